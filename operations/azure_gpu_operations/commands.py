@@ -125,7 +125,7 @@ def bring_down(stack: Stack, say: Say, *, forget_unreachable: bool = False, let_
         ending.refuse_protected(stack, deployment)
     elif urns := held.protected(deployment):
         stack.unprotect(urns)
-    dead.forget_dead(stack, deployment, say)
+    dead.forget_gone_existing(stack, deployment, say)
     if forget_unreachable:
         dead.forget_unreachable()
     pool_steps.tell_what_ends(stack, say)

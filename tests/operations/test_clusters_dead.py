@@ -1,4 +1,4 @@
-"""What a stack holds on clusters that are gone, stopped or silent, and what is forgotten of it."""
+"""What a stack holds on clusters that are gone or stopped, and what is forgotten of it."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -58,8 +58,8 @@ class HeldStack:
 
 @pytest.fixture
 def azure(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """What ARM says of the cluster, and whether its API is silent."""
-    said: dict[str, Any] = {"body": {"id": ID, "properties": {}}, "silent": False}
+    """What ARM says of the cluster."""
+    said: dict[str, Any] = {"body": {"id": ID, "properties": {}}}
 
     class Arm:
         def __init__(self, connection: Any) -> None: ...
@@ -70,7 +70,6 @@ def azure(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
         def close(self) -> None: ...
 
     monkeypatch.setattr(dead, "Arm", Arm)
-    monkeypatch.setattr(dead, "_is_silent", lambda arm, cluster_id: said["silent"])
     return said
 
 
@@ -81,49 +80,31 @@ def test_objects_are_known_by_the_provider_of_their_cluster() -> None:
     assert found.is_own is False
 
 
-@pytest.mark.parametrize(
-    ("body", "silent", "said"),
-    [
-        (None, False, "the cluster aks isn't in Azure any more: removed 2 objects on it from the state"),
-        (
-            {"properties": {"powerState": {"code": "Stopped"}}},
-            False,
-            "the cluster aks is stopped: removed 2 objects on it from the state",
-        ),
-        ({"properties": {}}, True, "the cluster aks doesn't answer: removed 2 objects on it from the state"),
-    ],
-    ids=["gone", "stopped", "silent"],
-)
-def test_on_the_way_down_a_dead_cluster_of_the_stacks_own_takes_its_objects_along(
-    azure: dict[str, Any], body: Any, silent: bool, said: str
-) -> None:
-    azure.update(body=body, silent=silent)
-    stack: Any = HeldStack(deployment())
+def test_on_the_way_down_an_existing_cluster_that_is_gone_takes_its_objects_along(azure: dict[str, Any]) -> None:
+    azure.update(body=None)
+    stack: Any = HeldStack(deployment(existing=True))
     lines: list[str] = []
-    dead.forget_dead(stack, stack.deployment(), lines.append)
-    assert lines == [said]
+    dead.forget_gone_existing(stack, stack.deployment(), lines.append)
+    assert lines == ["the cluster aks isn't in Azure any more: removed 2 objects on it from the state"]
     assert stack.urns == {"urn:azure", CLUSTER, POOL, PROVIDER, EDGE, EDGE_JOB}
     (job,) = (each for each in stack.found["resources"] if each["urn"] == EDGE_JOB)
     assert job["dependencies"] == [CLUSTER]
     assert stack.found["pending_operations"] == []
 
 
-def test_a_cluster_that_answers_keeps_its_objects(azure: dict[str, Any]) -> None:
-    stack: Any = HeldStack(deployment())
-    dead.forget_dead(stack, stack.deployment(), print)
-    assert stack.found == deployment()
+@pytest.mark.parametrize("body", [{"properties": {}}, {"properties": {"powerState": {"code": "Stopped"}}}], ids=["up", "stopped"])
+def test_on_the_way_down_an_existing_cluster_keeps_what_is_on_it(azure: dict[str, Any], body: Any) -> None:
+    azure.update(body=body)
+    stack: Any = HeldStack(deployment(existing=True))
+    dead.forget_gone_existing(stack, stack.deployment(), print)
+    assert stack.found == deployment(existing=True)
 
 
-def test_an_existing_cluster_that_is_stopped_or_silent_keeps_what_is_on_it(azure: dict[str, Any]) -> None:
-    for body, silent in (({"properties": {"powerState": {"code": "Stopped"}}}, False), ({"properties": {}}, True)):
-        azure.update(body=body, silent=silent)
-        stack: Any = HeldStack(deployment(existing=True))
-        dead.forget_dead(stack, stack.deployment(), print)
-        assert JOB in stack.urns
+def test_on_the_way_down_objects_on_the_stacks_own_cluster_are_left_to_the_engine(azure: dict[str, Any]) -> None:
     azure.update(body=None)
-    stack = HeldStack(deployment(existing=True))
-    dead.forget_dead(stack, stack.deployment(), print)
-    assert JOB not in stack.urns
+    stack: Any = HeldStack(deployment())
+    dead.forget_gone_existing(stack, stack.deployment(), print)
+    assert stack.found == deployment()
 
 
 def test_before_an_update_a_cluster_that_is_gone_is_read_anew_with_its_pools(azure: dict[str, Any]) -> None:
@@ -148,7 +129,7 @@ def test_before_an_update_a_stopped_cluster_is_told_and_nothing_is_forgotten(azu
 def test_where_parts_alone_are_destroyed_only_their_clusters_are_asked(
     within: tuple[str, ...], forgets: bool, azure: dict[str, Any]
 ) -> None:
-    stack: Any = HeldStack(deployment())
-    azure["silent"] = True
-    dead.forget_dead(stack, stack.deployment(), print, within=within)
+    stack: Any = HeldStack(deployment(existing=True))
+    azure.update(body=None)
+    dead.forget_gone_existing(stack, stack.deployment(), print, within=within)
     assert (JOB not in stack.urns) == forgets

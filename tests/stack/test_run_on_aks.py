@@ -69,8 +69,6 @@ def stack(azure: ServedAzure, kubernetes_bin: Path, engine_bin: Path) -> Iterato
     explained = made.operations("explain", "gpu")
     down = made.down()
     assert down.returncode == 0, down.stdout + down.stderr
-    assert "is stopped: " in down.stdout
-    assert "objects on it from the state" in down.stdout
     assert azure.get(cluster_id, VERSION).status_code == 404
     assert explained.returncode == 1
     assert f"start it: az aks start --ids {cluster_id}" in explained.stdout

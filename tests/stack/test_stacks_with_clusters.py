@@ -239,16 +239,12 @@ def test_another_cluster_under_the_same_id_gets_everything_anew(stack: ProgramSt
     stack.configure(said)
 
 
-def test_what_stands_on_the_cluster_goes_before_the_role_and_the_cluster(azure: ServedAzure, stack: ProgramStack) -> None:
+def test_what_is_on_the_cluster_is_deleted_with_it(azure: ServedAzure, stack: ProgramStack) -> None:
+    """Nothing on it is deleted one by one: a namespace takes Kubernetes five seconds, which the provider says it waits for."""
     done = stack.pulumi("destroy", "--yes", "--skip-preview")
     assert done.returncode == 0, done.stdout + done.stderr
-    lines = [line for line in done.stdout.splitlines() if " deleted" in line]
-
-    def at(text: str) -> int:
-        return next(index for index, line in enumerate(lines) if text in line)
-
-    assert max(index for index, line in enumerate(lines) if "kubernetes:" in line and "providers" not in line) < at(CLUSTER)
-    assert at("shared-namespace-gpu-jobs") < at("shared-admin") < at(CLUSTER)
+    assert "shared-namespace-gpu-jobs deleted" in done.stdout
+    assert "Waiting for Namespace" not in done.stdout
     left = azure.get(f"/subscriptions/{SUBSCRIPTION}/resources", "2024-11-01").json()["value"]
     assert [each["id"] for each in left if "azure-gpu-tests-clusters" in each["id"]] == []
     assert Step("create", CLUSTER, "shared-cluster") in stack.steps()

@@ -182,8 +182,9 @@ def provider(
         f"{name}-kubernetes",
         kubeconfig=config,
         cluster_identifier=cluster.resource_id,
-        # Destroying doesn't wait for an unreachable cluster of the stack, since its objects are deleted with it, and objects
-        # that a failed login removed from the state are adopted again. Neither is safe with an existing cluster, which stays.
+        # An object that isn't declared any more doesn't block an update while the stack's cluster is unreachable, nor does one of
+        # a state of before `deleted_with` block destroying it; objects that are missing in the state are adopted. Neither is safe
+        # with an existing cluster, which stays.
         delete_unreachable=own,
         upsert_existing_objects=own,
         opts=pulumi.ResourceOptions(

@@ -371,7 +371,9 @@ class GpuCluster(AttachableCluster):
         """Device plugin, labels, metrics, namespace, jobs, and the identities that pods can use."""
         images = self._args["registry"]["workload_images"] if "registry" in self._args else {}
         provider = cluster_access.provider(self._name, cluster, self._config, before, self)
-        opts = pulumi.ResourceOptions(parent=self, provider=provider)
+        # Azure deletes them with the cluster, and their disks, shares and addresses with its node resource group. Source:
+        # MicrosoftDocs/azure-aks-docs, articles/aks/delete-cluster.md, 2024-04-16.
+        opts = pulumi.ResourceOptions(parent=self, provider=provider, deleted_with=cluster.declared)
         declared = gpu_objects_declare.declare(
             self._name,
             self._spec.objects,

@@ -1,8 +1,8 @@
-"""Drops Kubernetes objects from the state when their cluster is gone, stopped or unreachable: the engine would fail on them.
+"""Drops Kubernetes objects from the state when their cluster is gone: the engine would fail on them.
 
-`up` drops objects of clusters that no longer exist. `down` also drops those of the stack's own clusters that are stopped or don't
-answer, and are deleted anyway. Objects on other clusters, such as an edge, stay in the state: the provider reports that it can't
-reach them, and `down --forget-unreachable` drops them.
+`up` drops objects of clusters that no longer exist, and `down` those on existing clusters: what is on a cluster of the stack is
+deleted with it. Objects on other clusters that can't be reached, such as an edge, stay in the state: the provider reports that it
+can't reach them, and `down --forget-unreachable` drops them.
 """
 
 import os
@@ -16,19 +16,12 @@ from azure.core.exceptions import AzureError as AzureCoreError
 from azure_gpu.formats import arm_ids, azure_types
 from azure_gpu_operations.azure import Arm, AzureError
 from azure_gpu_operations.clusters.arm_facts import API_VERSION, CLUSTER_TYPE, cluster_of
-from azure_gpu_operations.clusters.errors import ClusterError
 from azure_gpu_operations.connection import connection_of
 from azure_gpu_operations.stack import Stack
 
 PROVIDER = "pulumi:providers:kubernetes"
 DELETE_UNREACHABLE = "PULUMI_K8S_DELETE_UNREACHABLE"  # pulumi-kubernetes, provider configuration `deleteUnreachable`
-GONE, STOPPED, SILENT = "gone", "stopped", "silent"
 _KINDS = (azure_types.MANAGED_CLUSTER.token, azure_types.AGENT_POOL.token)
-_WORDS = {
-    GONE: "isn't in Azure any more",
-    STOPPED: "is stopped",
-    SILENT: "doesn't answer",
-}
 Say = Callable[[str], None]
 
 
@@ -40,6 +33,10 @@ class OnCluster(NamedTuple):
     objects: tuple[str, ...]  # urns
     is_own: bool  # the stack made the cluster, and deletes it
 
+    @property
+    def name(self) -> str:
+        return self.cluster_id.rsplit("/", 1)[-1]
+
 
 def forget_gone(stack: Stack, deployment: Mapping[str, Any], say: Say) -> Mapping[str, Any]:
     """Before an update: drops the objects of deleted clusters, so that they are created again. `deployment`: the stack's; returns
@@ -49,40 +46,34 @@ def forget_gone(stack: Stack, deployment: Mapping[str, Any], say: Say) -> Mappin
     if not found or connection is None:
         return deployment
     with closing(Arm(connection)) as arm:
-        states = {each.cluster_id: _state(arm, each.cluster_id) for each in found}
-    for each in found:
-        name = each.cluster_id.rsplit("/", 1)[-1]
-        if states[each.cluster_id] == STOPPED:
-            say(f"the cluster {name} is stopped, so its objects can't be compared; az aks start --ids {each.cluster_id}")
-    gone = [(each, GONE) for each in found if states[each.cluster_id] == GONE]
+        bodies = [arm.get(each.cluster_id, API_VERSION) for each in found]
+    for each, body in zip(found, bodies, strict=True):
+        if body is not None and cluster_of(body).is_stopped:
+            say(f"the cluster {each.name} is stopped, so its objects can't be compared; az aks start --ids {each.cluster_id}")
+    gone = [each for each, body in zip(found, bodies, strict=True) if body is None]
     if not gone:
         return deployment
     _forget(stack, gone, say)
-    lost = [each.cluster_id for each in found if each.is_own and states[each.cluster_id] == GONE]
-    urns = list(_of_clusters(deployment, lost))
+    urns = list(_of_clusters(deployment, [each.cluster_id for each in gone if each.is_own]))
     if urns:
         stack.refresh(urns)
     return stack.deployment()
 
 
-def forget_dead(stack: Stack, deployment: Mapping[str, Any], say: Say, within: Collection[str] | None = None) -> None:
-    """Before a destroy. `within`: the URNs that are destroyed; None: everything."""
-    found = [each for each in held(deployment) if each.objects and (within is None or each.providers <= set(within))]
+def forget_gone_existing(stack: Stack, deployment: Mapping[str, Any], say: Say, within: Collection[str] | None = None) -> None:
+    """Before a destroy: drops the objects of existing clusters that were deleted. `within`: the URNs that are destroyed; None:
+    everything."""
+    existing = [each for each in held(deployment) if each.objects and not each.is_own]
+    found = [each for each in existing if within is None or each.providers <= set(within)]
     connection = connection_of(deployment)
     if not found or connection is None:
         return
-    dead: list[tuple[OnCluster, str]] = []
     try:
         with closing(Arm(connection)) as arm:
-            for each in found:
-                state = _state(arm, each.cluster_id)
-                if not state and each.is_own and _is_silent(arm, each.cluster_id):
-                    state = SILENT
-                if state == GONE or (state and each.is_own):
-                    dead.append((each, state))
+            gone = [each for each in found if arm.get(each.cluster_id, API_VERSION) is None]
     except (AzureError, AzureCoreError, requests.RequestException):
         return  # the engine reports errors; they must not block the destroy
-    _forget(stack, dead, say)
+    _forget(stack, gone, say)
 
 
 def forget_unreachable() -> None:
@@ -120,33 +111,12 @@ def without(deployment: Mapping[str, Any], urns: Sequence[str]) -> dict[str, Any
     return {**deployment, "resources": resources, "pending_operations": operations}
 
 
-def _forget(stack: Stack, dead: Sequence[tuple[OnCluster, str]], say: Say) -> None:
-    for each, state in dead:
+def _forget(stack: Stack, gone: Sequence[OnCluster], say: Say) -> None:
+    for each in gone:
         if each.objects:
             count = "1 object" if len(each.objects) == 1 else f"{len(each.objects)} objects"
-            name = each.cluster_id.rsplit("/", 1)[-1]
-            say(f"the cluster {name} {_WORDS[state]}: removed {count} on it from the state")
-            urns = each.objects
-            stack.edit(lambda deployment, urns=urns: without(deployment, urns))
-
-
-def _state(arm: Arm, cluster_id: str) -> str:
-    body = arm.get(cluster_id, API_VERSION)
-    if body is None:
-        return GONE
-    return STOPPED if cluster_of(body).is_stopped else ""
-
-
-def _is_silent(arm: Arm, cluster_id: str) -> bool:
-    """Whether its API doesn't answer at all; a denial is an answer."""
-    from azure_gpu_operations.clusters import connect  # here: the client takes seconds to load, and most stacks have no cluster
-
-    try:
-        with closing(connect.of_cluster(arm, cluster_id)) as api:
-            api.get("/version")
-    except ClusterError as error:
-        return error.is_silent
-    return False
+            say(f"the cluster {each.name} isn't in Azure any more: removed {count} on it from the state")
+            stack.edit(lambda deployment, urns=each.objects: without(deployment, urns))
 
 
 def _objects(resources: Sequence[Mapping[str, Any]], providers: set[str]) -> Iterator[str]:

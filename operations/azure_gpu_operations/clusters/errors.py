@@ -9,11 +9,6 @@ class ClusterError(Exception):
         self.status = status
 
     @property
-    def is_silent(self) -> bool:
-        """Nothing answered."""
-        return self.status == 0
-
-    @property
     def is_refusal(self) -> bool:
         """It answered that this login may not."""
         return self.status in (401, 403)

@@ -75,7 +75,7 @@ def _destroy(stack: Stack, inspection: _Inspection, say: Say, *, quiet: bool) ->
     going = inspection.found.judged.going
     urns = [urn for part in going for urn in part.urns]
     say(f"stack {stack.name}: destroying {', '.join(part.path for part in going)}")
-    dead.forget_dead(stack, inspection.deployment, say, within=frozenset(urns))
+    dead.forget_gone_existing(stack, inspection.deployment, say, within=frozenset(urns))
     there = {str(each["urn"]) for each in stack.deployment().get("resources") or []}
     pool_steps.tell_what_ends(stack, say, within=frozenset(urns))
     with torn_state.kept(backend_folder(), stack.project, stack.name):
