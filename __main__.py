@@ -12,7 +12,6 @@ import pulumi
 from pulumi.runtime.config import CONFIG, get_config_env
 
 from azure_gpu.aks.cluster import GpuCluster
-from azure_gpu.aks.login import login_from
 from azure_gpu.batch.account.account import BatchAccount
 from azure_gpu.batch.pool.pool import BatchPool
 from azure_gpu.budget.budget import Budget
@@ -25,6 +24,7 @@ from azure_gpu.images.gallery_image import GalleryImage
 from azure_gpu.ml.endpoint.endpoint import MlEndpoint
 from azure_gpu.ml.workspace.workspace import MlWorkspace
 from azure_gpu.shared.context import OfStack
+from azure_gpu.shared.provider_keys import cloud_from
 from azure_gpu.shared.refusal import refuse, warn
 from azure_gpu.shared.wired import Wired
 from azure_gpu.stack import ended, keep, other_stacks, own_source, secret_values, switches, taken_down, written_by
@@ -39,7 +39,7 @@ gc.set_threshold(100_000, 50, 1000)
 
 refuse(written_by.newer())
 # All keys, to find misspelt ones; `pulumi.Config` can't list keys. The provider's environment variables have lower precedence.
-configuration = {**login_from(os.environ), **get_config_env(), **CONFIG.get()}
+configuration = {**cloud_from(os.environ), **get_config_env(), **CONFIG.get()}
 encrypted = secret_values.of_engine(os.environ, pulumi.get_stack(), pulumi.get_project())
 today = datetime.now(UTC).date().isoformat()
 settings = read(

@@ -10,7 +10,7 @@ from contextlib import closing, nullcontext
 from pathlib import Path
 from typing import Any
 
-from azure_gpu_operations import groups, pool_steps, registration, repair, saved_plan, started_jobs, torn_state
+from azure_gpu_operations import groups, pool_steps, registration, repair, saved_plan, torn_state
 from azure_gpu_operations.azure import Arm
 from azure_gpu_operations.clusters import dead
 from azure_gpu_operations.connection import connection_of
@@ -47,8 +47,7 @@ def bring_up(
     mend_backend(say)
     if allowed != NOTHING_ALLOWED:
         update_check.refuse_wrong_names(stack.deployment() if stack.exists() else {}, allowed)
-    stack.create_if_missing()
-    deployment = dead.forget_gone(stack, settle(stack, say), say)
+    deployment = dead.forget_gone(stack, settle(stack, stack.deployment_or_new(), say), say)
     if plan is not None:
         saved_plan.refuse_stale(plan, deployment)
     pool_steps.check_packages(stack)
@@ -64,9 +63,16 @@ def bring_up(
         stack.unprotect(looked.let_go)
     update(stack, message, say, plan=plan)
     view = _view(stack)
-    failed = started_jobs.run_each(view, say) if start_jobs and view.jobs else []
+    failed = _started(view, say) if start_jobs and view.jobs else []
     failed += _wait(view, limit_seconds, say)
     _raise(failed)
+
+
+def _started(view: StackView, say: Say) -> list[str]:
+    """The jobs that failed."""
+    from azure_gpu_operations import started_jobs  # here: the clients of jobs load slowly
+
+    return started_jobs.run_each(view, say)
 
 
 def update(stack: Stack, message: str, say: Say, targets: Collection[str] = (), plan: SavedPlan | None = None) -> None:
@@ -102,8 +108,7 @@ def _take_in_lost(stack: Stack, events: Path, say: Say) -> None:
 def preview(stack: Stack, say: Say, file: Path | None = None) -> None:
     """Shows what an update would change. `file`: where the plan is saved for a later `up`."""
     mend_backend(say)
-    stack.create_if_missing()
-    deployment = dead.forget_gone(stack, settle(stack, say), say)
+    deployment = dead.forget_gone(stack, settle(stack, stack.deployment_or_new(), say), say)
     pool_steps.check_packages(stack)
     if file is None:
         stack.preview()
@@ -120,7 +125,7 @@ def bring_down(stack: Stack, say: Say, *, forget_unreachable: bool = False, let_
     `forget_unreachable`: objects on an unreachable cluster outside the stack are only removed from the state. `let_go`: protected
     resources are deleted too; otherwise ProtectedError before anything is destroyed. `quiet`: hides the engine's output.
     """
-    deployment = settle(stack, say)
+    deployment = settle(stack, stack.deployment(), say)
     if not let_go:
         ending.refuse_protected(stack, deployment)
     elif urns := held.protected(deployment):
@@ -128,7 +133,7 @@ def bring_down(stack: Stack, say: Say, *, forget_unreachable: bool = False, let_
     dead.forget_gone_existing(stack, deployment, say)
     if forget_unreachable:
         dead.forget_unreachable()
-    pool_steps.tell_what_ends(stack, say)
+    pool_steps.tell_what_ends(deployment, say)
     with torn_state.kept(backend_folder(), stack.project, stack.name):
         stack.destroy(quiet=quiet)
     stack.remove()
@@ -146,18 +151,18 @@ def mend_backend(say: Say) -> None:
         say(f"{name}, the state of a stack, was incomplete, as after a full disk: restored its last complete version")
 
 
-def settle(stack: Stack, say: Say) -> Mapping[str, Any]:
+def settle(stack: Stack, deployment: Mapping[str, Any], say: Say) -> Mapping[str, Any]:
     """Cleans up after a killed engine: ends its orphaned processes, cancels its lock, imports or forgets its pending creates.
-    Returns the stack's deployment. Pending creates of an engine that is still running are left alone."""
+    `deployment`: the stack's; returns the new one. Pending creates of an engine that is still running are left alone."""
     end_orphaned_hosts()
     backend = backend_folder()
     locks = repair.locks(backend, stack.project, stack.name) if backend is not None else repair.Locks()
     if locks.living:
-        return stack.deployment()
+        return deployment
     if locks.dead:
         say(f"the last run on stack {stack.name} was killed: removing its lock")
         stack.cancel()
-    return _settle_pending(stack, stack.deployment(), say)
+    return _settle_pending(stack, deployment, say)
 
 
 def _settle_pending(stack: Stack, deployment: Mapping[str, Any], say: Say) -> Mapping[str, Any]:

@@ -87,12 +87,12 @@ def inventory(project_folder: Path, file: Path, stack: str, as_of: str = "") -> 
 def configuration(file: Path, project_name: str) -> tuple[dict[str, str], "Encrypted"]:
     """A file's keys as the program gets them, and what of them is encrypted. Behind the file: what the provider takes from the
     environment."""
-    from azure_gpu.aks.login import login_from
+    from azure_gpu.shared.provider_keys import cloud_from
     from azure_gpu.stack import secret_values
 
     try:
         text = file.read_text(encoding="utf-8")
-        return {**login_from(os.environ), **stack_file.configuration(text)}, secret_values.in_text(text, project_name)
+        return {**cloud_from(os.environ), **stack_file.configuration(text)}, secret_values.in_text(text, project_name)
     except OSError as error:
         raise UnreadableStackFileError(f"{file} can't be read: {error.strerror}") from None
     except (UnicodeDecodeError, stack_file.StackFileError) as error:

@@ -12,6 +12,7 @@ from azure.core.exceptions import AzureError as AzureCoreError
 
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.formats import azure_types, stack_file
+from azure_gpu.stack.keys import config_key
 from azure_gpu_operations.azure import Arm, AzureError
 from azure_gpu_operations.connection import connection_in, connection_of
 from azure_gpu_operations.project import project
@@ -32,15 +33,15 @@ class WrongPackagesError(Exception):
 
 def check_packages(stack: Stack) -> None:
     """WrongPackagesError names every package that isn't active."""
-    if not stack.declares("pools"):
+    if "package" not in stack.configuration().get(config_key("pools", stack.project), ""):
         return
-    from azure_gpu_operations.preflight import packages
+    from azure_gpu_operations.preflight import packages, program
 
     try:
-        inventory = packages.inventory(project().files, stack.file, stack.name)
+        inventory = program.take(project().files, stack.file, stack.name, "")
     except (ValueError, stack_file.StackFileError):
         return  # the program itself reports what is wrong with the file
-    if inventory is None:
+    if not inventory.packages:
         return
     deployment = stack.deployment()
     account_id = inventory.batch_account_id or next(iter(_ids(deployment, azure_types.BATCH_ACCOUNT)), "")
@@ -87,10 +88,9 @@ def replaced_first(steps: Iterable[Mapping[str, Any]]) -> Iterator[str]:
             yield str(old.get("id"))
 
 
-def tell_what_ends(stack: Stack, say: Say, within: Collection[str] | None = None) -> None:
+def tell_what_ends(deployment: Mapping[str, Any], say: Say, within: Collection[str] | None = None) -> None:
     """Reports tasks that are running on pools about to be deleted. Errors are ignored: they must not block the deletion.
     `within`: the URNs that are deleted; None: everything."""
-    deployment = stack.deployment()
     connection = connection_of(deployment)
     held = [str(each["id"]) for each in _resources(deployment, _POOL) if within is None or each["urn"] in within]
     if connection is None or not held:

@@ -29,8 +29,8 @@ def run(options: argparse.Namespace) -> int:
     if named.stack:
         local_connection.use(named)
         stack = stack_options.stack_of(named)
-        if words[:1] == ["config"]:
-            stack.create_if_missing()
+        if words[:1] == ["config"] and not stack.exists():
+            stack.create()
         words += ["--stack", stack.name]
         if words[0] in READ_A_FILE and stack.config_file is not None:
             words += ["--config-file", str(stack.config_file)]

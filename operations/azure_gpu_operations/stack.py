@@ -38,10 +38,18 @@ class Stack:
         """The path of the configuration file."""
         return self.config_file or self.project_folder / f"Pulumi.{self.name}.yaml"
 
-    def create_if_missing(self) -> None:
-        """Makes the stack where it doesn't exist. The engine then writes the salt of its secrets into the configuration file."""
-        if self.exists():
-            return
+    def deployment_or_new(self) -> dict[str, Any]:
+        """Its exported deployment; the stack is created where it doesn't exist."""
+        try:
+            return self.deployment()
+        except EngineError:
+            if self.exists():
+                raise
+            self.create()
+            return self.deployment()
+
+    def create(self) -> None:
+        """Creates the stack. The engine then writes the salt of its secrets into the configuration file."""
         if self.config_file is None:
             self._run("stack", "init", self.name, "--no-select", quiet=True)
             return

@@ -23,7 +23,6 @@ from azure_gpu_operations import saved_plan, stack_options
 from azure_gpu_operations.command_line import refuse
 from azure_gpu_operations.exit_codes import STALE_PLAN
 from azure_gpu_operations.guard import losses
-from azure_gpu_operations.guard.update_check import UnknownNameError
 from azure_gpu_operations.project import project
 from azure_gpu_operations.stack import stack_names
 from azure_gpu_operations.stack_options import stack_of
@@ -78,9 +77,8 @@ def _add_wait(parser: argparse.ArgumentParser) -> None:
 
 
 def _up(options: argparse.Namespace) -> int:
-    from azure_gpu_operations.commands import (
-        bring_up,
-    )  # here, so that a wrong command line is rejected before Azure's slow clients are loaded
+    from azure_gpu_operations.commands import bring_up  # here: a wrong command line is rejected before Azure's clients are loaded
+    from azure_gpu_operations.guard.update_check import UnknownNameError
 
     allowed = losses.Allowed(tuple(options.replace), tuple(options.delete))
     stack = stack_of(options)

@@ -47,6 +47,18 @@ def test_what_asks_nothing_of_azure_loads_none_of_its_clients(words: list[str]) 
     assert done.stdout.splitlines()[-1] == "[]"
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["up", "preview", "down"])
+def test_help_loads_neither_the_sdk_of_pulumi_nor_azures_clients(name: str) -> None:
+    code = (
+        "import sys; from azure_gpu_operations import verbs; import argparse\n"
+        f"verbs.add_all(argparse.ArgumentParser().add_subparsers(), {name!r})\n"
+        "print([name for name in sys.modules if name.split('.')[0] in ('azure', 'msal', 'pulumi', 'requests')])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=CHECKOUT)
+    assert done.stdout.strip() == "[]"
+
+
 def test_the_table_of_the_page_is_the_one_of_the_program() -> None:
     page = (CHECKOUT / "docs" / "commands.md").read_text(encoding="utf-8")
     assert verbs.with_table(page) == page, "run `make renew`"

@@ -9,22 +9,14 @@ from collections.abc import Mapping
 from pulumi.runtime.config import CONFIG, get_config_env
 
 from azure_gpu.aks.args import AccessArgs, GpuClusterSettings, Login
-from azure_gpu.shared.provider_keys import PROVIDER, PROVIDER_VARIABLES
+from azure_gpu.shared.provider_keys import DISABLE_DISCOVERY, METADATA_HOST, PROVIDER, cloud_from
 
-_CLIENT, _OIDC, _HOST, _DISCOVERY = (
-    f"{PROVIDER}:{key}" for key in ("clientId", "useOidc", "metadataHost", "disableInstanceDiscovery")
-)
-
-
-def login_from(environment: Mapping[str, str]) -> dict[str, str]:
-    """The provider's keys that select the cloud, from environment variables."""
-    found = {key: environment.get(PROVIDER_VARIABLES[key], "") for key in (_HOST, _DISCOVERY)}
-    return {key: value for key, value in found.items() if value}
+_CLIENT, _OIDC = f"{PROVIDER}:clientId", f"{PROVIDER}:useOidc"
 
 
 def configured() -> dict[str, str]:
     """The engine's configuration and the keys from environment variables, for a cluster in a program."""
-    return {**login_from(os.environ), **get_config_env(), **CONFIG.get()}
+    return {**cloud_from(os.environ), **get_config_env(), **CONFIG.get()}
 
 
 def with_login(cluster: GpuClusterSettings, configuration: Mapping[str, str]) -> GpuClusterSettings:
@@ -34,8 +26,8 @@ def with_login(cluster: GpuClusterSettings, configuration: Mapping[str, str]) ->
         defaults["login"] = Login.OIDC
     elif configuration.get(_CLIENT):
         defaults["login"] = Login.SERVICE_PRINCIPAL
-    if configuration.get(_DISCOVERY, "").lower() == "true":
+    if configuration.get(DISABLE_DISCOVERY, "").lower() == "true":
         defaults["disable_instance_discovery"] = True
-    if configuration.get(_HOST):
-        defaults["authority_host"] = f"https://{configuration[_HOST]}/"
+    if configuration.get(METADATA_HOST):
+        defaults["authority_host"] = f"https://{configuration[METADATA_HOST]}/"
     return {**cluster, "access": {**defaults, **cluster.get("access", {})}} if defaults else cluster

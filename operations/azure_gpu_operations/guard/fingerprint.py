@@ -15,9 +15,8 @@ from pathlib import Path
 from typing import Any, cast
 
 import azure_gpu
-from azure_gpu.aks.login import login_from
 from azure_gpu.formats import git, stack_file
-from azure_gpu.stack import other_stacks
+from azure_gpu.shared.provider_keys import cloud_from
 from azure_gpu.stack.keys import config_key
 from azure_gpu_operations.project import is_shipped
 from azure_gpu_operations.stack import Stack
@@ -91,7 +90,7 @@ def _deciding(stack: Stack) -> Iterator[bytes]:
         value = stack_file.decoded(str(kept.get(key := config_key(section, stack.project)) or ""))
         if isinstance(value, dict):
             kept[key] = {name: each for name, each in cast(dict[str, object], value).items() if name not in names}
-    yield json.dumps([stack.project, stack.name, login_from(os.environ), kept], sort_keys=True).encode()
+    yield json.dumps([stack.project, stack.name, cloud_from(os.environ), kept], sort_keys=True).encode()
     yield " ".join(f"{name} {metadata.version(name)}" for name in _PROVIDERS).encode()
     library = Path(azure_gpu.__file__).parent
     for folder, files in ((stack.project_folder, "Pulumi.yaml"), (stack.project_folder, "*.py"), (library, "**/*.py")):
@@ -108,6 +107,6 @@ def _contents(folder: Path, files: str) -> Iterator[bytes]:
 def _takes_values_from_elsewhere(stack: Stack) -> bool:
     """Whether its file imports Pulumi ESC environments, or uses outputs of other stacks."""
     try:
-        return stack_file.imports_environments(stack.file.read_text(encoding="utf-8")) or stack.declares(other_stacks.SECTION)
+        return stack_file.imports_environments(stack.file.read_text(encoding="utf-8")) or stack.declares("stacks")
     except (OSError, UnicodeDecodeError, stack_file.StackFileError):
         return True

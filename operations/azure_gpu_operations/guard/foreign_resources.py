@@ -1,10 +1,12 @@
 """Finds resources in a stack's resource group that the stack didn't create and that would be deleted with the group."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from azure_gpu.formats import azure_types
-from azure_gpu_operations.azure import Arm
+
+if TYPE_CHECKING:  # it loads Azure's clients, and what only reads a state needs none
+    from azure_gpu_operations.azure import Arm
 
 # What Azure makes minutes after an Application Insights component, and leaves in its group when that is deleted: type and name.
 # Seen by others: hashicorp/terraform-provider-azurerm#10563 (2021-02-12), #18026, pull requests 18357 and 22163 (the ids).
@@ -24,7 +26,7 @@ def created(deployment: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     ]
 
 
-def foreign_resources(arm: Arm, group: str, deployment: Mapping[str, Any]) -> Iterator[str]:
+def foreign_resources(arm: "Arm", group: str, deployment: Mapping[str, Any]) -> Iterator[str]:
     """ "type name" of each. AzureError if the group can't be listed."""
     own = {str(each["id"]).lower() for each in created(deployment)}
     beside = set(_made_by_azure(deployment))

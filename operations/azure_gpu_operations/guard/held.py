@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from azure_gpu.catalog.services.aks.clusters import SYSTEM_NAMESPACES
 from azure_gpu.formats import azure_types, tags
-from azure_gpu.kubernetes.gpu_objects.rules import SYSTEM_NAMESPACES
 from azure_gpu_operations.guard.kept import stays
 
 _DATA = {

@@ -155,7 +155,7 @@ def _needs(state: Resource) -> Iterator[str]:
 def _settled(stack: Stack, name: str, say: Say) -> tuple[Mapping[str, Any], str]:
     """The deployment, cleaned up after a killed run, and the endpoint's ARM id."""
     mend_backend(say)
-    deployment = settle(stack, say)
+    deployment = settle(stack, stack.deployment(), say)
     found = of_deployment(stack.name, deployment)
     if found is None or name not in found.endpoints:
         raise WrongRequestError(f"stack {stack.name} has no endpoint {name}")

@@ -49,7 +49,7 @@ def taken_down(stack: Stack, now: datetime, say: Say, *, quiet: bool) -> StackRe
     """Destroys the expired parts that aren't kept. `quiet`: hides the engine's output. An error is part of the result."""
     inspection = _Inspection({}, StackResult(stack.name))
     try:
-        inspection = _inspected(stack, settle(stack, say), now)
+        inspection = _inspected(stack, settle(stack, stack.deployment(), say), now)
         found = inspection.found._replace(tried=True)
         if found.whole:
             say(f"stack {stack.name} is destroyed as a whole")
@@ -76,8 +76,9 @@ def _destroy(stack: Stack, inspection: _Inspection, say: Say, *, quiet: bool) ->
     urns = [urn for part in going for urn in part.urns]
     say(f"stack {stack.name}: destroying {', '.join(part.path for part in going)}")
     dead.forget_gone_existing(stack, inspection.deployment, say, within=frozenset(urns))
-    there = {str(each["urn"]) for each in stack.deployment().get("resources") or []}
-    pool_steps.tell_what_ends(stack, say, within=frozenset(urns))
+    deployment = stack.deployment()
+    there = {str(each["urn"]) for each in deployment.get("resources") or []}
+    pool_steps.tell_what_ends(deployment, say, within=frozenset(urns))
     with torn_state.kept(backend_folder(), stack.project, stack.name):
         stack.destroy([urn for urn in urns if urn in there], quiet=quiet)
 

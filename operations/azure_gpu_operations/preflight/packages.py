@@ -4,38 +4,19 @@
 """
 
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from azure.core.pipeline.policies import RetryPolicy
 
 from azure_gpu.catalog.problems import Code, Problem
-from azure_gpu.formats import stack_file
 from azure_gpu.shared.installation import COMMAND
-from azure_gpu.stack.common_file import extended
-from azure_gpu.stack.keys import config_key
 from azure_gpu_operations.azure import SignIn
 from azure_gpu_operations.batch.packages import ACTIVE, Packages
 from azure_gpu_operations.preflight.lists import ListKind
-from azure_gpu_operations.preflight.program import Inventory, take
 from azure_gpu_operations.preflight.rows import Answer, Row
-from azure_gpu_operations.project import name_of
 
 if TYPE_CHECKING:  # it loads all components, and `--help` needs none
     from azure_gpu.stack.inventory import PackageUse
-
-
-def inventory(project_folder: Path, file: Path, stack: str) -> Inventory | None:
-    """What a stack file wants, None where no pool of it names a package. The program is asked only where the file may have one:
-    that takes a second."""
-    if not file.exists():
-        return None
-    project = name_of(project_folder)
-    given = extended(stack_file.configuration(file.read_text(encoding="utf-8")), project, project_folder).configuration
-    if "package" not in given.get(config_key("pools", project), ""):
-        return None
-    taken = take(project_folder, file, stack, "")
-    return taken if taken.packages else None
 
 
 def states(

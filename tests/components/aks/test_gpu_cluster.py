@@ -10,7 +10,7 @@ import pytest
 from azure_gpu.aks.args import GpuClusterSettings, GpuClusterWiring, GpuPoolArgs, Login
 from azure_gpu.aks.cluster import GpuCluster
 from azure_gpu.aks.immutable import digest
-from azure_gpu.aks.login import login_from, with_login
+from azure_gpu.aks.login import with_login
 from azure_gpu.aks.resolve import resolve
 from azure_gpu.aks.spec import GpuClusterSpec
 from azure_gpu.catalog.problems import Problem
@@ -18,6 +18,7 @@ from azure_gpu.kubernetes import api_server
 from azure_gpu.kubernetes.api_server import NotAllowedError, NotReachedError
 from azure_gpu.shared import retry_hooks
 from azure_gpu.shared.context import RegistryArgs, resolve_stack
+from azure_gpu.shared.provider_keys import cloud_from
 from azure_gpu.shared.wired import Wired
 from tests.components.recording import PROJECT, STACK, Recorded, Registration, declare
 from tests.components.settings_of import STACK_ARGS, args_of
@@ -177,7 +178,7 @@ def test_a_program_that_logs_in_by_oidc_gets_into_the_cluster_likewise() -> None
     assert with_login({}, settings).get("access") == {"login": Login.OIDC}
     # Who that is follows the file alone; where Entra is, the environment may say.
     environment = {"ARM_CLIENT_ID": "x", "ARM_USE_OIDC": "TRUE", "ARM_METADATA_HOSTNAME": "localhost:1"}
-    assert with_login({}, login_from(environment)).get("access") == {"authority_host": "https://localhost:1/"}
+    assert with_login({}, cloud_from(environment)).get("access") == {"authority_host": "https://localhost:1/"}
     assert with_login({}, {**settings, "azure-native:useOidc": "false"}).get("access") == {"login": Login.SERVICE_PRINCIPAL}
 
 

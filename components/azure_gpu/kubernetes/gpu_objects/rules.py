@@ -9,6 +9,7 @@ import pulumi
 from azure_gpu.catalog.problems import Code, Problem, Severity
 from azure_gpu.catalog.services import gpu_sharing, gpu_sharing_yield
 from azure_gpu.catalog.services.aks import dcgm, device_plugin
+from azure_gpu.catalog.services.aks.clusters import SYSTEM_NAMESPACES
 from azure_gpu.catalog.services.gpu_sharing import Strategy
 from azure_gpu.catalog.services.gpu_sharing_yield import Yield
 from azure_gpu.catalog.sizes.model import Vendor
@@ -26,8 +27,6 @@ from azure_gpu.kubernetes.gpu_objects.spec import GpuPool
 from azure_gpu.kubernetes.jobs import JobSpec, too_small
 from azure_gpu.kubernetes.service_args import ClusterServiceSettings
 from azure_gpu.shared.validation import written
-
-SYSTEM_NAMESPACES = ("kube-system", "kube-public", "kube-node-lease", "gatekeeper-system", "gpu-resources")
 
 
 def yield_of(pool: GpuPool) -> Yield | None:

@@ -20,6 +20,8 @@ FREE = "Free"
 STANDARD = "Standard"
 PREMIUM = "Premium"
 LONG_TERM_SUPPORT = "AKSLongTermSupport"
+# Those of Kubernetes and AKS, and of the components that serve GPUs.
+SYSTEM_NAMESPACES = ("kube-system", "kube-public", "kube-node-lease", "gatekeeper-system", "gpu-resources")
 USD_HOUR: dict[str, Decimal | None] = {  # of the control plane; None: no source read gives it
     FREE: Decimal(0),
     STANDARD: Decimal("0.10"),
