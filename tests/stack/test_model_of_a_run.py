@@ -17,22 +17,20 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 SECONDS = 240
 API_VERSION = "2025-12-01"
 JOB = {"gpu": "T4", "cpu": 4, "memory_in_gib": 16, "timeout_minutes": 10, "expires_after": "2026-11-30"}
-TRAIN = ("run", "mnist", "--on", "job", "--output", "output/saved_model")
-STEPS = ("--", "--steps", "300", "--min-accuracy", "0.9")
+TRAIN = ("run", "mnist", "--on", "job", "--output", "output/saved_model", "--", "--steps", "300", "--min-accuracy", "0.9")
 SAMPLES = [WORKLOADS / "digits" / "samples" / f"{digit}.png" for digit in range(10)]
 
 
 def configuration(azure: ServedAzure) -> dict[str, Any]:
-    """A job, and an endpoint with one deployment, whose model is at first the one in its image."""
-    deployment = {"environment": "server", "instance_type": "Standard_NC4as_T4_v3"}
+    """A job, and an endpoint without a deployment: there is no model yet."""
     return {
         "team": "tests",
         "location": "eastus",
         "as_of": "2026-11-21",
         "foundation": dict.fromkeys(["resource_group", "identity", "registry", "log_workspace", "storage"], "create"),
         "image_source": f"{azure.url}/checkout.git#HEAD",
-        "ml_workspace": {"environments": {"server": {"workload": "digits"}}},
-        "ml_endpoints": {"digits": {"auth": "key", "deployments": {"blue": deployment}, "expires_after": "2026-11-30"}},
+        "ml_workspace": {"environments": {"server": {"workload": "scoring"}}},
+        "ml_endpoints": {"digits": {"auth": "key", "deployments": {}, "expires_after": "2026-11-30"}},
         "jobs": {"trainer": JOB},
     }
 
@@ -52,8 +50,10 @@ def models(stack: ProgramStack) -> dict[str, Any]:
     return yaml.safe_load(stack.config_file.read_text())["config"]["azure-gpu:ml_workspace"].get("models") or {}
 
 
-def test_a_run_that_went_well_leaves_a_model_in_the_stacks_file(stack: ProgramStack) -> None:
-    done = stack.operations(*TRAIN, "--model", "trained:1", *STEPS)
+def test_a_run_that_went_well_leaves_a_model_in_the_stacks_file(stack: ProgramStack, tmp_path: Path) -> None:
+    script = tmp_path / "model.py"
+    script.write_text("from pathlib import Path\nPath('made').mkdir()\nPath('made/saved_model.pb').write_text('graph')\n")
+    done = stack.operations("run", str(script), "--on", "job", "--output", "made", "--model", "trained:1")
     assert done.returncode == 0, done.stdout + done.stderr
     assert models(stack)["trained-1"] == {"model_name": "trained", "version": "1", "path": "trained/1"}
     assert f"the model trained, version 1: python -m operations up --stack {stack.name} registers it" in done.stderr
@@ -71,7 +71,7 @@ def test_a_model_whose_caller_was_killed_is_fetched_registered_and_answers(
     azure: ServedAzure, stack: ProgramStack, tmp_path: Path
 ) -> None:
     process = subprocess.Popen(
-        stack.line(*TRAIN, *STEPS), cwd=CHECKOUT, env=stack.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        stack.line(*TRAIN), cwd=CHECKOUT, env=stack.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
     assert process.stderr is not None
     name = next(line for line in process.stderr if "its files will be stored in" in line).split()[-1]
@@ -83,7 +83,8 @@ def test_a_model_whose_caller_was_killed_is_fetched_registered_and_answers(
     assert done.returncode == 0, done.stdout + done.stderr
 
     content = yaml.safe_load(stack.config_file.read_text())
-    content["config"]["azure-gpu:ml_endpoints"]["digits"]["deployments"]["blue"]["model"] = "trained-2"
+    blue = {"model": "trained-2", "environment": "server", "instance_type": "Standard_NC4as_T4_v3"}
+    content["config"]["azure-gpu:ml_endpoints"]["digits"]["deployments"] = {"blue": blue}
     stack.config_file.write_text(yaml.safe_dump(content, sort_keys=False))
     done = stack.operations("up")
     assert done.returncode == 0, done.stdout + done.stderr
