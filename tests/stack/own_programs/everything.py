@@ -40,7 +40,7 @@ for name in ("one", "two"):
         image_source=config.require("image_source"),
         opts=opts,
     )
-    group = ContainerGroup(f"{name}-add", foundation=base, workload="vector_add", opts=opts)
+    ContainerGroup(f"{name}-add", foundation=base, workload="vector_add", opts=opts)
     account = BatchAccount(f"{name}-batch", foundation=base, opts=opts)
     pool = BatchPool(f"{name}-t4", batch_account=account, size="Standard_NC4as_T4_v3", expires_after=LAST_DAY, opts=opts)
     cluster = GpuCluster(
@@ -54,22 +54,14 @@ for name in ("one", "two"):
     kubernetes.core.v1.ConfigMap(
         f"{name}-own", data={"issuer": cluster.oidc_issuer_url}, opts=pulumi.ResourceOptions(provider=inside)
     )
-    code: dict[str, str] = config.get_object("code") or {}
     image = "mcr.microsoft.com/azureml/minimal-py312-inference:latest"
     workspace = MlWorkspace(
         f"{name}-ml",
         foundation=base,
-        environments={"light": {"version": "1", "image": image, "conda_file": "conda.yml"}} if code else {},
-        code={"answers": {"version": "1", "uri": code[name]}} if code else {},
+        environments={"light": {"version": "1", "image": image, "conda_file": "conda.yml"}},
+        code={"answers": {"version": "1", "uri": f"https://{name}.blob.core.windows.net/programs/light"}},
         opts=opts,
     )
-    pulumi.export(
-        name, {"storage": base.storage_account_id, "group": group.group_id, "pool": pool.pool_id, "cluster": cluster.cluster_id}
-    )
-    if code:
-        blue = MlDeploymentArgs(
-            environment="light", code={"code": "answers", "script": "score.py"}, instance_type="Standard_DS3_v2"
-        )
-        auth = "aml_token" if config.get_bool("by_token") else "key"
-        endpoint = MlEndpoint(f"{name}-colours", workspace=workspace, auth=auth, deployments={"blue": blue}, opts=opts)
-        pulumi.export(f"{name}-uri", endpoint.scoring_uri)
+    blue = MlDeploymentArgs(environment="light", code={"code": "answers", "script": "score.py"}, instance_type="Standard_DS3_v2")
+    endpoint = MlEndpoint(f"{name}-colours", workspace=workspace, auth="key", deployments={"blue": blue}, opts=opts)
+    pulumi.export(name, {"pool": pool.pool_id, "cluster": cluster.cluster_id, "uri": endpoint.scoring_uri})
