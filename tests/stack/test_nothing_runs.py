@@ -48,26 +48,18 @@ def test_the_local_stack_comes_up_and_shows_what_a_change_of_it_replaces(still_a
     assert [(step.operation, step.name) for step in steps if step.type.startswith("kubernetes:")] == [
         ("update", "shared-resource-quota-gpus")
     ]
-
-    done = stack.down()
-    assert done.returncode == 0, done.stdout + done.stderr
     assert processes_of(still_azure.pid) == []
-    assert stack.name not in stack.names()
 
 
-# What is put onto clusters, and what needs packages, models and images that nobody has uploaded or built.
-CASES = [
-    *(name for family in ("clusters", "edges") for name in happy_cases.names(family) if happy_cases.has_most(name)),
-    "ml_endpoint.happy.blue_and_green",
-    "pool.happy.everything",
-]
+# What needs packages, models and images that nobody has uploaded or built. What is put onto clusters is answered alike, whatever
+# it is, as in the local stack; an edge is in tests/stack/test_review.py.
+CASES = ["ml_endpoint.happy.blue_and_green", "pool.happy.everything"]
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_a_happy_case_comes_up_at_once(name: str, still_azure: ServedAzure, engine_bin: Path, tmp_path: Path) -> None:
-    with happy_cases.declared(name, still_azure, engine_bin, tmp_path) as stack:
+def test_a_happy_case_comes_up_at_once(name: str, still_azure: ServedAzure, engine_bin: Path) -> None:
+    with happy_cases.declared(name, still_azure, engine_bin) as stack:
         assert processes_of(still_azure.pid) == []
-        assert stack.steps() == []
         refreshed = stack.pulumi("refresh", "--yes", "--skip-preview")
         assert refreshed.returncode == 0, refreshed.stdout + refreshed.stderr
         assert stack.steps() == []

@@ -56,11 +56,17 @@ def names(family: str) -> list[str]:
     return sorted(path.stem for path in CASES.glob("*.happy.*.yaml") if path.name.split(".")[0] in FAMILIES[family])
 
 
+# By night alone: it takes a minute and a half, comes up in tests/stack/test_nothing_runs.py each time, and what its servers
+# answer and whose traffic they get is tried by the commands of examples/blue-green.
+TAKES_LONG = ("ml_endpoint.happy.blue_and_green",)
+
+
 def cases(family: str) -> list[Any]:
     """The cases of a family as parameters of a test: the longest of each component alone, the others together once a night."""
-    others = [name for name in names(family) if not has_most(name)]
+    alone = [name for name in names(family) if has_most(name) and name not in TAKES_LONG]
+    others = [name for name in names(family) if name not in alone]
     at_night = (pytest.mark.nightly, pytest.mark.timeout(1800))
-    alone = [pytest.param([name], id=name) for name in names(family) if has_most(name)]
+    alone = [pytest.param([name], id=name) for name in alone]
     return [*alone, *([pytest.param(others, marks=at_night, id="all others")] if others else [])]
 
 
@@ -105,15 +111,10 @@ def up(
 
 
 @contextmanager
-def declared(name: str, azure: ServedAzure, engine_bin: Path, folder: Path) -> Iterator[ProgramStack]:
-    """The stack of a case after one `up` on an embedded Azure on which nothing runs: nothing was built or uploaded before.
-
-    `folder`: an empty one.
-    """
+def declared(name: str, azure: ServedAzure, engine_bin: Path) -> Iterator[ProgramStack]:
+    """The stack of a case after one `up` on an embedded Azure on which nothing runs: nothing was built or uploaded before."""
     case = yaml.load((CASES / f"{name}.yaml").read_text(), yaml.CSafeLoader)
     with there(azure, on(azure, case["says"]), case.get("azure_answers", {})) as says:
-        if "edges" in says:
-            _connect(says, name, (azure.state / "still" / "kubeconfig").read_text(), folder, has_namespaces=True)
         stack = ProgramStack(azure, f"t{uuid.uuid4().hex[:8]}", says, engine_bin=engine_bin)
         try:
             stack.create()
@@ -197,7 +198,7 @@ def without_uploads(says: Mapping[str, Any]) -> dict[str, Any]:
     return first
 
 
-def _connect(says: dict[str, Any], name: str, device: str, folder: Path, *, has_namespaces: bool = False) -> None:
+def _connect(says: dict[str, Any], name: str, device: str, folder: Path) -> None:
     """Connects every edge to the device, each in a namespace of its own there: its administrator makes it, or the stack does."""
     kubeconfig = yaml.safe_load(device)
     [context] = kubeconfig["contexts"]
@@ -208,7 +209,7 @@ def _connect(says: dict[str, Any], name: str, device: str, folder: Path, *, has_
     for edge, said in says["edges"].items():
         said |= {"namespace": f"{name.rsplit('.', 1)[1]}-{edge}".replace("_", "-")}
         said |= {"kubeconfig": file.read_text()} if "kubeconfig" in said else {"kubeconfig_file": str(file)}
-        if not said.get("create_namespace") and not has_namespaces:
+        if not said.get("create_namespace"):
             made = ["kubectl", "--kubeconfig", str(file), "create", "namespace", said["namespace"]]
             subprocess.run([str(needed() / made[0]), *made[1:]], check=True, capture_output=True)
 
