@@ -3,7 +3,7 @@
 import json
 import re
 import subprocess
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -57,7 +57,7 @@ def declared() -> dict[str, set[tuple[str, str]]]:
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_the_example_comes_up_is_changed_and_goes(
+def test_the_example_comes_up_and_declares_what_the_others_do(
     language: str, installed: Installed, declared: dict[str, set[tuple[str, str]]], still_azure: ServedAzure
 ) -> None:
     project = installed(language)
@@ -70,10 +70,17 @@ def test_the_example_comes_up_is_changed_and_goes(
     for other in declared.values():
         assert declared[language] == other
 
+
+def test_the_example_is_changed_and_goes(installed: Installed, still_azure: ServedAzure) -> None:
+    """In YAML: which language has declared them makes no difference to components that are there."""
+    project = installed("yaml")
+    if not project.declared():  # where this test runs alone
+        project.well("up", "--yes", "--skip-preview")
+    pool = project.outputs()["pool"]
     project.configure(team="vision", lastDay=LAST_DAY, maxNodes=3)
     assert project.steps() == {"train-pool": "update"}
     project.well("up", "--yes", "--skip-preview")
-    assert most_nodes(still_azure, outputs["pool"]) == 3
+    assert most_nodes(still_azure, pool) == 3
 
     project.well("destroy", "--yes", "--skip-preview")
     assert project.declared() == set()
@@ -145,46 +152,64 @@ def bad_projects(installed: Installed) -> Callable[[str], Project]:
                 if (example.folder / name).exists():
                     (folder / name).symlink_to(example.folder / name)
             made[language] = Project(folder, example.azure, example.environment)
-            written(made[language], language, {})
+            written(made[language], language, [{}])
             made[language].configure()
         return made[language]
 
     return make
 
 
-@pytest.mark.parametrize("bad", BAD)
-@pytest.mark.parametrize("language", ["yaml", "typescript"])
+# What the components refuse is told by their host, and reaches each language alike: for TypeScript one row is enough.
+@pytest.mark.parametrize(("language", "bad"), [*(("yaml", bad) for bad in BAD), ("typescript", "several at once")])
 def test_a_bad_program_is_refused_in_plain_words(language: str, bad: str, bad_projects: Callable[[str], Project]) -> None:
     project = bad_projects(language)
     own_words = BAD[bad].get("by_language", {})
-    written(project, language, BAD[bad]["resources"])
-    done = project.pulumi("preview")
-    assert done.returncode != 0
-    said = (done.stdout + done.stderr).partition("Diagnostics:")[2]
+    written(project, language, [BAD[bad]["resources"]])
     expected = own_words.get(language) or BAD[bad]["said"]
-    lines = [next((line for line in said.splitlines() if each in line), each) for each in expected]
-    assert [line for line in lines if line in expected] == [], f"not said in:\n{said}"
-    assert len(set(lines)) == len(expected), "a line for each"
-    assert "Traceback" not in said
-    assert 'File "' not in said
+    said = refused(project, expected)
     if language not in own_words:
         count = f"{len(expected)} problem{'s' if len(expected) > 1 else ''} in "
         assert count in said, f"more or fewer are said:\n{said}"
 
 
-def written(project: Project, language: str, resources: Mapping[str, tuple[str, Mapping[str, Any]]]) -> None:
-    """Writes the program of these components; `${name}` and `${name.output}` stand for other ones."""
+def test_what_typescript_refuses_by_itself_is_told_at_once(bad_projects: Callable[[str], Project]) -> None:
+    project = bad_projects("typescript")
+    rows = [row for row in BAD.values() if "typescript" in row.get("by_language", {})]
+    written(project, "typescript", [row["resources"] for row in rows])
+    refused(project, [line for row in rows for line in row["by_language"]["typescript"]])
+
+
+def refused(project: Project, expected: Sequence[str]) -> str:
+    """What a preview says, with a line for each of `expected`."""
+    done = project.pulumi("preview")
+    assert done.returncode != 0
+    said = (done.stdout + done.stderr).partition("Diagnostics:")[2]
+    lines = [next((line for line in said.splitlines() if each in line), each) for each in expected]
+    assert [line for line in lines if line in expected] == [], f"not said in:\n{said}"
+    assert len(set(lines)) == len(expected), "a line for each"
+    assert "Traceback" not in said
+    assert 'File "' not in said
+    return said
+
+
+def written(project: Project, language: str, programs: Sequence[Mapping[str, tuple[str, Mapping[str, Any]]]]) -> None:
+    """Writes the program of these components, in TypeScript several beside each other; `${name}` and `${name.output}` stand for
+    other ones."""
     definition: dict[str, Any] = {"name": f"bad-{language}", "runtime": "yaml" if language == "yaml" else "nodejs"}
     definition["packages"] = {"azuregpu": "../../../components"}
     if language == "yaml":
+        [resources] = programs
         definition["resources"] = {
             name: {"type": f"azuregpu:{kind}", "properties": given} for name, (kind, given) in resources.items()
         }
     else:
         program = ['import * as azuregpu from "@pulumi/azuregpu";']
-        for name, (kind, given) in resources.items():
-            literal = re.sub(r'"\$\{(.+?)\}"', r"\1", json.dumps(given, indent=2))
-            literal = re.sub(r'^( *)"(\w+)":', r"\1\2:", literal, flags=re.MULTILINE)
-            program.append(f'export const {name} = new azuregpu.{kind}("{name}", {literal});')
+        for resources in programs:
+            program.append("{")  # so that names are each program's own
+            for name, (kind, given) in resources.items():
+                literal = re.sub(r'"\$\{(.+?)\}"', r"\1", json.dumps(given, indent=2))
+                literal = re.sub(r'^( *)"(\w+)":', r"\1\2:", literal, flags=re.MULTILINE)
+                program.append(f'const {name} = new azuregpu.{kind}("{name}", {literal});')
+            program.append("}")
         (project.folder / "index.ts").write_text("\n".join(program) + "\n")
     (project.folder / "Pulumi.yaml").write_text(json.dumps(definition, indent=2))

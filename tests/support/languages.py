@@ -10,6 +10,7 @@ from typing import Any
 
 import yaml
 
+from tests.support import warm_python
 from tests.support.embedded import CHECKOUT, ServedAzure
 from tests.support.installed import LOCKED
 from tests.support.stack import connected_environment, connection_keys, run_to_its_end
@@ -19,7 +20,7 @@ STACK = "one"
 
 def environment(azure: ServedAzure, folders: Iterable[Path]) -> dict[str, str]:
     """A connection with the programs of these folders, and the packages of this checkout, so that they are in uv's cache."""
-    connected = connected_environment(azure, Path(os.pathsep.join(map(str, folders))))
+    connected = warm_python.with_plugins(connected_environment(azure, Path(os.pathsep.join(map(str, folders)))))
     kept = {name: value for name, value in connected.items() if name not in ("VIRTUAL_ENV", "PYTHONPATH")}
     return {**kept, "UV_CONSTRAINT": str(LOCKED), "npm_config_audit": "false", "npm_config_fund": "false", "NO_COLOR": "1"}
 
