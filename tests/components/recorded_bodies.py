@@ -58,6 +58,12 @@ SHIPPED = ("dev", "documents", "lite", "local")
 CONNECTED = {"azure-native:subscriptionId": SUBSCRIPTION, "azure-gpu:image_source": "https://localhost:1/checkout.git#HEAD"}
 
 
+def has_most(name: str) -> bool:
+    """Whether this is the longest case of its component: what each run of the engine shows of the others, it shows of this."""
+    of_component = CASES.glob(f"{name.split('.')[0]}.happy.*.yaml")
+    return name == max(of_component, key=lambda path: path.stat().st_size).stem
+
+
 def names() -> list[str]:
     """Of everything in the record: cases by the name of their file, stack files as `stack.<name>` and `example.<name>`."""
     examples = [f"example.{path.parent.name}" for path in EXAMPLES.glob("*/stack.yaml")]

@@ -20,15 +20,15 @@ import yaml
 from azure_gpu.formats import image_reference
 from localazure.kinds import public_images
 from localazure.kinds.registry_builds import LOGIN_SUFFIX
+from tests.components.recorded_bodies import CASES, has_most
 from tests.components.settings_of import TODAY
-from tests.support.embedded import CHECKOUT, SUBSCRIPTION, ServedAzure, until
+from tests.support.embedded import SUBSCRIPTION, ServedAzure, until
 from tests.support.kubernetes import needed
 from tests.support.ml_resources import upload
 from tests.support.rows import failure
 from tests.support.stack import ProgramStack
 from tests.support.surroundings import there
 
-CASES = CHECKOUT / "tests" / "components" / "cases"
 _CONTAINERS = ("container_groups", "jobs", "edges")  # sections whose images are of containers
 _OF_AZURE = ".azurecr.io"
 _RUNS = "2019-06-01-preview"
@@ -145,12 +145,6 @@ def stays(stack: ProgramStack, *, drift: bool = True) -> None:
     refreshed = stack.pulumi("refresh", "--yes", "--skip-preview")
     assert refreshed.returncode == 0, refreshed.stdout + refreshed.stderr
     assert stack.steps() == []
-
-
-def has_most(name: str) -> bool:
-    """Whether this is the longest case of its component: what each run of the engine shows of the others, it shows of this."""
-    of_component = CASES.glob(f"{name.split('.')[0]}.happy.*.yaml")
-    return name == max(of_component, key=lambda path: path.stat().st_size).stem
 
 
 def _is_settled(azure: ServedAzure, id_: str, version: str) -> bool:
