@@ -35,6 +35,8 @@ EMBEDDED := $(PYTHON) -m localazure --state $(STATE)
 # Every command that talks to the local stack runs with the connection environment of its folder, which is exported nowhere else.
 CONNECTED := set -a; . $(STATE)/env; set +a;
 CONFIG := --config-folder $(STATE)
+# The stack to connect with the embedded Azure when it is started.
+connected :=
 # Kubernetes is built where a stack has clusters.
 needed :=
 KUBERNETES = $(shell grep -Eqs '^  azure-gpu:clusters:' Pulumi.$(STACK).yaml && echo kubernetes)
@@ -54,8 +56,8 @@ help: ## what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
 
 up: needed := $(KUBERNETES) $(GROUPS)
+up preview: connected := --stack $(STACK)
 up: ready ## bring STACK up on the embedded Azure, then prove each of its services, in a table
-	@$(EMBEDDED) connect $(STACK) > /dev/null
 	@$(CONNECTED) $(PYTHON) -m operations up --stack $(STACK) $(CONFIG)
 	@$(MAKE) -s --no-print-directory -j2 quotas $(if $(PROVED),$(STORAGE))
 	@$(if $(PROVED),$(CONNECTED) $(PYTHON) -m operations prove --stack $(STACK) $(CONFIG))
@@ -68,7 +70,6 @@ storage:
 	@$(CONNECTED) $(PYTHON) -m operations access --grant --stack $(STACK) $(CONFIG)
 
 preview: ready ## what `up` would change
-	@$(EMBEDDED) connect $(STACK) > /dev/null
 	@$(CONNECTED) $(PYTHON) -m operations preview --stack $(STACK) $(CONFIG)
 
 down: ready ## destroy every stack on the embedded Azure and stop it: no resource, no process, no port is left
@@ -172,7 +173,7 @@ lock: .venv/ready ## renew the locked files after a change of versions in requir
 # The engine builds while the packages install; each shows its own progress.
 ready: prerequisites
 	@$(MAKE) -s --no-print-directory -j2 engine azurite providers $(needed)
-	@$(EMBEDDED) start $(if $(WEATHER),--weather $(WEATHER)) --engine-bin "$$(cat $(STATE)/engine-bin)"
+	@$(EMBEDDED) start $(if $(WEATHER),--weather $(WEATHER)) --engine-bin "$$(cat $(STATE)/engine-bin)" $(connected)
 
 engine: prerequisites
 	@mkdir -p -m 700 $(STATE)
@@ -181,8 +182,7 @@ engine: prerequisites
 # Pulumi's own, where their checksums are pinned and they can be downloaded; else the embedded Azure has stand-ins.
 providers: prerequisites
 	@mkdir -p -m 700 $(STATE)
-	@: > $(STATE)/providers-bin.new
-	@for each in azure-native kubernetes-provider; do python3 engine/build.py $$each >> $(STATE)/providers-bin.new || true; done
+	@python3 engine/build.py azure-native kubernetes-provider > $(STATE)/providers-bin.new || true
 	@mv $(STATE)/providers-bin.new $(STATE)/providers-bin
 
 languages: prerequisites ## build what programs in TypeScript and YAML need, where Pulumi's own is missing: 2 minutes, once

@@ -3,14 +3,16 @@
 A tool is taken from PATH where it is new enough; else from its publisher's archives, where these can be had; else it is built.
 
 Exit codes: 0 the folder is on standard output; 1 it can't be had, or with `--check` nothing is there yet; 2 a prerequisite or an
-argument is wrong; 130 interrupted. Whatever else is said goes to standard error.
+argument is wrong; 130 interrupted. Of several tools, the folders that can be had are on standard output, and the exit code is
+that of the first one that can't. Whatever else is said goes to standard error.
 """
 
 import argparse
 import io
 import signal
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from errno import EACCES, ENOSPC, EPERM, EROFS
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -62,11 +64,13 @@ def main(arguments: Sequence[str]) -> int:
         epilog=f"{choice.VARIABLE}=path, official or build takes a tool from nowhere else. {download.MIRROR}=https://HOST/PATH: "
         "where a mirror has the publishers' archives.",
     )
-    parser.add_argument("tool", nargs="?", choices=TOOLS, default="pulumi", help="whose programs; default: pulumi")
+    parser.add_argument("tools", nargs="*", metavar="tool", help=f"{', '.join(TOOLS)}; default: pulumi")
     parser.add_argument("--check", action="store_true", help="say what would be used, and make nothing")
     parser.add_argument("--used", action="store_true", help="print what would be used of each tool, and make nothing")
     parser.add_argument("--pin", action="store_true", help="write the publishers' checksums of all archives into official.tsv")
     options = parser.parse_args(arguments)
+    if unknown := set(options.tools) - set(TOOLS):  # `choices` would refuse that none is named, in some versions of Python
+        parser.error(f"no such tool: {', '.join(sorted(unknown))}")
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.default_int_handler)  # as Ctrl-C: the build is ended, its temporary folder removed
     progress = Progress()
@@ -75,29 +79,46 @@ def main(arguments: Sequence[str]) -> int:
         return 2
     try:
         if options.pin:
-            return pinning.pin(TOOLS, official.PINS, progress)
+            return _exit_code(lambda: pinning.pin(TOOLS, official.PINS, progress), progress)
         if options.used:
-            print("\n".join(_used(tool) for tool, tools in TOOLS.items() if tools.builder is not None))
-            return 0
-        folder = _found(options.tool, progress)
-        if folder is None and not options.check and _can_be_made(options.tool):
-            folder = _made(options.tool, progress)
+            return _exit_code(_print_used, progress)
+        codes = [
+            _exit_code(partial(_print_folder, tool, progress, check=options.check), progress)
+            for tool in options.tools or ["pulumi"]
+        ]
+    except KeyboardInterrupt:
+        progress.say("interrupted; nothing half made is left, and what was downloaded or compiled is used the next time")
+        return 130
+    return next(filter(None, codes), 0)
+
+
+def _exit_code(do: Callable[[], int], progress: Progress) -> int:
+    """The exit code of what is done. What went wrong is told in a line."""
+    try:
+        return do()
     except go.MissingGoError as error:
         progress.say(str(error))
         return 2
     except (go.BuildError, download.WrongSumError, _NotThisWayError) as error:
         progress.say(str(error))
-        return 1
     except OSError as error:
         what_to_do = _WHAT_TO_DO.get(error.errno or 0)
         progress.say(f"{error.filename or cache.cache_folder('')}: {error.strerror}{f'; {what_to_do}' if what_to_do else ''}")
-        return 1
-    except KeyboardInterrupt:
-        progress.say("interrupted; nothing half made is left, and what was downloaded or compiled is used the next time")
-        return 130
+    return 1
+
+
+def _print_used() -> int:
+    print("\n".join(_used(tool) for tool, tools in TOOLS.items() if tools.builder is not None))
+    return 0
+
+
+def _print_folder(tool: str, progress: Progress, *, check: bool) -> int:
+    folder = _found(tool, progress)
+    if folder is None and not check and _can_be_made(tool):
+        folder = _made(tool, progress)
     if folder is None:
         return 1
-    print(folder)
+    print(folder, flush=True)
     return 0
 
 

@@ -70,6 +70,7 @@ def _parser() -> argparse.ArgumentParser:
         )
     starting.add_argument("--engine-bin", type=Path, help="folder of `pulumi`; default: PATH")
     starting.add_argument("--kubernetes-bin", type=Path, help="folder of Kubernetes' programs; kept for later starts")
+    starting.add_argument("--stack", help="also write this stack's configuration, as `connect` does")
     command("stop", _stop, "Stop the server, all containers and all clusters.")
     command("status", _status, "Print whether the server runs, and its address.")
     command("env", _env, "Print the connection environment, for `eval`.")
@@ -196,6 +197,8 @@ def _start(folder: LocalFolder, checkout: Path, options: argparse.Namespace) -> 
     )
     print(f"embedded Azure {'started' if fresh else 'already running'} at {started.url}")
     print(_providers(folder))
+    if options.stack:
+        stack_config.connect(folder, identities.load(folder), started.url, checkout, options.stack)
     return 0
 
 

@@ -179,10 +179,21 @@ def test_kubernetes_is_all_of_path_or_nothing_of_it(machine: Machine) -> None:
 
 
 def test_a_provider_plugin_without_a_checksum_is_left_to_the_stand_in_without_a_word(machine: Machine) -> None:
-    assert machine.run("azure-native") == (1, "", "")
+    assert machine.run("azure-native", "kubernetes-provider") == (1, "", "")
     result = machine.run("azure-native", AZURE_GPU_TOOLS="official")
     assert (result.returncode, result.stdout) == (1, "")
     assert result.stderr.startswith("no checksum is pinned for https://get.pulumi.com/releases/plugins/")
+
+
+def test_of_several_tools_those_are_printed_that_can_be_had(machine: Machine) -> None:
+    machine.has_go()
+    machine.has_pulumi(f"echo {PINNED}")
+    machine.run("kubernetes")
+    result = machine.run("azure-native", "pulumi", "groups", "kubernetes", "--check")
+    assert (result.returncode, result.stdout) == (1, f"{machine.path}\n{machine.built_kubernetes}\n")
+    assert machine.run("pulumi", "kubernetes").returncode == 0
+    with pytest.raises(SystemExit, match="2"):
+        machine.run("pulumi", "kubectl")
 
 
 def test_what_is_used_is_a_line_a_tool(machine: Machine) -> None:
