@@ -14,7 +14,7 @@ README = CHECKOUT / "examples" / "t4-tonight" / "README.md"
 @pytest.mark.timeout(1500)
 def test_the_commands_run_as_they_stand_and_leave_nothing(azure: ServedAzure, engine_bin: Path, tmp_path: Path) -> None:
     commands = commands_in(README)
-    outputs = walked(commands, copied(tmp_path / "clone", installed=False), login(azure, engine_bin))
+    outputs = walked(commands, copied(tmp_path / "clone", installed=True), login(azure, engine_bin))
     ran = next(output for command, output in zip(commands, outputs, strict=True) if " operations run " in command)
     first, *_, last = ran.splitlines()
     assert first.startswith("hello from ")
