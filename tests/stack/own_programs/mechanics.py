@@ -10,7 +10,7 @@ config = pulumi.Config()
 if config.get_bool("transformed"):
     pulumi.runtime.register_resource_transform(lambda args: pulumi.ResourceTransformResult(args.props, args.opts))
 own = azure.Provider("azure", **config.require_object("login"))
-rest = pulumi.ResourceOptions(providers=[own], protect=config.get_bool("protect"))
+rest = pulumi.ResourceOptions(providers=[own])
 base = Foundation(
     "base",
     location="westeurope",
