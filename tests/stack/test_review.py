@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.support import policy_pack
-from tests.support.embedded import ServedAzure
-from tests.support.readme_commands import copied, login
+from tests.support import policy_pack, warm_python
+from tests.support.embedded import SUBSCRIPTION, ServedAzure
+from tests.support.readme_commands import copied, groups_left, login
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
@@ -92,6 +92,7 @@ class Clone:
             "PATH": f"{engine_bin}:{os.environ['PATH']}",
             "PYTHONPATH": os.pathsep.join(str(self.folder / room) for room in ("components", "operations")),
             "XDG_CACHE_HOME": str(cache),
+            "PULUMI_PYTHON_CMD": str(warm_python.python()),
         }
         for name in [each.name for each in self.folder.glob("Pulumi.*.yaml")]:
             (self.folder / name).unlink()
@@ -204,10 +205,10 @@ def test_what_the_program_rejects_is_the_report_on_its_line(clone: Clone) -> Non
     assert {each["line"] for each in found.annotations} == {line_of(text, "Standard_NC6")}
 
 
-def test_a_policy_that_the_change_breaks_is_told_on_its_line(clone: Clone, engine_bin: Path, tmp_path: Path) -> None:
+def test_a_policy_that_the_change_breaks_is_told_on_its_line(clone: Clone, tmp_path: Path) -> None:
     text = TEAM.replace("autoscale: {scenario: pending_tasks, max_nodes: 2}", "dedicated_nodes: 1")
     clone.write(text)
-    pack, settings = policy_pack.installed(tmp_path, engine_bin), tmp_path / "policies.json"
+    pack, settings = policy_pack.ready(tmp_path), tmp_path / "policies.json"
     settings.write_text(json.dumps({"gpu-scale-to-zero": "mandatory"}))
     options = ("--policy-pack", str(pack), "--policy-pack-config", str(settings), "--fail-on", "policy")
     found = clone.review(*options, code=5)
@@ -286,7 +287,7 @@ def test_with_a_login_it_is_against_what_is_deployed_also_where_that_is_protecte
         assert found.operations("live")["foundation-storage"] == "replace"
         assert "storage account `foundation-storage`" in found.first
     finally:
-        clone.write(text, "Pulumi.live.yaml")
-        clone.run("pulumi", "state", "unprotect", "--all", "--yes", "--stack", "live", login=signed_in)
-        ended = clone.run("down", "--stack", "live", "--yes", login=signed_in)
+        for group in groups_left(azure, "vision-live"):
+            azure.delete(f"/subscriptions/{SUBSCRIPTION}/resourceGroups/{group}", "2024-03-01")
+        ended = clone.run("pulumi", "stack", "rm", "live", "--yes", "--force", login=signed_in)
     assert ended.returncode == 0, ended.stdout + ended.stderr
