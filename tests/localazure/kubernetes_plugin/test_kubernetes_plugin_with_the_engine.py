@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from localazure.plugin.installation import install
+from tests.support import warm_python
 from tests.support.embedded import CHECKOUT
 from tests.support.kubernetes import ControlPlane
 from tests.support.small_stack import RUN, SmallStack
@@ -59,7 +60,7 @@ class Stack(SmallStack):
             "PULUMI_SKIP_UPDATE_CHECK": "true",
             "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "true",
         }
-        super().__init__(folder, environment, PROGRAM)
+        super().__init__(folder, warm_python.warmed(environment), PROGRAM)
         self.run("config", "set", "--secret", "kubeconfig", kubeconfig)
 
     def kept(self) -> tuple[str, str]:
