@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 
 from tests.stack.configurations import with_cluster
-from tests.support.embedded import CHECKOUT, ServedAzure
+from tests.support.embedded import ServedAzure
 from tests.support.stack import ProgramStack
-from tests.workloads.workload_runs import SCORING, locked_python
+from tests.workloads.conftest import scoring_models, scoring_python
 
+__all__ = ["scoring_models", "scoring_python"]
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 Kubectl = Callable[..., str]
 # A pod here is told another port than it asks for, and a path from the root would be one of its own.
@@ -20,21 +21,12 @@ START = 'AZUREML_MODEL_DIR="/$MODEL" exec python serve.py --port "$PORT"'
 
 
 @pytest.fixture(scope="module")
-def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Small models that scoring is tried with."""
-    folder = tmp_path_factory.mktemp("models")
-    making = [str(locked_python(SCORING)), str(CHECKOUT / "tests/workloads/scoring_models.py"), str(folder)]
-    subprocess.run(making, check=True, capture_output=True)
-    return folder
-
-
-@pytest.fixture(scope="module")
-def stack(azure: ServedAzure, engine_bin: Path, kubernetes_bin: Path, models: Path) -> Iterator[ProgramStack]:
+def stack(azure: ServedAzure, engine_bin: Path, kubernetes_bin: Path, scoring_models: Path) -> Iterator[ProgramStack]:
     """Programs share this machine's files, so that the model is where it was made; on Azure it is fetched or in the image."""
     service: dict[str, Any] = {
         "workload": "scoring",
         "command": ["/bin/sh", "-c", START],
-        "environment": {"MODEL": str(models / "rows").removeprefix("/"), "PORT": "5001", "WORKER_COUNT": "1"},
+        "environment": {"MODEL": str(scoring_models / "rows").removeprefix("/"), "PORT": "5001", "WORKER_COUNT": "1"},
         "gpus": 0,
         "cpu": 0.5,
         "autoscale": {"max": 2},
@@ -48,8 +40,7 @@ def stack(azure: ServedAzure, engine_bin: Path, kubernetes_bin: Path, models: Pa
     made.create()
     made.update()
     yield made
-    down = made.down()
-    assert down.returncode == 0, down.stdout + down.stderr
+    made.end()
 
 
 @pytest.fixture(scope="module")

@@ -1,8 +1,8 @@
 """Which tests go to one worker together, and which first: `--dist loadfile`, with two differences.
 
-Tests of a file share what its fixtures bring up: a stack, a server, a cluster. Files that share a control plane of Kubernetes or
-a set of models go to one worker too, so that it is made once. What takes longest begins first, so that no worker is left with it
-at the end.
+Tests of a file share what its fixtures bring up: a stack, a server, a cluster. Files that share a control plane of Kubernetes, a
+TensorFlow that is imported or a set of models go to one worker too, so that it is made once. What takes longest begins first, so
+that no worker is left with it at the end.
 """
 
 from typing import Any
@@ -15,6 +15,7 @@ _SHARED = {
     "tests/localazure/kubernetes/": "control plane",
     "tests/localazure/kubernetes_plugin/": "control plane",
     "tests/operations/test_clusters_api.py": "control plane",
+    "tests/workloads/test_mnist_": "trainings",
     "tests/workloads/test_scoring_": "models",
 }
 # Whose files take longest.

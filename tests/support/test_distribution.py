@@ -9,6 +9,7 @@ def test_a_file_or_what_shares_more_is_a_unit_and_what_takes_longest_comes_first
         "tests/stack/test_jobs.py::test_one[a::b]": "tests/stack/test_jobs.py",
         "tests/localazure/kubernetes/test_pods_on_nodes.py::test_one": "control plane",
         "tests/operations/test_clusters_api.py::test_one": "control plane",
+        "tests/workloads/test_mnist_group.py::test_one": "trainings",
         "tests/workloads/test_scoring_server.py::test_one": "models",
         "tests/components/vm/test_vm.py::test_one": "tests/components/vm/test_vm.py",
     }

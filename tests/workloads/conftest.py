@@ -1,11 +1,12 @@
 """What the tests of the workloads share: their own environments, and the training as a program."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.workloads.workload_runs import MNIST, SCORING, Finished, locked_python, run
+from tests.workloads.mnist_workers import Trainings
+from tests.workloads.workload_runs import MNIST, SCORING, Finished, locked_python, models
 from workloads.mnist.mnist_training import __main__ as program
 
 
@@ -21,10 +22,12 @@ def scoring_python() -> Path:
     return locked_python(SCORING)
 
 
-@pytest.fixture
-def train(mnist_python: Path) -> Callable[..., Finished]:
-    """Runs the training in its own environment, with options as arguments."""
-    return lambda *options: run([mnist_python, "-m", "mnist_training", *options], MNIST)
+@pytest.fixture(scope="session")
+def trainings(mnist_python: Path) -> Iterator[Trainings]:
+    """Starts trainings that find TensorFlow imported, which takes as long as a small training."""
+    started = Trainings(mnist_python)
+    yield started
+    started.stop()
 
 
 @pytest.fixture
@@ -45,8 +48,5 @@ def refuse(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., 
 
 @pytest.fixture(scope="session")
 def scoring_models(scoring_python: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with small models, made by TensorFlow once for each worker."""
-    folder = tmp_path_factory.mktemp("models")
-    made = run([scoring_python, Path(__file__).with_name("scoring_models.py"), folder], folder, TF_CPP_MIN_LOG_LEVEL="2")
-    assert made.code == 0, made.stderr
-    return folder
+    """A folder with small models."""
+    return models(scoring_python, tmp_path_factory.mktemp("models"))

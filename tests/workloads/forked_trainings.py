@@ -1,7 +1,8 @@
-"""Starts trainings that find TensorFlow imported already: each is a fork of this process, which computes nothing itself.
+"""Starts trainings and other programs that find TensorFlow imported already: each is a fork of this process, which computes
+nothing itself.
 
-Runs in MNIST's locked environment. In: a line of JSON for each training, with `arguments`, `environment`, `output` and
-`errors` (files).
+Runs in MNIST's locked environment. In: a line of JSON for each, with `arguments`, `environment`, `output` and `errors` (files),
+and `program`, Python's text, where it is no training.
 Out: for each a line with its process id; and `{"ended": id, "code": code}` when one has ended, a signal as a negative number.
 """
 
@@ -52,15 +53,25 @@ def start(wanted: dict) -> int:
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         for descriptor, file in ((1, wanted["output"]), (2, wanted["errors"])):
             os.dup2(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), descriptor)
-        from mnist_training.__main__ import main as train
-
-        code = int(train(wanted["arguments"]))
+        code = trained(wanted["arguments"]) if "program" not in wanted else ran(wanted["program"], wanted["arguments"])
         sys.stdout.flush()
     except BaseException:  # noqa: BLE001 - a fork never goes on as its parent
         traceback.print_exc()
     finally:
         sys.stderr.flush()
         os._exit(code)
+
+
+def trained(arguments: list[str]) -> int:
+    from mnist_training.__main__ import main as train
+
+    return int(train(arguments))
+
+
+def ran(program: str, arguments: list[str]) -> int:
+    sys.argv = ["-c", *arguments]
+    exec(compile(program, "program", "exec"), {"__name__": "__main__"})
+    return 0
 
 
 def reap() -> None:

@@ -1,4 +1,5 @@
-"""Groups of training processes on this machine, each with a TF_CONFIG of its own, that tests disturb."""
+"""Trainings and other programs with TensorFlow as forks of one process; groups of them, each with a TF_CONFIG of its own, that
+tests disturb."""
 
 import json
 import os
@@ -7,7 +8,7 @@ import signal
 import socket
 import subprocess
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -39,7 +40,7 @@ class Worker:
 
 @dataclass
 class Trainings:
-    """Starts trainings as forks of one process with TensorFlow in it."""
+    """Starts trainings, and programs in their environment, as forks of one process with TensorFlow in it."""
 
     python: Path
     running: dict[int, Worker] = field(default_factory=dict)
@@ -54,16 +55,29 @@ class Trainings:
         self._started: queue.Queue[int | None] = queue.Queue()  # None when the server has ended
         threading.Thread(target=self._read, daemon=True).start()
 
-    def start(self, folder: Path, *arguments: str | Path, config: str = "") -> Worker:
+    def start(self, folder: Path, *arguments: str | Path, config: str = "", environment: Mapping[str, str] = {}) -> Worker:
+        options = ("--output-dir", folder, "--precision", "float32", "--min-accuracy", "0", *arguments)
+        return self._fork(folder, options, {"TF_CONFIG": config, **environment})
+
+    def run(self, folder: Path, program: str, *arguments: str | Path) -> Finished:
+        """Runs a program to its end; what it writes is in `folder`."""
+        (ended,) = self.wait([self._fork(folder, arguments, {}, program)])
+        return ended
+
+    def train(self, folder: Path, *arguments: str | Path, environment: Mapping[str, str] = {}) -> Finished:
+        """One training to its end."""
+        (ended,) = self.wait([self.start(folder, *arguments, environment=environment)])
+        return ended
+
+    def _fork(self, folder: Path, arguments: Sequence[str | Path], environment: Mapping[str, str], program: str = "") -> Worker:
         folder.mkdir(parents=True, exist_ok=True)
         output, errors = folder / "output.txt", folder / "errors.txt"
         wanted = {
-            "arguments": [
-                str(each) for each in ("--output-dir", folder, "--precision", "float32", "--min-accuracy", "0", *arguments)
-            ],
-            "environment": {"TF_CONFIG": config},
+            "arguments": [str(each) for each in arguments],
+            "environment": dict(environment),
             "output": str(output),
             "errors": str(errors),
+            **({"program": program} if program else {}),
         }
         output.unlink(missing_ok=True)
         assert self._server.stdin is not None
@@ -100,7 +114,7 @@ class Trainings:
         kill([worker for worker in self.running.values() if worker.code is None])
         assert self._server.stdin is not None
         self._server.stdin.close()
-        self._server.wait(30)
+        self._server.wait(SECONDS)  # it may be importing still
 
     def _read(self) -> None:
         assert self._server.stdout is not None

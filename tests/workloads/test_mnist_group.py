@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.workloads.workload_runs import MNIST, Finished, run
+from tests.workloads.mnist_workers import Trainings
+from tests.workloads.workload_runs import Finished
 from workloads.mnist.mnist_training import group
 from workloads.mnist.mnist_training.refusal import RefusedError
 
@@ -108,7 +109,7 @@ def test_a_worker_that_listens_is_told_from_one_that_is_gone() -> None:
 
 
 @pytest.mark.slow
-def test_each_failure_of_tensorflow_has_a_name_and_a_code(mnist_python: Path) -> None:
+def test_each_failure_of_tensorflow_has_a_name_and_a_code(trainings: Trainings, tmp_path: Path) -> None:
     program = """
 import tensorflow as tf
 from mnist_training import failures
@@ -139,7 +140,7 @@ except tf.errors.OpError as error:
 refusal = failures.refusal(tf.errors.UnavailableError(None, None, "Socket closed"), group, 100, last)
 print(int(refusal.code), *refusal.problems)
 """
-    finished = run([mnist_python, "-c", program], MNIST)
+    finished = trainings.run(tmp_path, program)
     last = "the last good checkpoint is that of step 100"
     room = f"free some space or choose another --output-dir; {last}"
     held = (

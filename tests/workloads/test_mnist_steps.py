@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.workloads.mnist_workers import Trainings
 from tests.workloads.workload_runs import MNIST, run
 
 PROGRAM = """
@@ -90,8 +91,8 @@ print(np.array_equal(np.concatenate(parts), np.load(digits.ORDER)))
 
 
 @pytest.mark.slow
-def test_a_step_is_that_of_keras_whatever_it_is_computed_on(mnist_python: Path) -> None:
-    done = run([mnist_python, "-c", PROGRAM], MNIST, TF_CPP_MIN_LOG_LEVEL="3")
+def test_a_step_is_that_of_keras_whatever_it_is_computed_on(trainings: Trainings, tmp_path: Path) -> None:
+    done = trainings.run(tmp_path, PROGRAM)
     assert done.code == 0, done.stderr
     for name, said in done.report.items():
         assert said["moved"] > 1e-3, name

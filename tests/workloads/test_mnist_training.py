@@ -8,27 +8,25 @@ from pathlib import Path
 
 import pytest
 
+from tests.workloads.mnist_workers import Trainings
 from tests.workloads.workload_runs import MNIST, Finished, run, write_data
 from workloads.mnist.mnist_training import gpu_absence
 
 ACCURACY = re.compile(r"Accuracy at step (\d+): (0\.\d{1,4}|1\.0)")
-# Reads a saved model and says how many of the held-out digits it tells right.
+# Says how many of the held-out digits a saved model tells right, and what TensorBoard's files have: the version of each, and each
+# accuracy.
 EVALUATE = """
 import sys
 from pathlib import Path
 import keras
+import tensorflow as tf
 from mnist_training import files
 from mnist_training.training import Arrays
-arrays = Arrays.of(files.read_files(Path(sys.argv[2])))
-guesses = keras.models.load_model(sys.argv[1]).predict(arrays.test_images, verbose=0).argmax(axis=1)
+model, digits, events = sys.argv[1:]
+arrays = Arrays.of(files.read_files(Path(digits)))
+guesses = keras.models.load_model(model).predict(arrays.test_images, verbose=0).argmax(axis=1)
 print(round(float((guesses == arrays.test_labels).mean()), 4))
-"""
-# Reads TensorBoard's files with TensorFlow: the version of each, and each accuracy.
-READ_EVENTS = """
-import sys
-from pathlib import Path
-import tensorflow as tf
-for path in sorted(Path(sys.argv[1]).iterdir()):
+for path in sorted(Path(events).iterdir()):
     for record in tf.data.TFRecordDataset(str(path)):
         event = tf.compat.v1.Event.FromString(record.numpy())
         if event.file_version:
@@ -50,8 +48,8 @@ print([name for name in first.files if not np.array_equal(first[name], second[na
 
 
 @pytest.mark.slow
-def test_the_digits_are_learnt_as_in_the_article(mnist_python: Path, tmp_path: Path, train: Callable[..., Finished]) -> None:
-    finished = train("--output-dir", tmp_path)
+def test_the_digits_are_learnt_as_in_the_article(mnist_python: Path, tmp_path: Path, trainings: Trainings) -> None:
+    finished = run([mnist_python, "-m", "mnist_training", "--output-dir", tmp_path], MNIST)
     assert finished.code == 0, finished.stderr
     report = finished.report
     if report["device"] == "cpu":
@@ -74,28 +72,27 @@ def test_the_digits_are_learnt_as_in_the_article(mnist_python: Path, tmp_path: P
     assert last is not None
     assert float(first[2]) < 0.5 < float(last[2]) == report["accuracy"]
 
-    evaluated = run([mnist_python, "-c", EVALUATE, report["model"], tmp_path / "digits"], MNIST)
-    assert float(evaluated.lines[-1]) == report["accuracy"], evaluated.stderr
     left = ["checkpoint.npz", "curves.png", "digits", "model.keras", "saved_model", "tensorboard"]
     assert sorted(path.name for path in tmp_path.iterdir()) == left
     assert (tmp_path / "curves.png").read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
     assert report["seconds"]["to_first_step"] < report["seconds"]["total"]
     assert 100 < report["peak_memory_mib"] < 900
 
-    read = run([mnist_python, "-c", READ_EVENTS, tmp_path / "tensorboard"], MNIST)
-    assert read.lines[0] == "brain.Event:2", read.stderr
-    assert [f"Accuracy at step {line}" for line in read.lines[1:]] == [match[0] for match in steps if match]
+    read = trainings.run(tmp_path / "read", EVALUATE, report["model"], tmp_path / "digits", tmp_path / "tensorboard")
+    assert read.code == 0, read.stderr
+    accuracy, version, *curve = [line for line in read.lines if not line.startswith("Extracting ")]
+    assert (float(accuracy), version) == (report["accuracy"], "brain.Event:2")
+    assert [f"Accuracy at step {line}" for line in curve] == [match[0] for match in steps if match]
 
 
 @pytest.mark.slow
 def test_a_resumed_run_ends_with_the_weights_of_one_that_never_stopped(
-    mnist_python: Path, tmp_path: Path, train: Callable[..., Finished]
+    mnist_python: Path, tmp_path: Path, trainings: Trainings
 ) -> None:
-    data = write_data(tmp_path / "data")
-    options = ("--data-dir", data, "--min-accuracy", "0", "--batch-size", "7")
-    straight = train(*options, "--output-dir", tmp_path / "straight", "--steps", "25")
-    train(*options, "--output-dir", tmp_path / "stopped", "--steps", "12", "--resume")
-    resumed = train(*options, "--output-dir", tmp_path / "stopped", "--steps", "25", "--resume")
+    options = ("--data-dir", write_data(tmp_path / "data"), "--batch-size", "7")
+    straight = trainings.train(tmp_path / "straight", *options, "--steps", "25")
+    trainings.train(tmp_path / "stopped", *options, "--steps", "12", "--resume")
+    resumed = trainings.train(tmp_path / "stopped", *options, "--steps", "25", "--resume")
     assert f"Resuming from {tmp_path}/stopped/checkpoint.npz at step 12" in resumed.lines
     assert (resumed.report["resumed_from"], straight.report["resumed_from"]) == (12, 0)
     assert [line for line in resumed.lines if ACCURACY.fullmatch(line)] == [
@@ -108,13 +105,13 @@ def test_a_resumed_run_ends_with_the_weights_of_one_that_never_stopped(
 
 
 @pytest.mark.slow
-def test_a_checkpoint_of_other_data_is_refused_and_kept(tmp_path: Path, train: Callable[..., Finished]) -> None:
+def test_a_checkpoint_of_other_data_is_refused_and_kept(tmp_path: Path, trainings: Trainings) -> None:
     output = tmp_path / "output"
-    options = ("--output-dir", output, "--steps", "10", "--batch-size", "10", "--min-accuracy", "0")
-    assert train(*options, "--data-dir", write_data(tmp_path / "small")).code == 0
+    options = ("--steps", "10", "--batch-size", "10")
+    assert trainings.train(output, *options, "--data-dir", write_data(tmp_path / "small")).code == 0
     before = (output / "checkpoint.npz").read_bytes()
 
-    other = train(*options, "--data-dir", write_data(tmp_path / "large", side=9), "--resume")
+    other = trainings.train(output, *options, "--data-dir", write_data(tmp_path / "large", side=9), "--resume")
     assert other.code == 2
     size, dataset = other.report["problems"]
     assert size.startswith(f"{output}/checkpoint.npz: made for image '8 x 8'; expected '9 x 9'")
@@ -159,8 +156,8 @@ for content in (whole, whole[:-100], b"no archive", b""):
 
 
 @pytest.mark.slow
-def test_an_accuracy_that_is_not_reached_ends_with_1(tmp_path: Path, train: Callable[..., Finished]) -> None:
-    finished = train("--output-dir", tmp_path, "--steps", "1", "--min-accuracy", "0.99")
+def test_an_accuracy_that_is_not_reached_ends_with_1(tmp_path: Path, trainings: Trainings) -> None:
+    finished = trainings.train(tmp_path, "--steps", "1", "--min-accuracy", "0.99")
     assert finished.code == 1
     assert finished.report["passed"] is False
     assert finished.report["accuracy"] < 0.99

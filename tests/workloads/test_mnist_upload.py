@@ -16,7 +16,8 @@ import trustme
 from azure.core.pipeline.transport import RequestsTransport
 
 from tests.support.requests_in_process import session
-from tests.workloads.workload_runs import MNIST, Finished, run, write_data
+from tests.workloads.mnist_workers import Trainings
+from tests.workloads.workload_runs import Finished, write_data
 from workloads.mnist.mnist_training import upload
 from workloads.mnist.mnist_training.refusal import RefusedError
 
@@ -86,18 +87,13 @@ def account(tmp_path: Path) -> Iterator[Account]:
     made.close()
 
 
-def trained(python: Path, folder: Path, account: Account, *options: str) -> Finished:
-    data = write_data(folder / "data")
-    command = [python, "-m", "mnist_training", "--data-dir", data, "--output-dir", folder / "output", "--min-accuracy", "0"]
-    small = ["--steps", "10", "--batch-size", "10"]
-    return run([*command, *small, "--upload-to", account.url, *options], MNIST, **account.environment)
-
-
 @pytest.mark.slow
-def test_the_saved_model_is_uploaded_and_answers_probabilities(mnist_python: Path, tmp_path: Path, account: Account) -> None:
-    done = trained(mnist_python, tmp_path, account)
+def test_the_saved_model_is_uploaded_and_answers_probabilities(trainings: Trainings, tmp_path: Path, account: Account) -> None:
+    output = tmp_path / "output"
+    options = ("--data-dir", write_data(tmp_path / "data"), "--steps", "10", "--batch-size", "10", "--upload-to", account.url)
+    done = trainings.train(output, *options, environment=account.environment)
     assert done.code == 0, done.stderr
-    folder = tmp_path / "output" / "saved_model"
+    folder = output / "saved_model"
     assert (done.report["saved_model"], done.report["uploaded_to"]) == (str(folder), account.url)
     files = {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     assert account.blobs == {f"/models/mnist/1/{name}": content for name, content in files.items()}
@@ -113,7 +109,7 @@ print(name, spec.dtype.name, spec.shape.as_list(), list(serve.structured_outputs
 scores = serve(image=np.zeros((3, 8, 8), np.uint8))["scores"].numpy()
 print(scores.shape, np.allclose(scores.sum(1), 1), (scores >= 0).all())
 """
-    asked = run([mnist_python, "-c", program, folder], MNIST, TF_CPP_MIN_LOG_LEVEL="2")
+    asked = trainings.run(tmp_path / "asked", program, folder)
     assert asked.lines[-2:] == ["image uint8 [None, 8, 8] ['scores']", "(3, 10) True True"], asked.stderr
 
 

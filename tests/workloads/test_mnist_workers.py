@@ -9,7 +9,8 @@ import random
 import re
 import shutil
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -34,13 +35,6 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 
 @pytest.fixture(scope="module")
-def trainings(mnist_python: Path) -> Iterator[Trainings]:
-    started = Trainings(mnist_python)
-    yield started
-    started.stop()
-
-
-@pytest.fixture(scope="module")
 def options(tmp_path_factory: pytest.TempPathFactory) -> tuple[str | Path, ...]:
     data = write_data(tmp_path_factory.mktemp("data"), train=400, test=40, side=12)
     return ("--data-dir", data, "--steps", str(STEPS), "--batch-size", "40", "--checkpoint-every", "20", "--group-timeout", "120")
@@ -49,25 +43,32 @@ def options(tmp_path_factory: pytest.TempPathFactory) -> tuple[str | Path, ...]:
 @pytest.fixture(scope="module")
 def undisturbed(
     trainings: Trainings, options: tuple[str | Path, ...], tmp_path_factory: pytest.TempPathFactory
-) -> dict[int, Path]:
-    """The checkpoint of one, of two and of four workers."""
+) -> Callable[[int], Path]:
+    """The checkpoint of as many workers as are asked for."""
     folder = tmp_path_factory.mktemp("undisturbed")
-    checkpoints = {}
-    for size in (1, 2, 4):
-        workers = [trainings.start(folder / "1", *options)] if size == 1 else trainings.group(folder / str(size), size, *options)
+
+    @cache
+    def checkpoint(size: int) -> Path:
+        workers = (
+            [trainings.start(folder / "1" / "0", *options)] if size == 1 else trainings.group(folder / str(size), size, *options)
+        )
         ended = trainings.wait(workers)
         assert [each.code for each in ended] == [0] * size, [each.stderr for each in ended]
         assert [each.stderr for each in ended] == [""] * size
         assert {each.report["accuracy"] for each in ended} == {ended[0].report["accuracy"]}
         assert [each.report["worker"] for each in ended] == list(range(size))
         assert [each.report["model"] is not None for each in ended] == [True] + [False] * (size - 1)
-        checkpoints[size] = folder / "1" / "checkpoint.npz" if size == 1 else folder / str(size) / "0" / "checkpoint.npz"
-    return checkpoints
+        return folder / str(size) / "0" / "checkpoint.npz"
+
+    return checkpoint
 
 
-@pytest.mark.parametrize("size", [2, 4])
-def test_several_workers_end_with_the_weights_of_one(mnist_python: Path, undisturbed: dict[int, Path], size: int) -> None:
-    assert difference(mnist_python, undisturbed[1], undisturbed[size]) < TOLERANCE
+@pytest.mark.parametrize(
+    "size",
+    [2, pytest.param(4, marks=pytest.mark.nightly)],  # four add up in another order than two, by the same program
+)
+def test_several_workers_end_with_the_weights_of_one(mnist_python: Path, undisturbed: Callable[[int], Path], size: int) -> None:
+    assert difference(mnist_python, undisturbed(1), undisturbed(size)) < TOLERANCE
 
 
 @pytest.mark.parametrize("everyone", [False, True], ids=["one of two", "both"])
@@ -76,7 +77,7 @@ def test_a_group_whose_workers_are_killed_ends_with_the_weights_of_one_that_is_n
     tmp_path: Path,
     trainings: Trainings,
     options: tuple[str | Path, ...],
-    undisturbed: dict[int, Path],
+    undisturbed: Callable[[int], Path],
     everyone: bool,
 ) -> None:
     drawn = random.Random(20190417)
@@ -99,15 +100,15 @@ def test_a_group_whose_workers_are_killed_ends_with_the_weights_of_one_that_is_n
     again = trainings.wait(trainings.group(tmp_path, 2, *options, "--resume"))
     assert [each.code for each in again] == [0, 0], [each.stderr for each in again]
     assert again[0].report["resumed_from"] == again[1].report["resumed_from"] >= 20
-    assert same_arrays(mnist_python, undisturbed[2], tmp_path / "0" / "checkpoint.npz")
+    assert same_arrays(mnist_python, undisturbed(2), tmp_path / "0" / "checkpoint.npz")
 
 
 def test_every_worker_names_the_checkpoint_that_the_first_one_resumed_from(
-    mnist_python: Path, tmp_path: Path, trainings: Trainings, options: tuple[str | Path, ...], undisturbed: dict[int, Path]
+    mnist_python: Path, tmp_path: Path, trainings: Trainings, options: tuple[str | Path, ...], undisturbed: Callable[[int], Path]
 ) -> None:
     (tmp_path / "0").mkdir()
     # With weights that no loss comes from, so that the first step ends the run.
-    spoiled = run([mnist_python, "-c", SPOIL, undisturbed[2], tmp_path / "0" / "checkpoint.npz"], tmp_path)
+    spoiled = run([mnist_python, "-c", SPOIL, undisturbed(2), tmp_path / "0" / "checkpoint.npz"], tmp_path)
     assert spoiled.code == 0, spoiled.stderr
     ended = trainings.wait(trainings.group(tmp_path, 2, *options, "--steps", str(STEPS + 10), "--resume"))
     assert [each.code for each in ended] == [1, 1], [each.stderr for each in ended]

@@ -89,6 +89,21 @@ def locked_python(workload: Path) -> Path:
     return python
 
 
+def models(python: Path, folder: Path) -> Path:
+    """`folder` with the models of `scoring_models.py`, which TensorFlow makes once for each machine and lock."""
+    program = Path(__file__).with_name("scoring_models.py")
+    made = cache_folder() / f"models-{hashlib.sha256(str(python).encode() + program.read_bytes()).hexdigest()[:16]}"
+
+    def make() -> None:
+        made.mkdir()
+        done = run([python, program, made], made, TF_CPP_MIN_LOG_LEVEL="2")
+        assert done.code == 0, done.stderr
+
+    made_once(made, make)
+    shutil.copytree(made, folder, dirs_exist_ok=True)
+    return folder
+
+
 def build_vector_add(folder: Path, *options: str) -> str:
     """Builds vector_add into `folder`, without a warning, and returns what CMake said."""
     configured = run(["cmake", "-S", VECTOR_ADD, "-B", folder, *options], VECTOR_ADD)
