@@ -86,5 +86,3 @@ def test_a_server_starts_in_rough_weather_says_so_and_keeps_it(own_served_azure:
     added = own_served_azure.command("fault", "calm", "role-delay")
     assert added.stdout == "kind calm, name role-delay\n"
     assert "kind weather, name tasks-not-allowed" in own_served_azure.command("fault", "weather", "tasks-not-allowed").stdout
-    own_served_azure.command("stop")
-    own_served_azure.start()
