@@ -13,7 +13,6 @@ from PIL import Image
 from azure_gpu.formats.build_context import context_files, context_hash
 from azure_gpu.shared.workloads import Workload
 from localazure.arm.store import Store
-from localazure.containers.build_log import BuildFailedError
 from localazure.containers.images import Image as BuiltImage, Images, default_cache
 from tests.workloads.scoring_server import server
 from tests.workloads.workload_runs import MNIST, WORKLOADS, run, write_data
@@ -135,11 +134,13 @@ def build(cache: Path, log: Path, **arguments: str) -> BuiltImage:
 def test_the_build_trains_a_model_that_tells_the_samples_and_its_server_serves_it(
     cache: Path, scoring_python: Path, tmp_path: Path
 ) -> None:
-    image = build(cache, tmp_path / "build.log")
+    """Which accuracy is required is an argument of the build. That a training below it ends with 1 is in test_mnist_training.py,
+    that a build fails with the last lines of such a step in tests/localazure/containers/test_images.py."""
+    image = build(cache, tmp_path / "build.log", MIN_ACCURACY="0.9")
     [report] = [line for line in (tmp_path / "build.log").read_text().splitlines() if '"workload": "mnist"' in line]
     told = json.loads(report[report.index("{") :])
     assert (told["dataset"], told["passed"], told["examples"]["held_out"]) == ("scikit-learn digits", True, 360)
-    assert told["accuracy"] >= 0.95
+    assert (told["accuracy"] >= 0.95, told["min_accuracy"]) == (True, 0.9)
     assert "E0000" not in (tmp_path / "build.log").read_text()
     assert not (image.root / "app" / "trained").exists(), "of the training the model alone is in the image"
 
@@ -151,14 +152,3 @@ def test_the_build_trains_a_model_that_tells_the_samples_and_its_server_serves_i
     log = (tmp_path / "log").read_text()
     assert f"Model Directory: {served / 'model' / '1'}" in log
     assert "Traceback" not in log
-
-
-@pytest.mark.slow
-def test_a_model_that_is_not_accurate_enough_fails_the_build_with_a_line_that_says_so(cache: Path, tmp_path: Path) -> None:
-    with pytest.raises(BuildFailedError) as failed:
-        build(cache, tmp_path / "build.log", MIN_ACCURACY="1")
-    assert "RUN python -m mnist_training" in failed.value.step
-    assert "python ended with exit code 1" in failed.value.message
-    [line] = [line for line in failed.value.message.splitlines() if line.startswith("mnist_training: ")]
-    assert line.startswith("mnist_training: accuracy 0.9")
-    assert line.endswith(" on 360 held-out images of scikit-learn digits; required: 1.0 (--min-accuracy)")
