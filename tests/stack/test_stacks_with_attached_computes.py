@@ -100,9 +100,11 @@ def with_everything(world: Images) -> dict[str, Any]:
 def come_up(stack: ProgramStack) -> None:
     """And nothing is left to change, whatever Azure shows by then."""
     stack.create()
-    stack.update()
-    again = stack.pulumi("preview", "--refresh", "--expect-no-changes")
+    up = stack.pulumi("up", "--yes", "--skip-preview")
+    assert up.returncode == 0, up.stdout + up.stderr
+    again = stack.pulumi("up", "--yes", "--skip-preview", "--refresh")
     assert again.returncode == 0, again.stdout + again.stderr
+    assert stack.steps() == []
 
 
 def test_a_private_workspace_has_a_cluster_a_machine_and_endpoints_on_both(
