@@ -29,7 +29,7 @@ name = given["name"]
 identity = IdentityConfiguration(
     type="user_assigned", user_assigned_identities=[ManagedIdentityConfiguration(resource_id=given["identity"])]
 )
-endpoint = ManagedOnlineEndpoint(name=name, auth_mode=given["auth"], identity=identity, tags={"made": "by a client"})
+endpoint = ManagedOnlineEndpoint(name=name, auth_mode="key", identity=identity, tags={"made": "by a client"})
 made = client.online_endpoints.begin_create_or_update(endpoint).result()
 found["made"] = [made.name, made.auth_mode, made.provisioning_state, made.scoring_uri, made.traffic]
 
@@ -69,13 +69,14 @@ made = client.online_endpoints.get(name)
 made.traffic, made.mirror_traffic = {"blue": 90, "green": 10}, {}
 found["ninety"] = client.online_endpoints.begin_create_or_update(made).result().traffic
 keys = client.online_endpoints.get_keys(name)
-if given["auth"] == "key":
-    before = keys.primary_key
-    client.online_endpoints.begin_regenerate_keys(name, key_type="primary").result()
-    after = client.online_endpoints.get_keys(name)
-    found["keys"] = [len(before) >= 32, before != after.primary_key, keys.secondary_key == after.secondary_key]
-else:
-    found["token"] = bool(keys.access_token)
+before = keys.primary_key
+client.online_endpoints.begin_regenerate_keys(name, key_type="primary").result()
+after = client.online_endpoints.get_keys(name)
+found["keys"] = [len(before) >= 32, before != after.primary_key, keys.secondary_key == after.secondary_key]
+signed_on = ManagedOnlineEndpoint(name=f"{name}-token", auth_mode="aad_token", identity=identity)
+made = client.online_endpoints.begin_create_or_update(signed_on).result()
+found["token"] = [made.auth_mode, bool(client.online_endpoints.get_keys(made.name).access_token)]
+client.online_endpoints.begin_delete(made.name).result()
 try:
     client.online_deployments.begin_delete("green", name).result()
 except HttpResponseError as error:
@@ -101,16 +102,14 @@ def world(azure: ServedAzure) -> Iterator[World]:
     assert azure.finished(answer)["status"] == "Succeeded"
 
 
-@pytest.mark.parametrize("auth", ["key", "aad_token"])
-def test_azure_ai_ml_drives_an_endpoint_from_its_creation_to_its_deletion(world: World, auth: str) -> None:
-    name = f"by-client-{auth.replace('_', '-')}"
+def test_azure_ai_ml_drives_an_endpoint_from_its_creation_to_its_deletion(world: World) -> None:
+    name = "by-client"
     assert isinstance(world.azure, ServedAzure)
     found = azure_ai_ml.run(
         world.azure,
         world.workspace,
         SCRIPT,
         name=name,
-        auth=auth,
         identity=world.identity["id"],
         models=world.models,
         weights={"1": "first/weights.txt", "2": "second/weights.txt"},
@@ -119,7 +118,7 @@ def test_azure_ai_ml_drives_an_endpoint_from_its_creation_to_its_deletion(world:
         size=SIZE,
     )
     uri = f"{world.azure.url}/ml/westeurope/{name}/score"
-    assert found["made"] == [name, auth, "Succeeded", uri, {}]
+    assert found["made"] == [name, "key", "Succeeded", uri, {}]
     assert found["blue"] == ["blue", 1, "Succeeded", 20000]
     assert found["no_traffic_yet"] == {"blue": 0}
     assert found["shared"] == {"blue": 100}
@@ -131,6 +130,7 @@ def test_azure_ai_ml_drives_an_endpoint_from_its_creation_to_its_deletion(world:
     assert "Downloaded 1 files of the model" in found["initializer"]
     assert found["mirrored"] == [{"blue": 100}, {"green": 10}]
     assert found["ninety"] == {"blue": 90, "green": 10}
-    assert found["keys"] == [True, True, True] if auth == "key" else found["token"]
+    assert found["keys"] == [True, True, True]
+    assert found["token"] == ["aad_token", True]
     assert found["refused"] == [400, "BadRequest"]
     assert found["gone"] == 404
