@@ -11,7 +11,7 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
-from engine import choice, go, official, pins
+from engine import choice, go, official, pins, slim
 from engine.answers import answer
 from engine.progress import Progress
 
@@ -105,7 +105,10 @@ def builder(progress: Progress, log: Path) -> Callable[[Path, Path], None]:
             f"  kept in {log.parent} (170 MB), beside what Go keeps in its own caches (about 3 GB)"
         )
         if whole:
-            go.build(go_program, KUBERNETES, result / _WHOLE, [_stamp()], scratch=scratch, log=log, progress=progress)
+            options = [*slim.options(go_program, KUBERNETES, scratch), _stamp()]
+            if _KUBECTL in linked:
+                options.append("-tags=withoutkubectl")
+            go.build(go_program, KUBERNETES, result / _WHOLE, options, scratch=scratch, log=log, progress=progress)
             for name in (*_SERVERS, _KUBECTL, _STREAMS):
                 if name not in linked:
                     (result / name).symlink_to(_WHOLE)

@@ -43,6 +43,6 @@ def made_of(folder: Path, *modules: GoModule) -> bool:
 
 
 def digest(*modules: GoModule) -> str:
-    """Of the modules' own files, programs and pins."""
-    files = sorted(file for module in modules for file in module.folder.rglob("*") if file.suffix in (".go", ".mod"))
+    """Of the modules' own files, programs, pins and edits."""
+    files = sorted(file for module in modules for file in module.folder.rglob("*") if file.suffix in (".go", ".mod", ".toml"))
     return hashlib.sha256(b"\0".join(file.name.encode() + b"\0" + file.read_bytes() for file in files)).hexdigest()

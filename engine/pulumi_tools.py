@@ -1,7 +1,7 @@
 """Pulumi's command line and Python language host: whether a folder holds them, where PATH has them, and how they are built.
 
-The command line and the language host need different versions of one Go module, so each is pinned in a module of its own. The
-host that is served is an old one, and lies behind one of our own: `pulumi/hosts/` says what that adds.
+The language host is of an older version of a module that the command line needs too, so it is pinned by itself; it
+is built with the command line's versions. It lies behind one of our own: `pulumi/hosts/` says what that adds.
 """
 
 import os
@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from engine import cache, go, official, pins
+from engine import cache, go, official, pins, slim
 from engine.answers import answer
 from engine.progress import Progress
 
@@ -35,6 +35,7 @@ ARCHIVES = (
 
 _PROGRAM = "pulumi"
 _HOST = "pulumi-language-python"
+TAGS = "-tags=osusergo,grpcnotrace"  # of all programs: another tag has most packages compiled again
 SERVED = "-served"  # ends the name of the host that is behind ours, which finds it by that
 _HOST_EXEC = "pulumi-language-python-exec"  # what the host runs; a Python file, which it looks for beside itself
 
@@ -86,10 +87,14 @@ def builder(progress: Progress, log: Path) -> Callable[[Path, Path], None]:
             f"(this machine has {os.cpu_count()})\n"
             f"  kept in {log.parent} (160 MB), beside what Go keeps in its own caches (about 3.5 GB)"
         )
-        tags = ["-tags=osusergo,grpcnotrace"]
-        programs = ((COMMAND_LINE, _PROGRAM, tags), (FRONT, _HOST, []), (LANGUAGE_HOST, _HOST + SERVED, []))
-        for module, name, options in programs:
-            stamped = [*options, stamp(module)]
+        options = [*slim.options(go_program, COMMAND_LINE, scratch, LANGUAGE_HOST), TAGS]
+        programs = (
+            (COMMAND_LINE, _PROGRAM, COMMAND_LINE),
+            (FRONT, _HOST, COMMAND_LINE),
+            (served(_HOST), _HOST + SERVED, LANGUAGE_HOST),
+        )
+        for module, name, versioned in programs:
+            stamped = [*options, stamp(versioned)]
             go.build(go_program, module, result / name, stamped, scratch=scratch, log=log, progress=progress)
         # The host's own module has an older copy of this file; it must fit the version of the Python package.
         source = go.module_folder(go_program, COMMAND_LINE, _SDK) / "python" / "cmd" / _HOST_EXEC
@@ -102,6 +107,11 @@ def builder(progress: Progress, log: Path) -> Callable[[Path, Path], None]:
         progress.say(f"built Pulumi {VERSION} in {progress.elapsed()}")
 
     return build
+
+
+def served(host: str) -> pins.GoModule:
+    """The module that builds an old host with the command line's versions, where `slim` has laid its source into the copy."""
+    return replace(COMMAND_LINE, tool=f"github.com/pulumi/pulumi/pkg/v3/cmd/{host}")
 
 
 def stamp(module: pins.GoModule) -> str:

@@ -15,8 +15,6 @@ import (
 	_ "k8s.io/component-base/logs/json/register"
 	_ "k8s.io/component-base/metrics/prometheus/clientgo"
 	_ "k8s.io/component-base/metrics/prometheus/version"
-	kubectl "k8s.io/kubectl/pkg/cmd"
-	kubectlutil "k8s.io/kubectl/pkg/cmd/util"
 	kubeapiserver "k8s.io/kubernetes/cmd/kube-apiserver/app"
 	kubecontrollermanager "k8s.io/kubernetes/cmd/kube-controller-manager/app"
 	kubescheduler "k8s.io/kubernetes/cmd/kube-scheduler/app"
@@ -28,7 +26,6 @@ var parts = map[string]func(){
 	"kube-apiserver":          func() { os.Exit(cli.Run(kubeapiserver.NewAPIServerCommand())) },
 	"kube-controller-manager": func() { os.Exit(cli.Run(kubecontrollermanager.NewControllerManagerCommand())) },
 	"kube-scheduler":          func() { os.Exit(cli.Run(kubescheduler.NewSchedulerCommand())) },
-	"kubectl":                 runKubectl,
 	"node-streams":            func() { os.Exit(runNodeStreams(os.Args[1:])) },
 }
 
@@ -50,10 +47,4 @@ func main() {
 		os.Exit(2)
 	}
 	run()
-}
-
-func runKubectl() {
-	if err := cli.RunNoErrOutput(kubectl.NewDefaultKubectlCommand()); err != nil {
-		kubectlutil.CheckErr(err)
-	}
 }

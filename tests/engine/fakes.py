@@ -4,11 +4,13 @@
 """
 
 import io
+import json
 import os
 import re
 import signal
 import subprocess
 import sys
+import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, redirect_stdout
 from dataclasses import dataclass
@@ -17,11 +19,13 @@ from types import SimpleNamespace
 from typing import Any, NamedTuple
 from unittest import mock
 
-from engine import actionlint_tool, command, download, go, kubernetes_tools, official, pulumi_tools
+from engine import actionlint_tool, command, download, go, kubernetes_tools, language_tools, official, pulumi_tools, slim
+from engine.pins import GoModule
 from engine.progress import Progress
 
 BUILD = Path(__file__).parents[2] / "engine" / "build.py"
 PINNED = "v3.259.0"  # of Pulumi
+EDITED = (pulumi_tools.COMMAND_LINE, pulumi_tools.LANGUAGE_HOST, language_tools.NODEJS, kubernetes_tools.KUBERNETES)
 
 _STAMP = re.compile(r"(?:version\.Version|gitVersion|gitTag|actionlint\.version)=(\S+)")
 _BUILT = "# built: "
@@ -45,13 +49,13 @@ while True:
 _GO = (
     f"COMPILER = {_COMPILER!r}\n"
     + """
-import os, pathlib, re, sys, time
+import json, os, pathlib, re, sys, time
 records = pathlib.Path(os.environ["FAKE_RECORDS"])
 arguments = sys.argv[1:]
 if arguments[0] == "env":
     print("go1.26.3")
-elif arguments[0] == "list":
-    print(records / "sdk")
+elif arguments[0] == "mod":
+    print(json.dumps({"Dir": str(records / "sdk")}))
 elif arguments[0] == "build":
     output = pathlib.Path(arguments[arguments.index("-o") + 1])
     with (records / "builds").open("a") as builds:
@@ -91,6 +95,8 @@ class Machine:
         for folder in (self.path, self.records, self.sdk_commands):
             folder.mkdir(parents=True)
         (self.sdk_commands / "pulumi-language-python-exec").write_text("# runs the program\n")
+        for module in EDITED:
+            source(module, self.records / "sdk")
         self.pins = self.folder / "official.tsv"
         self.pin({})
         self.go_version = "go1.26.3"
@@ -133,6 +139,11 @@ class Machine:
         record = self.records / "builds"
         return [line.split()[0] for line in record.read_text().splitlines()] if record.exists() else []
 
+    def options(self, name: str) -> list[str]:
+        """What Go was asked to build a program with, the last time."""
+        lines = (self.records / "builds").read_text().splitlines()
+        return next(line.split() for line in reversed(lines) if line.split()[0] == name)
+
     def has_go(self) -> None:
         program(self.path / "go", "#!/bin/sh\n")
 
@@ -172,11 +183,12 @@ class Machine:
         return Result(code, output.getvalue(), errors.getvalue())
 
     def _go(self, words: Sequence[str], **options: Any) -> Any:
-        return SimpleNamespace(returncode=0, stdout=self.go_version if words[1] == "env" else str(self.records / "sdk"))
+        place = json.dumps({"Dir": str(self.records / "sdk")})
+        return SimpleNamespace(returncode=0, stdout=self.go_version if words[1] == "env" else place)
 
     def _build(self, go_program: str, module: Any, output: Path, options: Sequence[str], **others: Any) -> None:
         with (self.records / "builds").open("a") as builds:
-            print(output.name, file=builds)
+            print(output.name, *options, file=builds)
         self.while_building()
         if (self.records / "fail").exists():
             raise go.BuildError((self.records / "fail").read_text())
@@ -201,6 +213,18 @@ class RealMachine(Machine):
 
     def last_build_process(self) -> int:
         return int((self.records / "builds").read_text().split()[-1])
+
+
+def source(module: GoModule, folder: Path) -> None:
+    """Writes into `folder` a source that the edits of a module fit."""
+    for edits in tomllib.loads((module.folder / slim.EDITS).read_text()).values():
+        texts = dict.fromkeys((*edits.get("removed", ()), *edits.get("replaced", ())), "package upstream\n")
+        for name, changes in edits.get("edits", {}).items():
+            texts[name] = "".join(f"{each['old']}\n" * each.get("times", 1) + f"{each.get('before', '')}\n" for each in changes)
+        places = {place: folder for folder, place in edits.get("folders", {"": ""}).items()}
+        for name, text in texts.items():
+            place = max((each for each in places if name.startswith(each)), key=len)
+            program(folder / places[place] / name.removeprefix(place).lstrip("/"), text)
 
 
 def _answer(words: Sequence[str | Path], environment: Mapping[str, str] | None = None) -> str:

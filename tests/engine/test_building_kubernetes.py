@@ -26,6 +26,7 @@ def test_the_folder_has_every_program_under_its_name(machine: Machine) -> None:
     assert (result.returncode, result.stdout) == (0, f"{machine.built_kubernetes}\n")
     assert "about 10 minutes" in result.stderr
     assert all(os.access(machine.built_kubernetes / name, os.X_OK) for name in PROGRAMS)
+    assert "-tags=withoutkubectl" not in machine.options("kubernetes")
     assert machine.builds() == ["kubernetes", "kubelogin"], "the one program is called by several names"
 
 
@@ -70,6 +71,7 @@ def test_a_recent_kubectl_and_kubelogin_on_path_are_taken_and_the_rest_is_built(
         "kubelogin": machine.path / "kubelogin",
     }
     assert machine.builds() == ["kubernetes"]
+    assert "-tags=withoutkubectl" in machine.options("kubernetes")
 
 
 @pytest.mark.parametrize(
