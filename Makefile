@@ -190,7 +190,7 @@ languages: prerequisites ## build what programs in TypeScript and YAML need, whe
 	@python3 engine/build.py languages > $(STATE)/languages-bin
 
 # The control plane of clusters, kubectl and kubelogin. The embedded Azure looks in this file each time.
-kubernetes: prerequisites ## build what clusters on the embedded Azure need: about 10 minutes, once
+kubernetes: prerequisites ## build what clusters on the embedded Azure need: about 5 minutes, once
 	@mkdir -p -m 700 $(STATE)
 	@python3 engine/build.py kubernetes > $(STATE)/kubernetes-bin.new && mv $(STATE)/kubernetes-bin.new $(STATE)/kubernetes-bin
 

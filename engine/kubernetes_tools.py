@@ -101,8 +101,8 @@ def builder(progress: Progress, log: Path) -> Callable[[Path, Path], None]:
         whole = any(name not in linked for name in (*_SERVERS, _KUBECTL))
         progress.say(
             f"building {f'Kubernetes {VERSION}' if whole else _STREAMS}, once: "
-            f"{'about 10 minutes' if whole else 'a minute'} on two cores (this machine has {os.cpu_count()})\n"
-            f"  kept in {log.parent} (170 MB), beside what Go keeps in its own caches (about 3 GB)"
+            f"{'about 5 minutes' if whole else 'a minute'} on two cores (this machine has {os.cpu_count()})\n"
+            f"  kept in {log.parent} (150 MB), beside what Go keeps in its own caches (about 3 GB)"
         )
         if whole:
             options = [*slim.options(go_program, KUBERNETES, scratch), _stamp()]

@@ -83,9 +83,9 @@ def builder(progress: Progress, log: Path) -> Callable[[Path, Path], None]:
 
     def build(result: Path, scratch: Path) -> None:
         progress.say(
-            f"building Pulumi {VERSION} and its Python language host, once: about 10 minutes on two cores "
+            f"building Pulumi {VERSION} and its Python language host, once: about 3 minutes on two cores "
             f"(this machine has {os.cpu_count()})\n"
-            f"  kept in {log.parent} (160 MB), beside what Go keeps in its own caches (about 3.5 GB)"
+            f"  kept in {log.parent} (95 MB), beside what Go keeps in its own caches (about 2 GB)"
         )
         options = [*slim.options(go_program, COMMAND_LINE, scratch, LANGUAGE_HOST), TAGS]
         programs = (

@@ -24,7 +24,7 @@ def _machine_with_go(machine: Machine) -> None:
 def test_the_folder_has_every_program_under_its_name(machine: Machine) -> None:
     result = machine.run("kubernetes")
     assert (result.returncode, result.stdout) == (0, f"{machine.built_kubernetes}\n")
-    assert "about 10 minutes" in result.stderr
+    assert "about 5 minutes" in result.stderr
     assert all(os.access(machine.built_kubernetes / name, os.X_OK) for name in PROGRAMS)
     assert "-tags=withoutkubectl" not in machine.options("kubernetes")
     assert machine.builds() == ["kubernetes", "kubelogin"], "the one program is called by several names"
