@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -15,10 +16,10 @@ from engine import choice, go, official, pins, slim
 from engine.answers import answer
 from engine.progress import Progress
 
-KUBERNETES = pins.read(Path(__file__).with_name("kubernetes"))
-KUBELOGIN = pins.read(Path(__file__).with_name("kubelogin"))
+_KUBELOGIN = pins.read(Path(__file__).with_name("kubernetes"))  # the module's tool; its own program is the rest
+KUBERNETES = replace(_KUBELOGIN, tool=".")
 VERSION = KUBERNETES.requires["k8s.io/kubernetes"]
-_LOGIN_VERSION = KUBELOGIN.requires["github.com/Azure/kubelogin"]
+_LOGIN_VERSION = KUBERNETES.requires["github.com/Azure/kubelogin"]
 _ETCD_VERSION = KUBERNETES.requires["go.etcd.io/etcd/server/v3"]
 
 _WHOLE = "kubernetes"  # the one program
@@ -69,7 +70,7 @@ def problem(folder: Path) -> str | None:
     for name in _NAMES:
         if not os.access(folder / name, os.X_OK):
             return f"{name} is missing or can't be executed"
-    if not pins.made_of(folder, KUBERNETES, KUBELOGIN):
+    if not pins.made_of(folder, KUBERNETES):
         return "it was built out of other sources"
     return works(folder)
 
@@ -94,7 +95,7 @@ def builder(progress: Progress, log: Path) -> Callable[[Path, Path], None]:
 
     Raises `go.MissingGoError`; what it answers raises `go.BuildError`, with Go's output in `log`.
     """
-    go_program = go.find_go(max(KUBERNETES.go, KUBELOGIN.go), "Kubernetes")
+    go_program = go.find_go(KUBERNETES.go, "Kubernetes")
 
     def build(result: Path, scratch: Path) -> None:
         linked = _linked(result, progress)
@@ -116,8 +117,8 @@ def builder(progress: Progress, log: Path) -> Callable[[Path, Path], None]:
             _build_streams(go_program, result, scratch, log, progress)
         if _LOGIN not in linked:
             tag = f"-ldflags=-s -w -X main.gitTag={_LOGIN_VERSION}"
-            go.build(go_program, KUBELOGIN, result / _LOGIN, [tag], scratch=scratch, log=log, progress=progress)
-        pins.note(result, KUBERNETES, KUBELOGIN)
+            go.build(go_program, _KUBELOGIN, result / _LOGIN, [tag], scratch=scratch, log=log, progress=progress)
+        pins.note(result, KUBERNETES)
         wrong = problem(result)
         if wrong is not None:
             raise go.BuildError(f"the build ended, but {wrong}")
