@@ -53,19 +53,29 @@ def test_every_body_of_every_case_is_judged_alike_in_rough_weather(rough: Served
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-def test_a_stack_of_every_service_comes_up_shows_what_was_sent_and_goes(rough: ServedAzure, tmp_path: Path) -> None:
-    """At the level `gpu`, which holds all that `cheap` has; that one is run by the test of a run that was killed."""
+@pytest.mark.parametrize(
+    ("level", "on_gpus"),
+    [
+        ("cheap", []),
+        # The same stack with a machine and an endpoint more. That work runs on each service is proved by `make up` too, and of a
+        # machine in test_run_on_vm.py.
+        pytest.param("gpu", OF_GPUS, marks=pytest.mark.nightly),
+    ],
+)
+def test_a_stack_of_every_service_comes_up_shows_what_was_sent_and_goes(
+    rough: ServedAzure, tmp_path: Path, level: str, on_gpus: list[str]
+) -> None:
     report = tmp_path / "report.md"
     left = rough.made(
         f"/subscriptions/{SUBSCRIPTION}/resourceGroups/of-a-killed-run",
         {"location": "eastus", "tags": {stacks.TAG: "killed"}},
         GROUPS,
     )
-    assert command.run(of_embedded(rough), rough, "gpu", Decimal(5), "", tmp_path, report) == 0, report.read_text()
+    assert command.run(of_embedded(rough), rough, level, Decimal(5), "", tmp_path, report) == 0, report.read_text()
     assert rough.get(left["id"], GROUPS).status_code == 404
     assert "an earlier run had left of-a-killed-run" in report.read_text()
     proved = re.findall(r"^- proved: ([^:\n]*) \w+(?:: .*)?$", report.read_text(), re.MULTILINE)
-    assert proved == ["container group", *OF_GPUS]
+    assert proved == ["container group", *on_gpus]
 
 
 def a_run(state: Path) -> None:
