@@ -40,7 +40,8 @@ def test_the_commands_grant_what_the_program_would(name: str) -> None:
 
 @pytest.mark.slow
 def test_a_shell_can_read_every_command() -> None:
-    for name in WITH_ROLES:
+    """Of the longest case of each component: each has commands in commands, in quotes."""
+    for name in filter(recorded_bodies.has_most, WITH_ROLES):
         recorded = without_assigning(name)
         lines = [line for text in recorded.log for line in text.splitlines() if line.startswith("az ")]
         subprocess.run(["sh", "-n", "-c", "\n".join(lines)], check=True)
