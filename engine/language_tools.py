@@ -2,7 +2,7 @@
 where PATH has them, and how they are built. The one for Python is built with the command line, see `pulumi_tools.py`.
 
 Each is pinned in a module of its own. The one for Node.js is an old one behind our own, and built as Python's is. YAML's is built
-with the versions that it was made for; the command line's are too new.
+with the SDK that it was made for, since the current one is too new for it, and else with the command line's versions.
 """
 
 import os
@@ -62,7 +62,7 @@ def builder(progress: Progress, log: Path) -> Callable[[Path, Path], None]:
         builds = (
             (pulumi_tools.FRONT, [*options, pulumi_tools.stamp(pulumi_tools.COMMAND_LINE)]),
             (pulumi_tools.served(_NODEJS), [*options, pulumi_tools.stamp(NODEJS)]),
-            (YAML, [pulumi_tools.stamp(YAML)]),
+            (YAML, [pulumi_tools.TAGS, pulumi_tools.stamp(YAML)]),
         )
         for name, (module, stamped) in zip(_PROGRAMS, builds, strict=True):
             go.build(go_program, module, result / name, stamped, scratch=scratch, log=log, progress=progress)
