@@ -22,7 +22,7 @@ from engine.progress import Progress
 _SHOWN_LINES = 15  # of a failed build's log
 _END_SECONDS = 10  # given to an interrupted build to remove its own temporary files
 _SPEED_SECONDS = 20  # of compiling, before anything is said of how long it takes
-# Half of what a compiler does is to put functions into each other. What is built here mostly waits, for disks, networks or
+# A third of a compiler's work is to put functions into each other. What is built here mostly waits, for disks, networks or
 # Python, so only Go's own library is compiled that way; and nothing gets what debuggers need, which the linker takes out anyway.
 _QUICK = ("-gcflags=all=-l -dwarf=false", "-gcflags=std=-dwarf=false")
 _LOOK_SECONDS = 0.02  # between two looks at whether an interrupted build has ended
