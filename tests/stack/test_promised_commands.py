@@ -138,7 +138,7 @@ def test_the_stack_of_a_team(copy: Copy) -> None:
 
 
 def brought_up_and_down(copy: Copy, stack: str) -> str:
-    """What the first `make up` prints. A preview or a second one changes nothing; `make down` leaves no process and no port."""
+    """What the first `make up` prints. A second one and a preview change nothing; `make down` leaves no process and no port."""
     commands = [step.command for step in steps(stack)]
     up = f"make up{'' if stack == 'local' else f' STACK={stack}'}"
     began = commands.index(up)
