@@ -13,8 +13,8 @@ import pulumi
 from azure_gpu.catalog.problems import Code, Problem
 from azure_gpu.shared import existing
 from azure_gpu.shared.own_state import READ_OUTPUTS
+from azure_gpu.stack.keys import OTHER_STACKS
 
-SECTION = "stacks"
 _REFERENCE = re.compile(r"\$\{stacks\.([^.{}]+)\.([^{}]+)\}")
 
 
@@ -48,10 +48,10 @@ def unavailable(_: str) -> Outputs:
 
 def resolved(sections: Mapping[str, object], outputs_of: Reader) -> tuple[dict[str, object], list[Problem]]:
     """Returns the sections with all references replaced, except those with a problem."""
-    reading = _Reading(sections.get(SECTION), outputs_of)
+    reading = _Reading(sections.get(OTHER_STACKS), outputs_of)
     found: dict[str, object] = {}
     for key, value in sections.items():
-        if key == SECTION or not isinstance(value, Mapping):
+        if key == OTHER_STACKS or not isinstance(value, Mapping):
             found[key] = reading.kept(value, key)
         else:
             found[key] = reading.value(cast(object, value), key)
@@ -100,10 +100,10 @@ class _Reading:
         if name not in self.stacks:
             self.problems[path, match[0]] = Problem(
                 path,
-                f"no stack of this name in `{SECTION}`",
+                f"no stack of this name in `{OTHER_STACKS}`",
                 match[0],
                 allowed=", ".join(sorted(self.stacks)),
-                fix=f"add `{SECTION}: {{{name}: organization/project/stack}}`, as `pulumi stack ls --all` shows it",
+                fix=f"add `{OTHER_STACKS}: {{{name}: organization/project/stack}}`, as `pulumi stack ls --all` shows it",
                 code=Code.NOT_FOUND,
             )
             return
@@ -135,9 +135,9 @@ class _Reading:
                 self.outputs[name] = Outputs({})
                 message = f"the outputs of this stack can't be read: {error}"
                 fix = "name it as `pulumi stack ls --all` does, in the backend of this stack, and bring it up first"
-                path = f"{SECTION}.{name}"
+                path = f"{OTHER_STACKS}.{name}"
                 self.problems[path] = Problem(path, message, self.stacks[name], fix=fix, code=Code.NOT_FOUND)
-        return None if f"{SECTION}.{name}" in self.problems else self.outputs[name]
+        return None if f"{OTHER_STACKS}.{name}" in self.problems else self.outputs[name]
 
 
 def _items(value: object) -> Mapping[str, object]:

@@ -17,7 +17,7 @@ from typing import Any, cast
 import azure_gpu
 from azure_gpu.formats import git, stack_file
 from azure_gpu.shared.provider_keys import cloud_from
-from azure_gpu.stack.keys import config_key
+from azure_gpu.stack.keys import OTHER_STACKS, config_key
 from azure_gpu_operations.project import is_shipped
 from azure_gpu_operations.stack import Stack
 
@@ -107,6 +107,6 @@ def _contents(folder: Path, files: str) -> Iterator[bytes]:
 def _takes_values_from_elsewhere(stack: Stack) -> bool:
     """Whether its file imports Pulumi ESC environments, or uses outputs of other stacks."""
     try:
-        return stack_file.imports_environments(stack.file.read_text(encoding="utf-8")) or stack.declares("stacks")
+        return stack_file.imports_environments(stack.file.read_text(encoding="utf-8")) or stack.declares(OTHER_STACKS)
     except (OSError, UnicodeDecodeError, stack_file.StackFileError):
         return True
