@@ -6,7 +6,6 @@ What they don't give (wrappers, spellings, secrets) is in `tables.py`. Whoever n
 """
 
 import collections.abc
-import functools
 import importlib
 import inspect
 import re
@@ -47,7 +46,6 @@ _SCALARS: dict[object, Shape] = {
 _OF_PULUMI = frozenset({"azureApiVersion", "urn"})
 
 
-@functools.cache
 def arm_shape(azure_type: AzureType) -> ObjectShape:
     """The body of `azure_type` as ARM takes and answers it at the default API version."""
     resource, args = _classes(azure_type)
@@ -55,7 +53,6 @@ def arm_shape(azure_type: AzureType) -> ObjectShape:
     return _object(name, args, resource, in_path=frozenset(azure_type.path_parameters))
 
 
-@functools.cache
 def default_api_version(azure_type: AzureType) -> str:
     """The API version that the SDK's class is generated from; its documentation names it."""
     resource, _ = _classes(azure_type)
@@ -66,7 +63,6 @@ def default_api_version(azure_type: AzureType) -> str:
     raise LookupError(f"{azure_type.token}: the installed {PACKAGE} doesn't name the API version that it uses")
 
 
-@functools.cache
 def api_versions(azure_type: AzureType) -> frozenset[str]:
     """Every API version that the package knows for the type: those of its aliases, and the default."""
     resource, _ = _classes(azure_type)

@@ -47,12 +47,9 @@ _PLAIN: dict[str, Shape] = {
 _WORDS = {shape: word for word, shape in _PLAIN.items()}
 
 
-@functools.cache
 def arm_shape(azure_type: AzureType) -> ObjectShape:
     """The body of `azure_type` as ARM takes and answers it at the default API version."""
-    shape = _read(_of(azure_type)["body"])
-    assert isinstance(shape, ObjectShape)
-    return shape
+    return _object(_of(azure_type)["body"])
 
 
 def default_api_version(azure_type: AzureType) -> str:
@@ -133,7 +130,7 @@ class Writing:
             "version": version,
             "versions": sorted(versions),
             "inputs": sorted(inputs),
-            "body": self._shape(body),
+            "body": self._object(body),
         }
 
     def text(self) -> str:
