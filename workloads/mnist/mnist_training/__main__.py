@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
-from . import device, download, files, gpu_absence, group, native_log, options, precision, storage
+from . import device, download, files, gpu_absence, group, native_log, options, precision, storage, unused_packages
 from .refusal import ExitCode, RefusedError
 
 if TYPE_CHECKING:
@@ -173,7 +173,8 @@ def _dataset(chosen: options.Options) -> tuple[str, Path, files.Files]:
 def _device(require_gpu: bool) -> tuple[dict[str, str], list]:
     """Finds the GPUs and describes them in the log. Returns their entries of the report, and TensorFlow's list."""
     with native_log.held_back() as native:
-        import tensorflow as tf
+        with unused_packages.left_out():
+            import tensorflow as tf
 
         gpus = tf.config.list_physical_devices("GPU")
         absence = None if gpus else gpu_absence.explain(os.environ)
