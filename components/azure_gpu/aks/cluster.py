@@ -37,6 +37,7 @@ from azure_gpu.kubernetes import objects
 from azure_gpu.kubernetes.gpu_objects import declare as gpu_objects_declare, rules as gpu_objects_rules
 from azure_gpu.shared import log_settings, overrides, program, retry_hooks, role_command, role_of_identity
 from azure_gpu.shared.attachable import AttachableCluster, ClusterOfWorkspace
+from azure_gpu.shared.component import OnlyInPython
 from azure_gpu.shared.context import as_serving, declared, pull_role_of, resolve_stack
 from azure_gpu.shared.look_up import AskedBy, told
 from azure_gpu.shared.wired import Wired, together
@@ -100,8 +101,8 @@ class GpuCluster(AttachableCluster):
     """Name of the resource group that AKS creates for its machines and disks; None for an existing cluster."""
     agent_pools: pulumi.Output[dict[str, Any]] | None
     """State of the pools in the cluster's inputs, for the next run; None for an existing cluster."""
-    of_workspace: ClusterOfWorkspace
-    """The cluster for an Azure Machine Learning workspace that attaches it. Not an output."""
+    of_workspace: OnlyInPython[ClusterOfWorkspace]
+    """The cluster for an Azure Machine Learning workspace that attaches it."""
 
     @overload
     def __init__(self, name: str, args: GpuClusterArgs, opts: pulumi.ResourceOptions | None = None) -> None: ...

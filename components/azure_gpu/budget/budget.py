@@ -26,15 +26,15 @@ from pulumi_azure_native import consumption
 
 from azure_gpu.budget.args import BudgetArgs, BudgetWiring
 from azure_gpu.budget.spec import BudgetSpec, Threshold, resolve
+from azure_gpu.catalog.problems import Problem
 from azure_gpu.foundation import common
 from azure_gpu.shared import overrides, retry_hooks
-from azure_gpu.shared.context import resolve_stack
-from azure_gpu.shared.wired import Wired, together
+from azure_gpu.shared.component import Component
+from azure_gpu.shared.context import Context
+from azure_gpu.shared.wired import Wired
 
-_Wired = Wired[BudgetWiring, BudgetSpec]
 
-
-class Budget(pulumi.ComponentResource):
+class Budget(Component[BudgetArgs, BudgetWiring, BudgetSpec]):
     """A budget. Raises `Refused` for invalid arguments."""
 
     budget_id: pulumi.Output[str]
@@ -43,30 +43,26 @@ class Budget(pulumi.ComponentResource):
     """Its name in Azure."""
 
     @overload
-    def __init__(self, name: str, args: BudgetArgs, opts: pulumi.ResourceOptions | None = None) -> None: ...
+    def __init__(
+        self, name: str, args: BudgetArgs | Wired[BudgetWiring, BudgetSpec], opts: pulumi.ResourceOptions | None = None
+    ) -> None: ...
 
     @overload
     def __init__(self, name: str, *, opts: pulumi.ResourceOptions | None = None, **kw: Unpack[BudgetArgs]) -> None: ...
 
-    @overload
-    def __init__(self, name: str, args: _Wired, opts: pulumi.ResourceOptions | None = None) -> None: ...
+    def __init__(self, *args: Any, **kw: Any) -> None:
+        super().__init__(*args, **kw)
 
-    def __init__(
-        self,
-        name: str,
-        args: BudgetArgs | _Wired | None = None,
-        opts: pulumi.ResourceOptions | None = None,
-        **kw: Any,
-    ) -> None:
-        """`args`, or its keys as keywords. All problems are raised as one `Refused`, before anything is declared."""
-        wired = args if isinstance(args, Wired) else _wired(name, together(args, kw), opts)
-        spec = wired.spec or _resolved(wired)
-        super().__init__("azuregpu:index:Budget", name, None, opts)
-        wiring = wired.args
-        group = wiring["resource_group_name"]
+    _wire = staticmethod(common.wire)
+
+    def _resolve(self, args: BudgetWiring, context: Context) -> tuple[BudgetSpec, list[Problem]]:
+        return resolve(args, context)
+
+    def _declare(self, spec: BudgetSpec) -> None:
+        group = self._args["resource_group_name"]
         subscription = f"/subscriptions/{spec.context.subscription_id}"
         budget = consumption.Budget(
-            f"{name}-budget",
+            f"{self._name}-budget",
             budget_name=spec.name,
             scope=subscription if spec.of_subscription else pulumi.Output.concat(subscription, "/resourceGroups/", group),
             category=consumption.CategoryType.COST,
@@ -81,12 +77,11 @@ class Budget(pulumi.ComponentResource):
                 parent=self,
                 ignore_changes=["timePeriod.startDate"],
                 hooks=retry_hooks.hooks(self),
-                transformations=overrides.applied(wiring.get("overrides"), self),
+                transformations=overrides.applied(self._args.get("overrides"), self),
             ),
         )
         self.budget_id = budget.id
         self.budget_name = budget.name
-        self.register_outputs({"budget_id": self.budget_id, "budget_name": self.budget_name})
 
 
 def _filter(groups: list[pulumi.Input[str]]) -> consumption.BudgetFilterArgs:
@@ -111,17 +106,3 @@ def _notification(threshold: Threshold, spec: BudgetSpec) -> consumption.Notific
         contact_roles=list(spec.contact_roles),
         contact_groups=list(spec.action_groups),
     )
-
-
-def _wired(name: str, given: object, opts: pulumi.ResourceOptions | None) -> _Wired:
-    """Checks the arguments of a component in a program."""
-    return common.take(Budget, name, BudgetArgs, given, opts)
-
-
-def _resolved(wired: _Wired) -> BudgetSpec:
-    """Resolves the arguments. Raises `Refused` with all problems."""
-    args = wired.args
-    context, stack_problems = resolve_stack(args["stack"], pulumi.get_project(), pulumi.get_stack())
-    spec, problems = resolve(args, context)
-    wired.refuse([*stack_problems, *problems])
-    return spec

@@ -18,6 +18,7 @@ from azure_gpu.container_instances.resolve import resolve
 from azure_gpu.container_instances.spec import ContainerGroupSpec, gpus
 from azure_gpu.foundation import common
 from azure_gpu.shared import log_settings, overrides, renewal, retry_hooks
+from azure_gpu.shared.component import OnlyInPython
 from azure_gpu.shared.context import declared, resolve_stack
 from azure_gpu.shared.wired import Wired, together
 
@@ -51,8 +52,8 @@ class ContainerGroup(pulumi.ComponentResource):
     """The end of the group's last day, RFC 3339 in UTC; None without one."""
     hourly_cost: pulumi.Output[float] | None
     """List price of the running group in USD per hour; None where it isn't known, which doesn't mean free."""
-    group: containerinstance.ContainerGroup
-    """The azure-native resource. Not an output."""
+    group: OnlyInPython[containerinstance.ContainerGroup]
+    """The azure-native resource."""
 
     @overload
     def __init__(self, name: str, args: ContainerGroupArgs, opts: pulumi.ResourceOptions | None = None) -> None: ...

@@ -23,6 +23,7 @@ from azure_gpu.kubernetes.gpu_objects.declare import JOBS_LEVEL, SERVING_LEVEL
 from azure_gpu.kubernetes.jobs import MANAGED_BY
 from azure_gpu.kubernetes.objects import Manifest
 from azure_gpu.shared import program
+from azure_gpu.shared.component import OnlyInPython
 from azure_gpu.shared.context import resolve_stack
 from azure_gpu.shared.wired import Wired, together
 
@@ -38,8 +39,8 @@ class EdgeSharing(pulumi.ComponentResource):
     """The context of the kubeconfig; empty for the current one of a kubeconfig that is an output."""
     jobs: pulumi.Output[dict[str, str]]
     """The name in Kubernetes of each job, by its name here."""
-    provider: kubernetes.Provider
-    """The Kubernetes provider, for resources that this component doesn't offer. Not an output."""
+    provider: OnlyInPython[kubernetes.Provider]
+    """The Kubernetes provider, for resources that this component doesn't offer."""
 
     @overload
     def __init__(self, name: str, args: EdgeSharingArgs, opts: pulumi.ResourceOptions | None = None) -> None: ...

@@ -21,6 +21,7 @@ from azure_gpu.foundation.existing import FoundationLookup, look_up
 from azure_gpu.foundation.role_commands import role_commands
 from azure_gpu.foundation.spec import FoundationSpec, resolve
 from azure_gpu.shared import overrides, program, retry_hooks, role_of_identity
+from azure_gpu.shared.component import OnlyInPython
 from azure_gpu.shared.context import (
     ComponentOfProgram,
     Dependencies,
@@ -86,10 +87,10 @@ class Foundation(pulumi.ComponentResource):
     """ARM id of the storage account; None without one."""
     storage_account_name: pulumi.Output[str] | None
     """Its name in Azure; None without one."""
-    dependencies: Dependencies
-    """The same as arguments of other components. Not an output."""
-    around: Around
-    """Context and dependencies for components of a program that get this foundation. Not an output."""
+    dependencies: OnlyInPython[Dependencies]
+    """The same as arguments of other components."""
+    around: OnlyInPython[Around]
+    """Context and dependencies for components of a program that get this foundation."""
 
     @overload
     def __init__(self, name: str, args: FoundationArgs, opts: pulumi.ResourceOptions | None = None) -> None: ...

@@ -19,6 +19,7 @@ from azure_gpu.foundation import common
 from azure_gpu.images.args import GalleryImageArgs, GalleryImageWiring, ImageComponent, ImageOfPool
 from azure_gpu.images.spec import DISKS, VIRTUAL_MACHINE, GalleryImageSpec, of_pool, resolve
 from azure_gpu.shared import overrides
+from azure_gpu.shared.component import OnlyInPython
 from azure_gpu.shared.context import declared, resolve_stack
 from azure_gpu.shared.overrides import Overrides
 from azure_gpu.shared.wired import Wired, together
@@ -48,8 +49,8 @@ class GalleryImage(ImageComponent):
     """Its name in the gallery."""
     gallery_name: pulumi.Output[str]
     """Name of the gallery in Azure."""
-    of_pool: ImageOfPool
-    """The same as an argument of pools. Not an output."""
+    of_pool: OnlyInPython[ImageOfPool]
+    """The same as an argument of pools."""
 
     @overload
     def __init__(self, name: str, args: GalleryImageArgs, opts: pulumi.ResourceOptions | None = None) -> None: ...

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple, cast, get_args, get_type_hints, is_typeddict
 
 import pulumi
 
+from azure_gpu.shared.component import Component as Base
 from azure_gpu.shared.validation import schema
 from azure_gpu.stack.settings_reference import TABLE, rows_below
 
@@ -90,6 +91,7 @@ def found() -> list[Component]:
         and issubclass(each, pulumi.ComponentResource)
         and each.__module__ == module.__name__
         and "KIND" not in vars(each)  # a base class
+        and each is not Base
     ]
     return sorted(every, key=lambda component: component.name)
 
@@ -133,6 +135,8 @@ def example(component: Component) -> str:
 
 def arguments(of: type[pulumi.ComponentResource]) -> Any:
     """Returns the TypedDict of a component's arguments."""
+    if issubclass(of, Base):
+        return of.args_type
     given = get_type_hints(of.__init__)["args"]
     return next(each for each in get_args(given) if is_typeddict(each))
 
@@ -162,9 +166,13 @@ def attributes(of: type[Any]) -> list[Attribute]:
     found: list[Attribute] = []
     for statement, following in itertools.pairwise(cast(ast.ClassDef, definition).body):
         match statement, following:
-            case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(text))):
-                meaning = _flowing(text).removesuffix(" Not an output.")
-                found.append(Attribute(name, ast.unparse(statement.annotation), meaning, meaning == _flowing(text)))
+            case (
+                ast.AnnAssign(ast.Name(name), ast.Subscript(ast.Name("OnlyInPython"), kind)),
+                ast.Expr(ast.Constant(str(text))),
+            ):
+                found.append(Attribute(name, ast.unparse(kind), _flowing(text), is_output=False))
+            case ast.AnnAssign(ast.Name(name), kind), ast.Expr(ast.Constant(str(text))):
+                found.append(Attribute(name, ast.unparse(kind), _flowing(text), is_output=True))
             case _:
                 pass
     return found

@@ -21,6 +21,7 @@ from azure_gpu.foundation import common
 from azure_gpu.images.args import images_of
 from azure_gpu.shared import overrides, program, renewal, role_of_identity
 from azure_gpu.shared.attachable import AttachableVm, VmOfWorkspace
+from azure_gpu.shared.component import OnlyInPython
 from azure_gpu.shared.context import declared, known, resolve_stack
 from azure_gpu.shared.wired import Wired, together
 from azure_gpu.vm import inputs, proof as vm_proof
@@ -67,8 +68,8 @@ class GpuVm(AttachableVm):
     """List price in USD an hour while it runs, without its disk. None if unknown, which doesn't mean free."""
     idle_cost: pulumi.Output[float] | None
     """Cost while it is deallocated: its disk, a public address, a Bastion. None if unknown."""
-    of_workspace: VmOfWorkspace
-    """The machine for a workspace that attaches it. Not an output."""
+    of_workspace: OnlyInPython[VmOfWorkspace]
+    """The machine for a workspace that attaches it."""
 
     @overload
     def __init__(self, name: str, args: GpuVmArgs, opts: pulumi.ResourceOptions | None = None) -> None: ...

@@ -18,6 +18,7 @@ from azure_gpu.batch.account.existing import look_up
 from azure_gpu.batch.account.spec import AccountFacts, BatchAccountSpec, missing_dependencies, resolve
 from azure_gpu.foundation import common
 from azure_gpu.shared import log_settings, overrides, retry_hooks
+from azure_gpu.shared.component import OnlyInPython
 from azure_gpu.shared.context import StorageArgs, declared, dependencies_of, resolve_stack
 from azure_gpu.shared.program import Around
 from azure_gpu.shared.wired import Wired, together
@@ -39,10 +40,10 @@ class BatchAccount(pulumi.ComponentResource):
     """ARM id of the account."""
     account_name: pulumi.Output[str]
     """Its name in Azure."""
-    dependencies: BatchDependencies
-    """The same as arguments of its pools. Not an output."""
-    around: Around
-    """Context and dependencies for its pools in a program. Not an output."""
+    dependencies: OnlyInPython[BatchDependencies]
+    """The same as arguments of its pools."""
+    around: OnlyInPython[Around]
+    """Context and dependencies for its pools in a program."""
 
     @overload
     def __init__(self, name: str, args: BatchAccountArgs, opts: pulumi.ResourceOptions | None = None) -> None: ...

@@ -25,6 +25,7 @@ from azure_gpu.catalog.services.batch.request import ImageKind
 from azure_gpu.foundation import common
 from azure_gpu.images.args import images_of
 from azure_gpu.shared import overrides, program, renewal, retry_hooks
+from azure_gpu.shared.component import OnlyInPython
 from azure_gpu.shared.context import resolve_stack
 from azure_gpu.shared.validation import written
 from azure_gpu.shared.wired import Wired, together
@@ -50,8 +51,8 @@ class BatchPool(pulumi.ComponentResource):
     hourly_cost: pulumi.Output[float] | None
     """List price in USD per hour at the maximum number of nodes: the fixed number, or the formula's maximum. None where it isn't
     known, which doesn't mean free."""
-    pool: batch.Pool
-    """The azure-native resource. Not an output."""
+    pool: OnlyInPython[batch.Pool]
+    """The azure-native resource."""
 
     @overload
     def __init__(self, name: str, args: BatchPoolArgs, opts: pulumi.ResourceOptions | None = None) -> None: ...

@@ -22,6 +22,7 @@ from azure_gpu.container_apps.environment.existing import look_up
 from azure_gpu.container_apps.environment.spec import JobEnvironmentSpec, not_sold, resolve
 from azure_gpu.foundation import common
 from azure_gpu.shared import log_settings, overrides
+from azure_gpu.shared.component import OnlyInPython
 from azure_gpu.shared.context import declared, dependencies_of, known, resolve_stack
 from azure_gpu.shared.program import Around
 from azure_gpu.shared.wired import Wired, together
@@ -43,10 +44,10 @@ class JobEnvironment(pulumi.ComponentResource):
     """ARM id of the environment."""
     environment_name: pulumi.Output[str]
     """Its name in Azure."""
-    dependencies: JobDependencies
-    """The same as arguments of its jobs. Not an output."""
-    around: Around
-    """Context and dependencies for its jobs in a program. Not an output."""
+    dependencies: OnlyInPython[JobDependencies]
+    """The same as arguments of its jobs."""
+    around: OnlyInPython[Around]
+    """Context and dependencies for its jobs in a program."""
 
     @overload
     def __init__(self, name: str, args: JobEnvironmentArgs, opts: pulumi.ResourceOptions | None = None) -> None: ...

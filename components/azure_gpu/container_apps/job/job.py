@@ -23,6 +23,7 @@ from azure_gpu.container_apps.job.rules import identity_problems
 from azure_gpu.container_apps.job.spec import Events, ServerlessGpuJobSpec
 from azure_gpu.foundation import common
 from azure_gpu.shared import existing, overrides, program, retry_hooks
+from azure_gpu.shared.component import OnlyInPython
 from azure_gpu.shared.context import declared, resolve_stack
 from azure_gpu.shared.wired import Wired, together
 from azure_gpu.shared.workloads import not_built
@@ -50,8 +51,8 @@ class ServerlessGpuJob(pulumi.ComponentResource):
     hourly_cost: pulumi.Output[float] | None
     """List price of a running execution with all its replicas in USD per hour; a job that doesn't run costs nothing. None where
     it isn't known, which doesn't mean free."""
-    job: app.Job
-    """The azure-native resource. Not an output."""
+    job: OnlyInPython[app.Job]
+    """The azure-native resource."""
 
     @overload
     def __init__(self, name: str, args: ServerlessGpuJobArgs, opts: pulumi.ResourceOptions | None = None) -> None: ...

@@ -34,6 +34,7 @@ from azure_gpu.ml.workspace.roles import Scopes
 from azure_gpu.ml.workspace.rules import missing_dependencies
 from azure_gpu.ml.workspace.spec import PATH, MlWorkspaceSpec, offer
 from azure_gpu.shared import log_settings, overrides, program, retry_hooks
+from azure_gpu.shared.component import OnlyInPython
 from azure_gpu.shared.context import LogsArgs, as_serving, declared, dependencies_of, known, resolve_stack
 from azure_gpu.shared.look_up import AskedBy
 from azure_gpu.shared.program import Around
@@ -80,10 +81,10 @@ class MlWorkspace(pulumi.ComponentResource):
     """By compute with machines: list price in USD an hour with the maximum number. None if unknown, which doesn't mean free."""
     idle_cost: dict[str, float | None]
     """The same with the minimum number."""
-    dependencies: MlDependencies
-    """The workspace as arguments of its endpoints. Not an output."""
-    around: Around
-    """Context for endpoints that a program creates in it. Not an output."""
+    dependencies: OnlyInPython[MlDependencies]
+    """The workspace as arguments of its endpoints."""
+    around: OnlyInPython[Around]
+    """Context for endpoints that a program creates in it."""
 
     @overload
     def __init__(self, name: str, args: MlWorkspaceArgs, opts: pulumi.ResourceOptions | None = None) -> None: ...

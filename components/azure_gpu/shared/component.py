@@ -1,0 +1,102 @@
+"""The base class of the components: the forms of their constructors, the refusal, and the outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Generic, TypeAlias, TypeVar, cast, get_args, get_origin
+
+import pulumi
+
+from azure_gpu.catalog.problems import Problem
+from azure_gpu.shared.context import Context, resolve_stack
+from azure_gpu.shared.look_up import AskedBy
+from azure_gpu.shared.program import Described, describe
+from azure_gpu.shared.wired import Wired, together
+
+Args = TypeVar("Args")
+Wiring = TypeVar("Wiring")
+Spec = TypeVar("Spec")
+_T = TypeVar("_T")
+
+OnlyInPython: TypeAlias = Annotated[_T, "not an output"]
+"""The type of an attribute that isn't an output, and so isn't registered."""
+_OF_SPEC = ("expires_at", "hourly_cost", "idle_cost")
+
+
+class Component(pulumi.ComponentResource, Generic[Args, Wiring, Spec]):
+    """A component. `Args`: the arguments in a program; `Wiring`: those with its dependencies; `Spec`: the resolved ones.
+
+    A class names its arguments as keywords and as one object in its overloads, annotates its outputs, and declares its resources
+    in `_declare`.
+    """
+
+    args_type: ClassVar[Any]
+    """The TypedDict of the arguments in a program."""
+    _kind: ClassVar[type[Component[Any, Any, Any]]]  # of the library; a program may derive others from it
+    _outputs: ClassVar[tuple[str, ...]]
+
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        super().__init_subclass__(**keywords)
+        for base in vars(cls).get("__orig_bases__", ()):
+            if get_origin(base) is Component:
+                cls._kind, cls.args_type = cls, get_args(base)[0]
+                cls._outputs = tuple(key for key, text in cls.__annotations__.items() if not text.startswith("OnlyInPython["))
+
+    def __init__(
+        self,
+        name: str,
+        args: Args | Wired[Wiring, Spec] | None = None,
+        opts: pulumi.ResourceOptions | None = None,
+        **kw: Any,
+    ) -> None:
+        """`args`, or its keys as keywords. All problems are raised as one `Refused`, before anything is declared."""
+        self._name = name
+        wired = cast(Wired[Wiring, Spec], args) if isinstance(args, Wired) else self._wired(together(args, kw), opts)
+        spec = wired.spec or self._resolved(wired)
+        super().__init__(f"azuregpu:index:{self._kind.__name__}", name, None, opts)
+        self._args = wired.args
+        self._asked_by = wired.asked_by
+        self._in_program = bool(wired.component)
+        self._child = pulumi.ResourceOptions(parent=self)
+        self._declare(spec)
+        self._put_out(spec)
+
+    def _wired(self, given: object, opts: pulumi.ResourceOptions | None) -> Wired[Wiring, Spec]:
+        """Checks the arguments of a component in a program."""
+        return self._wire(describe(self._kind, self._name, self.args_type, given, opts))
+
+    def _resolved(self, wired: Wired[Wiring, Spec]) -> Spec:
+        """Resolves the arguments. Raises `Refused` with all problems."""
+        stack = cast(Mapping[str, Any], wired.args)["stack"]
+        context, of_stack = resolve_stack(stack, pulumi.get_project(), pulumi.get_stack())
+        spec, problems = self._resolve(wired.args, context)
+        wired.refuse([*of_stack, *problems])
+        spec, problems = self._look_up(spec, wired.asked_by)
+        wired.refuse(problems)
+        return spec
+
+    @staticmethod
+    def _wire(described: Described) -> Wired[Wiring, Spec]:
+        """Adds the dependencies of a component in a program."""
+        raise NotImplementedError
+
+    def _resolve(self, args: Wiring, context: Context) -> tuple[Spec, list[Problem]]:
+        """Resolves the arguments, with their problems. Pure."""
+        raise NotImplementedError
+
+    def _look_up(self, spec: Spec, asked_by: AskedBy) -> tuple[Spec, list[Problem]]:  # noqa: ARG002  for those with look-ups
+        """Adds what is looked up in Azure, with its problems."""
+        return spec, []
+
+    def _declare(self, spec: Spec) -> None:
+        """Declares the resources and sets the outputs."""
+        raise NotImplementedError
+
+    def _put_out(self, spec: Spec) -> None:
+        """Registers what the class annotates. End and costs are those of the spec, unless the component has set them."""
+        own = cast(Any, spec[0] if isinstance(spec, tuple) else spec)
+        for key in _OF_SPEC:
+            if key in self._outputs and key not in vars(self):
+                value = getattr(own, key)
+                setattr(self, key, pulumi.Output.from_input(value) if value is not None else None)
+        self.register_outputs({key: getattr(self, key) for key in self._outputs})
