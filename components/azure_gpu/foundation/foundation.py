@@ -21,21 +21,22 @@ from azure_gpu.foundation.existing import FoundationLookup, look_up
 from azure_gpu.foundation.role_commands import role_commands
 from azure_gpu.foundation.spec import FoundationSpec, resolve
 from azure_gpu.shared import overrides, program, retry_hooks, role_of_identity
-from azure_gpu.shared.component import OnlyInPython
+from azure_gpu.shared.component import Component, OnlyInPython
 from azure_gpu.shared.context import (
     ComponentOfProgram,
+    Context,
     Dependencies,
     LogsArgs,
     RegistryArgs,
     ServingArgs,
     StorageArgs,
     declared,
-    resolve_stack,
 )
+from azure_gpu.shared.look_up import AskedBy
 from azure_gpu.shared.part import Part, name_of
-from azure_gpu.shared.program import Around
+from azure_gpu.shared.program import Around, Described
 from azure_gpu.shared.validation import written
-from azure_gpu.shared.wired import Wired, together
+from azure_gpu.shared.wired import Wired
 from azure_gpu.shared.workloads import Workload
 
 # Deleted blobs and containers can be restored during this time; overwritten ones keep older versions. Microsoft Learn,
@@ -47,10 +48,11 @@ LOG_RETENTION_DAYS = 30  # the service's default, made explicit
 
 _OF_STACK = frozenset({"team", "tags", "protect_data", "other_subscriptions"})  # keys that become arguments of the stack
 _Part = Literal["resource_group", "identity", "serving_identity", "registry", "log_workspace", "storage"]
-_Wired = Wired[FoundationWiring, tuple[FoundationSpec, FoundationLookup]]
+_Spec = tuple[FoundationSpec, FoundationLookup]
+_Wired = Wired[FoundationWiring, _Spec]
 
 
-class Foundation(pulumi.ComponentResource):
+class Foundation(Component[FoundationArgs, FoundationWiring, _Spec]):
     """The foundation of a stack. Raises `Refused` for invalid arguments."""
 
     resource_group_name: pulumi.Output[str]
@@ -93,62 +95,54 @@ class Foundation(pulumi.ComponentResource):
     """Context and dependencies for components of a program that get this foundation."""
 
     @overload
-    def __init__(self, name: str, args: FoundationArgs, opts: pulumi.ResourceOptions | None = None) -> None: ...
+    def __init__(self, name: str, args: FoundationArgs | _Wired, opts: pulumi.ResourceOptions | None = None) -> None: ...
 
     @overload
     def __init__(self, name: str, *, opts: pulumi.ResourceOptions | None = None, **kw: Unpack[FoundationArgs]) -> None: ...
 
-    @overload
-    def __init__(self, name: str, args: _Wired, opts: pulumi.ResourceOptions | None = None) -> None: ...
+    def __init__(self, *args: Any, **kw: Any) -> None:
+        super().__init__(*args, **kw)
 
-    def __init__(
-        self,
-        name: str,
-        args: FoundationArgs | _Wired | None = None,
-        opts: pulumi.ResourceOptions | None = None,
-        **kw: Any,
-    ) -> None:
-        """`args`, or its keys as keywords. All problems are raised as one `Refused`, before anything is declared."""
-        wired = args if isinstance(args, Wired) else _wired(name, together(args, kw), opts)
-        spec, found = wired.spec or _resolved(wired)
-        super().__init__("azuregpu:index:Foundation", name, None, opts)
-        wiring = wired.args
-        self._name = name
-        self._args = wiring
-        self._spec = spec
-        self._found = found
-        self._asked_by = wired.asked_by
-        self._child = pulumi.ResourceOptions(parent=self)
+    @staticmethod
+    def _wire(described: Described) -> _Wired:
+        group = arm_ids.parse(described.args.get("resource_group", {}).get("existing", ""))
+        stack = program.stack_of(described, None, program.location_of(group.name if group else None, described.asked_by))
+        if "tags" in described.args:
+            stack["tags"] = described.args["tags"]
+        if not stack["location"] and "location" not in described.args and group is None:
+            described.problems.append(_no_location(described.component))
+        writes = {"write_blobs": described.args.get("write_blobs", True)}
+        return program.wired(described, _OF_STACK, writes, stack)
+
+    def _resolve(self, args: FoundationWiring, context: Context) -> tuple[_Spec, list[Problem]]:
+        spec, problems = resolve(args, context)
+        return (spec, FoundationLookup(image_tags={})), problems
+
+    def _look_up(self, spec: _Spec, asked_by: AskedBy) -> tuple[_Spec, list[Problem]]:
+        foundation, _ = spec
+        found, problems = look_up(foundation, asked_by)
+        return (foundation, found), problems
+
+    def _declare(self, spec: _Spec) -> None:
+        self._spec, self._found = spec
         self._again = retry_hooks.hooks(self) if self._spec.workloads else None
         self.resource_group_name = self._resource_group()
         self.dependencies = {
             "resource_group_name": self.resource_group_name,
-            "resource_group": spec.resource_group.name,
-            "assign_roles": spec.assign_roles,
+            "resource_group": self._spec.resource_group.name,
+            "assign_roles": self._spec.assign_roles,
         }
-        self.identity_id = self.identity_principal_id = self.identity_client_id = None
-        self.serving_identity_id = self.serving_identity_principal_id = self.serving_identity_client_id = None
-        self.registry_id = self.registry_server = None
-        self.log_workspace_id = self.storage_account_id = None
-        principal_id = pulumi.Output.from_input("")
-        if spec.identity:
-            self.identity_id, principal_id, client_id = self._identity("identity", spec.identity, found.identity)
-            self.identity_principal_id, self.identity_client_id = principal_id, client_id
-            self.dependencies["identity_id"] = self.identity_id
-            self.dependencies["identity_name"] = spec.identity_name
-            self.dependencies["identity_client_id"] = client_id
-            self.dependencies["identity_principal_id"] = principal_id
-            self.dependencies["identity_is_own"] = spec.identity.existing is None
-            if spec.registry:
-                self.registry_id, self.registry_server = self._registry(spec.registry, found.registry, principal_id)
-        if spec.log_workspace:
-            self.log_workspace_id = self._log_workspace(spec.log_workspace, found.log_workspace)
-        if spec.storage:
-            self.storage_account_id = self._storage(spec.storage, principal_id)
-        if spec.serving_identity:
-            identity = self._identity("serving_identity", spec.serving_identity, found.serving_identity)
-            self.serving_identity_id, self.serving_identity_principal_id, self.serving_identity_client_id = identity
-            self.dependencies["serving"] = self._serving(spec.serving_identity, *identity)
+        principal_id = self._own_identity(self._spec.identity)
+        self.registry_id, self.registry_server = self._registry(self._spec.registry, principal_id)
+        self.log_workspace_id = self._log_workspace(self._spec.log_workspace)
+        self.storage_account_id = self._storage(self._spec.storage, principal_id)
+        self._serving_identity(self._spec.serving_identity)
+        self._names()
+        self.around = Around(context=self._spec.context, dependencies=self.dependencies)
+        self._print_commands()
+
+    def _names(self) -> None:
+        spec = self._spec
         self.identity_name = name_of(self.identity_id, spec.identity)
         self.serving_identity_name = name_of(self.serving_identity_id, spec.serving_identity)
         self.registry_name = name_of(self.registry_id, spec.registry)
@@ -156,31 +150,11 @@ class Foundation(pulumi.ComponentResource):
         self.storage_account_name = name_of(self.storage_account_id, spec.storage)
         images = self.dependencies["registry"]["workload_images"] if "registry" in self.dependencies else {}
         self.workload_images = {workload: pulumi.Output.from_input(image) for workload, image in images.items()}
-        self.around = Around(context=spec.context, dependencies=self.dependencies)
-        commands = [] if spec.assign_roles else role_commands(spec, found.pull_role)
+
+    def _print_commands(self) -> None:
+        commands = [] if self._spec.assign_roles else role_commands(self._spec, self._found.pull_role)
         if commands:
             pulumi.log.info("\n".join(["an administrator has to run:", *commands]), self)
-        self.register_outputs(
-            {
-                "resource_group_name": self.resource_group_name,
-                "identity_id": self.identity_id,
-                "identity_name": self.identity_name,
-                "identity_principal_id": self.identity_principal_id,
-                "identity_client_id": self.identity_client_id,
-                "serving_identity_id": self.serving_identity_id,
-                "serving_identity_name": self.serving_identity_name,
-                "serving_identity_principal_id": self.serving_identity_principal_id,
-                "serving_identity_client_id": self.serving_identity_client_id,
-                "registry_id": self.registry_id,
-                "registry_name": self.registry_name,
-                "registry_server": self.registry_server,
-                "workload_images": self.workload_images,
-                "log_workspace_id": self.log_workspace_id,
-                "log_workspace_name": self.log_workspace_name,
-                "storage_account_id": self.storage_account_id,
-                "storage_account_name": self.storage_account_name,
-            }
-        )
 
     def _with(self, part: _Part) -> pulumi.ResourceOptions:
         """Returns the options of a created part, with its overrides."""
@@ -199,6 +173,29 @@ class Foundation(pulumi.ComponentResource):
             opts=self._with("resource_group"),
         )
         return group.name
+
+    def _own_identity(self, part: Part | None) -> pulumi.Output[str]:
+        """Returns the principal id; empty without an identity. Adds the identity to the dependencies."""
+        if part is None:
+            self.identity_id = self.identity_principal_id = self.identity_client_id = None
+            return pulumi.Output.from_input("")
+        self.identity_id, principal_id, client_id = self._identity("identity", part, self._found.identity)
+        self.identity_principal_id, self.identity_client_id = principal_id, client_id
+        self.dependencies["identity_id"] = self.identity_id
+        self.dependencies["identity_name"] = self._spec.identity_name
+        self.dependencies["identity_client_id"] = client_id
+        self.dependencies["identity_principal_id"] = principal_id
+        self.dependencies["identity_is_own"] = part.existing is None
+        return principal_id
+
+    def _serving_identity(self, part: Part | None) -> None:
+        """Adds the serving identity to the dependencies."""
+        if part is None:
+            self.serving_identity_id = self.serving_identity_principal_id = self.serving_identity_client_id = None
+            return
+        identity = self._identity("serving_identity", part, self._found.serving_identity)
+        self.serving_identity_id, self.serving_identity_principal_id, self.serving_identity_client_id = identity
+        self.dependencies["serving"] = self._serving(part, *identity)
 
     def _identity(
         self,
@@ -261,34 +258,21 @@ class Foundation(pulumi.ComponentResource):
         )
 
     def _registry(
-        self, part: Part, found: containerregistry.GetRegistryResult | None, principal_id: pulumi.Output[str]
-    ) -> tuple[pulumi.Output[str], pulumi.Output[str]]:
+        self, part: Part | None, principal_id: pulumi.Output[str]
+    ) -> tuple[pulumi.Output[str], pulumi.Output[str]] | tuple[None, None]:
         """Returns ARM id and login server. Adds the registry, with the images built in it, to the dependencies."""
-        registry: containerregistry.Registry | None = None
+        if part is None:
+            return None, None
+        found, new = self._found.registry, None
         if found:
             registry_id, server = pulumi.Output.from_input(found.id), pulumi.Output.from_input(found.login_server)
         else:
-            registry = containerregistry.Registry(
-                f"{self._name}-registry",
-                registry_name=part.name,
-                resource_group_name=self.resource_group_name,
-                location=declared(self._spec.context.location, self._args.get("location")),
-                sku=containerregistry.SkuArgs(name=containerregistry.SkuName.BASIC),  # the cheapest
-                admin_user_enabled=False,  # a shared password; the identity pulls instead
-                tags=self._spec.context.tags(),
-                opts=self._with("registry"),
-            )
-            registry_id, server = registry.id, registry.login_server
+            new = self._new_registry(part)
+            registry_id, server = new.id, new.login_server
         pull_role, already = self._found.pull_role, self._found.pulls_already
         assigned = self._assigned("pull-role", pull_role, registry_id, principal_id, part, already=already)
         before_pulling = [assignment.urn for assignment in assigned]
-        images: dict[str, pulumi.Input[str]] = {}
-        built = {each: self._build(each, registry) for each in self._spec.workloads} if registry is not None else {}
-        for workload, (build, image) in built.items():
-            # The reference is known before its image is built; with the URNs, its users wait for image and role.
-            images[workload] = pulumi.Output.all(server, build.urn, *before_pulling).apply(
-                lambda values, image=image: f"{values[0]}/{image}"
-            )
+        images = self._images(new, before_pulling) if new is not None else {}
         # Users of the registry wait for the role, for any image.
         pulled_from = pulumi.Output.all(server, *before_pulling).apply(lambda values: values[0])
         offered = RegistryArgs(name=part.name, id=registry_id, server=pulled_from, workload_images=images, pull_role=pull_role)
@@ -296,6 +280,30 @@ class Foundation(pulumi.ComponentResource):
             offered["subscription_id"] = part.existing.subscription
         self.dependencies["registry"] = offered
         return registry_id, server
+
+    def _new_registry(self, part: Part) -> containerregistry.Registry:
+        return containerregistry.Registry(
+            f"{self._name}-registry",
+            registry_name=part.name,
+            resource_group_name=self.resource_group_name,
+            location=declared(self._spec.context.location, self._args.get("location")),
+            sku=containerregistry.SkuArgs(name=containerregistry.SkuName.BASIC),  # the cheapest
+            admin_user_enabled=False,  # a shared password; the identity pulls instead
+            tags=self._spec.context.tags(),
+            opts=self._with("registry"),
+        )
+
+    def _images(
+        self, registry: containerregistry.Registry, before_pulling: list[pulumi.Output[str]]
+    ) -> dict[str, pulumi.Input[str]]:
+        """Builds the images. A reference is known before its image is built; with the URNs, its users wait for image and role."""
+        images: dict[str, pulumi.Input[str]] = {}
+        built = {each: self._build(each, registry) for each in self._spec.workloads}
+        for workload, (build, image) in built.items():
+            images[workload] = pulumi.Output.all(registry.login_server, build.urn, *before_pulling).apply(
+                lambda values, image=image: f"{values[0]}/{image}"
+            )
+        return images
 
     def _assigned(
         self,
@@ -351,8 +359,11 @@ class Foundation(pulumi.ComponentResource):
         )
         return build, f"{workload}:{tag}"
 
-    def _log_workspace(self, part: Part, found: operationalinsights.GetWorkspaceResult | None) -> pulumi.Output[str]:
+    def _log_workspace(self, part: Part | None) -> pulumi.Output[str] | None:
         """Returns the ARM id. Adds the workspace to the dependencies."""
+        if part is None:
+            return None
+        found = self._found.log_workspace
         if found:
             workspace_id = pulumi.Output.from_input(found.id)
         else:
@@ -370,8 +381,10 @@ class Foundation(pulumi.ComponentResource):
         self.dependencies["logs"] = LogsArgs(workspace_arm_id=workspace_id)
         return workspace_id
 
-    def _storage(self, part: Part, principal_id: pulumi.Output[str]) -> pulumi.Output[str]:
+    def _storage(self, part: Part | None, principal_id: pulumi.Output[str]) -> pulumi.Output[str] | None:
         """Returns the ARM id. Adds the account to the dependencies; its users wait for the identity's role on it."""
+        if part is None:
+            return None
         storage_id = pulumi.Output.from_input(part.existing.text) if part.existing else self._new_storage(part)
         assigned: list[authorization.RoleAssignment] = []
         if self._spec.identity_writes_blobs:
@@ -433,19 +446,6 @@ class Foundation(pulumi.ComponentResource):
         )
 
 
-def _wired(name: str, given: object, opts: pulumi.ResourceOptions | None) -> _Wired:
-    """Checks the arguments of a component in a program."""
-    described = program.describe(Foundation, name, FoundationArgs, given, opts)
-    group = arm_ids.parse(described.args.get("resource_group", {}).get("existing", ""))
-    stack = program.stack_of(described, None, program.location_of(group.name if group else None, described.asked_by))
-    if "tags" in described.args:
-        stack["tags"] = described.args["tags"]
-    if not stack["location"] and "location" not in described.args and group is None:
-        described.problems.append(_no_location(described.component))
-    writes = {"write_blobs": described.args.get("write_blobs", True)}
-    return program.wired(described, _OF_STACK, writes, stack)
-
-
 def _no_location(component: ComponentOfProgram) -> Problem:
     return Problem(
         path=f"{component}.location",
@@ -453,14 +453,3 @@ def _no_location(component: ComponentOfProgram) -> Problem:
         allowed="a region, such as westeurope, or resource_group: {existing: <id>}",
         fix="add location",
     )
-
-
-def _resolved(wired: _Wired) -> tuple[FoundationSpec, FoundationLookup]:
-    """Resolves the arguments. Raises `Refused` with all problems."""
-    args = wired.args
-    context, stack_problems = resolve_stack(args["stack"], pulumi.get_project(), pulumi.get_stack())
-    spec, problems = resolve(args, context)
-    wired.refuse([*stack_problems, *problems])
-    found, problems = look_up(spec, wired.asked_by)
-    wired.refuse(problems)
-    return spec, found
