@@ -16,12 +16,15 @@ from pulumi_azure_native import batch
 from azure_gpu.batch.account.args import AccountOfPool, BatchAccountArgs, BatchAccountWiring, BatchDependencies
 from azure_gpu.batch.account.existing import look_up
 from azure_gpu.batch.account.spec import AccountFacts, BatchAccountSpec, missing_dependencies, resolve
+from azure_gpu.catalog.problems import Problem
+from azure_gpu.formats.arm_ids import ArmId
 from azure_gpu.foundation import common
 from azure_gpu.shared import log_settings, overrides, retry_hooks
-from azure_gpu.shared.component import OnlyInPython
-from azure_gpu.shared.context import StorageArgs, declared, dependencies_of, resolve_stack
+from azure_gpu.shared.component import Component, OnlyInPython
+from azure_gpu.shared.context import Context, StorageArgs, declared, dependencies_of
+from azure_gpu.shared.look_up import AskedBy
 from azure_gpu.shared.program import Around
-from azure_gpu.shared.wired import Wired, together
+from azure_gpu.shared.wired import Wired
 
 # Audit events, and events of pools, jobs and tasks. Source: Microsoft Learn, azure-monitor/reference/supported-logs,
 # Microsoft.Batch/batchAccounts; its third category, ServiceLogs, is marked as deprecated there.
@@ -29,11 +32,10 @@ LOG_CATEGORIES = ("AuditLog", "ServiceLog")
 # Source: hashicorp/terraform-provider-azurerm, batch_account_resource.go, which replaces the account when one of them changes.
 REPLACING = ["location", "poolAllocationMode"]
 
+_Spec = tuple[BatchAccountSpec, AccountFacts]
 
-_Wired = Wired[BatchAccountWiring, tuple[BatchAccountSpec, AccountFacts]]
 
-
-class BatchAccount(pulumi.ComponentResource):
+class BatchAccount(Component[BatchAccountArgs, BatchAccountWiring, _Spec]):
     """A Batch account. Raises `Refused` for invalid arguments."""
 
     account_id: pulumi.Output[str]
@@ -46,49 +48,52 @@ class BatchAccount(pulumi.ComponentResource):
     """Context and dependencies for its pools in a program."""
 
     @overload
-    def __init__(self, name: str, args: BatchAccountArgs, opts: pulumi.ResourceOptions | None = None) -> None: ...
+    def __init__(
+        self, name: str, args: BatchAccountArgs | Wired[BatchAccountWiring, _Spec], opts: pulumi.ResourceOptions | None = None
+    ) -> None: ...
 
     @overload
     def __init__(self, name: str, *, opts: pulumi.ResourceOptions | None = None, **kw: Unpack[BatchAccountArgs]) -> None: ...
 
-    @overload
-    def __init__(
-        self,
-        name: str,
-        args: _Wired,
-        opts: pulumi.ResourceOptions | None = None,
-    ) -> None: ...
+    def __init__(self, *args: Any, **kw: Any) -> None:
+        super().__init__(*args, **kw)
 
-    def __init__(
-        self,
-        name: str,
-        args: BatchAccountArgs | _Wired | None = None,
-        opts: pulumi.ResourceOptions | None = None,
-        **kw: Any,
-    ) -> None:
-        """`args`, or its keys as keywords. All problems are raised as one `Refused`, before anything is declared."""
-        wired = args if isinstance(args, Wired) else _wired(name, together(args, kw), opts)
-        spec, facts = wired.spec or _resolved(wired)
-        super().__init__("azuregpu:index:BatchAccount", name, None, opts)
-        wiring = wired.args
-        self._name = name
-        self._child = pulumi.ResourceOptions(parent=self)
-        if spec.existing:
-            self.account_id = pulumi.Output.from_input(spec.existing.text)
-            of_pool = _of_pool(facts, spec.name, spec.existing.resource_group)
-            of_pool["provider"] = wired.asked_by.provider_at(spec.existing, spec.context.subscription_id)
-        else:
-            account = self._account(spec, wiring)
-            log_settings.declare(name, account.id, wiring.get("logs"), LOG_CATEGORIES, self._child)
-            applications = self._applications(spec, account, wiring["resource_group_name"])
-            self.account_id = account.id
-            # A pool waits for the applications, whose packages it may use.
-            ready = pulumi.Output.all(account.name, *(each.urn for each in applications)).apply(lambda values: values[0])
-            of_pool = _of_pool(facts, ready, wiring["resource_group_name"])
+    _wire = staticmethod(common.wire)
+
+    def _resolve(self, args: BatchAccountWiring, context: Context) -> tuple[_Spec, list[Problem]]:
+        spec, problems = resolve(args, context)
+        if spec.existing is None:
+            problems += missing_dependencies(spec, identity="identity_id" in args, storage="storage" in args)
+        return (spec, spec.assumed), problems
+
+    def _look_up(self, spec: _Spec, asked_by: AskedBy) -> tuple[_Spec, list[Problem]]:
+        account, _ = spec
+        facts, problems = look_up(account, asked_by)
+        return (account, facts), problems
+
+    def _declare(self, spec: _Spec) -> None:
+        account, facts = spec
+        of_pool = self._existing(account, facts) if account.existing else self._created(account, facts)
         self.dependencies = BatchDependencies(account=of_pool)
         self.account_name = pulumi.Output.from_input(of_pool["name"])
-        self.around = Around(context=spec.context, dependencies=dependencies_of(wiring))
-        self.register_outputs({"account_id": self.account_id, "account_name": self.account_name})
+        self.around = Around(context=account.context, dependencies=dependencies_of(self._args))
+
+    def _existing(self, spec: BatchAccountSpec, facts: AccountFacts) -> AccountOfPool:
+        found = cast(ArmId, spec.existing)
+        self.account_id = pulumi.Output.from_input(found.text)
+        of_pool = _of_pool(facts, spec.name, found.resource_group)
+        of_pool["provider"] = self._asked_by.provider_at(found, spec.context.subscription_id)
+        return of_pool
+
+    def _created(self, spec: BatchAccountSpec, facts: AccountFacts) -> AccountOfPool:
+        group = self._args["resource_group_name"]
+        account = self._account(spec, self._args)
+        log_settings.declare(self._name, account.id, self._args.get("logs"), LOG_CATEGORIES, self._child)
+        applications = self._applications(spec, account, group)
+        self.account_id = account.id
+        # A pool waits for the applications, whose packages it may use.
+        ready = pulumi.Output.all(account.name, *(each.urn for each in applications)).apply(lambda values: values[0])
+        return _of_pool(facts, ready, group)
 
     def _account(self, spec: BatchAccountSpec, args: BatchAccountWiring) -> batch.BatchAccount:
         identity = args.get("identity_id", "")
@@ -141,24 +146,6 @@ class BatchAccount(pulumi.ComponentResource):
             )
             for application in spec.applications
         ]
-
-
-def _wired(name: str, given: object, opts: pulumi.ResourceOptions | None) -> _Wired:
-    """Checks the arguments of a component in a program."""
-    return common.take(BatchAccount, name, BatchAccountArgs, given, opts)
-
-
-def _resolved(wired: _Wired) -> tuple[BatchAccountSpec, AccountFacts]:
-    """Resolves the arguments. Raises `Refused` with all problems."""
-    args = wired.args
-    context, stack_problems = resolve_stack(args["stack"], pulumi.get_project(), pulumi.get_stack())
-    spec, problems = resolve(args, context)
-    if spec.existing is None:
-        problems += missing_dependencies(spec, identity="identity_id" in args, storage="storage" in args)
-    wired.refuse([*stack_problems, *problems])
-    facts, problems = look_up(spec, wired.asked_by)
-    wired.refuse(problems)
-    return spec, facts
 
 
 def _of_pool(facts: AccountFacts, name: pulumi.Input[str], resource_group_name: pulumi.Input[str]) -> AccountOfPool:

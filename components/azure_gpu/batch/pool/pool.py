@@ -24,22 +24,23 @@ from azure_gpu.catalog.problems import Problem
 from azure_gpu.catalog.services.batch.request import ImageKind
 from azure_gpu.foundation import common
 from azure_gpu.images.args import images_of
-from azure_gpu.shared import overrides, program, renewal, retry_hooks
-from azure_gpu.shared.component import OnlyInPython
-from azure_gpu.shared.context import resolve_stack
+from azure_gpu.shared import overrides, renewal, retry_hooks
+from azure_gpu.shared.component import Component, OnlyInPython
+from azure_gpu.shared.context import Context
+from azure_gpu.shared.program import Described
+from azure_gpu.shared.renewal import Renewal
 from azure_gpu.shared.validation import written
-from azure_gpu.shared.wired import Wired, together
+from azure_gpu.shared.wired import Wired
 from azure_gpu.shared.workloads import Workload, not_built
 
 __all__ = ["HOW_REPLACED", "REPLACING", "REPLACING_WITHOUT_PATH", "BatchPool"]
 
 HOW_REPLACED = "and `replace` sets\nwhether the new pool comes beside the old one or after it"
 
-
 _Wired = Wired[BatchPoolWiring, BatchPoolSpec]
 
 
-class BatchPool(pulumi.ComponentResource):
+class BatchPool(Component[BatchPoolArgs, BatchPoolWiring, BatchPoolSpec]):
     """A pool. Raises `Refused` for invalid arguments."""
 
     pool_id: pulumi.Output[str]
@@ -55,50 +56,68 @@ class BatchPool(pulumi.ComponentResource):
     """The azure-native resource."""
 
     @overload
-    def __init__(self, name: str, args: BatchPoolArgs, opts: pulumi.ResourceOptions | None = None) -> None: ...
+    def __init__(self, name: str, args: BatchPoolArgs | _Wired, opts: pulumi.ResourceOptions | None = None) -> None: ...
 
     @overload
     def __init__(self, name: str, *, opts: pulumi.ResourceOptions | None = None, **kw: Unpack[BatchPoolArgs]) -> None: ...
 
-    @overload
-    def __init__(self, name: str, args: _Wired, opts: pulumi.ResourceOptions | None = None) -> None: ...
+    def __init__(self, *args: Any, **kw: Any) -> None:
+        super().__init__(*args, **kw)
 
-    def __init__(
-        self,
-        name: str,
-        args: BatchPoolArgs | _Wired | None = None,
-        opts: pulumi.ResourceOptions | None = None,
-        **kw: Any,
-    ) -> None:
-        """`args`, or its keys as keywords. All problems are raised as one `Refused`, before anything is declared."""
-        wired = args if isinstance(args, Wired) else _wired(name, together(args, kw), opts)
-        spec = wired.spec or _resolved(name, wired)
-        super().__init__("azuregpu:index:BatchPool", name, None, opts)
-        self._name = name
-        wiring = wired.args
-        subnet = pulumi.Output.from_input(wiring.get("subnet_id", ""))
-        drained, in_program = spec.replace is Replace.DRAIN_FIRST, bool(wired.component)
-        # With side-by-side replacement, the name changes for the same reasons.
-        by_name = in_program and not drained
-        digest = subnet.apply(spec.digest)
-        renewed = renewal.NOTHING if by_name else renewal.declare(f"{name}-pool", digest, self, in_program=in_program)
-        containers = self._containers(spec, wiring)
-        self.pool = batch.Pool(
-            f"{name}-pool",
-            pool_name=renewed.through(subnet.apply(spec.name)),
-            account_name=wiring["account"]["name"],
-            resource_group_name=wiring["account"]["resource_group_name"],
+    @staticmethod
+    def _wire(described: Described) -> _Wired:
+        own = described.args.pop("batch_account")
+        around = own.around if isinstance(own, BatchAccount) else None
+        if isinstance(own, BatchAccount):
+            account = own.dependencies["account"]
+        else:
+            account, problems = of_id(own, f"{described.component}.batch_account", described.asked_by, described.subscription_id)
+            described.problems.extend(problems)
+        described.args.update(account=account, images=images_of(described.args))
+        return common.wire(described, around, account["resource_group_name"])
+
+    def _resolve(self, args: BatchPoolWiring, context: Context) -> tuple[BatchPoolSpec, list[Problem]]:
+        spec, problems = resolve(self._name, args, context, dependencies_of(args))
+        return spec, [*problems, *_missing(context.path("pools", self._name), args)]
+
+    def _declare(self, spec: BatchPoolSpec) -> None:
+        renewed = self._renewal(spec)
+        containers = self._containers(spec, self._args)
+        self.pool = self._pool(spec, self._args, renewed, containers)
+        self.pool_id = self.pool.id
+        self.pool_name = self.pool.name
+        self._announce(spec)
+
+    def _renewal(self, spec: BatchPoolSpec) -> Renewal:
+        """What replaces the pool. In a program, with side-by-side replacement, its name changes for the same reasons."""
+        if self._in_program and spec.replace is not Replace.DRAIN_FIRST:
+            return renewal.NOTHING
+        digest = self._subnet.apply(spec.digest)
+        return renewal.declare(f"{self._name}-pool", digest, self, in_program=self._in_program)
+
+    @property
+    def _subnet(self) -> pulumi.Output[str]:
+        return pulumi.Output.from_input(self._args.get("subnet_id", ""))
+
+    def _pool(
+        self, spec: BatchPoolSpec, args: BatchPoolWiring, renewed: Renewal, containers: list[resources.Deployment]
+    ) -> batch.Pool:
+        return batch.Pool(
+            f"{self._name}-pool",
+            pool_name=renewed.through(self._subnet.apply(spec.name)),
+            account_name=args["account"]["name"],
+            resource_group_name=args["account"]["resource_group_name"],
             vm_size=spec.size,
-            deployment_configuration=inputs.deployment(spec, wiring),
+            deployment_configuration=inputs.deployment(spec, args),
             scale_settings=inputs.scale_settings(spec.scale),
             task_slots_per_node=spec.task_slots,
             inter_node_communication=inputs.inter_node(spec),
-            start_task=inputs.start_task(spec, wiring),
-            application_packages=inputs.packages(spec, wiring),
-            mount_configuration=inputs.mounts(wiring),
-            network_configuration=inputs.network(spec, wiring),
+            start_task=inputs.start_task(spec, args),
+            application_packages=inputs.packages(spec, args),
+            mount_configuration=inputs.mounts(args),
+            network_configuration=inputs.network(spec, args),
             target_node_communication_mode=batch.NodeCommunicationMode(spec.communication.value),
-            identity=inputs.identity(wiring),
+            identity=inputs.identity(args),
             metadata=[batch.MetadataItemArgs(name=key, value=value) for key, value in sorted(spec.metadata.items())],
             tags=spec.tags,
             opts=pulumi.ResourceOptions(
@@ -108,19 +127,11 @@ class BatchPool(pulumi.ComponentResource):
                 ignore_changes=inputs.kept_as_made(spec),
                 replacement_trigger=renewed.trigger,
                 # Set in both cases: with a fixed name, azure-native deletes before it creates unless told otherwise.
-                delete_before_replace=drained,
-                transformations=overrides.applied(wiring.get("overrides"), self),
-                provider=wiring["account"].get("provider"),
+                delete_before_replace=spec.replace is Replace.DRAIN_FIRST,
+                transformations=overrides.applied(args.get("overrides"), self),
+                provider=args["account"].get("provider"),
                 hooks=retry_hooks.hooks(self),
             ),
-        )
-        self.pool_id = self.pool.id
-        self.pool_name = self.pool.name
-        self.expires_at = pulumi.Output.from_input(spec.expires_at) if spec.expires_at else None
-        self.hourly_cost = pulumi.Output.from_input(spec.hourly_cost) if spec.hourly_cost is not None else None
-        self._announce(spec)
-        self.register_outputs(
-            {"pool_id": self.pool_id, "pool_name": self.pool_name, "expires_at": self.expires_at, "hourly_cost": self.hourly_cost}
         )
 
     def _containers(self, spec: BatchPoolSpec, args: BatchPoolWiring) -> list[resources.Deployment]:
@@ -144,29 +155,6 @@ class BatchPool(pulumi.ComponentResource):
         if pulumi.runtime.is_dry_run():
             image = spec.request.image if spec.image.kind is ImageKind.MARKETPLACE else spec.image.key
             pulumi.log.info(f"nodes start from {image} with {spec.request.node_agent}: {spec.install_method.why}", self)
-
-
-def _wired(name: str, given: object, opts: pulumi.ResourceOptions | None) -> _Wired:
-    """Checks the arguments of a component in a program."""
-    described = program.describe(BatchPool, name, BatchPoolArgs, given, opts)
-    own = described.args.pop("batch_account")
-    around = own.around if isinstance(own, BatchAccount) else None
-    if isinstance(own, BatchAccount):
-        account = own.dependencies["account"]
-    else:
-        account, problems = of_id(own, f"{described.component}.batch_account", described.asked_by, described.subscription_id)
-        described.problems.extend(problems)
-    described.args.update(account=account, images=images_of(described.args))
-    return common.wire(described, around, account["resource_group_name"])
-
-
-def _resolved(name: str, wired: _Wired) -> BatchPoolSpec:
-    """Resolves the arguments. Raises `Refused` with all problems."""
-    args = wired.args
-    context, stack_problems = resolve_stack(args["stack"], pulumi.get_project(), pulumi.get_stack())
-    spec, problems = resolve(name, args, context, dependencies_of(args))
-    wired.refuse([*stack_problems, *problems, *_missing(context.path("pools", name), args)])
-    return spec
 
 
 def _missing(path: str, args: BatchPoolWiring) -> list[Problem]:
