@@ -22,10 +22,11 @@ from azure_gpu.container_apps.job.resolve import resolve
 from azure_gpu.container_apps.job.rules import identity_problems
 from azure_gpu.container_apps.job.spec import Events, ServerlessGpuJobSpec
 from azure_gpu.foundation import common
-from azure_gpu.shared import existing, overrides, program, retry_hooks
-from azure_gpu.shared.component import OnlyInPython
-from azure_gpu.shared.context import declared, resolve_stack
-from azure_gpu.shared.wired import Wired, together
+from azure_gpu.shared import existing, overrides, retry_hooks
+from azure_gpu.shared.component import Component, OnlyInPython
+from azure_gpu.shared.context import Context, declared
+from azure_gpu.shared.program import Described
+from azure_gpu.shared.wired import Wired
 from azure_gpu.shared.workloads import not_built
 
 # Properties that the service can't change on an existing job; it updates everything else in place. Sources: location and
@@ -35,11 +36,10 @@ from azure_gpu.shared.workloads import not_built
 # type either is assumed.
 REPLACING = ["configuration.triggerType", "environmentId", "location"]
 
-
 _Wired = Wired[ServerlessGpuJobWiring, ServerlessGpuJobSpec]
 
 
-class ServerlessGpuJob(pulumi.ComponentResource):
+class ServerlessGpuJob(Component[ServerlessGpuJobArgs, ServerlessGpuJobWiring, ServerlessGpuJobSpec]):
     """A GPU job. Raises `Refused` for invalid arguments."""
 
     job_id: pulumi.Output[str]
@@ -55,13 +55,10 @@ class ServerlessGpuJob(pulumi.ComponentResource):
     """The azure-native resource."""
 
     @overload
-    def __init__(self, name: str, args: ServerlessGpuJobArgs, opts: pulumi.ResourceOptions | None = None) -> None: ...
+    def __init__(self, name: str, args: ServerlessGpuJobArgs | _Wired, opts: pulumi.ResourceOptions | None = None) -> None: ...
 
     @overload
     def __init__(self, name: str, *, opts: pulumi.ResourceOptions | None = None, **kw: Unpack[ServerlessGpuJobArgs]) -> None: ...
-
-    @overload
-    def __init__(self, name: str, args: _Wired, opts: pulumi.ResourceOptions | None = None) -> None: ...
 
     def __init__(
         self,
@@ -70,24 +67,44 @@ class ServerlessGpuJob(pulumi.ComponentResource):
         opts: pulumi.ResourceOptions | None = None,
         **kw: Any,
     ) -> None:
-        """`args`, or its keys as keywords, one of which is also called `args`: the arguments of the job's program. All problems
-        are raised as one `Refused`, before anything is declared."""
-        given = {**kw, "args": args} if isinstance(args, Sequence) else together(args, kw)
-        wired = args if isinstance(args, Wired) else _wired(name, given, opts)
-        spec = wired.spec or _resolved(name, wired)
-        super().__init__("azuregpu:index:ServerlessGpuJob", name, None, opts)
-        wiring = wired.args
-        environment = wiring["runs_in"]
+        """One of the keywords is also called `args`: the arguments of the job's program."""
+        given: Any = {"args": args} if isinstance(args, Sequence) else args
+        super().__init__(name, given, opts, **kw)
 
-        secrets = _secrets(spec, wiring)
-        self.job = app.Job(
-            f"{name}-job",
+    @staticmethod
+    def _wire(described: Described) -> _Wired:
+        own = described.args.pop("job_environment")
+        around = own.around if isinstance(own, JobEnvironment) else None
+        group = None
+        if isinstance(own, JobEnvironment):
+            described.args.update(own.dependencies)
+        else:
+            described.args["runs_in"], problems = of_id(
+                own, f"{described.component}.job_environment", described.asked_by, described.subscription_id
+            )
+            described.problems.extend(problems)
+            group = existing.parts(own).apply(lambda each: each.resource_group)
+        return common.wire(described, around, group)
+
+    def _resolve(self, args: ServerlessGpuJobWiring, context: Context) -> tuple[ServerlessGpuJobSpec, list[Problem]]:
+        spec, problems = resolve(self._name, args, context, in_existing_environment=args["runs_in"]["existing"])
+        return spec, [*problems, *_missing(context.path("jobs", self._name), spec, args)]
+
+    def _declare(self, spec: ServerlessGpuJobSpec) -> None:
+        self.job = self._job(spec, self._args)
+        self.job_id = self.job.id
+        self.job_name = self.job.name
+
+    def _job(self, spec: ServerlessGpuJobSpec, wiring: ServerlessGpuJobWiring) -> app.Job:
+        environment = wiring["runs_in"]
+        return app.Job(
+            f"{self._name}-job",
             job_name=declared(spec.job_name, wiring.get("job_name")),
             resource_group_name=wiring["resource_group_name"],
             location=declared(spec.location, wiring.get("location")),
             environment_id=environment["id"],
             workload_profile_name=environment["profiles"][spec.gpu.value],
-            configuration=_configuration(spec, wiring, secrets),
+            configuration=_configuration(spec, wiring, _secrets(spec, wiring)),
             template=app.JobTemplateArgs(containers=[_container(spec, wiring)]),
             identity=_identity(wiring),
             tags=spec.tags,
@@ -100,39 +117,6 @@ class ServerlessGpuJob(pulumi.ComponentResource):
                 hooks=retry_hooks.hooks(self),
             ),
         )
-        self.job_id = self.job.id
-        self.job_name = self.job.name
-        self.expires_at = pulumi.Output.from_input(spec.expires_at) if spec.expires_at else None
-        self.hourly_cost = pulumi.Output.from_input(spec.hourly_cost) if spec.hourly_cost is not None else None
-        self.register_outputs(
-            {"job_id": self.job_id, "job_name": self.job_name, "expires_at": self.expires_at, "hourly_cost": self.hourly_cost}
-        )
-
-
-def _wired(name: str, given: object, opts: pulumi.ResourceOptions | None) -> _Wired:
-    """Checks the arguments of a component in a program."""
-    described = program.describe(ServerlessGpuJob, name, ServerlessGpuJobArgs, given, opts)
-    own = described.args.pop("job_environment")
-    around = own.around if isinstance(own, JobEnvironment) else None
-    group = None
-    if isinstance(own, JobEnvironment):
-        described.args.update(own.dependencies)
-    else:
-        described.args["runs_in"], problems = of_id(
-            own, f"{described.component}.job_environment", described.asked_by, described.subscription_id
-        )
-        described.problems.extend(problems)
-        group = existing.parts(own).apply(lambda each: each.resource_group)
-    return common.wire(described, around, group)
-
-
-def _resolved(name: str, wired: _Wired) -> ServerlessGpuJobSpec:
-    """Resolves the arguments. Raises `Refused` with all problems."""
-    wiring = wired.args
-    context, stack_problems = resolve_stack(wiring["stack"], pulumi.get_project(), pulumi.get_stack())
-    spec, problems = resolve(name, wiring, context, in_existing_environment=wiring["runs_in"]["existing"])
-    wired.refuse([*stack_problems, *problems, *_missing(context.path("jobs", name), spec, wiring)])
-    return spec
 
 
 def _missing(path: str, spec: ServerlessGpuJobSpec, wiring: ServerlessGpuJobWiring) -> list[Problem]:
