@@ -12,15 +12,16 @@ import pulumi
 from pulumi_azure_native import containerinstance
 
 from azure_gpu.catalog import facts
+from azure_gpu.catalog.problems import Problem
 from azure_gpu.container_instances import inputs
 from azure_gpu.container_instances.args import ContainerGroupArgs, ContainerGroupWiring
 from azure_gpu.container_instances.resolve import resolve
 from azure_gpu.container_instances.spec import ContainerGroupSpec, gpus
 from azure_gpu.foundation import common
 from azure_gpu.shared import log_settings, overrides, renewal, retry_hooks
-from azure_gpu.shared.component import OnlyInPython
-from azure_gpu.shared.context import declared, resolve_stack
-from azure_gpu.shared.wired import Wired, together
+from azure_gpu.shared.component import Component, OnlyInPython
+from azure_gpu.shared.context import Context, declared
+from azure_gpu.shared.wired import Wired
 
 # Properties that the service can't change on an existing group; it updates everything else in place by restarting the containers:
 # image, command, variables, volumes, ports and DNS label, tags. The number of containers changes CPU and memory too, and has no
@@ -37,11 +38,10 @@ REPLACING_WITHOUT_PATH = ["the number of containers, without init containers"]
 # setting restarts the group: monitor-azure-container-instances-reference (2025-11-17).
 LOG_CATEGORIES = ("ContainerInstanceLog", "ContainerEvent")
 
-
 _Wired = Wired[ContainerGroupWiring, ContainerGroupSpec]
 
 
-class ContainerGroup(pulumi.ComponentResource):
+class ContainerGroup(Component[ContainerGroupArgs, ContainerGroupWiring, ContainerGroupSpec]):
     """A container group. Raises `Refused` for invalid arguments."""
 
     group_id: pulumi.Output[str]
@@ -56,30 +56,33 @@ class ContainerGroup(pulumi.ComponentResource):
     """The azure-native resource."""
 
     @overload
-    def __init__(self, name: str, args: ContainerGroupArgs, opts: pulumi.ResourceOptions | None = None) -> None: ...
+    def __init__(self, name: str, args: ContainerGroupArgs | _Wired, opts: pulumi.ResourceOptions | None = None) -> None: ...
 
     @overload
     def __init__(self, name: str, *, opts: pulumi.ResourceOptions | None = None, **kw: Unpack[ContainerGroupArgs]) -> None: ...
 
-    @overload
-    def __init__(self, name: str, args: _Wired, opts: pulumi.ResourceOptions | None = None) -> None: ...
+    def __init__(self, *args: Any, **kw: Any) -> None:
+        super().__init__(*args, **kw)
 
-    def __init__(
-        self,
-        name: str,
-        args: ContainerGroupArgs | _Wired | None = None,
-        opts: pulumi.ResourceOptions | None = None,
-        **kw: Any,
-    ) -> None:
-        """`args`, or its keys as keywords. All problems are raised as one `Refused`, before anything is declared."""
-        wired = args if isinstance(args, Wired) else _wired(name, together(args, kw), opts)
-        spec = wired.spec or _resolved(name, wired)
-        super().__init__("azuregpu:index:ContainerGroup", name, None, opts)
-        wiring = wired.args
+    _wire = staticmethod(common.wire)
+
+    def _resolve(self, args: ContainerGroupWiring, context: Context) -> tuple[ContainerGroupSpec, list[Problem]]:
+        spec, problems = resolve(self._name, args, context)
+        return spec, [*problems, *inputs.missing(spec, args)]
+
+    def _declare(self, spec: ContainerGroupSpec) -> None:
+        self.group = self._group(spec, self._args)
+        if spec.settings.get("send_logs", True):
+            log_settings.declare(self._name, self.group.id, self._args.get("logs"), LOG_CATEGORIES, self._child)
+        self.group_id = self.group.id
+        self.group_name = self.group.name.apply(lambda name: name or "")
+        self._announce(spec)
+
+    def _group(self, spec: ContainerGroupSpec, wiring: ContainerGroupWiring) -> containerinstance.ContainerGroup:
         count = f"{len(spec.containers)} containers"
-        renewed = renewal.declare(f"{name}-group", count, self, in_program=bool(wired.component))
-        self.group = containerinstance.ContainerGroup(
-            f"{name}-group",
+        renewed = renewal.declare(f"{self._name}-group", count, self, in_program=self._in_program)
+        return containerinstance.ContainerGroup(
+            f"{self._name}-group",
             container_group_name=renewed.through(declared(spec.group_name, wiring.get("group_name"))),
             resource_group_name=wiring["resource_group_name"],
             location=declared(spec.location, wiring.get("location")),
@@ -106,21 +109,6 @@ class ContainerGroup(pulumi.ComponentResource):
                 hooks=retry_hooks.hooks(self),
             ),
         )
-        if spec.settings.get("send_logs", True):
-            log_settings.declare(name, self.group.id, wiring.get("logs"), LOG_CATEGORIES, pulumi.ResourceOptions(parent=self))
-        self.group_id = self.group.id
-        self.group_name = self.group.name.apply(lambda name: name or "")
-        self.expires_at = pulumi.Output.from_input(spec.expires_at) if spec.expires_at else None
-        self.hourly_cost = pulumi.Output.from_input(spec.hourly_cost) if spec.hourly_cost is not None else None
-        self._announce(spec)
-        self.register_outputs(
-            {
-                "group_id": self.group_id,
-                "group_name": self.group_name,
-                "expires_at": self.expires_at,
-                "hourly_cost": self.hourly_cost,
-            }
-        )
 
     def _announce(self, spec: ContainerGroupSpec) -> None:
         """Logs how long deploying a group with GPUs takes and from when on it is billed, only in a preview, as an update shows
@@ -132,20 +120,6 @@ class ContainerGroup(pulumi.ComponentResource):
                 f"Source: {time.source}",
                 self,
             )
-
-
-def _wired(name: str, given: object, opts: pulumi.ResourceOptions | None) -> _Wired:
-    """Checks the arguments of a component in a program."""
-    return common.take(ContainerGroup, name, ContainerGroupArgs, given, opts)
-
-
-def _resolved(name: str, wired: _Wired) -> ContainerGroupSpec:
-    """Resolves the arguments. Raises `Refused` with all problems."""
-    args = wired.args
-    context, stack_problems = resolve_stack(args["stack"], pulumi.get_project(), pulumi.get_stack())
-    spec, problems = resolve(name, args, context)
-    wired.refuse([*stack_problems, *problems, *inputs.missing(spec, args)])
-    return spec
 
 
 def _subnets(spec: ContainerGroupSpec) -> list[containerinstance.ContainerGroupSubnetIdArgs] | None:
