@@ -9,6 +9,7 @@ workspace of managed Prometheus.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypedDict, Unpack, cast, overload
 from weakref import WeakKeyDictionary
@@ -28,6 +29,7 @@ from azure_gpu.aks.resolve import resolve
 from azure_gpu.aks.spec import GpuClusterSpec, pods_can_use_identity
 from azure_gpu.aks.workspace_offer import of_cluster
 from azure_gpu.catalog import roles
+from azure_gpu.catalog.problems import Problem, errors
 from azure_gpu.catalog.services.aks import workload_identity
 from azure_gpu.catalog.services.aks.workload_identity import SERVICE_ACCOUNT, SERVING_ACCOUNT
 from azure_gpu.formats import arm_ids, azure_types
@@ -35,12 +37,13 @@ from azure_gpu.formats.tags import NODE_POOL
 from azure_gpu.foundation import common
 from azure_gpu.kubernetes import objects
 from azure_gpu.kubernetes.gpu_objects import declare as gpu_objects_declare, rules as gpu_objects_rules
-from azure_gpu.shared import log_settings, overrides, program, retry_hooks, role_command, role_of_identity
+from azure_gpu.shared import log_settings, overrides, retry_hooks, role_command, role_of_identity
 from azure_gpu.shared.attachable import AttachableCluster, ClusterOfWorkspace
-from azure_gpu.shared.component import OnlyInPython
-from azure_gpu.shared.context import as_serving, declared, pull_role_of, resolve_stack
+from azure_gpu.shared.component import Component, OnlyInPython
+from azure_gpu.shared.context import Context, as_serving, declared, pull_role_of
 from azure_gpu.shared.look_up import AskedBy, told
-from azure_gpu.shared.wired import Wired, together
+from azure_gpu.shared.program import Described
+from azure_gpu.shared.wired import Wired
 
 __all__ = ["HOW_REPLACED", "REPLACING", "GpuCluster"]
 
@@ -55,8 +58,8 @@ LOG_CATEGORIES = ("kube-apiserver", "cluster-autoscaler", "guard")
 # entra/workload-id/workload-identity-federation-considerations, Concurrent updates aren't supported (2024-02-28).
 _credentials: WeakKeyDictionary[object, dict[str, pulumi.Resource]] = WeakKeyDictionary()
 
-
-_Wired = Wired[GpuClusterWiring, tuple[GpuClusterSpec, ClusterFacts]]
+_Spec = tuple[GpuClusterSpec, ClusterFacts]
+_Wired = Wired[GpuClusterWiring, _Spec]
 
 
 class PoolOfCluster(TypedDict):
@@ -72,7 +75,7 @@ class PoolOfCluster(TypedDict):
     """The taints that a pod has to tolerate."""
 
 
-class GpuCluster(AttachableCluster):
+class GpuCluster(Component[GpuClusterArgs, GpuClusterWiring, _Spec], AttachableCluster):
     """A cluster. Raises `Refused` if its arguments are invalid."""
 
     cluster_id: pulumi.Output[str]
@@ -105,92 +108,83 @@ class GpuCluster(AttachableCluster):
     """The cluster for an Azure Machine Learning workspace that attaches it."""
 
     @overload
-    def __init__(self, name: str, args: GpuClusterArgs, opts: pulumi.ResourceOptions | None = None) -> None: ...
+    def __init__(self, name: str, args: GpuClusterArgs | _Wired, opts: pulumi.ResourceOptions | None = None) -> None: ...
 
     @overload
     def __init__(self, name: str, *, opts: pulumi.ResourceOptions | None = None, **kw: Unpack[GpuClusterArgs]) -> None: ...
 
-    @overload
-    def __init__(
-        self,
-        name: str,
-        args: _Wired,
-        opts: pulumi.ResourceOptions | None = None,
-    ) -> None: ...
+    def __init__(self, *args: Any, **kw: Any) -> None:
+        super().__init__(*args, **kw)
 
-    def __init__(
-        self,
-        name: str,
-        args: GpuClusterArgs | _Wired | None = None,
-        opts: pulumi.ResourceOptions | None = None,
-        **kw: Any,
-    ) -> None:
-        """`args`, or its keys as keywords. Every problem of theirs is raised as one `Refused`, before anything is declared."""
-        wired = args if isinstance(args, Wired) else _wired(name, together(args, kw), opts)
-        spec, facts = wired.spec or _resolved(name, wired)
-        super().__init__(read_pools.COMPONENT, name, None, opts)
-        wiring = wired.args
+    @staticmethod
+    def _wire(described: Described) -> _Wired:
+        """The login is that of the provider's configuration and environment."""
+        described.args.update(login.with_login(cast(GpuClusterSettings, described.args), login.configured()))
+        return common.wire(described)
 
-        self._name = name
-        self._spec = spec
-        self._args = wiring
-        self._child = pulumi.ResourceOptions(parent=self)
+    def _resolve(self, args: GpuClusterWiring, context: Context) -> tuple[_Spec, list[Problem]]:
+        spec, problems = resolve(self._name, args, context)
+        images = args["registry"]["workload_images"] if "registry" in args else {}
+        of_services = gpu_objects_declare.missing_of_services(
+            spec.objects, identity=_speaks(spec, as_serving(args)), storage="storage" in args, serving="serving" in args
+        )
+        return (spec, ClusterFacts()), [*problems, *gpu_objects_declare.missing_images(spec.objects, images), *of_services]
+
+    def _look_up(self, spec: _Spec, asked_by: AskedBy) -> tuple[_Spec, list[Problem]]:
+        cluster, _ = spec
+        facts, problems = cluster_existing.look_up(cluster, asked_by)
+        if errors(problems):
+            return spec, problems
+        admin, of_runner = current_user.look_up(self._name, cluster, facts, asked_by, of_stack_file=False)
+        pools = read_pools.look_up([self._name], of_stack_file=False)[self._name]
+        return (cluster, replace(facts, pools=pools, admin=admin)), [*problems, *of_runner]
+
+    def _declare(self, spec: _Spec) -> None:
+        self._spec, facts = spec
         self._new_roles = retry_hooks.NewRoles(self)
         self._new_admins = retry_hooks.NewRoles(self, "admins")
         self._again = retry_hooks.hooks(self, self._new_roles)
-        self.identity_principal_id = self.agent_pools = None
-        self.node_resource_group = None if spec.existing else pulumi.Output.from_input(spec.node_resource_group)
-        cluster = self._existing(wired.asked_by) if spec.existing else self._cluster(facts.pools)
+        cluster = self._existing() if self._spec.existing else self._created(facts.pools)
+        pools = self._pools(cluster)
+        config = cluster_access.kubeconfig(self._spec, facts, cluster, self)
+        self._outputs_of(cluster, facts, pools)
+        assigned = self._roles(facts, cluster)
+        before: list[pulumi.Resource] = [*pools.values(), *assigned]
+        self._config = cluster_access.usable(self._spec, config, assigned, self._new_admins, self)
+        self.kubeconfig = pulumi.Output.secret(self._config)
+        on_it = self._on_cluster(cluster, before) if self._spec.on_cluster else []
+        self.of_workspace = self._offered(cluster, [*before, *on_it])
+        self._announce()
+
+    def _pools(self, cluster: Cluster) -> dict[str, containerservice.AgentPool]:
+        """Declares one after another: AKS changes only one at a time, and rejects others with 409."""
         pools: dict[str, containerservice.AgentPool] = {}
-        for pool, each in spec.pools.items():  # AKS changes only one at a time, and rejects others with 409
+        for pool, each in self._spec.pools.items():
             pools[pool] = self._pool(each, cluster, after=list(pools.values())[-1:])
-        config = cluster_access.kubeconfig(spec, facts, cluster, self)
+        return pools
+
+    def _outputs_of(self, cluster: Cluster, facts: ClusterFacts, pools: Mapping[str, containerservice.AgentPool]) -> None:
+        spec = self._spec
         self.cluster_id = cluster.resource_id
         self.cluster_name = cluster.name
         self.namespace = spec.objects.namespace if spec.on_cluster else None
         self.gpu_pools = {pool: _pool_outputs(spec.pools[pool], declared) for pool, declared in pools.items()}
+        self.node_resource_group = None if spec.existing else pulumi.Output.from_input(spec.node_resource_group)
         if cluster.declared is None:
+            self.identity_principal_id = self.agent_pools = None
             self.oidc_issuer_url = pulumi.Output.from_input(facts.issuer_url)
             self.kubelet_principal_id = pulumi.Output.from_input(facts.kubelet_object_id)
         else:
             found = self._read(cluster)
             self.oidc_issuer_url = found.apply(cluster_existing.issuer_url)
             self.kubelet_principal_id = found.apply(cluster_existing.kubelet_object_id)
-        assigned = self._roles(facts, cluster)
-        before: list[pulumi.Resource] = [*pools.values(), *assigned]
-        self._config = cluster_access.usable(spec, config, assigned, self._new_admins, self)
-        self.kubeconfig = pulumi.Output.secret(self._config)
-        on_it = self._on_cluster(cluster, before) if spec.on_cluster else []
-        ready = pulumi.Output.all(cluster.resource_id, *(each.urn for each in [*before, *on_it])).apply(lambda values: values[0])
-        self.of_workspace = {
-            **of_cluster(spec),
-            "id": ready,
-            "name": cluster.name,
-            "resource_group_name": cluster.group,
-        }
-        self.expires_at = pulumi.Output.from_input(spec.expires_at) if spec.expires_at else None
-        self.hourly_cost = pulumi.Output.from_input(spec.hourly_cost) if spec.hourly_cost is not None else None
-        self.idle_cost = pulumi.Output.from_input(spec.idle_hourly_cost) if spec.idle_hourly_cost is not None else None
-        self._announce()
-        self.register_outputs(
-            {
-                "cluster_id": self.cluster_id,
-                "cluster_name": self.cluster_name,
-                "kubeconfig": self.kubeconfig,
-                "oidc_issuer_url": self.oidc_issuer_url,
-                "identity_principal_id": self.identity_principal_id,
-                "kubelet_principal_id": self.kubelet_principal_id,
-                "node_resource_group": self.node_resource_group,
-                "namespace": self.namespace,
-                "gpu_pools": self.gpu_pools,
-                read_pools.RECORD: self.agent_pools,
-                "expires_at": self.expires_at,
-                "hourly_cost": self.hourly_cost,
-                "idle_cost": self.idle_cost,
-            }
-        )
 
-    def _existing(self, asked_by: AskedBy) -> Cluster:
+    def _offered(self, cluster: Cluster, on_it: Sequence[pulumi.Resource]) -> ClusterOfWorkspace:
+        """The cluster as a workspace attaches it, once everything `on_it` exists."""
+        ready = pulumi.Output.all(cluster.resource_id, *(each.urn for each in on_it)).apply(lambda values: values[0])
+        return {**of_cluster(self._spec), "id": ready, "name": cluster.name, "resource_group_name": cluster.group}
+
+    def _existing(self) -> Cluster:
         found = self._spec.existing
         assert found is not None
         return Cluster(
@@ -198,40 +192,14 @@ class GpuCluster(AttachableCluster):
             name=pulumi.Output.from_input(found.name),
             group=found.resource_group,
             declared=None,
-            provider=asked_by.provider_at(found, self._spec.context.subscription_id),
+            provider=self._asked_by.provider_at(found, self._spec.context.subscription_id),
         )
 
-    def _cluster(self, in_state: InState) -> Cluster:
+    def _created(self, in_state: InState) -> Cluster:
         spec, group = self._spec, self._args["resource_group_name"]
         own = [inputs.pool(each, spec.kubernetes_version, self._args.get("subnet_id")) for each in spec.pools.values()]
         pools = read_pools.declared(in_state, inputs.system_pool(spec, self._args), own)
-        # A separate identity: it gets roles on subnet and zone before the cluster exists, and they end with it.
-        identity = managedidentity.UserAssignedIdentity(
-            f"{self._name}-identity",
-            resource_name_=self._identity_name,
-            resource_group_name=group,
-            location=declared(spec.location, self._args.get("location")),
-            tags=spec.tags,
-            opts=self._child,
-        )
-        self.identity_principal_id = identity.principal_id
-        cluster = containerservice.ManagedCluster(
-            f"{self._name}-cluster",
-            resource_name_=declared(spec.name, self._args.get("cluster_name")),
-            resource_group_name=group,
-            **inputs.cluster(spec, self._args, identity.id, pools.profiles),
-            tags=spec.tags,
-            opts=pulumi.ResourceOptions(
-                parent=self,
-                depends_on=self._network_roles(identity.principal_id),
-                replace_on_changes=REPLACING_CLUSTER,
-                ignore_changes=pools.left_alone,
-                # Its name is fixed, so the old one has to be deleted before its replacement is created.
-                delete_before_replace=True,
-                transformations=overrides.applied(self._args.get("overrides"), self),
-                hooks=self._again,
-            ),
-        )
+        cluster = self._cluster(self._identity(), pools)
         for config, window in inputs.windows(spec).items():
             containerservice.MaintenanceConfiguration(
                 f"{self._name}-{'upgrades' if 'AutoUpgrade' in config else 'node-images'}",
@@ -245,6 +213,40 @@ class GpuCluster(AttachableCluster):
             log_settings.declare(self._name, cluster.id, self._args.get("logs"), LOG_CATEGORIES, self._child)
         self.agent_pools = read_pools.record(pools.profiles, cluster.agent_pool_profiles)
         return Cluster(resource_id=cluster.id, name=cluster.name, group=group, declared=cluster)
+
+    def _identity(self) -> managedidentity.UserAssignedIdentity:
+        """A separate one: it gets roles on subnet and zone before the cluster exists, and they end with it."""
+        identity = managedidentity.UserAssignedIdentity(
+            f"{self._name}-identity",
+            resource_name_=self._identity_name,
+            resource_group_name=self._args["resource_group_name"],
+            location=declared(self._spec.location, self._args.get("location")),
+            tags=self._spec.tags,
+            opts=self._child,
+        )
+        self.identity_principal_id = identity.principal_id
+        return identity
+
+    def _cluster(
+        self, identity: managedidentity.UserAssignedIdentity, pools: read_pools.Declared
+    ) -> containerservice.ManagedCluster:
+        return containerservice.ManagedCluster(
+            f"{self._name}-cluster",
+            resource_name_=declared(self._spec.name, self._args.get("cluster_name")),
+            resource_group_name=self._args["resource_group_name"],
+            **inputs.cluster(self._spec, self._args, identity.id, pools.profiles),
+            tags=self._spec.tags,
+            opts=pulumi.ResourceOptions(
+                parent=self,
+                depends_on=self._network_roles(identity.principal_id),
+                replace_on_changes=REPLACING_CLUSTER,
+                ignore_changes=pools.left_alone,
+                # Its name is fixed, so the old one has to be deleted before its replacement is created.
+                delete_before_replace=True,
+                transformations=overrides.applied(self._args.get("overrides"), self),
+                hooks=self._again,
+            ),
+        )
 
     @property
     def _identity_name(self) -> str:
@@ -427,7 +429,7 @@ class GpuCluster(AttachableCluster):
     def _announce(self) -> None:
         """Shows the idle cost, only in a preview, since an update shows its preview first."""
         if pulumi.runtime.is_dry_run():
-            idle = self._spec.idle_cost.text(self._spec.context.day)
+            idle = self._spec.idle.text(self._spec.context.day)
             pulumi.log.info(f"cost while idle: {idle}, without disks and addresses", self)
 
 
@@ -440,30 +442,6 @@ def _network_of(subnet: pulumi.Input[str]) -> pulumi.Input[str]:
 
 def _speaks(spec: GpuClusterSpec, args: GpuClusterWiring) -> bool:
     return pods_can_use_identity(spec) and args.get("identity_is_own", False)
-
-
-def _wired(name: str, given: object, opts: pulumi.ResourceOptions | None) -> _Wired:
-    """Wires the arguments of a program. The login is that of the provider's configuration and environment."""
-    described = program.describe(GpuCluster, name, GpuClusterArgs, given, opts)
-    described.args.update(login.with_login(cast(GpuClusterSettings, described.args), login.configured()))
-    return common.wire(described)
-
-
-def _resolved(name: str, wired: _Wired) -> tuple[GpuClusterSpec, ClusterFacts]:
-    """Resolves the arguments. Raises `Refused` with every problem."""
-    args = wired.args
-    context, stack_problems = resolve_stack(args["stack"], pulumi.get_project(), pulumi.get_stack())
-    spec, problems = resolve(name, args, context)
-    images = args["registry"]["workload_images"] if "registry" in args else {}
-    of_services = gpu_objects_declare.missing_of_services(
-        spec.objects, identity=_speaks(spec, as_serving(args)), storage="storage" in args, serving="serving" in args
-    )
-    wired.refuse([*stack_problems, *problems, *gpu_objects_declare.missing_images(spec.objects, images), *of_services])
-    facts, problems = cluster_existing.look_up(spec, wired.asked_by)
-    wired.refuse(problems)
-    admin, problems = current_user.look_up(name, spec, facts, wired.asked_by, of_stack_file=False)
-    wired.refuse(problems)
-    return spec, replace(facts, pools=read_pools.look_up([name], of_stack_file=False)[name], admin=admin)
 
 
 def _pool_outputs(spec: GpuPoolSpec, declared: containerservice.AgentPool) -> PoolOfCluster:

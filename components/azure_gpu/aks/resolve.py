@@ -96,7 +96,7 @@ def resolve(name: str, args: GpuClusterSettings, context: Context) -> tuple[GpuC
         tags=tags,
         expires_at=expires_at,
         cost=_cost(system, pools, tier, location, created="existing" not in args, most=True),
-        idle_cost=_cost(system, pools, tier, location, created="existing" not in args, most=False),
+        idle=_cost(system, pools, tier, location, created="existing" not in args, most=False),
     )
     of_catalog = lifecycle.through(lambda on: cluster_problems(args, spec, on), day, cluster_context.last)
     problems += [*end_problems, *id_problems, *of_catalog, *pool_problems]

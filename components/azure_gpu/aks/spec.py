@@ -86,7 +86,7 @@ class GpuClusterSpec:
     tags: Tags
     expires_at: str | None  # instant in UTC, RFC 3339
     cost: HourlyCost  # with the maximum number of nodes
-    idle_cost: HourlyCost  # with the minimum number of nodes
+    idle: HourlyCost  # with the minimum number of nodes
 
     @property
     def dns_prefix(self) -> str:
@@ -102,8 +102,8 @@ class GpuClusterSpec:
         return self.cost.number
 
     @property
-    def idle_hourly_cost(self) -> float | None:
-        return self.idle_cost.number
+    def idle_cost(self) -> float | None:
+        return self.idle.number
 
 
 def pods_can_use_identity(spec: GpuClusterSpec) -> bool:
