@@ -8,11 +8,13 @@ MPS itself, which commands of the device create and start, as neither ARM nor Ku
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any, Unpack, overload
 
 import pulumi
 import pulumi_kubernetes as kubernetes
 
+from azure_gpu.catalog.problems import Problem
 from azure_gpu.edge.args import EdgeSharingArgs, EdgeSharingWiring, PullArgs
 from azure_gpu.edge.resolve import resolve
 from azure_gpu.edge.spec import PULL_SECRET, EdgeSharingSpec, announcement
@@ -22,15 +24,15 @@ from azure_gpu.kubernetes.gpu_objects import declare as gpu_objects_declare
 from azure_gpu.kubernetes.gpu_objects.declare import JOBS_LEVEL, SERVING_LEVEL
 from azure_gpu.kubernetes.jobs import MANAGED_BY
 from azure_gpu.kubernetes.objects import Manifest
-from azure_gpu.shared import program
-from azure_gpu.shared.component import OnlyInPython
-from azure_gpu.shared.context import resolve_stack
-from azure_gpu.shared.wired import Wired, together
+from azure_gpu.shared.component import Component, OnlyInPython
+from azure_gpu.shared.context import Context
+from azure_gpu.shared.program import Described
+from azure_gpu.shared.wired import Wired
 
 _Wired = Wired[EdgeSharingWiring, EdgeSharingSpec]
 
 
-class EdgeSharing(pulumi.ComponentResource):
+class EdgeSharing(Component[EdgeSharingArgs, EdgeSharingWiring, EdgeSharingSpec]):
     """Jobs on one cluster. Raises `Refused` if its arguments are invalid."""
 
     namespace: pulumi.Output[str]
@@ -43,64 +45,55 @@ class EdgeSharing(pulumi.ComponentResource):
     """The Kubernetes provider, for resources that this component doesn't offer."""
 
     @overload
-    def __init__(self, name: str, args: EdgeSharingArgs, opts: pulumi.ResourceOptions | None = None) -> None: ...
+    def __init__(self, name: str, args: EdgeSharingArgs | _Wired, opts: pulumi.ResourceOptions | None = None) -> None: ...
 
     @overload
     def __init__(self, name: str, *, opts: pulumi.ResourceOptions | None = None, **kw: Unpack[EdgeSharingArgs]) -> None: ...
 
-    @overload
-    def __init__(self, name: str, args: _Wired, opts: pulumi.ResourceOptions | None = None) -> None: ...
+    def __init__(self, *args: Any, **kw: Any) -> None:
+        super().__init__(*args, **kw)
 
-    def __init__(
-        self,
-        name: str,
-        args: EdgeSharingArgs | _Wired | None = None,
-        opts: pulumi.ResourceOptions | None = None,
-        **kw: Any,
-    ) -> None:
-        """`args`, or its keys as keywords. Every problem of theirs is raised as one `Refused`, before anything is declared."""
-        wired = args if isinstance(args, Wired) else _wired(name, together(args, kw), opts)
-        spec = wired.spec or _resolved(name, wired)
-        super().__init__("azuregpu:index:EdgeSharing", name, None, opts)
-        wiring = wired.args
-        images = wiring["registry"]["workload_images"] if "registry" in wiring else {}
+    @staticmethod
+    def _wire(described: Described) -> _Wired:
+        return common.wire(described, needs_group=False)  # no resource is in a resource group
 
-        self.provider = kubernetes.Provider(
-            f"{name}-kubernetes",
-            kubeconfig=pulumi.Output.secret(spec.kubeconfig if spec.kubeconfig is not None else wiring.get("kubeconfig", "")),
-            context=spec.context or None,
-            # A renewed kubeconfig is the same cluster; one with another address is another cluster.
-            cluster_identifier=spec.server or name,
-            opts=pulumi.ResourceOptions(parent=self),
-        )
-        below = pulumi.ResourceOptions(parent=self, provider=self.provider)
-        before: list[pulumi.Resource] = []
-        for manifest in _before_jobs(spec):
-            logical = f"{name}-{manifest['kind'].lower()}"
-            before.append(objects.declare(logical, manifest, gpu_objects_declare.after(below, before)))
-        gpu_objects_declare.declare_jobs(name, spec.jobs, spec.settings, images, gpu_objects_declare.after(below, before))
+    def _resolve(self, args: EdgeSharingWiring, context: Context) -> tuple[EdgeSharingSpec, list[Problem]]:
+        spec, problems = resolve(self._name, args, context)
+        missing = kubernetes_jobs.missing(kubernetes_jobs.by_path(spec.jobs, f"{spec.path}.jobs"), _images(args))
+        return spec, [*problems, *missing]
+
+    def _declare(self, spec: EdgeSharingSpec) -> None:
+        self.provider = self._provider_of(spec)
+        self._jobs(spec, pulumi.ResourceOptions(parent=self, provider=self.provider))
         if pulumi.runtime.is_dry_run():  # an update shows its preview first
             pulumi.log.info(announcement(spec), self)
         self.namespace = pulumi.Output.from_input(spec.namespace)
         self.context = pulumi.Output.from_input(spec.context)
         self.jobs = pulumi.Output.from_input({job: each.name for job, each in spec.jobs.items()})
-        self.register_outputs({"namespace": self.namespace, "context": self.context, "jobs": self.jobs})
+
+    def _provider_of(self, spec: EdgeSharingSpec) -> kubernetes.Provider:
+        kubeconfig = spec.kubeconfig if spec.kubeconfig is not None else self._args.get("kubeconfig", "")
+        return kubernetes.Provider(
+            f"{self._name}-kubernetes",
+            kubeconfig=pulumi.Output.secret(kubeconfig),
+            context=spec.context or None,
+            # A renewed kubeconfig is the same cluster; one with another address is another cluster.
+            cluster_identifier=spec.server or self._name,
+            opts=self._child,
+        )
+
+    def _jobs(self, spec: EdgeSharingSpec, below: pulumi.ResourceOptions) -> None:
+        """Declares the jobs, after what they need."""
+        before: list[pulumi.Resource] = []
+        for manifest in _before_jobs(spec):
+            logical = f"{self._name}-{manifest['kind'].lower()}"
+            before.append(objects.declare(logical, manifest, gpu_objects_declare.after(below, before)))
+        after = gpu_objects_declare.after(below, before)
+        gpu_objects_declare.declare_jobs(self._name, spec.jobs, spec.settings, _images(self._args), after)
 
 
-def _wired(name: str, given: object, opts: pulumi.ResourceOptions | None) -> _Wired:
-    """Wires the arguments of a program. No resource is in a resource group."""
-    return common.wire(program.describe(EdgeSharing, name, EdgeSharingArgs, given, opts), needs_group=False)
-
-
-def _resolved(name: str, wired: _Wired) -> EdgeSharingSpec:
-    """Resolves the arguments. Raises `Refused` with every problem."""
-    wiring = wired.args
-    context, stack_problems = resolve_stack(wiring["stack"], pulumi.get_project(), pulumi.get_stack())
-    spec, problems = resolve(name, wiring, context)
-    images = wiring["registry"]["workload_images"] if "registry" in wiring else {}
-    missing = kubernetes_jobs.missing(kubernetes_jobs.by_path(spec.jobs, f"{spec.path}.jobs"), images)
-    wired.refuse([*stack_problems, *problems, *missing])
-    return spec
+def _images(args: EdgeSharingWiring) -> Mapping[str, pulumi.Input[str]]:
+    return args["registry"]["workload_images"] if "registry" in args else {}
 
 
 def _before_jobs(spec: EdgeSharingSpec) -> list[Manifest]:

@@ -19,10 +19,10 @@ from azure_gpu.foundation import common
 from azure_gpu.images.args import GalleryImageArgs, GalleryImageWiring, ImageComponent, ImageOfPool
 from azure_gpu.images.spec import DISKS, VIRTUAL_MACHINE, GalleryImageSpec, of_pool, resolve
 from azure_gpu.shared import overrides
-from azure_gpu.shared.component import OnlyInPython
-from azure_gpu.shared.context import declared, resolve_stack
+from azure_gpu.shared.component import Component, OnlyInPython
+from azure_gpu.shared.context import Context, declared
 from azure_gpu.shared.overrides import Overrides
-from azure_gpu.shared.wired import Wired, together
+from azure_gpu.shared.wired import Wired
 
 # Properties that replace definition and version. Source: hashicorp/terraform-provider-azurerm, the documentation of
 # azurerm_shared_image and azurerm_shared_image_version, which lists what forces a new one.
@@ -33,12 +33,10 @@ REPLACING = [
     *(f"version: {path}" for path in REPLACING_VERSION),
 ]
 _GENERATIONS = {VmGeneration.GEN1: "V1", VmGeneration.GEN2: "V2"}
-
-
 _Wired = Wired[GalleryImageWiring, GalleryImageSpec]
 
 
-class GalleryImage(ImageComponent):
+class GalleryImage(Component[GalleryImageArgs, GalleryImageWiring, GalleryImageSpec], ImageComponent):
     """A custom image in a Compute Gallery. Raises `Refused` for invalid arguments."""
 
     version_id: pulumi.Output[str] | None
@@ -53,52 +51,41 @@ class GalleryImage(ImageComponent):
     """The same as an argument of pools."""
 
     @overload
-    def __init__(self, name: str, args: GalleryImageArgs, opts: pulumi.ResourceOptions | None = None) -> None: ...
+    def __init__(self, name: str, args: GalleryImageArgs | _Wired, opts: pulumi.ResourceOptions | None = None) -> None: ...
 
     @overload
     def __init__(self, name: str, *, opts: pulumi.ResourceOptions | None = None, **kw: Unpack[GalleryImageArgs]) -> None: ...
 
-    @overload
-    def __init__(self, name: str, args: _Wired, opts: pulumi.ResourceOptions | None = None) -> None: ...
+    def __init__(self, *args: Any, **kw: Any) -> None:
+        super().__init__(*args, **kw)
 
-    def __init__(
-        self,
-        name: str,
-        args: GalleryImageArgs | _Wired | None = None,
-        opts: pulumi.ResourceOptions | None = None,
-        **kw: Any,
-    ) -> None:
-        """`args`, or its keys as keywords. All problems are raised as one `Refused`, before anything is declared."""
-        wired = args if isinstance(args, Wired) else _wired(name, together(args, kw), opts)
-        spec = wired.spec or _resolved(name, wired)
-        super().__init__("azuregpu:index:GalleryImage", name, None, opts)
-        wiring = wired.args
-        self._name = name
-        self._group = wiring["resource_group_name"]
-        self._location = declared(spec.location, wiring.get("location"))
-        self._overrides = wiring.get("overrides")
-        gallery = compute.Gallery(
-            f"{name}-gallery",
-            gallery_name=spec.gallery_name,
-            resource_group_name=self._group,
-            location=self._location,
-            description=spec.description,
-            tags=spec.tags,
-            opts=self._options(["location"]),
-        )
+    _wire = staticmethod(common.wire)
+
+    def _resolve(self, args: GalleryImageWiring, context: Context) -> tuple[GalleryImageSpec, list[Problem]]:
+        spec, problems = resolve(self._name, args, context)
+        if not context.location and "location" not in args:
+            problems.append(_no_location(context.own_path("location")))
+        return spec, problems
+
+    def _declare(self, spec: GalleryImageSpec) -> None:
+        self._location = declared(spec.location, self._args.get("location"))
+        gallery = self._gallery(spec)
         definition = self._definition(spec, gallery)
         self.definition_id = definition.id
         self.definition_name = definition.name
         self.gallery_name = gallery.name
         self.version_id = self._image_version(spec, spec.source, gallery, definition).id if spec.source else None
         self.of_pool = of_pool(spec, self.version_id or "")
-        self.register_outputs(
-            {
-                "version_id": self.version_id,
-                "definition_id": self.definition_id,
-                "definition_name": self.definition_name,
-                "gallery_name": self.gallery_name,
-            }
+
+    def _gallery(self, spec: GalleryImageSpec) -> compute.Gallery:
+        return compute.Gallery(
+            f"{self._name}-gallery",
+            gallery_name=spec.gallery_name,
+            resource_group_name=self._args["resource_group_name"],
+            location=self._location,
+            description=spec.description,
+            tags=spec.tags,
+            opts=self._options(["location"]),
         )
 
     def _regions(self, spec: GalleryImageSpec) -> list[pulumi.Input[str]]:
@@ -120,7 +107,7 @@ class GalleryImage(ImageComponent):
             f"{self._name}-definition",
             gallery_image_name=spec.image_name,
             gallery_name=gallery.name,
-            resource_group_name=self._group,
+            resource_group_name=self._args["resource_group_name"],
             location=self._location,
             identifier=compute.GalleryImageIdentifierArgs(publisher=spec.publisher, offer=spec.offer, sku=spec.sku),
             os_type=compute.OperatingSystemTypes(spec.os_type.value),
@@ -129,7 +116,7 @@ class GalleryImage(ImageComponent):
             architecture=compute.Architecture.X64,  # of every size with a GPU that Batch is known to support
             description=spec.description,
             tags=spec.tags,
-            opts=self._options(REPLACING_DEFINITION, self._overrides),
+            opts=self._options(REPLACING_DEFINITION, self._args.get("overrides")),
         )
 
     def _image_version(
@@ -141,29 +128,13 @@ class GalleryImage(ImageComponent):
             gallery_image_version_name=spec.version,
             gallery_image_name=definition.name,
             gallery_name=gallery.name,
-            resource_group_name=self._group,
+            resource_group_name=self._args["resource_group_name"],
             location=self._location,
             storage_profile=_storage_profile(source),
             publishing_profile=compute.GalleryImageVersionPublishingProfileArgs(target_regions=regions),
             tags=spec.tags,
             opts=self._options(REPLACING_VERSION),
         )
-
-
-def _wired(name: str, given: object, opts: pulumi.ResourceOptions | None) -> _Wired:
-    """Checks the arguments of a component in a program."""
-    return common.take(GalleryImage, name, GalleryImageArgs, given, opts)
-
-
-def _resolved(name: str, wired: _Wired) -> GalleryImageSpec:
-    """Resolves the arguments. Raises `Refused` with all problems."""
-    args = wired.args
-    context, stack_problems = resolve_stack(args["stack"], pulumi.get_project(), pulumi.get_stack())
-    spec, problems = resolve(name, args, context)
-    if not context.location and "location" not in args:
-        problems.append(_no_location(context.own_path("location")))
-    wired.refuse([*stack_problems, *problems])
-    return spec
 
 
 def _storage_profile(source: ArmId) -> compute.GalleryImageVersionStorageProfileArgs:
