@@ -27,10 +27,13 @@ from azure_gpu.ml.endpoint.spec import MlEndpointSpec, identity_of, quota_text
 from azure_gpu.ml.endpoint.traffic import DRIFT_PATH, template
 from azure_gpu.ml.workspace.existing import of_id
 from azure_gpu.ml.workspace.workspace import MlWorkspace
-from azure_gpu.shared import log_settings, overrides, program, renewal, retry_hooks, role_of_identity
-from azure_gpu.shared.context import as_serving, declared, pull_role_of, resolve_stack
+from azure_gpu.shared import log_settings, overrides, renewal, retry_hooks, role_of_identity
+from azure_gpu.shared.component import Component
+from azure_gpu.shared.context import Context, as_serving, declared, pull_role_of
+from azure_gpu.shared.look_up import AskedBy
+from azure_gpu.shared.program import Described
 from azure_gpu.shared.renewal import Renewal
-from azure_gpu.shared.wired import Wired, together
+from azure_gpu.shared.wired import Wired
 
 __all__ = ["REPLACING", "MlEndpoint"]
 
@@ -44,11 +47,10 @@ LOG_CATEGORIES = ("AmlOnlineEndpointTrafficLog", "AmlOnlineEndpointConsoleLog", 
 SYSTEM_ASSIGNED = "SystemAssigned"
 USER_ASSIGNED = "UserAssigned"
 
-
 _Wired = Wired[MlEndpointWiring, MlEndpointSpec]
 
 
-class MlEndpoint(pulumi.ComponentResource):
+class MlEndpoint(Component[MlEndpointArgs, MlEndpointWiring, MlEndpointSpec]):
     """An endpoint. Raises `Refused` if its arguments are invalid."""
 
     endpoint_id: pulumi.Output[str]
@@ -70,74 +72,71 @@ class MlEndpoint(pulumi.ComponentResource):
     """The same with the minimum number of instances."""
 
     @overload
-    def __init__(self, name: str, args: MlEndpointArgs, opts: pulumi.ResourceOptions | None = None) -> None: ...
+    def __init__(self, name: str, args: MlEndpointArgs | _Wired, opts: pulumi.ResourceOptions | None = None) -> None: ...
 
     @overload
     def __init__(self, name: str, *, opts: pulumi.ResourceOptions | None = None, **kw: Unpack[MlEndpointArgs]) -> None: ...
 
-    @overload
-    def __init__(self, name: str, args: _Wired, opts: pulumi.ResourceOptions | None = None) -> None: ...
+    def __init__(self, *args: Any, **kw: Any) -> None:
+        super().__init__(*args, **kw)
 
-    def __init__(
-        self,
-        name: str,
-        args: MlEndpointArgs | _Wired | None = None,
-        opts: pulumi.ResourceOptions | None = None,
-        **kw: Any,
-    ) -> None:
-        """`args`, or its keys as keywords. Every problem of theirs is raised as one `Refused`, before anything is declared."""
-        wired = args if isinstance(args, Wired) else _wired(name, together(args, kw), opts)
-        spec = wired.spec or _resolved(name, wired)
-        super().__init__(endpoint_drift.COMPONENT, name, None, opts)
-        wiring = as_serving(wired.args)
-        workspace = wiring.get("ml_workspace")
-        assert workspace is not None  # otherwise it was rejected
+    @staticmethod
+    def _wire(described: Described) -> _Wired:
+        own = described.args.pop("workspace")
+        around = own.around if isinstance(own, MlWorkspace) else None
+        if isinstance(own, MlWorkspace):
+            described.args.update(own.dependencies)
+        else:
+            described.args["ml_workspace"], problems = of_id(
+                own, f"{described.component}.workspace", described.asked_by, described.subscription_id
+            )
+            described.problems.extend(problems)
+        return common.wire(described, around, described.args["ml_workspace"]["resource_group_name"])
 
-        self._name = name
-        self._spec = spec
-        self._args = wiring
-        self._workspace = workspace
-        self._location = spec.location or workspace.get("located")
-        self._azure_name = declared(spec.name, wiring.get("endpoint_name"))
-        self._system_assigned = identity_of(spec, stack_has_one="identity_id" in wiring) is EndpointIdentity.SYSTEM
-        self._provider = workspace.get("provider")  # None: its own
-        self._child = pulumi.ResourceOptions(parent=self, provider=self._provider)
-        self._replaced = endpoint_drift.needs_replacement(
-            spec, system_assigned=self._system_assigned, identity_name=wiring.get("identity_name", "")
-        )
-        created = "" if self._replaced else spec.auth_mode_at_creation
-        self._at_creation = created or spec.auth_mode
-        self._again = retry_hooks.hooks(self)
-        self._renewed = self._renewal()
+    def _resolve(self, args: MlEndpointWiring, context: Context) -> tuple[MlEndpointSpec, list[Problem]]:
+        serving = as_serving(args)
+        spec, problems = resolve(self._name, serving, context, serving.get("ml_workspace"))
+        return spec, [*problems, *_missing(spec, serving)]
+
+    def _look_up(self, spec: MlEndpointSpec, asked_by: AskedBy) -> tuple[MlEndpointSpec, list[Problem]]:
+        found, problems = endpoint_drift.look_up({self._name: spec}, asked_by, of_stack_file=False)
+        return found[self._name], problems
+
+    def _declare(self, spec: MlEndpointSpec) -> None:
+        self._decide(spec)
         body = self._body()
         endpoint = self._endpoint(body)
         before: list[pulumi.Resource] = self._roles(endpoint)
         deployed = self._deployments(endpoint, before)
         self._traffic(endpoint, body, deployed)
         if spec.logs:
-            log_settings.declare(name, endpoint.id, wiring.get("logs"), LOG_CATEGORIES, self._child)
-
+            log_settings.declare(self._name, endpoint.id, self._args.get("logs"), LOG_CATEGORIES, self._child)
         self.endpoint_id = endpoint.id
         self.endpoint_name = endpoint.name
         self.principal_id = endpoint.identity.apply(lambda found: _member(found, "principal_id"))
         self.scoring_uri = endpoint.properties.apply(lambda found: _member(found, "scoring_uri"))
         self.auth_mode_at_creation = pulumi.Output.from_input(self._at_creation)
-        self.expires_at = pulumi.Output.from_input(spec.expires_at) if spec.expires_at else None
-        self.hourly_cost = pulumi.Output.from_input(spec.hourly_cost) if spec.hourly_cost is not None else None
-        self.idle_cost = pulumi.Output.from_input(spec.idle_cost) if spec.idle_cost is not None else None
         self._announce()
-        self.register_outputs(
-            {
-                "endpoint_id": self.endpoint_id,
-                "endpoint_name": self.endpoint_name,
-                "principal_id": self.principal_id,
-                "scoring_uri": self.scoring_uri,
-                "expires_at": self.expires_at,
-                "hourly_cost": self.hourly_cost,
-                "idle_cost": self.idle_cost,
-                endpoint_drift.AT_CREATION: self.auth_mode_at_creation,
-            }
+
+    def _decide(self, spec: MlEndpointSpec) -> None:
+        """What the endpoint and its deployments have in common."""
+        self._spec = spec
+        self._args = as_serving(self._args)
+        workspace = self._args.get("ml_workspace")
+        assert workspace is not None  # otherwise it was rejected
+        self._workspace = workspace
+        self._location = spec.location or workspace.get("located")
+        self._azure_name = declared(spec.name, self._args.get("endpoint_name"))
+        self._system_assigned = identity_of(spec, stack_has_one="identity_id" in self._args) is EndpointIdentity.SYSTEM
+        self._provider = workspace.get("provider")  # None: its own
+        self._child = pulumi.ResourceOptions(parent=self, provider=self._provider)
+        self._replaced = endpoint_drift.needs_replacement(
+            spec, system_assigned=self._system_assigned, identity_name=self._args.get("identity_name", "")
         )
+        created = "" if self._replaced else spec.auth_mode_at_creation
+        self._at_creation = created or spec.auth_mode
+        self._again = retry_hooks.hooks(self)
+        self._renewed = self._renewal()
 
     def _body(self) -> dict[str, Any]:
         """The endpoint without its traffic, as an ARM body."""
@@ -203,8 +202,7 @@ class MlEndpoint(pulumi.ComponentResource):
         mode at creation is part of it in every state, and never changes."""
         identity = SYSTEM_ASSIGNED if self._system_assigned else self._args.get("identity_name", "")
         reason = [self._at_creation, self._spec.compute, identity]
-        in_program = self._spec.context.component is not None
-        return renewal.declare(f"{self._name}-endpoint", reason, self, in_program=in_program)
+        return renewal.declare(f"{self._name}-endpoint", reason, self, in_program=self._in_program)
 
     def _roles(self, endpoint: ml.OnlineEndpoint) -> list[pulumi.Resource]:
         """Roles that the endpoint's own identity requires to fetch image and model. The stack's identity has them already.
@@ -332,32 +330,6 @@ class MlEndpoint(pulumi.ComponentResource):
             quota = quota_text(spec)
             if quota:
                 pulumi.log.info(f"{name} needs {quota}", self)
-
-
-def _wired(name: str, given: object, opts: pulumi.ResourceOptions | None) -> _Wired:
-    """Wires the arguments of a program."""
-    described = program.describe(MlEndpoint, name, MlEndpointArgs, given, opts)
-    own = described.args.pop("workspace")
-    around = own.around if isinstance(own, MlWorkspace) else None
-    if isinstance(own, MlWorkspace):
-        described.args.update(own.dependencies)
-    else:
-        described.args["ml_workspace"], problems = of_id(
-            own, f"{described.component}.workspace", described.asked_by, described.subscription_id
-        )
-        described.problems.extend(problems)
-    return common.wire(described, around, described.args["ml_workspace"]["resource_group_name"])
-
-
-def _resolved(name: str, wired: _Wired) -> MlEndpointSpec:
-    """Resolves the arguments. Raises `Refused` with every problem."""
-    args = as_serving(wired.args)
-    context, stack_problems = resolve_stack(args["stack"], pulumi.get_project(), pulumi.get_stack())
-    spec, problems = resolve(name, args, context, args.get("ml_workspace"))
-    wired.refuse([*stack_problems, *problems, *_missing(spec, args)])
-    found, problems = endpoint_drift.look_up({name: spec}, wired.asked_by, of_stack_file=False)
-    wired.refuse(problems)
-    return found[name]
 
 
 def _missing(spec: MlEndpointSpec, args: MlEndpointWiring) -> list[Problem]:

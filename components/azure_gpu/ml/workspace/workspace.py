@@ -12,7 +12,14 @@ from __future__ import annotations
 from typing import Any, Unpack, cast, overload
 
 import pulumi
-from pulumi_azure_native import applicationinsights, keyvault, machinelearningservices as ml, managedidentity, network
+from pulumi_azure_native import (
+    applicationinsights,
+    authorization,
+    keyvault,
+    machinelearningservices as ml,
+    managedidentity,
+    network,
+)
 
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.formats import azure_types
@@ -33,13 +40,13 @@ from azure_gpu.ml.workspace.resolve import resolve
 from azure_gpu.ml.workspace.roles import Scopes
 from azure_gpu.ml.workspace.rules import missing_dependencies
 from azure_gpu.ml.workspace.spec import PATH, MlWorkspaceSpec, offer
-from azure_gpu.shared import log_settings, overrides, program, retry_hooks
-from azure_gpu.shared.component import OnlyInPython
-from azure_gpu.shared.context import LogsArgs, as_serving, declared, dependencies_of, known, resolve_stack
+from azure_gpu.shared import log_settings, overrides, retry_hooks
+from azure_gpu.shared.component import Component, OnlyInPython
+from azure_gpu.shared.context import Context, LogsArgs, as_serving, declared, dependencies_of, known
 from azure_gpu.shared.look_up import AskedBy
-from azure_gpu.shared.program import Around
+from azure_gpu.shared.program import Around, Described
 from azure_gpu.shared.validation import written
-from azure_gpu.shared.wired import Wired, together
+from azure_gpu.shared.wired import Wired
 from azure_gpu.shared.workloads import not_built
 
 __all__ = ["HOW_REPLACED", "REPLACING", "MlWorkspace"]
@@ -54,11 +61,10 @@ HOW_REPLACED = (
 LOG_CATEGORIES = ("AmlComputeClusterEvent", "AmlComputeCpuGpuUtilization", "AmlComputeJobEvent", "AmlRunStatusChangedEvent")
 VAULT_LOG_CATEGORIES = ("AuditEvent",)  # reads of secrets
 
-
 _Wired = Wired[MlWorkspaceWiring, MlWorkspaceSpec]
 
 
-class MlWorkspace(pulumi.ComponentResource):
+class MlWorkspace(Component[MlWorkspaceArgs, MlWorkspaceWiring, MlWorkspaceSpec]):
     """A workspace. Raises `Refused` if its arguments are invalid."""
 
     workspace_id: pulumi.Output[str]
@@ -87,64 +93,58 @@ class MlWorkspace(pulumi.ComponentResource):
     """Context for endpoints that a program creates in it."""
 
     @overload
-    def __init__(self, name: str, args: MlWorkspaceArgs, opts: pulumi.ResourceOptions | None = None) -> None: ...
+    def __init__(self, name: str, args: MlWorkspaceArgs | _Wired, opts: pulumi.ResourceOptions | None = None) -> None: ...
 
     @overload
     def __init__(self, name: str, *, opts: pulumi.ResourceOptions | None = None, **kw: Unpack[MlWorkspaceArgs]) -> None: ...
 
-    @overload
-    def __init__(self, name: str, args: _Wired, opts: pulumi.ResourceOptions | None = None) -> None: ...
+    def __init__(self, *args: Any, **kw: Any) -> None:
+        super().__init__(*args, **kw)
 
-    def __init__(
-        self,
-        name: str,
-        args: MlWorkspaceArgs | _Wired | None = None,
-        opts: pulumi.ResourceOptions | None = None,
-        **kw: Any,
-    ) -> None:
-        """`args`, or its keys as keywords. Every problem of theirs is raised as one `Refused`, before anything is declared."""
-        wired = args if isinstance(args, Wired) else _wired(name, together(args, kw), opts)
-        spec = wired.spec or _resolved(wired)
-        super().__init__("azuregpu:index:MlWorkspace", name, None, opts)
-        wiring = wired.args
-        self._name = name
+    @staticmethod
+    def _wire(described: Described) -> _Wired:
+        attached = extract_attached(described.args.get("computes", {}), str(described.component))
+        described.args.update(clusters=attached.clusters, vms=attached.vms)
+        return common.wire(described)
+
+    def _resolve(self, args: MlWorkspaceWiring, context: Context) -> tuple[MlWorkspaceSpec, list[Problem]]:
+        spec, problems = resolve(args, context, args.get("clusters", {}), args.get("vms", {}))
+        missing = missing_dependencies(
+            spec, identity="identity_id" in args, storage="storage" in args, logs="logs" in args, registry="registry" in args
+        )
+        return spec, [*problems, *missing, *_unbuilt(spec, args)]
+
+    def _look_up(self, spec: MlWorkspaceSpec, asked_by: AskedBy) -> tuple[MlWorkspaceSpec, list[Problem]]:
+        return workspace_existing.look_up(spec, asked_by)
+
+    def _declare(self, spec: MlWorkspaceSpec) -> None:
         self._spec = spec
-        self._args = wiring
-        self._child = pulumi.ResourceOptions(parent=self)
         self.identity_principal_id = None
-        target = self._existing(wired.asked_by) if spec.existing else self._created()
+        target = self._existing() if spec.existing else self._created()
         self.workspace_id = target.workspace_id
         self.workspace_name = target.workspace
         self._roles_of_endpoints()
-        computes = workspace_children.computes(spec, wiring, target)
-        store = workspace_children.model_store(spec, wiring, target)
-        self.computes = {key: each.id for key, each in computes.items()}
-        self.models = {key: each.id for key, each in workspace_children.models(spec, wiring, target, store).items()}
-        environments = workspace_children.environments(spec, wiring, target)
-        self.environments = {key: each.id for key, each in environments.items()}
-        self.code = {key: each.id for key, each in workspace_children.code(spec, wiring, target).items()}
+        self._children(target)
         self.expires_at = {key: each.expires_at for key, each in spec.machines.items()}
         self.hourly_cost = {key: each.hourly_cost for key, each in spec.machines.items()}
         self.idle_cost = {key: each.idle_hourly_cost for key, each in spec.machines.items()}
         self.dependencies = MlDependencies(ml_workspace=self._offered(target))
-        self.around = Around(context=spec.context, dependencies=dependencies_of(wiring))
+        self.around = Around(context=spec.context, dependencies=dependencies_of(self._args))
         self._announce()
-        self.register_outputs(
-            {
-                "workspace_id": self.workspace_id,
-                "workspace_name": self.workspace_name,
-                "identity_principal_id": self.identity_principal_id,
-                "computes": self.computes,
-                "models": self.models,
-                "environments": self.environments,
-                "code": self.code,
-                "expires_at": self.expires_at,
-                "hourly_cost": self.hourly_cost,
-                "idle_cost": self.idle_cost,
-            }
-        )
 
-    def _existing(self, asked_by: AskedBy) -> WorkspaceTarget:
+    def _children(self, target: WorkspaceTarget) -> None:
+        spec, args = self._spec, self._args
+        computes = workspace_children.computes(spec, args, target)
+        store = workspace_children.model_store(spec, args, target)
+        models = workspace_children.models(spec, args, target, store)
+        environments = workspace_children.environments(spec, args, target)
+        code = workspace_children.code(spec, args, target)
+        self.computes = {key: each.id for key, each in computes.items()}
+        self.models = {key: each.id for key, each in models.items()}
+        self.environments = {key: each.id for key, each in environments.items()}
+        self.code = {key: each.id for key, each in code.items()}
+
+    def _existing(self) -> WorkspaceTarget:
         found = self._spec.existing
         assert found is not None
         # Resources in it wait for the roles of the stack's identity.
@@ -157,19 +157,11 @@ class MlWorkspace(pulumi.ComponentResource):
             group=found.resource_group,
             declared=None,
             parent=self,
-            provider=asked_by.provider_at(found, self._spec.context.subscription_id),
+            provider=self._asked_by.provider_at(found, self._spec.context.subscription_id),
         )
 
     def _created(self) -> WorkspaceTarget:
-        spec, args, group = self._spec, self._args, self._args["resource_group_name"]
-        identity = managedidentity.UserAssignedIdentity(
-            f"{self._name}-identity",
-            resource_name_=self._identity_name,
-            resource_group_name=group,
-            location=declared(spec.location, self._args.get("location")),
-            tags=spec.tags,
-            opts=self._child,
-        )
+        args, identity = self._args, self._identity()
         self.identity_principal_id = identity.principal_id
         scopes = Scopes(
             storage=storage_id(args),
@@ -178,16 +170,48 @@ class MlWorkspace(pulumi.ComponentResource):
             insights=self._insights(),
             known=self._known_names(),
         )
-        assigns = args.get("assign_roles", True)
-        new_roles = retry_hooks.NewRoles(self)
-        of_roles = pulumi.ResourceOptions(parent=self, hooks=new_roles.hooks)
-        before = (
-            workspace_roles.assign_before_workspace(self._name, spec, scopes, identity.principal_id, of_roles) if assigns else []
+        workspace = self._workspace(identity, scopes)
+        ready: list[pulumi.Input[Any]] = [workspace.name]
+        if args.get("assign_roles", True):
+            on_itself = workspace_roles.assign_on_workspace(
+                self._name, self._spec, workspace.id, identity.principal_id, self._child
+            )
+            ready += [each.urn for each in on_itself]
+        else:
+            self._print_commands()
+        log_settings.declare(self._name, workspace.id, args.get("logs"), LOG_CATEGORIES, self._child)
+        self._private_endpoint(workspace)
+        return WorkspaceTarget(
+            path=self._spec.context.path(PATH),
+            name=self._name,
+            workspace=pulumi.Output.all(*ready).apply(lambda values: str(values[0])),
+            workspace_id=workspace.id,
+            group=args["resource_group_name"],
+            declared=workspace,
+            parent=self,
         )
-        workspace = ml.Workspace(
+
+    def _identity(self) -> managedidentity.UserAssignedIdentity:
+        return managedidentity.UserAssignedIdentity(
+            f"{self._name}-identity",
+            resource_name_=self._identity_name,
+            resource_group_name=self._args["resource_group_name"],
+            location=declared(self._spec.location, self._args.get("location")),
+            tags=self._spec.tags,
+            opts=self._child,
+        )
+
+    def _workspace(self, identity: managedidentity.UserAssignedIdentity, scopes: Scopes) -> ml.Workspace:
+        """Declares the workspace, after the roles that its identity requires before."""
+        spec, args, new_roles = self._spec, self._args, retry_hooks.NewRoles(self)
+        of_roles = pulumi.ResourceOptions(parent=self, hooks=new_roles.hooks)
+        before: list[authorization.RoleAssignment] = []
+        if args.get("assign_roles", True):
+            before = workspace_roles.assign_before_workspace(self._name, spec, scopes, identity.principal_id, of_roles)
+        return ml.Workspace(
             f"{self._name}-workspace",
             workspace_name=declared(spec.name, args.get("workspace_name")),
-            resource_group_name=group,
+            resource_group_name=args["resource_group_name"],
             **inputs.workspace(
                 spec,
                 identity_id=identity.id,
@@ -207,23 +231,6 @@ class MlWorkspace(pulumi.ComponentResource):
                 transformations=overrides.applied(args.get("overrides"), self),
                 hooks=retry_hooks.hooks(self, new_roles),
             ),
-        )
-        ready: list[pulumi.Input[Any]] = [workspace.name]
-        if assigns:
-            on_itself = workspace_roles.assign_on_workspace(self._name, spec, workspace.id, identity.principal_id, self._child)
-            ready += [each.urn for each in on_itself]
-        else:
-            self._print_commands()
-        log_settings.declare(self._name, workspace.id, args.get("logs"), LOG_CATEGORIES, self._child)
-        self._private_endpoint(workspace)
-        return WorkspaceTarget(
-            path=self._spec.context.path(PATH),
-            name=self._name,
-            workspace=pulumi.Output.all(*ready).apply(lambda values: str(values[0])),
-            workspace_id=workspace.id,
-            group=group,
-            declared=workspace,
-            parent=self,
         )
 
     def _roles_of_endpoints(self) -> None:
@@ -414,28 +421,6 @@ def _id_by_prefix(group: str, azure_type: AzureType, begins: str) -> str:
     """A command that finds an id by the prefix of a generated name."""
     query = f"[?starts_with(name, '{begins}')].id | [0]"
     return f'$(az resource list --resource-group {group} --resource-type {azure_type.arm_type} --query "{query}" --output tsv)'
-
-
-def _wired(name: str, given: object, opts: pulumi.ResourceOptions | None) -> _Wired:
-    """Wires the arguments of a program."""
-    described = program.describe(MlWorkspace, name, MlWorkspaceArgs, given, opts)
-    attached = extract_attached(described.args.get("computes", {}), str(described.component))
-    described.args.update(clusters=attached.clusters, vms=attached.vms)
-    return common.wire(described)
-
-
-def _resolved(wired: _Wired) -> MlWorkspaceSpec:
-    """Resolves the arguments. Raises `Refused` with every problem."""
-    args = wired.args
-    context, stack_problems = resolve_stack(args["stack"], pulumi.get_project(), pulumi.get_stack())
-    spec, problems = resolve(args, context, args.get("clusters", {}), args.get("vms", {}))
-    problems += missing_dependencies(
-        spec, identity="identity_id" in args, storage="storage" in args, logs="logs" in args, registry="registry" in args
-    )
-    wired.refuse([*stack_problems, *problems, *_unbuilt(spec, args)])
-    spec, problems = workspace_existing.look_up(spec, wired.asked_by)
-    wired.refuse(problems)
-    return spec
 
 
 def _unbuilt(spec: MlWorkspaceSpec, args: MlWorkspaceWiring) -> list[Problem]:
