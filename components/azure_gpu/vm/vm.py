@@ -13,17 +13,19 @@ import pulumi
 from pulumi_azure_native import compute, devtestlab, network
 
 from azure_gpu.catalog import roles
+from azure_gpu.catalog.problems import Problem
 from azure_gpu.catalog.services import driver_extension
 from azure_gpu.catalog.services.machines import shutdown, smi
 from azure_gpu.catalog.services.machines.drivers import RequestedMethod
 from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.foundation import common
 from azure_gpu.images.args import images_of
-from azure_gpu.shared import overrides, program, renewal, role_of_identity
+from azure_gpu.shared import overrides, renewal, role_of_identity
 from azure_gpu.shared.attachable import AttachableVm, VmOfWorkspace
-from azure_gpu.shared.component import OnlyInPython
-from azure_gpu.shared.context import declared, known, resolve_stack
-from azure_gpu.shared.wired import Wired, together
+from azure_gpu.shared.component import Component, OnlyInPython
+from azure_gpu.shared.context import Context, declared, known
+from azure_gpu.shared.program import Described
+from azure_gpu.shared.wired import Wired
 from azure_gpu.vm import inputs, proof as vm_proof
 from azure_gpu.vm.args import Bastion, GpuVmArgs, GpuVmWiring
 from azure_gpu.vm.interface import NetworkDeclaration
@@ -49,11 +51,10 @@ REPLACING = [
 ]
 HOW_REPLACED = "and the old one is\ndeleted first, with its disk, because its name is fixed"
 
-
 _Wired = Wired[GpuVmWiring, GpuVmSpec]
 
 
-class GpuVm(AttachableVm):
+class GpuVm(Component[GpuVmArgs, GpuVmWiring, GpuVmSpec], AttachableVm):
     """A virtual machine with a GPU. Raises `Refused` if its arguments are invalid."""
 
     vm_id: pulumi.Output[str]
@@ -72,34 +73,27 @@ class GpuVm(AttachableVm):
     """The machine for a workspace that attaches it."""
 
     @overload
-    def __init__(self, name: str, args: GpuVmArgs, opts: pulumi.ResourceOptions | None = None) -> None: ...
+    def __init__(self, name: str, args: GpuVmArgs | _Wired, opts: pulumi.ResourceOptions | None = None) -> None: ...
 
     @overload
     def __init__(self, name: str, *, opts: pulumi.ResourceOptions | None = None, **kw: Unpack[GpuVmArgs]) -> None: ...
 
-    @overload
-    def __init__(self, name: str, args: _Wired, opts: pulumi.ResourceOptions | None = None) -> None: ...
+    def __init__(self, *args: Any, **kw: Any) -> None:
+        super().__init__(*args, **kw)
 
-    def __init__(
-        self,
-        name: str,
-        args: GpuVmArgs | _Wired | None = None,
-        opts: pulumi.ResourceOptions | None = None,
-        **kw: Any,
-    ) -> None:
-        """`args`, or its keys as keywords. Every problem of theirs is raised as one `Refused`, before anything is declared."""
-        wired = args if isinstance(args, Wired) else _wired(name, together(args, kw), opts)
-        spec = wired.spec or _resolved(name, wired)
-        super().__init__("azuregpu:index:GpuVm", name, None, opts)
-        wiring = wired.args
-        self._name = name
+    @staticmethod
+    def _wire(described: Described) -> _Wired:
+        described.args["images"] = images_of(described.args)
+        return common.wire(described)
+
+    def _resolve(self, args: GpuVmWiring, context: Context) -> tuple[GpuVmSpec, list[Problem]]:
+        return resolve(self._name, args, context, args.get("images"))
+
+    def _declare(self, spec: GpuVmSpec) -> None:
         self._spec = spec
-        self._args = wiring
-        self._group = wiring["resource_group_name"]
-        self._child = pulumi.ResourceOptions(parent=self)
-        connected = NetworkDeclaration(name, spec, self._group, declared(spec.location, wiring.get("location")), self).declare(
-            wiring.get("subnet_id")
-        )
+        self._group = self._args["resource_group_name"]
+        self._location = declared(spec.location, self._args.get("location"))
+        connected = NetworkDeclaration(self._name, spec, self._group, self._location, self).declare(self._args.get("subnet_id"))
         machine = self._machine(connected.interface)
         self._roles(machine)
         extension = self._extension(machine) if spec.driver.kind is RequestedMethod.EXTENSION else None
@@ -109,31 +103,17 @@ class GpuVm(AttachableVm):
         self.vm_id = machine.id
         self.vm_name = machine.name
         self.principal_id = machine.identity.apply(lambda found: (found.principal_id if found else "") or "")
-        self.expires_at = pulumi.Output.from_input(spec.expires_at) if spec.expires_at else None
-        self.hourly_cost = pulumi.Output.from_input(spec.hourly_cost) if spec.hourly_cost is not None else None
-        self.idle_cost = pulumi.Output.from_input(spec.idle_cost) if spec.idle_cost is not None else None
         self.of_workspace = {**of_workspace(spec), "id": machine.id, "address": connected.address}
         self._announce()
-        self.register_outputs(
-            {
-                "vm_id": self.vm_id,
-                "vm_name": self.vm_name,
-                "principal_id": self.principal_id,
-                "expires_at": self.expires_at,
-                "hourly_cost": self.hourly_cost,
-                "idle_cost": self.idle_cost,
-            }
-        )
 
     def _machine(self, interface: network.NetworkInterface) -> compute.VirtualMachine:
         spec = self._spec
-        in_program = spec.context.component is not None
-        renewed = renewal.declare(f"{self._name}-machine", spec.proved_gpus > 0, self, in_program=in_program)
+        renewed = renewal.declare(f"{self._name}-machine", spec.proved_gpus > 0, self, in_program=self._in_program)
         return compute.VirtualMachine(
             f"{self._name}-machine",
             vm_name=renewed.through(declared(spec.name, self._args.get("vm_name"))),
             resource_group_name=self._group,
-            location=declared(spec.location, self._args.get("location")),
+            location=self._location,
             zones=[spec.zone] if spec.zone else None,
             hardware_profile=compute.HardwareProfileArgs(vm_size=spec.size),
             priority=compute.VirtualMachinePriorityTypes.SPOT if spec.spot else None,
@@ -196,7 +176,7 @@ class GpuVm(AttachableVm):
             vm_extension_name=kind,
             vm_name=machine.name,
             resource_group_name=self._group,
-            location=declared(self._spec.location, self._args.get("location")),
+            location=self._location,
             publisher=driver_extension.PUBLISHER,
             type=kind,
             type_handler_version=driver_extension.handler_version(kind),
@@ -214,7 +194,7 @@ class GpuVm(AttachableVm):
             run_command_name=smi.PROOF_COMMAND,
             vm_name=machine.name,
             resource_group_name=self._group,
-            location=declared(self._spec.location, self._args.get("location")),
+            location=self._location,
             source=compute.VirtualMachineRunCommandScriptSourceArgs(script=script),
             async_execution=False,
             timeout_in_seconds=vm_proof.RUN_SECONDS,
@@ -238,7 +218,7 @@ class GpuVm(AttachableVm):
             f"{self._name}-shutdown",
             name=_schedule_name(spec.name, self._args),
             resource_group_name=self._group,
-            location=declared(self._spec.location, self._args.get("location")),
+            location=self._location,
             status=devtestlab.EnableStatus.ENABLED,
             task_type=shutdown.TASK,
             daily_recurrence=devtestlab.DayDetailsArgs(time=spec.time),
@@ -265,19 +245,3 @@ def _schedule_name(decided: str, args: GpuVmWiring) -> pulumi.Input[str]:
     """The service finds a machine's schedule by the machine's name."""
     given = args.get("vm_name")
     return decided if given is None or known(given) is not None else pulumi.Output.from_input(given).apply(shutdown.schedule_name)
-
-
-def _wired(name: str, given: object, opts: pulumi.ResourceOptions | None) -> _Wired:
-    """Wires the arguments of a program."""
-    described = program.describe(GpuVm, name, GpuVmArgs, given, opts)
-    described.args["images"] = images_of(described.args)
-    return common.wire(described)
-
-
-def _resolved(name: str, wired: _Wired) -> GpuVmSpec:
-    """Resolves the arguments. Raises `Refused` with every problem."""
-    args = wired.args
-    context, stack_problems = resolve_stack(args["stack"], pulumi.get_project(), pulumi.get_stack())
-    spec, problems = resolve(name, args, context, args.get("images"))
-    wired.refuse([*stack_problems, *problems])
-    return spec
