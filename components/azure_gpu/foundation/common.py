@@ -1,7 +1,7 @@
 """Arguments that every component of a program takes: its resource group, and the parts of a foundation that it uses."""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, NotRequired, cast
+from typing import Any, NamedTuple, NotRequired, Protocol, cast
 
 import pulumi
 from pulumi_azure_native import containerregistry, managedidentity
@@ -13,8 +13,8 @@ from azure_gpu.formats.azure_types import AzureType
 from azure_gpu.foundation.foundation import Foundation
 from azure_gpu.shared import existing
 from azure_gpu.shared.context import ComponentOfProgram, Dependencies, LogsArgs, RegistryArgs, StorageArgs, known
-from azure_gpu.shared.look_up import told
-from azure_gpu.shared.program import Around, Described, OwnerArgs, describe, location_of, stack_of, wired
+from azure_gpu.shared.look_up import AskedBy, told
+from azure_gpu.shared.program import Around, Described, OwnerArgs, location_of, stack_of, wired
 from azure_gpu.shared.validation import OpenInput
 from azure_gpu.shared.wired import Wired
 
@@ -44,15 +44,27 @@ class CommonArgs(OwnerArgs):
 _COMMON = frozenset({*CommonArgs.__annotations__, *OwnerArgs.__annotations__} - {"as_of"})
 
 
-def take(
-    kind: type[pulumi.ComponentResource],
-    name: str,
-    expected: Any,
-    given: object,
-    opts: pulumi.ResourceOptions | None,
-) -> Wired[Any, Any]:
-    """Checks the arguments of a component in a program and adds its dependencies. Raises `Refused` where they can't be used."""
-    return wire(describe(kind, name, expected, given, opts))
+class _Around(Protocol):
+    """A component that others are put into."""
+
+    dependencies: Any
+    around: Around
+
+
+_OfId = Callable[[Any, str, AskedBy, str], tuple[Any, list[Problem]]]
+
+
+def put_into(described: Described, key: str, kind: type[_Around], dependency: str, of_id: _OfId) -> Around | None:
+    """Replaces the component that is given by `key`, or its ARM id, by the `dependency` on it. Returns what is around that
+    component; None for an id, which `of_id` looks up."""
+    own = described.args.pop(key)
+    if isinstance(own, kind):
+        described.args.update(own.dependencies)
+        return own.around
+    path = f"{described.component}.{key}"
+    described.args[dependency], problems = of_id(own, path, described.asked_by, described.subscription_id)
+    described.problems.extend(problems)
+    return None
 
 
 def wire(

@@ -66,15 +66,9 @@ class BatchPool(Component[BatchPoolArgs, BatchPoolWiring, BatchPoolSpec]):
 
     @staticmethod
     def _wire(described: Described) -> _Wired:
-        own = described.args.pop("batch_account")
-        around = own.around if isinstance(own, BatchAccount) else None
-        if isinstance(own, BatchAccount):
-            account = own.dependencies["account"]
-        else:
-            account, problems = of_id(own, f"{described.component}.batch_account", described.asked_by, described.subscription_id)
-            described.problems.extend(problems)
-        described.args.update(account=account, images=images_of(described.args))
-        return common.wire(described, around, account["resource_group_name"])
+        around = common.put_into(described, "batch_account", BatchAccount, "account", of_id)
+        described.args["images"] = images_of(described.args)
+        return common.wire(described, around, described.args["account"]["resource_group_name"])
 
     def _resolve(self, args: BatchPoolWiring, context: Context) -> tuple[BatchPoolSpec, list[Problem]]:
         spec, problems = resolve(self._name, args, context, dependencies_of(args))
@@ -100,24 +94,24 @@ class BatchPool(Component[BatchPoolArgs, BatchPoolWiring, BatchPoolSpec]):
         return pulumi.Output.from_input(self._args.get("subnet_id", ""))
 
     def _pool(
-        self, spec: BatchPoolSpec, args: BatchPoolWiring, renewed: Renewal, containers: list[resources.Deployment]
+        self, spec: BatchPoolSpec, wiring: BatchPoolWiring, renewed: Renewal, containers: list[resources.Deployment]
     ) -> batch.Pool:
         return batch.Pool(
             f"{self._name}-pool",
             pool_name=renewed.through(self._subnet.apply(spec.name)),
-            account_name=args["account"]["name"],
-            resource_group_name=args["account"]["resource_group_name"],
+            account_name=wiring["account"]["name"],
+            resource_group_name=wiring["account"]["resource_group_name"],
             vm_size=spec.size,
-            deployment_configuration=inputs.deployment(spec, args),
+            deployment_configuration=inputs.deployment(spec, wiring),
             scale_settings=inputs.scale_settings(spec.scale),
             task_slots_per_node=spec.task_slots,
             inter_node_communication=inputs.inter_node(spec),
-            start_task=inputs.start_task(spec, args),
-            application_packages=inputs.packages(spec, args),
-            mount_configuration=inputs.mounts(args),
-            network_configuration=inputs.network(spec, args),
+            start_task=inputs.start_task(spec, wiring),
+            application_packages=inputs.packages(spec, wiring),
+            mount_configuration=inputs.mounts(wiring),
+            network_configuration=inputs.network(spec, wiring),
             target_node_communication_mode=batch.NodeCommunicationMode(spec.communication.value),
-            identity=inputs.identity(args),
+            identity=inputs.identity(wiring),
             metadata=[batch.MetadataItemArgs(name=key, value=value) for key, value in sorted(spec.metadata.items())],
             tags=spec.tags,
             opts=pulumi.ResourceOptions(
@@ -128,8 +122,8 @@ class BatchPool(Component[BatchPoolArgs, BatchPoolWiring, BatchPoolSpec]):
                 replacement_trigger=renewed.trigger,
                 # Set in both cases: with a fixed name, azure-native deletes before it creates unless told otherwise.
                 delete_before_replace=spec.replace is Replace.DRAIN_FIRST,
-                transformations=overrides.applied(args.get("overrides"), self),
-                provider=args["account"].get("provider"),
+                transformations=overrides.applied(wiring.get("overrides"), self),
+                provider=wiring["account"].get("provider"),
                 hooks=retry_hooks.hooks(self),
             ),
         )

@@ -73,17 +73,10 @@ class ServerlessGpuJob(Component[ServerlessGpuJobArgs, ServerlessGpuJobWiring, S
 
     @staticmethod
     def _wire(described: Described) -> _Wired:
-        own = described.args.pop("job_environment")
-        around = own.around if isinstance(own, JobEnvironment) else None
+        around = common.put_into(described, "job_environment", JobEnvironment, "runs_in", of_id)
         group = None
-        if isinstance(own, JobEnvironment):
-            described.args.update(own.dependencies)
-        else:
-            described.args["runs_in"], problems = of_id(
-                own, f"{described.component}.job_environment", described.asked_by, described.subscription_id
-            )
-            described.problems.extend(problems)
-            group = existing.parts(own).apply(lambda each: each.resource_group)
+        if around is None:
+            group = existing.parts(described.args["runs_in"]["id"]).apply(lambda each: each.resource_group)
         return common.wire(described, around, group)
 
     def _resolve(self, args: ServerlessGpuJobWiring, context: Context) -> tuple[ServerlessGpuJobSpec, list[Problem]]:

@@ -82,15 +82,7 @@ class MlEndpoint(Component[MlEndpointArgs, MlEndpointWiring, MlEndpointSpec]):
 
     @staticmethod
     def _wire(described: Described) -> _Wired:
-        own = described.args.pop("workspace")
-        around = own.around if isinstance(own, MlWorkspace) else None
-        if isinstance(own, MlWorkspace):
-            described.args.update(own.dependencies)
-        else:
-            described.args["ml_workspace"], problems = of_id(
-                own, f"{described.component}.workspace", described.asked_by, described.subscription_id
-            )
-            described.problems.extend(problems)
+        around = common.put_into(described, "workspace", MlWorkspace, "ml_workspace", of_id)
         return common.wire(described, around, described.args["ml_workspace"]["resource_group_name"])
 
     def _resolve(self, args: MlEndpointWiring, context: Context) -> tuple[MlEndpointSpec, list[Problem]]:
