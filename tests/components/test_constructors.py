@@ -16,7 +16,7 @@ import pytest
 import azure_gpu
 from azure_gpu.shared.refusal import Refused
 from azure_gpu.shared.validation import below, check, form, is_map, key_hints
-from azure_gpu.stack.component_reference import EXAMPLES, arguments, found
+from azure_gpu.stack.component_reference import EXAMPLES, found
 from tests.components import recording
 from tests.components.answering import clusters_that_answer
 from tests.components.recording import KEYS, KUBECONFIG, SUBSCRIPTION, Recorded, Registration, declare
@@ -105,6 +105,15 @@ def test_a_component_is_declared_from_what_it_needs_by_keywords_or_as_one_object
     assert [place for place, times in in_azure.items() if times > 1] == []
 
 
+def test_a_class_that_a_program_derives_from_a_component_is_still_that_component() -> None:
+    class Mine(azure_gpu.Budget):
+        more: str
+
+    recorded = program(lambda: Mine("mine", **GOOD["Budget"]))
+    [declared] = recorded.of_type("azuregpu:index:Budget")
+    assert set(recorded.outputs[declared.urn]) == {"budget_id", "budget_name"}
+
+
 @pytest.mark.parametrize("name", sorted(GOOD))
 def test_a_unit_test_with_the_mocks_of_pulumi_declares_it(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recording, "_Callbacks", lambda _: None)  # those have no server for hooks
@@ -144,7 +153,7 @@ def test_an_output_flows_where_it_decides_nothing(name: str, more: dict[str, Any
 def test_every_bad_argument_is_refused_at_its_place_before_anything_is_declared(name: str) -> None:
     """Every one by the types of the arguments, and the first of each kind by the component."""
     component = getattr(azure_gpu, name)
-    expected, this = arguments(component), f'{name}("mine")'
+    expected, this = component.args_type, f'{name}("mine")'
     every = list(bad_arguments(expected, alone(GOOD[name])))
     firsts = {bad.why: bad for bad in reversed(every)}
     assert firsts.keys() >= {"unknown key", "wrong type", "output where the value decides"}

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from typing import Unpack, get_args, get_overloads, get_type_hints
 
 import pytest
 
@@ -49,8 +50,11 @@ def test_the_public_names_are_the_components_and_their_arguments() -> None:
 
 @pytest.mark.parametrize("name", [name for name in azure_gpu.__all__ if not name.endswith("Args") and name != "Refused"])
 def test_the_arguments_of_a_component_are_its_constructors(name: str) -> None:
-    component = getattr(azure_gpu, name)
-    assert component_reference.arguments(component) is getattr(azure_gpu, f"{name}Args")
+    component, args = getattr(azure_gpu, name), getattr(azure_gpu, f"{name}Args")
+    as_object, as_keywords = (get_type_hints(form) for form in get_overloads(component.__init__))
+    assert component.args_type is args
+    assert args in get_args(as_object["args"])
+    assert as_keywords["kw"] == Unpack[args]
 
 
 def test_a_name_that_is_not_there_is_an_attribute_error_and_all_others_are_listed() -> None:

@@ -34,7 +34,7 @@ from azure_gpu.shared.validation import (
     shorthands,
     takes_outputs,
 )
-from azure_gpu.stack.component_reference import Component, arguments, attributes, found, paragraphs
+from azure_gpu.stack.component_reference import Component, attributes, found, paragraphs
 
 Spec = dict[str, Any]
 # All types of a package share one namespace: the prefix of their names, by the package of the library.
@@ -116,7 +116,7 @@ class _Types:
         self._components = {each.name for each in components}
 
     def resource(self, component: Component) -> Spec:
-        args_type = arguments(component.of)
+        args_type = component.of.args_type
         outputs = {
             camel(each.name): self._output(component, each.name, each.annotation, each.meaning)
             for each in attributes(component.of)

@@ -11,7 +11,7 @@ from azure_gpu.catalog.problems import Problem
 from azure_gpu.shared.context import Context, resolve_stack
 from azure_gpu.shared.look_up import AskedBy
 from azure_gpu.shared.program import Described, describe
-from azure_gpu.shared.wired import Wired, together
+from azure_gpu.shared.wired import Wired
 
 Args = TypeVar("Args")
 Wiring = TypeVar("Wiring")
@@ -26,8 +26,9 @@ _OF_SPEC = ("expires_at", "hourly_cost", "idle_cost")
 class Component(pulumi.ComponentResource, Generic[Args, Wiring, Spec]):
     """A component. `Args`: the arguments in a program; `Wiring`: those with its dependencies; `Spec`: the resolved ones.
 
-    A class names its arguments as keywords and as one object in its overloads, annotates its outputs, and declares its resources
-    in `_declare`.
+    A class annotates its outputs, and names its arguments as one object and as keywords in its overloads, which type checkers
+    read. In the order in which they run: `_wire` and `_resolve` check the arguments, `_look_up` reads Azure, `_declare` declares
+    the resources and sets the outputs. A stack file's component begins with `_declare`, as its plan has done the rest.
     """
 
     args_type: ClassVar[Any]
@@ -51,7 +52,7 @@ class Component(pulumi.ComponentResource, Generic[Args, Wiring, Spec]):
     ) -> None:
         """`args`, or its keys as keywords. All problems are raised as one `Refused`, before anything is declared."""
         self._name = name
-        wired = cast(Wired[Wiring, Spec], args) if isinstance(args, Wired) else self._wired(together(args, kw), opts)
+        wired = cast(Wired[Wiring, Spec], args) if isinstance(args, Wired) else self._wired(_together(args, kw), opts)
         spec = wired.spec or self._resolved(wired)
         super().__init__(f"azuregpu:index:{self._kind.__name__}", name, None, opts)
         self._args = wired.args
@@ -100,3 +101,10 @@ class Component(pulumi.ComponentResource, Generic[Args, Wiring, Spec]):
                 value = getattr(own, key)
                 setattr(self, key, pulumi.Output.from_input(value) if value is not None else None)
         self.register_outputs({key: getattr(self, key) for key in self._outputs})
+
+
+def _together(args: object, keywords: Mapping[str, Any]) -> object:
+    """Merges the arguments of a constructor, given as one object, as keywords, or both; keywords take precedence."""
+    if args is None:
+        return dict(keywords)
+    return {**cast(Mapping[str, Any], args), **keywords} if isinstance(args, Mapping) else args

@@ -4,9 +4,9 @@ For a stack file, the plan passes the arguments with the resolved spec; for a pr
 build them from the program's own arguments.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar, cast
+from typing import Generic, TypeVar
 
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.shared import refusal
@@ -32,10 +32,3 @@ class Wired(Generic[Args, Spec]):
         refusal.refuse(refusal.without_explained(self.problems, found), self.component)
         if self.component:
             refusal.warn(found)
-
-
-def together(args: object, keywords: Mapping[str, Any]) -> object:
-    """Merges the arguments of a constructor, given as one object, as keywords, or both; keywords take precedence."""
-    if args is None:
-        return dict(keywords)
-    return {**cast(Mapping[str, Any], args), **keywords} if isinstance(args, Mapping) else args

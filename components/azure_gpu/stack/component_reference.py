@@ -14,9 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import Any, NamedTuple, cast, get_args, get_type_hints, is_typeddict
-
-import pulumi
+from typing import Any, NamedTuple, cast
 
 from azure_gpu.shared.component import Component as Base
 from azure_gpu.shared.validation import schema
@@ -68,7 +66,7 @@ class Component:
     """A component class with its module."""
 
     module: ModuleType
-    of: type[pulumi.ComponentResource]
+    of: type[Base[Any, Any, Any]]
 
     @property
     def name(self) -> str:
@@ -84,14 +82,10 @@ def found() -> list[Component]:
     names = [each.name for each in pkgutil.walk_packages([str(LIBRARY)], "azure_gpu.")]
     modules = [importlib.import_module(name) for name in names]
     every = [
-        Component(module, each)
+        Component(module, cast(type[Base[Any, Any, Any]], each))
         for module in modules
         for each in vars(module).values()
-        if inspect.isclass(each)
-        and issubclass(each, pulumi.ComponentResource)
-        and each.__module__ == module.__name__
-        and "KIND" not in vars(each)  # a base class
-        and each is not Base
+        if inspect.isclass(each) and issubclass(each, Base) and each is not Base and each.__module__ == module.__name__
     ]
     return sorted(every, key=lambda component: component.name)
 
@@ -105,7 +99,7 @@ def pages(every: Sequence[Component]) -> dict[str, str]:
 def page(component: Component) -> str:
     """Builds the page of one component."""
     module = component.module.__name__.replace(".", "/")
-    args = arguments(component.of)
+    args = component.of.args_type
     rows = {output: [_row(each) for each in attributes(component.of) if each.is_output is output] for output in (True, False)}
     parts = [
         f"# {component.name}\n",
@@ -131,14 +125,6 @@ def page(component: Component) -> str:
 def example(component: Component) -> str:
     """Returns the example program of the component."""
     return (EXAMPLES / component.page.replace(".md", ".py")).read_text(encoding="utf-8")
-
-
-def arguments(of: type[pulumi.ComponentResource]) -> Any:
-    """Returns the TypedDict of a component's arguments."""
-    if issubclass(of, Base):
-        return of.args_type
-    given = get_type_hints(of.__init__)["args"]
-    return next(each for each in get_args(given) if is_typeddict(each))
 
 
 def paragraphs(component: Component) -> list[str]:
