@@ -62,8 +62,6 @@ class NodeDevices:
     ) -> None:
         self.node = node
         self.folder = folder
-        self.mps: dict[str, bool] = {}  # by resource: a control daemon is ready
-        self.waiting: set[Callable[[], None]] = set()  # who wants to know when that changes
         self._changed = changed
         self._clock = clock
         self._offered: dict[str, list[str]] = {}
@@ -103,12 +101,6 @@ class NodeDevices:
         self._later()
         self._save()
         self._changed()
-
-    def set_mps(self, resource: str, ready: bool) -> None:
-        """Whether a control daemon of MPS serves this resource's GPUs."""
-        self.mps[resource] = ready
-        for each in list(self.waiting):
-            each()
 
     # For the node's status
 

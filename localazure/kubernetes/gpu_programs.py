@@ -30,7 +30,6 @@ class Programs:
         self._file = folder / "gpus.json"
         self.folder = folder / "programs"
         self._containers: dict[str, dict[str, Any]] = (read_json(self._file) or {}).get("containers", {})
-        self._compute_modes: dict[str, str] = {}
 
     def note(self, pod_uid: str, container: str, visible: Visible, *, host_pid: bool, pod: str) -> None:
         """The container sees this."""
@@ -62,11 +61,6 @@ class Programs:
             shutil.rmtree(self.folder / pod_uid, ignore_errors=True)
             self._save()
 
-    def set_compute_mode(self, uuids: list[str], mode: str) -> None:
-        """`Default`, or `E. Process` for MPS."""
-        self._compute_modes |= dict.fromkeys(uuids, mode)
-        self._save()
-
     def state(self) -> dict[str, Any]:
         """What `gpus.json` holds."""
         node = self._node()
@@ -80,9 +74,8 @@ class Programs:
         }
 
     def _gpu(self, gpu: node_gpus.NodeGpu) -> dict[str, Any]:
-        mode = self._compute_modes.get(gpu.uuid, "Default")
         instances = [{**one._asdict(), "index": one.number} for one in gpu.instances]
-        return {**gpu._asdict(), "index": gpu.number, "instances": instances, "compute_mode": mode}
+        return {**gpu._asdict(), "index": gpu.number, "instances": instances}
 
     def _save(self) -> None:
         records.write(self._file, self.state())

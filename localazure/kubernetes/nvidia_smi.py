@@ -203,7 +203,7 @@ def _gpu_row(gpu, gpus, state, found):
         "pci.bus_id": _bus(gpu),
         "gpu_bus_id": _bus(gpu),
         "compute_cap": gpu["compute_capability"] or NOT_AVAILABLE,
-        "compute_mode": {"E. Process": "Exclusive_Process"}.get(gpu["compute_mode"], gpu["compute_mode"]),
+        "compute_mode": "Default",
         "mig.mode.current": mig,
         "mig.mode.pending": mig,
         "persistence_mode": "Enabled",
@@ -241,7 +241,6 @@ def _apps(state, key, own, gpus, found):
     rows = []
     for gpu in gpus:
         ids = {gpu["uuid"], *(one["uuid"] for one in gpu["instances"])}
-        mps = gpu["compute_mode"] != "Default"
         for one in sorted(found, key=lambda process: process.pid):
             seen = state["containers"].get(one.container, {"ids": []})["ids"]
             if not ids & set(seen) or not (one.container == key or own["host_pid"]):
@@ -261,7 +260,7 @@ def _apps(state, key, own, gpus, found):
                     "used_memory": memory,
                     "index": gpu["index"],
                     "share": min(100, round(100 * one.share / len(seen))),
-                    "type": "M+C" if mps else "C",
+                    "type": "C",
                 }
             )
     return rows
@@ -328,7 +327,7 @@ def _table_of(gpu, row):
     power = f"{float(row['power.draw']):.0f}W / {gpu['watts']:>4}W"
     left = f"N/A  {row['temperature.gpu']:>3}C    {row['pstate']:<4}"
     memory = f"{row['memory.used']}MiB / {row['memory.total']:>6}MiB"
-    mode = f"{busy:>8} {gpu['compute_mode']:>11}"
+    mode = f"{busy:>8} {'Default':>11}"
     return [
         _cells(f"{gpu['index']:>3}  {gpu['name'][:24]:<24}{'On':>9}", f"{_bus(gpu):>18} Off", f"{'0':>20}"),
         _cells(left + power.rjust(39 - len(left)), f"{memory:>22}", mode),

@@ -6,13 +6,11 @@ Tags that were never published don't exist either.
 import re
 from collections.abc import Callable, Sequence
 
-from localazure.kubernetes.infrastructure.config_manager import ConfigManager
 from localazure.kubernetes.infrastructure.context import Actor, ActorContext
 from localazure.kubernetes.infrastructure.dcgm_exporter import DcgmExporter
 from localazure.kubernetes.infrastructure.device_plugin import DevicePlugin
 from localazure.kubernetes.infrastructure.feature_discovery import FeatureDiscovery
-from localazure.kubernetes.infrastructure.mps_control import MpsControl
-from localazure.kubernetes.infrastructure.node_features import GarbageCollector, Idle, Master, Worker
+from localazure.kubernetes.infrastructure.node_features import Idle, Master, Worker
 
 __all__ = ["Actor", "ActorContext", "actor", "known"]
 
@@ -22,8 +20,7 @@ Make = Callable[[Version, Sequence[str]], Actor]
 _NVIDIA: dict[str, Make] = {  # the first is the image's own
     "nvidia-device-plugin": DevicePlugin,
     "gpu-feature-discovery": FeatureDiscovery,
-    "config-manager": lambda _, arguments: ConfigManager(arguments),
-    "mps-control-daemon": MpsControl,
+    "mps-control-daemon": lambda _, arguments: Idle(ends=list(arguments) == ["mount-shm"]),
 }
 _PROGRAMS: dict[str, dict[str, Make]] = {
     "nvcr.io/nvidia/k8s-device-plugin": _NVIDIA,
@@ -31,13 +28,13 @@ _PROGRAMS: dict[str, dict[str, Make]] = {
     "mcr.microsoft.com/oss/v2/nvidia/k8s-device-plugin": _NVIDIA,
     "nvcr.io/nvidia/gpu-feature-discovery": {"gpu-feature-discovery": FeatureDiscovery},
     "nvcr.io/nvidia/k8s/dcgm-exporter": {
-        "dcgm-exporter": lambda _, arguments: DcgmExporter(arguments),
-        "/usr/local/dcgm/dcgm-exporter-entrypoint.sh": lambda _, arguments: DcgmExporter(arguments),
+        "dcgm-exporter": lambda *_: DcgmExporter(),
+        "/usr/local/dcgm/dcgm-exporter-entrypoint.sh": lambda *_: DcgmExporter(),
     },
     "registry.k8s.io/nfd/node-feature-discovery": {
         "nfd-master": lambda *_: Master(),
         "nfd-worker": lambda *_: Worker(),
-        "nfd-gc": lambda *_: GarbageCollector(),
+        "nfd-gc": lambda *_: Idle(),
         "nfd-topology-updater": lambda *_: Idle(),
     },
     "registry.k8s.io/pause": {"/pause": lambda *_: Idle()},

@@ -11,7 +11,6 @@ from localazure.kubernetes.infrastructure.plugin_config import MPS, PluginConfig
 from localazure.kubernetes.node_gpus import NodeGpu
 
 ANNOTATION = "::"
-MOST_CLIENTS, MOST_CLIENTS_BEFORE = 48, 16  # of MPS on one GPU: of compute capability 7.5 and later, and before
 
 
 class DeviceMapError(Exception):
@@ -60,10 +59,3 @@ def spread(available: Sequence[str], offered: Sequence[str], size: int) -> list[
         chosen.append(free[device].pop(0))
         taken[device] += 1
     return chosen
-
-
-def most_clients(gpu: NodeGpu) -> int:
-    """How many programs MPS serves on it."""
-    major, _, minor = gpu.compute_capability.partition(".")
-    new = major.isdigit() and minor.isdigit() and (int(major), int(minor)) >= (7, 5)
-    return MOST_CLIENTS if new else MOST_CLIENTS_BEFORE

@@ -3,18 +3,15 @@
 Behaviour: NVIDIA/k8s-device-plugin, cmd/gpu-feature-discovery.
 """
 
-import asyncio
-import json
 import time
 from collections.abc import Mapping, Sequence
 
-from localazure.kubernetes.infrastructure import flags, labels, signals
+from localazure.kubernetes.infrastructure import flags, labels
 from localazure.kubernetes.infrastructure.context import ActorContext, WrongUseError
 from localazure.kubernetes.infrastructure.device_map import DeviceMapError
-from localazure.kubernetes.infrastructure.device_plugin import first_of, read_config
+from localazure.kubernetes.infrastructure.device_plugin import read_config
 from localazure.kubernetes.infrastructure.plugin_config import ConfigError
 
-PROGRAM = "gpu-feature-discovery"
 OUTPUT = "/etc/kubernetes/node-feature-discovery/features.d/gfd"
 MACHINE = "Virtual Machine"  # what the firmware of Azure's machines says of itself
 SLEEP_SECONDS = 60.0
@@ -30,28 +27,16 @@ class FeatureDiscovery:
         self._arguments = arguments
 
     async def run(self, context: ActorContext) -> int:
-        again = asyncio.Event()
-        with signals.taken(context, PROGRAM, again.set):
-            try:
-                values = flags.values(flags.FEATURE_DISCOVERY, self._arguments, context.env)
-                return await self._discover(context, values, again)
-            except (ConfigError, DeviceMapError, WrongUseError) as error:
-                context.klog(str(error), level="E", where="main.go:154")
-                return 1
-            finally:
-                context.klog("Exiting", where="main.go:192")
+        try:
+            return await self._discover(context, flags.values(self._arguments, context.env))
+        except (ConfigError, DeviceMapError, WrongUseError) as error:
+            context.klog(str(error), level="E", where="main.go:154")
+            return 1
 
-    async def _discover(self, context: ActorContext, values: Mapping[str, str], again: asyncio.Event) -> int:
-        context.klog("Starting OS watcher.", where="main.go:195")
+    async def _discover(self, context: ActorContext, values: Mapping[str, str]) -> int:
         wait = _seconds(values.get("sleep-interval"))
         while True:
-            again.clear()
-            context.klog("Loading configuration.", where="main.go:200")
-            try:
-                config = read_config(context, values, self._version)
-            except ConfigError as error:
-                raise ConfigError(f"unable to load config: {error}") from error
-            context.klog(f"\nRunning with config:\n{json.dumps(config.shown, indent=2)}", where="main.go:212")
+            config = read_config(context, self._arguments, self._version)
             context.klog("Start running", where="main.go:248")
             state = context.devices.programs_of.state()
             found = labels.of_gpus(context.devices.gpus, config, state["driver_version"], state["cuda_version"], MACHINE)
@@ -59,13 +44,8 @@ class FeatureDiscovery:
                 context.klog("No labels generated from any source", level="W", where="main.go:300")
             if not flags.switch(values, "no-timestamp"):
                 found = {"nvidia.com/gfd.timestamp": str(int(time.time())), **found}
-            context.klog("Creating Labels", where="main.go:303")
             await self._write(context, values, found)
-            if flags.switch(values, "oneshot"):
-                return 0
-            context.klog(f"Sleeping for {int(wait)}s", where="main.go:312")
-            if await first_of(context, (again,), wait):
-                context.klog("Received signal terminated, shutting down.", where="main.go:328")
+            if flags.switch(values, "oneshot") or await context.pause(wait):
                 return 0
 
     async def _write(self, context: ActorContext, values: Mapping[str, str], found: Mapping[str, str]) -> None:

@@ -1,5 +1,4 @@
-"""Node feature discovery, emulated: its worker tells of files of labels, its master puts labels of NodeFeature objects on nodes,
-its garbage collector deletes those of nodes that have gone.
+"""Node feature discovery, emulated: its worker tells of files of labels, its master puts labels of NodeFeature objects on nodes.
 
 A node's features are files below `features.d`; the type NodeFeature has to be there. Labels that an object no longer has are
 taken away. Behaviour: kubernetes-sigs/node-feature-discovery; the features of processor and system that its worker finds by
@@ -127,35 +126,15 @@ class Worker:
         return True
 
 
-class GarbageCollector:
-    """`nfd-gc`."""
-
-    async def run(self, context: ActorContext) -> int:
-        while not context.stopping.is_set():
-            try:
-                async for event in context.events("/api/v1/nodes"):
-                    if event.type in ("SYNCED", "DELETED"):
-                        await self._collect(context)
-            except KubeError as error:
-                context.klog(f'"failed to list objects" err="{error.message}"', level="E", where="nfd-gc.go:150")
-                await context.pause(_AGAIN_SECONDS)
-        return 0
-
-    async def _collect(self, context: ActorContext) -> None:
-        nodes = {one["metadata"]["name"] for one in (await context.api.list("/api/v1/nodes"))["items"]}
-        for feature in (await context.api.list(f"{NODE_FEATURES}/nodefeatures"))["items"]:
-            namespace, name = _key(feature)
-            if _node(feature) in nodes:
-                continue
-            await context.api.delete(f"{NODE_FEATURES}/namespaces/{namespace}/nodefeatures/{name}")
-            context.klog(f'"NodeFeature object has been deleted" nodefeature="{namespace}/{name}"', where="nfd-gc.go:88")
-
-
 class Idle:
-    """A program that has nothing to do here: the pause container."""
+    """A program that has nothing to do here: the pause container, the control daemon of MPS, the garbage collector."""
+
+    def __init__(self, *, ends: bool = False) -> None:
+        self._ends = ends  # at once
 
     async def run(self, context: ActorContext) -> int:
-        await context.pause()
+        if not self._ends:
+            await context.pause()
         return 0
 
 

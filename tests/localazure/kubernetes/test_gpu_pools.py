@@ -7,7 +7,6 @@ import pytest
 
 from localazure.arm.errors import ArmError
 from localazure.fault import Fault
-from localazure.kubernetes.infrastructure.feature_discovery import NODE_OF_FEATURES
 from localazure.kubernetes.model import PoolShape, Taint
 from tests.localazure.kubernetes import gpu_cluster
 from tests.localazure.kubernetes.gpu_cluster import GpuCluster, device_plugin, pod
@@ -191,7 +190,7 @@ FEATURES = {
 }
 
 
-def test_mps_comes_with_its_daemon_and_labels_come_by_node_features(cluster: GpuCluster, namespace: str) -> None:
+def test_gpus_are_shared_by_mps_and_labels_come_by_node_features(cluster: GpuCluster, namespace: str) -> None:
     (node,) = apply(cluster, "mps")
     plugin = device_plugin("mps", namespace, SHARED.replace("timeSlicing", "mps"))
     for body in plugin:
@@ -209,8 +208,7 @@ def test_mps_comes_with_its_daemon_and_labels_come_by_node_features(cluster: Gpu
         ]
         return body
 
-    cluster.create(program("daemon", "mps-control-daemon"))
-    until(lambda: cluster.gpus(node) == "4", "the plugin has found the daemon")
+    until(lambda: cluster.gpus(node) == "4", "the plugin offers replicas")
     cluster.create(FEATURES)
     until(lambda: cluster.kubectl("get", "nodefeatures", "-A").returncode == 0, "the type is served")
     cluster.create(
@@ -229,17 +227,4 @@ def test_mps_comes_with_its_daemon_and_labels_come_by_node_features(cluster: Gpu
     assert labels()["nvidia.com/gpu.sharing-strategy"] == "mps"
     cluster.kubectl("delete", "nodefeature", "-n", namespace, f"nvidia-features-for-{node}")
     until(lambda: "nvidia.com/gpu.product" not in labels(), "labels without an object go")
-
-    def features() -> list[str]:
-        return cluster.kubectl("get", "nodefeatures", "-n", namespace, "-o", "name").stdout.split()
-
-    for name in (node, "gone"):
-        metadata = {"name": f"of-{name}", "namespace": namespace, "labels": {NODE_OF_FEATURES: name}}
-        cluster.create({"apiVersion": "nfd.k8s-sigs.io/v1alpha1", "kind": "NodeFeature", "metadata": metadata, "spec": {}})
-    assert f"nodefeature.nfd.k8s-sigs.io/of-{node}" in features()
-    collector = pod("collector", namespace, 0)
-    collector["spec"]["containers"] = [{"name": "main", "image": image, "command": ["nfd-gc"]}]
-    cluster.create(collector)
-    until(lambda: "nodefeature.nfd.k8s-sigs.io/of-gone" not in features(), "what a node that has gone said of itself goes")
-    assert f"nodefeature.nfd.k8s-sigs.io/of-{node}" in features()
     cluster.do(cluster.pools.remove(cluster.key, "mps"))
