@@ -4,16 +4,13 @@ They are PEM files in the cluster's folder `pki`, made where they are missing an
 valid. Keys are readable only by their owner.
 """
 
-import datetime
-import ipaddress
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec, rsa
-from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+import trustme
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import rsa
 
 from localazure.folder import SECRET_MODE, write_whole
 
@@ -21,7 +18,6 @@ SUPERUSERS = "system:masters"  # the group to which kube-apiserver refuses nothi
 KUBELET_CALLER = "kube-apiserver-kubelet-client"  # the name with which kube-apiserver asks the nodes' ports
 SERVICE_ADDRESS = "127.16.0.1"  # the first of the range for Services; the Service `kubernetes` has it
 _LOOPBACK = ("localhost", "127.0.0.1")
-_YEARS = 10
 _SIGNING_BITS = 2048  # RS256, which federation with Entra takes
 _CERTIFICATE, _KEY = "crt", "key"
 
@@ -38,12 +34,11 @@ class _Leaf(NamedTuple):
 
     name: str
     group: str = ""
-    hosts: Sequence[str] = ()
-    server: bool = False
+    hosts: Sequence[str] = ("localhost",)  # one at least: Go takes no certificate whose list of names is empty
 
 
 _LEAVES = {
-    "etcd": _Leaf("etcd", hosts=_LOOPBACK, server=True),
+    "etcd": _Leaf("etcd", hosts=_LOOPBACK),
     "etcd-client": _Leaf("kube-apiserver-etcd-client"),
     "apiserver": _Leaf(
         "kube-apiserver",
@@ -51,10 +46,9 @@ _LEAVES = {
             *_LOOPBACK, SERVICE_ADDRESS,
             "kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local",
         ),
-        server=True,
     ),
     "kubelet-client": _Leaf(KUBELET_CALLER),
-    "kubelet": _Leaf("kubelet", hosts=_LOOPBACK, server=True),
+    "kubelet": _Leaf("kubelet", hosts=_LOOPBACK),
     "controller-manager": _Leaf("system:kube-controller-manager", SUPERUSERS),  # it makes what any controller makes
     "scheduler": _Leaf("system:kube-scheduler"),
     "admin": _Leaf("masterclient", SUPERUSERS),  # the name that AKS's own admin certificates have
@@ -102,95 +96,37 @@ class Pki:
             self._make_account_key()
         missing = {name: leaf for name, leaf in _LEAVES.items() if not self.pair(name).certificate.exists()}
         if missing:
-            authority, key = self._authority()
+            authority = self._authority()
             for name, leaf in missing.items():
-                self._make_leaf(self.pair(name), leaf, authority, key)
+                _issue(authority, self.pair(name), leaf)
 
     def serving(self, pair: Pair, name: str, hosts: Sequence[str]) -> None:
         """Makes a certificate for a server of the cluster's own, such as a webhook's, where there is none."""
         if not pair.certificate.exists():
-            self._make_leaf(pair, _Leaf(name, hosts=hosts, server=True), *self._authority())
+            _issue(self._authority(), pair, _Leaf(name, hosts=hosts))
 
-    def _authority(self) -> tuple[x509.Certificate, ec.EllipticCurvePrivateKey]:
-        authority = x509.load_pem_x509_certificate(self.authority.read_bytes())
-        key = serialization.load_pem_private_key(self.authority_key.read_bytes(), password=None)
-        if not isinstance(key, ec.EllipticCurvePrivateKey):
-            raise TypeError("the cluster's authority has no key of the form that is written here")
-        return authority, key
+    def _authority(self) -> trustme.CA:
+        return trustme.CA.from_pem(self.authority.read_bytes(), self.authority_key.read_bytes())
 
     def _make_authority(self) -> None:
-        key = ec.generate_private_key(ec.SECP256R1())
-        name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "azure-gpu, Kubernetes of the embedded Azure (local)")])
-        usage = x509.KeyUsage(
-            digital_signature=True, key_cert_sign=True, crl_sign=True, content_commitment=False, key_encipherment=False,
-            data_encipherment=False, key_agreement=False, encipher_only=False, decipher_only=False,
-        )  # fmt: skip
-        made = (
-            _dated(x509.CertificateBuilder())
-            .subject_name(name)
-            .issuer_name(name)
-            .public_key(key.public_key())
-            .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
-            .add_extension(usage, critical=True)
-            .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
-            .sign(key, hashes.SHA256())
-        )
-        _write(Pair(self.authority, self.authority_key), made, key)
-
-    def _make_leaf(self, pair: Pair, leaf: _Leaf, authority: x509.Certificate, authority_key: ec.EllipticCurvePrivateKey) -> None:
-        key = ec.generate_private_key(ec.SECP256R1())
-        name = [x509.NameAttribute(NameOID.COMMON_NAME, leaf.name)]
-        if leaf.group:
-            name.append(x509.NameAttribute(NameOID.ORGANIZATION_NAME, leaf.group))
-        # A part that serves is a client too where it asks itself, as etcd does.
-        usages = [ExtendedKeyUsageOID.CLIENT_AUTH, *([ExtendedKeyUsageOID.SERVER_AUTH] if leaf.server else [])]
-        builder = (
-            _dated(x509.CertificateBuilder())
-            .subject_name(x509.Name(name))
-            .issuer_name(authority.subject)
-            .public_key(key.public_key())
-            .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
-            .add_extension(x509.ExtendedKeyUsage(usages), critical=False)
-            .add_extension(_issuer_of(authority), critical=False)
-        )
-        if leaf.hosts:
-            builder = builder.add_extension(x509.SubjectAlternativeName([_host(each) for each in leaf.hosts]), critical=False)
-        _write(pair, builder.sign(authority_key, hashes.SHA256()), key)
+        made = trustme.CA(organization_name="azure-gpu, Kubernetes of the embedded Azure (local)")
+        _write(Pair(self.authority, self.authority_key), made.cert_pem, made.private_key_pem)
 
     def _make_account_key(self) -> None:
         key = rsa.generate_private_key(public_exponent=65537, key_size=_SIGNING_BITS)
-        write_whole(self.account_key, _private(key), SECRET_MODE)
+        pem = key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+        write_whole(self.account_key, pem.decode("ascii"), SECRET_MODE)
         public = key.public_key().public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
         write_whole(self.account_public_key, public.decode("ascii"))
 
 
-def _dated(builder: x509.CertificateBuilder) -> x509.CertificateBuilder:
-    now = datetime.datetime.now(datetime.UTC)
-    return (
-        builder.serial_number(x509.random_serial_number())
-        .not_valid_before(now - datetime.timedelta(hours=1))
-        .not_valid_after(now + datetime.timedelta(days=365 * _YEARS))
-    )
+def _issue(authority: trustme.CA, pair: Pair, leaf: _Leaf) -> None:
+    """The name is the user's, the organization the group's, as Kubernetes reads client certificates."""
+    made = authority.issue_cert(*leaf.hosts, common_name=leaf.name, organization_name=leaf.group or "azure-gpu")
+    _write(pair, made.cert_chain_pems[0], made.private_key_pem)
 
 
-def _issuer_of(authority: x509.Certificate) -> x509.AuthorityKeyIdentifier:
-    identifier = authority.extensions.get_extension_for_class(x509.SubjectKeyIdentifier)
-    return x509.AuthorityKeyIdentifier.from_issuer_subject_key_identifier(identifier.value)
-
-
-def _host(text: str) -> x509.GeneralName:
-    try:
-        return x509.IPAddress(ipaddress.ip_address(text))
-    except ValueError:
-        return x509.DNSName(text)
-
-
-def _write(pair: Pair, certificate: x509.Certificate, key: ec.EllipticCurvePrivateKey) -> None:
+def _write(pair: Pair, certificate: trustme.Blob, key: trustme.Blob) -> None:
     """The key first: a certificate that is there has one."""
-    write_whole(pair.key, _private(key), SECRET_MODE)
-    write_whole(pair.certificate, certificate.public_bytes(serialization.Encoding.PEM).decode("ascii"))
-
-
-def _private(key: ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey) -> str:
-    pem = key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
-    return pem.decode("ascii")
+    write_whole(pair.key, key.bytes().decode("ascii"), SECRET_MODE)
+    write_whole(pair.certificate, certificate.bytes().decode("ascii"))
