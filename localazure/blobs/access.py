@@ -49,7 +49,7 @@ _GRANTED = {
 
 
 class Incoming(NamedTuple):
-    """A request, or the source of a copy, as far as it matters for who may."""
+    """A request as far as it matters for who may."""
 
     method: str
     raw_path: str

@@ -12,10 +12,10 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.types import Receive, Scope, Send
 
 from localazure.arm.store import Resource
-from localazure.blobs import batches, containers, copying, delegation, documents, upstream
+from localazure.blobs import containers, delegation, documents, upstream
 from localazure.blobs.access import Access, Grant, Incoming
 from localazure.blobs.addresses import of_path, query_of
-from localazure.blobs.errors import BlobError, invalid_header
+from localazure.blobs.errors import BlobError, invalid_header, not_implemented
 from localazure.blobs.hosts import SIGNED_PATH
 from localazure.blobs.operations import Operation, operation_of, passed_on
 from localazure.blobs.upstream import Upstream
@@ -24,6 +24,7 @@ from localazure.services import Services
 log = logging.getLogger(__name__)
 _VERSION = re.compile(r"20\d\d-\d\d-\d\d")
 _WITH_BODY = ("PUT", "POST")
+_COPY_SOURCE = "x-ms-copy-source"  # also of a block, an append or a page
 
 
 class Front:
@@ -53,36 +54,21 @@ class Front:
 
     async def _serve(self, request: Request, send: "_Begun") -> None:
         incoming = _incoming(request)
-        operation = operation_of(
-            incoming.address.level, incoming.method, incoming.query, has_source=copying.HEADER in incoming.headers
-        )
-        if batches.WITHIN in request.scope and operation.name not in batches.SERVED:
-            raise BlobError(400, "InvalidInput", f"One of the request inputs is not valid: a batch takes no {operation.name}.")
+        operation = operation_of(incoming.address.level, incoming.method, incoming.query)
+        if _COPY_SOURCE in incoming.headers:
+            raise not_implemented("copies")
         grant = await self._access.grant(incoming, operation)
         if operation.name == "GetUserDelegationKey":
             answer = await delegation.answer(request, incoming, grant, self._access, self._services)
             await answer(request.scope, request.receive, send)
             return
-        if operation.name == "SubmitBatch":
-            answer = await batches.answer(request, incoming, self)
-            await answer(request.scope, request.receive, send)
-            return
         account = self._access.account(incoming.address.account)
         _check_public_access(operation, account, incoming.headers)
         headers = upstream.passed_on(incoming.headers)
-        if not operation.makes_copy:
-            content = _content(request, headers)
-            if operation.name in documents.ROOTS and content is not None:
-                content = await documents.checked(operation.name, content, headers)
-            await self._forward(incoming, operation, grant, account, headers, content, send)
-            return
-        source = await copying.judged(incoming, self._access, self._services)
-        if operation.name == "CopyBlob" and "x-ms-blob-type" not in headers:
-            headers[copying.HEADER] = source.plain_url
-            await self._forward(incoming, operation, grant, account, headers, None, send)
-            return
-        async with copying.opened(source, operation, headers, self._keeper) as (writing, content):
-            await self._forward(incoming, operation, grant, account, writing, content, send)
+        content = _content(request, headers)
+        if operation.name in documents.ROOTS and content is not None:
+            content = await documents.checked(operation.name, content, headers)
+        await self._forward(incoming, operation, grant, account, headers, content, send)
 
     async def _forward(
         self,
@@ -142,12 +128,11 @@ def _incoming(request: Request) -> Incoming:
         headers.setdefault(key, value.decode("latin-1"))
     client = request.client.host if request.client else ""
     signed_path = request.scope.get(SIGNED_PATH, raw_path)
-    within: batches.Within = request.scope.get(batches.WITHIN) or batches.Within("", signed_path)
-    version = headers.get("x-ms-version") or within.version
+    version = headers.get("x-ms-version", "")
     if version and not _VERSION.fullmatch(version):
         raise invalid_header("x-ms-version")
     address, query = of_path(raw_path), query_of(raw_query)
-    return Incoming(request.method, within.signed_path, raw_query, headers, address, query, client, version)
+    return Incoming(request.method, signed_path, raw_query, headers, address, query, client, version)
 
 
 def _content(request: Request, headers: dict[str, str]) -> AsyncIterator[bytes] | None:

@@ -23,7 +23,6 @@ class Operation(NamedTuple):
     account_letters: str = ""
     service_letters: str = ""  # of a service or user delegation SAS; "" where none reaches it
     on_container: bool = False  # a service SAS has to be one of the container
-    makes_copy: bool = False  # reads another blob, which `x-ms-copy-source` names
     creates: bool = False  # may write a blob that doesn't exist yet only by `c`
 
     @property
@@ -37,7 +36,6 @@ def _blob(name: str, action: str, letters: str, **more: bool) -> Operation:
 
 
 _ACCOUNT_INFO = Operation("GetAccountInformation", "read", "s", "rwdlacup", "racwdl")
-_BATCH = Operation("SubmitBatch", "containers/blobs/delete", "o", "dw", "dw")
 _TABLE: dict[tuple[str, str, str, str], Operation] = {}  # by level, method, restype, comp
 
 
@@ -52,7 +50,6 @@ _row("service", "PUT", "service", "properties", Operation("SetServiceProperties"
 _row("service", "GET", "service", "stats", Operation("GetServiceStats", "read", "s", "r"))
 _row("service", "POST", "service", "userdelegationkey", Operation("GetUserDelegationKey", "generateUserDelegationKey/action", ""))
 _row("service", "GET", "", "blobs", Operation("FindBlobsByTags", "containers/blobs/filter/action", "o", "f"))
-_row("service", "POST", "", "batch", _BATCH)
 _row("service", "GET HEAD", "account", "properties", _ACCOUNT_INFO)
 
 _row("container", "PUT", "container", "", Operation("CreateContainer", "containers/write", "c", "cw"))
@@ -71,7 +68,6 @@ _row(
     "blobs",
     Operation("FindBlobsByTagsInContainer", "containers/blobs/filter/action", "o", "f", "f", on_container=True),
 )
-_row("container", "POST", "container", "batch", _BATCH)
 _row("container", "GET HEAD", "account", "properties", _ACCOUNT_INFO)
 
 _row("blob", "GET HEAD", "", "", _blob("GetBlob", _READ, "r"))
@@ -90,23 +86,18 @@ _row("blob", "PUT", "", "snapshot", _blob("SnapshotBlob", _WRITE, "cw"))
 _row("blob", "PUT", "", "appendblock", _blob("AppendBlock", "containers/blobs/add/action", "aw"))
 _row("blob", "PUT", "", "page", _blob("PutPage", _WRITE, "w"))
 _row("blob", "PUT", "", "tier", _blob("SetBlobTier", _WRITE, "w"))
-_row("blob", "PUT", "", "copy", _blob("AbortCopyBlob", _WRITE, "w"))
 _row("blob", "DELETE", "", "", _blob("DeleteBlob", "containers/blobs/delete", "d"))
 _row("blob", "GET HEAD", "account", "properties", _ACCOUNT_INFO)
 
-_COPIES = {
-    "PutBlob": _blob("CopyBlob", _WRITE, "cw", makes_copy=True, creates=True),
-    "PutBlock": _blob("PutBlockFromURL", _WRITE, "w", makes_copy=True),
-    "AppendBlock": _blob("AppendBlockFromURL", "containers/blobs/add/action", "aw", makes_copy=True),
-    "PutPage": _blob("PutPageFromURL", _WRITE, "w", makes_copy=True),
-}
 # What Azure has and this doesn't.
-_NOT_SERVED = frozenset({"undelete", "rename", "query", "expiry", "seal", "immutabilitypolicies", "legalhold", "incrementalcopy"})
+_NOT_SERVED = frozenset(
+    {"undelete", "rename", "query", "expiry", "batch", "copy", "seal", "immutabilitypolicies", "legalhold", "incrementalcopy"}
+)
 _METHODS = ("GET", "HEAD", "PUT", "POST", "DELETE")
 # What is passed on of a query. Everything else is either how the request is signed or nothing that was validated.
 PASSED = frozenset(
     {
-        "blockid", "blocklisttype", "copyid", "delimiter", "include", "marker", "maxresults", "prefix", "prevsnapshot",
+        "blockid", "blocklisttype", "delimiter", "include", "marker", "maxresults", "prefix", "prevsnapshot",
         "snapshot", "timeout", "where",
     }
 )  # fmt: skip
@@ -119,7 +110,7 @@ def passed_on(query: Mapping[str, str]) -> dict[str, str]:
     return judged | {name: value for name, value in query.items() if name in PASSED}
 
 
-def operation_of(level: str, method: str, query: Mapping[str, str], *, has_source: bool) -> Operation:
+def operation_of(level: str, method: str, query: Mapping[str, str]) -> Operation:
     """The operation of a request. BlobError where there is none, or none that is served."""
     if method not in _METHODS:
         raise BlobError(405, "UnsupportedHttpVerb", "The resource doesn't support the specified HTTP verb.")
@@ -134,6 +125,4 @@ def operation_of(level: str, method: str, query: Mapping[str, str], *, has_sourc
         if any(key[0] == level and key[2:] == (restype, comp) for key in _TABLE):
             raise BlobError(405, "UnsupportedHttpVerb", "The resource doesn't support the specified HTTP verb.")
         raise invalid_query("comp" if comp else "restype")
-    if has_source and found.name in _COPIES:
-        return _COPIES[found.name]
     return found

@@ -43,12 +43,12 @@ class Transfers:
             await asyncio.to_thread(_download, url, target)
             return [target]
         if requested.address.level == "blob":
-            await self._judge(requested, operation_of("blob", "GET", {}, has_source=False), identity_id)
+            await self._judge(requested, operation_of("blob", "GET", {}), identity_id)
             await self._read(requested.address, requested.query.get("snapshot", ""), target)
             return [target]
         if requested.address.level == "service":
             raise blob_not_found()
-        listing = operation_of("container", "GET", {"restype": "container", "comp": "list"}, has_source=False)
+        listing = operation_of("container", "GET", {"restype": "container", "comp": "list"})
         await self._judge(requested, listing, identity_id)
         return await self._read_all(requested, prefix, target, identity_id)
 
@@ -61,7 +61,7 @@ class Transfers:
         address = of_path(f"/blob{Address(container.account, container.container, name).path}")
         if address.level != "blob":
             raise BlobError(400, "InvalidUri", "A file is uploaded as a blob, which needs a name.")
-        writing = operation_of("blob", "PUT", {}, has_source=False)
+        writing = operation_of("blob", "PUT", {})
         await self._judge(RequestedUrl(address, requested.query), writing, identity_id)
         size = path.stat().st_size  # what a running task adds to the file meanwhile isn't uploaded
         headers = {"x-ms-blob-type": "BlockBlob", "content-length": str(size), "content-type": "application/octet-stream"}
@@ -85,7 +85,7 @@ class Transfers:
         requested = self._asked(url)
         if requested is None or requested.address.level != "blob":
             raise BlobError(400, "InvalidUri", f"'{_without_query(url)}' isn't a blob of the embedded Azure.")
-        operation = operation_of("blob", "PUT", query, has_source=False)
+        operation = operation_of("blob", "PUT", query)
         if principal is None:
             await self._judge(requested, operation, None)
         else:
@@ -126,7 +126,7 @@ class Transfers:
         names = [name async for name in self._names(requested.address, prefix)]
         await asyncio.to_thread(target.mkdir, parents=True, exist_ok=True)
         if names:
-            reading = operation_of("blob", "GET", {}, has_source=False)
+            reading = operation_of("blob", "GET", {})
             one = Address(requested.address.account, requested.address.container, names[0])
             await self._judge(RequestedUrl(one, requested.query), reading, identity_id)
         at_once = asyncio.Semaphore(_AT_ONCE)

@@ -24,7 +24,7 @@ PASSED = frozenset(
 # Headers about the caller or the signature, or that name another blob: they are validated before a request is passed on.
 _KEPT_BACK = frozenset(
     {
-        "x-ms-client-request-id", "x-ms-copy-source", "x-ms-copy-source-authorization", "x-ms-date", "x-ms-file-request-intent",
+        "x-ms-client-request-id", "x-ms-date", "x-ms-file-request-intent",
         "x-ms-request-id", "x-ms-return-client-request-id", "x-ms-version",
     }
 )  # fmt: skip
