@@ -187,12 +187,13 @@ class Operations:
 
     async def _provision(self, kind: Kind, change: Change, *, resumed: bool) -> None:
         resource = change.stored
-        resource.state = "Failed"  # unless the next lines return
+        ended = "Failed"  # unless the next lines return
         try:
             await slow_operations.begin(kind.arm_type, self._services)
             resource.service = merged(resource.service, await (kind.resume if resumed else kind.provision)(change))
-            resource.state = "Succeeded"
+            ended = "Succeeded"
         finally:
+            resource.state = ended
             if not _cancelling():
                 resource.changed_at = self._services.clock.stamp()
                 self._services.store.put(resource)

@@ -49,6 +49,10 @@ def malformed(group: str, properties: Body) -> Iterator[ArmError]:
             yield from _malformed_program(group, container, f"{path}.properties", volumes)
             if what == "containers":
                 yield from _malformed_container(group, container, f"{path}.properties")
+    for index, credential in enumerate(properties.get("imageRegistryCredentials") or []):
+        if "://" in credential["server"]:  # Microsoft Learn, rest/api/container-instances: "without a protocol"
+            words = f"The registry server '{credential['server']}' is a host's name, without a protocol."
+            yield refusal(f"properties.imageRegistryCredentials[{index}].server", words)
     policy = properties.get("restartPolicy", DEFAULT_RESTART_POLICY)
     if policy not in RESTART_POLICIES:
         allowed = ", ".join(RESTART_POLICIES)

@@ -35,6 +35,8 @@ ZONES = ("1", "2", "3")
 def check(change: Change) -> None:
     """All that can be said from the request, and from what was there before."""
     group, properties = change.id.name, change.properties
+    if properties.get("containerGroupProfile"):  # first: its containers are named in the profile, and have no image here
+        raise not_implemented("'properties.containerGroupProfile' of a container group")
     found = [*forms.malformed(group, properties)]
     _refuse([*found, *addresses.malformed(group, properties), *volumes.malformed(properties.get("volumes") or [])])
     request = group_request(change.body)
@@ -141,8 +143,6 @@ def _check_left_out(body: Body) -> None:
     properties = body["properties"]
     if properties["osType"] == "Windows":
         raise not_implemented("Windows containers")
-    if properties.get("containerGroupProfile"):
-        raise not_implemented("'properties.containerGroupProfile' of a container group")
     for container in all_containers(body):
         paths = [mount["mountPath"].rstrip("/") for mount in container["properties"].get("volumeMounts") or []]
         if any(one.startswith(f"{other}/") for one in paths for other in paths):

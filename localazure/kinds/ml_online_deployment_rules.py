@@ -16,6 +16,7 @@ from azure_gpu.catalog.services.machine_learning.traffic import MOST_DEPLOYMENTS
 from azure_gpu.catalog.size_use import Service, SizeUse
 from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.formats import azure_types
+from localazure.arm.errors import not_implemented
 from localazure.arm.kind import Change
 from localazure.arm.store import Body, Resource
 from localazure.kinds import ml_online_quotas, ml_online_refusals as refusals
@@ -114,11 +115,14 @@ def _numbers(properties: Body, kind: str) -> Iterator[Problem]:
 def _check_parts(change: Change) -> None:
     """Model, environment and code have to be there."""
     properties, services = change.properties, change.services
+    model = properties.get("model")
+    known = assets.version(str(model), azure_types.ML_MODEL_VERSION, services) if model else None
     if not properties.get("environmentId"):
+        kind = str(known.properties.get("modelType") or "") if known is not None else ""
+        if kind.lower().startswith(("mlflow", "triton")):  # the service has an image of its own for them
+            raise not_implemented(f"a deployment of a model of the type '{kind}' without 'environmentId'")
         raise refusals.invalid("A deployment requires 'environmentId'.", "properties.environmentId")
     environment = assets.version(str(properties["environmentId"]), azure_types.ML_ENVIRONMENT_VERSION, services)
-    if properties.get("model"):
-        assets.version(str(properties["model"]), azure_types.ML_MODEL_VERSION, services)
     code: Body = properties.get("codeConfiguration") or {}
     if code.get("codeId"):
         assets.version(str(code["codeId"]), azure_types.ML_CODE_VERSION, services)

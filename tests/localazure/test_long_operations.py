@@ -45,6 +45,7 @@ class Slow(Kind):
         return {"restart": self.restart, "hold": self.hold}
 
     async def provision(self, change: Change) -> Body:
+        change.services.store.put(change.stored)  # as kinds do that note how far they are
         await self.go.wait()
         if self.outcome is not None:
             raise self.outcome
@@ -131,6 +132,7 @@ async def test_a_long_put_is_polled_until_it_has_succeeded(server: Server) -> No
     status = await server.status(answer)
     assert {"id", "name", "status", "startTime"} <= set(status)
     assert status["status"] == "InProgress"
+    assert (await server.ask("GET", SLOW)).json()["properties"] == {"provisioningState": "Creating"}
     server.kind.go.set()
     assert (await server.ended(answer))["endTime"]
     made = await server.ask("GET", SLOW)

@@ -28,7 +28,6 @@ _WITHOUT_MEANING = {  # options that say how a container is kept apart, which no
     "--interactive": False,
     "--cap-add": True,
     "--device": True,
-    "--gpus": True,
     "--hostname": True,
     "--ipc": True,
     "--memory": True,
@@ -127,7 +126,10 @@ def _make(content: Body, files: Path) -> None:
 
 
 def _options(text: str) -> _Options:
-    """Of `docker create`. TaskError names the first that isn't imitated."""
+    """Of `docker create`. TaskError names the first that isn't imitated, or that the service refuses: `--gpus`.
+
+    Its sentence: epi2me-labs/wf-basecalling issue 6, 2023-05-01.
+    """
     found = _Options()
     try:
         rest = iter(words(text) if text.strip() else [])
@@ -141,7 +143,9 @@ def _options(text: str) -> _Options:
                 next(rest, "")
             continue
         if name not in ("--entrypoint", "--env", "--workdir"):
-            raise TaskError("ContainerInvalidSettings", Message=f"The embedded Azure does not implement the option {name}")
+            unsupported = "Some supplied docker options are not recognized or are unsupported: --gpus"
+            message = unsupported if name == "--gpus" else f"The embedded Azure does not implement the option {name}"
+            raise TaskError("ContainerInvalidSettings", Message=message)
         value = value if equals else next(rest, "")
         if name == "--entrypoint":
             found = found._replace(entrypoint=value)

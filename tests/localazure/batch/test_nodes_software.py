@@ -257,7 +257,12 @@ async def test_an_image_that_cannot_be_pulled_makes_a_node_unusable_and_fails_a_
 
 @pytest.mark.parametrize(
     ("containers", "options", "why"),
-    [(False, "", "containerConfiguration"), (True, "-v /a:/b", "-v"), (True, "--entrypoint '", "quotation")],
+    [
+        (False, "", "containerConfiguration"),
+        (True, "-v /a:/b", "-v"),
+        (True, "--gpus all", "unsupported: --gpus"),
+        (True, "--entrypoint '", "quotation"),
+    ],
 )
 @in_world
 async def test_container_settings_that_cannot_be_are_refused_by_name(
