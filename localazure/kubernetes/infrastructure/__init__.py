@@ -10,7 +10,7 @@ from localazure.kubernetes.infrastructure.context import Actor, ActorContext
 from localazure.kubernetes.infrastructure.dcgm_exporter import DcgmExporter
 from localazure.kubernetes.infrastructure.device_plugin import DevicePlugin
 from localazure.kubernetes.infrastructure.feature_discovery import FeatureDiscovery
-from localazure.kubernetes.infrastructure.node_features import Idle, Master, Worker
+from localazure.kubernetes.infrastructure.node_features import Idle, Master
 
 __all__ = ["Actor", "ActorContext", "actor", "known"]
 
@@ -33,9 +33,7 @@ _PROGRAMS: dict[str, dict[str, Make]] = {
     },
     "registry.k8s.io/nfd/node-feature-discovery": {
         "nfd-master": lambda *_: Master(),
-        "nfd-worker": lambda *_: Worker(),
         "nfd-gc": lambda *_: Idle(),
-        "nfd-topology-updater": lambda *_: Idle(),
     },
     "registry.k8s.io/pause": {"/pause": lambda *_: Idle()},
     "mcr.microsoft.com/oss/kubernetes/pause": {"/pause": lambda *_: Idle()},

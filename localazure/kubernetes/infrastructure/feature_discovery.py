@@ -1,4 +1,4 @@
-"""GPU feature discovery, emulated: the labels of its node's GPUs, in a file for node feature discovery or as a NodeFeature.
+"""GPU feature discovery, emulated: the labels of its node's GPUs as a NodeFeature, not as a file.
 
 Behaviour: NVIDIA/k8s-device-plugin, cmd/gpu-feature-discovery.
 """
@@ -12,7 +12,6 @@ from localazure.kubernetes.infrastructure.device_map import DeviceMapError
 from localazure.kubernetes.infrastructure.device_plugin import read_config
 from localazure.kubernetes.infrastructure.plugin_config import ConfigError
 
-OUTPUT = "/etc/kubernetes/node-feature-discovery/features.d/gfd"
 MACHINE = "Virtual Machine"  # what the firmware of Azure's machines says of itself
 SLEEP_SECONDS = 60.0
 NODE_FEATURES = "/apis/nfd.k8s-sigs.io/v1alpha1"
@@ -34,7 +33,6 @@ class FeatureDiscovery:
             return 1
 
     async def _discover(self, context: ActorContext, values: Mapping[str, str]) -> int:
-        wait = _seconds(values.get("sleep-interval"))
         while True:
             config = read_config(context, self._arguments, self._version)
             context.klog("Start running", where="main.go:248")
@@ -45,20 +43,10 @@ class FeatureDiscovery:
             if not flags.switch(values, "no-timestamp"):
                 found = {"nvidia.com/gfd.timestamp": str(int(time.time())), **found}
             await self._write(context, values, found)
-            if flags.switch(values, "oneshot") or await context.pause(wait):
+            if flags.switch(values, "oneshot") or await context.pause(SLEEP_SECONDS):
                 return 0
 
     async def _write(self, context: ActorContext, values: Mapping[str, str], found: Mapping[str, str]) -> None:
-        if flags.switch(values, "use-node-feature-api"):
-            await self._as_object(context, values, found)
-            return
-        path = context.path(values.get("output-file") or OUTPUT)
-        if path is None:
-            raise ConfigError(f"failed to write labels: stat {values.get('output-file') or OUTPUT}: no such file or directory")
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text("".join(f"{name}={value}\n" for name, value in found.items()), encoding="utf-8")
-
-    async def _as_object(self, context: ActorContext, values: Mapping[str, str], found: Mapping[str, str]) -> None:
         node, namespace = values.get("node-name"), values.get("namespace")
         if not node:
             raise ConfigError("failed to create label outputer: required flag node-name not set")
@@ -81,15 +69,3 @@ class FeatureDiscovery:
         except Exception as error:
             done = "create" if before is None else "update"
             raise ConfigError(f"failed to {done} NodeFeature object {name!r}: {getattr(error, 'message', error)}") from error
-
-
-def _seconds(text: str | None) -> float:
-    """A duration as Go writes it."""
-    if not text:
-        return SLEEP_SECONDS
-    units = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
-    for unit, factor in units.items():
-        number = text.removesuffix(unit)
-        if text.endswith(unit) and number.replace(".", "", 1).isdigit():
-            return max(1.0, float(number) * factor)
-    raise WrongUseError(f'could not parse "{text}" as duration value for flag sleep-interval: parse error')

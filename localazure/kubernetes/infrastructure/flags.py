@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from localazure.kubernetes.infrastructure.context import WrongUseError
 
 _READ = ("mig-strategy", "fail-on-init-error", "config-file", "device-id-strategy", "node-name", "namespace")
-_OF_DISCOVERY = ("oneshot", "no-timestamp", "sleep-interval", "output-file", "use-node-feature-api")  # variables begin with GFD_
+_OF_DISCOVERY = ("oneshot", "no-timestamp")  # variables begin with GFD_
 _BOOLEANS = {"true": True, "1": True, "t": True, "false": False, "0": False, "f": False}
 
 

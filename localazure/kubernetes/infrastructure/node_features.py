@@ -1,11 +1,9 @@
-"""Node feature discovery, emulated: its worker tells of files of labels, its master puts labels of NodeFeature objects on nodes.
+"""Node feature discovery, emulated: its master puts labels of NodeFeature objects on nodes.
 
-A node's features are files below `features.d`; the type NodeFeature has to be there. Labels that an object no longer has are
-taken away. Behaviour: kubernetes-sigs/node-feature-discovery; the features of processor and system that its worker finds by
-itself are left out.
+The type NodeFeature has to be there. Labels that an object no longer has are taken away. Behaviour:
+kubernetes-sigs/node-feature-discovery; its worker, which finds features of processor and system, isn't there.
 """
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -13,10 +11,8 @@ from localazure.kubernetes.client import KubeError
 from localazure.kubernetes.infrastructure.context import ActorContext
 from localazure.kubernetes.infrastructure.feature_discovery import NODE_FEATURES, NODE_OF_FEATURES
 
-FEATURES_FOLDER = "/etc/kubernetes/node-feature-discovery/features.d"
 OWN_LABELS = "nfd.node.kubernetes.io/feature-labels"  # annotation: the labels that the master has put on the node
 DEFAULT_PREFIX = "feature.node.kubernetes.io/"
-_LOOK_SECONDS = 1.0
 _AGAIN_SECONDS = 2.0
 
 
@@ -88,44 +84,6 @@ async def _label(context: ActorContext, node: str, labels: Mapping[str, str]) ->
         context.klog(f'"failed to update node" nodeName="{node}" err="{error.message}"', level="E", where="nfd-master.go:1201")
 
 
-class Worker:
-    """`nfd-worker`."""
-
-    async def run(self, context: ActorContext) -> int:
-        context.klog('"Node Feature Discovery Worker"', where="nfd-worker.go:227")
-        namespace = str(context.pod["metadata"].get("namespace") or "default")
-        before: dict[str, str] | None = None
-        while True:
-            labels = await asyncio.to_thread(_from_files, context)
-            if labels != before and await self._tell(context, namespace, labels):
-                before = labels
-            if await context.pause(_LOOK_SECONDS):
-                return 0
-
-    async def _tell(self, context: ActorContext, namespace: str, labels: Mapping[str, str]) -> bool:
-        collection = f"{NODE_FEATURES}/namespaces/{namespace}/nodefeatures"
-        try:
-            found = await context.api.find(f"{collection}/{context.node_name}")
-            body = found or {
-                "apiVersion": "nfd.k8s-sigs.io/v1alpha1",
-                "kind": "NodeFeature",
-                "metadata": {
-                    "name": context.node_name,
-                    "namespace": namespace,
-                    "labels": {NODE_OF_FEATURES: context.node_name},
-                },
-            }
-            body["spec"] = {"features": {"flags": {}, "attributes": {}, "instances": {}}, "labels": dict(labels)}
-            if found is None:
-                await context.api.create(collection, body)
-            else:
-                await context.api.replace(f"{collection}/{context.node_name}", body)
-        except KubeError as error:
-            context.klog(f'"failed to advertise features" err="{error.message}"', level="E", where="nfd-worker.go:322")
-            return False
-        return True
-
-
 class Idle:
     """A program that has nothing to do here: the pause container, the control daemon of MPS, the garbage collector."""
 
@@ -136,18 +94,6 @@ class Idle:
         if not self._ends:
             await context.pause()
         return 0
-
-
-def _from_files(context: ActorContext) -> dict[str, str]:
-    folder = context.path(FEATURES_FOLDER)
-    labels: dict[str, str] = {}
-    for file in sorted(folder.iterdir()) if folder is not None and folder.is_dir() else ():
-        if file.is_file() and not file.name.startswith("."):
-            for line in file.read_text(encoding="utf-8").splitlines():
-                name, _, value = line.strip().partition("=")
-                if name and not name.startswith("#"):
-                    labels[name] = value or "true"
-    return labels
 
 
 def _key(feature: Mapping[str, Any]) -> tuple[str, str]:
