@@ -201,7 +201,7 @@ def kinds(backends: Backends) -> tuple[Kind, ...]:
         BastionHosts(),
         Disks(backends.machines),
         VirtualMachines(backends.machines),
-        VirtualMachineExtensions(backends.machines, backends.blobs),
+        VirtualMachineExtensions(backends.machines),
         VirtualMachineRunCommands(backends.machines),
         GlobalSchedules(backends.machines),
     )

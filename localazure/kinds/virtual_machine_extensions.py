@@ -8,7 +8,6 @@ from azure_gpu.formats.arm_ids import ArmId
 from localazure.arm.errors import ArmError, not_implemented
 from localazure.arm.kind import Change, Kind, merged
 from localazure.arm.store import Body, Resource
-from localazure.blobs.service import Blobs
 from localazure.kinds import vm_refusals as refusals, vm_views
 from localazure.kinds.vm_rules import LATER_VERSIONS
 from localazure.machines import extensions
@@ -25,9 +24,8 @@ class VirtualMachineExtensions(Kind):
     long_running = True
     long_running_delete = True
 
-    def __init__(self, machines: Machines, blobs: Blobs) -> None:
+    def __init__(self, machines: Machines) -> None:
         self._machines = machines
-        self._blobs = blobs
 
     def not_found(self, resource_id: ArmId) -> ArmError:  # noqa: ARG002
         """Test_Compute_VM_20220301_CRUD (2024-12-13)."""
@@ -51,17 +49,11 @@ class VirtualMachineExtensions(Kind):
         if not extensions.known(extension):
             raise not_implemented(f"the extension {extension.publisher}.{extension.type}")
         self._check_only_one(change, extension)
-        if extension.kind == extensions.CUSTOM_SCRIPT:
-            wrong = extensions.check_script(extension)
-            if wrong:
-                raise refusals.invalid("virtualMachineExtension.settings", f"Invalid configuration of CustomScript: {wrong}.")
         if machine.settings.windows != _for_windows(extension):
             system = "Windows" if machine.settings.windows else "Linux"
             raise refusals.bad_request(
                 f"Handler '{extension.publisher}.{extension.type}' is not for the operating system of the VM, which is {system}."
             )
-        if extension.kind == extensions.CUSTOM_SCRIPT_WINDOWS:
-            raise not_implemented("scripts on Windows machines")
 
     def _check_only_one(self, change: Change, extension: Extension) -> None:
         """A handler is on a machine once, whatever the extension is called."""
@@ -87,13 +79,13 @@ class VirtualMachineExtensions(Kind):
         if change.services.settings.nothing_runs:
             return {}
         await machine.early.wait()
-        await self._applied(change, machine, resource)
+        self._applied(change, machine, resource)
         return {}
 
-    async def _applied(self, change: Change, machine: Machine, resource: Resource) -> None:
+    def _applied(self, change: Change, machine: Machine, resource: Resource) -> None:
         extension = extension_of(change.id.name, change.properties)
         try:
-            resource.private["message"] = await extensions.apply(machine, extension, change.as_of, self._machines, self._blobs)
+            resource.private["message"] = extensions.apply(machine, extension, change.as_of, self._machines)
         except ExtensionError as error:
             resource.private["message"] = str(error)
             if change.properties.get("suppressFailures"):
@@ -118,15 +110,14 @@ class VirtualMachineExtensions(Kind):
 
 
 def extension_of(name: str, properties: Body) -> Extension:
-    settings, protected = properties.get("settings") or {}, properties.get("protectedSettings") or {}
+    settings = properties.get("settings") or {}
     return Extension(
         name=name,
         publisher=str(properties.get("publisher")),
         type=str(properties.get("type")),
         settings=settings if isinstance(settings, dict) else {},
-        protected=protected if isinstance(protected, dict) else {},
     )
 
 
 def _for_windows(extension: Extension) -> bool:
-    return extension.type.lower().endswith("windows") or extension.kind == extensions.CUSTOM_SCRIPT_WINDOWS
+    return extension.type.lower().endswith("windows")

@@ -1,24 +1,18 @@
 """cloud-init, as far as it is emulated: what `customData` asks a machine to do at its first start.
 
-A `Plan` has files, packages and scripts in the order of cloud-init's stages, notes on what isn't done, and errors. Emulated of
-`#cloud-config`: bootcmd, write_files, packages (Docker and NVIDIA's container toolkit alone) and runcmd; beside it scripts
-(`#!`), several parts in MIME, and gzip. Source: cloudinit.readthedocs.io, explanation/format.
+A `Plan` has files and scripts in the order of cloud-init's stages, notes on what isn't done, and errors. Emulated are write_files
+and runcmd of `#cloud-config`, and scripts (`#!`). Source: cloudinit.readthedocs.io, explanation/format.
 """
 
 import base64
 import binascii
-import email
-import gzip
 import shlex
-import zlib
 from typing import Any, NamedTuple
 
 from azure_gpu.formats import bounded_yaml
 
 HEADER = "#cloud-config"
-DOCKER = frozenset({"docker.io", "docker-ce", "docker-ce-cli", "containerd", "containerd.io", "moby-engine", "moby-cli"})
-GPU_CONTAINERS = frozenset({"nvidia-container-toolkit", "nvidia-docker2"})
-_DONE = frozenset({"bootcmd", "packages", "runcmd", "write_files"})
+_DONE = frozenset({"runcmd", "write_files"})
 _WITHOUT_MEANING = {"package_update", "package_upgrade", "package_reboot_if_required", "output", "hostname", "timezone", "locale"}
 _MOST_BYTES = 65535  # Microsoft Learn, virtual-machines/custom-data: 64 kB
 
@@ -35,24 +29,10 @@ class File(NamedTuple):
 class Plan(NamedTuple):
     """What is done, in order."""
 
-    boot: str = ""  # a script of every start
     files: tuple[File, ...] = ()
-    docker: bool = False  # packages that bring it
-    gpu_containers: bool = False
     scripts: tuple[str, ...] = ()  # of the first start
     notes: tuple[str, ...] = ()  # what isn't emulated and does no harm
     errors: tuple[str, ...] = ()  # what makes the status an error
-
-    def and_then(self, other: "Plan") -> "Plan":
-        return Plan(
-            boot="\n".join(part for part in (self.boot, other.boot) if part),
-            files=self.files + other.files,
-            docker=self.docker or other.docker,
-            gpu_containers=self.gpu_containers or other.gpu_containers,
-            scripts=self.scripts + other.scripts,
-            notes=self.notes + other.notes,
-            errors=self.errors + other.errors,
-        )
 
 
 class CustomDataError(Exception):
@@ -78,11 +58,6 @@ def plan(custom_data: str) -> Plan:
         content = decoded(custom_data)
     except CustomDataError as error:
         return Plan(errors=(f"customData: {error}",))
-    if content.startswith(b"\x1f\x8b"):
-        try:
-            content = gzip.decompress(content)
-        except (OSError, EOFError, zlib.error):
-            return Plan(errors=("customData is gzip that can't be unpacked",))
     try:
         return _part(content.decode("utf-8"))
     except UnicodeDecodeError:
@@ -95,25 +70,9 @@ def _part(text: str) -> Plan:
         return Plan(scripts=(text,))
     if first.split()[:1] == [HEADER]:
         return _config(text)
-    if first.lower().startswith(("content-type:", "mime-version:")):
-        return _parts(text)
-    if first.startswith("##") or first.startswith("#"):
+    if first.startswith("#") or first.lower().startswith(("content-type:", "mime-version:")):
         return Plan(errors=(f"the embedded Azure doesn't act out customData that begins with '{first[:40]}'",))
     return Plan(notes=("customData is neither cloud-config nor a script; it isn't run",))
-
-
-def _parts(text: str) -> Plan:
-    whole = Plan()
-    for part in email.message_from_string(text).walk():
-        if part.is_multipart():
-            continue
-        content = part.get_payload(decode=True)
-        kind = part.get_content_type()
-        if kind not in ("text/cloud-config", "text/x-shellscript"):
-            whole = whole.and_then(Plan(errors=(f"the embedded Azure doesn't act out a part of the type {kind}",)))
-            continue
-        whole = whole.and_then(_part(content.decode("utf-8", "replace") if isinstance(content, bytes) else ""))
-    return whole
 
 
 def _config(text: str) -> Plan:
@@ -127,13 +86,9 @@ def _config(text: str) -> Plan:
         return Plan(errors=("the cloud-config isn't a mapping",))
     errors: list[str] = []
     files = _files(config.get("write_files"), errors)
-    docker, gpu_containers = _packages(config.get("packages"), errors)
     runcmd = _script(config.get("runcmd"), "runcmd", errors)
     return Plan(
-        boot=_script(config.get("bootcmd"), "bootcmd", errors),
         files=files,
-        docker=docker,
-        gpu_containers=gpu_containers,
         scripts=(runcmd,) if runcmd else (),
         notes=tuple(
             f"the embedded Azure doesn't act out the module of '{key}'"
@@ -176,7 +131,7 @@ def _files(given: Any, errors: list[str]) -> tuple[File, ...]:
             continue
         try:
             found.append(_file(each, path))
-        except (ValueError, OSError, zlib.error):
+        except ValueError:
             errors.append(f"the content or the permissions of {path} can't be read")
     return tuple(found)
 
@@ -187,16 +142,6 @@ def _file(each: dict[str, Any], path: str) -> File:
     if any(name in encoding for name in ("b64", "base64")):
         content = base64.b64decode(content)
     if encoding.startswith("gz"):
-        content = gzip.decompress(content)
+        raise ValueError("gzip")
     permissions = each.get("permissions")
     return File(path, content, int(str(permissions), 8) if permissions else 0o644, bool(each.get("append")))
-
-
-def _packages(given: Any, errors: list[str]) -> tuple[bool, bool]:
-    names = [str(each[0] if isinstance(each, list) else each) for each in given] if isinstance(given, list) else []
-    errors += [
-        f"the embedded Azure installs no package '{name}'; it acts out {', '.join(sorted(DOCKER | GPU_CONTAINERS))}"
-        for name in names
-        if name not in DOCKER | GPU_CONTAINERS
-    ]
-    return any(name in DOCKER for name in names), any(name in GPU_CONTAINERS for name in names)

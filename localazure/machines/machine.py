@@ -7,7 +7,7 @@ import asyncio
 import hashlib
 import logging
 import shutil
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -41,7 +41,6 @@ class MachineContext(NamedTuple):
     authorities: Path
     now: Callable[[], str]
     save: Callable[["Machine"], None]
-    started: Callable[["Machine"], Awaitable[None]]  # it has come up: its containers begin again
     lost: Callable[["Machine"], None]  # its commands are gone with its agent
 
 
@@ -79,10 +78,6 @@ class Machine:
     @property
     def programs(self) -> Programs:
         return programs.gpu_programs(self.folder, self.settings, self.record["driver"])
-
-    @property
-    def gpu_containers(self) -> bool:
-        return self.settings.image_has_gpu_containers or self.record["gpu_containers"]
 
     @property
     def identity_variables(self) -> dict[str, str]:
@@ -225,7 +220,7 @@ class Machine:
         self.install_programs()
 
     def install_programs(self) -> None:
-        installed = programs.Installed(self.record["driver"], self.record["docker"], self.gpu_containers)
+        installed = programs.Installed(self.record["driver"], self.settings.image_has_docker)
         reach = programs.Reach(f"{self.context.url}/machines/{self.record['secret']}", self.context.authorities)
         programs.install(self.folder, self.settings, installed, reach)
 
@@ -275,13 +270,9 @@ class Machine:
         errors = list(plan.errors) if first else []
         if not taken_up:
             self._cloud_init("running", "")
-            if plan.boot:
-                errors += await self._script(0, "bootcmd", plan.boot)
             if first:
                 await to_its_end(self._first, plan)
         self.early.set()
-        if not taken_up:
-            await self.context.started(self)
         scripts = await asyncio.to_thread(self._scripts, plan, first=first)
         for number, (name, text) in enumerate(scripts, 1):
             if number >= taken_up:
@@ -290,7 +281,7 @@ class Machine:
         self._cloud_init("error" if errors else "done", "; ".join(errors))
 
     def _first(self, plan: cloud_init.Plan) -> None:
-        """What the first start writes and installs."""
+        """What the first start writes."""
         if plan.notes or plan.errors:
             with (self.root / CLOUD_INIT_LOG).open("a", encoding="utf-8") as output:
                 output.writelines(f"{line}\n" for line in (*plan.notes, *plan.errors))
@@ -302,9 +293,6 @@ class Machine:
             with target.open("ab" if file.append else "wb") as writing:
                 writing.write(self._content(file.content))
             target.chmod(file.mode)
-        self.record["docker"] = self.record["docker"] or plan.docker
-        self.record["gpu_containers"] = self.record["gpu_containers"] or plan.gpu_containers
-        self.install_programs()
 
     def _content(self, content: bytes) -> bytes:
         """Text with its paths led into the machine; anything else as it is."""
@@ -366,12 +354,9 @@ def new_record(settings: MachineSettings, now: str) -> Body:
         "initialised": False,
         "cloud_init": {"status": "not started", "detail": ""},
         "driver": settings.image_driver,
-        "docker": settings.image_has_docker,
-        "gpu_containers": False,
         "written": [],  # files outside of the folders that are always led into the machine
         "containers": {},
-        "images": {},
-        "logins": {},  # at registries
+        "logins": {},  # by registry the principal that signed in
         "signed_on": "",  # the principal of `az login --identity`
         "runs": {},  # managed run commands, by name
         "action": None,  # the run command of the action that continues

@@ -1,13 +1,13 @@
-"""`docker`, `az`, `shutdown` and their like as a virtual machine's programs find them: clients of the embedded Azure.
+"""`docker` and `az` as a virtual machine's programs find them: clients of the embedded Azure.
 
-Run as `python -I -S machine_program.py CONFIG NAME ARGUMENTS…` by the scripts in the machine's `bin`. Of docker it knows
-pull, run, ps, logs, wait, stop, kill, rm, images, login, logout, info and version; of az `login --identity`, `account show`,
-`acr login` and `logout`; the rest is refused explicitly. Containers are processes that the embedded Azure starts; their output
-is read from their logs, in which both streams are one.
+Run as `python -I -S machine_program.py CONFIG NAME ARGUMENTS…` by the scripts in the machine's `bin`. Of docker it knows `pull`,
+`run --rm` and `rm`, of az `login --identity` and `acr login`, as a run on a machine sends them; the rest is refused explicitly.
+Containers are processes that the embedded Azure starts; their output is read from their logs, in which both streams are one.
 """
 
 # ruff: noqa: PTH118, PTH120, PTH123 - a program that prints
 
+import contextlib
 import json
 import os
 import signal
@@ -27,14 +27,7 @@ from localazure.containers.shim_log import STAMP
 POLL_SECONDS = 0.1
 REACH_SECONDS = 120.0  # for as long it tries, over a restart of the embedded Azure
 DOCKER_FAILED = 125
-_FLAGS = {"--rm", "-i", "--interactive", "-t", "--tty", "-it", "-ti", "--init", "--privileged", "--read-only", "-q", "--quiet"}
-_WITH_VALUE = {  # whose value changes nothing here
-    "--cap-add", "--cpus", "--cpuset-cpus", "--device", "--hostname", "-h", "--ipc", "--label", "-l", "--log-driver", "--log-opt",
-    "--memory", "-m", "--memory-swap", "--net", "--network", "--pid", "--platform", "-p", "--publish", "--pull", "--security-opt",
-    "--shm-size", "--stop-timeout", "--tmpfs", "--ulimit", "-u", "--user",
-}  # fmt: skip
-_LONG = {"-d": "--detach", "-e": "--env", "-v": "--volume", "-w": "--workdir"}
-_MEANT = {"--env", "--env-file", "--volume", "--mount", "--workdir", "--entrypoint", "--name", "--gpus", "--runtime", "--restart"}
+_FLAGS = ("--rm", "-i", "--interactive", "-t", "--tty", "-it", "-q", "--quiet")
 
 
 class RefusedError(Exception):
@@ -49,7 +42,7 @@ def main(config_file, name, arguments):
     with open(config_file, encoding="utf-8") as file:
         azure = Azure(json.load(file))
     try:
-        return {"docker": docker, "az": az}.get(name, power)(azure, name, arguments)
+        return {"docker": docker, "az": az}[name](azure, arguments)
     except RefusedError as error:
         sys.stderr.write(f"{error}\n")
         return error.code
@@ -85,17 +78,10 @@ class Azure:
         return answer
 
 
-def power(azure, name, arguments):
-    """`shutdown -c` and the times of the real one are not known: it happens at once."""
-    again = name == "reboot" or "-r" in arguments or "--reboot" in arguments
-    azure.ask("power", {"do": "restart" if again else "off"})
-    return 0
-
-
 # az
 
 
-def az(azure, _, arguments):
+def az(azure, arguments):
     words = [one for one in arguments if not one.startswith("-")]
     options = _options_of(arguments)
     match words[:2]:
@@ -105,13 +91,9 @@ def az(azure, _, arguments):
                 "",
             )
             print(json.dumps(azure.ask("az", {"do": "login", "identity": chosen}), indent=2))
-        case ["account", "show"]:
-            print(json.dumps(azure.ask("az", {"do": "show"}), indent=2))
         case ["acr", "login"]:
             azure.ask("az", {"do": "acr", "registry": options.get("--name") or options.get("-n") or ""})
             print("Login Succeeded")
-        case ["logout", *_]:
-            azure.ask("az", {"do": "logout"})
         case _:
             shown = " ".join(words[:2]) or "az without a command"
             raise RefusedError(
@@ -132,135 +114,59 @@ def _options_of(arguments):
 # docker
 
 
-def docker(azure, _, arguments):
-    while arguments and arguments[0] in ("container", "image"):
-        arguments = arguments[1:]
+def docker(azure, arguments):
+    commands = {"pull": _pull, "run": _run, "rm": _remove}
     command, rest = (arguments[0], arguments[1:]) if arguments else ("", [])
-    commands = {
-        "pull": _pull,
-        "run": _run,
-        "ps": _ps,
-        "ls": _ps,
-        "logs": _logs,
-        "wait": _wait,
-        "stop": _stop,
-        "kill": _stop,
-        "rm": _remove,
-        "images": _images,
-        "login": _login,
-        "logout": lambda azure, rest: _say(azure.ask("docker", {"do": "logout", "server": (rest or [""])[0]}, 1)),
-        "info": lambda *_: _say({"told": "Server: acted out by the embedded Azure\n Runtimes: nvidia runc"}),
-        "version": lambda *_: _say({"told": "Docker acted out by the embedded Azure"}),
-        "--version": lambda *_: _say({"told": "Docker acted out by the embedded Azure"}),
-    }
     if command not in commands:
-        raise RefusedError(f"docker: the embedded Azure acts out {', '.join(sorted(commands))}, and not '{command}'")
+        raise RefusedError(f"docker: the embedded Azure acts out {', '.join(commands)}, and not '{command}'")
     return commands[command](azure, rest)
 
 
-def _say(answer):
-    print(answer.get("told", ""))
-    return 0
-
-
-def _names(rest, least=1):
-    names, words = [], list(rest)
-    while words:
-        word = words.pop(0)
-        if word in ("-t", "--time", "-s", "--signal") and words:
-            words.pop(0)
-        elif not word.startswith("-"):
-            names.append(word)
-    if len(names) < least:
-        raise RefusedError("docker: this command needs a name")
-    return names
-
-
 def _pull(azure, rest):
-    for image in _names(rest):
+    for image in (one for one in rest if not one.startswith("-")):
         print(azure.ask("docker", {"do": "pull", "image": image})["told"])
     return 0
 
 
 def _run(azure, rest):
-    requested, detached, removed = _run_options(rest)
-    started = azure.ask("docker", {"do": "run", **requested}, DOCKER_FAILED)
-    if detached:
-        print(started["id"])
-        return 0
+    started = azure.ask("docker", {"do": "run", **_run_options(rest)}, DOCKER_FAILED)
     name = started["name"]
 
     def end(*_):
-        azure.ask("docker", {"do": "stop", "name": name})
+        azure.ask("docker", {"do": "rm", "name": name})
 
     signal.signal(signal.SIGTERM, end)
     signal.signal(signal.SIGINT, end)
     code = _follow(started["folder"])
-    if removed:
-        azure.ask("docker", {"do": "rm", "name": name, "force": True})
+    with contextlib.suppress(RefusedError):  # it was removed meanwhile
+        end()
     return code
 
 
 def _run_options(rest):
-    """What is asked of the embedded Azure, whether it runs in the background, and whether it is removed afterwards."""
-    requested = {"env": {}, "mounts": [], "gpus": "", "name": "", "workdir": "", "entrypoint": None, "restart": "no"}
-    detached = removed = False
+    """What is asked of the embedded Azure."""
+    requested = {"env": {}, "gpus": "", "name": ""}
     words = list(rest)
     while words and words[0].startswith("-"):
         word = words.pop(0)
         name, joined, value = word.partition("=")
-        name = _LONG.get(name, name)
-        if name == "--detach":
-            detached = True
-            continue
         if name in _FLAGS:
-            removed = removed or name == "--rm"
             continue
-        if name not in _WITH_VALUE | _MEANT:
+        if name not in ("-e", "--env", "--gpus", "--name"):
             raise RefusedError(f"docker: the embedded Azure does not implement the option {name}", DOCKER_FAILED)
-        if not joined:
-            if not words:
-                raise RefusedError(f"flag needs an argument: {name}", DOCKER_FAILED)
-            value = words.pop(0)
-        if name in _MEANT:
-            _meant(requested, name, value)
+        if not joined and not words:
+            raise RefusedError(f"flag needs an argument: {name}", DOCKER_FAILED)
+        value = value if joined else words.pop(0)
+        variable, given, content = value.partition("=")
+        if name in ("--gpus", "--name"):
+            requested[name[2:]] = value
+        elif given or variable in os.environ:
+            requested["env"][variable] = content if given else os.environ[variable]
+    if requested["gpus"] not in ("", "all"):
+        raise RefusedError(f"docker: the embedded Azure does not implement --gpus {requested['gpus']}", DOCKER_FAILED)
     if not words:
         raise RefusedError('"docker run" requires at least 1 argument.', DOCKER_FAILED)
-    requested["image"], requested["command"] = words[0], words[1:]
-    return requested, detached, removed
-
-
-def _meant(requested, name, value):
-    match name:
-        case "--env":
-            variable, given, content = value.partition("=")
-            if given or variable in os.environ:
-                requested["env"][variable] = content if given else os.environ[variable]
-        case "--env-file":
-            with open(value, encoding="utf-8") as file:
-                lines = [line.strip() for line in file]
-            for line in lines:
-                if line and not line.startswith("#"):
-                    _meant(requested, "--env", line)
-        case "--volume":
-            parts = value.split(":")
-            if len(parts) < 2:
-                raise RefusedError(f"docker: a volume without a source is not implemented: {value}", DOCKER_FAILED)
-            requested["mounts"].append([_source(parts[0]), parts[1]])
-        case "--mount":
-            fields = dict(one.partition("=")[::2] for one in value.split(","))
-            source = fields.get("source") or fields.get("src") or ""
-            requested["mounts"].append(
-                [_source(source), fields.get("target") or fields.get("destination") or fields.get("dst") or ""]
-            )
-        case "--runtime":
-            requested["gpus"] = requested["gpus"] or ("runtime" if value == "nvidia" else "")
-        case _:
-            requested[name[2:]] = value
-
-
-def _source(path):
-    return os.path.abspath(path) if path.startswith((".", "/")) else path  # noqa: PTH100
+    return {**requested, "image": words[0], "command": words[1:]}
 
 
 def _follow(folder):
@@ -299,77 +205,10 @@ def _state(folder):
         return {"ended": False, "current": {}} if os.path.isdir(folder) else None  # noqa: PTH112
 
 
-def _ps(azure, rest):
-    every = any(one in ("-a", "--all", "-aq", "-qa") for one in rest)
-    found = [one for one in azure.ask("docker", {"do": "list"})["containers"] if every or one["running"]]
-    if any(one in ("-q", "--quiet", "-aq", "-qa") for one in rest):
-        for one in found:
-            print(one["id"][:12])
-        return 0
-    print(f"{'CONTAINER ID':<15}{'IMAGE':<50}{'STATUS':<28}NAMES")
-    for one in found:
-        print(f"{one['id'][:12]:<15}{one['image'][:48]:<50}{one['status']:<28}{one['name']}")
-    return 0
-
-
-def _one(azure, name):
-    for each in azure.ask("docker", {"do": "list"})["containers"]:
-        if each["name"] == name or (len(name) > 3 and each["id"].startswith(name)):
-            return each
-    raise RefusedError(f"Error response from daemon: No such container: {name}")
-
-
-def _logs(azure, rest):
-    (name,) = _names(rest)[-1:]
-    found = _one(azure, name)
-    if any(one in ("-f", "--follow") for one in rest):
-        _follow(found["folder"])
-    else:
-        _print(FollowedLog(Path(found["folder"]) / "log").read_on() + _unfinished(found["folder"]))
-    return 0
-
-
-def _wait(azure, rest):
-    for name in _names(rest):
-        folder = _one(azure, name)["folder"]
-        while (state := _state(folder)) is not None and not state["ended"]:
-            time.sleep(POLL_SECONDS)
-        print(137 if state is None else state["current"].get("exitCode", 128))
-    return 0
-
-
-def _stop(azure, rest):
-    for name in _names(rest):
-        azure.ask("docker", {"do": "stop", "name": _one(azure, name)["name"]})
-        print(name)
-    return 0
-
-
 def _remove(azure, rest):
-    for name in _names(rest):
-        forced = any(one in ("-f", "--force") for one in rest)
-        azure.ask("docker", {"do": "rm", "name": _one(azure, name)["name"], "force": forced})
+    for name in (one for one in rest if not one.startswith("-")):
+        azure.ask("docker", {"do": "rm", "name": name})
         print(name)
-    return 0
-
-
-def _images(azure, _):
-    print(f"{'REPOSITORY':<60}{'IMAGE ID':<15}")
-    for name, digest in azure.ask("docker", {"do": "images"})["images"]:
-        print(f"{name:<60}{digest[7:19]:<15}")
-    return 0
-
-
-def _login(azure, rest):
-    options = _options_of(rest)
-    user = options.get("--username") or options.get("-u") or ""
-    password = options.get("--password") or options.get("-p") or ""
-    if "--password-stdin" in rest:
-        password = sys.stdin.read().strip()
-    values = {options.get(one) for one in ("--username", "-u", "--password", "-p")}
-    servers = [one for one in rest if not one.startswith("-") and one not in values]
-    azure.ask("docker", {"do": "login", "server": servers[-1] if servers else "", "username": user, "password": password})
-    print("Login Succeeded")
     return 0
 
 

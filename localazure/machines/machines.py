@@ -46,7 +46,6 @@ class Machines:
             authorities=services.settings.state / "ca-bundle.pem",
             now=services.clock.stamp,
             save=self._save,
-            started=self.docker.machine_starts,
             lost=self.commands.lost,
         )
 
@@ -104,7 +103,7 @@ class Machines:
             return
         for name in list(machine.record["runs"]):
             await self.commands.remove(machine, name)
-        await self.docker.machine_goes(machine)
+        await self.docker.machine_stops(machine)
         await machine.leave()
         self._machines.pop(machine.key, None)
         self._services.store.delete_document(_DOCUMENTS + machine.key)

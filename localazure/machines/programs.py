@@ -18,9 +18,24 @@ from localazure.machines.model import MachineSettings
 HOST = "machine"  # the key of the machine itself among those that see its GPUs; containers are `docker`
 NAME = "host"
 _INSTALLS = ("apt", "apt-get", "aptitude", "dpkg", "dnf", "rpm", "snap", "tdnf", "yum", "zypper")
-_MANAGES = ("adduser", "insmod", "iptables", "modprobe", "mount", "rmmod", "service", "swapoff", "sysctl", "systemctl", "ufw")
+_MANAGES = (
+    "adduser",
+    "insmod",
+    "iptables",
+    "modprobe",
+    "halt",
+    "mount",
+    "poweroff",
+    "reboot",
+    "rmmod",
+    "service",
+    "shutdown",
+    "swapoff",
+    "sysctl",
+    "systemctl",
+    "ufw",
+)
 _USERS = ("groupadd", "passwd", "useradd", "userdel", "usermod", "visudo")
-_POWER = ("halt", "poweroff", "reboot", "shutdown")
 _NO_DRIVER_HERE = (
     "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver. Make sure that the latest NVIDIA driver is "
     "installed and running."
@@ -62,7 +77,6 @@ class Installed(NamedTuple):
 
     driver: str  # "" for none
     docker: bool
-    gpu_containers: bool
 
 
 def bin_of(folder: Path) -> Path:
@@ -88,8 +102,7 @@ def install(folder: Path, settings: MachineSettings, installed: Installed, reach
         words = [sys.executable, "-I", "-S", machine_program.__file__, str(config), name]
         return f'#!/bin/sh\nexec {" ".join(shlex.quote(word) for word in words)} "$@"\n'
 
-    scripts = {name: acted(name) for name in (*_POWER, "az")}
-    scripts["docker"] = acted("docker") if installed.docker else _missing("docker")
+    scripts = {"az": acted("az"), "docker": acted("docker") if installed.docker else _missing("docker")}
     scripts |= dict.fromkeys(("nvidia-ctk", "nvidia-container-cli"), _missing("nvidia-container-toolkit's programs"))
     scripts |= {name: _refused(name, "installs no packages on its machines") for name in _INSTALLS}
     scripts |= {name: _refused(name, "doesn't act it out on its machines") for name in (*_MANAGES, *_USERS)}

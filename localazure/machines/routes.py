@@ -1,6 +1,5 @@
 """Requests of a virtual machine's programs to the embedded Azure, at an address that holds the machine's own secret."""
 
-import asyncio
 import json
 from collections.abc import Awaitable, Callable
 
@@ -24,7 +23,6 @@ def routes(machines: Machines, jobs: JobRunner, services: Services) -> list[Base
         Route("/machines/{secret}/metadata/instance", requests.instance, methods=["GET"]),
         Route("/machines/{secret}/docker", requests.program(requests.docker), methods=["POST"]),
         Route("/machines/{secret}/az", requests.program(requests.az), methods=["POST"]),
-        Route("/machines/{secret}/power", requests.program(requests.power), methods=["POST"]),
     ]
 
 
@@ -35,7 +33,6 @@ class MachineRequests:
         self._machines = machines
         self._jobs = jobs
         self._services = services
-        self._going: set[asyncio.Task[None]] = set()
 
     async def token(self, request: Request) -> Response:
         secret = request.path_params["secret"]
@@ -85,8 +82,6 @@ class MachineRequests:
                 machine.record["signed_on"] = {"principal": principal, "client": client}
                 machine.context.save(machine)
                 return self._account(machine)
-            case "show":
-                return self._account(machine)
             case "acr":
                 signed = machine.record["signed_on"]
                 if not signed:
@@ -94,9 +89,7 @@ class MachineRequests:
                 self._machines.docker.login_as(machine, str(requested.get("registry") or ""), signed["principal"])
                 return {}
             case _:
-                machine.record["signed_on"] = ""
-                machine.context.save(machine)
-                return {}
+                raise DockerError("az: the embedded Azure does not implement that")
 
     def _account(self, machine: Machine) -> Body:
         signed = machine.record["signed_on"]
@@ -109,19 +102,3 @@ class MachineRequests:
         }
         tenant = self._services.settings.tenant_id
         return {"environmentName": "AzureLocal", "id": SUBSCRIPTION, "isDefault": True, "tenantId": tenant, "user": user}
-
-    async def power(self, machine: Machine, requested: Body) -> Body:
-        """From inside the machine, a moment after the program was answered. It is stopped then, and goes on costing."""
-
-        async def later() -> None:
-            machines = self._machines
-            await (
-                machines.restart(machine.key)
-                if requested.get("do") == "restart"
-                else machines.stop(machine.key, deallocate=False)
-            )
-
-        task = asyncio.create_task(later())
-        self._going.add(task)
-        task.add_done_callback(self._going.discard)
-        return {}

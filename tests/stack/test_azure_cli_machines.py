@@ -1,7 +1,6 @@
 """`az vm`: a machine with its network, scripts that really run on it, its power, extensions and shutdown, as its users have
 them."""
 
-import json
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -65,11 +64,10 @@ def test_a_managed_run_command_is_made_shown_listed_and_deleted(az: AzureCli, ma
 @pytest.mark.timeout(300)
 def test_an_extension_is_set_and_listed_and_the_shutdown_too(az: AzureCli, machine: tuple[str, ...]) -> None:
     here = ("--resource-group", machine[1], "--vm-name", machine[3])
-    settings = json.dumps({"commandToExecute": "echo done > /opt/custom"})
-    publisher = ("--publisher", "Microsoft.Azure.Extensions", "--name", "CustomScript")
-    az.answer("vm", "extension", "set", *here, *publisher, "--settings", settings)
+    publisher = ("--publisher", "Microsoft.HpcCompute", "--name", "NvidiaGpuDriverLinux")
+    az.answer("vm", "extension", "set", *here, *publisher)
     found = az.answer("vm", "extension", "list", *here)
-    assert [(one["name"], one["provisioningState"]) for one in found] == [("CustomScript", "Succeeded")]
+    assert [(one["name"], one["provisioningState"]) for one in found] == [("NvidiaGpuDriverLinux", "Succeeded")]
     made = az.answer("vm", "auto-shutdown", *machine, "--time", "1900")
     assert (made["dailyRecurrence"]["time"], made["taskType"]) == ("1900", "ComputeVmShutdownTask")
 

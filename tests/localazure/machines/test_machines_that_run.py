@@ -20,7 +20,7 @@ from tests.support.management import client
 
 CLOUD_CONFIG = """#cloud-config
 users: [default]
-packages: [docker.io, cowsay]
+packages: [cowsay]
 write_files:
 - path: /var/lib/cloud/scripts/per-boot/driver.sh
   permissions: '0755'
@@ -49,10 +49,10 @@ def machine(network: Network) -> TestMachine:
 
 def test_cloud_init_writes_files_and_runs_scripts_in_the_machines_own_folder(machine: TestMachine) -> None:
     shown = machine.out("cloud-init status --wait", "cat /opt/once /opt/conf", "echo", "cat /var/lib/proof/driver")
-    assert shown == "status: error\nrun once as root sh\nproved\nTesla T4\n"
+    assert shown == "status: done\nrun once as root sh\nproved\nTesla T4\n"
     log = machine.out("cat /var/log/cloud-init-output.log")
     assert "doesn't act out the module of 'users'" in log
-    assert "installs no package 'cowsay'" in log
+    assert "doesn't act out the module of 'packages'" in log
 
 
 def test_a_machine_shows_that_it_runs_and_what_on(machine: TestMachine) -> None:
@@ -121,8 +121,6 @@ def test_stopped_and_deallocated_are_two_states_and_files_outlive_both(network: 
     machine.act("start")
     shown = machine.out("cloud-init status --wait >/dev/null", "cat /home/kept /var/lib/proof/driver", "ls /mnt")
     assert shown == "kept\nTesla T4\nTesla T4\n", "per-boot scripts run at each start, and the temporary disk is empty"
-    machine.azure.post(f"{machine.id}/runCommand", COMPUTE, {"commandId": "RunShellScript", "script": ["shutdown -h now"]})
-    until(lambda: machine.power == "stopped", "a shutdown from inside stops the machine, and it goes on costing")
 
 
 def test_a_managed_run_command_tells_how_it_went(machine: TestMachine) -> None:
@@ -201,19 +199,8 @@ def test_the_driver_extension_fails_on_a_machine_where_the_catalog_knows_that_it
     assert machine.azure.finished(agent)["status"] == "Succeeded"
     unknown = machine.extension("other", "Somebody.Else", "Agent")
     assert ml.refused(unknown)[:2] == (501, "NotImplemented")
-
-
-def test_a_custom_script_runs_once_and_its_failure_is_told(machine: TestMachine) -> None:
-    script = base64.b64encode(b"#!/bin/sh\necho from a script > /opt/custom\n").decode()
-    answer = machine.extension("custom", "Microsoft.Azure.Extensions", "CustomScript", protectedSettings={"script": script})
-    assert machine.azure.finished(answer)["status"] == "Succeeded"
-    assert machine.out("cat /opt/custom") == "from a script\n"
-    answer = machine.extension(
-        "custom", "Microsoft.Azure.Extensions", "CustomScript", settings={"commandToExecute": "echo no; exit 4"}
-    )
-    error = machine.azure.finished(answer)["error"]
-    assert error["code"] == "VMExtensionProvisioningError"
-    assert "command terminated with exit status=4\n[stdout]\nno\n" in error["message"]
+    script = machine.extension("script", "Microsoft.Azure.Extensions", "CustomScript", settings={"commandToExecute": "true"})
+    assert ml.refused(script)[:2] == (501, "NotImplemented")
 
 
 def test_a_windows_machine_runs_and_refuses_scripts_by_name(network: Network) -> None:
@@ -292,13 +279,10 @@ def images(served_azure: ServedAzure) -> dict[str, Any]:
     return {"registry": registry, "server": f"{name}.azurecr.local", "name": name, "identity": ml.put_identity(azure, group)}
 
 
-def test_names_of_containers_and_volumes_lead_nowhere_else() -> None:
+def test_names_of_containers_lead_nowhere_else() -> None:
     nothing: Any = None
-    docker = Docker(nothing, nothing, nothing)
     with pytest.raises(DockerError, match="Invalid container name"):
-        asyncio.run(docker._run(nothing, {"name": ".."}))
-    with pytest.raises(DockerError, match="invalid characters for a local volume name"):
-        docker._volume(nothing, 0, "a/../../b")
+        asyncio.run(Docker(nothing, nothing, nothing)._run(nothing, {"name": ".."}))
 
 
 @pytest.mark.slow
@@ -311,24 +295,11 @@ def test_docker_runs_an_image_that_the_identity_may_pull(network: Network, image
     assert "No role, such as AcrPull" in machine.run(login)
     ml.give_role(azure, images["registry"], roles.ACR_PULL, identity["properties"]["principalId"])
     assert machine.out(login) == "Login Succeeded\n"
-    shown = machine.out(f"mkdir -p /mnt/data; docker run --rm --gpus all -v /mnt/data:/data {image}; echo code $?")
+    shown = machine.out(f"docker run --rm --name one --gpus all -e A=b {image}; echo code $?")
     assert "[Vector addition of 50000 elements]" in shown
-    told = machine.out(
-        f"docker run --name smi --gpus 1 --entrypoint nvidia-smi {image} -L; docker run --rm --entrypoint sh {image} -c 'exit "
-        f"7'; echo $?; "
-        "docker ps -a; docker rm smi; docker ps -aq"
-    )
-    assert told.startswith("GPU 0: Tesla T4 (UUID: GPU-")
-    assert "\n7\nCONTAINER ID" in told
-    assert "Exited (0)" in told
-    assert told.endswith("smi\n")
-    machine.run(f"docker run -d --name stays --restart always --entrypoint sleep {image} 600")
-    assert "Up" in machine.out("docker ps")
-    machine.act("restart")
-    assert "stays" in machine.out("docker ps"), "a container with a restart policy begins again with its machine"
-    assert "could not select device driver" in network.machine(
-        image=PLAIN, custom_data="#cloud-config\npackages: [docker.io]\n"
-    ).run("docker run --gpus all python:3.11 true")
+    assert shown.endswith("code 0\n")
+    assert "No such container: one" in machine.run("docker rm -f one"), "it went when it ended"
+    assert "docker: the embedded Azure acts out pull, run, rm, and not 'ps'" in machine.run("docker ps")
 
 
 def test_azures_own_client_runs_a_machine(network: Network) -> None:

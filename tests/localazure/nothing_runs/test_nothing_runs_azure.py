@@ -169,9 +169,9 @@ def test_a_machine_has_its_power_and_runs_no_script(azure: EmbeddedAzure, group:
     assert machine.power == "running"
     script = {"commandId": "RunShellScript", "script": ["true"]}
     assert nothing_runs(azure.post(f"{machine.id}/runCommand", machines.COMPUTE, script))
-    extension = {"publisher": "Microsoft.Azure.Extensions", "type": "CustomScript", "typeHandlerVersion": "2.1"}
-    body = {"location": machines.REGION, "properties": {**extension, "settings": {"commandToExecute": "exit 1"}}}
-    assert ml.done(azure, azure.put(f"{machine.id}/extensions/script", body, machines.COMPUTE))["id"]
+    extension = {"publisher": "Microsoft.HpcCompute", "type": "NvidiaGpuDriverLinux", "typeHandlerVersion": "1.9"}
+    body = {"location": machines.REGION, "properties": extension}
+    assert ml.done(azure, azure.put(f"{machine.id}/extensions/driver", body, machines.COMPUTE))["id"]
     managed = {"location": machines.REGION, "properties": {"source": {"script": "exit 1"}}}
     assert ml.done(azure, azure.put(f"{machine.id}/runCommands/proof", managed, machines.COMPUTE))["id"]
     machine.act("deallocate")
