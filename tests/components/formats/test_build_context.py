@@ -59,19 +59,52 @@ def test_any_files_hash_as_by_that_line(tmp_path_factory: pytest.TempPathFactory
     assert context_hash(folder) == by_hand(folder)
 
 
-def test_what_a_git_checkout_does_not_have_is_left_out(tmp_path: Path) -> None:
-    fill(tmp_path, {"a.py": b"", "__pycache__/a.pyc": b"", "deep/__pycache__/b.pyc": b""})
-    assert context_files(tmp_path) == ["a.py"]
+def test_git_and_what_a_checkout_does_not_have_are_never_sent(tmp_path: Path) -> None:
+    fill(tmp_path, {"a.py": b"", "__pycache__/a.pyc": b"", "deep/__pycache__/b.pyc": b"", ".git/HEAD": b"", "deep/.git": b""})
+    (tmp_path / ".dockerignore").write_text("!.git\n!**/__pycache__\n")
+    assert context_files(tmp_path) == [".dockerignore", "a.py"]
 
 
-@pytest.mark.parametrize(("patterns", "left"), rows_of(__file__, "dockerignore_leaves_out_what_it_names"))
-def test_dockerignore_leaves_out_what_it_names(tmp_path: Path, patterns: str, left: list[str]) -> None:
-    fill(tmp_path, {"a.log": b"", "build/x": b"", "deep/a.log": b"", "deep/build/x": b"", "keep": b""})
-    (tmp_path / ".dockerignore").write_text(patterns)
-    expected = sorted(left + ([] if patterns.startswith("*\n") else [".dockerignore"]))
-    if patterns == "?eep":
-        expected = [".dockerignore", "a.log", "build/x"]
-    assert context_files(tmp_path) == expected
+FILES = ("a.log", "build/x", "data/x", "deep/a.log", "deep/build/x", "keep", "part1.ckpt", "part7.ckpt", "[a]")
+
+
+@pytest.mark.parametrize(("lines", "left"), rows_of(__file__, "ignore_files_mean_what_they_mean_to_docker"))
+def test_ignore_files_mean_what_they_mean_to_docker(tmp_path: Path, lines: str, left: list[str]) -> None:
+    fill(tmp_path, dict.fromkeys((*FILES, "Dockerfile"), b""))
+    (tmp_path / ".dockerignore").write_text(lines)
+    found = context_files(tmp_path)
+    assert set(found) - {".dockerignore"} == {*left, "Dockerfile"}
+
+
+@pytest.mark.parametrize(("lines", "place"), rows_of(__file__, "a_pattern_that_docker_refuses_is_refused_with_its_line"))
+def test_a_pattern_that_docker_refuses_is_refused_with_its_line(tmp_path: Path, lines: str, place: str) -> None:
+    (tmp_path / ".dockerignore").write_text(lines)
+    with pytest.raises(BuildContextError, match=f"^.dockerignore, {place}: "):
+        context_files(tmp_path)
+
+
+def test_the_ignore_file_of_the_dockerfile_counts_alone(tmp_path: Path) -> None:
+    fill(tmp_path, {"Dockerfile": b"", "train.py": b"", "data/x": b"", ".dockerignore": b"train.py"})
+    (tmp_path / "Dockerfile.dockerignore").write_text("*\n!train.py\n")
+    assert context_files(tmp_path) == ["Dockerfile", "train.py"]
+
+
+def test_an_ignore_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
+    fill(tmp_path, {".dockerignore": b"\xff\xfe"})
+    with pytest.raises(BuildContextError, match="isn't UTF-8 text"):
+        context_files(tmp_path)
+
+
+@pytest.mark.parametrize(("lines", "looked"), [("data", False), ("*\n!train.py", False), ("data\n!data/a.py", True)])
+def test_an_ignored_folder_is_read_only_if_something_of_it_may_stay(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lines: str, looked: bool
+) -> None:
+    fill(tmp_path, {"train.py": b"", "data/x": b"", ".dockerignore": lines.encode()})
+    seen: list[str] = []
+    scandir = os.scandir
+    monkeypatch.setattr(os, "scandir", lambda path: seen.append(Path(path).name) or scandir(path))
+    context_files(tmp_path)
+    assert ("data" in seen) == looked
 
 
 @pytest.mark.parametrize("name", ["back\\slash", "line\nbreak"])
