@@ -55,6 +55,11 @@ def test_a_script_is_taken_with_its_requirements(script: Path, tmp_path: Path) -
     assert sorted(context.files) == ["Dockerfile", "requirements.txt", "train.py"]
 
 
+def test_a_build_has_an_hour_or_the_limit_that_is_set(script: Path) -> None:
+    contexts = [target(target=str(script), build_minutes=minutes).context for minutes in (None, 120.0)]
+    assert [context and context.build_minutes for context in contexts] == [60, 120]
+
+
 @pytest.mark.parametrize("image", ["docker.io/library/python:3.11", "nvidia/cuda:12.4.1-base-ubuntu22.04", "ubuntu:24.04"])
 def test_a_word_with_a_registry_or_a_tag_is_an_image(image: str) -> None:
     assert target(target=image) == Target(image=image)
@@ -114,6 +119,8 @@ def test_every_problem_comes_at_once_and_no_secret_is_shown(script: Path) -> Non
         ({"target": "mnist", "requirements": "x.txt"}, "only supported for scripts"),
         ({"target": "ubuntu:24.04", "base": "python:3.12"}, "only supported for scripts"),
         ({"timeout_minutes": 20000.0}, "out of range"),
+        ({"build_minutes": 4.0}, "at least 5 and at most 480"),
+        ({"build_minutes": 481.0}, "at least 5 and at most 480"),
         ({"target": "Ubuntu:24.04"}, "capital letters"),
     ],
 )

@@ -79,6 +79,7 @@ def _run(options: argparse.Namespace) -> int:
         tuple(options.env),
         tuple(options.secret_env),
         options.timeout,
+        options.build_timeout,
     )
     target, problems = resolve(target_options, os.environ)
     problems += run_options.problems(options)

@@ -21,6 +21,11 @@ BASE_IMAGE = "mcr.microsoft.com/mirror/docker/library/python:3.11-slim"
 BASE_IMAGE_WITH_GIT = "mcr.microsoft.com/devcontainers/python:3.11"
 DOCKERFILE = "Dockerfile"
 HASH_ARGUMENT = "CONTEXT_HASH"  # by which a workload's Dockerfile verifies the received context
+BUILD_MINUTES = 60.0  # the service's own default
+SHORTEST_BUILD_MINUTES, LONGEST_BUILD_MINUTES = (
+    5,
+    480,
+)  # REST reference of Microsoft.ContainerRegistry, "Schedule Run": a timeout of 300 to 28800 seconds
 USER_ID = 10001  # not used by images; nothing in the container runs as root
 REQUIREMENTS = "requirements.txt"
 # A writable home for caches of libraries, since the user has none in the image.
@@ -48,6 +53,7 @@ class Context(NamedTuple):
     described: str
     executable: frozenset[str] = frozenset()  # executable files; not part of the tag
     script: str = ""  # the file that is the user's script; "" for a folder
+    build_minutes: float = BUILD_MINUTES  # its build's limit
 
     @property
     def tag(self) -> str:

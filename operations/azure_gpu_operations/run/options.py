@@ -24,6 +24,7 @@ _ONLY_ON = {
     **dict.fromkeys(("--kubeconfig", "--context"), (EDGE,)),
     **dict.fromkeys(("--vm", "--start", "--stop-after"), (VM,)),
     "--way": (LOCAL, VM),
+    "--build-timeout": (JOB, BATCH, AKS, EDGE, VM, ML_CLUSTER),
     "--compute": (ML_CLUSTER,),
 }
 _OF_FILES = ("--input", "--output", "--into", "--model")
@@ -56,6 +57,12 @@ def add(parser: argparse.ArgumentParser) -> None:
         type=float,
         metavar="MINUTES",
         help="stop the run after this time (a job's own limit applies too); on batch per task",
+    )
+    parser.add_argument(
+        "--build-timeout",
+        type=float,
+        metavar="MINUTES",
+        help="limit of the image's build, with its time in the queue (default 60)",
     )
     parser.add_argument("--detach", action="store_true", help="start the run without waiting for it")
     parser.add_argument("--pool", help="a Batch pool, or a GPU pool of the cluster (default: the only one)")

@@ -23,10 +23,14 @@ def poll_until(
     on_give_up: str,
     say: Callable[[str], None],
     poll_seconds: float,
+    see: str = f"{COMMAND} running",
     sleep: Callable[[float], None],
     clock: Callable[[], float] = time.monotonic,
 ) -> Result:
-    """Returns the first result of `poll`. `unreachable`, `on_give_up`: messages; on giving up raises the last error."""
+    """Returns the first result of `poll`. `unreachable`, `on_give_up`: messages; on giving up raises the last error.
+
+    `see`: the command that shows whether it goes on.
+    """
     lost_at: float | None = None
     while True:
         try:
@@ -38,7 +42,7 @@ def poll_until(
                 say(f"{unreachable} at the moment, retrying: {first_line(error)}")
                 lost_at = clock()
             if clock() - lost_at >= UNREACHABLE_SECONDS:
-                say(f"{on_give_up}; see: {COMMAND} running")
+                say(f"{on_give_up}; see: {see}")
                 raise
         else:
             lost_at = None

@@ -1,6 +1,7 @@
 """Builds an image in the stack's registry, as `az acr build` does: upload, schedule a run, wait.
 
-An image that the registry has already built from the same content is reused. BuildFailedError has the log's last lines.
+An image that the registry has already built from the same content is reused. BuildFailedError has the log's last lines. A run
+that is given up, at its limit or by Ctrl-C, is cancelled: the service would go on with it, and bill it.
 
 Sources: azure-cli, command_modules/acr (build.py, _archive_utils.py: the order of requests, the block blob of the upload); REST
 reference of Microsoft.ContainerRegistry 2019-06-01-preview, "Schedule Run", "Runs". azure-mgmt-containerregistry 15 has no
@@ -12,24 +13,27 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import requests
+from azure.core.exceptions import AzureError as AzureCoreError
 
 from azure_gpu.catalog import registry_modes, roles
-from azure_gpu_operations.azure import Arm, AzureError
-from azure_gpu_operations.run.context import DOCKERFILE, HASH_ARGUMENT, Context, archive
+from azure_gpu_operations.azure import Arm, AzureError, first_line
+from azure_gpu_operations.run.build_queue import API_VERSION, MODE_VERSION, QUEUED, Queue
+from azure_gpu_operations.run.context import DOCKERFILE, HASH_ARGUMENT, LONGEST_BUILD_MINUTES, Context, archive
+from azure_gpu_operations.run.polling import poll_until
 
-API_VERSION = "2019-06-01-preview"
 REGISTRY_VERSION = "2023-01-01-preview"
 # A registry with repository permissions (ABAC) runs a build only with an identity: that of the caller, who needs the
 # role Container Registry Repository Writer. The mode and the builder's identity are of these versions. Sources: azure-cli,
 # command_modules/acr/build.py (2026-04); Microsoft Learn, container-registry-rbac-abac-repository-permissions (2026-11-24).
-MODE_VERSION, MODE_BUILD_VERSION = registry_modes.API_VERSION, "2025-03-01-preview"
+MODE_BUILD_VERSION = "2025-03-01-preview"
 AS_CALLER = {"sourceRegistry": {"identity": "[caller]"}}
 POLL_SECONDS = 2.0
 UPLOAD_SECONDS = 300
+UPLOAD_BYTES_PER_SECOND = 128 * 1024  # 1 Mbit/s, for which a larger context has more time
 LOG_SECONDS = 30
-LIMIT_SECONDS = 3600  # the service's own default for a run
 LAST_LINES = 25
 _ENDED = frozenset({"Succeeded", "Failed", "Canceled", "Error", "Timeout"})
+LONGER = f"--build-timeout MINUTES sets a longer limit, of at most {LONGEST_BUILD_MINUTES}"
 
 Say = Callable[[str], None]
 
@@ -59,7 +63,7 @@ class Registry:
             return image
         run_id = self._schedule(context, self._upload(context))
         say(f"building {image} in the registry (run {run_id})")
-        run = self._wait(run_id, sleep)
+        run = self._wait(context, run_id, say, sleep)
         if run.get("status") != "Succeeded":
             raise BuildFailedError(self._failure(context, run_id, run))
         return image
@@ -73,9 +77,9 @@ class Registry:
     def _upload(self, context: Context) -> str:
         """Uploads the context; returns its location in the registry's storage."""
         upload = self._arm.post(f"{self._id}/listBuildSourceUploadUrl", API_VERSION)
-        answer = requests.put(
-            upload["uploadUrl"], data=archive(context), headers={"x-ms-blob-type": "BlockBlob"}, timeout=UPLOAD_SECONDS
-        )
+        packed = archive(context)
+        limit = UPLOAD_SECONDS + len(packed) / UPLOAD_BYTES_PER_SECOND
+        answer = requests.put(upload["uploadUrl"], data=packed, headers={"x-ms-blob-type": "BlockBlob"}, timeout=limit)
         if answer.status_code not in (200, 201):  # not the URL, which contains a signature
             raise AzureError(f"the registry's storage rejected the upload: HTTP {answer.status_code}", answer.status_code)
         return upload["relativePath"]
@@ -89,7 +93,7 @@ class Registry:
             "isPushEnabled": True,
             "platform": {"os": "Linux", "architecture": "amd64"},
             "arguments": [{"name": HASH_ARGUMENT, "value": context.tag}],
-            "timeout": LIMIT_SECONDS,
+            "timeout": round(context.build_minutes * 60),
         }
         version = API_VERSION
         if self._is_abac():
@@ -100,13 +104,53 @@ class Registry:
         registry = self._arm.get(self._id, MODE_VERSION) or {}
         return (registry.get("properties") or {}).get(registry_modes.PROPERTY) == registry_modes.ABAC
 
-    def _wait(self, run_id: str, sleep: Callable[[float], None]) -> dict[str, Any]:
-        deadline = time.monotonic() + LIMIT_SECONDS
-        while True:
-            run = ((self._arm.get(f"{self._id}/runs/{run_id}", API_VERSION)) or {}).get("properties") or {}
-            if run.get("status") in _ENDED or time.monotonic() >= deadline:
-                return run
-            sleep(POLL_SECONDS)
+    def _wait(self, context: Context, run_id: str, say: Say, sleep: Callable[[float], None]) -> dict[str, Any]:
+        """The run as it ended. One that isn't waited for any more is cancelled."""
+        queue = Queue(self._arm, self._id, run_id, say)
+        began = time.monotonic()
+
+        def look() -> dict[str, Any] | None:
+            run = (self._arm.get(f"{self._id}/runs/{run_id}", API_VERSION) or {}).get("properties") or {}
+            waited = time.monotonic() - began
+            if run.get("status") not in _ENDED:
+                queue.tell(run, waited)
+            return run if run.get("status") in _ENDED or waited >= context.build_minutes * 60 else None
+
+        try:
+            run = poll_until(
+                look,
+                unreachable=f"the state of run {run_id} can't be read",
+                on_give_up=f"run {run_id} of the registry may go on until its limit",
+                see=queue.command,
+                say=say,
+                poll_seconds=POLL_SECONDS,
+                sleep=sleep,
+            )
+        except BaseException:
+            self._cancel(run_id, say)
+            raise
+        if run.get("status") in _ENDED:
+            return run
+        is_cancelled = self._cancel(run_id, say)
+        state = f"is still {run.get('status') or 'Unknown'} after {context.build_minutes:g} minutes"
+        why = queue.reason() if run.get("status") == QUEUED else LONGER
+        raise BuildFailedError(
+            f"{context.described} can't be built: run {run_id} of the registry {state}"
+            f"{' and was cancelled' if is_cancelled else ''}; {why}"
+        )
+
+    def _cancel(self, run_id: str, say: Say) -> bool:
+        """Cancels a run. Returns False, after a message, if it may go on."""
+        try:
+            self._arm.post(f"{self._id}/runs/{run_id}/cancel", API_VERSION)
+        except (KeyboardInterrupt, AzureError, AzureCoreError, requests.RequestException) as error:
+            name = self._id.rpartition("/")[2]
+            command = f"az acr task cancel-run --registry {name} --run-id {run_id}"
+            why = f" ({first_line(error)})" if str(error) else ""
+            say(f"run {run_id} of the registry may go on and be billed{why}; cancel it: {command}")
+            return False
+        say(f"run {run_id} of the registry is cancelled")
+        return True
 
     def _failure(self, context: Context, run_id: str, run: dict[str, Any]) -> str:
         lines = self._log(run_id)
@@ -114,7 +158,7 @@ class Registry:
         message = run.get("runErrorMessage") or ""
         state = run.get("status") or "Unknown"
         heading = f"{context.described} can't be built: run {run_id} of the registry ended as {state}"
-        cause = cause_of(lines) or (
+        cause = (LONGER if state == "Timeout" else cause_of(lines)) or (
             f"the registry uses repository permissions: you need the role {roles.NAMES[roles.REPOSITORY_WRITER]} on it"
             if self._is_abac()
             else ""

@@ -15,7 +15,15 @@ from azure_gpu.formats import image_reference
 from azure_gpu.formats.build_context import BuildContextError, context_files
 from azure_gpu.shared.installation import WORKLOADS
 from azure_gpu_operations.run import requirements_text
-from azure_gpu_operations.run.context import BASE_IMAGE, DOCKERFILE, Context, of_folder, of_script
+from azure_gpu_operations.run.context import (
+    BASE_IMAGE,
+    DOCKERFILE,
+    LONGEST_BUILD_MINUTES,
+    SHORTEST_BUILD_MINUTES,
+    Context,
+    of_folder,
+    of_script,
+)
 
 LONGEST_TIMEOUT_MINUTES = 60 * 24 * 7
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -32,6 +40,7 @@ class TargetOptions(NamedTuple):
     environment: tuple[str, ...] = ()  # KEY=VALUE
     secret_environment: tuple[str, ...] = ()  # KEY
     timeout_minutes: float | None = None
+    build_minutes: float | None = None
 
 
 class Target(NamedTuple):
@@ -53,10 +62,13 @@ def resolve(options: TargetOptions, process_environment: Mapping[str, str]) -> t
     secrets, more = _secrets(options.secret_environment, process_environment)
     problems += more
     problems += _both_kinds(environment, secrets)
-    problems += _timeout(options.timeout_minutes)
+    problems += _minutes("--timeout", options.timeout_minutes, 0, LONGEST_TIMEOUT_MINUTES)
+    problems += _minutes("--build-timeout", options.build_minutes, SHORTEST_BUILD_MINUTES, LONGEST_BUILD_MINUTES)
     if options.base:
         problems += image_reference.check(options.base, "--base")
     context, image, more = _what(options)
+    if context is not None and options.build_minutes is not None:
+        context = context._replace(build_minutes=options.build_minutes)
     return Target(context, image, environment, secrets), [*problems, *more]
 
 
@@ -207,8 +219,8 @@ def _both_kinds(environment: Mapping[str, str], secrets: Mapping[str, str]) -> l
     ]
 
 
-def _timeout(minutes: float | None) -> list[Problem]:
-    if minutes is None or 0 < minutes <= LONGEST_TIMEOUT_MINUTES:
+def _minutes(option: str, given: float | None, least: int, most: int) -> list[Problem]:
+    if given is None or (given > 0 and least <= given <= most):
         return []
-    allowed = f"minutes, more than 0 and at most {LONGEST_TIMEOUT_MINUTES}"
-    return [Problem("--timeout", "out of range", value=minutes, allowed=allowed)]
+    allowed = f"minutes, {f'at least {least}' if least else 'more than 0'} and at most {most}"
+    return [Problem(option, "out of range", value=given, allowed=allowed)]
