@@ -8,6 +8,7 @@ from azure_gpu.formats.dates import instant
 
 API_VERSION = "2025-01-01"  # of the requests that no management client has a method for: replicas and the log's token
 MANUAL = "Manual"
+WAITING = "Waiting"  # of a container
 FAILED = 1  # exit code of a failed execution without one from the service
 
 # JobExecutionRunningState of azure-mgmt-appcontainers 5.1.0 has Running, Processing, Stopped, Degraded, Failed, Unknown and
@@ -42,12 +43,26 @@ class Execution(NamedTuple):
         return self.status in ENDED
 
     @property
+    def last_containers(self) -> tuple[ContainerStatus, ...]:
+        """Those of the last replica."""
+        return tuple(each for each in self.containers if each.replica == self.containers[-1].replica)
+
+    @property
+    def described(self) -> str:
+        """Its state, with that of its containers where the service runs and bills it and no program does."""
+        last = self.last_containers
+        if self.is_over or not last:
+            return self.status
+        if all(each.status == WAITING for each in last):
+            return f"{self.status}, its container waits"
+        return f"{self.status}, its program has ended" if all(each.code is not None for each in last) else self.status
+
+    @property
     def exit_code(self) -> int | None:
         """First nonzero code of the last replica. None if the service reports none and the execution didn't succeed."""
         if not self.is_over:
             return None
-        last = self.containers[-1].replica if self.containers else ""
-        codes = [each.code for each in self.containers if each.replica == last and each.code is not None]
+        codes = [each.code for each in self.last_containers if each.code is not None]
         failed = [code for code in codes if code != 0]
         if failed:
             return failed[0]

@@ -149,7 +149,7 @@ def _executions(arm: Any, job_id: str) -> Iterator[Row]:
         yield Row(
             name=job.name,
             kind="job execution",
-            state=execution.status,
+            state=(jobs.execution(job, execution.name) or execution).described,  # the list may leave the containers out
             id=f"{job.id}/executions/{execution.name}",
             since=execution.started,
             expires_at=end_of(job.body.get("tags")),

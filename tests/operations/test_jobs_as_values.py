@@ -138,3 +138,19 @@ def test_instants_are_read_in_the_forms_that_azure_writes(text: str) -> None:
 @pytest.mark.parametrize("text", [None, "", "yesterday"])
 def test_what_is_no_instant_is_none(text: str | None) -> None:
     assert instant(text) is None
+
+
+@pytest.mark.parametrize(
+    ("containers", "described"),
+    [
+        ([], "Running"),
+        ([{"status": "Running"}], "Running"),
+        ([{"status": "Waiting"}], "Running, its container waits"),
+        ([{"status": "Terminated", "code": 0}], "Running, its program has ended"),
+        ([{"status": "Terminated", "code": 0}, {"status": "Running"}], "Running"),
+    ],
+)
+def test_a_running_execution_is_described_by_its_containers_too(containers: list[dict[str, Any]], described: str) -> None:
+    replicas = [{"name": "old", "containers": [{"status": "Terminated", "code": 1}]}, {"name": "new", "containers": containers}]
+    detail = {"replicas": replicas if containers else []}
+    assert execution_of({"name": "e", "properties": {"status": "Running", "detailedStatus": detail}}).described == described

@@ -6,14 +6,11 @@ Exit codes above 128 are a signal's number plus 128, as in a shell; 126 and 127 
 from collections.abc import Callable, Iterator
 
 from azure_gpu.shared.installation import COMMAND
-from azure_gpu_operations.explain import phrases
-from azure_gpu_operations.explain.facts import Cause, Container, Facts, Finding, Kind
+from azure_gpu_operations.explain import execution_rules, phrases
+from azure_gpu_operations.explain.facts import KILLED, Cause, Container, Facts, Finding
 from azure_gpu_operations.explain.refusal_rules import capacity_finding, of_image, quota_finding, volume_finding
 
-KILLED = 137
-ENDED_BY_TERM = 143
 _NO_COMMAND = (126, 127)
-_CLOSE = 0.97  # of the time that a job may take: it is stopped a little before or after
 
 
 def pull(facts: Facts) -> Finding | None:
@@ -41,26 +38,6 @@ def volume(facts: Facts) -> Finding | None:
         if found:
             return volume_finding((found,), container.name)
     return None
-
-
-def timeout(facts: Facts) -> Finding | None:
-    """A job's replica that took longer than the job allows. The service kills it, with a signal's exit code."""
-    matched = phrases.first(phrases.TIMEOUT, (*facts.sentences, *(text for _, texts in _suspects(facts) for text in texts)))
-    limit, ran = facts.timeout_seconds, facts.ran_seconds
-    killed = (
-        any(container.last_exit_code in (None, KILLED, ENDED_BY_TERM) for container in facts.containers) or not facts.containers
-    )
-    late = facts.state == "Failed" and limit > 0 and ran is not None and ran >= limit * _CLOSE and killed
-    if facts.kind is not Kind.JOB or not (matched or late):
-        return None
-    took = f"after {ran / 60:.1f} minutes" if ran is not None else "at its time limit"
-    return Finding(
-        Cause.TIMEOUT,
-        f"it was stopped {took}: the job's limit is {limit / 60:g} minutes",
-        "set a longer `timeout_minutes`, or save checkpoints and resume",
-        (matched,) if matched else (f"the run took {ran:.0f} of {limit} seconds",),
-        _worst(facts),
-    )
 
 
 def probe(facts: Facts) -> Finding | None:
@@ -170,15 +147,11 @@ def _suspects(facts: Facts) -> Iterator[tuple[Container, tuple[str, ...]]]:
             yield container, container.details
 
 
-def _worst(facts: Facts) -> str:
-    return next((container.name for container, _ in _suspects(facts)), "")
-
-
 RULES: tuple[Callable[[Facts], Finding | None], ...] = (
     pull,
     place,
     volume,
-    timeout,
+    *execution_rules.RULES,
     probe,
     no_command,
     gpu_memory,

@@ -4,6 +4,8 @@ from datetime import datetime
 from enum import StrEnum
 from typing import NamedTuple
 
+KILLED, ENDED_BY_TERM = 137, 143  # exit codes
+
 
 class Kind(StrEnum):
     GROUP = "container group"
@@ -119,6 +121,8 @@ class Cause(StrEnum):
     COMMAND_NOT_FOUND = "command not found"
     PROGRAM_ERROR = "program error"
     TIMEOUT = "timeout"
+    NO_CONTAINER = "no container was started"
+    WENT_ON = "it went on after its program"
     PROBE = "killed by its probe"
     VOLUME = "a volume can't be mounted"
     RETIRED_GPU = "retired GPU"
