@@ -22,9 +22,8 @@ from azure_gpu_operations.explain import (
     batch_pool_rules,
     cluster_rules,
     machine_rules,
-    ml_compute_rules,
-    ml_endpoint_rules,
     ml_facts,
+    ml_rules,
     pod_rules,
     report,
     rules,
@@ -89,16 +88,16 @@ def cluster(row: Mapping[str, Any]) -> ClusterCase:
 
 
 def of_endpoint(case: ml_facts.EndpointCase) -> tuple[Facts, Finding]:
-    return ml_endpoint_rules.explain(case)
+    return ml_rules.explain(case)
 
 
 # How the facts of a section are made, and what explains them.
 MAKING: dict[str, tuple[Any, Callable[[Any], Finding | tuple[Facts, Finding]]]] = {
     "group": (Facts, rules.explain),
-    "deployment": (ml_facts.DeploymentCase, ml_endpoint_rules.explain_deployment),
+    "deployment": (ml_facts.DeploymentCase, ml_rules.explain_deployment),
     "endpoint": (ml_facts.EndpointCase, of_endpoint),
-    "compute": (ml_facts.ComputeCase, ml_compute_rules.explain),
-    "job of a workspace": (ml_facts.JobCase, ml_compute_rules.explain_job),
+    "compute": (ml_facts.ComputeCase, ml_rules.explain_compute),
+    "job of a workspace": (ml_facts.JobCase, ml_rules.explain_job),
     "machine": (MachineCase, machine_rules.explain),
     "pool": (batch_facts.PoolSeen, batch_pool_rules.explain),
     "job of Batch": (batch_facts.JobSeen, batch_job_rules.explain),

@@ -2,7 +2,7 @@
 
 from azure_gpu.formats.arm_ids import ArmId
 from azure_gpu_operations.azure import Arm
-from azure_gpu_operations.explain import activity_log, machine_rules, ml_compute_rules, ml_endpoint_rules, read_ml
+from azure_gpu_operations.explain import activity_log, machine_rules, ml_rules, read_ml
 from azure_gpu_operations.explain.facts import Facts, Finding
 from azure_gpu_operations.explain.machine_rules import MachineCase
 from azure_gpu_operations.machine_learning.endpoints import DEPLOYMENT_TYPE, ENDPOINT_TYPE
@@ -49,22 +49,22 @@ def job(arm: Arm, name: str, view: StackView) -> Explained | None:
 
 
 def _endpoint(arm: Arm, name: str, endpoint_id: str) -> Explained:
-    return ml_endpoint_rules.explain(read_ml.endpoint(arm, name, endpoint_id))
+    return ml_rules.explain(read_ml.endpoint(arm, name, endpoint_id))
 
 
 def _deployment(arm: Arm, name: str, deployment_id: str) -> Explained:
     case = read_ml.deployment(arm, name, deployment_id)
-    return case.as_facts(), ml_endpoint_rules.explain_deployment(case)
+    return case.as_facts(), ml_rules.explain_deployment(case)
 
 
 def _compute(arm: Arm, name: str, compute_id: str) -> Explained:
     case = read_ml.compute(arm, name, compute_id)
-    return case.as_facts(), ml_compute_rules.explain(case)
+    return case.as_facts(), ml_rules.explain_compute(case)
 
 
 def _of_job(arm: Arm, name: str, job_id: str) -> Explained:
     case = read_ml.job(arm, name, job_id)
-    return case.as_facts(), ml_compute_rules.explain_job(case)
+    return case.as_facts(), ml_rules.explain_job(case)
 
 
 def _machine(arm: Arm, name: str, machine_id: str) -> Explained:
