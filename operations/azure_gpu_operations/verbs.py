@@ -64,7 +64,7 @@ VERBS = {
     "compare": Verb("compare", "show the differences between two environments"),
     "import": Verb(
         "importing.command",
-        "convert files of Container Instances, Kubernetes, Batch Shipyard and old Azure ML clients to a stack's configuration",
+        "convert files of Azure Resource Manager, Azure ML, Kubernetes and Container Instances to a stack's configuration",
     ),
     "adopt": Verb("adopting.command", "adopt existing Azure resources: a part of a stack file, and input for `pulumi import`"),
     "graph": Verb("graph.command", "draw a stack: its parts, dependencies, roles, and cost when idle and at maximum"),

@@ -121,7 +121,7 @@ def test_words_say_what_is_not_known() -> None:
     total = "per hour idle: 2.10 USD; at most: at least 4.86 USD (1 cost isn't known)"
     assert words.total_line(graphs.graph("pool.happy.autoscale_scenarios")) == total
     assert words.total_line(graphs.graph("foundation.happy.existing")).startswith("per hour idle: not known")
-    assert words.total_line(graphs.graph("example.from-shipyard")) == "no machines"
+    assert words.total_line(graphs.graph("foundation.happy.serving_identity")) == "no machines"
     assert words.machines(Machines("t4", "S", "T4", 0, 2, spot=True)) == "t4: 0 to 2 x S (T4) Spot"
     assert words.machines(Machines("", "S", "", 1, 1)) == "S"
     assert words.machines(Machines("", "S", "", 2, 2)) == "2 x S"

@@ -23,22 +23,11 @@ import yaml
 from azure_gpu.formats.gpu_mentions import mentions
 from azure_gpu_operations.__main__ import main
 from tests.operations.yaml_tables import TagLoader, differences
-from tests.support import (
-    container_group_files,
-    container_group_templates,
-    edge_documents,
-    old_machine_learning_files,
-    shipyard_files,
-)
+from tests.support import container_group_files, container_group_templates, edge_documents
 
 TABLES = sorted((Path(__file__).parent / "imports").glob("*.yaml"))
-SOURCES = (container_group_files, container_group_templates, edge_documents, old_machine_learning_files, shipyard_files)
-SECRETS = (
-    "hidden-value",
-    container_group_templates.PASSWORD,
-    *old_machine_learning_files.SECRETS,
-    *shipyard_files.SECRETS,
-)
+SOURCES = (container_group_files, container_group_templates, edge_documents)
+SECRETS = ("hidden-value", container_group_templates.PASSWORD)
 SCHEMA = "https://schema.management.azure.com/schemas/2019-04-01/deploymentTemplate.json#"
 Capture = pytest.CaptureFixture[str]
 
@@ -83,8 +72,6 @@ def files_of(row: Mapping[str, Any]) -> dict[str, str]:
         given = {"f.yaml": json.dumps(template, indent=2)}
     elif "body" in row:
         given = {"f.yaml": json.dumps(row["body"], indent=2)}
-    elif isinstance(given, str) and isinstance(named := getattr(shipyard_files, given, None), list):
-        given = dict(named)
     elif not isinstance(given, dict):
         given = {"f.yaml": given}
     changes = row.get("replace", {})

@@ -34,7 +34,6 @@ def of_a_job() -> Decimal | None:
 PRICES = {
     "batch-mnist": (cheapest, "an hour for the node"),
     "blue-green": (on_demand, "an hour for blue's machine"),
-    "from-shipyard": (cheapest, "an hour for each node"),
     "shared-gpu": (cheapest, "an hour for the GPU's node"),
     "t4-tonight": (of_a_job, "for each hour"),
 }

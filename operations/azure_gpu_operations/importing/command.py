@@ -5,9 +5,7 @@
     import FILE                                                Batch accounts and pools, AKS clusters and agent pools as ARM or
                                                                `az … show -o json` prints them
     import FILE|FOLDER                                         Azure ML's YAML: endpoints, deployments, computes, command jobs
-    import FOLDER [--tasks FOLDER]                             a Batch Shipyard configuration, and its jobs as files of tasks
-    import FILE|FOLDER                                         what Azure ML's retired clients left: Workbench's .compute and
-                                                               .runconfig, conda files, scripts and notebooks for SDK v1
+    import FILE|FOLDER                                         the files of examples/documents, on Azure ML's retired clients
     import deployment.yaml [--for edges|clusters] [--name N]   Kubernetes Jobs and Deployments, and ConfigMaps of NVIDIA's device
                                                                plugin, as parts of a cluster; Jobs of an edge
     import FILE --stack S --write                              the same, put into Pulumi.<stack>.yaml
@@ -32,8 +30,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
         "file",
         help="YAML of `az container create --file` or `az container export`, an ARM template or what `az … show -o json` prints "
         "of Batch and AKS, YAML of Azure Machine Learning (endpoint, deployment, compute, command job), a Kubernetes manifest, "
-        "or a folder: of Azure Machine Learning's YAML, of Batch Shipyard's pool.yaml, or of a project for Azure Machine "
-        "Learning's retired clients",
+        "or a folder of them",
     )
     command.add_argument("--parameters", metavar="FILE", help="the template's parameter file")
     command.add_argument(
@@ -53,9 +50,6 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument("--stack", help="the stack that it is for")
     stack_options.add_config_folder(command)
     command.add_argument("--as-of", type=day, help="the day to judge at, YYYY-MM-DD (default: the stack's, else today)")
-    command.add_argument(
-        "--tasks", metavar="FOLDER", help="where the jobs of Batch Shipyard are written, each as a file of tasks"
-    )
     command.add_argument(
         "--for",
         dest="part",

@@ -18,7 +18,7 @@ from azure_gpu.catalog.prices import packaged
 from azure_gpu.catalog.problems import Code, Problem, Severity, errors
 from azure_gpu.catalog.size_use import Service, SizeUse
 from azure_gpu.catalog.sizes import SIZES
-from azure_gpu.formats import arm_settings, arm_template, cluster_manifest, ml_yaml
+from azure_gpu.formats import arm_settings, arm_template, cluster_manifest, ml_yaml, retired_ml
 from azure_gpu.formats.body_reader import Reading, mapping
 from azure_gpu.formats.container_group_shape import ARM_TYPE
 from azure_gpu.formats.container_group_template import others_in
@@ -32,8 +32,8 @@ from azure_gpu.formats.tags import PROPOSED_DAYS
 from azure_gpu.shared.installation import COMMAND
 from azure_gpu_operations.importing.blocks import Entry
 from azure_gpu_operations.importing.names import fitting
+from azure_gpu_operations.importing.pools import judge
 from azure_gpu_operations.importing.recognition import Format, documents_of, files_of, format_of
-from azure_gpu_operations.importing.shipyard_pools import judge
 from azure_gpu_operations.importing.texts import text_of
 
 _GONE = (Code.RETIRED, Code.NOT_OFFERED)
@@ -136,6 +136,10 @@ class _Found:
         body = mapping(document.value)
         if kind is Format.MACHINE_LEARNING:
             self._machine_learning(body, reading)
+        elif kind is Format.RETIRED:
+            found = retired_ml.read(body, reading)
+            self.parts += found.parts
+            self.commands += found.commands
         elif kind is Format.KUBERNETES:
             self.manifests.append(reading)
         elif kind is Format.RESOURCE:
@@ -144,6 +148,8 @@ class _Found:
                 self._resource(mapping(one), path, reading)
         elif kind is Format.CONTAINER_GROUP:
             self._group("", reading)
+        elif isinstance(body.get("dependencies"), list):
+            reading.leave("dependencies", "a conda file", "set conda_file of an environment to it, or write requirements.txt")
         else:
             reading.leave("", "not a file that is read", "see `import --help` for those that are")
 

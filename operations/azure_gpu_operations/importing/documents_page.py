@@ -1,5 +1,6 @@
 """What `import` prints of documents: configuration with comments for people, the same as data for programs; no secret."""
 
+import shlex
 from collections.abc import Iterator, Sequence
 from datetime import date
 from typing import Any
@@ -9,7 +10,6 @@ from azure_gpu.formats.ml_yaml import Command
 from azure_gpu.shared.installation import COMMAND
 from azure_gpu_operations.importing.blocks import comment_lines
 from azure_gpu_operations.importing.documents import TakenDocuments
-from azure_gpu_operations.importing.old_machines import quoted
 from azure_gpu_operations.importing.page import commands, configuration
 from azure_gpu_operations.terminal import printable
 
@@ -27,7 +27,7 @@ def lines(taken: TakenDocuments, as_of: date, problems: Sequence[Problem], engin
         yield ""
         for note in command.notes:
             yield from comment_lines(note)
-        yield f"#   {printable(quoted(_with_stack(command, engine)))}"
+        yield f"#   {printable(shlex.join(_with_stack(command, engine)))}"
 
 
 def data(taken: TakenDocuments, as_of: date, problems: Sequence[Problem], engine: Sequence[str]) -> dict[str, Any]:

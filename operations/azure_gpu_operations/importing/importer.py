@@ -17,17 +17,7 @@ from azure_gpu.formats.document import Document
 from azure_gpu.formats.shaped import is_of_placeholder
 from azure_gpu.formats.stack_file import SECRET, StackFileError, configuration
 from azure_gpu.shared.provider_keys import SUBSCRIPTION_ID
-from azure_gpu_operations.importing import (
-    documents,
-    documents_page,
-    manifests,
-    old_machine_learning,
-    old_machine_learning_page,
-    page,
-    recognition,
-    shipyard,
-    shipyard_page,
-)
+from azure_gpu_operations.importing import documents, documents_page, manifests, page, recognition, retired
 from azure_gpu_operations.importing.blocks import Entry, block, comment_lines
 from azure_gpu_operations.importing.container_groups import take, with_problems
 from azure_gpu_operations.importing.documents import Context, TakenDocuments
@@ -54,13 +44,11 @@ def run(options: argparse.Namespace) -> int:
     location = options.location or stack.get(key_of("location"), "")
     subscription = options.subscription or stack.get(SUBSCRIPTION_ID)
     path = Path(options.file)
-    if recognition.has_documents_only(path):
-        return _run_documents(options, Context(location, as_of, own_day), subscription)
-    if old_machine_learning.is_old_machine_learning(path):
-        return _run_old_machine_learning(options, location, as_of, own_day)
-    if shipyard.is_shipyard(path) or (path.is_dir() and not recognition.has_documents(path)):
-        return _run_shipyard(options, location, as_of, own_day)
-    if path.is_dir():
+    gone = retired.refused(path)
+    if gone is not None:
+        _tell([gone])
+        return 1
+    if path.is_dir() or recognition.has_documents_only(path):
         return _run_documents(options, Context(location, as_of, own_day), subscription)
     manifest = _manifest(options)
     if manifest is not None:
@@ -129,40 +117,6 @@ def _run_documents(options: argparse.Namespace, context: Context, subscription: 
     if taken.is_empty:
         print(f"nothing in {options.file} can be taken; the comments name what replaces it", file=sys.stderr)
         return 1
-    return _write(options, taken.entries) if options.write else 0
-
-
-def _run_shipyard(options: argparse.Namespace, location: str, as_of: date, own_day: bool) -> int:
-    """A pool and jobs: the same order as above. The files of tasks are written before the stack's."""
-    taken, problems = shipyard.take(options, location, as_of, own_day)
-    problems = list(dict.fromkeys(problems))
-    _tell(problems)
-    refused = errors(problems)
-    printed = bool(taken.entries or taken.jobs)
-    if options.json:
-        print(json.dumps(shipyard_page.data(taken, as_of, problems, _engine(options)), indent=2))
-    elif printed:
-        print("\n".join(shipyard_page.lines(taken, as_of, _engine(options), bool(options.tasks) and not refused)))
-    if refused:
-        return _refused(options, len(refused), printed)
-    for there in shipyard.write_tasks(taken) if options.tasks else []:
-        print(f"error: {there}; move it, or name another folder with --tasks", file=sys.stderr)
-        refused = [Problem("--tasks", there)]
-    return 1 if refused else _write(options, taken.entries) if options.write else 0
-
-
-def _run_old_machine_learning(options: argparse.Namespace, location: str, as_of: date, own_day: bool) -> int:
-    """Machines, services and runs: the same order as above."""
-    taken, problems = old_machine_learning.take(options, location, as_of, own_day)
-    problems = list(dict.fromkeys(problems))
-    _tell(problems)
-    refused = errors(problems)
-    if options.json:
-        print(json.dumps(old_machine_learning_page.data(taken, as_of, problems, _engine(options)), indent=2))
-    elif not refused:
-        print("\n".join(old_machine_learning_page.lines(taken, as_of, _engine(options))))
-    if refused:
-        return _refused(options, len(refused), False)
     return _write(options, taken.entries) if options.write else 0
 
 

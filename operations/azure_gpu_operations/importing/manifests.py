@@ -15,7 +15,7 @@ _KIND = re.compile(r"^[ \t{]*[\"']?kind[\"']?:[ \t]*['\"]?([A-Z]\w*)", re.MULTIL
 _VERSION = re.compile(r"[\"']?\bapiVersion[\"']?:[ \t]*['\"]?[a-z]")  # of Container Instances it is a date
 _GPU_RESOURCE = re.compile(r"[{ \t'\"](?:nvidia\.com/|amd\.com/|gpu\.intel\.com/)[\w.-]+['\"]?:")
 _FRAGMENT = re.compile(r"^[ \t]*(?:-[ \t]+)?env:[ \t]*$", re.MULTILINE)
-_OTHERS = re.compile(r"^[ \t]*(?:properties|\"?\$schema\"?|type|pool_specification|job_specifications):", re.MULTILINE)
+_OTHERS = re.compile(r"^[ \t]*(?:properties|\"?\$schema\"?|type):", re.MULTILINE)
 _OF_MPS = ("active_thread_percentage", "pinned_memory_limit")
 
 
@@ -25,7 +25,7 @@ class TakenManifest(NamedTuple):
 
 
 def is_manifest(text: str) -> bool:
-    """Whether it is Kubernetes' rather than a group's, a template's or Batch Shipyard's."""
+    """Whether it is Kubernetes' rather than a group's or a template's."""
     of_jobs = set(_KIND.findall(text)) & {*cluster_manifest.RUNS, *cluster_manifest.SERVES, "DaemonSet"}
     return bool(of_jobs or (_KIND.search(text) and _VERSION.search(text))) or bool(
         _FRAGMENT.search(text) and not _OTHERS.search(text)

@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import Any, cast
 
 from azure_gpu.catalog.problems import Problem
-from azure_gpu.formats import arm_settings, edge_deployment, lenient_json, located_yaml, ml_yaml
+from azure_gpu.formats import arm_settings, edge_deployment, lenient_json, located_yaml, ml_yaml, retired_ml
 from azure_gpu.formats.body_reader import mapping
 from azure_gpu.formats.container_group_shape import ARM_TYPE
 from azure_gpu.formats.document import Document
 from azure_gpu_operations.importing.texts import text_of
 
 ENDINGS = (".yaml", ".yml", ".json")
-_OF_RETIRED_CLIENTS = (".py", ".ipynb", ".md", ".compute", ".runconfig")
+_OF_RETIRED_CLIENTS = (".compute", ".runconfig", ".py", ".txt", ".md")
 _MOST_FILES = 200
 _LARGE = 30_000  # characters, from which on a file takes noticeably long to parse
 _OF_ML = re.compile(
@@ -39,6 +39,7 @@ class Format(StrEnum):
     RESOURCE = "a resource of Azure"
     MACHINE_LEARNING = "YAML of Azure Machine Learning"
     KUBERNETES = "a manifest of Kubernetes"
+    RETIRED = "a source document on a retired client of Azure Machine Learning"
     OTHER = "another file"
 
 
@@ -46,12 +47,16 @@ def files_of(path: Path) -> list[Path]:
     """The file, or those of a folder that may be read."""
     if not path.is_dir():
         return [path]
-    return [one for one in sorted(path.iterdir()) if one.suffix.lower() in ENDINGS and one.is_file()][:_MOST_FILES]
+    inside = [one for folder in (path, path / "aml_config") if folder.is_dir() for one in sorted(folder.iterdir())]
+    return [one for one in inside if one.suffix.lower() in (*ENDINGS, *_OF_RETIRED_CLIENTS[:3]) and one.is_file()][:_MOST_FILES]
 
 
 @functools.lru_cache(maxsize=_MOST_FILES + 1)  # a file is recognised before it is read
 def documents_of(text: str, file: str) -> tuple[list[Document], list[Problem]]:
-    """The documents of a file in YAML or JSON, and what is wrong with them."""
+    """The documents of a file in YAML or JSON, and what is wrong with them. A script that isn't read has none."""
+    if Path(file).suffix.lower() in _OF_RETIRED_CLIENTS:
+        retired = retired_ml.document_of(text, file)
+        return [retired] if retired is not None else [], []
     if text.removeprefix("\ufeff").lstrip().startswith(("{", "[", "//{", "/*")):
         document, problems = lenient_json.read(text, file)
         return [document] if document is not None else [], problems
@@ -71,6 +76,8 @@ def format_of(value: object) -> Format:
             return Format.RESOURCE
         return Format.KUBERNETES if any({"name", "value"} <= set(one) for one in listed) else Format.OTHER
     body = mapping(value)
+    if retired_ml.KEY in body:
+        return Format.RETIRED
     schema = str(body.get("$schema") or "")
     if _TEMPLATE in schema or ("resources" in body and "contentVersion" in body):
         return Format.TEMPLATE
@@ -88,19 +95,12 @@ def format_of(value: object) -> Format:
 
 
 def has_documents_only(path: Path) -> bool:
-    """Whether a file is Azure ML's YAML, or a template or answer of Azure without container groups; of a folder, whether it has
-    Azure ML's YAML. A glance at the text comes first, since most files are neither."""
-    if path.is_dir():
-        return any(_is_ml(file) for file in files_of(path))
+    """Whether a file is Azure ML's YAML, or a template or answer of Azure without container groups. A glance at the text comes
+    first, since most files are neither."""
     if path.suffix.lower() in _OF_RETIRED_CLIENTS:
-        return False
+        text, _ = text_of(str(path))
+        return text is not None and bool(documents_of(text, str(path))[0])
     return _is_ml(path) or _is_resource(path)
-
-
-def has_documents(folder: Path) -> bool:
-    """Whether a folder has any file of a known format."""
-    texts = ((file, text_of(str(file))[0]) for file in files_of(folder))
-    return any(set(_formats(text, file)) - {Format.OTHER} for file, text in texts if text is not None)
 
 
 def _is_ml(file: Path) -> bool:
