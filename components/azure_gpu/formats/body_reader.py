@@ -6,9 +6,9 @@ and reads as missing. Keys are found in any letter case, as ARM compares them.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from azure_gpu.formats import placeholders
 from azure_gpu.formats.document import Document
@@ -17,6 +17,7 @@ from azure_gpu.formats.lenient_json import member
 from azure_gpu.formats.likely_secrets import holds_secret
 from azure_gpu.formats.stack_file import SECRET
 
+T = TypeVar("T")
 NO_KEY = "the stack file has no key for it"
 _LONGEST_SHOWN = 60  # characters of a value in a comment
 _WHOLE = re.compile(r"\s*[+-]?\d{1,15}(?:\.0*)?\s*")
@@ -35,6 +36,9 @@ class Reading:
     def leave(self, path: str, message: str, fix: str = "") -> None:
         self.read.discard(path)
         self.left.append(Left(self.document.at(path), message, fix))
+
+    def change(self, path: str, message: str, fix: str = "") -> None:
+        self.left.append(Left(self.document.at(path), message, fix, changed=True))
 
 
 class BodyReader:
@@ -127,6 +131,40 @@ class BodyReader:
             return value
         return self._wrong(key, value, "true or false")
 
+    def choice(self, key: str, values: Mapping[str, T]) -> T | None:
+        """The value of a name in any spelling that Azure takes: letter case, hyphens and underscores don't count. None, and
+        reported, for any other name."""
+        text = self.text(key)
+        if text is None:
+            return None
+        found = {_plain(name): value for name, value in values.items()}
+        if _plain(text) not in found:
+            self.leave(key, f"{text} isn't one of {', '.join(values)}")
+            return None
+        return found[_plain(text)]
+
+    def default(self, key: str, *values: object, message: str = NO_KEY, fix: str = "") -> None:
+        """Reports a setting, and everything in it, unless it is one of these, which the stack has by itself."""
+        value = _set(self.raw(key))
+        if value is None or any(_plain(value) == _plain(one) for one in values):
+            return
+        shown = "" if isinstance(value, dict | list) or holds_secret(str(value)) else f"{_as_text(value)[:_LONGEST_SHOWN]}: "
+        self.leave(key, f"{shown}{message}", fix)
+
+    def overrides(self, *keys: str, defaults: Mapping[str, Sequence[object]] = MappingProxyType({})) -> dict[str, Any]:
+        """Plain settings without a key, by Azure's names, for `overrides` of what the file declares; without Azure's defaults."""
+        found: dict[str, Any] = {}
+        for key in keys:
+            value = _set(self.raw(key))
+            if value in (None, False, {}) or any(_plain(value) == _plain(one) for one in defaults.get(key, ())):
+                continue
+            if _is_plain(value):
+                found[key] = value
+                self.change(key, "it has no key, and is set by overrides, which Azure alone judges")
+            else:
+                self.leave(key, NO_KEY)
+        return found
+
     def texts(self, key: str, *, free: bool = False) -> list[str]:
         value = self.raw(key)
         if value is None:
@@ -181,7 +219,7 @@ class BodyReader:
         return found
 
     def skip(self, *keys: str) -> None:
-        """Keys that a service answers or that mean nothing elsewhere. Nothing is reported about them."""
+        """Keys that a service answers, which nobody sets. A setting is never skipped: see `default`."""
         self._read |= {key.lower() for key in keys}
 
     def leave(self, key: str, message: str, fix: str = "") -> None:
@@ -191,12 +229,12 @@ class BodyReader:
 
     def leave_given(self, key: str, message: str, fix: str = "") -> None:
         """The same, only if the key is given."""
-        if key in self:
+        if key in self and key.lower() not in self._read:
             self.leave(key, message, fix)
         self._read.add(key.lower())
 
     def change(self, key: str, message: str, fix: str = "") -> None:
-        self.reading.left.append(Left(self.at(key), message, fix, changed=True))
+        self.reading.change(self.whole_path(key), message, fix)
 
     def rest(self, message: str = NO_KEY) -> None:
         """Reports every key that wasn't read, here and in all mappings that were."""
@@ -219,6 +257,34 @@ class BodyReader:
             self.leave(key, f"{found} is a placeholder", "write the value")
         else:
             self.leave(key, f"expected {expected}")
+
+
+def _plain(value: object) -> object:
+    """For comparisons: text without letter case, hyphens and underscores, a number of text as that number's text."""
+    if isinstance(value, dict):
+        return {str(key).lower(): _plain(one) for key, one in cast(dict[Any, Any], value).items()}
+    if isinstance(value, list):
+        return [_plain(one) for one in cast(list[Any], value)]
+    return re.sub(r"[-_ ]", "", _as_text(value).lower())
+
+
+def _set(value: Any) -> Any:
+    """A mapping without what is null, false or empty, as Azure answers what nobody has set; any other value as it is."""
+    if not isinstance(value, dict):
+        return value
+    inner = {key: _set(one) for key, one in cast(dict[Any, Any], value).items()}
+    return {key: one for key, one in inner.items() if one not in (None, False, "", [], {})}
+
+
+def _is_plain(value: object) -> bool:
+    """Whether it can be copied: without a placeholder, an expression or a secret."""
+    if isinstance(value, dict):
+        return all(_is_plain(one) for one in cast(dict[Any, Any], value).values())
+    if isinstance(value, list):
+        return all(_is_plain(one) for one in cast(list[Any], value))
+    return not isinstance(value, str) or not (
+        placeholders.find(value) or holds_secret(value) or SECRET in value or value.startswith("[")
+    )
 
 
 def mapping(value: object) -> dict[str, Any]:

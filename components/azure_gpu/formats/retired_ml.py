@@ -6,10 +6,10 @@ isn't taken is reported. A password is never read.
 
 import re
 from pathlib import PurePath
-from typing import Any
+from typing import Any, cast
 
 from azure_gpu.formats import located_yaml
-from azure_gpu.formats.body_reader import BodyReader, Reading
+from azure_gpu.formats.body_reader import BodyReader, Reading, mapping
 from azure_gpu.formats.document import Document
 from azure_gpu.formats.likely_secrets import is_secret_name
 from azure_gpu.formats.ml_yaml import Command, Found
@@ -34,10 +34,10 @@ def document_of(text: str, file: str) -> Document | None:
     suffix = PurePath(file).suffix.lower()
     if suffix in (".compute", ".runconfig"):
         document, _ = located_yaml.read(text, file)
-        if document is None or not isinstance(document.value, dict):
+        if document is None or not mapping(document.value):
             return None
         lines = {f"{suffix[1:]}{'' if path[:1] == '[' else '.'}{path}": line for path, line in document.lines.items()}
-        return Document(file, {KEY: True, suffix[1:]: document.value}, lines)
+        return Document(file, {KEY: True, suffix[1:]: mapping(document.value)}, lines)
     calls: dict[str, Any] = {}
     lines: dict[str, int] = {}
 
@@ -107,7 +107,7 @@ def _runs(of: BodyReader) -> list[Command]:
         words += ["--secret-env", name] if secret else ["--env", f"{name}={variables.text(name, free=True) or ''}"]
         if secret:
             variables.leave(name, "likely a secret, which isn't copied", "set the variable before the run")
-    vector = [str(word) for word in run.raw("ArgumentVector") or []]
+    vector = [str(word) for word in cast(list[Any], run.raw("ArgumentVector") or [])]
     commands: list[Command] = []
     for where in ("local", "machine"):
         submitted = of.inside(f"experiment-submit-{where}")

@@ -1,17 +1,19 @@
-"""The keys of a stack file that declare what an ARM body shows, with notes about the rest. Pure.
+"""The stack file's sections for existing resources: the keys that `formats.arm_settings` reads in their bodies, with what keeps
+them as they are. Pure.
 
 `overrides` set what has no key, once a plan shows what the program would send.
 """
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from azure_gpu.catalog.sizes import SIZES
-from azure_gpu.formats import arm_ids, azure_types
+from azure_gpu.formats import arm_ids, arm_settings, azure_types
 from azure_gpu.formats.arm_ids import ArmId
 from azure_gpu.formats.azure_types import AzureType
+from azure_gpu.formats.body_reader import Reading
+from azure_gpu.formats.document import Document
+from azure_gpu.formats.gpu_mentions import is_gpu_size
 
 Body = Mapping[str, Any]
 Settings = dict[str, Any]
@@ -79,65 +81,41 @@ def _use_group_of(one: ExistingResource, part: Part) -> None:
     _existing(part, "resource_group", f"/subscriptions/{one.id.subscription}/resourceGroups/{one.id.resource_group}")
 
 
-def _tags(body: Body) -> Settings:
-    return {"tags": dict(body["tags"])} if body.get("tags") else {}
+# A plan pins what is read and not set: AKS upgrades its version, a mount's key is nowhere to be read, a compute isn't adopted.
+_NOT_SET = ("overrides", "kubernetes_version", "mounts", "compute")
 
 
-def _given(**settings: Any) -> Settings:
-    """The settings without empty values."""
-    return {key: value for key, value in settings.items() if value is not None and value not in ("", [], {})}
+def _read(one: ExistingResource) -> Settings:
+    """The keys of a body."""
+    reading = Reading(Document(one.id.text, one.body, {}))
+    parts = arm_settings.read(one.azure_type.arm_type, one.body, "", reading)
+    settings = next((dict(each.settings) for each in parts if each.section != "foundation"), {})
+    return {key: value for key, value in settings.items() if key not in _NOT_SET}
 
 
-# Clusters
+def _inner(one: ExistingResource, key: str) -> Settings:
+    """The same of a child, which its parent has under a key and its name."""
+    found = _read(one)
+    [inner] = (found.get(key, found) or {"": {}}).values()
+    return {name: value for name, value in inner.items() if name not in _NOT_SET}
 
-_OUTBOUND = ("loadBalancer", "managedNATGateway", "userAssignedNATGateway", "userDefinedRouting")
-_POLICIES = ("azure", "calico")
+
+_APART: Body = {"replace": "drain-first"}  # keeps its name, which has no room for a hash
 
 
 def _cluster(one: ExistingResource, part: Part, last_day: str) -> None:
     _use_group_of(one, part)
-    of, network = one.properties, one.properties.get("networkProfile") or {}
-    api = of.get("apiServerAccessProfile") or {}
-    upgrades = of.get("autoUpgradeProfile") or {}
-    pools = {each.name: each for each in one.within}
-    inside: list[Body] = [each for each in of.get("agentPoolProfiles") or [] if each["name"] not in pools or not _has_gpu(each)]
-    system = next((each for each in inside if each.get("mode") == "System"), None)
-    apart = [each for each in one.within if _has_gpu(each.properties)]
-    ranges = list(api.get("authorizedIPRanges") or [])
-    private = bool(api.get("enablePrivateCluster"))
-    reach = "private" if private else "restricted" if ranges else ""
-    part.put(
-        "clusters",
-        one.name,
-        _given(
-            cluster_name=one.name,
-            location=one.body["location"],
-            tier=(tier if (tier := str((one.body.get("sku") or {}).get("tier", "Free")).lower()) != "free" else None),
-            long_term_support=of.get("supportPlan") == "AKSLongTermSupport" or None,
-            system_pool=_system_pool(system) if system else None,
-            gpu_pools={each.name: _gpu_pool(each.body) for each in apart},
-            access=_given(
-                network=reach,
-                authorized_ranges=ranges,
-                private_dns_zone=api.get("privateDNSZone") if private else None,
-                local_accounts=None if of.get("disableLocalAccounts") else True,
-            ),
-            subnet_id=system.get("vnetSubnetID") if system else None,
-            pod_cidr=network.get("podCidr"),
-            service_cidr=network.get("serviceCidr"),
-            outbound=each if (each := network.get("outboundType")) in _OUTBOUND[1:] else None,
-            network_policy=each if (each := network.get("networkPolicy")) in _POLICIES else None,
-            maintenance=_given(upgrades=upgrades.get("upgradeChannel"), node_images=upgrades.get("nodeOSUpgradeChannel")),
-            **_tags(one.body),
-            expires_after=last_day,
-        )
-        # What is on the cluster already is somebody's; nothing is put there until this is taken out.
-        | {"on_cluster": False, "opts": dict(PROTECTED)},
-    )
+    apart = [each for each in one.within if is_gpu_size(each.properties["vmSize"])]
+    settings = _read(one)
+    settings["gpu_pools"] = {each.name: {**_inner(each, "gpu_pools"), **_APART} for each in apart}
+    # What is on the cluster already is somebody's; nothing is put there until this is taken out.
+    settings |= {"cluster_name": one.name, "expires_after": last_day, "on_cluster": False, "opts": dict(PROTECTED)}
+    part.put("clusters", one.name, {key: value for key, value in settings.items() if value != {}})
+    names = {each.name for each in apart}
     part.notes += [
         f"{one.name}: the pool {each['name']} of {each['vmSize']} has no GPU, so it stays in the cluster's body"
-        for each in inside
-        if each.get("mode") != "System"
+        for each in one.properties.get("agentPoolProfiles") or []
+        if each["name"] not in names and str(each.get("mode")).lower() != "system"
     ]
     part.notes.append(
         f"{one.name}: nothing is installed on the cluster, such as a device plugin; remove `on_cluster: false` and the "
@@ -146,71 +124,13 @@ def _cluster(one: ExistingResource, part: Part, last_day: str) -> None:
     part.taken += [one, *apart]
 
 
-def _has_gpu(pool: Body) -> bool:
-    size = SIZES.find(pool["vmSize"])
-    return size.gpu is not None if size is not None else str(pool["vmSize"]).lower().startswith("standard_n")
-
-
-def _system_pool(pool: Body) -> Settings:
-    scaled = bool(pool.get("enableAutoScaling"))
-    return _given(
-        size=pool["vmSize"],
-        nodes=pool.get("minCount") if scaled else pool.get("count"),
-        max_nodes=pool.get("maxCount") if scaled else None,
-        zones=list(pool.get("availabilityZones") or []),
-        os_sku=pool.get("osSKU"),
-        dedicated="CriticalAddonsOnly=true:NoSchedule" in (pool.get("nodeTaints") or []) or None,
-        max_surge=(pool.get("upgradeSettings") or {}).get("maxSurge"),
-    )
-
-
-def _gpu_pool(body: Body) -> Settings:
-    pool: Body = body["properties"]
-    spot = None
-    if pool.get("scaleSetPriority") == "Spot":
-        spot = _given(
-            max_price=each if (each := pool.get("spotMaxPrice", -1)) != -1 else None,
-            eviction=str(pool.get("scaleSetEvictionPolicy", "Delete")).lower(),
-        )
-    scaled = bool(pool.get("enableAutoScaling"))
-    taints = [each for each in pool.get("nodeTaints") or [] if not each.startswith("kubernetes.azure.com/")]
-    labels = {key: value for key, value in (pool.get("nodeLabels") or {}).items() if not key.split("/")[0].endswith(".azure.com")}
-    upgrade = pool.get("upgradeSettings") or {}
-    return {
-        **_given(
-            size=pool["vmSize"],
-            min_nodes=pool.get("minCount") if scaled else pool.get("count"),
-            max_nodes=pool.get("maxCount") if scaled else pool.get("count"),
-            spot=spot,
-            labels={key: value for key, value in labels.items() if key != "azure-gpu/pool"},
-            zones=list(pool.get("availabilityZones") or []),
-            os_sku=pool.get("osSKU"),
-            driver="none" if (pool.get("gpuProfile") or {}).get("driver") == "None" else None,
-            max_surge=upgrade.get("maxSurge"),
-            drain_minutes=upgrade.get("drainTimeoutInMinutes"),
-            os_disk_gb=pool.get("osDiskSizeGB"),
-            max_pods=pool.get("maxPods"),
-            sharing={"strategy": "mig", "profile": pool["gpuInstanceProfile"]} if pool.get("gpuInstanceProfile") else None,
-            tags=dict(pool.get("tags") or {}),
-        ),
-        "taints": taints,
-        "replace": "drain-first",  # keeps its name, which has no room for a hash
-    }
-
-
-# Batch
-
-
 def _account(one: ExistingResource, part: Part, last_day: str) -> None:
     _use_group_of(one, part)
-    storage = one.properties.get("autoStorage") or {}
-    if storage.get("storageAccountId"):
-        _existing(part, "storage", storage["storageAccountId"])
-    else:
-        _needs(part, "storage", "create")
+    storage = (one.properties.get("autoStorage") or {}).get("storageAccountId")
+    _needs(part, "storage", {"existing": storage} if storage else "create")
     if not _uses_stack_identity(one, part):
         _identity_of_stack(part)
-    for key, value in _given(account_name=one.name, location=one.body["location"], opts=dict(PROTECTED)).items():
+    for key, value in {**_read(one), "opts": dict(PROTECTED)}.items():
         part.put("batch_account", key, value)
     part.taken.append(one)
     if not any(each.azure_type is azure_types.BATCH_POOL for each in one.within):
@@ -223,126 +143,32 @@ def _pool(one: ExistingResource, part: Part, last_day: str) -> None:
     _use_group_of(one, part)
     if "batch_account" not in part.sections:
         part.put("batch_account", "existing", one.id.scope)
-    of = one.properties
     _uses_stack_identity(one, part)
-    machines: Body = of["deploymentConfiguration"]["virtualMachineConfiguration"]
-    image: Body = machines["imageReference"]
-    network = of.get("networkConfiguration") or {}
-    addresses = network.get("publicIPAddressConfiguration") or {}
-    containers = machines.get("containerConfiguration")
-    extensions = [str(each.get("type", "")) for each in machines.get("extensions") or []]
-    settings = _given(
-        pool_name=one.name,
-        size=_size(of["vmSize"]),
-        image=None if image.get("id") else ":".join(str(image[key]) for key in ("publisher", "offer", "sku", "version")),
-        image_id=image.get("id"),
-        node_agent=machines.get("nodeAgentSkuId"),
-        os_type="Windows" if "windows" in str(machines.get("nodeAgentSkuId")).lower() else None,
-        driver="extension" if any(each.startswith("NvidiaGpuDriver") for each in extensions) else None,
-        **_scale(of.get("scaleSettings") or {}),
-        task_slots=each if (each := of.get("taskSlotsPerNode", 1)) != 1 else None,
-        inter_node=True if of.get("interNodeCommunication") == "Enabled" else None,
-        start_task=_start_task(of["startTask"]) if of.get("startTask") else None,
-        containers=_given(images=list(containers.get("containerImageNames") or [])) or True if containers else None,
-        subnet_id=network.get("subnetId"),
-        public_addresses=False if addresses.get("provision") == "NoPublicIPAddresses" else None,
-        communication=each if (each := of.get("targetNodeCommunicationMode")) != "Simplified" else None,
-        metadata={each["name"]: each["value"] for each in of.get("metadata") or [] if each["name"] != "logical-name"},
-        packages={each["id"].rsplit("/", 1)[-1]: each.get("version") or "" for each in of.get("applicationPackages") or []},
-        **_tags(one.body),
-        expires_after=last_day,
-        replace="drain-first",  # keeps its name, which has no room for a hash
-        opts=dict(PROTECTED),
-    )
-    part.put("pools", one.name, settings)
-    if (of.get("startTask") or {}).get("environmentSettings"):
+    settings = _read(one)
+    variables = (one.properties.get("startTask") or {}).get("environmentSettings") or []
+    if variables and "start_task" in settings:
+        settings["start_task"]["environment"] = {each["name"]: each.get("value", "") for each in variables}
         part.notes.append(f"{one.name}: the file contains the variables of its start task; move secrets to `secret_environment`")
+    metadata = {key: value for key, value in settings.pop("metadata", {}).items() if key != "logical-name"}
+    settings |= {"metadata": metadata} if metadata else {}
+    settings |= {"pool_name": one.name, "expires_after": last_day, **_APART, "opts": dict(PROTECTED)}
+    part.put("pools", one.name, settings)
     part.taken.append(one)
-
-
-def _size(text: str) -> str:
-    """The size in the catalog's spelling, if known: Batch shows capital letters."""
-    size = SIZES.find(text)
-    return size.name if size is not None else text
-
-
-def _scale(settings: Body) -> Settings:
-    automatic, fixed = settings.get("autoScale"), settings.get("fixedScale") or {}
-    if automatic:
-        return {"autoscale": _given(formula=automatic["formula"], interval_minutes=_minutes(automatic.get("evaluationInterval")))}
-    nodes = {"dedicated_nodes": fixed.get("targetDedicatedNodes") or 0}
-    if fixed.get("targetLowPriorityNodes"):
-        nodes["spot_nodes"] = fixed["targetLowPriorityNodes"]
-    minutes = _minutes(fixed.get("resizeTimeout"))
-    return {**nodes, **({"resize_timeout_minutes": minutes} if minutes not in (None, 15) else {})}
-
-
-_DURATION = re.compile(r"PT(?:(?P<hours>\d+)H)?(?:(?P<minutes>\d+)M)?(?:(?P<seconds>\d+(?:\.\d+)?)S)?")
-
-
-def _seconds(duration: object) -> float | int | None:
-    """Seconds of an ISO 8601 duration, such as PT5S, PT1M30S or PT0.5S; None for other texts."""
-    found = _DURATION.fullmatch(str(duration))
-    if found is None:
-        return None
-    number = 3600 * int(found["hours"] or 0) + 60 * int(found["minutes"] or 0) + float(found["seconds"] or 0)
-    return int(number) if number == int(number) else number
-
-
-def _minutes(duration: object) -> int | None:
-    """Whole minutes of an ISO 8601 duration; None for other durations."""
-    seconds = _seconds(duration)
-    return int(seconds // 60) if seconds is not None and seconds % 60 == 0 else None
-
-
-def _start_task(task: Body) -> Settings:
-    user = (task.get("userIdentity") or {}).get("autoUser") or {}
-    return _given(
-        command=task["commandLine"],
-        elevated=True if user.get("elevationLevel") == "Admin" else None,
-        retries=task.get("maxTaskRetryCount"),
-        environment={each["name"]: each.get("value", "") for each in task.get("environmentSettings") or []},
-        resource_files=[
-            _given(
-                url=each.get("httpUrl"),
-                container_url=each.get("storageContainerUrl"),
-                auto_storage_container=each.get("autoStorageContainerName"),
-                prefix=each.get("blobPrefix"),
-                path=each.get("filePath"),
-                mode=each.get("fileMode"),
-                use_identity=True if each.get("identityReference") else None,
-            )
-            for each in task.get("resourceFiles") or []
-        ],
-    ) | ({"wait_for_success": False} if task.get("waitForSuccess") is False else {})
-
-
-# Azure Machine Learning
 
 
 def _workspace(one: ExistingResource, part: Part, last_day: str) -> None:
     _use_group_of(one, part)
-    of = one.properties
-    settings = _given(
-        workspace_name=one.name,
-        location=one.body["location"],
-        network="private" if of.get("publicNetworkAccess") == "Disabled" else None,
-        managed_network=_MANAGED.get((of.get("managedNetwork") or {}).get("isolationMode", "")),
-        key_vault={"existing": of["keyVault"]} if of.get("keyVault") else None,
-        insights={"existing": of["applicationInsights"]} if of.get("applicationInsights") else None,
-        high_business_impact=of.get("hbiWorkspace") or None,
-        friendly_name=each if (each := of.get("friendlyName")) != one.name else None,
-        description=of.get("description"),
-        computes={each.name: _compute(each.body, last_day) for each in one.within if _is_gpu_cluster(each)},
-        **_tags(one.body),
-        opts=dict(PROTECTED),
-    )
+    machines = [each for each in one.within if _is_gpu_cluster(each)]
+    computes = {
+        each.name: {"public_addresses": True, **_inner(each, ""), "expires_after": last_day, **_APART} for each in machines
+    }
+    settings = {**_read(one), **({"computes": computes} if computes else {}), "opts": dict(PROTECTED)}
     for key, value in settings.items():
         part.put("ml_workspace", key, value)
     for key, member in (("storage", "storageAccount"), ("registry", "containerRegistry")):
-        if of.get(member):
-            _existing(part, key, of[member])
-    if of.get("containerRegistry"):
+        if one.properties.get(member):
+            _existing(part, key, one.properties[member])
+    if one.properties.get("containerRegistry"):
         _identity_of_stack(part)
     part.notes += [
         f"{one.name}: the compute {each.name} ({each.properties.get('computeType')}) is left out: a stack declares only clusters "
@@ -350,10 +176,7 @@ def _workspace(one: ExistingResource, part: Part, last_day: str) -> None:
         for each in one.within
         if each.azure_type is azure_types.ML_COMPUTE and not _is_gpu_cluster(each)
     ]
-    part.taken += [one, *(each for each in one.within if _is_gpu_cluster(each))]
-
-
-_MANAGED = {"AllowInternetOutbound": "internet_outbound", "AllowOnlyApprovedOutbound": "approved_outbound"}
+    part.taken += [one, *machines]
 
 
 def _identity_of_stack(part: Part) -> None:
@@ -364,95 +187,24 @@ def _identity_of_stack(part: Part) -> None:
 def _is_gpu_cluster(one: ExistingResource) -> bool:
     if one.azure_type is not azure_types.ML_COMPUTE or one.properties.get("computeType") != "AmlCompute":
         return False
-    size = SIZES.find(one.properties["properties"]["vmSize"])
-    return size is not None and size.gpu is not None
-
-
-def _compute(body: Body, last_day: str) -> Settings:
-    machines: Body = body["properties"]["properties"]
-    scale = machines.get("scaleSettings") or {}
-    return {
-        **_given(
-            size=_size(machines["vmSize"]),
-            min_nodes=scale.get("minNodeCount"),
-            max_nodes=scale.get("maxNodeCount"),
-            idle_minutes=_minutes(scale.get("nodeIdleTimeBeforeScaleDown")),
-            spot=True if machines.get("vmPriority") == "LowPriority" else None,
-            subnet_id=(machines.get("subnet") or {}).get("id"),
-            description=body["properties"].get("description"),
-            **_tags(body),
-            expires_after=last_day,
-            replace="drain-first",
-        ),
-        "public_addresses": machines.get("enableNodePublicIp", True) is not False,
-    }
-
-
-_AUTH = {"aadtoken": "entra", "key": "key", "amltoken": "aml_token"}
+    return is_gpu_size(one.properties["properties"]["vmSize"])
 
 
 def _endpoint(one: ExistingResource, part: Part, last_day: str) -> None:
     _use_group_of(one, part)
-    of = one.properties
     if "ml_workspace" not in part.sections:
         part.put("ml_workspace", "existing", one.id.scope)
-    uses_stack_identity = _uses_stack_identity(one, part)
-    deployments = {each.name: _deployment(each.body) for each in one.within}
-    settings = _given(
-        endpoint_name=one.name,
-        auth=_AUTH[str(of["authMode"]).lower()],
-        network="private" if of.get("publicNetworkAccess") == "Disabled" else "public",
-        identity="stack" if uses_stack_identity else "system",
-        description=of.get("description"),
-        deployments=deployments,
-        traffic={name: share for name, share in (of.get("traffic") or {}).items() if share},
-        mirror={name: share for name, share in (of.get("mirrorTraffic") or {}).items() if share},
-        **_tags(one.body),
-        expires_after=last_day,
-        opts=dict(PROTECTED),
-    )
-    if not deployments:
+    _uses_stack_identity(one, part)
+    if not one.within:
         part.notes.append(f"{one.name}: a stack can't declare an endpoint without a deployment; deploy a model first")
         return
-    part.put("ml_endpoints", one.name, settings)
+    deployments = {each.name: _inner(each, "deployments") for each in one.within}
+    settings = {**_read(one), "endpoint_name": one.name, "deployments": deployments}
+    part.put("ml_endpoints", one.name, {**settings, "expires_after": last_day, "opts": dict(PROTECTED)})
     part.notes.append(
         f"{one.name}: an update creates the deployment {one.name}-traffic, a template that sends the endpoint's body again"
     )
     part.taken += [one, *one.within]
-
-
-def _deployment(body: Body) -> Settings:
-    of: Body = body["properties"]
-    code, requests = of.get("codeConfiguration") or {}, of.get("requestSettings") or {}
-    return _given(
-        model=of.get("model"),
-        environment=of.get("environmentId"),
-        code={"code": code["codeId"], "script": code["scoringScript"]} if code else None,
-        instance_type=of.get("instanceType"),
-        instances=(body.get("sku") or {}).get("capacity"),
-        probes=_given(**{key: _probe(of.get(f"{key}Probe") or {}) for key in ("liveness", "readiness", "startup")}),
-        requests=_given(
-            timeout_seconds=_seconds(requests.get("requestTimeout")),
-            concurrent=requests.get("maxConcurrentRequestsPerInstance"),
-            queue_seconds=_seconds(requests.get("maxQueueWait")),
-        ),
-        environment_variables=dict(of.get("environmentVariables") or {}),
-        model_mount_path=of.get("modelMountPath"),
-        egress="private" if of.get("egressPublicNetworkAccess") == "Disabled" else None,
-        app_insights=of.get("appInsightsEnabled") or None,
-        description=of.get("description"),
-        **_tags(body),
-    )
-
-
-def _probe(probe: Body) -> Settings:
-    return _given(
-        initial_delay_seconds=_seconds(probe.get("initialDelay")),
-        period_seconds=_seconds(probe.get("period")),
-        timeout_seconds=_seconds(probe.get("timeout")),
-        success_threshold=probe.get("successThreshold"),
-        failure_threshold=probe.get("failureThreshold"),
-    )
 
 
 # The foundation

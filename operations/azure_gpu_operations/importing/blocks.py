@@ -47,9 +47,10 @@ def entry_lines(entry: Entry, indent: str, step: str) -> list[str]:
     """One entry: its name, comments, settings. `indent` stands before the name, `step` more before what is in it."""
     inner = indent + step
     name = yaml.safe_dump({entry.name: None}, allow_unicode=True).partition(":")[0]
-    if isinstance(entry.settings, str):
+    if not isinstance(entry.settings, dict | list):
         comments = [line for comment in entry.comments for line in comment_lines(comment, indent)]
-        return [*comments, f"{indent}{name}: {entry.settings}"]
+        text = yaml.safe_dump({entry.name: entry.settings}, allow_unicode=True, width=10_000).rstrip("\n")
+        return [*comments, f"{indent}{text}"]
     text = yaml.safe_dump(entry.settings, sort_keys=False, allow_unicode=True, width=10_000, indent=len(step))
     comments = [line for comment in entry.comments for line in comment_lines(comment, inner)]
     return [f"{indent}{name}:", *comments, *(f"{inner}{line}" if line else "" for line in text.splitlines())]

@@ -18,7 +18,7 @@ from azure_gpu.catalog.prices import packaged
 from azure_gpu.catalog.problems import Code, Problem, Severity, errors
 from azure_gpu.catalog.size_use import Service, SizeUse
 from azure_gpu.catalog.sizes import SIZES
-from azure_gpu.formats import arm_settings, arm_template, cluster_manifest, ml_yaml, retired_ml
+from azure_gpu.formats import arm_container_apps, arm_settings, arm_template, cluster_manifest, ml_yaml, retired_ml
 from azure_gpu.formats.body_reader import Reading, mapping
 from azure_gpu.formats.container_group_shape import ARM_TYPE
 from azure_gpu.formats.container_group_template import others_in
@@ -32,7 +32,7 @@ from azure_gpu.formats.tags import PROPOSED_DAYS
 from azure_gpu.shared.installation import COMMAND
 from azure_gpu_operations.importing.blocks import Entry
 from azure_gpu_operations.importing.names import fitting
-from azure_gpu_operations.importing.pools import judge
+from azure_gpu_operations.importing.pools import gpus_of, judge
 from azure_gpu_operations.importing.recognition import Format, documents_of, files_of, format_of
 from azure_gpu_operations.importing.texts import text_of
 
@@ -46,6 +46,7 @@ _FOUNDATION = {
     "vms": ("resource_group", "identity"),
     "ml_workspace": ("resource_group", "identity", "registry", "storage", "log_workspace"),
     "ml_endpoints": ("resource_group", "identity", "registry", "storage", "log_workspace"),
+    "jobs": ("resource_group", "identity", "log_workspace"),
 }
 # Settings that are machines: the size's key, by section.
 _SIZE_KEYS = {"clusters": "size", "ml_workspace": "size", "vms": "size", "ml_endpoints": "instance_type"}
@@ -261,7 +262,7 @@ def _of_manifests(found: _Found, options: argparse.Namespace, taken: TakenDocume
 
 def _name_only(parts: list[PartInFile], options: argparse.Namespace) -> None:
     """--name renames the only entry."""
-    named = [part for part in parts if part.section in ("pools", "clusters", "vms", "ml_endpoints")]
+    named = [part for part in parts if part.section in ("pools", "clusters", "vms", "ml_endpoints", "jobs")]
     if options.name and len({(part.section, part.name) for part in named}) == 1:
         for part in named:
             part.name = options.name
@@ -271,6 +272,7 @@ def _entries(parts: Iterable[PartInFile], context: Context, taken: TakenDocument
     """The parts of one entry together, judged and with their dates; what they depend on in front of them."""
     merged: dict[tuple[str, str], PartInFile] = {}
     held = list(parts)
+    _with_profiles(held)
     endpoints = {part.name: part.settings for part in held if part.section == "ml_endpoints" and "compute" in part.settings}
     for part in held:
         if part.section == "ml_workspace" and "" in part.settings:
@@ -278,10 +280,12 @@ def _entries(parts: Iterable[PartInFile], context: Context, taken: TakenDocument
         name = part.name
         if part.section == "ml_endpoints":
             name = fitting(name)[:_LONGEST_ENDPOINT]
-        elif part.section in ("pools", "clusters", "vms"):
+        elif part.section in ("pools", "clusters", "vms", "jobs"):
             name = fitting(name)
         one = merged.setdefault((part.section, name), PartInFile(part.section, name, {}, part.at))
-        _merge(one.settings, part.settings)
+        for path, kept in _merge(one.settings, part.settings):
+            message = f"{part.section}.{name}{path} is set before, and stays {kept}".replace("..", ".")
+            taken.left.append(Left(part.at, message, "give one of the two another name, or import it by itself"))
         one.written |= part.written
         one.notes += part.notes
         one.secrets += part.secrets
@@ -308,12 +312,31 @@ def _with_compute(part: PartInFile, endpoints: Mapping[str, Mapping[str, Any]], 
     taken.left.append(Left(part.at, f"{values}: the endpoint's compute isn't in the files", fix))
 
 
-def _merge(into: dict[str, Any], settings: Mapping[str, Any]) -> None:
-    for key, value in settings.items():
-        if isinstance(value, dict) and isinstance(into.get(key), dict):
-            _merge(into[key], value)
+def _with_profiles(parts: list[PartInFile]) -> None:
+    """The GPU of each job of Container Apps, which its environment's profile decides."""
+    profiles = {key: value for part in parts if part.section == "job_environment" for key, value in part.written.items()}
+    for part in list(parts):
+        name = part.written.get(arm_container_apps.PROFILE) if part.section == "jobs" else None
+        if name is None:
+            continue
+        by_name = next((gpu for gpu in ("A100", "T4") if gpu in name.upper()), "")
+        gpu = profiles.get(f"{arm_container_apps.PROFILE}{name}", by_name)
+        if gpu:
+            part.settings = {"gpu": gpu, **part.settings}
         else:
+            part.notes.append(f"{part.written['gpu']}: {name} isn't a profile with a GPU in the file: set gpu, to T4 or A100")
+
+
+def _merge(into: dict[str, Any], settings: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, object]]:
+    """Yields the paths that both set differently; the first stays."""
+    for key, value in settings.items():
+        here = f"{path}.{key}"
+        if isinstance(value, dict) and isinstance(into.get(key), dict):
+            yield from _merge(into[key], value, here)
+        elif key not in into:
             into[key] = value
+        elif into[key] != value:
+            yield here, into[key]
 
 
 def _foundation(entries: list[Entry]) -> list[Entry]:
@@ -321,6 +344,9 @@ def _foundation(entries: list[Entry]) -> list[Entry]:
     there = {(entry.section, entry.name) for entry in entries}
     needed = dict.fromkeys(part for entry in entries for part in _FOUNDATION.get(entry.section, ()) if entry.active)
     found = [Entry("foundation", part, "create", [], [], True, True) for part in needed if ("foundation", part) not in there]
+    sections = {entry.section for entry in entries if entry.active}
+    if sections & {"ml_workspace", "ml_endpoints"} and ("ml_workspace", "create") not in there:
+        found.append(Entry("ml_workspace", "create", True, [], [], True, True))
     if any(entry.section == "pools" and entry.active for entry in entries) and not any(
         entry.section == "batch_account" for entry in entries
     ):
@@ -333,7 +359,7 @@ def _judged(part: PartInFile, context: Context) -> tuple[list[Entry], list[Probl
     end = {"expires_after": days_later(context.as_of, PROPOSED_DAYS).isoformat()}
     if part.section == "pools":
         return _pool(part, context, end | day)
-    if part.section in ("foundation", "batch_account") and not part.name:
+    if part.section in ("foundation", "batch_account", "ml_workspace", "job_environment") and not part.name:
         return [Entry(part.section, key, value, part.notes, [], True) for key, value in part.settings.items()], []
     comments = list(part.notes)
     settings = part.settings
@@ -341,7 +367,7 @@ def _judged(part: PartInFile, context: Context) -> tuple[list[Entry], list[Probl
     if part.section in _SIZE_KEYS:
         problems, changes = _sized(part, context)
         comments += changes
-    if part.section == "clusters" and "existing" not in settings:
+    if part.section == "jobs" or (part.section == "clusters" and "existing" not in settings):
         settings |= end | day
     elif part.section == "ml_endpoints":
         settings |= end | day
@@ -402,7 +428,10 @@ def _sized(part: PartInFile, context: Context) -> tuple[list[Problem], list[str]
             found = [problem for problem in found if problem.path != "location"]
         gone = next((problem for problem in errors(found) if problem.code in _GONE and problem.instead), None)
         if gone is not None:
-            holder[key] = gone.instead[0]
+            enough = [name for name in gone.instead if gpus_of(name) >= gpus_of(size)]
+            holder[key] = (enough or gone.instead)[0]
+            if not enough:
+                changes.append(f"{gone.path}: {holder[key]} has fewer GPUs than {size}: count the nodes again")
             source = f" Source: {gone.source}." if gone.source else ""
             changes.append(f"{gone.path}: {gone.message}. What to do: {gone.fix}.{source}")
             found = [problem for problem in found if problem is not gone]

@@ -244,7 +244,7 @@ def _stack_settings(options: argparse.Namespace) -> dict[str, str]:
 
 
 def _write(options: argparse.Namespace, entries: list[Entry]) -> int:
-    """Puts the active entries into the stack's file, or leaves the file as it is."""
+    """Puts the active entries into the stack's file, or leaves the file as it is: what the stack would refuse isn't written."""
     file = _stack_file(options)
     active = [entry for entry in entries if entry.active]
     try:
@@ -252,10 +252,30 @@ def _write(options: argparse.Namespace, entries: list[Entry]) -> int:
     except (MergeError, UnicodeDecodeError) as error:
         print(f"error: {file} was left as it is: {error}; paste the configuration by hand", file=sys.stderr)
         return 1
-    with tempfile.NamedTemporaryFile("wb", dir=file.parent, prefix=f".{file.name}.", delete=False) as new:
-        new.write(text.encode("utf-8"))
-    made = Path(new.name)
-    made.chmod(file.stat().st_mode)
-    made.replace(file)
+    with tempfile.TemporaryDirectory(dir=file.parent, prefix=f".{file.name}.") as folder:
+        made = Path(folder) / file.name
+        made.write_bytes(text.encode("utf-8"))
+        refused = _refused_by_stack(options, file, made, active)
+        if refused:
+            _tell(refused)
+            print(f"{file} was left as it is: the stack refuses what is printed; decide, and paste it by hand", file=sys.stderr)
+            return 1
+        made.chmod(file.stat().st_mode)
+        made.replace(file)
     print(f"{file}: {', '.join(f'{entry.section}.{entry.name}'.rstrip('.') for entry in active)} added", file=sys.stderr)
     return 0
+
+
+def _refused_by_stack(options: argparse.Namespace, before: Path, after: Path, active: list[Entry]) -> list[Problem]:
+    """The errors that the entries add to those of the stack file, but for secrets, which are set afterwards."""
+    from azure_gpu_operations.preflight import program  # here, because it loads all components
+
+    as_of = options.as_of.isoformat() if options.as_of else ""
+    secret = [f"{entry.section}.{entry.name}.{path}" for entry in active for path in entry.secrets]
+    try:
+        known = {(each.path, each.message) for each in program.take(project().files, before, options.stack, as_of).problems}
+        found = errors(program.take(project().files, after, options.stack, as_of).problems)
+    except ValueError as error:
+        return [Problem(str(before), str(error))]
+    new = [each for each in found if (each.path, each.message) not in known]
+    return [each for each in new if not any(each.path.startswith(one) or one.startswith(f"{each.path}.") for one in secret)]

@@ -25,6 +25,8 @@ def merged(text: str, entries: Iterable[Entry]) -> str:
         there = config.get(entry.key, {}) if entry.name else config
         if entry.unless_there and isinstance(there, dict) and (entry.name or entry.key) in there:
             continue
+        if entry.unless_there and entry.name == "create" and (not isinstance(there, dict) or "existing" in there):
+            continue
         result = _with(result, entry)
         if entry.name:
             config.setdefault(entry.key, {})[entry.name] = entry.settings

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from datetime import date, timedelta
 from decimal import Decimal
+from fractions import Fraction
 from typing import Any, NamedTuple
 
 from azure_gpu.catalog.prices import packaged
@@ -40,8 +41,8 @@ def judge(settings: Mapping[str, Any], written: Mapping[str, str], location: str
     elif unknown:
         changes.append(f"{written['image']}: {asked['image']} isn't known, so another is taken")
     if _lacks_containers(asked, written, found) or changes:
-        # Shipyard installed Docker on a plain image itself.
-        asked = {key: value for key, value in asked.items() if key not in _IMAGE_KEYS}
+        # Some other tool installed Docker, and a driver, on a plain image itself.
+        asked = {key: value for key, value in asked.items() if key not in (*_IMAGE_KEYS, "driver")}
         found = problems_of(asked, written, location, as_of)
     gone = [problem for problem in errors(found) if problem.code in _GONE]
     if not gone:
@@ -50,7 +51,7 @@ def judge(settings: Mapping[str, Any], written: Mapping[str, str], location: str
     today = {key: value for key, value in asked.items() if key not in _IMAGE_KEYS}
     size = next((one for one in gone if one.path == written.get("size") and one.instead), None)
     if size is not None:
-        today["size"], more = _successor(size.instead, bool(settings.get("rdma")), location)
+        today["size"], more = _successor(str(settings["size"]), size.instead, settings, location)
         changes += more
     ours = problems_of(today, written, location, as_of)
     still_gone = [problem for problem in errors(ours) if problem.code in _GONE]
@@ -69,25 +70,32 @@ def _lacks_containers(settings: Mapping[str, Any], written: Mapping[str, str], f
 
 
 def _unknown_image(settings: Mapping[str, Any], found: list[Problem]) -> bool:
-    """Whether it isn't known which agent the Marketplace image takes, for which Shipyard's files have no word."""
+    """Whether it isn't known which agent the Marketplace image takes, which the files may not have."""
     of_agent = [problem for problem in errors(found) if problem.path.endswith(".node_agent") and problem.code not in _GONE]
     return bool(settings.get("image") and of_agent)
 
 
-def _successor(instead: tuple[str, ...], rdma: bool, location: str) -> tuple[str, list[str]]:
-    """The first that the catalog names, which has InfiniBand where the old size had it. Where nodes don't talk to each other that
-    is nothing to pay for, and the cheapest is taken."""
-    if rdma:
-        return instead[0], []
+def _successor(old: str, instead: tuple[str, ...], settings: Mapping[str, Any], location: str) -> tuple[str, list[str]]:
+    """The first that the catalog names with at least as many GPUs; where nodes don't talk to each other, so that InfiniBand is
+    nothing to pay for, the cheapest of those."""
+    least = gpus_of(old)
+    enough = [name for name in instead if gpus_of(name) >= least] or list(instead)
+    if settings.get("rdma") or settings.get("inter_node") or settings.get("mpi"):
+        return enough[0], []
     prices = packaged()
 
     def price(name: str) -> Decimal:
         found, _ = prices.cheapest(name, location)
         return found.usd_hour if found else Decimal("Infinity")
 
-    cheapest = min(instead, key=price)
-    told = [f"{cheapest} is taken: the nodes don't talk to each other, so that they need no InfiniBand"]
-    return cheapest, [] if cheapest == instead[0] else told
+    cheapest = min(enough, key=price)
+    return cheapest, [] if cheapest == enough[0] else [f"{cheapest} is taken, the cheapest that has {least} GPUs or more"]
+
+
+def gpus_of(size: str) -> Fraction:
+    """How many GPUs a size has; none where that isn't known."""
+    found = SIZES.find(size)
+    return (found.gpu_count if found else None) or Fraction(0)
 
 
 def _told(problem: Problem) -> str:

@@ -1,0 +1,260 @@
+"""AKS clusters and agent pools of ARM, as `clusters`."""
+
+import re
+from typing import Any
+
+from azure_gpu.formats.arm_values import identity, last, size_of
+from azure_gpu.formats.body_reader import BodyReader, given
+from azure_gpu.formats.gpu_mentions import is_gpu_size
+from azure_gpu.formats.part_in_file import PartInFile
+
+_OF_CLUSTER = (  # answered
+    *("fqdn", "privateFqdn", "azurePortalFqdn", "nodeResourceGroup", "currentKubernetesVersion", "maxAgentPools", "resourceUid"),
+    *("identityProfile", "status"),
+)
+_OF_AGENT_POOL = (
+    *("id", "type", "apiVersion", "etag", "eTag", "resourceGroup", "provisioningState", "powerState", "typePropertiesType"),
+    *("currentOrchestratorVersion", "nodeImageVersion", "status", "orchestratorVersion"),  # the cluster's, but for upgrades
+)
+_OUTBOUND = ("managedNATGateway", "userAssignedNATGateway", "userDefinedRouting")
+_GPU_OS = ("Ubuntu", "Ubuntu2204", "AzureLinux", "AzureLinux3")
+_CHANNELS = ("none", "patch", "stable", "rapid")
+_IMAGES = ("None", "Unmanaged", "SecurityPatch", "NodeImage")
+# Settings of a GPU pool without a key, by azure-native's names, which are ARM's.
+_BY_OVERRIDES = (
+    *("enableEncryptionAtHost", "enableFIPS", "enableNodePublicIP", "nodePublicIPPrefixID", "enableUltraSSD", "securityProfile"),
+    *("kubeletConfig", "linuxOSConfig", "proximityPlacementGroupID", "capacityReservationGroupID", "hostGroupID"),
+    *("podSubnetID", "messageOfTheDay", "workloadRuntime", "networkProfile", "osDiskType", "kubeletDiskType", "scaleDownMode"),
+)
+_DEFAULTS = {
+    "securityProfile": [{"sshAccess": "LocalUser"}],
+    "workloadRuntime": ["OCIContainer"],
+    "osDiskType": ["Managed"],
+    "kubeletDiskType": ["OS"],
+    "scaleDownMode": ["Delete"],
+}
+_SYSTEM_FIX = "set overrides: {agentPoolProfiles: […]} of the cluster"
+
+
+def cluster(head: BodyReader, of: BodyReader) -> list[PartInFile]:
+    name = last(head.text("name")) or "gpu"
+    part = PartInFile("clusters", name, {}, head.at())
+    of.skip(*_OF_CLUSTER)
+    head.default("kind", "Base")
+    of.default("dnsPrefix", name, f"{name}-dns", message="the API server gets another address")
+    of.default("servicePrincipalProfile", {"clientId": "msi"}, message="a cluster uses the stack's identity")
+    of.leave_given("windowsProfile", "clusters here have no nodes with Windows")
+    sku = head.inside("sku")
+    tier = sku.choice("tier", {"Free": None, "Standard": "standard", "Premium": "premium"})
+    sku.default("name", "Base")
+    system, gpu_pools = _pools(of, part)
+    network, api = of.inside("networkProfile"), of.inside("apiServerAccessProfile")
+    ranges, private = api.texts("authorizedIPRanges"), bool(api.flag("enablePrivateCluster"))
+    zone = api.text("privateDNSZone")
+    api.default("enablePrivateClusterPublicFqdn", zone == "none")
+    api.default("disableRunCommand", not private, message=f"the stack sets {not private}".lower())
+    upgrades = of.inside("autoUpgradeProfile")
+    part.settings = given(
+        location=head.text("location"),
+        kubernetes_version=of.text("kubernetesVersion"),
+        tier=tier,
+        long_term_support=of.choice("supportPlan", {"AKSLongTermSupport": True, "KubernetesOfficial": None}),
+        system_pool=_system_pool(system) if system else None,
+        gpu_pools=gpu_pools,
+        access=given(
+            network="private" if private else "restricted" if ranges else None,
+            authorized_ranges=ranges if not private else None,
+            private_dns_zone=zone if private else None,
+            local_accounts=None if of.flag("disableLocalAccounts") else True,
+        ),
+        subnet_id=system.text("vnetSubnetID") if system else None,
+        **_network(network),
+        maintenance=given(
+            upgrades=_channel(upgrades),
+            node_images=upgrades.choice("nodeOSUpgradeChannel", {one: one for one in _IMAGES}),
+        ),
+        tags=head.pairs("tags"),
+    )
+    if private and ranges:
+        api.leave("authorizedIPRanges", "a private cluster has no public address to restrict")
+    elif zone and not private:
+        api.leave("privateDNSZone", "only a private cluster has a zone")
+    of.leave_given("addonProfiles", "add-ons have no keys in the stack file", "set overrides of the cluster")
+    of.default("enableRBAC", True, message="the stack's clusters have roles")
+    of.default("oidcIssuerProfile", {"enabled": True})
+    security = of.inside("securityProfile")
+    security.default("workloadIdentity", {"enabled": True})
+    aad = of.inside("aadProfile")
+    aad.default("managed", True)
+    aad.default("enableAzureRBAC", True, message="permissions here are roles of Azure")
+    return [*identity(head, "a cluster"), part]
+
+
+def _pools(of: BodyReader, part: PartInFile) -> tuple[BodyReader | None, dict[str, Any]]:
+    """The pool of AKS' own pods, and the settings of those with GPUs."""
+    gpu_pools: dict[str, Any] = {}
+    system: BodyReader | None = None
+    pools = of.items("agentPoolProfiles")
+    subnet = next((str(one.peek("vnetSubnetID") or "") for one in pools if not _has_gpus(one)), "")
+    for pool in pools:
+        mode = pool.choice("mode", {"System": "System", "User": "User"}) or "System"
+        if _has_gpus(pool):
+            name = pool.text("name") or f"gpu{len(gpu_pools) + 1}"
+            gpu_pools[name] = _gpu_pool(pool, part, f"gpu_pools.{name}", subnet)
+        elif system is None and mode == "System":
+            system = pool
+        else:
+            size, count = pool.text("vmSize"), pool.whole("count") or pool.whole("minCount")
+            nodes = f"{count or 'several'} nodes of {size or 'a size that is not given'} without a GPU"
+            pool.skip(*pool.names())
+            pool.reading.leave(
+                pool.path, f"{nodes}: a cluster here has one pool without GPUs", "set overrides of the cluster, or leave it out"
+            )
+    return system, gpu_pools
+
+
+def _network(network: BodyReader) -> dict[str, Any]:
+    policies = {"azure": "azure", "calico": "calico", "none": None, "cilium": "cilium"}
+    outbound = network.choice("outboundType", {"loadBalancer": None, "none": "", "block": "", **{one: one for one in _OUTBOUND}})
+    policy = network.choice("networkPolicy", policies)
+    if outbound == "":
+        network.leave("outboundType", "nodes of a stack reach the internet", "set overrides of the cluster")
+    if policy == "cilium":
+        network.leave("networkPolicy", "cilium has no key in the stack file", "set overrides of the cluster")
+        policy = None
+    network.default("networkPlugin", "azure", message="pods get addresses of an overlay, by Azure's plugin")
+    network.default("networkPluginMode", "overlay", message="pods get addresses of an overlay, by Azure's plugin")
+    network.default("networkDataplane", "azure", fix="set overrides of the cluster")
+    network.default("loadBalancerSku", "standard")
+    network.default("ipFamilies", ["IPv4"])
+    inner = network.inside("loadBalancerProfile")
+    inner.skip("effectiveOutboundIPs")
+    inner.default("backendPoolType", "nodeIPConfiguration")
+    inner.default("managedOutboundIPs", {"count": 1})
+    pods, services = network.text("podCidr"), network.text("serviceCidr")
+    network.default("podCidrs", [pods], fix="set pod_cidr")
+    network.default("serviceCidrs", [services], fix="set service_cidr")
+    network.default("dnsServiceIP", f"{(services or '10.0.0.0/16').rpartition('.')[0]}.10", message="it is the network's tenth")
+    return given(pod_cidr=pods, service_cidr=services, outbound=outbound, network_policy=policy)
+
+
+def _channel(upgrades: BodyReader) -> str | None:
+    channel = upgrades.choice("upgradeChannel", {**{one: one for one in _CHANNELS}, "node-image": "node-image"})
+    if channel == "node-image":
+        upgrades.change("upgradeChannel", "set as maintenance.node_images", "set node_images: NodeImage")
+        return None
+    return channel if channel != "none" else None
+
+
+def _has_gpus(pool: BodyReader) -> bool:
+    return is_gpu_size(pool.text("vmSize") or "")
+
+
+def _system_pool(pool: BodyReader) -> dict[str, Any]:
+    scaled = bool(pool.flag("enableAutoScaling"))
+    count, low, high = pool.whole("count"), pool.whole("minCount"), pool.whole("maxCount")
+    taints = pool.texts("nodeTaints")
+    sku = pool.choice("osSKU", {"Ubuntu": None, "AzureLinux": "AzureLinux"})
+    pool.skip("name", *_OF_AGENT_POOL)
+    _common(pool)
+    for key, value in (("maxPods", 250), ("osDiskSizeGB", 128)):
+        pool.default(key, value, 0, message="the system pool has no key for it", fix=_SYSTEM_FIX)
+    for key in (*_BY_OVERRIDES, "nodeLabels", "tags"):
+        defaults = _DEFAULTS.get(key, ())
+        pool.default(key, False, {}, *defaults, message="the system pool has no key for it", fix=_SYSTEM_FIX)
+    for taint in taints:
+        if taint != "CriticalAddonsOnly=true:NoSchedule":
+            pool.leave("nodeTaints", f"{taint}: the system pool has no taints of one's own", _SYSTEM_FIX)
+    return given(
+        size=pool.text("vmSize"),
+        nodes=low if scaled and low is not None else count,
+        max_nodes=high if scaled else None,
+        zones=pool.texts("availabilityZones"),
+        os_sku=sku,
+        dedicated="CriticalAddonsOnly=true:NoSchedule" in taints or None,
+        max_surge=pool.inside("upgradeSettings").text("maxSurge"),
+    )
+
+
+def _common(pool: BodyReader) -> None:
+    """Settings of every pool whose defaults are the stack's."""
+    pool.default("osType", "Linux", message="pools here run Linux")
+    pool.default("type", "VirtualMachineScaleSets", pool.peek("type") if "/" in str(pool.peek("type")) else None)
+    pool.default("artifactStreamingProfile", {"enabled": False})
+    pool.inside("upgradeSettings").default("maxUnavailable", "0")
+    pool.default("upgradeStrategy", "Rolling")
+
+
+def agent_pool(head: BodyReader, of: BodyReader) -> list[PartInFile]:
+    names = (head.text("name") or "gpu").split("/")
+    found = re.search(r"/managedclusters/([^/]+)/", head.text("id") or "", re.IGNORECASE)
+    owner = names[0] if len(names) > 1 else found[1] if found else "gpu"
+    part = PartInFile("clusters", owner, {}, head.at())
+    if not _has_gpus(of):
+        size = of.text("vmSize")
+        of.skip(*of.names())
+        of.leave("vmSize", f"{size or 'its size'} has no GPU: a cluster here has one pool without GPUs, its system_pool")
+        return []
+    part.settings = {"gpu_pools": {names[-1]: _gpu_pool(of, part, f"gpu_pools.{names[-1]}")}}
+    return [part]
+
+
+def _gpu_pool(pool: BodyReader, part: PartInFile, key: str, subnet: str = "") -> dict[str, Any]:
+    """`key`: of the pool's settings in those of the cluster; `subnet`: the cluster's."""
+    pool.skip("name", "properties", *(one for one in _OF_AGENT_POOL if one != "type"))
+    _common(pool)
+    pool.choice("mode", {"User": None, "System": None})
+    if str(pool.peek("mode")).lower() == "system":
+        pool.change("mode", "a pool with GPUs is one of users here")
+    scaled = bool(pool.flag("enableAutoScaling"))
+    count, low, high = pool.whole("count"), pool.whole("minCount"), pool.whole("maxCount")
+    most = high if scaled else count
+    if most == 0:
+        pool.change("maxCount" if scaled else "count", "a pool has 1 node at most, or more, where it had 0")
+    if not scaled:
+        pool.default("minCount", count, 0, message="it counts only with enableAutoScaling")
+        pool.default("maxCount", count, 0, message="it counts only with enableAutoScaling")
+    gpu, upgrades = pool.inside("gpuProfile"), pool.inside("upgradeSettings")
+    gpu.default("driverType", "CUDA", fix="set overrides of the pool")
+    mig = pool.text("gpuInstanceProfile")
+    sku = pool.choice("osSKU", {one: one for one in _GPU_OS})
+    labels = {name: value for name, value in pool.pairs("nodeLabels").items() if not _is_azures(name)}
+    taints = [taint for taint in pool.texts("nodeTaints") if not taint.startswith("kubernetes.azure.com/")]
+    overrides = pool.overrides(*_BY_OVERRIDES, defaults=_DEFAULTS)
+    own = pool.text("vnetSubnetID")
+    if own and own.lower() != subnet.lower():
+        pool.change("vnetSubnetID", "it isn't the cluster's, and is set by overrides, which Azure alone judges")
+        overrides["vnetSubnetID"] = own
+    part.written[f"{key}.size"] = pool.at("vmSize")
+    return given(
+        size=size_of(pool, "vmSize"),
+        min_nodes=low if scaled else count,
+        max_nodes=max(1, most) if most is not None else None,
+        spot=_spot(pool),
+        labels=labels,
+        zones=pool.texts("availabilityZones"),
+        os_sku=sku if sku != "Ubuntu" else None,
+        driver=gpu.choice("driver", {"None": "none", "Install": None}),
+        max_surge=upgrades.text("maxSurge"),
+        drain_minutes=upgrades.whole("drainTimeoutInMinutes"),
+        max_pods=pool.whole("maxPods"),
+        os_disk_gb=pool.whole("osDiskSizeGB") or None,  # 0: the size's own
+        sharing={"strategy": "mig", "profile": mig} if mig else None,
+        tags=pool.pairs("tags"),
+        overrides=overrides,
+    ) | {"taints": taints}
+
+
+def _is_azures(label: str) -> bool:
+    """Whether AKS, or a stack itself, sets the label."""
+    return label.split("/")[0].endswith(".azure.com") or label == "azure-gpu/pool"
+
+
+def _spot(pool: BodyReader) -> dict[str, Any] | None:
+    eviction = pool.choice("scaleSetEvictionPolicy", {"Delete": "delete", "Deallocate": "deallocate"})
+    price = pool.number("spotMaxPrice")
+    if pool.choice("scaleSetPriority", {"Spot": True, "Regular": None}):
+        return given(max_price=price if price != -1 else None, eviction=eviction or "delete")
+    if eviction == "deallocate" or price not in (None, -1):
+        pool.leave("scaleSetEvictionPolicy" if eviction else "spotMaxPrice", "it counts only with scaleSetPriority: Spot")
+    return None

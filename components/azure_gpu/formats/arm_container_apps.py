@@ -1,0 +1,140 @@
+"""Jobs of Azure Container Apps and their environment in ARM, as `jobs` and `job_environment`."""
+
+import re
+from typing import Any
+
+from azure_gpu.catalog.services.container_apps import PROFILES
+from azure_gpu.formats.arm_values import identity, last
+from azure_gpu.formats.body_reader import BodyReader, given
+from azure_gpu.formats.part_in_file import PartInFile
+
+PROFILE = "profile "  # before a workload profile's name, in `written` of both parts
+_MEMORY = re.compile(r"(\d+(?:\.\d+)?)Gi")
+_TRIGGERS = {"Manual": "manualTriggerConfig", "Schedule": "scheduleTriggerConfig", "Event": "eventTriggerConfig"}
+
+
+def environment(head: BodyReader, of: BodyReader) -> list[PartInFile]:
+    """Its profiles with GPUs are in `written` too, by their names, by which jobs choose them."""
+    name = last(head.text("name"))
+    part = PartInFile("job_environment", "", {"create": True}, head.at())
+    of.skip("defaultDomain", "staticIp", "eventStreamEndpoint", "kedaConfiguration", "daprConfiguration")
+    gpus: list[str] = []
+    for profile in of.items("workloadProfiles"):
+        called, kind = profile.text("name") or "", profile.text("workloadProfileType") or ""
+        found = next((one for key, one in PROFILES.items() if key.lower() == kind.lower()), None)
+        part.written[f"{PROFILE}{called}"] = found.gpu if found else ""
+        if found:
+            gpus.append(found.gpu)
+        elif kind.lower() != "consumption":
+            profile.leave("workloadProfileType", f"{kind}: profiles of a stack have a GPU", "set overrides of job_environment")
+    if gpus:
+        part.settings["gpus"] = list(dict.fromkeys(gpus))
+    head.reading.change(head.whole_path("name"), f"the stack makes an environment of its own in place of {name}")
+    of.default("zoneRedundant", False, fix="set overrides of job_environment")
+    of.leave_given("appLogsConfiguration", "logs go to foundation.log_workspace", "set it to existing: <its ARM id>")
+    head.leave_given("tags", "an environment has the stack's tags", "set tags of the stack")
+    head.leave_given("location", "the jobs' regions decide", "set location of the jobs")
+    return [part]
+
+
+def job(head: BodyReader, of: BodyReader) -> list[PartInFile]:
+    part = PartInFile("jobs", last(head.text("name")) or "job", {}, head.at())
+    of.skip("outboundIpAddresses", "eventStreamEndpoint", "runningStatus", "runningState")
+    place = of.text("environmentId")
+    if place:
+        of.change("environmentId", "the job runs in the stack's environment", f"set job_environment to existing: {place}")
+    profile = of.text("workloadProfileName") or "Consumption"
+    part.written[PROFILE] = profile
+    part.written["gpu"] = of.at("workloadProfileName")
+    configuration, template = of.inside("configuration"), of.inside("template")
+    seconds = configuration.whole("replicaTimeout")
+    if seconds and seconds % 60:
+        configuration.change("replicaTimeout", f"{seconds} seconds are rounded up to minutes")
+    containers = template.items("containers")
+    for other in [*containers[1:], *template.items("initContainers")]:
+        other.skip(*other.names())
+        other.reading.leave(other.path, "a job here has one container")
+    template.leave_given("volumes", "a job here has no volumes", "let the program fetch its files, or set overrides of the job")
+    for registry in configuration.items("registries"):
+        for key in ("identity", "username", "passwordSecretRef"):
+            registry.leave_given(key, "images are pulled as the stack's identity")
+        registry.change("server", f"{registry.text('server')} needs the role AcrPull of that identity")
+    configuration.leave_given("secrets", "secrets aren't copied", "set those that the program needs by the commands below")
+    part.settings = given(
+        location=head.text("location"),
+        timeout_minutes=max(1, -(-seconds // 60)) if seconds else None,
+        retries=configuration.whole("replicaRetryLimit") or None,
+        **(_container(containers[0], part) if containers else {}),
+        **_trigger(configuration, part),
+        tags=head.pairs("tags"),
+    )
+    return [*identity(head, "a job"), part]
+
+
+def _container(of: BodyReader, part: PartInFile) -> dict[str, Any]:
+    variables: dict[str, str] = {}
+    for one in of.items("env"):
+        name = one.text("name") or ""
+        if reference := one.text("secretRef"):
+            one.change("secretRef", f"the secret {reference} is secret_environment here", "set it by the command below")
+            part.secrets.append(f"secret_environment.{name}")
+        else:
+            variables[name] = one.text("value", free=True) or ""
+    resources = of.inside("resources")
+    memory = resources.text("memory")
+    found = _MEMORY.fullmatch(memory) if memory else None
+    if memory and not found:
+        resources.leave("memory", f"{memory}: expected a number of Gi")
+    resources.skip("ephemeralStorage")
+    of.leave_given("volumeMounts", "a job here has no volumes")
+    of.leave_given("probes", "a job answers no requests")
+    return given(
+        container_name=of.text("name"),
+        image=of.text("image"),
+        command=of.texts("command", free=True),
+        args=of.texts("args", free=True),
+        environment=variables,
+        cpu=resources.number("cpu"),
+        memory_in_gib=_number(found[1]) if found else None,
+    )
+
+
+def _trigger(configuration: BodyReader, part: PartInFile) -> dict[str, Any]:
+    kind = configuration.choice("triggerType", _TRIGGERS) or "manualTriggerConfig"
+    config = configuration.inside(kind)
+    for other in set(_TRIGGERS.values()) - {kind}:
+        configuration.leave_given(other, "the job has another trigger")
+    return given(
+        schedule=config.text("cronExpression") if kind == "scheduleTriggerConfig" else None,
+        event=_event(config.inside("scale"), part) if kind == "eventTriggerConfig" else None,
+        parallelism=_unless(config.whole("parallelism"), 1),
+        completions=_unless(config.whole("replicaCompletionCount"), config.whole("parallelism") or 1),
+    )
+
+
+def _event(scale: BodyReader, part: PartInFile) -> dict[str, Any]:
+    rules: dict[str, Any] = {}
+    for rule in scale.items("rules"):
+        name = rule.text("name") or f"rule{len(rules) + 1}"
+        for credential in rule.items("auth"):
+            parameter = credential.text("triggerParameter") or "connection"
+            credential.change("secretRef", f"a secret of the rule: {credential.text('secretRef')}", "set it by the command below")
+            part.secrets.append(f"event.rules.{name}.secrets.{parameter}")
+        own = rule.text("identity")
+        if own:
+            rule.change("identity", f"{own}: the rule reads its source as the stack's identity", "give it a role there")
+        rules[name] = given(type=rule.text("type"), metadata=rule.pairs("metadata"), use_identity=True if own else None)
+    return given(
+        rules=rules,
+        polling_interval_seconds=_unless(scale.whole("pollingInterval"), 30),
+        min_executions=scale.whole("minExecutions") or None,
+        max_executions=scale.whole("maxExecutions"),
+    )
+
+
+def _unless(value: int | None, default: int) -> int | None:
+    return value if value != default else None
+
+
+def _number(text: str) -> float | int:
+    return float(text) if "." in text else int(text)
