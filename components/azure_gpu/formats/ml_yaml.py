@@ -5,8 +5,8 @@ The kind is read from `$schema`; a file without one is recognised by its keys. A
 placeholder are reported with their lines. Source: Microsoft Learn, machine-learning/reference-yaml-*, 2026-01.
 """
 
+import posixpath
 import re
-import shlex
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
@@ -51,8 +51,8 @@ KINDS = frozenset(_SCHEMAS.values())
 _TYPES = {"amlcompute": CLUSTER, "computeinstance": INSTANCE, "kubernetes": KUBERNETES, "virtualmachine": MACHINE, "command": JOB}
 _OTHER_TYPES = {"pipeline": "pipelinejob", "sweep": "sweepjob", "automl": "automljob", "finetuning": "finetuningjob"}
 _AUTH = {"key": "key", "aml_token": "aml_token", "aad_token": "entra"}
+_ACCESS = {"enabled": None, "disabled": "private"}
 _INPUT = re.compile(r"\$\{\{\s*(inputs|outputs)\.([\w.-]+)\s*\}\}")
-_PYTHON = re.compile(r"\s*python3?\s+(?:-u\s+)?([\w./-]+\.py)\b")
 _LITERALS = (str, int, float, bool)
 
 
@@ -116,23 +116,18 @@ def _only(part: PartInFile, *others: PartInFile) -> Found:
 def _endpoint(of: BodyReader, folder: str) -> Found:
     name = of.text("name") or "model"
     part = PartInFile("ml_endpoints", name, {}, of.at())
-    access = of.text("public_network_access")
     identity = of.inside("identity")
-    kind = identity.text("type")
     if "user_assigned_identities" in identity:
         identity.leave(
             "user_assigned_identities",
             "deployments use the stack's identity",
             "set foundation.identity to existing: <its ARM id>",
         )
-    auth = of.text("auth_mode")
-    if auth is not None and auth.lower() not in _AUTH:
-        of.leave("auth_mode", f"{auth} isn't a method of online endpoints", "set auth to entra, key or aml_token")
     part.settings = given(
         compute=_named(of, "compute"),
-        auth=_AUTH.get((auth or "").lower()),
-        network="private" if access == "disabled" else None,
-        identity={"user_assigned": "stack", "system_assigned": "system"}.get(str(kind)),
+        auth=of.choice("auth_mode", _AUTH),
+        network=of.choice("public_network_access", _ACCESS),
+        identity=identity.choice("type", {"user_assigned": "stack", "system_assigned": "system"}),
         description=of.text("description"),
         traffic=_shares(of, "traffic"),
         mirror=_shares(of, "mirror_traffic"),
@@ -159,7 +154,8 @@ def _deployment(of: BodyReader, folder: str, endpoint: str = "") -> Found:
     extra: list[PartInFile] = []
     part = PartInFile("ml_endpoints", endpoint, {}, of.at())
     scale = of.inside("scale_settings")
-    scaled = scale.text("type") or scale.text("scale_type")
+    kinds = {"default": False, "target_utilization": True}
+    scaled = scale.choice("type", kinds) or scale.choice("scale_type", kinds)
     low, high = scale.whole("min_instances"), scale.whole("max_instances")
     percent = scale.whole("target_utilization_percentage")
     instances = of.whole("instance_count") or scale.whole("instance_count")
@@ -167,11 +163,11 @@ def _deployment(of: BodyReader, folder: str, endpoint: str = "") -> Found:
     requests = of.inside("request_settings")
     size = of.text("instance_type")
     settings = given(
-        model=_model_of(of, extra, endpoint, folder),
-        environment=_environment_of(of, extra, endpoint, folder),
+        model=_model_of(of, extra, f"{endpoint}-{name}", folder),
+        environment=_environment_of(of, extra, f"{endpoint}-{name}", folder),
         instance_type=size,
         instances=instances,
-        autoscale=given(min=low, max=high, utilization_percent=percent) if scaled == "target_utilization" else None,
+        autoscale=given(min=low, max=high, utilization_percent=percent) if scaled else None,
         probes=given(**{key: _probe(of.inside(f"{key}_probe")) for key in ("liveness", "readiness", "startup")}),
         requests=given(
             timeout_seconds=_seconds(requests, "request_timeout_ms"),
@@ -180,12 +176,12 @@ def _deployment(of: BodyReader, folder: str, endpoint: str = "") -> Found:
         ),
         environment_variables=_variables(of, "environment_variables"),
         model_mount_path=of.text("model_mount_path"),
-        egress="private" if of.text("egress_public_network_access") == "disabled" else None,
+        egress=of.choice("egress_public_network_access", _ACCESS),
         app_insights=of.flag("app_insights_enabled") or None,
         description=of.text("description"),
         tags=of.pairs("tags"),
     )
-    if scaled != "target_utilization" and (low is not None or high is not None):
+    if not scaled and (low is not None or high is not None):
         scale.leave("min_instances" if low is not None else "max_instances", "these count only with type: target_utilization")
     if "code_configuration" in of:
         code = of.inside("code_configuration")
@@ -214,8 +210,8 @@ def _instance_type(
     memory = limits.text("memory") or requests.text("memory")
     counts = [(one, key) for one in (limits, requests) for key in one.names() if key == "nvidia.com/gpu"]
     gpus = next((count for one, key in counts if (count := one.whole(key)) is not None), None)
-    for one in (limits, requests):
-        one.skip("cpu", "memory", "nvidia.com/gpu")
+    requests.default("cpu", cpu, message="an instance type here has one number, that of its limits")
+    requests.default("memory", memory, message="an instance type here has one number, that of its limits")
     if not (cpu or memory or gpus):
         return []
     instance = given(cpu=cpu, memory=memory, gpus=gpus)
@@ -277,11 +273,12 @@ def _named(of: BodyReader, key: str) -> str | None:
     return name
 
 
-def _model_of(of: BodyReader, extra: list[PartInFile], endpoint: str, folder: str) -> str | None:
+def _model_of(of: BodyReader, extra: list[PartInFile], name: str, folder: str) -> str | None:
+    """`name`: of a model that the file doesn't name, by endpoint and deployment."""
     if not isinstance(of.raw("model"), dict):
         return _named(of, "model")
     inner = of.inside("model")
-    name = inner.text("name") or endpoint
+    name = inner.text("name") or name
     extra.append(_model_part(inner, name, folder))
     return name
 
@@ -289,13 +286,13 @@ def _model_of(of: BodyReader, extra: list[PartInFile], endpoint: str, folder: st
 def _model_part(of: BodyReader, name: str, folder: str) -> PartInFile:
     version = of.text("version") or "1"
     path = of.text("path") or of.text("local_path") or of.text("model_uri") or ""
-    kind = (of.text("type") or "").removesuffix("_model")
+    kind = of.choice("type", {"triton_model": "triton", "mlflow_model": "mlflow", "custom_model": None})
     remote = path.startswith(("azureml://", "https://"))
     settings = given(
         version=version,
         uri=path if remote else None,
         path=None if remote else f"{name}/{version}",
-        type=kind if kind in ("triton", "mlflow") else None,
+        type=kind,
         description=of.text("description"),
         tags=of.pairs("tags"),
     )
@@ -305,11 +302,11 @@ def _model_part(of: BodyReader, name: str, folder: str) -> PartInFile:
     return part
 
 
-def _environment_of(of: BodyReader, extra: list[PartInFile], endpoint: str, folder: str) -> str | None:
+def _environment_of(of: BodyReader, extra: list[PartInFile], name: str, folder: str) -> str | None:
     if not isinstance(of.raw("environment"), dict):
         return _named(of, "environment")
     inner = of.inside("environment")
-    name = inner.text("name") or f"{endpoint}-environment"
+    name = inner.text("name") or name
     extra.append(_environment_part(inner, name, folder))
     return name
 
@@ -331,24 +328,19 @@ def _environment_part(of: BodyReader, name: str, folder: str) -> PartInFile:
     settings = given(
         version=of.text("version") or "1",
         image=image,
-        conda_file=_beside(folder, conda.removeprefix("file:")) if conda else None,
+        conda_file=_beside(folder, conda) if conda else None,
         routes=given(port=port, **routes),
         description=of.text("description"),
         tags=of.pairs("tags"),
     )
-    of.skip("os_type", "path")
+    of.default("os_type", "linux", message="environments here are of Linux")
+    of.leave_given("path", "a folder is no image", "build and push it, and set image")
     return PartInFile("ml_workspace", "environments", {name: settings}, of.at())
 
 
 def _beside(folder: str, path: str) -> str:
-    """A path that the file names, from where the command runs."""
-    parts: list[str] = []
-    for step in f"{folder}/{path}".split("/") if folder and not path.startswith("/") else path.split("/"):
-        if step == ".." and parts and parts[-1] != "..":
-            parts.pop()
-        elif step not in ("", ".") or (step == "" and not parts and path.startswith("/")):
-            parts.append(step)
-    return "/".join(parts) or "."
+    """A path that the file names, from where the command runs. An absolute one stays, and so does one that leads upwards."""
+    return posixpath.normpath(posixpath.join(folder, path.removeprefix("file://").removeprefix("file:")))
 
 
 def _environment(of: BodyReader, folder: str) -> Found:
@@ -388,7 +380,7 @@ def _cluster(of: BodyReader, _folder: str) -> Found:
         min_nodes=low,
         max_nodes=high,
         idle_minutes=max(1, -(-idle // 60)) if idle is not None else None,
-        spot=True if (of.text("tier") or "").lower() == "low_priority" else None,
+        spot=of.choice("tier", {"low_priority": True, "dedicated": None}),
         subnet_id=subnet,
         public_addresses=of.flag("enable_node_public_ip"),
         description=of.text("description"),
@@ -399,7 +391,7 @@ def _cluster(of: BodyReader, _folder: str) -> Found:
     location = of.text("location")
     if location:
         of.leave("location", f"{location}: computes are in the workspace's region", "set location of ml_workspace")
-    of.leave_given("ssh_public_access_enabled", "nodes of a compute aren't reached by SSH")
+    of.default("ssh_public_access_enabled", False, message="nodes of a compute aren't reached by SSH")
     of.leave_given("ssh_settings", "nodes of a compute aren't reached by SSH; passwords aren't copied")
     of.leave_given("identity", "nodes use the stack's identity", "set foundation.identity to existing: <its ARM id>")
     part.settings = {name: settings}
@@ -459,7 +451,8 @@ def _machine(of: BodyReader, _folder: str) -> Found:
     of.leave_given(
         "ssh_settings", "passwords and keys aren't copied", "set private_key of the compute by `pulumi config set --secret`"
     )
-    of.skip("name", "description")
+    of.default("name", name, message="the compute is named in the stack file")
+    of.leave_given("description", "a machine has no description", "set tags")
     return Found([], [])
 
 
@@ -468,90 +461,98 @@ def _machine(of: BodyReader, _folder: str) -> Found:
 
 def _job(of: BodyReader, folder: str) -> Found:
     parts: list[PartInFile] = []
-    notes: list[str] = []
     inputs, files = _inputs(of, folder)
     command = of.text("command", free=True) or ""
-    filled = _INPUT.sub(lambda found: inputs.get(found[2], found[2]) if found[1] == "inputs" else found[2], command)
+    filled = _INPUT.sub(lambda found: inputs.get(found[2], found[2]) if found[1] == "inputs" else found[2], command).strip()
     if holds_secret(filled):
         of.leave("command", "the command contains a secret, which isn't copied")
         filled = ""
-    code = of.text("code")
-    script = _PYTHON.match(filled)
-    words: list[str] = []
-    after: list[str] = []
-    environment = of.inside("environment") if isinstance(of.raw("environment"), dict) else None
-    image = environment.text("image") if environment is not None else None
-    if script is not None:
-        target = _beside(_beside(folder, code) if code else folder, script[1])
-        words.append(target if target.startswith((".", "/")) else f"./{target}")
-        after = _split(filled[script.end() :])
-        if image:
-            words += ["--base", image]
-    elif filled:
-        words.append(image or "IMAGE")
-        after = ["sh", "-c", filled]
-        if not image:
-            notes.append("IMAGE: the job's environment is in the workspace; give the image that it has")
-    if environment is not None:
-        conda = environment.text("conda_file") if not isinstance(environment.raw("conda_file"), dict) else None
-        if "conda_file" in environment:
-            environment.leave(
-                "conda_file",
-                f"{conda or 'the packages'}: a run installs requirements",
-                "write them to requirements.txt, and add --requirements requirements.txt",
-            )
-        environment.leave_given(
-            "build", "an image is built only for a workload or a folder with a Dockerfile", "give the folder as the target of run"
-        )
-        environment.skip("name", "version", "description", "os_type")
-    elif name := of.text("environment"):
-        notes.append(
-            f"{of.at('environment')}: {name} is in the workspace; give its packages with --requirements, or its image with --base"
-        )
-    compute = _named(of, "compute")
-    resources = of.inside("resources")
-    nodes = resources.whole("instance_count")
-    size = resources.text("instance_type")
-    if size is not None and is_gpu_size(size):
-        compute = compute or "gpu"
-        part = PartInFile(
-            "ml_workspace", "computes", {compute: given(size=size, max_nodes=nodes or 1)}, resources.at("instance_type")
-        )
-        part.written[f"{compute}.size"] = resources.at("instance_type")
-        parts.append(part)
-    elif size is not None:
-        resources.leave("instance_type", f"{size}: the compute decides which machine runs the job")
-    for key in ("shm_size", "docker_args"):
-        resources.leave_given(key, "a run has no options of Docker")
-    words += ["--on", "cluster"]
-    if compute and compute != "local":
-        words += ["--compute", compute.rsplit("/", 1)[-1]]
-    if nodes and nodes > 1:
-        words += ["--nodes", str(nodes)]
+    target, notes = _target(of, folder)
+    words = [target, "--on", "cluster", *_machines(of, parts)]
     for name, value in _job_variables(of).items():
-        words += ["--secret-env", name] if value is None else ["--env", f"{name}={value}"]
+        words += ["--env", f"{name}={value}"]
     for path, name in files:
         words += ["--input", f"{path}={name}"]
-    seconds = of.inside("limits").whole("timeout")
-    if seconds:
+    limits = of.inside("limits")
+    if seconds := limits.whole("timeout"):
         words += ["--timeout", f"{seconds / 60:g}"]
-    distribution = of.inside("distribution")
-    kind = distribution.text("type")
-    processes = distribution.whole("process_count_per_instance") or distribution.whole("worker_count")
-    if kind:
-        distribution.leave(
-            "type",
-            f"{kind} with {processes or 1} processes: a run starts the command once on each node",
-            "start the processes in the command, such as by torchrun",
-        )
+    _distribution(of.inside("distribution"))
     for key in ("experiment_name", "display_name", "name", "description", "tags", "properties", "version", "is_deterministic"):
         of.leave_given(key, "a run names its job itself")
     of.leave_given("outputs", "files are kept by their names", "add --output PATTERN")
     of.leave_given("identity", "a run uses the stack's identity")
     of.leave_given("services", "a job here has no interactive services")
     of.leave_given("queue_settings", "the compute decides which machines run the job")
-    commands = [Command((*words, "--stack", "STACK", *(["--", *after] if after else [])), tuple(notes))] if filled else []
-    return Found(parts, commands)
+    after = ["--", "sh", "-c", filled]
+    return Found(parts, [Command((*words, "--stack", "STACK", *after), tuple(notes))] if filled else [])
+
+
+def _target(of: BodyReader, folder: str) -> tuple[str, list[str]]:
+    """What is run: the folder of the code with a Dockerfile, or without code the image. And notes on what is to be done."""
+    image, notes = _image(of)
+    code = of.text("code")
+    if code is None:
+        return image or "IMAGE", notes
+    if re.match(r"(?:azureml|https?|git\+|git@|wasbs?|abfss?)", code):
+        of.leave(
+            "code", f"{code}: the code isn't on this machine, and isn't sent", "clone or download it, and set code to its folder"
+        )
+        return image or "IMAGE", notes
+    target = _beside(folder, code)
+    target = target if target.startswith((".", "/")) else f"./{target}"
+    why = f"all of {target} is sent, as an image that the stack's registry builds"
+    notes.append(f"{of.at('code')}: {why}: write {target.rstrip('/')}/Dockerfile, if there is none, such as")
+    notes += [
+        f"  {line}" for line in (f"FROM {image or 'IMAGE'}", "WORKDIR /code", "COPY . .", "RUN pip install -r requirements.txt")
+    ]
+    return target, notes
+
+
+def _image(of: BodyReader) -> tuple[str | None, list[str]]:
+    """The image of the job's environment."""
+    if not isinstance(of.raw("environment"), dict):
+        name = of.text("environment")
+        return None, [f"{of.at('environment')}: IMAGE: {name} is in the workspace; write the image that it has"] if name else []
+    environment = of.inside("environment")
+    conda = environment.text("conda_file") if not isinstance(environment.raw("conda_file"), dict) else None
+    fix = "write them to requirements.txt in the folder of the code, and install them in its Dockerfile"
+    environment.leave_given("conda_file", f"{conda or 'the packages'}: a run installs requirements", fix)
+    build = "give the folder as the target of run"
+    environment.leave_given("build", "an image is built only for a workload or a folder with a Dockerfile", build)
+    for key in ("name", "version", "description", "tags"):
+        environment.leave_given(key, "a run names its image itself")
+    environment.default("os_type", "linux", message="images here are of Linux")
+    return environment.text("image"), []
+
+
+def _machines(of: BodyReader, parts: list[PartInFile]) -> list[str]:
+    """Options for the machines. A size that a job brings itself becomes a compute."""
+    compute = _named(of, "compute")
+    resources = of.inside("resources")
+    nodes, size = resources.whole("instance_count"), resources.text("instance_type")
+    if size is not None and is_gpu_size(size):
+        compute = compute or "gpu"
+        settings = {compute: given(size=size, max_nodes=nodes or 1)}
+        at = resources.at("instance_type")
+        parts.append(PartInFile("ml_workspace", "computes", settings, at, {f"{compute}.size": at}))
+    elif size is not None:
+        resources.leave("instance_type", f"{size}: the compute decides which machine runs the job")
+    memory = "a run can't set it; data loaders and NCCL may end with `No space left on device` in less shared memory"
+    for key in ("shm_size", "docker_args"):
+        fix = "set fewer workers of the data loaders, or add --env NCCL_SHM_DISABLE=1"
+        resources.leave_given(key, f"{resources.peek(key)}: {memory}", fix)
+    words = ["--compute", posixpath.basename(compute)] if compute and compute != "local" else []
+    return words + (["--nodes", str(nodes)] if nodes and nodes > 1 else [])
+
+
+def _distribution(of: BodyReader) -> None:
+    """Processes on several nodes, which a run leaves to the command."""
+    key = "process_count_per_instance"
+    of.leave_given("process_count_per_node", f"Azure ML has no such key: it is {key}", "start the processes in the command")
+    processes = of.whole(key) or of.whole("worker_count")
+    if kind := of.text("type"):
+        message = f"{kind} with {processes or 1} processes: a run starts the command once on each node"
+        of.leave("type", message, "start the processes in the command, such as by torchrun")
 
 
 def _inputs(of: BodyReader, folder: str) -> tuple[dict[str, str], list[tuple[str, str]]]:
@@ -568,39 +569,33 @@ def _inputs(of: BodyReader, folder: str) -> tuple[dict[str, str], list[tuple[str
         path = one.text("path") or one.text("file") or one.text("folder")
         if path and ":" not in path:
             files.append((_beside(folder, path), name))
-            one.skip("type", "mode")
         elif path:
             one.leave(
                 "path",
                 f"{path}: a run takes files of this machine, or the program fetches it",
                 "download it, and add --input PATH",
             )
-            one.skip("type", "mode")
         else:
-            one.skip("type")
             values[name] = one.text("default") or name
+            one.default("type", "integer", "number", "string", "boolean", message="an input without a value")
+            one.leave_given("description", "an input of a run has no description")
+        if path:
+            one.default("type", "uri_file", "uri_folder", message="a file or folder is sent as it is")
+            one.default("mode", "download", "ro_mount", message="files are copied to the run")
         values.setdefault(name, name)
     return values, files
 
 
-def _job_variables(of: BodyReader) -> dict[str, str | None]:
-    """None: likely a secret, whose value is given when it runs."""
+def _job_variables(of: BodyReader) -> dict[str, str]:
     inner = of.inside("environment_variables")
-    found: dict[str, str | None] = {}
+    found: dict[str, str] = {}
     for name in inner.names():
         if is_secret_name(name):
-            inner.leave(name, "likely a secret, which isn't copied", "set the variable before the run")
-            found[name] = None
+            message = "likely a secret, which isn't copied: all readers of the workspace see a job's variables"
+            inner.leave(name, message, "let the program fetch it with the cluster's identity")
         elif (value := inner.text(name, free=True)) is not None:
             found[name] = value
     return found
-
-
-def _split(text: str) -> list[str]:
-    try:
-        return shlex.split(text, comments=False)
-    except ValueError:
-        return text.split()
 
 
 _READERS: Mapping[str, Callable[[BodyReader, str], Found]] = {

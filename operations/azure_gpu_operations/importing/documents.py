@@ -161,7 +161,7 @@ class _Found:
             instead = ml_yaml.OTHERS.get(kind)
             reading.leave(path, f"{kind} isn't taken", f"see {instead}" if instead else "it has no key in the stack file")
             return
-        found = ml_yaml.read(kind, body, "", reading, str(Path(reading.document.file).parent).removeprefix("."))
+        found = ml_yaml.read(kind, body, "", reading, str(Path(reading.document.file).parent))
         self.parts += found.parts
         self.commands += found.commands
 
