@@ -30,7 +30,7 @@ EXAMPLES ?= $(if $(ALL),thorough,quick)
 CORES := $(shell nproc 2> /dev/null || sysctl -n hw.ncpu)
 PYTHON := .venv/bin/python
 UV := .venv/bin/uv
-TERMINAL := $(PYTHON) -m tests.browser.terminal_pictures docs/images/terminal
+TERMINAL := $(PYTHON) -m tests.docs.terminal_pictures docs/images/terminal
 EMBEDDED := $(PYTHON) -m localazure --state $(STATE)
 # Every command that talks to the local stack runs with the connection environment of its folder, which is exported nowhere else.
 CONNECTED := set -a; . $(STATE)/env; set +a;
@@ -49,7 +49,7 @@ PROVED := $(filter-out documents,$(STACK))
 # What tests and measurements find first on PATH.
 TOOLS := $(CURDIR)/.venv/bin:$$(cat $(STATE)/engine-bin):$$(cat $(STATE)/kubernetes-bin)
 
-.PHONY: help up quotas storage down preview status env shell test replay conformance lint renew bench bench-mnist bench-scoring bench-vector-add check-gpu disturbances mutants faults lock ready engine providers languages kubernetes groups azurite browser pictures terminal-pictures dist clean
+.PHONY: help up quotas storage down preview status env shell test replay conformance lint renew bench bench-mnist bench-scoring bench-vector-add check-gpu disturbances mutants faults lock ready engine providers languages kubernetes groups azurite terminal-pictures dist clean
 .DEFAULT_GOAL := help
 
 help: ## what can be made
@@ -89,7 +89,6 @@ shell: ready ## your shell with the Azure CLI, signed in to the embedded Azure
 # The quick tests need Python and nothing else; the slow ones start what `make up` starts. Each kind has a session of its own, so that
 # neither upsets the other. Pytest ends with 5 where TESTS has none of a kind.
 test: .venv/ready $(if $(ALL)$(NIGHTLY),engine kubernetes azurite groups) ## the tests that aren't slow; ALL=1: the slow ones too; NIGHTLY=1: the rest
-	@$(if $(ALL),$(MAKE) -s --no-print-directory browser > /dev/null || true)
 	@ended=5; $(foreach kind,$(SESSIONS),$(call session,$(kind)); code=$$?; [ $$code = 5 ] || [ $$ended != 5 -a $$code = 0 ] || ended=$$code;) exit $$ended
 
 # Slow tests wait for processes that they start: one more than there are cores.
@@ -165,8 +164,6 @@ lock: .venv/ready ## renew the locked files after a change of versions in requir
 	  --generate-hashes --no-header -o requirements-deploy.txt
 	$(UV) pip compile -q --universal components/pyproject.toml --extra operations --group pyproject.toml:tests \
 	  -c .local/versions.txt --python-version 3.11 --generate-hashes --no-header -o requirements-local.txt
-	$(UV) pip compile -q --universal --group pyproject.toml:browser -c requirements-local.txt --python-version 3.11 \
-	  --generate-hashes --no-header -o requirements-browser.txt
 	$(UV) pip compile -q --universal operations/azure_gpu_operations/shell/azure-cli.in --python-version 3.11 \
 	  --generate-hashes --no-header -o operations/azure_gpu_operations/shell/azure-cli.lock
 
@@ -203,12 +200,6 @@ groups: prerequisites ## build JobSet and Kueue for groups of workers on the emb
 azurite: .venv/ready prerequisites
 	@$(PYTHON) -m localazure.blobs.installation > /dev/null
 
-browser: .venv/browser ## what tests of pages need: Playwright, axe-core, and a Chromium where the machine has none: 130 MB, once
-	@$(PYTHON) -m tests.browser.installation
-
-pictures: browser ## take the pictures of docs/environments.md again: a review's page, and its comment
-	@PYTHONPATH=.:components:operations $(PYTHON) -m tests.browser.pictures docs/images
-
 terminal-pictures: ready ## take docs/images/terminal-*.svg again, of STACK, which is up, and of RUN, a failed run on it
 	@test -n "$(RUN)" || { echo "error: RUN isn't set; name a failed run: make terminal-pictures STACK=$(STACK) RUN=run-train-..." >&2; exit 2; }
 	@$(TERMINAL)-prove.svg -- $(PYTHON) -m operations prove --stack $(STACK)
@@ -216,11 +207,6 @@ terminal-pictures: ready ## take docs/images/terminal-*.svg again, of STACK, whi
 	@$(TERMINAL)-running.svg -- $(PYTHON) -m operations running --stack $(STACK)
 	@$(TERMINAL)-explain.svg -- $(PYTHON) -m operations explain $(RUN) --stack $(STACK)
 	@$(TERMINAL)-sizes.svg -- $(PYTHON) -m operations sizes --gpu T4
-
-.venv/browser: requirements-browser.txt .venv/ready
-	@echo "installing Playwright" >&2
-	@$(UV) pip install -q --python $(PYTHON) --require-hashes -r requirements-browser.txt
-	@touch $@
 
 .venv/ready: requirements-local.txt components/pyproject.toml
 	@sh engine/prerequisites.sh python

@@ -2,10 +2,7 @@
 
 import itertools
 import json
-import struct
-import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from io import BytesIO
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -13,12 +10,10 @@ from typing import Any
 import pytest
 import requests
 from PIL import Image
-from rich.console import Console
 
 from azure_gpu_operations.__main__ import main
 from azure_gpu_operations.query import inputs, scores, sending
 from azure_gpu_operations.query.latency import latency
-from azure_gpu_operations.query.picture import picture
 from azure_gpu_operations.query.refusals import refusal
 from azure_gpu_operations.query.sending import Sent, server_seconds
 from tests.support import web
@@ -204,32 +199,6 @@ def test_the_highest_scores_stand_under_the_name_of_the_file(
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("red.png: 200, ")
     assert [line.split()[:2] for line in lines[1:]] == [["dog", "0.7000"], ["lynx", "0.2000"]]
-
-
-def test_a_terminal_gets_a_small_picture_with_the_images_colour(image: Path) -> None:
-    small = picture(image.read_bytes())
-    assert small is not None
-    console = Console(force_terminal=True, color_system="truecolor", width=80, record=True, file=open("/dev/null", "w"))  # noqa: SIM115, PTH123
-    console.print(small)
-    assert small.plain.splitlines() == ["▀" * 8] * 4
-    assert {span.style.color.triplet for span in small.spans} == {(200, 0, 0)}  # type: ignore[union-attr]
-
-
-def png(width: int, height: int) -> bytes:
-    """The head of a PNG of that size, without its pixels."""
-
-    def chunk(kind: bytes, data: bytes) -> bytes:
-        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-
-    head = chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0))
-    return b"\x89PNG\r\n\x1a\n" + head + chunk(b"IDAT", zlib.compress(b"")) + chunk(b"IEND", b"")
-
-
-def test_what_cannot_be_shown_is_no_failure() -> None:
-    whole = BytesIO()
-    Image.new("RGB", (64, 64)).save(whole, "JPEG")
-    for content in (b"", b"text", png(30_000, 30_000), png(4, 4), whole.getvalue()[:200]):
-        assert picture(content) is None
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@
     query --url https://…/score batch.json --key-from SCORING_KEY   any URL, with the key in an environment variable
 
 Images are sent as they are, .json and .npy files as arrays. Requests are authorized by the endpoint's method: its key, which is
-fetched and never shown, or an Entra token. Requests aren't retried. In a terminal, a small picture of each image is shown beside
-its highest scores. Server time is what the scoring server reports, network time is the rest.
+fetched and never shown, or an Entra token. Requests aren't retried. Server time is what the scoring server reports, network time
+is the rest.
 
 Exit codes: 0 every request was answered, 1 one wasn't, 2 wrong command line.
 """
@@ -57,7 +57,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--labels", type=Path, metavar="FILE", help="names of the classes: one per line, or a JSON list")
     parser.add_argument("--top", type=int, default=3, help="number of scores to show per image (default: 3)")
-    parser.add_argument("--no-pictures", action="store_true", help="show no pictures of the images")
     parser.add_argument("--json", action="store_true", help="one JSON object on standard output")
 
 
@@ -149,8 +148,7 @@ def _send(options: argparse.Namespace, name: str, target: Any, bodies: Any, labe
     if options.json:
         print(json.dumps(showing.as_json(report), indent=2))
     else:
-        out = console()
-        showing.show(report, out, pictures=out.is_terminal and not options.no_pictures)
+        showing.show(report, console())
     if stopped:
         print(f"interrupted after {len(sent)} of {options.count * len(bodies)} requests", file=sys.stderr)
     return 0 if len(sent) == options.count * len(bodies) and all(one.is_good for one in sent) else 1

@@ -23,10 +23,6 @@ class Input(NamedTuple):
     body: bytes
     content_type: str = BYTES
 
-    @property
-    def is_image(self) -> bool:
-        return self.content_type not in (JSON, NUMPY)
-
 
 class WrongInputError(ValueError):
     """A file that can't be sent. The text is for the user."""

@@ -1,18 +1,16 @@
-"""Output of `query`, as text or JSON: for each file its picture and highest scores, then latencies. Contains no key."""
+"""Output of `query`, as text or JSON: for each file its highest scores, then latencies. Contains no key."""
 
 import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from rich.console import Console, Group
-from rich.table import Table
+from rich.console import Console
 from rich.text import Text
 
 from azure_gpu_operations.query import scores
 from azure_gpu_operations.query.inputs import Input
 from azure_gpu_operations.query.latency import Latency, latency
-from azure_gpu_operations.query.picture import picture
 from azure_gpu_operations.query.refusals import Refusal, printable, refusal
 from azure_gpu_operations.query.scores import Score
 from azure_gpu_operations.query.sending import Sent
@@ -55,19 +53,12 @@ class Report(NamedTuple):
         return refusal(sent, self.endpoint or "ENDPOINT", self.stack or "STACK")
 
 
-def show(report: Report, console: Console, *, pictures: bool) -> None:
+def show(report: Report, console: Console) -> None:
     for index, one in enumerate(report.inputs):
         sent = report.first(index)
-        if sent is None:
-            continue
-        words = Group(*_words(report, one, sent))
-        small = picture(one.body) if pictures and one.is_image else None
-        if small is None:
-            console.print(words)
-            continue
-        grid = Table.grid(padding=(0, 2))
-        grid.add_row(small, words)
-        console.print(grid)
+        if sent is not None:
+            for line in _words(report, one, sent):
+                console.print(line)
     _failures(report, console)
     if report.good:
         _latencies(report, console)

@@ -2,13 +2,16 @@
 
     review --base main                     every affected stack, compared with the common ancestor
     review --base main --stack prod        only this stack; may be repeated
-    review --base main --out report        also report/comment.md, review.html, review.json and annotations.json
+    review --base main --out report        also the report as files, see below
     review --base main --live --stack prod compared with the deployed state, with a login
     review --base main --policy-pack DIR   also violated policies of a pack, with their lines; may be repeated
 
 The base commit's stack is deployed by its program on a separate embedded Azure, where nothing runs or costs money, and the
 change, committed or not, is previewed against it. No account or secret is needed: secrets and existing resources get
 placeholders, which the report lists. The base is kept for the next review.
+
+Files of --out: review.md, the whole report; comment.md, as much of it as a comment of a pull request can have; review.json, with
+every value in full; annotations.json, the findings by file and line.
 
 Exit codes: 0 reviewed; 1 no stack could be reviewed, or with --fail-on any stack couldn't; 2 the command line is invalid; 5 the
 report contains what --fail-on names.
@@ -42,7 +45,7 @@ DANGER, OVER_BUDGET, REJECTED, POLICY = "danger", "over-budget", "rejected", "po
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--base", required=True, metavar="REF", help="the commit or branch to merge into")
     parser.add_argument("--stack", action="append", default=[], help="only this stack; may be repeated")
-    parser.add_argument("--out", type=Path, metavar="DIR", help="write the reports there: Markdown, HTML and JSON")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="write the report there as Markdown and JSON")
     parser.add_argument("--live", action="store_true", help="compare with the deployed state; requires its login and backend")
     text = f"hours per month with all machines running, for the expected cost (default {BUSY_HOURS:g})"
     parser.add_argument("--busy-hours", type=float, default=BUSY_HOURS, metavar="N", help=text)
@@ -92,7 +95,7 @@ def run(options: argparse.Namespace) -> int:
     text = comment(review)
     if options.out is not None:
         _write(options.out, review, text)
-        _say(f"{options.out}: comment.md, review.html, review.json, annotations.json; {time.monotonic() - began:.0f} s")
+        _say(f"{options.out}: review.md, comment.md, review.json, annotations.json; {time.monotonic() - began:.0f} s")
     else:
         print(text)
     failed = [each.outcome is Outcome.FAILED for each in review.stacks]
@@ -162,11 +165,11 @@ def _chosen(known: Sequence[StackFiles], named: Sequence[str], changed: Sequence
 
 def _write(out: Path, review: Review, text: str) -> None:
     from azure_gpu_operations.review.annotations import annotations
-    from azure_gpu_operations.review.page import page
+    from azure_gpu_operations.review.markdown import whole
 
     out.mkdir(parents=True, exist_ok=True)
     (out / "comment.md").write_text(text, encoding="utf-8")
-    (out / "review.html").write_text(page(review), encoding="utf-8")
+    (out / "review.md").write_text(whole(review), encoding="utf-8")
     (out / "review.json").write_text(json.dumps(as_data(review), indent=2) + "\n", encoding="utf-8")
     (out / "annotations.json").write_text(json.dumps(annotations(review), indent=2) + "\n", encoding="utf-8")
 

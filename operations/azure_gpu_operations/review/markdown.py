@@ -1,10 +1,12 @@
-"""Writes a review as one comment of a pull request: Markdown of at most `LIMIT` characters that begins with `MARKER`. Pure.
+"""Writes a review as Markdown: whole, or as a comment of a pull request of at most `LIMIT` characters. Pure.
 
-Replacements and deletions come first, then totals, then the rest, folded. When it has to be cut, the first lines and the totals
-stay. Texts of a stack are escaped: no mention, no link, no HTML, no line breaks.
+It begins with `MARKER`, by which a comment is found again. Replacements and deletions come first, then totals, then the rest,
+folded. When it has to be cut, the first lines and the totals stay. Texts of a stack are escaped: no mention, no link, no HTML, no
+line breaks.
 """
 
 import re
+import sys
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -37,7 +39,7 @@ _PLURAL = {
     Operation.CREATE: "to create",
     Operation.IMPORT: "to import",
 }
-_CUT = "\n*Cut: the whole report is in the artifact, `review.html`.*\n"
+_CUT = "\n*Cut: the whole report is in the artifact, `review.md`.*\n"
 _REST = "\n*The rest is cut.*"
 
 
@@ -48,8 +50,13 @@ class Section(NamedTuple):
     lines: list[str]
 
 
+def whole(review: Review) -> str:
+    """The report, without a limit."""
+    return comment(review, sys.maxsize)
+
+
 def comment(review: Review, limit: int = LIMIT) -> str:
-    """The comment."""
+    """The report, cut to `limit` characters."""
     head = "\n".join([MARKER, *_head(review), ""])
     foot = "\n".join(["", *_foot(review), ""])
     room = limit - len(head) - len(foot) - len(_CUT)
@@ -201,15 +208,22 @@ def _sections(stack: StackReview) -> Iterator[Section]:
     if stack.parts:
         yield Section(f"{stack.stack}: changes by part", [line for part in stack.parts for line in _part(part)])
     yield from _costs(stack)
-    shown = [each for each in stack.findings if each.is_new and each not in stack.broken]
-    if shown:
-        lines = [f"- {code(each.code)} {text(each.message)}{_at(each.place.file, each.place.line)}" for each in shown]
-        yield Section(f"{stack.stack}: {len(shown)} new warning{'' if len(shown) == 1 else 's'}", lines)
+    yield from _warnings(stack, is_new=True)
     if stack.placeholders:
         lines = [f"- {code(each.path)}: {text(each.why)}" for each in stack.placeholders]
         yield Section(f"{stack.stack}: placeholder values", lines)
     if stack.missing:
         yield Section(f"{stack.stack}: missing from this report", [f"- {text(each)}" for each in stack.missing])
+    yield from _warnings(stack, is_new=False)
+
+
+def _warnings(stack: StackReview, *, is_new: bool) -> Iterator[Section]:
+    """Those that the change brings, or those that the base has too."""
+    shown = [each for each in stack.findings if each.is_new is is_new and each not in stack.broken]
+    if shown:
+        lines = [f"- {code(each.code)} {text(each.message)}{_at(each.place.file, each.place.line)}" for each in shown]
+        title = f"{len(shown)} {'new' if is_new else 'earlier'} warning{'' if len(shown) == 1 else 's'}"
+        yield Section(f"{stack.stack}: {title}", lines)
 
 
 def _folded(section: Section) -> str:
@@ -263,16 +277,22 @@ def _costs(stack: StackReview) -> Iterator[Section]:
         "List prices of machines only, without storage, registry, logs and network. Expected: all machines for "
         f"{costs.busy_hours:g} of 730 hours."
     )
-    after = costs.after
-    if after is not None:
-        spot = _amount(after.on_demand_most_hour)
-        hours = " / ".join("not known" if each is None else f"{each:,.0f}" for each in _gpu_hours(after))
-        lines.append(f"Maximum per hour without Spot: {spot} USD. GPU-hours a month, idle / expected / at most: {hours}.")
+    if costs.after is not None:
+        spot = _pair(costs.before, costs.after, "on_demand_most_hour")
+        lines.append(f"Maximum per hour without Spot: {spot} USD. {_gpu_hours(costs.before, costs.after)}.")
     yield Section(f"{stack.stack}: costs", lines)
 
 
-def _gpu_hours(costs: Costs) -> tuple[float | None, float | None, float | None]:
-    return costs.gpu_hours_idle_month, costs.gpu_hours_expected_month, costs.gpu_hours_most_month
+def _gpu_hours(before: Costs | None, after: Costs) -> str:
+    """`GPU-hours a month, idle / expected / at most: 0 / 80 / 730 -> 0 / 160 / 1,460`."""
+    was, now = (
+        " / ".join("not known" if each is None else f"{each:,.0f}" for each in found)
+        for found in (
+            (each.gpu_hours_idle_month, each.gpu_hours_expected_month, each.gpu_hours_most_month)
+            for each in (before or after, after)
+        )
+    )
+    return f"GPU-hours a month, idle / expected / at most: {was if was == now else f'{was} -> {now}'}"
 
 
 def _foot(review: Review) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""The data of a review, from which the comment, the page and the annotations are written.
+"""The data of a review, from which the report and the annotations are written.
 
 `as_data` is the JSON that `review --out` writes; `FORM` is its version. Texts of the stack are unescaped, as in its files and
 state; every writer escapes them for its format. Secrets are already `SECRET`.

@@ -1,4 +1,4 @@
-"""Reviews that nobody made: what the comment, the page and the annotations are tried on, and what their pictures show.
+"""Reviews that nobody made: what the report and the annotations are tried on.
 
 `sample` is one as a pull request has it: in `dev` the GPU size of a Batch pool changes, in `prod` the team's name does, which
 would replace the storage account and what is named after it. `hostile` has names that break a page which takes them as they are,
@@ -101,11 +101,6 @@ class _Loader(yaml.CSafeLoader):
 
 _Loader.add_constructor("!costs", lambda loader, node: costs(*loader.construct_sequence(node)))  # type: ignore[arg-type]
 _Loader.add_constructor("!sum", lambda loader, node: _sum(*loader.construct_sequence(node)))  # type: ignore[arg-type]
-
-
-def nothing() -> Review:
-    """A change that touches no stack."""
-    return Review(base=BASE, head=f"{HEAD}+", made="2026-11-26T09:30:00Z", stacks=(), changed_files=("README.md",))
 
 
 def hostile() -> Review:

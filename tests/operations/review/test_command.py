@@ -156,7 +156,7 @@ def test_a_deleted_stack_file_needs_no_azure(checkout: Checkout, tmp_path: Path)
     assert (told["form"], told["stacks"][0]["outcome"], told["changed_files"]) == (1, "deleted", ["Pulumi.old.yaml"])
     assert told["head"] == f"{COMMIT}+"
     assert json.loads((tmp_path / "out" / "annotations.json").read_text()) == []
-    assert "Pulumi.old.yaml" in (tmp_path / "out" / "review.html").read_text()
+    assert (tmp_path / "out" / "review.md").read_text() == (tmp_path / "out" / "comment.md").read_text()
 
 
 def test_exit_codes_say_what_was_found(checkout: Checkout, reviewed: Callable[..., None]) -> None:

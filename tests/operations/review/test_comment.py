@@ -6,7 +6,7 @@ import time
 import pytest
 from markdown_it import MarkdownIt
 
-from azure_gpu_operations.review.markdown import LIMIT, MARKER, code, comment, text
+from azure_gpu_operations.review.markdown import LIMIT, MARKER, code, comment, text, whole
 from azure_gpu_operations.review.model import Lane, Outcome, Review, StackReview
 from tests.operations.review import sample
 
@@ -28,6 +28,13 @@ def test_a_stack_that_nothing_changes_is_one_line() -> None:
     assert "### Stack `dev`: unchanged, 42 resources" in comment(Review("b" * 40, "a" * 40, "", (unchanged,)))
 
 
+def test_a_rejected_stack_has_its_problems_and_no_costs() -> None:
+    told = comment(Review("b" * 40, "a" * 40, "", (sample.rejected(),)))
+    assert "### Stack `dev`: rejected, 1 problem\n- :no_entry: pools.train.size: Standard_NC6s_v3 was retired" in told
+    assert "(`Pulumi.dev.yaml:38`)" in told
+    assert "USD" not in told
+
+
 @pytest.mark.parametrize("resources", [200, 2_000])
 def test_totals_survive_a_cut(resources: int) -> None:
     large = sample.large(resources)
@@ -42,6 +49,16 @@ def test_totals_survive_a_cut(resources: int) -> None:
     assert "The rest is cut" in cut
     assert "whole report is in the artifact" in cut
     assert "USD a month" in cut
+
+
+def test_the_whole_report_has_every_resource_and_property_and_the_warnings_that_the_base_has_too() -> None:
+    large = sample.large(2_000)
+    told = whole(large)
+    assert len(told) > LIMIT
+    for resource in (resource for stack in large.stacks for part in stack.parts for resource in part.resources):
+        assert code(resource.name) in told
+        assert all(code(each.path) in told for each in resource.properties)
+    assert "prod: 1 earlier warning<" in whole(sample.sample())
 
 
 def test_one_key_that_forces_two_thousand_leaves_room_for_the_rest() -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.browser import terminal_pictures
+from tests.docs import terminal_pictures
 
 
 def test_a_picture_has_the_command_line_the_output_and_its_colours() -> None:

@@ -1,6 +1,6 @@
 """Takes pictures of commands in a terminal of 80 columns, as SVG.
 
-    python -m tests.browser.terminal_pictures FILE.svg -- python -m operations sizes --gpu T4
+    python -m tests.docs.terminal_pictures FILE.svg -- python -m operations sizes --gpu T4
 
 The command runs in a pseudo-terminal; its standard output is the picture, below the command line itself. Standard error isn't
 part of it.
