@@ -114,7 +114,7 @@ lint: .venv/ready ## format, style, types, workflows
 	  if [ $$code = 2 ]; then echo "the workflows aren't checked by actionlint: Go is missing" >&2; exit 0; fi; \
 	  [ $$code = 0 ] && set -x && "$$folder/actionlint" -shellcheck .venv/bin/shellcheck -pyflakes ""
 
-renew: .venv/ready ## write again all that is generated: recorded bodies, replacements, settings, components, their package schema, policies, catalog, coverage, weather, commands, the stack's picture
+renew: .venv/ready ## write again all that is generated: recorded bodies, replacements, settings, components, their package schema, policies, catalog, coverage, weather, commands, the stack's diagram
 	@$(PYTHON) -m tests.renew
 	$(PYTHON) -m azure_gpu.stack.settings_reference schema > docs/settings.schema.json
 	$(PYTHON) -m azure_gpu.stack.settings_reference reference > docs/settings.md
@@ -131,7 +131,7 @@ renew: .venv/ready ## write again all that is generated: recorded bodies, replac
 	$(PYTHON) -m localazure.weather.page > docs/weather.md
 	$(PYTHON) -m localazure.evidence.coverage > docs/coverage.md
 	$(PYTHON) -m azure_gpu_operations.verbs docs/commands.md
-	$(PYTHON) -m operations graph --stack local --config-folder . --svg docs/local.svg
+	$(PYTHON) -m operations graph --stack local --config-folder . --mermaid > docs/local.mermaid
 
 bench: .venv/ready engine kubernetes azurite ## the figures of docs/results.md, as ratios in one run
 	@PATH="$(TOOLS):$$PATH" $(PYTHON) -m tests.bench

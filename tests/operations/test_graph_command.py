@@ -5,13 +5,12 @@ import os
 from datetime import date
 from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree
 
 import pytest
 import yaml
 
 from azure_gpu_operations.__main__ import main
-from azure_gpu_operations.graph import recorded, svg
+from azure_gpu_operations.graph import recorded
 from azure_gpu_operations.graph.reading import graph_of
 from tests.support.embedded import CHECKOUT
 
@@ -52,18 +51,13 @@ def project_of(folder: Path, program: str) -> Path:
 
 
 @in_process
-def test_the_picture_in_the_readme_is_the_one_of_the_local_stack(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+def test_the_diagram_in_the_documents_is_the_one_of_the_local_stack(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for variable in [each for each in os.environ if each.startswith("ARM_")]:  # who is logged in gets a role
         monkeypatch.delenv(variable)
-    drawn = tmp_path / "local.svg"
-    assert main(["graph", "--stack", "local", "--config-folder", str(CHECKOUT), "--svg", str(drawn)]) == 0
-    assert capsys.readouterr().out == ""
-    assert drawn.read_text(encoding="utf-8") == (CHECKOUT / "docs" / "local.svg").read_text(encoding="utf-8"), "run `make renew`"
-    root = ElementTree.parse(drawn).getroot()
-    assert root.findtext("{http://www.w3.org/2000/svg}title") == "Stack local"
-    assert "](docs/local.svg)" in (CHECKOUT / "README.md").read_text(encoding="utf-8")
+    assert main(["graph", "--stack", "local", "--config-folder", str(CHECKOUT), "--mermaid"]) == 0
+    assert capsys.readouterr().out == (CHECKOUT / "docs" / "local.mermaid").read_text(encoding="utf-8"), "run `make renew`"
 
 
 @in_process
@@ -86,14 +80,13 @@ def test_what_exists_already_is_not_looked_up_and_a_secret_is_not_shown(
 def test_all_problems_of_a_stack_file_are_told_as_preview_tells_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     wrong = yaml.safe_dump({"config": THEIRS["config"]}).replace("gpu: T4", "gpu: T5")
     (tmp_path / "Pulumi.theirs.yaml").write_text(wrong.replace("edges:", "edge:"))
-    assert main(["graph", "--stack", "theirs", "--config-folder", str(tmp_path), "--svg", str(tmp_path / "x.svg")]) == 2
+    assert main(["graph", "--stack", "theirs", "--config-folder", str(tmp_path), "--mermaid"]) == 2
     told = capsys.readouterr()
     assert told.out == ""
     assert told.err.startswith("error: 2 problems in the configuration, nothing was created:\n")
     assert "\n  - edge: unknown key" in told.err
     assert "\n  - jobs.tonight.gpu: invalid value; given: 'T5'; allowed: T4, A100" in told.err
     assert "Traceback" not in told.err
-    assert not (tmp_path / "x.svg").exists()
 
 
 @in_process
@@ -110,7 +103,6 @@ def test_a_program_of_ones_own_has_its_resources_as_parts(tmp_path: Path) -> Non
     assert [(each.part.rpartition("::")[2], each.words, each.on.rpartition("::")[2]) for each in graph.uses] == [
         ("rows", "keeps data in", "account")
     ]
-    assert "rows" in svg.drawn(graph)
 
 
 @in_process

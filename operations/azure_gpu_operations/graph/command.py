@@ -1,21 +1,21 @@
-"""Draws a stack: its parts, their dependencies, identities and roles, and cost at idle and at most.
+"""Shows a stack: its parts, their dependencies, identities and roles, and cost at idle and at most.
 
-    graph --stack S                    in the terminal
-    graph --stack S --svg stack.svg    as a picture
-    graph --stack S --json             for programs
+    graph --stack S                              in the terminal
+    graph --stack S --mermaid > stack.mermaid    as a diagram that GitHub, GitLab and editors draw
+    graph --stack S --dot | dot -Tsvg > s.svg    as a picture, by Graphviz
+    graph --stack S --json                       for programs
 
 The graph comes from the stack's program and its file, without requests to Azure or the engine; nothing has to be deployed.
 Existing resources are assumed to be as the file expects. Values that the connection supplies (subscription, image_source) are
 placeholders. Costs are list prices of machines.
 
-Exit codes: 0 drawn, 1 the program failed or the picture can't be written, 2 the command line or the stack file is invalid.
+Exit codes: 0 shown, 1 the program failed, 2 the command line or the stack file is invalid.
 """
 
 import argparse
 import json
 import sys
 from datetime import UTC, date, datetime
-from pathlib import Path
 
 from azure_gpu.formats.dates import parse_day
 from azure_gpu_operations import stack_options
@@ -31,12 +31,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     stack_options.add_config_folder(parser)
     add_wide(parser)
     shown = parser.add_mutually_exclusive_group()
-    shown.add_argument("--svg", type=Path, metavar="FILE", help="write the picture to FILE as SVG")
+    shown.add_argument("--mermaid", action="store_true", help="a Mermaid flowchart on standard output")
+    shown.add_argument("--dot", action="store_true", help="a digraph in Graphviz' DOT on standard output")
     shown.add_argument("--json", action="store_true", help="one JSON object on standard output")
 
 
 def run(options: argparse.Namespace) -> int:
-    from azure_gpu_operations.graph import as_json, reading, recorded, svg, terminal  # here: they take longer to load than --help
+    from azure_gpu_operations.graph import (
+        as_json,
+        diagrams,
+        reading,
+        recorded,
+        terminal,
+    )  # here: they take longer to load than --help
     from azure_gpu_operations.planned import UnreadableStackFileError
 
     try:
@@ -51,9 +58,8 @@ def run(options: argparse.Namespace) -> int:
     graph = reading.graph_of(found, _day(found.as_of))
     if options.json:
         print(json.dumps(as_json.as_json(graph), indent=2))
-    elif options.svg is not None:
-        options.svg.write_text(svg.drawn(graph), encoding="utf-8")
-        print(f"{options.svg}: {len(graph.parts)} parts", file=sys.stderr)
+    elif options.mermaid or options.dot:
+        print((diagrams.mermaid if options.mermaid else diagrams.dot)(graph), end="")
     else:
         terminal.show(console(), graph, wide=options.wide)
     return OK

@@ -1,4 +1,4 @@
-"""Which resources are parts of a picture, what people call them, and how one part depends on another.
+"""Which resources are parts of a graph, what people call them, and how one part depends on another.
 
 Data only. A component of the library is one part with everything in it but what has a row of its own here. What isn't listed,
 such as a resource of a user's own program, is a part of its own by the name of its type.
@@ -12,7 +12,7 @@ from azure_gpu.formats import azure_types
 
 
 class Layer(StrEnum):
-    """The columns of the picture, from left to right."""
+    """The groups of the parts."""
 
     IDENTITY = "people and identities"
     WORK = "work"
@@ -21,7 +21,7 @@ class Layer(StrEnum):
 
 
 class Kind(NamedTuple):
-    """The noun of a part and its column."""
+    """The noun of a part and its group."""
 
     noun: str
     layer: Layer

@@ -1,4 +1,4 @@
-"""Texts about a part: machines, costs, the last day; the same in the terminal and in the SVG."""
+"""Texts about a part: machines, costs, the last day; the same in the terminal and in diagrams."""
 
 from collections import Counter
 from decimal import Decimal
@@ -84,15 +84,6 @@ def role(given: Role) -> str:
 def called(part: Part) -> str:
     """The kind and the name of a part; only one of them if they are the same."""
     return part.name if part.name == part.noun else f"{part.noun} {part.name}"
-
-
-def sentence(graph: Graph, part: Part) -> str:
-    """The description of a part, for screen readers."""
-    facts = [*map(machines, part.machines), *part.notes, cost(part), end(part)]
-    facts += [f"{use.words} {name_of(graph, use.on)}" for use in graph.uses if use.part == part.key]
-    facts += [f"has {role(each)} on {scope(graph, each)}" for each in graph.roles if each.who == part.key]
-    facts += [EXISTS] if part.exists else []
-    return ": ".join(filter(None, [called(part), "; ".join(filter(None, facts))])) + "."
 
 
 def name_of(graph: Graph, key: str) -> str:
