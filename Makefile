@@ -125,7 +125,7 @@ renew: .venv/ready ## write again all that is generated: recorded bodies, replac
 	mv localazure/shapes/shapes.json.new localazure/shapes/shapes.json
 	$(PYTHON) -m localazure.shapes.bodies > components/azure_gpu/formats/arm_bodies.json.new
 	mv components/azure_gpu/formats/arm_bodies.json.new components/azure_gpu/formats/arm_bodies.json
-	$(PYTHON) -m operations catalog > docs/catalog.md
+	$(PYTHON) -m azure_gpu_operations.catalog_page > docs/catalog.md
 	$(PYTHON) -m azure_gpu_operations.review.replacements > docs/replacements.md
 	PYTHONPATH=components/policy $(PYTHON) -m azure_gpu_policies.page > docs/policies.md
 	$(PYTHON) -m localazure.weather.page > docs/weather.md

@@ -9,6 +9,7 @@ import sys
 
 from azure_gpu.shared.installation import COMMAND, COMMAND_IN_A_CHECKOUT
 from azure_gpu_operations import local_connection, terminal, verbs
+from azure_gpu_operations.command_line import refuse
 from azure_gpu_operations.errors import expected
 from azure_gpu_operations.exit_codes import FAILED
 
@@ -26,6 +27,8 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _main(arguments: list[str] | None) -> int:
     given, after = _split(sys.argv[1:] if arguments is None else arguments)
+    if place := verbs.gone(given):
+        return refuse(place)
     parser = _parser(next((word for word in given if not word.startswith("-")), ""))
     options, unknown = parser.parse_known_args(given, argparse.Namespace(after=after))
     if unknown:

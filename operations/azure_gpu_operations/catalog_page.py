@@ -1,6 +1,8 @@
-"""`catalog`: prints docs/catalog.md, the whole catalog as one page, as of the day on which its facts were gathered."""
+"""docs/catalog.md: the whole catalog as one page, as of the day on which its facts were gathered.
 
-import argparse
+python -m azure_gpu_operations.catalog_page > docs/catalog.md
+"""
+
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -31,25 +33,16 @@ Statuses and replacements are those of {FACTS_DAY.isoformat()}, the day on which
 which something began or ended, by the source; *observed on* is the day on which the source said so; earlier days are unknown.
 
 **Add a size**: one row in [`sizes/sizes.csv`](../components/azure_gpu/catalog/sizes/sizes.csv), its prices as rows of
-[`prices/vm_prices.csv`](../components/azure_gpu/catalog/prices/vm_prices.csv) (`python -m operations prices refresh --size SIZE`
+[`prices/vm_prices.csv`](../components/azure_gpu/catalog/prices/vm_prices.csv) (`python -m operations sizes refresh --size SIZE`
 writes them), then `make renew`. A new series is also a row in `sizes/series.csv` and one in `sizes/lifecycles.csv`, whose `end`
 is its retirement; a new source is a row in `sources.csv`, a new region one in `regions.csv`. `sizes/size_tables.py` describes the
 columns; an invalid cell is reported with file, line and column. Empty: no source gives the value. 0: there is none.
 """
 
 
-def add_arguments(command: argparse.ArgumentParser) -> None:
-    command.set_defaults(run=_print)
-
-
 def page() -> str:
     """The whole page."""
     return "\n".join([INTRODUCTION, *_sizes(), *_services(), *_drivers(), *_prices(), *_left_out()])
-
-
-def _print(_: argparse.Namespace) -> int:
-    print(page(), end="")
-    return 0
 
 
 def _sizes() -> Iterator[str]:
@@ -243,3 +236,7 @@ def _left_out() -> Iterator[str]:
 
 def _lifecycles(rows: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [{"name": name, "dates": lifecycle, "source": lifecycle.seen} for name, lifecycle in rows.items()]
+
+
+if __name__ == "__main__":
+    print(page(), end="")

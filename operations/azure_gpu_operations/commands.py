@@ -1,4 +1,4 @@
-"""`up`, `preview`, `wait` and `down` as sequences of steps.
+"""`up`, `preview` and `down` as sequences of steps.
 
 `say` shows a line to the user; an exception names what failed.
 """
@@ -65,7 +65,8 @@ def bring_up(
     view = _view(stack)
     failed = _started(view, say) if start_jobs and view.jobs else []
     failed += _wait(view, limit_seconds, say)
-    _raise(failed)
+    if failed:
+        raise WorkFailedError(f"failed: {', '.join(failed)}")
 
 
 def _started(view: StackView, say: Say) -> list[str]:
@@ -189,13 +190,8 @@ def _settle_pending(stack: Stack, deployment: Mapping[str, Any], say: Say) -> Ma
     return stack.deployment()
 
 
-def wait_for_groups(stack: Stack, limit_seconds: float, say: Say) -> None:
-    """Waits for the container groups that run to completion. WorkFailedError if one failed or timed out."""
-    _raise(_wait(_view(stack), limit_seconds, say))
-
-
 def _wait(view: StackView, limit_seconds: float, say: Say) -> list[str]:
-    """The groups that failed, with their state."""
+    """Waits for the container groups that run to completion. Returns those that failed or timed out, with their state."""
     if not view.groups:
         return []
     with closing(Arm(view.connection)) as arm:
@@ -215,8 +211,3 @@ def _view(stack: Stack) -> StackView:
     if found is None:
         raise EngineError(f"stack {stack.name} has no azure-native provider in its state")
     return found
-
-
-def _raise(failed: list[str]) -> None:
-    if failed:
-        raise WorkFailedError(f"failed: {', '.join(failed)}")

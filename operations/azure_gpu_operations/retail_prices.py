@@ -16,7 +16,6 @@ from urllib.parse import urlsplit
 
 import requests
 
-PUBLIC_URL = "https://prices.azure.com/api/retail/prices"
 API_VERSION = "2023-01-01-preview"
 FULL_PAGES = (1000, 100)  # rows of a full page; 100 was the length until about 2023
 ATTEMPTS = 5
@@ -38,7 +37,7 @@ class RetailPrices:
 
     def __init__(
         self,
-        url: str = PUBLIC_URL,
+        url: str,
         *,
         sleep: Callable[[float], None] = time.sleep,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),

@@ -126,7 +126,7 @@ def stop_command(row: Row) -> str:
     """The command that ends an execution, or a pool's nodes; "" for a container group, which its stack brings down."""
     parsed = arm_ids.parse(row.id)
     if row.kind == POOL and row.stack:
-        return f"{COMMAND} drain {row.name} --stack {row.stack}"
+        return f"{COMMAND} stop {row.name} --stack {row.stack}"
     if row.kind == POOL and parsed is not None:
         account = parsed.scope.rsplit("/", 1)[-1]
         size = "--target-dedicated-nodes 0 --target-low-priority-nodes 0"

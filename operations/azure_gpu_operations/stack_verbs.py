@@ -1,11 +1,10 @@
-"""`python -m operations up`, `preview`, `wait` and `down`: deploy, preview, wait for and destroy a stack.
+"""`python -m operations up`, `preview` and `down`: deploy, preview and destroy a stack.
 
     up --stack S                       clean up after a killed run, reject the loss of data, run `pulumi up`, wait
     up --stack S --replace NAME        the same, and allow NAME, which holds data or serves traffic, to be replaced
     up --stack S --plan FILE           the same, and do exactly what the plan contains, or nothing
     preview --stack S                  clean up as `up` does, then run `pulumi preview --diff`
     preview --stack S --save-plan FILE the same, and write the plan for a later `up`
-    wait --stack S                     wait for the stack's container groups and show how they ended
     down --stack S                     run `pulumi destroy` and remove the stack; asks first, requires --yes off a terminal
     down --all --yes                   every stack of the backend, if all of them are on the embedded Azure
 
@@ -34,7 +33,8 @@ _say = partial(print, flush=True)  # in step with what `pulumi` writes to the sa
 
 def add_up_arguments(parser: argparse.ArgumentParser) -> None:
     _add_stack(parser)
-    _add_wait(parser)
+    text = f"how long to wait for container groups (default {WAIT_MINUTES:g})"
+    parser.add_argument("--wait-minutes", type=float, default=WAIT_MINUTES, help=text)
     for option, does in ((losses.REPLACE, "replaced"), (losses.DELETE, "deleted")):
         text = f"allow NAME, which holds data or serves traffic, to be {does}; repeatable; such as foundation-storage"
         parser.add_argument(option, action="append", default=[], metavar="NAME", help=text)
@@ -50,12 +50,6 @@ def add_preview_arguments(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(run=_preview)
 
 
-def add_wait_arguments(parser: argparse.ArgumentParser) -> None:
-    _add_stack(parser)
-    _add_wait(parser)
-    parser.set_defaults(run=_wait)
-
-
 def add_down_arguments(parser: argparse.ArgumentParser) -> None:
     _add_stack(parser, required=False)
     text = "remove objects on unreachable clusters, such as an edge that is off, from the state only"
@@ -69,11 +63,6 @@ def add_down_arguments(parser: argparse.ArgumentParser) -> None:
 def _add_stack(parser: argparse.ArgumentParser, *, required: bool = True) -> None:
     parser.add_argument("--stack", required=required, help="the stack's name")
     stack_options.add_config_folder(parser)
-
-
-def _add_wait(parser: argparse.ArgumentParser) -> None:
-    text = f"how long to wait (default {WAIT_MINUTES:g})"
-    parser.add_argument("--wait-minutes", type=float, default=WAIT_MINUTES, help=text)
 
 
 def _up(options: argparse.Namespace) -> int:
@@ -97,13 +86,6 @@ def _preview(options: argparse.Namespace) -> int:
     from azure_gpu_operations.commands import preview
 
     preview(stack_of(options), _say, options.save_plan)
-    return 0
-
-
-def _wait(options: argparse.Namespace) -> int:
-    from azure_gpu_operations.commands import wait_for_groups
-
-    wait_for_groups(stack_of(options), options.wait_minutes * 60, _say)
     return 0
 
 

@@ -1,17 +1,18 @@
 """Table of the commands of `python -m operations`: name, description and module.
 
 `--help`, the table in docs/commands.md and the command line are generated from it. Only the module of the requested command is
-loaded. `python -m azure_gpu_operations.verbs docs/commands.md` updates the table in docs/commands.md.
+loaded. `python -m azure_gpu_operations.verbs docs/commands.md` updates the tables in docs/commands.md.
 """
 
 import argparse
 import sys
+from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
 _PACKAGE = "azure_gpu_operations"
-_BEGIN, _END = "<!-- commands -->", "<!-- end of commands -->"
+_MARKERS = ("commands", "commands of earlier versions")
 
 
 class Verb(NamedTuple):
@@ -31,7 +32,6 @@ VERBS = {
     "preview": Verb("stack_verbs", "run `pulumi preview --diff`", "add_preview_arguments"),
     "review": Verb("review.command", "show what a change replaces, loses and costs in its stacks, compared with its base commit"),
     "drift": Verb("drift", "show how Azure differs from a stack's state; changes nothing"),
-    "wait": Verb("stack_verbs", "wait for a stack's container groups and show how they ended", "add_wait_arguments"),
     "down": Verb("stack_verbs", "run `pulumi destroy` and remove the stack; asks for confirmation", "add_down_arguments"),
     "end": Verb("past_end.command", "list the expired parts of one stack or all, or destroy them; asks for confirmation"),
     "run": Verb(
@@ -42,26 +42,24 @@ VERBS = {
     "fetch": Verb("run.attached", "download the output files of a run, from any machine", "add_fetch_arguments"),
     "stop": Verb(
         "stop_and_start",
-        "stop a run, or an online endpoint: deletes its deployments, keeps its address and keys",
+        "stop a run, an endpoint, a virtual machine or a Batch pool: what it costs ends, what it has stays",
         "add_stop_arguments",
     ),
-    "start": Verb("stop_and_start", "start a stopped online endpoint", "add_start_arguments"),
+    "start": Verb("stop_and_start", "start a stopped endpoint or virtual machine", "add_start_arguments"),
     "access": Verb("access", "check your access to a stack's blobs, and grant yourself the role for it"),
     "prove": Verb("prove.command", "run a short workload on every service of a stack: device, speed and cost"),
     "running": Verb("running", "list what is running, since when, until when, and what it costs"),
     "explain": Verb("explain.command", "explain why something failed: the cause, the container's last log lines, the fix"),
     "query": Verb("query.command", "send images to an endpoint: its answers and their latency"),
-    "promote": Verb("machine_learning.traffic_command", "route an endpoint's traffic to a deployment", "add_promote_arguments"),
-    "rollback": Verb("machine_learning.traffic_command", "restore an endpoint's previous traffic", "add_rollback_arguments"),
+    "promote": Verb(
+        "machine_learning.traffic_command", "route an endpoint's traffic to a deployment, or restore its previous traffic"
+    ),
     "upload-model": Verb(
         "machine_learning.upload_command", "upload a SavedModel to a stack's storage, for registration in its workspace"
     ),
-    "vm": Verb("vm.command", "start, stop (deallocate) or show a stack's virtual machine"),
     "gpu-usage": Verb("gpu_usage.command", "show GPU utilisation of a cluster, in total and by job"),
-    "drain": Verb("batch.command", "remove a Batch pool's nodes, each when its tasks have ended", "add_drain_arguments"),
-    "package": Verb("batch.command", "push an application package to a stack's Batch account", "add_package_arguments"),
+    "package": Verb("batch.command", "push an application package to a stack's Batch account"),
     "new": Verb("new", "write a stack file from an example or another stack's file"),
-    "compare": Verb("compare", "show the differences between two environments"),
     "import": Verb(
         "importing.command",
         "convert files of Azure Resource Manager, Azure ML, Kubernetes and Container Instances to a stack's configuration",
@@ -69,12 +67,30 @@ VERBS = {
     "adopt": Verb("adopting.command", "adopt existing Azure resources: a part of a stack file, and input for `pulumi import`"),
     "graph": Verb("graph.command", "draw a stack: its parts, dependencies, roles, and cost when idle and at maximum"),
     "preflight": Verb("preflight.command", "check a stack, or a use of GPUs, against Azure before anything is created"),
-    "sizes": Verb("sizes.command", "find GPU sizes, cheapest first; show everything about one; list retirements"),
-    "prices": Verb("prices", "show list prices, or refresh them from Azure's public price list"),
-    "catalog": Verb("catalog_page", "print the catalog as a page, docs/catalog.md"),
+    "sizes": Verb("sizes.command", "find GPU sizes, cheapest first; show everything about one; list retirements; refresh prices"),
     "pulumi": Verb("pulumi_command", "run any `pulumi` command with the stack's file"),
     "shell": Verb("shell.command", "open a shell with the Azure CLI and kubectl, signed in to a stack's cloud"),
 }
+
+# Names of earlier versions, a command or one of its options, for one release: what takes their place is printed with exit code 2.
+GONE = {
+    "catalog": "docs/catalog.md is the page; `sizes show SIZE` has what is known of a size",
+    "compare": "`git diff --no-index Pulumi.A.yaml Pulumi.B.yaml`; what both extend is the same",
+    "drain": "`stop POOL --stack S` removes a pool's nodes, each when its tasks have ended",
+    "graph --svg": "`graph --dot --stack S | dot -Tsvg > FILE` draws it; GitHub draws what `graph --mermaid --stack S` prints",
+    "prices": "`sizes show SIZE` has a size's list prices; `sizes refresh` is `prices refresh`",
+    "query --no-pictures": "there are no pictures any more; leave the option out",
+    "rollback": "`promote ENDPOINT --back --stack S` restores the traffic before the last change",
+    "vm": "`start NAME` starts a machine, or shows one that runs; `stop NAME` deallocates it; `running` has its state and cost",
+    "wait": "`up` waits; the state alone: `az container show --ids ID --query instanceView.state`",
+}
+
+
+def gone(arguments: Sequence[str]) -> str:
+    """What takes the place of a command or an option of an earlier version; "" if the arguments name none."""
+    command = arguments[0] if arguments else ""
+    options = (f"{command} {each.partition('=')[0]}" for each in arguments[1:])
+    return next((f"`{name}` is gone: {GONE[name]}" for name in (command, *options) if name in GONE), "")
 
 
 def add_all(commands: Any, requested: str) -> None:
@@ -96,15 +112,24 @@ def table() -> str:
     return "\n".join(["| command | what it does |", "| --- | --- |", *rows])
 
 
-def with_table(page: str) -> str:
-    """A page with its table regenerated. ValueError if the page has no markers for it."""
-    before, begin, rest = page.partition(_BEGIN)
-    _, end, after = rest.partition(_END)
-    if not begin or not end:
-        raise ValueError(f"the page has no {_BEGIN} … {_END}")
-    return f"{before}{_BEGIN}\n{table()}\n{_END}{after}"
+def table_of_gone() -> str:
+    """The names of earlier versions as Markdown."""
+    rows = [f"| `{name}` | {GONE[name].replace('|', chr(92) + '|')} |" for name in sorted(GONE)]
+    return "\n".join(["| earlier | now |", "| --- | --- |", *rows])
+
+
+def with_tables(page: str) -> str:
+    """A page with its tables regenerated. ValueError if the page has no markers for them."""
+    for marker, content in zip(_MARKERS, (table(), table_of_gone()), strict=True):
+        begin, end = f"<!-- {marker} -->", f"<!-- end of {marker} -->"
+        before, has_begin, rest = page.partition(begin)
+        _, has_end, after = rest.partition(end)
+        if not has_begin or not has_end:
+            raise ValueError(f"the page has no {begin} … {end}")
+        page = f"{before}{begin}\n{content}\n{end}{after}"
+    return page
 
 
 if __name__ == "__main__":
     page = Path(sys.argv[1])
-    page.write_text(with_table(page.read_text(encoding="utf-8")), encoding="utf-8")
+    page.write_text(with_tables(page.read_text(encoding="utf-8")), encoding="utf-8")

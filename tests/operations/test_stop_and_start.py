@@ -1,18 +1,35 @@
 """What `stop` and `start` mean by a name, and which resources of a plan an endpoint's change is."""
 
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
-from azure_gpu_operations import __main__ as command_line, stop_and_start
+from azure_gpu_operations import __main__ as command_line, azure, stack_options, stop_and_start
+from azure_gpu_operations.batch import account, drain as draining
 from azure_gpu_operations.connection import Connection
 from azure_gpu_operations.machine_learning import endpoint_power
 from azure_gpu_operations.run import attached
 from azure_gpu_operations.stack_view import StackView
+from azure_gpu_operations.vm import switching
 
 ENDPOINTS = "azure-native:machinelearningservices:OnlineEndpoint"
 ID = "/subscriptions/1/resourceGroups/g/providers/Microsoft.MachineLearningServices/workspaces/w/onlineEndpoints/digits"
-VIEW = StackView("dev", cast(Connection, None), endpoints={"digits": ID})
+VIEW = StackView(
+    "dev",
+    cast(Connection, None),
+    endpoints={"digits": ID, "both": ID},
+    vms={"trainer": "/vm", "both": "/vm"},
+    pools={"train": "/subscriptions/1/resourceGroups/g/providers/Microsoft.Batch/batchAccounts/b/pools/theirs"},
+)
+
+
+@pytest.fixture(autouse=True)
+def in_a_folder_with_a_stack_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "Pulumi.dev.yaml"
+    file.write_text("config: {azure-gpu:vms: {spare: {enabled: false, size: Standard_NC4as_T4_v3}}}")
+    monkeypatch.setattr(stack_options, "file_of", lambda *_: file)
 
 
 @pytest.fixture
@@ -24,6 +41,11 @@ def called(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     monkeypatch.setattr(attached, "is_there", lambda _, options: options.stack == "with-runs")
     monkeypatch.setattr(endpoint_power, "stop", lambda _, name, __: done.append(f"stop {name}"))
     monkeypatch.setattr(endpoint_power, "start", lambda _, name, __: done.append(f"start {name}"))
+    monkeypatch.setattr(switching, "stop", lambda _, __, name, ___: done.append(f"deallocate {name}"))
+    monkeypatch.setattr(switching, "start", lambda _, __, name, ___: done.append(f"start machine {name}"))
+    monkeypatch.setattr(draining, "drain", lambda _, pool, name, __, limit_seconds: done.append(f"drain {pool}") or True)
+    monkeypatch.setattr(azure, "Arm", lambda _: SimpleNamespace(close=lambda: None))
+    monkeypatch.setattr(account, "BatchAccount", lambda *_: SimpleNamespace(close=lambda: None))
     return done
 
 
@@ -34,10 +56,14 @@ def called(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         (("stop", "digits", "--stack", "with-runs", "--as", "endpoint"), ["stop digits"]),
         (("stop", "digits", "--stack", "with-runs", "--as", "run"), ["run digits"]),
         (("stop", "run-1", "--stack", "dev"), ["run run-1"]),
+        (("stop", "trainer", "--stack", "dev"), ["deallocate trainer"]),
+        (("stop", "train", "--stack", "dev"), ["drain theirs"]),
+        (("stop", "both", "--stack", "dev", "--as", "machine"), ["deallocate both"]),
         (("start", "digits", "--stack", "dev"), ["start digits"]),
+        (("start", "trainer", "--stack", "dev"), ["start machine trainer"]),
     ],
 )
-def test_a_name_is_an_endpoint_s_first(words: tuple[str, ...], done: list[str], called: list[str]) -> None:
+def test_a_name_is_a_part_s_first(words: tuple[str, ...], done: list[str], called: list[str]) -> None:
     assert command_line.main([*words]) == 0
     assert called == done
 
@@ -47,15 +73,22 @@ def test_a_name_is_an_endpoint_s_first(words: tuple[str, ...], done: list[str], 
     [
         (
             ("stop", "digits", "--stack", "with-runs"),
-            "both an endpoint and a run have this name; given: 'digits'; fix: add --as",
+            "several have this name: endpoint, run; given: 'digits'; fix: add --as endpoint or --as run",
         ),
+        (("stop", "both", "--stack", "dev"), "several have this name: endpoint, machine; given: 'both'; fix: add --as"),
+        (("start", "both", "--stack", "dev"), "several have this name: endpoint, machine; given: 'both'; fix: add --as"),
+        (
+            ("start", "spare", "--stack", "dev"),
+            "vms.spare is switched off: enabled: false in Pulumi.dev.yaml; given: 'spare'; fix:",
+        ),
+        (("stop", "digits", "--stack", "dev", "--as", "pool"), "the stack has no pool of this name; given: 'digits'"),
         (
             ("stop", "digit", "--stack", "dev", "--as", "endpoint"),
-            "the stack has no endpoint of this name; given: 'digit'; allowed: digits; fix:",
+            "the stack has no endpoint of this name; given: 'digit'; allowed: both, digits; fix:",
         ),
         (
             ("start", "digit", "--stack", "dev"),
-            "the stack has no endpoint of this name; given: 'digit'; allowed: digits; fix: did you mean",
+            "the stack has no endpoint and no machine of this name; given: 'digit'; allowed: both, digits, trainer; fix: did",
         ),
     ],
 )
@@ -69,10 +102,10 @@ def test_what_isn_t_clear_is_refused_in_one_line(
     assert error.count("\n") == 1
 
 
-def test_a_stack_without_endpoints_says_so(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr(stop_and_start, "view", lambda _: VIEW._replace(endpoints={}))
+def test_a_stack_without_what_starts_says_so(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(stop_and_start, "view", lambda _: VIEW._replace(endpoints={}, vms={}))
     assert command_line.main(["start", "digits", "--stack", "dev"]) == 2
-    assert "the stack has no endpoint; given: 'digits'; fix: add a section `ml_endpoints`" in capsys.readouterr().err
+    assert "the stack has no endpoint and no machine; given: 'digits'" in capsys.readouterr().err
 
 
 def step(name: str, op: str = "same", **state: Any) -> dict[str, Any]:

@@ -156,13 +156,18 @@ def test_taking_back_reads_the_configuration_of_earlier_updates(folder: Path, mo
     ]
     monkeypatch.setattr(Stack, "history", lambda self, most: past)
     monkeypatch.setattr("azure_gpu_operations.commands.preview", lambda stack, say: None)
-    assert main(["rollback", "digits", "--stack", "dev", "--config-folder", str(folder)]) == 0
+    assert main(["promote", "digits", "--back", "--stack", "dev", "--config-folder", str(folder)]) == 0
     assert "{blue: 80, green: 20}" in (folder / "Pulumi.dev.yaml").read_text()
 
 
 @pytest.mark.parametrize(
     ("words", "told"),
-    [(["lynx", "green"], "declares no endpoint 'lynx'; its endpoints: digits"), (["digits", "red"], "no deployment 'red'")],
+    [
+        (["lynx", "green"], "declares no endpoint 'lynx'; its endpoints: digits"),
+        (["digits", "red"], "no deployment 'red'"),
+        (["digits"], "either a DEPLOYMENT or --back"),
+        (["digits", "green", "--back"], "either a DEPLOYMENT or --back"),
+    ],
 )
 def test_what_the_file_does_not_declare_is_refused(
     folder: Path, words: list[str], told: str, capsys: pytest.CaptureFixture[str]

@@ -59,14 +59,23 @@ def test_help_loads_neither_the_sdk_of_pulumi_nor_azures_clients(name: str) -> N
     assert done.stdout.strip() == "[]"
 
 
-def test_the_table_of_the_page_is_the_one_of_the_program() -> None:
+def test_the_tables_of_the_page_are_those_of_the_program() -> None:
     page = (CHECKOUT / "docs" / "commands.md").read_text(encoding="utf-8")
-    assert verbs.with_table(page) == page, "run `make renew`"
+    assert verbs.with_tables(page) == page, "run `make renew`"
 
 
-def test_a_page_without_a_place_for_the_table_is_left_alone() -> None:
+def test_a_page_without_a_place_for_a_table_is_left_alone() -> None:
     with pytest.raises(ValueError, match="the page has no <!-- commands -->"):
-        verbs.with_table("# a page")
+        verbs.with_tables("# a page")
+
+
+@pytest.mark.parametrize("name", verbs.GONE)
+def test_a_name_of_an_earlier_version_says_what_takes_its_place(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    command, *option = name.split()
+    called = [command, "--stack", "dev", *(f"{each}=x" for each in option)]
+    assert main(called) == 2
+    assert capsys.readouterr() == ("", f"error: `{name}` is gone: {verbs.GONE[name]}\n")
+    assert command not in verbs.VERBS or option
 
 
 def test_every_command_has_a_parser_and_one_line() -> None:

@@ -5,9 +5,12 @@ from typing import Any
 
 import pytest
 
+from azure_gpu_operations import virtual_machines
 from azure_gpu_operations.azure import AzureError
+from azure_gpu_operations.connection import Connection
+from azure_gpu_operations.stack_view import StackView
 from azure_gpu_operations.virtual_machines import Machine, RunCommand, Shutdown
-from azure_gpu_operations.vm import power, showing
+from azure_gpu_operations.vm import power, showing, switching
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 MACHINE = Machine(
@@ -112,3 +115,29 @@ def test_the_price_of_windows_is_not_known_and_a_proved_gpu_is_told_in_the_docum
     ]
     failed = MACHINE._replace(commands=(RunCommand("prove-driver", "Failed", 1, ""),))
     assert "the test of its driver found none (Failed)" in shown(failed)
+
+
+def switched(monkeypatch: pytest.MonkeyPatch, there: Machine | None, change: Any) -> tuple[list[str], list[str]]:
+    """What ARM was asked to do with the machine, and what was said."""
+    arm, said = Arm(view("running") if change is switching.start else view("deallocated")), list[str]()
+    monkeypatch.setattr(virtual_machines, "get", lambda _, machine_id: there)
+    change(arm, StackView("dev", Connection("s"), vms={"trainer": "/vm"}, idle_cost={"trainer": 0.027}), "trainer", said.append)
+    return arm.asked, said
+
+
+def test_a_machine_that_runs_is_shown_and_one_that_does_not_is_started_and_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked, said = switched(monkeypatch, MACHINE, switching.start)
+    assert (asked, said[0]) == ([], "trainer is already running")
+    assert "  cost: 0.526 USD/hour" in said[3]
+    assert said[-1].endswith(" stop trainer --stack dev")
+    asked, said = switched(monkeypatch, MACHINE._replace(power="deallocated"), switching.start)
+    assert (asked, said[0], said[2]) == (["/vm/start"], "starting trainer", "  running")
+
+
+def test_a_machine_is_deallocated_once_and_one_that_is_gone_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked, said = switched(monkeypatch, MACHINE, switching.stop)
+    assert asked == ["/vm/deallocate"]
+    assert said[-1].startswith("trainer is deallocated; cost: nothing for the machine; still billed: its disk")
+    assert switched(monkeypatch, MACHINE._replace(power="deallocated"), switching.stop)[0] == []
+    with pytest.raises(switching.GoneError, match="deleted outside the stack"):
+        switched(monkeypatch, None, switching.start)

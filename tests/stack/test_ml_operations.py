@@ -119,7 +119,7 @@ def test_a_models_way_from_a_folder_to_answers_to_its_successor_and_back(
     # It is replaced by two numbers, and taken back by what the engine remembers.
     told = said(stack, "promote", "digits", "green", "--yes")
     assert "digits: blue 90 → 0, green 10 → 100" in told
-    told = said(stack, "rollback", "digits")
+    told = said(stack, "promote", "digits", "--back")
     assert "digits: blue 0 → 90, green 100 → 10" in told
     endpoint = yaml.safe_load(stack.config_file.read_text())["config"]["azure-gpu:ml_endpoints"]["digits"]
     assert endpoint["traffic"] == {"blue": 90, "green": 10}

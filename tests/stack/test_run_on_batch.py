@@ -269,7 +269,7 @@ def test_a_package_is_pushed_once_and_its_version_keeps_its_content(stack: Progr
 
 def test_a_pool_is_drained_and_says_what_it_gives_up(stack: ProgramStack, script: Path) -> None:
     assert run(stack, str(script), "--pool", "plain").returncode == 0
-    done = stack.operations("drain", "plain")
+    done = stack.operations("stop", "plain")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "the pool plain has no nodes any more" in done.stdout
     rows = json.loads(stack.operations("running", "--json").stdout)["running"]

@@ -65,7 +65,7 @@ def confirmed(text: str) -> bool:
 
 
 def test_a_machine_that_is_up_has_proved_its_driver_and_a_second_preview_changes_nothing(stack: ProgramStack) -> None:
-    done = stack.operations("vm", "show")
+    done = stack.operations("start", "trainer")
     assert done.returncode == 0, done.stderr
     assert "Standard_NC4as_T4_v3 in eastus, Linux" in done.stdout
     assert "  running" in done.stdout
@@ -124,7 +124,7 @@ def test_files_go_with_a_container_on_the_machine_and_come_back(stack: ProgramSt
 def test_a_deallocated_machine_is_started_and_deallocated_again_by_a_run_that_is_asked_to(
     stack: ProgramStack, script: Path
 ) -> None:
-    done = stack.operations("vm", "stop", "trainer")
+    done = stack.operations("stop", "trainer")
     assert done.returncode == 0, done.stderr
     assert "trainer is deallocated; cost: nothing for the machine; still billed: its disk" in done.stdout
     assert "0.027 USD/hour" in done.stdout
@@ -132,7 +132,7 @@ def test_a_deallocated_machine_is_started_and_deallocated_again_by_a_run_that_is
     assert done.returncode == 2
     assert "the machine is deallocated" in done.stderr
     assert "add --start" in done.stderr
-    assert "deallocated" in stack.operations("vm", "show").stdout
+    assert "deallocated" in stack.operations("running").stdout
     assert stack.steps() == []  # what is deallocated is no other machine
 
     done = stack.operations("run", str(script), "--on", "vm", "--way", "python", "--start", "--stop-after")

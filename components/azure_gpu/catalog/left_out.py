@@ -20,7 +20,7 @@ LEFT_OUT: tuple[LeftOut, ...] = (
     LeftOut("Standard_ND40s_v2", "a preview without figures of its own, replaced by ND40rs_v2 in 2020; `NDv2` has a note"),
     LeftOut(
         "RTX PRO 6000 preview names that are only in price lists",
-        "withdrawn before the sizes became general, and no page gives their figures; `prices show` notes it",
+        "withdrawn before the sizes became general, and no page gives their figures",
     ),
     LeftOut("the GPU of Standard_ND40s_v3", "no source names it, so its drivers and AKS support are unknown"),
     LeftOut("which part of a GPU a size of NCads_A10_v4 has", "the SKU API reports whole GPUs, and no page has the series"),

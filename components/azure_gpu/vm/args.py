@@ -169,7 +169,7 @@ class GpuVmSettings(TypedDict):
     """How the GPU driver is installed: image if the image includes it, extension by Azure's extension. Default: auto, the image's
     where it includes one, else the extension."""
     prove_driver: NotRequired[bool]
-    """True makes the machine check its driver: it waits until nvidia-smi answers, records the GPUs for `vm show`, and an update
+    """True makes the machine check its driver: it waits until nvidia-smi answers, records its GPUs, and an update
     fails if they don't answer within 20 minutes. Default: true, but with driver: none and with GPUs that aren't NVIDIA's."""
     disk: NotRequired[DiskArgs]
     """The OS disk, which is deleted with the machine. Default: see each key."""

@@ -122,7 +122,7 @@ def _shutdown(settings: ShutdownArgs, path: str) -> Iterator[Problem]:
             path=here,
             message="without a daily shutdown the machine costs until it is deallocated",
             value=False,
-            fix=f"set a time, or run `{COMMAND} vm stop` when you are done",
+            fix=f"set a time, or run `{COMMAND} stop` when you are done",
             source=str(power.PAGE),
             code=Code.UNKNOWN,
             severity=Severity.WARNING,

@@ -1,29 +1,23 @@
-"""`python -m operations drain POOL` and `python -m operations package push`: maintenance of a stack's Batch pools.
+"""`python -m operations package push`: push an application package to a stack's Batch account.
 
-    drain train --stack S                                                       remove a pool's nodes when their tasks have ended
-    package push ./driver --application GPUDriver --version 411.82 --stack S    push a folder or a file as an application package
+    package push ./driver --application GPUDriver --version 411.82 --stack S    a folder, or a file
 
-A drained pool has no nodes until `pulumi up --refresh` restores the configuration of the stack's file.
-
-Exit codes: 0 success, 1 something failed or the pool still has nodes, 2 wrong command line.
+Exit codes: 0 success, 1 something failed, 2 wrong command line.
 """
 
 import argparse
 from contextlib import closing
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from azure_gpu.catalog.problems import Problem
-from azure_gpu_operations import one_part, stack_options
+from azure_gpu_operations import stack_options
 from azure_gpu_operations.command_line import refuse
 from azure_gpu_operations.stack import EngineError
 from azure_gpu_operations.stack_view import StackView, view
 
-WAIT_MINUTES = 60.0
 
-
-def add_package_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     packages = parser.add_subparsers(dest="what", required=True)
     push = packages.add_parser(
         "push",
@@ -38,40 +32,8 @@ def add_package_arguments(parser: argparse.ArgumentParser) -> None:
     push.add_argument("--application", required=True, metavar="APPID", help="the application's id, such as GPUDriver")
     push.add_argument("--version", required=True, metavar="V", help="the package's version, such as 411.82")
     push.add_argument("--default", action="store_true", help="make it the application's default version")
-    _stack_options(push)
-
-
-def add_drain_arguments(drain: argparse.ArgumentParser) -> None:
-    drain.set_defaults(run=_drain)
-    drain.add_argument("pool", metavar="POOL", help="the pool's name in the stack")
-    drain.add_argument(
-        "--wait-minutes", type=float, default=WAIT_MINUTES, help=f"how long to wait for running tasks (default {WAIT_MINUTES:g})"
-    )
-    _stack_options(drain)
-
-
-def _stack_options(parser: Any) -> None:
-    parser.add_argument("--stack", required=True, help="the stack's name")
-    stack_options.add_config_folder(parser)
-
-
-def _drain(options: argparse.Namespace) -> int:
-    found = _view(options)
-    if isinstance(found, Problem):
-        return refuse(found)
-    name, problems = one_part.choose(one_part.POOL, found, options.pool, stack_options.file_of(options), "POOL")
-    if problems:
-        return refuse(*problems)
-
-    from azure_gpu_operations.azure import Arm  # here, because Azure's clients load slowly
-    from azure_gpu_operations.batch.account import BatchAccount, batch_account_of
-    from azure_gpu_operations.batch.drain import drain
-
-    pool_id = found.pools[name]
-    with closing(Arm(found.connection)) as arm, closing(BatchAccount(arm, batch_account_of(pool_id))) as account:
-        done = drain(account, pool_id.rsplit("/", 1)[-1], name, _say, limit_seconds=options.wait_minutes * 60)
-    _say(f"to get nodes again: pulumi up --refresh --stack {found.name}")
-    return 0 if done else 1
+    push.add_argument("--stack", required=True, help="the stack's name")
+    stack_options.add_config_folder(push)
 
 
 def _push(options: argparse.Namespace) -> int:
@@ -87,7 +49,7 @@ def _push(options: argparse.Namespace) -> int:
     if problems or content is None or isinstance(found, Problem):
         return refuse(*problems)
 
-    from azure_gpu_operations.azure import Arm  # here, as in `_drain`
+    from azure_gpu_operations.azure import Arm  # here, because Azure's clients load slowly
     from azure_gpu_operations.batch.packages import Packages, RefusedError
 
     with closing(Arm(found.connection)) as arm:

@@ -1,4 +1,4 @@
-"""Computes an endpoint's new traffic for `promote` and `rollback`, from its settings in the stack file. Pure."""
+"""Computes an endpoint's new traffic for `promote`, from its settings in the stack file. Pure."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any

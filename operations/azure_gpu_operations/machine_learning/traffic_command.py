@@ -1,8 +1,8 @@
-"""`python -m operations promote` and `rollback`: change an endpoint's traffic in the stack file.
+"""`python -m operations promote`: change an endpoint's traffic in the stack file.
 
     promote ENDPOINT green --stack S             all traffic to green
     promote ENDPOINT green --share 50 --stack S  half of it; the other deployment with traffic keeps the rest
-    rollback ENDPOINT --stack S                  the traffic before the last change
+    promote ENDPOINT --back --stack S            the traffic before the last change
     promote ENDPOINT green --stack S --yes       the same, and `operations up`
 
 Shows the change of the file, writes it, and shows the preview; without --yes nothing changes in Azure. If the preview fails, the
@@ -14,7 +14,7 @@ import difflib
 import json
 import logging
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from functools import partial
 from typing import Any
@@ -36,42 +36,23 @@ _UPDATES = 50  # searched for earlier traffic
 _say = partial(print, flush=True)
 
 
-def add_promote_arguments(parser: argparse.ArgumentParser) -> None:
-    _add_endpoint(parser)
-    parser.add_argument("deployment", metavar="DEPLOYMENT", help="the deployment that gets the traffic")
-    parser.add_argument(
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("endpoint", metavar="ENDPOINT", help="the endpoint's name in the stack file")
+    parser.add_argument("deployment", nargs="?", default="", metavar="DEPLOYMENT", help="the deployment that gets the traffic")
+    how = parser.add_mutually_exclusive_group()
+    how.add_argument(
         "--share", type=int, default=traffic.WHOLE, metavar="PERCENT", help="its share of the traffic (default: all)"
     )
-    parser.set_defaults(run=_promote)
-
-
-def add_rollback_arguments(parser: argparse.ArgumentParser) -> None:
-    _add_endpoint(parser)
-    parser.set_defaults(run=_rollback)
-
-
-def _add_endpoint(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("endpoint", metavar="ENDPOINT", help="the endpoint's name in the stack file")
+    how.add_argument("--back", action="store_true", help="the traffic before the last change, in place of a deployment")
     parser.add_argument("--stack", required=True, help="the stack's name")
     stack_options.add_config_folder(parser)
     parser.add_argument("--yes", action="store_true", help="run `up` afterwards")
+    parser.set_defaults(run=run)
 
 
-def _promote(options: argparse.Namespace) -> int:
-    def decide(settings: Mapping[str, Any], _: Stack) -> dict[str, int]:
-        return traffic.promoted(options.endpoint, settings, options.deployment, options.share)
-
-    return _change(options, decide)
-
-
-def _rollback(options: argparse.Namespace) -> int:
-    def decide(settings: Mapping[str, Any], stack: Stack) -> dict[str, int]:
-        return traffic.rolled_back(options.endpoint, settings, _earlier(stack, options.endpoint))
-
-    return _change(options, decide)
-
-
-def _change(options: argparse.Namespace, decide: Callable[[Mapping[str, Any], Stack], dict[str, int]]) -> int:
+def run(options: argparse.Namespace) -> int:
+    if bool(options.deployment) == options.back:
+        return refuse("promote takes either a DEPLOYMENT or --back")
     from azure_gpu_operations.commands import bring_up, preview  # here, because Azure's clients load slowly
 
     stack, file = stack_options.stack_of(options), stack_options.file_of(options)
@@ -80,7 +61,10 @@ def _change(options: argparse.Namespace, decide: Callable[[Mapping[str, Any], St
         settings = _settings(before, options.endpoint)
         if settings.get("enabled") is False:
             raise traffic.WrongTrafficError(f"ml_endpoints.{options.endpoint} is switched off: enabled: false in {file.name}")
-        after = decide(settings, stack)
+        if options.back:
+            after = traffic.rolled_back(options.endpoint, settings, _earlier(stack, options.endpoint))
+        else:
+            after = traffic.promoted(options.endpoint, settings, options.deployment, options.share)
         text = changed(before, options.endpoint, settings, after)
         _fits(stack, options.endpoint, after)
     except (traffic.WrongTrafficError, yaml_edit.EditError, EngineError, OSError, UnicodeDecodeError) as error:

@@ -164,7 +164,7 @@ def _milder(each: Planned, loss: losses.Loss | None, cause: Difference | None) -
     if loss is not None:
         return losses.problem(loss).fix
     if each.type in _SIDE_BY_SIDE and each.operation is Operation.REPLACE:
-        drain = f"`{COMMAND} drain` first lets running tasks end; " if each.type == azure_types.BATCH_POOL.token else ""
+        drain = f"`{COMMAND} stop` first lets running tasks end; " if each.type == azure_types.BATCH_POOL.token else ""
         if _is_drained_first(each):
             return f"{drain}`replace: side-by-side` creates the new one before deleting the old one, if the quota allows both"
         return f"{drain}the new one is created before the old one is deleted; `replace: drain-first` doesn't need quota for both"

@@ -6,7 +6,7 @@ from typing import Any
 
 from azure_gpu.catalog import offers
 from azure_gpu.catalog.lifecycle import Lifecycle
-from azure_gpu.catalog.prices import Price, PriceBook
+from azure_gpu.catalog.prices import Price, PriceBook, notes
 from azure_gpu.catalog.problems import as_data
 from azure_gpu.catalog.search import SearchResult
 from azure_gpu.catalog.size_use import TAKES_SIZES, Service
@@ -56,7 +56,7 @@ def whole(size: Size, as_of: date, region: str, prices: PriceBook) -> Facts:
         "successors_named": [*size.successors, *series.successors],
         "services": {service.value: _verdict(size, service, as_of, region, prices) for service in TAKES_SIZES},
         "prices": prices_of(size.name, region, as_of, prices),
-        "notes": [note for note in (size.note, series.note) if note],
+        "notes": [note for note in (size.note, series.note, *(str(fact.value) for fact in notes.about(size.name))) if note],
         "sources": [str(source) for source in series.sources],
     }
 
@@ -89,9 +89,10 @@ def prices_of(name: str, region: str, as_of: date, prices: PriceBook) -> list[Fa
     rows = [
         {
             "region": where,
-            **price(prices.on_demand(name, where), as_of),
+            **price(on_demand := prices.on_demand(name, where), as_of),
             "spot_usd_hour": float(spot.usd_hour) if (spot := prices.spot(name, where)) else None,
             "spot_day": spot.day.isoformat() if spot else None,
+            "sources": list(dict.fromkeys(each.source for each in (on_demand, spot) if each)),
         }
         for where in ([region] if region else prices.regions_of(name))
     ]

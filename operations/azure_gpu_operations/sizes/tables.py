@@ -154,6 +154,7 @@ def _show_prices(console: Console, prices: Sequence[Facts], wide: bool) -> None:
         Column("as of", [_price_day(row["price_day"], row["price_stale"]) for row in prices], 2),
         Column("Spot", [_text(row["spot_usd_hour"]) for row in prices], 3),
         Column("as of", [_text(row["spot_day"]) for row in prices], 1),
+        Column("source", ["; ".join(row["sources"]) for row in prices], 0, wraps=_SENTENCE),
     ]
     print_table(console, columns, title="List prices, Linux, cheapest first", wide=wide)
 

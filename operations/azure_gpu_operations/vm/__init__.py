@@ -1,1 +1,1 @@
-"""`python -m operations vm`: starts, deallocates and shows a stack's virtual machines."""
+"""Starts, deallocates and describes a stack's virtual machines."""

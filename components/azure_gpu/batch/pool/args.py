@@ -204,7 +204,7 @@ class BatchPoolSettings(TypedDict):
     replace: NotRequired[ReplaceName]
     """How the pool is replaced when a property changes that Batch can't change on a pool with nodes: size, image, network and
     most others. side-by-side creates the new pool beside the old one, under another name, and needs twice the quota during the
-    overlap; drain-first deletes the old one first, including running tasks: `python -m operations drain` waits for these.
+    overlap; drain-first deletes the old one first, including running tasks: `python -m operations stop` waits for these.
     Default: side-by-side."""
     cloud_services: NotRequired[bool]
     """Pools of Cloud Services configuration, which were retired on 2024-02-29: true is always an error, with a fix. Default:

@@ -85,7 +85,7 @@ def plan(view: StackView, name: str, request: VmRequest, output: Output) -> Iter
             if request.stop_after:
                 _stop(arm, view, name, machine, say)
             elif stopped:
-                say(f"{name} stays on; to deallocate it: {COMMAND} vm stop {name} --stack {view.name}")
+                say(f"{name} stays on; to deallocate it: {COMMAND} stop {name} --stack {view.name}")
 
 
 def find(arm: Arm, view: StackView, name: str, output: Output) -> "VmRun | None":
@@ -253,7 +253,7 @@ def _is_stopped(view: StackView, name: str, machine: Machine, request: VmRequest
     """Whether the machine must be started first."""
     is_stopped = machine.power != RUNNING.name
     if is_stopped and not request.start:
-        fix = f"add --start, or run {COMMAND} vm start {name} --stack {view.name}"
+        fix = f"add --start, or run {COMMAND} start {name} --stack {view.name}"
         raise WrongRunError([Problem("--vm", f"the machine is {machine.power or 'not running'}", name, fix=fix)])
     return is_stopped
 
@@ -274,7 +274,7 @@ def _stop(arm: Arm, view: StackView, name: str, machine: Machine, say: Say) -> N
         power.deallocate(arm, machine.id)
     except (PowerError, KeyboardInterrupt, *_REFUSED) as error:
         reason = str(error) or "interrupted"
-        say(f"{name} may still be running and billed ({reason}); to stop it: {COMMAND} vm stop {name} --stack {view.name}")
+        say(f"{name} may still be running and billed ({reason}); to stop it: {COMMAND} stop {name} --stack {view.name}")
         return
     say(f"{name} is deallocated; cost: {showing.cost(deallocated, view.idle_cost.get(name), datetime.now(UTC).date())}")
 

@@ -1,13 +1,12 @@
-"""`prices refresh` and `prices show`, against a server in the form of the Retail Prices API."""
+"""`sizes refresh`, against a server in the form of the Retail Prices API."""
 
-import argparse
 from datetime import UTC, date, datetime
 from pathlib import Path
 
 import pytest
 
 from azure_gpu.catalog.prices import container_apps, price_table
-from azure_gpu_operations import prices
+from azure_gpu_operations.__main__ import main
 from tests.support.retail_prices import EAST_US_METERS, RetailPricesServer, t4
 
 OLD = """size,region,usd_hour,usd_hour_spot,as_of,source
@@ -27,15 +26,10 @@ def files(tmp_path: Path) -> tuple[Path, Path]:
     return machines, meters
 
 
-def run(*words: str) -> int:
-    parser = argparse.ArgumentParser()
-    prices.add_arguments(parser)
-    options = parser.parse_args(words)
-    return options.run(options)
-
-
 def refresh(server: RetailPricesServer, files: tuple[Path, Path], *words: str) -> int:
-    return run("refresh", "--url", server.url, "--file", str(files[0]), "--container-apps-file", str(files[1]), *words)
+    return main(
+        ["sizes", "refresh", "--url", server.url, "--file", str(files[0]), "--container-apps-file", str(files[1]), *words]
+    )
 
 
 def today() -> date:
