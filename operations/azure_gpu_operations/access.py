@@ -3,9 +3,9 @@
     access --stack S           check it, and show the command that assigns the role
     access --stack S --grant   assign yourself the role, if you may assign roles, and wait until it works
 
-Scripts on Batch, `--output`, secrets of a run, `package push` and `upload-model` write blobs as the signed-in identity. The roles
-Owner and Contributor don't include data access. In a stack file, `foundation.storage.data_access` assigns the role for the
-lifetime of the stack; a role from `--grant` stays until it is removed or the account is deleted.
+Scripts on Batch, `--output`, secrets of a run, and `upload` write blobs as the signed-in identity. The roles Owner and
+Contributor don't include data access. In a stack file, `foundation.storage.data_access` assigns the role for the lifetime of the
+stack; a role from `--grant` stays until it is removed or the account is deleted.
 
 Exit codes: 0 you have access, 1 you don't, 2 wrong command line.
 """

@@ -54,11 +54,8 @@ VERBS = {
     "promote": Verb(
         "machine_learning.traffic_command", "route an endpoint's traffic to a deployment, or restore its previous traffic"
     ),
-    "upload-model": Verb(
-        "machine_learning.upload_command", "upload a SavedModel to a stack's storage, for registration in its workspace"
-    ),
+    "upload": Verb("upload", "upload a model for a stack's workspace, or an application package for its Batch pools"),
     "gpu-usage": Verb("gpu_usage.command", "show GPU utilisation of a cluster, in total and by job"),
-    "package": Verb("batch.command", "push an application package to a stack's Batch account"),
     "new": Verb("new", "write a stack file from an example or another stack's file"),
     "import": Verb(
         "importing.command",
@@ -78,9 +75,11 @@ GONE = {
     "compare": "`git diff --no-index Pulumi.A.yaml Pulumi.B.yaml`; what both extend is the same",
     "drain": "`stop POOL --stack S` removes a pool's nodes, each when its tasks have ended",
     "graph --svg": "`graph --dot --stack S | dot -Tsvg > FILE` draws it; GitHub draws what `graph --mermaid --stack S` prints",
+    "package": "`upload package FOLDER --application A --version V --stack S` is `package push`",
     "prices": "`sizes show SIZE` has a size's list prices; `sizes refresh` is `prices refresh`",
     "query --no-pictures": "there are no pictures any more; leave the option out",
     "rollback": "`promote ENDPOINT --back --stack S` restores the traffic before the last change",
+    "upload-model": "`upload model FOLDER --name N --version V --stack S`",
     "vm": "`start NAME` starts a machine, or shows one that runs; `stop NAME` deallocates it; `running` has its state and cost",
     "wait": "`up` waits; the state alone: `az container show --ids ID --query instanceView.state`",
 }

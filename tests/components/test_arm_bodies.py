@@ -8,7 +8,7 @@ from tests.components import recorded_bodies
 from tests.components.recording import plain
 from tests.oracle.arm_types import WITHOUT_TYPES, arm_problems
 
-# What the components don't declare: packages come with `operations package push`, jobs with `operations run`, the containers of
+# What the components don't declare: packages come with `operations upload package`, jobs with `operations run`, the containers of
 # versions with their first version, and task runs in the template of a deployment.
 OF_OTHERS = (
     azure_types.TASK_RUN,

@@ -1,4 +1,4 @@
-"""`package push` right after a stack's first `up`, when the role of the account's identity on its storage doesn't work yet."""
+"""`upload package` right after a stack's first `up`, when the role of the account's identity on its storage doesn't work yet."""
 
 from types import SimpleNamespace
 from typing import Any, cast

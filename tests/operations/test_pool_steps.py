@@ -129,5 +129,5 @@ def test_a_package_that_is_not_active_is_refused_with_what_pushes_it(state: str,
     use = PackageUse(application="GPUDriver", version="411.82", path="pools.train.packages.GPUDriver")
     (problem,) = inactive([use], [state], account, "dev")
     assert message in str(problem)
-    assert "package push FOLDER --application GPUDriver --version 411.82 --stack dev" in str(problem)
+    assert "upload package FOLDER --application GPUDriver --version 411.82 --stack dev" in str(problem)
     assert inactive([use], ["active"], account, "dev") == []

@@ -93,7 +93,7 @@ def test_the_pages_model_is_served_by_three_replicas_asked_for_a_picture_and_del
 ) -> None:
     monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(azure.ca_bundle))
     outputs = stack.outputs()
-    uploaded = stack.operations("upload-model", str(scoring_models / "files"), "--name", "resnet50", "--version", "1")
+    uploaded = stack.operations("upload", "model", str(scoring_models / "files"), "--name", "resnet50", "--version", "1")
     assert uploaded.returncode == 0, uploaded.stderr
 
     environment = outputs["ml_environments"]["scoring"]

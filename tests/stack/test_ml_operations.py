@@ -77,11 +77,11 @@ def test_a_models_way_from_a_folder_to_answers_to_its_successor_and_back(
     folder.mkdir()
     (folder / "saved_model.pb").write_bytes(b"graph")
     model = (str(folder), "--name", "digits", "--version")
-    assert "digits-1" in said(stack, "upload-model", *model, "1", "--write")
-    assert "1 files, 1 KiB: 0 uploaded, 1 already there" in said(stack, "upload-model", *model, "1", "--write")
-    said(stack, "upload-model", *model, "2", "--write")
+    assert "digits-1" in said(stack, "upload", "model", *model, "1", "--write")
+    assert "1 files, 1 KiB: 0 uploaded, 1 already there" in said(stack, "upload", "model", *model, "1", "--write")
+    said(stack, "upload", "model", *model, "2", "--write")
     (folder / "saved_model.pb").write_bytes(b"other")
-    assert "versions are immutable" in said(stack, "upload-model", *model, "1", code=1)
+    assert "versions are immutable" in said(stack, "upload", "model", *model, "1", code=1)
 
     # It is registered and served, and what its server writes is shown while that is waited for.
     upload(azure, stack.outputs()["storage"].rsplit("/", 1)[-1], "code", "score/score.py", SCORE)

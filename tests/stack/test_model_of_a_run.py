@@ -79,7 +79,7 @@ def test_a_model_whose_caller_was_killed_is_fetched_registered_and_answers(
     process.communicate()
     until(lambda: stack.operations("fetch", name, "--into", str(tmp_path)).returncode == 0, "the model is there", SECONDS)
     folder = tmp_path / "output" / "saved_model"
-    done = stack.operations("upload-model", str(folder), "--name", "trained", "--version", "2", "--write")
+    done = stack.operations("upload", "model", str(folder), "--name", "trained", "--version", "2", "--write")
     assert done.returncode == 0, done.stdout + done.stderr
 
     content = yaml.safe_load(stack.config_file.read_text())

@@ -252,7 +252,7 @@ def test_a_package_is_pushed_once_and_its_version_keeps_its_content(stack: Progr
     folder = tmp_path / "driver"
     folder.mkdir()
     (folder / "GPUDriverSetup.exe").write_text("installs a driver")
-    push = ["package", "push", str(folder), "--application", "GPUDriver", "--version", "411.82"]
+    push = ["upload", "package", str(folder), "--application", "GPUDriver", "--version", "411.82"]
     first = stack.operations(*push)
     assert first.returncode == 0, first.stderr
     assert "the package GPUDriver 411.82 is active" in first.stdout

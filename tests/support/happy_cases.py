@@ -238,7 +238,7 @@ def _push_packages(stack: ProgramStack, says: Mapping[str, Any], folder: Path) -
         {pair for pool in says.get("pools", {}).values() for pair in pool.get("packages", {}).items()}
     ):
         named = ("--application", application, "--version", version)
-        done = stack.operations("package", "push", str(folder / "file"), *named)
+        done = stack.operations("upload", "package", str(folder / "file"), *named)
         assert done.returncode == 0, done.stdout + done.stderr
 
 

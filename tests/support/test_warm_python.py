@@ -20,7 +20,7 @@ PROVIDER = ["-m", "localazure.plugin"]
 @pytest.mark.parametrize(
     "words",
     [
-        ["-m", "operations", "catalog", "sizes", "--help"],
+        ["-m", "operations", "sizes", "--help"],
         ["-m", "operations", "no-such-verb"],
         ["-m", "operations", "preview", "--stack", "no-such-stack"],
         ["-m", "pip", "list", "-v", "--format", "json"],

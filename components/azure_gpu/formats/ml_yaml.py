@@ -298,7 +298,7 @@ def _model_part(of: BodyReader, name: str, folder: str) -> PartInFile:
     )
     part = PartInFile("ml_workspace", "models", {name: settings}, of.at())
     if path and not remote:
-        part.notes.append(f"{of.at()}: upload it with `python -m operations upload-model {_beside(folder, path)}`")
+        part.notes.append(f"{of.at()}: upload it with `python -m operations upload model {_beside(folder, path)}`")
     return part
 
 

@@ -146,7 +146,7 @@ def _service(of: BodyReader) -> list[PartInFile]:
     settings = {"compute": cluster, "auth": "key", "deployments": {"blue": deployment}, "traffic": {"blue": 100}}
     at = service.at()
     models = PartInFile("ml_workspace", "models", {model: {"version": "1", "path": f"{model}/1"}}, at)
-    models.notes.append(f"{of.at('Model')}: upload it with `python -m operations upload-model FOLDER`")
+    models.notes.append(f"{of.at('Model')}: upload it with `python -m operations upload model FOLDER`")
     return [
         PartInFile("clusters", cluster, {"gpu_pools": {"gpu": pool}, "access": {"local_accounts": True}}, size.at(), written),
         PartInFile("ml_workspace", "computes", {cluster: compute}, at),

@@ -1,4 +1,4 @@
-"""Client of a stack's storage account for `run`, `package push` and `upload-model`, with the stack's login and without keys.
+"""Client of a stack's storage account for `run` and `upload`, with the stack's login and without keys.
 
 A refusal is raised as a one-line AzureError that names the required role.
 """

@@ -1,6 +1,6 @@
-"""`python -m operations package push`: push an application package to a stack's Batch account.
+"""Pushes an application package to a stack's Batch account, which nodes get by `packages` of their pool.
 
-    package push ./driver --application GPUDriver --version 411.82 --stack S    a folder, or a file
+    upload package ./driver --application GPUDriver --version 411.82 --stack S    a folder, or a file
 
 Exit codes: 0 success, 1 something failed, 2 wrong command line.
 """
@@ -17,14 +17,7 @@ from azure_gpu_operations.stack import EngineError
 from azure_gpu_operations.stack_view import StackView, view
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    packages = parser.add_subparsers(dest="what", required=True)
-    push = packages.add_parser(
-        "push",
-        help="zip, upload and activate an application package",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+def add_arguments(push: argparse.ArgumentParser) -> None:
     push.set_defaults(run=_push)
     push.add_argument(
         "content", metavar="FOLDER|FILE", type=Path, help="content of the package; a .zip file is uploaded as it is"

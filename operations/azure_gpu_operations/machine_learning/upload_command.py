@@ -1,7 +1,7 @@
-"""`python -m operations upload-model`: upload a SavedModel to the stack's storage, for registration in its workspace.
+"""Uploads a SavedModel to the stack's storage, for registration in its workspace.
 
-    upload-model runs/saved_model --name digits --version 2 --stack S           upload, and print the lines for the stack file
-    upload-model runs/saved_model --name digits --version 2 --stack S --write   the same, and write them to the stack file
+    upload model runs/saved_model --name digits --version 2 --stack S           upload, and print the lines for the stack file
+    upload model runs/saved_model --name digits --version 2 --stack S --write   the same, and write them to the stack file
 
 It signs in as the stack does, without account keys, and needs the role Storage Blob Data Contributor. Files that are already
 uploaded are skipped, so an interrupted upload can be continued; a version with different content is rejected.

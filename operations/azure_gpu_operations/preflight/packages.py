@@ -54,7 +54,7 @@ def rows(packages: "Sequence[PackageUse]", found: Sequence[str] | None, account_
 
 def _problem(package: "PackageUse", state: str, stack: str, *, is_new: bool) -> Problem:
     what = f"{package.application} {package.version}".strip()
-    push = f"{COMMAND} package push FOLDER --application {package.application}"
+    push = f"{COMMAND} upload package FOLDER --application {package.application}"
     push += f" --version {package.version or 'V'} --stack {stack}" + ("" if package.version else " --default")
     if is_new:
         message = f"the application package {what} doesn't exist: the Batch account isn't created yet"

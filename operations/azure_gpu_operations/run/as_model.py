@@ -29,7 +29,7 @@ def resolve(text: str, outputs: list[str], view: StackView | None, *, detach: bo
         fix = "add --output with the folder of the SavedModel, such as output/saved_model"
         problems.append(Problem("--model", "requires --output", value=text, fix=fix))
     if detach:
-        fix = f"remove one of the two; later run {COMMAND} fetch, then {COMMAND} upload-model"
+        fix = f"remove one of the two; later run {COMMAND} fetch, then {COMMAND} upload model"
         problems.append(Problem("--detach", "can't be combined with --model: the model is made when the run ends", fix=fix))
     if view is not None and not view.ml_workspace:
         fix = "add `ml_workspace: create` to the stack's file and run `pulumi up`"

@@ -242,7 +242,7 @@ class ModelArgs(TypedDict):
     version: str
     """Its version, such as "1", in quotes."""
     path: NotRequired[str]
-    """Path of its folder in the container `models` of the stack's storage account, to which `python -m operations upload-model`
+    """Path of its folder in the container `models` of the stack's storage account, to which `python -m operations upload model`
     uploads it. Exactly one of path and uri. Default: none."""
     uri: NotRequired[str]
     """Its address elsewhere: azureml://…, or https://… of a blob storage account, which isn't known to work. Default: none."""

@@ -165,7 +165,7 @@ def _model_problems(settings: ModelArgs, spec: ModelSpec) -> Iterator[Problem]:
             message="not a valid path of a folder of blobs",
             value=settings["path"],
             allowed="names with / between them, such as mnist/1",
-            fix=f"set the path that `{COMMAND} upload-model` used",
+            fix=f"set the path that `{COMMAND} upload model` used",
         )
     if "uri" in settings and _URI.fullmatch(spec.uri) is None:
         yield Problem(
@@ -173,7 +173,7 @@ def _model_problems(settings: ModelArgs, spec: ModelSpec) -> Iterator[Problem]:
             message="not a supported address of a model",
             value=spec.uri,
             allowed="azureml://…, or https://… of a blob storage account",
-            fix=f"upload it with `{COMMAND} upload-model`, and set `path`",
+            fix=f"upload it with `{COMMAND} upload model`, and set `path`",
         )
     elif spec.uri.startswith("https://"):
         yield Problem(
