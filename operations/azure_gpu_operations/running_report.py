@@ -20,6 +20,7 @@ NOT_KNOWN = "not known"
 JOB_IN_CLUSTER = "Kubernetes Job"
 MACHINE = "virtual machine"
 _IN_ITS_NODE = "in its node's"
+_DEALLOCATED = "deallocated"
 _HEADINGS = (
     Heading("what"),
     Heading("kind", 4),
@@ -125,7 +126,7 @@ def _cells(row: Row, now: datetime) -> tuple[str, ...]:
 def stop_command(row: Row) -> str:
     """The command that ends an execution, or a pool's nodes; "" for a container group, which its stack brings down."""
     parsed = arm_ids.parse(row.id)
-    if row.kind == POOL and row.stack:
+    if row.kind in (POOL, MACHINE) and row.stack and not row.state.startswith(_DEALLOCATED):
         return f"{COMMAND} stop {row.name} --stack {row.stack}"
     if row.kind == POOL and parsed is not None:
         account = parsed.scope.rsplit("/", 1)[-1]
@@ -135,7 +136,7 @@ def stop_command(row: Row) -> str:
         *_, namespace, _, job = row.id.split("/")
         return f"kubectl delete job {job} --namespace {namespace}  (on {row.name.partition('/')[0]})"
     if row.kind == MACHINE:
-        return f"az vm deallocate --ids {row.id}" if not row.state.startswith("deallocated") else ""
+        return f"az vm deallocate --ids {row.id}" if not row.state.startswith(_DEALLOCATED) else ""
     if parsed is not None and parsed.is_type("Microsoft.ContainerService/managedClusters"):
         return f"az aks stop --ids {row.id}"
     if parsed is None or not parsed.is_type("Microsoft.App/jobs/executions"):

@@ -42,6 +42,13 @@ def test_an_execution_has_the_command_that_stops_it() -> None:
     assert running_report.stop_command(GROUP) == ""
 
 
+def test_a_machine_is_stopped_by_its_name_in_the_stack_else_by_its_id() -> None:
+    machine = Row("trainer", running_report.MACHINE, "running Standard_NC4as_T4_v3", "/vm", "dev")
+    assert running_report.stop_command(machine).endswith(" stop trainer --stack dev")
+    assert running_report.stop_command(machine._replace(stack="")) == "az vm deallocate --ids /vm"
+    assert running_report.stop_command(machine._replace(state="deallocated Standard_NC4as_T4_v3")) == ""
+
+
 def test_a_total_of_known_and_unknown_says_what_it_leaves_out() -> None:
     assert str(total([Decimal("0.5"), Decimal("0.25")])) == "0.75 USD"
     assert str(total([Decimal("0.5"), None])) == "at least 0.50 USD (1 cost isn't known)"
