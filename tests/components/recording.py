@@ -76,6 +76,10 @@ KEYS: dict[str, Any] = {
         "oidcIssuerProfile": {"enabled": True, "issuerURL": f"https://issuer.example/{args['resourceName']}/"},
         "identityProfile": {"kubeletidentity": {"objectId": f"kubelet-of-{args['resourceName']}"}},
     },
+    "azure-native:network:getVirtualNetwork": {
+        "addressSpace": {"addressPrefixes": ["10.2.0.0/16"]},
+        "subnets": [{"name": "nodes", "addressPrefix": "10.2.0.0/20"}],
+    },
     "azure-native:containerservice:listManagedClusterUserCredentials": {
         "kubeconfigs": [{"name": "clusterUser", "value": base64.b64encode(KUBECONFIG.encode()).decode()}]
     },

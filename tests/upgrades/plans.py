@@ -10,7 +10,8 @@ from tests.upgrades.records import Record
 from tests.upgrades.stacks import RecordedStack
 
 _STAY = ("same", "read")
-_ASKED_SINCE = ("azure-native:containerservice:getManagedCluster",)  # of clusters for which no record has an answer
+# Of clusters for which no record has an answer.
+_ASKED_SINCE = ("azure-native:containerservice:getManagedCluster", "azure-native:network:getVirtualNetwork")
 # Of what the stack itself has; Azure answers what the state says. The function, and what it is asked by.
 _OF_STATE = {
     "azure-native:app:ManagedEnvironment": (

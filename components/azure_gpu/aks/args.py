@@ -106,11 +106,12 @@ class NetworkPolicy(StrEnum):
     """Network policy engine."""
 
     NONE = "none"
-    AZURE = "azure"
+    CILIUM = "cilium"
     CALICO = "calico"
+    AZURE = "azure"
 
 
-NetworkPolicyName = NetworkPolicy | Literal["none", "azure", "calico"]
+NetworkPolicyName = NetworkPolicy | Literal["none", "cilium", "calico", "azure"]
 
 
 class UpgradeChannel(StrEnum):
@@ -319,13 +320,16 @@ class GpuClusterSettings(ClusterObjectsSettings):
     """Wired: ARM id of the subnet of its nodes; the cluster's identity gets the role Network Contributor on it. Default: one that
     AKS creates."""
     pod_cidr: NotRequired[str]
-    """Plain: addresses of pods, which are in an overlay network and not visible outside. Default: AKS's own, 10.244.0.0/16."""
+    """Plain: addresses of pods, which are in an overlay network and not visible outside. Default: AKS's own, 10.244.0.0/16; with
+    `subnet_id` another one if that overlaps the virtual network's addresses. A cluster that exists keeps its own."""
     service_cidr: NotRequired[str]
-    """Plain: addresses of services, visible only inside. Default: AKS's own, 10.0.0.0/16."""
+    """Plain: addresses of services, visible only inside. Default: AKS's own, 10.0.0.0/16; with `subnet_id` another one if that
+    overlaps the virtual network's addresses. A cluster that exists keeps its own."""
     outbound: NotRequired[OutboundName]
     """Plain: how nodes reach the internet; a custom NAT gateway or route table requires `subnet_id`. Default: loadBalancer."""
     network_policy: NotRequired[NetworkPolicyName]
-    """Plain: network policy engine. Default: none."""
+    """Plain: network policy engine. cilium is Azure CNI Powered by Cilium, which is also the data plane; new subscriptions can't
+    enable azure any more. Default: none."""
     idle_minutes: NotRequired[int]
     """Plain: minutes after which an idle node is removed. Default: 10, as AKS has it."""
     maintenance: NotRequired[MaintenanceArgs]

@@ -24,13 +24,12 @@ from azure_gpu.aks.args import GpuClusterArgs, GpuClusterSettings, GpuClusterWir
 from azure_gpu.aks.existing import ClusterFacts
 from azure_gpu.aks.gpu_pools import GpuPoolSpec
 from azure_gpu.aks.immutable import REPLACING_CLUSTER, REPLACING_POOL
-from azure_gpu.aks.read_pools import InState
 from azure_gpu.aks.resolve import resolve
 from azure_gpu.aks.spec import GpuClusterSpec, pods_can_use_identity
 from azure_gpu.aks.workspace_offer import of_cluster
 from azure_gpu.catalog import roles
 from azure_gpu.catalog.problems import Problem, errors
-from azure_gpu.catalog.services.aks import workload_identity
+from azure_gpu.catalog.services.aks import addresses, workload_identity
 from azure_gpu.catalog.services.aks.workload_identity import SERVICE_ACCOUNT, SERVING_ACCOUNT
 from azure_gpu.formats import arm_ids, azure_types
 from azure_gpu.formats.tags import NODE_POOL
@@ -144,7 +143,7 @@ class GpuCluster(Component[GpuClusterArgs, GpuClusterWiring, _Spec], AttachableC
         self._new_roles = retry_hooks.NewRoles(self)
         self._new_admins = retry_hooks.NewRoles(self, "admins")
         self._again = retry_hooks.hooks(self, self._new_roles)
-        cluster = self._existing() if self._spec.existing else self._created(facts.pools)
+        cluster = self._existing() if self._spec.existing else self._created(facts)
         pools = self._pools(cluster)
         config = cluster_access.kubeconfig(self._spec, facts, cluster, self)
         self._outputs_of(cluster, facts, pools)
@@ -195,11 +194,12 @@ class GpuCluster(Component[GpuClusterArgs, GpuClusterWiring, _Spec], AttachableC
             provider=self._asked_by.provider_at(found, self._spec.context.subscription_id),
         )
 
-    def _created(self, in_state: InState) -> Cluster:
+    def _created(self, facts: ClusterFacts) -> Cluster:
         spec, group = self._spec, self._args["resource_group_name"]
         own = [inputs.pool(each, spec.kubernetes_version, self._args.get("subnet_id")) for each in spec.pools.values()]
-        pools = read_pools.declared(in_state, inputs.system_pool(spec, self._args), own)
-        cluster = self._cluster(self._identity(), pools)
+        pools = read_pools.declared(facts.pools, inputs.system_pool(spec, self._args), own)
+        ranges = addresses.choose(spec.ranges, facts.pools.ranges, facts.network)
+        cluster = self._cluster(self._identity(), pools, ranges)
         for config, window in inputs.windows(spec).items():
             containerservice.MaintenanceConfiguration(
                 f"{self._name}-{'upgrades' if 'AutoUpgrade' in config else 'node-images'}",
@@ -228,13 +228,13 @@ class GpuCluster(Component[GpuClusterArgs, GpuClusterWiring, _Spec], AttachableC
         return identity
 
     def _cluster(
-        self, identity: managedidentity.UserAssignedIdentity, pools: read_pools.Declared
+        self, identity: managedidentity.UserAssignedIdentity, pools: read_pools.Declared, ranges: addresses.Ranges
     ) -> containerservice.ManagedCluster:
         return containerservice.ManagedCluster(
             f"{self._name}-cluster",
             resource_name_=declared(self._spec.name, self._args.get("cluster_name")),
             resource_group_name=self._args["resource_group_name"],
-            **inputs.cluster(self._spec, self._args, identity.id, pools.profiles),
+            **inputs.cluster(self._spec, self._args, identity.id, pools.profiles, ranges),
             tags=self._spec.tags,
             opts=pulumi.ResourceOptions(
                 parent=self,

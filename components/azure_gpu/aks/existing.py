@@ -1,4 +1,5 @@
-"""Reads an existing AKS cluster, which is never changed, into `ClusterFacts`; reports one that is missing or elsewhere."""
+"""Reads an existing AKS cluster, which is never changed, into `ClusterFacts`; reports one that is missing or elsewhere. Of a new
+cluster it reads the network."""
 
 from __future__ import annotations
 
@@ -6,12 +7,14 @@ from dataclasses import dataclass
 
 from pulumi_azure_native import containerservice
 
+from azure_gpu.aks import own_network
 from azure_gpu.aks.read_pools import NOT_THERE, InState
 from azure_gpu.aks.rules import no_route
 from azure_gpu.aks.spec import GpuClusterSpec
 from azure_gpu.catalog import regions
 from azure_gpu.catalog.problems import Problem, Severity
 from azure_gpu.catalog.services.aks import kubernetes_versions
+from azure_gpu.catalog.services.aks.addresses import NOT_READ, NetworkAddresses
 from azure_gpu.formats import azure_types
 from azure_gpu.shared import existing
 from azure_gpu.shared.look_up import OF_STACK, AskedBy
@@ -26,13 +29,15 @@ class ClusterFacts:
     issuer_url: str = ""  # of the tokens of its service accounts; empty: none, or not known yet
     kubelet_object_id: str = ""  # of its nodes' identity; empty: none, or not known yet
     pools: InState = NOT_THERE  # in the state
+    network: NetworkAddresses = NOT_READ  # of the subnet of its nodes; empty: AKS creates one, or not known
     admin: str = ""  # object id of its default administrator in the state; empty: none, or unreadable
 
 
 def look_up(spec: GpuClusterSpec, asked_by: AskedBy = OF_STACK) -> tuple[ClusterFacts, list[Problem]]:
-    """Reads an existing cluster."""
+    """Reads an existing cluster, or the network that a new one will be in."""
     if spec.existing is None:
-        return ClusterFacts(), []
+        addresses, problems = own_network.look_up(spec, asked_by)
+        return ClusterFacts(network=addresses), problems
     path = f"{spec.path}.existing"
     found, problems = existing.read(
         lambda group, name, opts: containerservice.get_managed_cluster(resource_group_name=group, resource_name=name, opts=opts),

@@ -12,15 +12,18 @@ from azure_gpu.aks.args import AccessArgs, ClusterNetwork, GpuClusterWiring, Net
 from azure_gpu.aks.gpu_pools import GpuPoolSpec
 from azure_gpu.aks.read_pools import SYSTEM_POOL
 from azure_gpu.aks.spec import GpuClusterSpec
-from azure_gpu.catalog.services.aks import clusters, maintenance, network, system_pools
+from azure_gpu.catalog.services.aks import addresses, clusters, maintenance, network, system_pools
+from azure_gpu.catalog.services.aks.addresses import Ranges
 from azure_gpu.catalog.services.aks.sizes import INSTALL
 from azure_gpu.shared.context import declared
 
 SCALE_SET = "VirtualMachineScaleSets"
 
 
-def cluster(spec: GpuClusterSpec, args: GpuClusterWiring, identity_id: pulumi.Input[str], pools: Sequence[Any]) -> dict[str, Any]:
-    """The cluster's inputs except name, group and tags. `pools`: see `aks.read_pools`."""
+def cluster(
+    spec: GpuClusterSpec, args: GpuClusterWiring, identity_id: pulumi.Input[str], pools: Sequence[Any], ranges: Ranges
+) -> dict[str, Any]:
+    """The cluster's inputs except name, group and tags. `pools`: see `aks.read_pools`; `ranges`: see `aks.own_network`."""
     return {
         "location": declared(spec.location, args.get("location")),
         "kubernetes_version": spec.kubernetes_version or None,
@@ -42,7 +45,7 @@ def cluster(spec: GpuClusterSpec, args: GpuClusterWiring, identity_id: pulumi.In
             workload_identity=containerservice.ManagedClusterSecurityProfileWorkloadIdentityArgs(enabled=True)
         ),
         "api_server_access_profile": _api_server(spec, args.get("access", AccessArgs())),
-        "network_profile": _network(spec),
+        "network_profile": _network(spec, ranges),
         "auto_scaler_profile": _autoscaler(spec),
         "auto_upgrade_profile": _upgrades(spec),
     }
@@ -87,14 +90,15 @@ def _api_server(spec: GpuClusterSpec, settings: AccessArgs) -> containerservice.
     )
 
 
-def _network(spec: GpuClusterSpec) -> containerservice.ContainerServiceNetworkProfileArgs:
+def _network(spec: GpuClusterSpec, ranges: Ranges) -> containerservice.ContainerServiceNetworkProfileArgs:
     return containerservice.ContainerServiceNetworkProfileArgs(
         network_plugin=containerservice.NetworkPlugin.AZURE,
         network_plugin_mode=containerservice.NetworkPluginMode.OVERLAY,
         network_policy=None if spec.network_policy is NetworkPolicy.NONE else spec.network_policy.value,
-        pod_cidr=spec.pod_cidr,
-        service_cidr=spec.service_cidr,
-        dns_service_ip=network.dns_address(spec.service_cidr),
+        network_dataplane=network.CILIUM if spec.network_policy is NetworkPolicy.CILIUM else None,
+        pod_cidr=ranges.pods,
+        service_cidr=ranges.services,
+        dns_service_ip=addresses.dns_address(ranges.services),
         outbound_type=spec.outbound.value,
         load_balancer_sku=containerservice.LoadBalancerSku.STANDARD,
     )

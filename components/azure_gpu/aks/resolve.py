@@ -30,8 +30,9 @@ from azure_gpu.catalog import lifecycle
 from azure_gpu.catalog.prices import packaged
 from azure_gpu.catalog.prices.hourly_cost import HourlyCost, Machines
 from azure_gpu.catalog.problems import Problem, errors
-from azure_gpu.catalog.services.aks import clusters, kubernetes_versions, network
-from azure_gpu.formats import azure_types
+from azure_gpu.catalog.services.aks import clusters, kubernetes_versions
+from azure_gpu.catalog.services.aks.addresses import Ranges
+from azure_gpu.formats import arm_ids, azure_types
 from azure_gpu.formats.arm_ids import ArmId
 from azure_gpu.formats.tags import EXPIRES_AT
 from azure_gpu.kubernetes.gpu_objects import resolve as gpu_objects_resolve
@@ -83,8 +84,8 @@ def resolve(name: str, args: GpuClusterSettings, context: Context) -> tuple[GpuC
         system=system,
         pools=pools,
         access=_access(args.get("access", AccessArgs())),
-        pod_cidr=args.get("pod_cidr", network.DEFAULT_POD_CIDR),
-        service_cidr=args.get("service_cidr", network.DEFAULT_SERVICE_CIDR),
+        subnet=arm_ids.parse(known(args.get("subnet_id")) or ""),
+        ranges=Ranges(args.get("pod_cidr", ""), args.get("service_cidr", "")),
         outbound=Outbound(args.get("outbound", Outbound.LOAD_BALANCER)),
         network_policy=NetworkPolicy(args.get("network_policy", NetworkPolicy.NONE)),
         idle_minutes=int(args["idle_minutes"]) if "idle_minutes" in args else None,
@@ -129,6 +130,7 @@ def _system(settings: SystemPoolArgs) -> SystemPool:
 def _access(settings: AccessArgs) -> Access:
     return Access(
         network=ClusterNetwork(settings.get("network", ClusterNetwork.PUBLIC)),
+        system_zone=settings.get("private_dns_zone", "system") == "system",
         authorized_ranges=tuple(settings.get("authorized_ranges", [])),
         reachable=settings.get("reachable", False),
         login=Login(settings.get("login", Login.AZURE_CLI)),

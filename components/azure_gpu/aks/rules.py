@@ -12,6 +12,7 @@ from azure_gpu.catalog import names
 from azure_gpu.catalog.problems import Code, Problem, Severity
 from azure_gpu.catalog.services.aks import (
     access,
+    addresses,
     clusters,
     kubernetes_versions,
     maintenance,
@@ -20,6 +21,7 @@ from azure_gpu.catalog.services.aks import (
     system_pools,
     systems,
 )
+from azure_gpu.catalog.services.aks.addresses import NOT_READ, Ranges
 from azure_gpu.catalog.services.aks.azure_ml import extension_problems
 from azure_gpu.catalog.services.aks.sizes import NVIDIA_PAGE
 from azure_gpu.catalog.size_use import OperatingSystem
@@ -142,6 +144,8 @@ def _network(settings: GpuClusterSettings, spec: GpuClusterSpec) -> Iterator[Pro
                 source=str(network.RANGES_PAGE),
             )
         yield from network.check_ranges(resolved.authorized_ranges, f"{path}.authorized_ranges")
+        if spec.outbound is Outbound.OWN_ROUTES:
+            yield network.firewall_address(f"{path}.authorized_ranges", resolved.authorized_ranges)
     elif "authorized_ranges" in given:
         yield Problem(
             path=f"{path}.authorized_ranges",
@@ -276,5 +280,11 @@ def cluster_problems(args: GpuClusterSettings, spec: GpuClusterSpec, day: date) 
         problems += kubernetes_versions.check(spec.kubernetes_version, day, path, lts=spec.long_term_support)
     problems += clusters.check_tier(spec.tier, spec.long_term_support, f"{spec.path}.tier", f"{spec.path}.long_term_support")
     most = max(spec.system.max_nodes, 0) + sum(max(pool.request.max_count, 0) for pool in spec.pools.values())
-    paths = {"pods": f"{spec.path}.pod_cidr", "services": f"{spec.path}.service_cidr"}
-    return [*problems, *network.check_addresses(spec.pod_cidr, spec.service_cidr, most, paths)]
+    problems += network.check_policy(spec.network_policy.value, day, f"{spec.path}.network_policy")
+    assumed = addresses.choose(spec.ranges, Ranges(), NOT_READ)  # before the virtual network is looked up
+    return [*problems, *addresses.check_ranges(assumed, most, paths_of_ranges(spec))]
+
+
+def paths_of_ranges(spec: GpuClusterSpec) -> dict[str, str]:
+    """Where the ranges of pods and services are written."""
+    return {"pods": f"{spec.path}.pod_cidr", "services": f"{spec.path}.service_cidr"}

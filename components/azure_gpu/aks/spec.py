@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from azure_gpu.aks.args import ClusterNetwork, Login, NetworkPolicy, NodeImageChannel, Outbound, UpgradeChannel, Weekday
 from azure_gpu.aks.gpu_pools import GpuPoolSpec
 from azure_gpu.catalog.prices.hourly_cost import HourlyCost
+from azure_gpu.catalog.services.aks.addresses import Ranges
 from azure_gpu.formats.arm_ids import ArmId
 from azure_gpu.kubernetes.gpu_objects.spec import ClusterObjectsSpec
 from azure_gpu.shared.context import Context, Tags
@@ -32,9 +33,10 @@ class SystemPool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Access:
-    """Resolved `AccessArgs`, without the private DNS zone, which may be an output of another resource."""
+    """Resolved `AccessArgs`, without the id of a private DNS zone, which may be an output of another resource."""
 
     network: ClusterNetwork
+    system_zone: bool  # of a private cluster: AKS creates its DNS zone
     authorized_ranges: tuple[str, ...]
     reachable: bool
     login: Login
@@ -73,8 +75,8 @@ class GpuClusterSpec:
     system: SystemPool
     pools: dict[str, GpuPoolSpec]
     access: Access
-    pod_cidr: str
-    service_cidr: str
+    subnet: ArmId | None  # None: not set, or the output of another resource
+    ranges: Ranges  # as set; `own_network.ranges` has the others
     outbound: Outbound
     network_policy: NetworkPolicy
     idle_minutes: int | None
