@@ -1,9 +1,9 @@
-"""Kubernetes manifests as `jobs`, `services` and `gpu_pools` of a cluster in a stack file.
+"""Kubernetes manifests as `jobs`, `services`, `queues` and `gpu_pools` of a cluster in a stack file.
 
-A Job, CronJob or Pod becomes a job; a Deployment, ReplicaSet or StatefulSet a service, with what a Service and a
-HorizontalPodAutoscaler of the same pods set; a ConfigMap of NVIDIA's device plugin the `sharing` of a pool. Requests for MIG
-instances and for shared GPUs name the sharing that the pool needs. Whatever the stack file has no key for is reported with its
-line, and so is every object of another kind.
+A Job, CronJob or Pod becomes a job, a JobSet or an indexed Job one with workers; a Deployment, ReplicaSet or StatefulSet a
+service, with what a Service and a HorizontalPodAutoscaler of the same pods set; a ClusterQueue of Kueue a queue; a ConfigMap of
+NVIDIA's device plugin the `sharing` of a pool. Requests for MIG instances and for shared GPUs name the sharing that the pool
+needs. Whatever the stack file has no key for is reported with its line, and so is every object of another kind.
 """
 
 import re
@@ -26,7 +26,8 @@ Fitting = Callable[[str], str]  # the nearest name that a stack file takes
 SERVES = ("Deployment", "ReplicaSet", "StatefulSet")
 RUNS = ("Job", "CronJob", "Pod")
 CONFIG_MAP, SERVICE, AUTOSCALER = "ConfigMap", "Service", "HorizontalPodAutoscaler"
-READ = (*RUNS, *SERVES, CONFIG_MAP, SERVICE, AUTOSCALER)
+JOB_SET, QUEUE, LOCAL_QUEUE, FLAVOR = "JobSet", "ClusterQueue", "LocalQueue", "ResourceFlavor"
+OF_KUEUE = (QUEUE, LOCAL_QUEUE, FLAVOR)
 # Kinds that aren't read, with what has the same here.
 OTHERS = {
     "DaemonSet": "device_plugin, feature_labels and metrics of the cluster, if it is one of NVIDIA's; else apply it by kubectl",
@@ -40,16 +41,15 @@ OTHERS = {
     "PyTorchJob": "jobs with nodes",
     "TFJob": "jobs with nodes",
     "MPIJob": "jobs with nodes",
-    "JobSet": "jobs with nodes",
-    "LocalQueue": "queues of the cluster",
-    "ClusterQueue": "queues of the cluster",
-    "ResourceFlavor": "queues of the cluster",
+    "AdmissionCheck": "queues of the cluster, which admit a job once its quota is free",
+    "ProvisioningRequestConfig": "queues of the cluster, which admit a job once its quota is free",
+    "WorkloadPriorityClass": "queues of the cluster, in which jobs of a team wait in their order",
 }
-_PLUMBING = ("selector", "revisionHistoryLimit", "progressDeadlineSeconds", "podManagementPolicy", "updateStrategy", "strategy")
+_QUEUE_NAME = "kueue.x-k8s.io/queue-name"
+_POOL_LABELS = ("agentpool", "kubernetes.azure.com/agentpool")
+_SMALL_MEMORY = "shared memory (/dev/shm) of a pod here has 64 MiB: NCCL and data loaders with more fail"
 _LEFT_OF_POD = {
     "initContainers": "a pod here has one container",
-    "volumes": "pods here have no volumes",
-    "nodeSelector": "pods run on the nodes of their pool",
     "affinity": "pods run on the nodes of their pool",
     "hostNetwork": "pods here have a network of their own",
     "imagePullSecrets": "nodes fetch images as the stack's identity",
@@ -73,19 +73,25 @@ class Manifest:
     refused: dict[str, dict[str, dict[str, Any]]] = field(default_factory=dict[str, dict[str, dict[str, Any]]])
     pools: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
     secrets: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])  # section.name, variable
+    queues: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
     notes: list[str] = field(default_factory=list[str])
 
     def is_empty(self) -> bool:
-        return not (self.jobs or self.services or self.refused or self.pools)
+        return not (self.jobs or self.services or self.refused or self.pools or self.queues)
 
 
 def read(documents: list[Reading], fitting: Fitting) -> Manifest:
     """`fitting` makes a name that the stack file takes. What isn't taken is in `left` of each reading."""
     manifest = Manifest()
     later: list[tuple[str, BodyReader]] = []
+    queues: list[tuple[str, BodyReader]] = []
     for body, path, reading in _objects(documents):
         kind = str(body.get("kind"))
-        if kind in (SERVICE, AUTOSCALER):
+        if kind in OF_KUEUE:
+            queues.append((kind, BodyReader(body, path, reading)))
+        elif kind == JOB_SET:
+            _job_set(BodyReader(body, path, reading), manifest, fitting)
+        elif kind in (SERVICE, AUTOSCALER):
             later.append((kind, BodyReader(body, path, reading)))
         elif kind in (*RUNS, *SERVES):
             _workload(kind, BodyReader(body, path, reading), manifest, fitting)
@@ -96,7 +102,9 @@ def read(documents: list[Reading], fitting: Fitting) -> Manifest:
         else:
             instead = OTHERS.get(kind)
             fix = f"see {instead}" if instead else "apply it by kubectl"
-            reading.leave(f"{path}.kind" if path else "kind", f"a {kind} has no key in the stack file", fix)
+            article = "an" if kind[:1] in "AEIOU" else "a"
+            reading.leave(f"{path}.kind" if path else "kind", f"{article} {kind} has no key in the stack file", fix)
+    _queues(queues, manifest, fitting)
     for kind, reader in later:
         (_service if kind == SERVICE else _autoscaler)(reader, manifest, fitting)
     return manifest
@@ -141,44 +149,106 @@ def _inside(reader: BodyReader, path: str) -> BodyReader:
     return reader
 
 
-def _workload(kind: str, of: BodyReader, manifest: Manifest, fitting: Fitting) -> None:
-    metadata, spec = of.inside("metadata"), of.inside("spec")
+def _metadata(of: BodyReader, kind: str) -> tuple[str, str | None]:
+    """The object's name, and its queue of Kueue. Every other label and annotation is reported, since it may steer something."""
+    metadata = of.inside("metadata")
     name = metadata.text("name") or metadata.text("generateName") or kind
-    metadata.skip(
-        "labels", "annotations", "generateName", "uid", "resourceVersion", "creationTimestamp", "generation", "managedFields"
-    )
+    metadata.skip("uid", "resourceVersion", "creationTimestamp", "generation", "managedFields", "ownerReferences", "finalizers")
+    metadata.default("generateName", name, message="names here are fixed")
     metadata.leave_given("namespace", "everything of a stack is in the cluster's namespace", "set namespace of the cluster")
     of.skip("apiVersion", "kind", "status")
-    job: dict[str, Any] = {}
-    template = spec
-    if kind == "CronJob":
-        spec.leave_given("schedule", "a job of a cluster has no schedule", "set schedule of a serverless job under jobs")
-        spec.skip(
-            "concurrencyPolicy", "successfulJobsHistoryLimit", "failedJobsHistoryLimit", "suspend", "startingDeadlineSeconds"
+    labels = metadata.inside("labels")
+    queue = labels.text(_QUEUE_NAME)
+    _leave_each(labels, "labels here are the stack's own")
+    _leave_each(metadata.inside("annotations"), "annotations here are the stack's own")
+    return name, queue
+
+
+def _leave_each(of: BodyReader, message: str) -> None:
+    for name in of.names():
+        text = str(of.peek(name))
+        if name != _QUEUE_NAME:
+            of.leave_given(name, message if holds_secret(text) else f"{text[:60]}: {message}")
+
+
+def _job_set(of: BodyReader, manifest: Manifest, fitting: Fitting) -> None:
+    """Workers that start together: a job with nodes, where they are all of one kind."""
+    name, queue = _metadata(of, JOB_SET)
+    spec = of.inside("spec")
+    replicated = spec.items("replicatedJobs")
+    if len(replicated) != 1:
+        spec.leave(
+            "replicatedJobs", f"{len(replicated)} kinds of workers: a job's workers are alike", "set a job with nodes for each"
         )
-        template = _inside(spec, "jobTemplate.spec")
-    if kind in ("Job", "CronJob"):
-        job = _job_settings(template)
-    serves = kind in SERVES
-    if serves:
-        replicas = spec.whole("replicas")
-        job = given(replicas=replicas)
-        if replicas == 0:
-            spec.leave(
-                "replicas",
-                "0 replicas: a service here has 1 or more",
-                "set enabled: false of the cluster's part, or leave it out",
-            )
-            job = {}
-        spec.skip(*_PLUMBING, "minReadySeconds", "serviceName")
-        spec.leave_given("volumeClaimTemplates", "pods here have no volumes")
+        of.rest()
+        return
+    restarts = spec.inside("failurePolicy").whole("maxRestarts")
+    [one] = replicated
+    one.default("name", name, "workers", "worker", message="workers here are named by the job")
+    job = one.inside("template").inside("spec")
+    settings = _job_settings(job)
+    workers = (one.whole("replicas") or 1) * (settings.pop("parallelism", None) or settings.pop("nodes", None) or 1)
+    settings |= given(nodes=workers if workers > 1 else None, retries=restarts, queue=queue)
+    spec.default("suspend", False, queue is not None, message="a job here starts with the update")
+    _pod("Job", name, of, job.inside("template").inside("spec"), settings, manifest, fitting)
+
+
+def _workload(kind: str, of: BodyReader, manifest: Manifest, fitting: Fitting) -> None:
+    name, queue = _metadata(of, kind)
+    spec = of.inside("spec")
+    template = _of_schedule(spec) if kind == "CronJob" else spec
+    if kind in SERVES:
+        if queue is not None:
+            of.inside("metadata").leave("labels", f"{_QUEUE_NAME} {queue}: a service here takes any free GPUs")
+        settings = _service_settings(spec)
+    else:
+        settings = (_job_settings(template) if kind != "Pod" else {}) | given(queue=queue)
+        template.default("suspend", False, queue is not None, message="a job here starts with the update")
+    pod = template
     if kind != "Pod":
         inner = template.inside("template")
-        inner.skip("metadata")
+        selected = mapping(mapping(spec.peek("selector")).get("matchLabels"))
+        labels = inner.inside("metadata").inside("labels")
+        labels.skip(*(label for label, value in selected.items() if labels.peek(str(label)) == value))
+        _leave_each(labels, "labels here are the stack's own")
+        _leave_each(inner.inside("metadata").inside("annotations"), "annotations here are the stack's own")
         pod = inner.inside("spec")
-    else:
-        pod = spec
-    _pod(kind, name, of, pod, job, manifest, fitting)
+    _pod(kind, name, of, pod, settings, manifest, fitting)
+
+
+def _of_schedule(spec: BodyReader) -> BodyReader:
+    """The Job of a CronJob."""
+    spec.leave_given("schedule", "a job of a cluster has no schedule", "set schedule of a serverless job under jobs")
+    for key, value in (("concurrencyPolicy", "Allow"), ("successfulJobsHistoryLimit", 3), ("failedJobsHistoryLimit", 1)):
+        spec.default(key, value, message="it belongs to the schedule")
+    spec.default("suspend", False, message="it belongs to the schedule")
+    spec.leave_given("startingDeadlineSeconds", "it belongs to the schedule")
+    spec.leave_given("timeZone", "it belongs to the schedule")
+    return _inside(spec, "jobTemplate.spec")
+
+
+def _service_settings(spec: BodyReader) -> dict[str, Any]:
+    replicas = spec.whole("replicas")
+    if replicas == 0:
+        fix = "set enabled: false of the cluster's part, or leave it out"
+        spec.leave("replicas", "0 replicas: a service here has 1 or more", fix)
+    # A selector is how an object of Kubernetes finds its pods, which a service here does by itself.
+    spec.skip("selector")
+    for key, values in (
+        ("revisionHistoryLimit", (10,)),
+        ("progressDeadlineSeconds", (600,)),
+        ("podManagementPolicy", ("OrderedReady", "Parallel")),
+        (
+            "strategy",
+            ({"type": "RollingUpdate"}, {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": "25%", "maxUnavailable": "25%"}}),
+        ),
+        ("updateStrategy", ({"type": "RollingUpdate"},)),
+        ("minReadySeconds", (0,)),
+    ):
+        spec.default(key, *values, message="the stack has its own way of updates", fix="see max_unavailable of the service")
+    spec.leave_given("serviceName", "pods of a service here have no names of their own")
+    spec.leave_given("volumeClaimTemplates", "pods here have no volumes")
+    return given(replicas=replicas or None)
 
 
 def _pod(
@@ -196,9 +266,20 @@ def _pod(
                 _leave_container(one, why)
         else:
             pod.leave_given(key, why)
-    pod.skip(
-        "restartPolicy", "terminationGracePeriodSeconds", "dnsPolicy", "schedulerName", "hostIPC", "hostPID", "serviceAccount"
-    )
+    _volumes(pod)
+    pool = _pool_of(pod)
+    if pool is not None:
+        job = {**job, "pool": pool}
+    for key, values in (
+        ("restartPolicy", ("Always",) if serves else ("Never", "OnFailure")),
+        ("terminationGracePeriodSeconds", (30,)),
+        ("dnsPolicy", ("ClusterFirst",)),
+        ("schedulerName", ("default-scheduler",)),
+        ("hostIPC", (False,)),
+        ("hostPID", (False,)),
+        ("serviceAccount", ("default",)),
+    ):
+        pod.default(key, *values, message="a pod here has the stack's own")
     pod.leave_given("tolerations", "pods tolerate the taints of their pool")
     pod.leave_given("runtimeClassName", "nodes with GPUs run NVIDIA's runtime by themselves")
     # The container with a GPU is the program; of several without, the first is.
@@ -210,6 +291,26 @@ def _pod(
         pod.change("containers", f"the pod has {len(chosen)} containers; each becomes a separate job")
     _jobs_of(chosen, name, job, serves, manifest, fitting)
     of.rest()
+
+
+def _volumes(pod: BodyReader) -> None:
+    """Volumes, which pods here don't have; memory that is mounted on /dev/shm with its consequence."""
+    for volume in pod.items("volumes"):
+        empty = mapping(volume.peek("emptyDir"))
+        memory = str(empty.get("medium")).lower() == "memory"
+        volume.skip(*volume.names())
+        of_size = f"{empty.get('sizeLimit') or 'memory'}: {_SMALL_MEMORY}"
+        volume.reading.leave(volume.path, of_size if memory else "pods here have no volumes")
+
+
+def _pool_of(pod: BodyReader) -> str | None:
+    """The pool that a node selector names by AKS' label; other labels are reported."""
+    selector = pod.inside("nodeSelector")
+    found = next((name for label in _POOL_LABELS if (name := selector.text(label))), None)
+    for name in selector.names():
+        if name not in _POOL_LABELS:
+            selector.leave(name, f"{selector.peek(name)}: pods run on the nodes of their pool", "set pool")
+    return found
 
 
 def _leave_container(one: BodyReader, why: str) -> None:
@@ -241,16 +342,27 @@ def _jobs_of(
 
 
 def _job_settings(job: BodyReader) -> dict[str, Any]:
+    """Of a Job. The pods of an indexed one are workers, which start together."""
     seconds, parallel, completions = job.whole("activeDeadlineSeconds"), job.whole("parallelism"), job.whole("completions")
-    job.skip("suspend", "manualSelector", "selector", "podReplacementPolicy")
+    job.default("manualSelector", False)
+    job.skip("selector")
+    job.default("podReplacementPolicy", "TerminatingOrFailed", "Failed", message="the stack has its own")
     job.leave_given("ttlSecondsAfterFinished", "a finished job is kept, since a removed one would run again with the next update")
-    job.leave_given("completionMode", "pods of a job have no index", "set nodes, for workers that find each other by TF_CONFIG")
+    indexed = job.choice("completionMode", {"Indexed": True, "NonIndexed": None})
+    workers = parallel if indexed and parallel and parallel > 1 and completions in (None, parallel) else None
+    if workers:
+        job.change(
+            "completionMode", f"its {workers} pods are workers, which find each other by TF_CONFIG and have no other index"
+        )
+    elif indexed:
+        job.leave("completionMode", "pods of a job have no index", "set nodes, for workers that find each other by TF_CONFIG")
     if completions is not None and completions != (parallel or 1):
         job.leave("completions", f"{completions} completions: every one of the {parallel or 1} parallel pods has to succeed")
     return given(
         retries=job.whole("backoffLimit"),
         timeout_minutes=max(1, -(-seconds // 60)) if seconds else None,
-        parallelism=parallel if parallel != 1 else None,
+        parallelism=parallel if parallel != 1 and not workers else None,
+        nodes=workers,
     )
 
 
@@ -291,15 +403,25 @@ def _container(of: BodyReader, manifest: Manifest, section: str, key: str) -> di
                 "env", f"{variable} {settings.pop(variable)}: a service has no separate share", "set it in sharing of the pool"
             )
     of.leave_given("envFrom", "variables are set one by one", "set environment, or secret_environment")
-    of.leave_given("volumeMounts", "pods here have no volumes")
+    for mount in of.items("volumeMounts"):
+        shared = str(mount.peek("mountPath")).rstrip("/") == "/dev/shm"  # noqa: S108 - a path in a container
+        mount.skip(*mount.names())
+        mount.reading.leave(mount.path, _SMALL_MEMORY if shared else "pods here have no volumes")
     of.leave_given("securityContext", "pods here run with the fewest rights that they need")
     of.leave_given("lifecycle", "pods here have no hooks")
-    of.skip("imagePullPolicy", "terminationMessagePath", "terminationMessagePolicy", "stdin", "tty")
+    for name, values in (
+        ("imagePullPolicy", ("IfNotPresent", "Always")),
+        ("terminationMessagePath", ("/dev/termination-log",)),
+        ("terminationMessagePolicy", ("File",)),
+        ("stdin", (False,)),
+        ("tty", (False,)),
+    ):
+        of.default(name, *values, message="a container here has the stack's own")
     resources = of.inside("resources")
     limits, requests = resources.inside("limits"), resources.inside("requests")
     cpu, memory = requests.text("cpu") or limits.text("cpu"), limits.text("memory") or requests.text("memory")
-    for one in (limits, requests):
-        one.skip("cpu", "memory")
+    limits.default("cpu", cpu, message="a pod here requests CPU, and has no limit of it")
+    requests.default("memory", memory, message="a pod here requests the memory that it is limited to")
     return settings | given(environment=environment, cpu=_cores(cpu), memory_in_gib=_gib(memory))
 
 
@@ -370,7 +492,8 @@ def _ports(container: BodyReader) -> dict[str, Any]:
     numbers: list[int] = []
     for port in ports:
         number = port.whole("containerPort")
-        port.skip("name", "protocol")
+        port.default("protocol", "TCP", message="a service here speaks TCP")
+        port.leave_given("name", "ports here have no names")
         if number is not None:
             numbers.append(number)
             if len(numbers) > 1:
@@ -384,33 +507,56 @@ def _probe(container: BodyReader) -> dict[str, Any]:
         probe = container.inside(key)
         request = probe.inside("httpGet")
         route, period, failures = request.text("path"), probe.whole("periodSeconds"), probe.whole("failureThreshold")
-        request.skip("port", "scheme")
-        probe.skip("timeoutSeconds", "successThreshold", "initialDelaySeconds")
+        request.default("scheme", "HTTP", message="probes here are requests by HTTP")
+        request.default("port", *_open_ports(container), message="probes here go to the service's port")
+        for name, value in (("timeoutSeconds", 1), ("successThreshold", 1), ("initialDelaySeconds", 0)):
+            probe.default(name, value, message="probes here have a period and failures", fix="see start_minutes")
         if route is not None and not found:
             found = given(route=route, period_seconds=period, failures=failures)
         elif key in container and route != found.get("route"):
             container.leave(key, "a service has one probe, an HTTP request", "set probes")
     start = container.inside("startupProbe")
     period, failures = start.whole("periodSeconds"), start.whole("failureThreshold")
-    start.skip("httpGet", "tcpSocket", "exec", "timeoutSeconds", "initialDelaySeconds", "successThreshold")
+    for name in ("httpGet", "tcpSocket", "exec", "timeoutSeconds", "initialDelaySeconds", "successThreshold"):
+        start.leave_given(name, "the requests at the start are those of probes")
     if failures:
         found["start_minutes"] = max(1, -(-(period or 10) * failures // 60))
     return {"probes": found} if found else {}
 
 
+def _open_ports(container: BodyReader) -> list[Any]:
+    """Numbers and names of a container's ports."""
+    ports = [mapping(one) for one in cast(list[Any], container.peek("ports") or [])]
+    return [one[key] for one in ports for key in ("containerPort", "name") if key in one]
+
+
 def _service(of: BodyReader, manifest: Manifest, fitting: Fitting) -> None:
     """A Service of Kubernetes: the port that its pods listen on, and who reaches them."""
     metadata, spec = of.inside("metadata"), of.inside("spec")
-    name, kind = metadata.text("name") or "", spec.text("type")
-    internal = "internal" in str(mapping(metadata.peek("annotations"))).lower()
-    metadata.skip(*metadata.names())
-    of.skip("apiVersion", "kind", "status")
-    spec.skip("sessionAffinity", "clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy", "internalTrafficPolicy")
-    spec.skip("allocateLoadBalancerNodePorts", "externalTrafficPolicy")
+    kinds = {one: one for one in ("ClusterIP", "LoadBalancer", "NodePort", "ExternalName")}
+    kind = spec.choice("type", kinds)
+    annotations = metadata.inside("annotations")
+    internal = annotations.flag("service.beta.kubernetes.io/azure-load-balancer-internal")
+    name, _ = _metadata(of, "")
+    spec.skip("clusterIPs")
+    for key, values in (
+        ("sessionAffinity", ("None",)),
+        ("clusterIP", ("None",)),
+        ("ipFamilies", (["IPv4"],)),
+        ("ipFamilyPolicy", ("SingleStack",)),
+        ("internalTrafficPolicy", ("Cluster",)),
+        ("externalTrafficPolicy", ("Cluster",)),
+        ("allocateLoadBalancerNodePorts", (True,)),
+    ):
+        spec.default(key, *values, message="an address here is the stack's own")
     ports = spec.items("ports")
     target = next((port.whole("targetPort") for port in ports if str(port.peek("targetPort")).isdigit()), None)
     for port in ports:
-        port.skip("name", "protocol", "appProtocol", "port", "targetPort", "nodePort")
+        port.default("protocol", "TCP", message="a service here speaks TCP")
+        port.default("targetPort", target, "http", message="a service here has one port, its container's")
+        port.default("port", target or port.peek("port"), message="a service here answers on its container's port")
+        for key in ("name", "appProtocol", "nodePort"):
+            port.leave_given(key, "a port here is a number")
     names = [fitting(each) for each in (name, *map(str, mapping(spec.raw("selector")).values()))]
     key = next((one for one in names if one in manifest.services), None)
     if key is None and len(manifest.services) == 1:
@@ -421,6 +567,7 @@ def _service(of: BodyReader, manifest: Manifest, fitting: Fitting) -> None:
             f"the Service {name} is of no Deployment in this file",
             "every service of a stack has an address in the cluster",
         )
+        of.rest()
         return
     if target is not None:
         manifest.services[key].setdefault("port", target)
@@ -435,26 +582,93 @@ def _service(of: BodyReader, manifest: Manifest, fitting: Fitting) -> None:
 
 def _autoscaler(of: BodyReader, manifest: Manifest, fitting: Fitting) -> None:
     spec = of.inside("spec")
-    target = fitting(spec.inside("scaleTargetRef").text("name") or "")
+    reference = spec.inside("scaleTargetRef")
+    reference.skip("apiVersion", "kind")
+    target = fitting(reference.text("name") or "")
+    spec.leave_given("behavior", "services here scale at Kubernetes' own pace")
     low, high = spec.whole("minReplicas"), spec.whole("maxReplicas")
     percent = spec.whole("targetCPUUtilizationPercentage")
     for metric in spec.items("metrics"):
         resource = metric.inside("resource")
+        metric.default("type", "Resource", message="services scale by CPU")
         if resource.text("name") == "cpu":
-            percent = percent or resource.inside("target").whole("averageUtilization")
+            goal = resource.inside("target")
+            goal.default("type", "Utilization", message="services scale by a percentage")
+            percent = percent or goal.whole("averageUtilization")
         else:
             metric.leave("type", "services scale by CPU", "set autoscale: {cpu_percent: …}")
     if target not in manifest.services:
         of.leave("kind", f"the autoscaler's target {target} isn't in this file", "set autoscale of the service")
         return
-    for inner in (of, of.inside("metadata")):
-        inner.skip("apiVersion", "kind", "status", "name", "namespace", "labels", "annotations")
+    _metadata(of, "")
     of.rest()
     service = manifest.services[target]
     service.pop("replicas", None)
     service["autoscale"] = given(min=low, max=high, cpu_percent=percent)
     if "cpu" not in service:
         manifest.notes.append(f"{of.at()}: autoscaling requires cpu of the service {target}, and its container requests none")
+
+
+# Queues of Kueue
+
+
+def _queues(found: list[tuple[str, BodyReader]], manifest: Manifest, fitting: Fitting) -> None:
+    """A queue for each ClusterQueue with GPUs. Jobs name a LocalQueue, and so get the ClusterQueue that it is of."""
+    pools: dict[str, str] = {}
+    local: dict[str, str] = {}
+    for kind, of in found:
+        name, _ = _metadata(of, kind)
+        spec = of.inside("spec")
+        if kind == FLAVOR:
+            labels = spec.inside("nodeLabels")
+            pools[name] = next((pool for label in _POOL_LABELS if (pool := labels.text(label))), "")
+            _leave_each_but(labels, _POOL_LABELS, "a queue's GPUs are those of a pool")
+            spec.leave_given("tolerations", "pods tolerate the taints of their pool")
+        elif kind == LOCAL_QUEUE:
+            local[name] = spec.text("clusterQueue") or name
+    for kind, of in found:
+        if kind == QUEUE:
+            _queue(of.inside("metadata").text("name") or "queue", of.inside("spec"), manifest, pools, fitting)
+        of.rest()
+    for job in manifest.jobs.values():
+        if "queue" in job:
+            job["queue"] = fitting(local.get(job["queue"], job["queue"]))
+
+
+def _leave_each_but(of: BodyReader, taken: tuple[str, ...], message: str) -> None:
+    for name in of.names():
+        if name not in taken:
+            of.leave(name, f"{of.peek(name)}: {message}")
+
+
+def _queue(name: str, spec: BodyReader, manifest: Manifest, pools: Mapping[str, str], fitting: Fitting) -> None:
+    spec.default("namespaceSelector", {}, message="a queue here is of the cluster's namespace")
+    spec.leave_given("admissionChecksStrategy", "a job is admitted once its quota is free, and the pool's autoscaler follows")
+    spec.leave_given("cohort", "queues of one pool lend each other what is free")
+    spec.leave_given("cohortName", "queues of one pool lend each other what is free")
+    preemption = spec.inside("preemption")
+    reclaim = preemption.choice("reclaimWithinCohort", {"Any": True, "LowerPriority": True, "Never": False})
+    settings: dict[str, Any] = {}
+    for group in spec.items("resourceGroups"):
+        group.raw("coveredResources")
+        for flavor in group.items("flavors"):
+            flavor_name = flavor.text("name") or ""
+            for resource in flavor.items("resources"):
+                if not is_gpu_resource(resource.text("name") or ""):
+                    resource.leave("nominalQuota", f"{resource.peek('name')}: a queue here counts GPUs alone")
+                elif settings:
+                    resource.leave(
+                        "nominalQuota", f"{resource.peek('nominalQuota')}: a queue here has GPUs of one pool", "add a queue"
+                    )
+                else:
+                    pool = pools.get(flavor_name) or None
+                    settings = given(gpus=resource.whole("nominalQuota"), pool=pool, borrow=resource.whole("borrowingLimit"))
+    if reclaim is False and settings:
+        settings["reclaim"] = False
+    if "gpus" in settings:
+        manifest.queues[fitting(name)] = settings
+    else:
+        spec.leave("resourceGroups", f"{name} has no GPUs", "set gpus of a queue")
 
 
 # The device plugin's configuration
@@ -490,7 +704,10 @@ def _plugin_config(of: BodyReader, name: str, text: str, manifest: Manifest) -> 
     config.skip("version")
     flags = config.inside("flags")
     mig = flags.text("migStrategy")
-    flags.skip("plugin", "failOnInitError", "nvidiaDriverRoot", "deviceListStrategy", "deviceIDStrategy", "gfd")
+    for key, value in (("failOnInitError", True), ("nvidiaDriverRoot", "/"), ("migStrategy", "none")):
+        flags.default(key, value, mig, message="the device plugin has the stack's own flags")
+    for key in ("plugin", "gfd", "deviceListStrategy", "deviceIDStrategy"):
+        flags.default(key, "envvar", "uuid", message="the device plugin has the stack's own flags")
     sharing = config.inside("sharing")
     settings: dict[str, Any] = {}
     for kind, strategy in (("timeSlicing", "time-slicing"), ("mps", "mps")):

@@ -19,7 +19,7 @@ from azure_gpu.catalog.problems import Code, Problem, Severity, errors
 from azure_gpu.catalog.size_use import Service, SizeUse
 from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.formats import arm_container_apps, arm_settings, arm_template, cluster_manifest, ml_yaml, retired_ml
-from azure_gpu.formats.body_reader import Reading, mapping
+from azure_gpu.formats.body_reader import Reading, given, mapping
 from azure_gpu.formats.container_group_shape import ARM_TYPE
 from azure_gpu.formats.container_group_template import others_in
 from azure_gpu.formats.dates import days_later
@@ -238,8 +238,7 @@ def _of_manifests(found: _Found, options: argparse.Namespace, taken: TakenDocume
     at = found.manifests[0].document.at("")
     name = options.name or _CLUSTER
     settings: dict[str, Any] = {}
-    for key, value in (("gpu_pools", manifest.pools), ("jobs", manifest.jobs), ("services", manifest.services)):
-        settings |= {key: value} if value else {}
+    settings |= given(gpu_pools=manifest.pools, queues=manifest.queues, jobs=manifest.jobs, services=manifest.services)
     part = PartInFile("clusters", name, settings, at, notes=list(manifest.notes))
     if not manifest.pools:
         part.notes.append("what a cluster needs besides, gpu_pools with a size above all, is in docs/settings.md")
