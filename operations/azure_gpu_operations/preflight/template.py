@@ -7,7 +7,7 @@ Resources that aren't of Resource Manager are left out, and listed.
 
 import re
 import uuid
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from azure_gpu.formats import arm_bodies, arm_ids, azure_types
@@ -16,6 +16,7 @@ from azure_gpu.formats.azure_types import ALL, BY_TOKEN, AzureType
 from azure_gpu.formats.stack_file import SECRET
 from azure_gpu_operations.graph import stand_ins
 from azure_gpu_operations.graph.recorded import Recorded, Resource
+from azure_gpu_operations.graph.texts import texts
 
 DEPLOYMENTS = "2025-04-01"
 _SCHEMAS = "https://schema.management.azure.com/schemas"
@@ -84,7 +85,7 @@ class _Ids:
                 break
             waiting = left
         for each in resources:
-            for text in _texts(each.inputs):
+            for text in texts(each.inputs):
                 parsed = arm_ids.parse(text)
                 if parsed is not None and parsed.is_type(azure_types.USER_ASSIGNED_IDENTITY.arm_type):
                     self.identities[parsed.name] = parsed.text
@@ -276,15 +277,3 @@ def _nested(group: str, resources: list[dict[str, Any]], is_made: bool) -> dict[
             "template": {"$schema": _OF_GROUP, "contentVersion": "1.0.0.0", "resources": resources},
         },
     }
-
-
-def _texts(value: Any) -> Iterator[str]:
-    if isinstance(value, Mapping):
-        for name, each in value.items():
-            yield str(name)
-            yield from _texts(each)
-    elif isinstance(value, list):
-        for each in value:
-            yield from _texts(each)
-    elif isinstance(value, str):
-        yield value
