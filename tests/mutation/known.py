@@ -77,9 +77,9 @@ KNOWN = (
         replaced="",
     ),
     Known(
-        name="a pool registers no outputs",
-        package="batch",
-        found=r"self\.register_outputs\(\n[^)]*\)",
+        name="a component registers no outputs",
+        package="shared",
+        found=r"self\.register_outputs\(\{key: [^\n]*\}\)",
         replaced="pass",
     ),
     Known(
