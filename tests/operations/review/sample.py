@@ -103,6 +103,11 @@ _Loader.add_constructor("!costs", lambda loader, node: costs(*loader.construct_s
 _Loader.add_constructor("!sum", lambda loader, node: _sum(*loader.construct_sequence(node)))  # type: ignore[arg-type]
 
 
+def nothing() -> Review:
+    """A change that touches no stack."""
+    return Review(base=BASE, head=f"{HEAD}+", made="2026-11-26T09:30:00Z", stacks=(), changed_files=("README.md",))
+
+
 def hostile() -> Review:
     """Every text of a stack is each of `HOSTILE` somewhere."""
     return Review(
