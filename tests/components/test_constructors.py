@@ -6,7 +6,6 @@ Bad arguments are made from the types of each component's arguments, so that a n
 import runpy
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from enum import Enum
 from pathlib import Path
 from typing import Any, NamedTuple, get_args, get_origin, is_typeddict
 
@@ -15,7 +14,7 @@ import pytest
 
 import azure_gpu
 from azure_gpu.shared.refusal import Refused
-from azure_gpu.shared.validation import below, check, form, is_map, key_hints
+from azure_gpu.shared.validation import below, check, choices, form, is_map, key_hints
 from azure_gpu.stack.component_reference import EXAMPLES, found
 from tests.components import recording
 from tests.components.answering import clusters_that_answer
@@ -268,7 +267,7 @@ def bad_values(wanted: Any) -> Iterator[tuple[str, object]]:
     yield "wrong type", "a text" if kind in (int, float, bool) else 3.5
     if check(OUTPUT, wanted, "").problems:
         yield "output where the value decides", OUTPUT
-    if isinstance(kind, type) and issubclass(kind, Enum):
+    if choices(kind):
         yield "wrong choice", "no such choice"
     if is_typeddict(kind):
         yield "unknown key", {"no_such_key": 1}

@@ -15,7 +15,6 @@ import time
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from enum import Enum
 from functools import cache
 from string import Template
 from typing import Any, NoReturn, get_origin, is_typeddict
@@ -23,7 +22,7 @@ from typing import Any, NoReturn, get_origin, is_typeddict
 import yaml
 
 from azure_gpu.formats import stack_file
-from azure_gpu.shared.validation import below, form, is_map, key_hints
+from azure_gpu.shared.validation import below, choices, form, is_map, key_hints
 from azure_gpu.stack.file import StackFile
 from azure_gpu.stack.settings import PROJECT, read
 from tests.components.recorded_bodies import CONNECTED, EXAMPLE_VALUES, EXAMPLES
@@ -174,8 +173,8 @@ def _value(annotation: Any, chance: random.Random) -> Any:
         return chance.random() < 0.5
     if inner in (int, float):
         return chance.choice(_NUMBERS)
-    if isinstance(inner, type) and issubclass(inner, Enum):
-        return chance.choice([member.value for member in inner])
+    if allowed := choices(inner):
+        return chance.choice(allowed)
     return chance.choice(SOME_TEXTS) if inner is str else _any(chance)
 
 

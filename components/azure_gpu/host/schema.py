@@ -23,7 +23,10 @@ import pulumi
 from azure_gpu.host.names import PACKAGE, camel, of_keys, respelt_in_quotes, token
 from azure_gpu.shared.validation import (
     SWITCH,
+    Choice,
     alternatives,
+    choice_of,
+    choices,
     components_of,
     form,
     is_map,
@@ -103,10 +106,6 @@ def text() -> str:
     return json.dumps(package(), indent=1, ensure_ascii=False) + "\n"
 
 
-def _is_choice(kind: Any) -> bool:
-    return isinstance(kind, type) and issubclass(kind, Enum)
-
-
 class _Types:
     """The named types of the package, each generated on first use."""
 
@@ -176,12 +175,14 @@ class _Types:
             yield {"$ref": self._object(kind, as_output=as_output)}
         elif kind is Any:
             yield {"$ref": _ANY}
+        elif (choice := choice_of(kind)) is not None:
+            yield {"$ref": self._choice(choice, choices(kind))}
         elif get_origin(kind) is not None and is_map(kind):
             yield {"type": "object", "additionalProperties": self._type(get_args(kind)[1], as_output=as_output)}
         elif get_origin(kind) is not None:
             yield {"type": "array", "items": self._type(get_args(kind)[0], as_output=as_output)}
-        elif _is_choice(kind):
-            yield {"$ref": self._choice(kind)}
+        elif choices(kind):
+            yield {"$ref": self._enum(kind)}
         elif kind in _SCALARS:
             yield {"type": _SCALARS[kind]}
 
@@ -197,7 +198,17 @@ class _Types:
             }
         return f"#/types/{name}"
 
-    def _choice(self, kind: type[Enum]) -> str:
+    def _choice(self, choice: Choice, texts: list[str]) -> str:
+        name, labels = token(choice.name), dict(choice.labels)
+        self._claim(name, choice)
+        self.types[name] = {
+            "type": "string",
+            "description": choice.meaning,
+            "enum": [{"name": labels.get(text, _label(text)), "value": text} for text in texts],
+        }
+        return f"#/types/{name}"
+
+    def _enum(self, kind: type[Enum]) -> str:
         name = self._name(kind)
         self.types[name] = {
             "type": "string",
@@ -262,6 +273,11 @@ def _required(args_type: Any) -> list[str]:
 
 def _snake(args_type: Any, key: str) -> str:
     return next(each for each in key_hints(args_type) if camel(each) == key)
+
+
+def _label(text: str) -> str:
+    """Returns the name of a choice's text in other languages: `SideBySide` for side-by-side."""
+    return _pascal("_".join(re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z0-9]+|[0-9]+", text)))
 
 
 def _pascal(name: str) -> str:

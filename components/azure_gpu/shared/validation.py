@@ -1,8 +1,9 @@
 """Validates values against type annotations, and generates JSON Schemas from them.
 
-An annotation is a TypedDict, `Mapping[str, …]`, `Sequence[…]`, a `str` enum, `str`, `int`, `float`, `bool`, `Any`, a component,
-`pulumi.Input[…]` or `OpenInput[…]` of one of them, a union of them, or `Annotated[…]` with an object whose method `check` takes a
-value and its path and returns problems. `check` returns the value without its invalid parts, and one problem for each of these.
+An annotation is a TypedDict, `Mapping[str, …]`, `Sequence[…]`, a choice, a `str` enum, `str`, `int`, `float`, `bool`, `Any`, a
+component, `pulumi.Input[…]` or `OpenInput[…]` of one of them, a union of them, or `Annotated[…]` with an object whose method
+`check` takes a value and its path and returns problems. A choice is a `Literal` with a `Choice`. `check` returns the value without
+its invalid parts, and one problem for each of these.
 
 An output is valid where the annotation is an input. Everywhere else the value must be known when the program runs.
 A value that is annotated `pulumi.Input[…]` may be a secret, so no problem shows it, or an object, a map or a list around it. A
@@ -43,6 +44,19 @@ T = TypeVar("T")
 _OPEN = "kept in plain text"
 OpenInput = Annotated[pulumi.Input[T], _OPEN]
 """An input that isn't secret: a tag, a name, an image. A stack file has it in plain text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What schemas show of a choice: `Annotated[Literal["Free", "Standard"], Choice("ClusterTier", "The tier of …")]`."""
+
+    name: str
+    """Of the type in other languages."""
+    meaning: str
+    labels: tuple[tuple[str, str], ...] = ()
+    """Texts with their names in other languages, where those don't follow from the texts."""
+
+
 _WORDS: dict[type, str] = {str: "a string", int: "an integer", float: "a number", bool: "true or false"}
 
 
@@ -84,8 +98,8 @@ def _check(value: object, annotation: Any, path: str) -> Checked:
         return _check_map(value, shown, get_args(kind)[1], path)
     if get_origin(kind) in _LISTS:
         return _check_list(value, shown, get_args(kind)[0], path)
-    if issubclass(kind, Enum):
-        return _check_choice(value, shown, kind, path)
+    if allowed := choices(kind):
+        return _check_choice(value, shown, allowed, path)
     if issubclass(kind, pulumi.Resource):
         return _wrong_type(path, shown, value, f"a {kind_name(kind)}")
     if _is_a(value, kind):
@@ -121,6 +135,18 @@ def below(annotation: Any, step: str | int) -> Any:
     return arguments[-1] if get_origin(kind) in (*_MAPS, *_LISTS) and arguments else Any
 
 
+def choice_of(annotation: Any) -> Choice | None:
+    """Returns what schemas show of a choice; None for any other annotation, also for an enum."""
+    return next((each for each in getattr(annotation, "__metadata__", ()) if isinstance(each, Choice)), None)
+
+
+def choices(kind: Any) -> list[str]:
+    """Returns the texts of a choice or an enum; none for any other annotation."""
+    if _is_class(kind, Enum):
+        return [str(member.value) for member in kind]
+    return list(get_args(get_args(kind)[0])) if choice_of(kind) is not None else []
+
+
 def is_output(value: object) -> bool:
     """Whether a value is an output, known only while resources are created."""
     return isinstance(value, pulumi.Output | Awaitable)
@@ -128,7 +154,7 @@ def is_output(value: object) -> bool:
 
 def form(annotation: Any) -> Any:
     """Returns the main form of an annotation, as in a stack file: `T` of `pulumi.Input[T]`, the object of `Object | bool`, the
-    enum of `Enum | Literal[…]`, the string of `Component | str`."""
+    choice, the enum of `Enum | Literal[…]`, the string of `Component | str`."""
     kinds = [each for each in alternatives(annotation) if not _is_output_type(each) and get_origin(each) is not Literal]
     plain = [each for each in kinds if not _is_class(each, pulumi.Resource)]
     return next((each for each in plain if each is Any or not _is_scalar(each)), (plain or kinds)[0])
@@ -141,7 +167,7 @@ def may_be_secret(annotation: Any) -> bool:
 
 def alternatives(annotation: Any) -> list[Any]:
     """Returns the members of a union, at any depth; for anything else, itself."""
-    if get_origin(annotation) is Annotated:
+    if get_origin(annotation) is Annotated and choice_of(annotation) is None:
         return alternatives(get_args(annotation)[0])
     if get_origin(annotation) in (Union, UnionType):
         return [kind for each in get_args(annotation) for kind in alternatives(each)]
@@ -216,9 +242,7 @@ def _description(kind: Any) -> str:
         return "an object"
     if get_origin(kind) in _LISTS:
         return "a list"
-    if _is_class(kind, Enum):
-        return ", ".join(str(member.value) for member in kind)
-    return _WORDS.get(kind, "any value")
+    return ", ".join(choices(kind)) or _WORDS.get(kind, "any value")
 
 
 @functools.cache
@@ -243,7 +267,7 @@ def _may_hold_secrets(annotation: Any) -> bool:
         return not _is_open(annotation)
     if is_typeddict(kind):
         return any(_may_hold_secrets(hint) for hint in key_hints(kind).values())
-    return any(_may_hold_secrets(argument) for argument in get_args(kind))
+    return not choices(kind) and any(_may_hold_secrets(argument) for argument in get_args(kind))
 
 
 def _is_a(value: object, expected: type) -> bool:
@@ -350,13 +374,12 @@ def _check_list(value: object, shown: object, expected: Any, path: str) -> Check
     return Checked(kept, [problem for entry in entries for problem in entry.problems])
 
 
-def _check_choice(value: object, shown: object, expected: type[Enum], path: str) -> Checked:
-    choices = [str(member.value) for member in expected]
-    if value in choices:
+def _check_choice(value: object, shown: object, allowed: list[str], path: str) -> Checked:
+    if value in allowed:
         return Checked(value)
-    close = difflib.get_close_matches(str(value), choices, n=1, cutoff=0.5)
-    fix = f"did you mean {close[0]}?" if close else f"write one of {', '.join(choices)}"
-    problem = Problem(path=path, message="invalid value", value=shown, allowed=", ".join(choices), fix=fix)
+    close = difflib.get_close_matches(str(value), allowed, n=1, cutoff=0.5)
+    fix = f"did you mean {close[0]}?" if close else f"write one of {', '.join(allowed)}"
+    problem = Problem(path=path, message="invalid value", value=shown, allowed=", ".join(allowed), fix=fix)
     return Checked(None, [problem], usable=False)
 
 
@@ -381,8 +404,8 @@ def schema(annotation: Any, *, in_program: bool = False) -> dict[str, Any]:
         return {"type": "object", "additionalProperties": schema(get_args(kind)[1], in_program=in_program)}
     if get_origin(kind) in _LISTS:
         return {"type": "array", "items": schema(get_args(kind)[0], in_program=in_program)}
-    if issubclass(kind, Enum):
-        return {"enum": [member.value for member in kind]}
+    if allowed := choices(kind):
+        return {"enum": allowed}
     names = {str: "string", int: "integer", float: "number", bool: "boolean"}
     forms: list[dict[str, Any]] = [{"type": names[kind]}] if kind in names else []
     if in_program:

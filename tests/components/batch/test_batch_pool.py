@@ -20,7 +20,7 @@ from azure_gpu.images.args import ImageOfPool
 from azure_gpu.images.choice import ImageChoice
 from azure_gpu.shared.context import resolve_stack
 from azure_gpu.shared.refusal import Refused
-from azure_gpu.shared.validation import key_docstrings
+from azure_gpu.shared.validation import choices, key_docstrings
 from azure_gpu.shared.wired import Wired
 from tests.components.recording import PROJECT, STACK, Registration, declare
 from tests.components.settings_of import STACK_ARGS, args_of
@@ -79,7 +79,7 @@ def test_drained_first_it_keeps_its_name_and_the_old_one_goes_before(key: str) -
 
 
 @pytest.mark.parametrize("name", ["gpus", "Train_A", "a" * 64, "a" * 100, "ä b", "9"])
-@pytest.mark.parametrize("replace", list(Replace))
+@pytest.mark.parametrize("replace", choices(Replace))
 def test_a_pool_has_a_name_that_batch_takes_whatever_it_is_called_here(name: str, replace: Replace) -> None:
     context, _ = resolve_stack(ARGS["stack"], PROJECT, STACK)
     said: BatchPoolSettings = {"size": "NC4as_T4_v3", "expires_after": "2026-12-31", "replace": replace}

@@ -11,7 +11,7 @@ import pulumi
 import pytest
 from hypothesis import HealthCheck, assume, given, settings, strategies as st
 
-from azure_gpu.batch.pool.args import BatchPoolWiring, Replace
+from azure_gpu.batch.pool.args import BatchPoolWiring
 from azure_gpu.batch.pool.immutable import REGISTRY
 from azure_gpu.batch.pool.pool import REPLACING, REPLACING_WITHOUT_PATH, BatchPool
 from azure_gpu.catalog.services import driver_extension
@@ -252,7 +252,7 @@ def test_an_identity_that_moves_to_another_group_is_another_one() -> None:
 def test_pools_whose_long_names_differ_at_the_end_have_two_names(length: int) -> None:
     def build() -> None:
         for last in ("a", "b"):
-            BatchPool("x" * (length - 1) + last, Wired({**ARGS, "replace": Replace.DRAIN_FIRST}))
+            BatchPool("x" * (length - 1) + last, Wired({**ARGS, "replace": "drain-first"}))
 
     one, other = declare(build).of_type(POOL)
     assert one.inputs["poolName"] != other.inputs["poolName"]

@@ -227,7 +227,7 @@ def test_only_an_input_that_is_not_open_may_be_secret() -> None:
 def test_a_text_stands_for_every_member_of_its_enumeration() -> None:
     """The texts of each `<Enum>Name`, which type checkers take, are the values of the enumeration."""
     found = {name: alias for module in modules() for name, alias in vars(module).items() if is_name_of_enum(alias)}
-    assert len(found) > 40
+    assert found
     for name, alias in found.items():
         enum, texts = get_args(alias)
         assert sorted(get_args(texts)) == sorted(enum), name

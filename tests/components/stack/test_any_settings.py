@@ -1,7 +1,6 @@
 """Whatever a stack file says in the right types: resolving it never raises, nor does asking for all that is wrong with it."""
 
 from collections.abc import Sequence
-from enum import Enum
 from typing import Any, get_args, get_origin, is_typeddict
 
 import pytest
@@ -16,7 +15,7 @@ from azure_gpu.container_instances import args as group_args, resolve as group_r
 from azure_gpu.images import args as image_args, spec as image_spec
 from azure_gpu.shared.context import resolve_stack
 from azure_gpu.shared.overrides import OverridesOf, properties
-from azure_gpu.shared.validation import below, check, form, is_map, key_hints
+from azure_gpu.shared.validation import below, check, choices, form, is_map, key_hints
 from azure_gpu.stack import inventory
 from azure_gpu.stack.file import StackFile
 from azure_gpu.stack.settings import PROJECT, read
@@ -67,8 +66,7 @@ def values(annotation: Any) -> st.SearchStrategy[Any]:
         return st.dictionaries(NAMES, values(below(annotation, "name")), max_size=2)
     if get_origin(inner) is Sequence:
         return st.lists(values(below(annotation, 0)), max_size=2)
-    assert issubclass(inner, Enum)
-    return st.sampled_from([member.value for member in inner])
+    return st.sampled_from(choices(inner))
 
 
 def assert_told(problems: list[Problem]) -> None:

@@ -5,7 +5,6 @@ service and of scenarios are in the catalog.
 """
 
 from collections.abc import Mapping, Sequence
-from enum import StrEnum
 from typing import Annotated, Literal, NotRequired, TypedDict
 
 import pulumi
@@ -22,35 +21,22 @@ from azure_gpu.foundation.common import CommonArgs
 from azure_gpu.images.args import ImageComponent, ImageOfPool
 from azure_gpu.shared.context import OfStack
 from azure_gpu.shared.overrides import Overrides, OverridesOf
-from azure_gpu.shared.validation import OpenInput
+from azure_gpu.shared.validation import Choice, OpenInput
 from azure_gpu.shared.workloads import WorkloadName
 
 DEFAULT_SCENARIO = Scenario.PENDING_TASKS
 DEFAULT_RETRIES = 0
 
 
-class Replace(StrEnum):
-    """How a pool whose immutable properties change is replaced."""
+Replace = Annotated[
+    Literal["side-by-side", "drain-first"], Choice("BatchReplace", "How a pool whose immutable properties change is replaced.")
+]
+Communication = Annotated[
+    Literal["Simplified", "Classic", "Default"],
+    Choice("BatchCommunication", "The communication mode between Batch and the nodes of a pool."),
+]
 
-    SIDE_BY_SIDE = "side-by-side"
-    DRAIN_FIRST = "drain-first"
-
-
-ReplaceName = Replace | Literal["side-by-side", "drain-first"]
-
-
-class Communication(StrEnum):
-    """The communication mode between Batch and the nodes of a pool."""
-
-    SIMPLIFIED = "Simplified"
-    CLASSIC = "Classic"
-    DEFAULT = "Default"
-
-
-CommunicationName = Communication | Literal["Simplified", "Classic", "Default"]
-
-
-DEFAULT_COMMUNICATION = Communication.SIMPLIFIED
+DEFAULT_COMMUNICATION: Communication = "Simplified"
 DEFAULT_PUBLIC_ADDRESSES = True
 
 
@@ -188,7 +174,7 @@ class BatchPoolSettings(TypedDict):
     """Whether nodes have public addresses; false requires `subnet_id` of a subnet with outbound access. Default: true."""
     explicit_outbound: NotRequired[bool]
     """True declares that the subnet has explicit outbound access, such as a NAT gateway. Default: false."""
-    communication: NotRequired[CommunicationName]
+    communication: NotRequired[Communication]
     """The communication mode of Batch with the nodes; Simplified requires no inbound access. Default: Simplified."""
     metadata: NotRequired[Mapping[str, str]]
     """Metadata of the pool in Batch, for programs. Default: its name here, and its MPI."""
@@ -201,7 +187,7 @@ class BatchPoolSettings(TypedDict):
     expires_after: NotRequired[str]
     """The last day of the pool, YYYY-MM-DD; the tag `expires-at` holds the end of that day in UTC. It is for people and tools:
     Azure deletes nothing by it. Default: none; required."""
-    replace: NotRequired[ReplaceName]
+    replace: NotRequired[Replace]
     """How the pool is replaced when a property changes that Batch can't change on a pool with nodes: size, image, network and
     most others. side-by-side creates the new pool beside the old one, under another name, and needs twice the quota during the
     overlap; drain-first deletes the old one first, including running tasks: `python -m operations stop` waits for these.

@@ -16,7 +16,7 @@ from pulumi_azure_native import batch, resources
 from azure_gpu.batch.account.account import BatchAccount
 from azure_gpu.batch.account.existing import of_id
 from azure_gpu.batch.pool import inputs, mounts, rules as pool_rules
-from azure_gpu.batch.pool.args import BatchPoolArgs, BatchPoolWiring, ContainersArgs, Replace
+from azure_gpu.batch.pool.args import BatchPoolArgs, BatchPoolWiring, ContainersArgs
 from azure_gpu.batch.pool.immutable import REPLACING, REPLACING_WITHOUT_PATH
 from azure_gpu.batch.pool.resolve import dependencies_of, resolve
 from azure_gpu.batch.pool.spec import BatchPoolSpec
@@ -84,7 +84,7 @@ class BatchPool(Component[BatchPoolArgs, BatchPoolWiring, BatchPoolSpec]):
 
     def _renewal(self, spec: BatchPoolSpec) -> Renewal:
         """What replaces the pool. In a program, with side-by-side replacement, its name changes for the same reasons."""
-        if self._in_program and spec.replace is not Replace.DRAIN_FIRST:
+        if self._in_program and spec.replace != "drain-first":
             return renewal.NOTHING
         digest = self._subnet.apply(spec.digest)
         return renewal.declare(f"{self._name}-pool", digest, self, in_program=self._in_program)
@@ -110,7 +110,7 @@ class BatchPool(Component[BatchPoolArgs, BatchPoolWiring, BatchPoolSpec]):
             application_packages=inputs.packages(spec, wiring),
             mount_configuration=inputs.mounts(wiring),
             network_configuration=inputs.network(spec, wiring),
-            target_node_communication_mode=batch.NodeCommunicationMode(spec.communication.value),
+            target_node_communication_mode=batch.NodeCommunicationMode(spec.communication),
             identity=inputs.identity(wiring),
             metadata=[batch.MetadataItemArgs(name=key, value=value) for key, value in sorted(spec.metadata.items())],
             tags=spec.tags,
@@ -121,7 +121,7 @@ class BatchPool(Component[BatchPoolArgs, BatchPoolWiring, BatchPoolSpec]):
                 ignore_changes=inputs.kept_as_made(spec),
                 replacement_trigger=renewed.trigger,
                 # Set in both cases: with a fixed name, azure-native deletes before it creates unless told otherwise.
-                delete_before_replace=spec.replace is Replace.DRAIN_FIRST,
+                delete_before_replace=spec.replace == "drain-first",
                 transformations=overrides.applied(wiring.get("overrides"), self),
                 provider=wiring["account"].get("provider"),
                 hooks=retry_hooks.hooks(self),

@@ -2,6 +2,7 @@
 
 import hashlib
 from datetime import date
+from typing import cast
 
 from azure_gpu.batch.account.spec import AccountFacts
 from azure_gpu.batch.pool import (
@@ -12,7 +13,7 @@ from azure_gpu.batch.pool import (
     rules as pool_rules,
     scale as pool_scale,
 )
-from azure_gpu.batch.pool.args import BatchPoolSettings, BatchPoolWiring, Communication, Replace
+from azure_gpu.batch.pool.args import BatchPoolSettings, BatchPoolWiring, Communication
 from azure_gpu.batch.pool.scale import Scale
 from azure_gpu.batch.pool.spec import BatchPoolSpec, PoolDependencies
 from azure_gpu.catalog.prices import packaged
@@ -63,7 +64,7 @@ def resolve(
         base_name=base_name,
         own_containers=mounts.own_containers(args.get("mounts", {}), dependencies.storage) if dependencies.own_storage else (),
         containers_name=context.name(azure_types.DEPLOYMENT.arm_type, f"{name}-containers"),
-        replace=Replace(args.get("replace", Replace.SIDE_BY_SIDE)),
+        replace=args.get("replace", "side-by-side"),
         immutable=pool_immutable.of_pool(
             base_name=base_name,
             size=size_name,
@@ -85,7 +86,7 @@ def resolve(
         inter_node=request.inter_node,
         container_images=container_images,
         packages=tuple((each.application, each.version) for each in request.package_references),
-        communication=Communication(request.communication),
+        communication=cast(Communication, request.communication),
         public_addresses=request.public_addresses,
         metadata=_metadata(name, args),
         tags={**context.tags(as_of), **args.get("tags", {}), **({EXPIRES_AT: expires_at} if expires_at else {})},

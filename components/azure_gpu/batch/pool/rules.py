@@ -64,10 +64,10 @@ def _size(settings: BatchPoolSettings, request: PoolRequest, path: str) -> Itera
 def _names(settings: BatchPoolSettings, replace: Replace, base_name: str, path: str) -> Iterator[Problem]:
     if "pool_name" not in settings:
         return
-    behind = f"-{'0' * HASH_LENGTH}" if replace is Replace.SIDE_BY_SIDE else ""
+    behind = f"-{'0' * HASH_LENGTH}" if replace == "side-by-side" else ""
     whole = base_name + behind if base_name else ""
     for problem in names.check(azure_types.BATCH_POOL.arm_type, whole, f"{path}.pool_name"):
-        room = f", {len(behind)} of them for the hash of {Replace.SIDE_BY_SIDE}" if behind else ""
+        room = f", {len(behind)} of them for the hash of side-by-side" if behind else ""
         yield problem._replace(value=base_name, allowed=problem.allowed + room, fix=problem.fix.replace(behind, ""))
 
 
@@ -209,14 +209,14 @@ def cloud_services_problems(settings: BatchPoolSettings, of_catalog: list[Proble
 def _mounts_by_key(settings: BatchPoolSettings, replace: Replace, path: str) -> Iterator[Problem]:
     """Rejects mounts by key with side-by-side replacement: the hash in the name doesn't include the key, so a new key would keep
     the name."""
-    if replace is not Replace.SIDE_BY_SIDE:
+    if replace != "side-by-side":
         return
     for mount_path in with_keys(settings.get("mounts", {})):
         yield Problem(
             path=f"{path}.mounts.{mount_path}.azure_file",
             message="a share that is mounted by key can't be combined with side-by-side replacement",
-            allowed=f"only with replace: {Replace.DRAIN_FIRST}",
-            fix=f"write replace: {Replace.DRAIN_FIRST}, or mount blobs as the identity",
+            allowed="only with replace: drain-first",
+            fix="write replace: drain-first, or mount blobs as the identity",
         )
 
 

@@ -55,7 +55,7 @@ class BatchPoolSpec:
 
     def name(self, subnet_id: str) -> str:
         """The pool's name in Azure; with side-by-side replacement it has a hash of the immutable properties."""
-        return f"{self.base_name}-{self.digest(subnet_id)}" if self.replace is Replace.SIDE_BY_SIDE else self.base_name
+        return f"{self.base_name}-{self.digest(subnet_id)}" if self.replace == "side-by-side" else self.base_name
 
     def digest(self, subnet_id: str) -> str:
         """The hash of the immutable properties."""
