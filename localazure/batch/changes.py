@@ -9,7 +9,7 @@ from localazure.batch.model import PoolKey
 from localazure.batch.work_tables import Job, Tables, Task
 
 log = logging.getLogger(__name__)
-MOVING = ("disabling", "enabling", "terminating", "deleting")  # states of a job that somebody has to bring to an end
+MOVING = ("terminating", "deleting")  # states of a job that somebody has to bring to an end
 
 
 class Changed:

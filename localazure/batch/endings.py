@@ -1,4 +1,4 @@
-"""Disables, terminates and deletes jobs: their running tasks are ended first.
+"""Terminates and deletes jobs: their running tasks are ended first.
 
 What a restart cut off is resumed. A job whose maxWallClockTime is over is terminated here too.
 """
@@ -23,7 +23,7 @@ _PAUSE_SECONDS = 1.0
 class Nodes(Protocol):
     """What of the pools is needed here."""
 
-    async def end_task(self, key: TaskKey, *, requeue: bool = False) -> None: ...
+    async def end_task(self, key: TaskKey) -> None: ...
     async def forget_task(self, key: TaskKey, node: TaskNode | None) -> None: ...
     async def end_job(self, account: str, job: str) -> None: ...
     async def forget_job(self, account: str, job: str) -> None: ...
@@ -78,7 +78,7 @@ class Endings:
             self._on_way[key] = asyncio.create_task(self._bring(account, name), name=f"job {name}")
 
     async def _bring(self, account: str, name: str) -> None:
-        """Step by step, since a job that is being disabled can be terminated meanwhile, and one that is terminated deleted."""
+        """Step by step, since a job that is being terminated can be deleted meanwhile."""
         failures = 0
         try:
             while (job := self._job(account, name)) is not None and job.state in MOVING:
@@ -95,11 +95,9 @@ class Endings:
             self._changed.pop((account, name), None)
 
     async def _step(self, job: Job, *, give_up: bool) -> None:
-        waits = job.state == "disabling" and job.record.get("disableTasks") == "wait"
-        requeue = job.state == "disabling" and job.record.get("disableTasks") == "requeue"
-        if not waits and job.state != "enabling" and not give_up:
-            await asyncio.gather(*(self._nodes.end_task(task.key, requeue=requeue) for task in self._work.tasks.running_of(job)))
-        if not give_up and job.state in ("disabling", "terminating") and self._work.tasks.running_of(job):
+        if not give_up:
+            await asyncio.gather(*(self._nodes.end_task(task.key) for task in self._work.tasks.running_of(job)))
+        if not give_up and job.state == "terminating" and self._work.tasks.running_of(job):
             await self._changed[(job.account, job.name)].wait()  # a task has ended, or the job goes another way
             return
         if not give_up and job.state == "terminating":
@@ -109,15 +107,10 @@ class Endings:
         now = self._job(job.account, job.name)
         if now is None or now.state != job.state:
             return
-        match now.state:
-            case "disabling":
-                self._work.jobs.settled(now, "disabled")
-            case "enabling":
-                self._work.jobs.settled(now, "active")
-            case "terminating":
-                self._work.jobs.settled(now, "completed")
-            case _:
-                self._work.jobs.gone(now)
+        if now.state == "terminating":
+            self._work.jobs.settled(now)
+        else:
+            self._work.jobs.gone(now)
 
     async def _watch(self) -> None:
         while True:

@@ -52,7 +52,6 @@ _KNOWN = {
     "JobExists": (409, "The specified job already exists."),
     "JobBeingTerminated": (409, "The specified job is being terminated."),
     "JobBeingDeleted": (409, "The specified job has been marked for deletion and is being garbage collected."),
-    "JobDisabled": (409, "The specified job is disabled."),
     "JobCompleted": (409, "The specified job is already in a completed state."),
     "JobNotActive": (409, "The specified job is not in active state."),
     "TaskExists": (409, "The specified task already exists."),

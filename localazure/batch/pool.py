@@ -92,16 +92,6 @@ class Pool:
             str(fixed.get("resizeTimeout") or pool_settings.DEFAULT_RESIZE_TIMEOUT),
         )
 
-    def remove_nodes(self, chosen: list[Node], option: str) -> None:
-        """These nodes leave, and the pool wants that many fewer."""
-        for node in chosen:
-            kind = "dedicated" if node.dedicated else "spot"
-            self.record[kind] = max(0, self.record[kind] - 1)
-
-        timeout = pool_settings.DEFAULT_RESIZE_TIMEOUT
-        work = self._resize(option, durations.parse(timeout), chosen)
-        self._begin_resize(self.record["dedicated"], self.record["spot"], option, timeout, work)
-
     def resize(self, dedicated: int, spot: int, option: str, timeout: str) -> None:
         """Begins to get to these numbers; a resize under way is given up for it."""
         self.record["dedicated"], self.record["spot"] = dedicated, spot

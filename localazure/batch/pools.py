@@ -7,7 +7,6 @@ happens on the server's event loop.
 import asyncio
 import logging
 import shutil
-from collections.abc import Iterable
 from datetime import date
 from pathlib import Path
 
@@ -105,29 +104,6 @@ class Pools:
 
     async def reimage(self, key: PoolKey, node_id: str, option: str = "requeue") -> None:
         await self._restart(key, node_id, option, "reimaging", wipe=True)
-
-    async def disable_scheduling(self, key: PoolKey, node_id: str, option: str = "requeue") -> None:
-        """No further task starts on the node; what becomes of those that run `option` says."""
-        node = self._node(key, node_id)
-        if node.record["scheduling"] == "disabled":
-            raise BatchError("NodeAlreadyInTargetSchedulingState")
-        node.record["scheduling"], node.record["since"] = "disabled", self._now()
-        self._save(self._pools[key])
-        await self._make_way(node, option, wait=False)
-
-    async def enable_scheduling(self, key: PoolKey, node_id: str) -> None:
-        node = self._node(key, node_id)
-        if node.record["scheduling"] == "enabled":
-            raise BatchError("NodeAlreadyInTargetSchedulingState")
-        node.record["scheduling"], node.record["since"] = "enabled", self._now()
-        self._changed(node)
-
-    async def remove_nodes(self, key: PoolKey, node_ids: Iterable[str], option: str = "requeue") -> None:
-        """Nodes leave for good, and the pool wants that many fewer."""
-        pool = self._pool(key)
-        pool.remove_nodes([self._node(key, node_id) for node_id in node_ids], option or "requeue")
-
-    # Tasks and jobs, for the data plane
 
     async def end_task(self, key: TaskKey, requeue: bool = False, reason: str = "") -> None:
         """Ends a task that runs, and waits until `Work` knows."""
@@ -295,17 +271,16 @@ class Pools:
 
     async def _restart(self, key: PoolKey, node_id: str, option: str, phase: str, *, wipe: bool) -> None:
         node = self._node(key, node_id)
-        if node.state not in ("idle", "running", "offline", "starttaskfailed", "unusable"):
+        if node.state not in ("idle", "running", "starttaskfailed", "unusable"):
             raise BatchError("OperationInvalidForCurrentState")
         node.closed = True
-        await self._make_way(node, option, wait=True)
+        await self._make_way(node, option)
         node.reboot(phase, wipe=wipe)
 
-    async def _make_way(self, node: Node, option: str, *, wait: bool) -> None:
+    async def _make_way(self, node: Node, option: str) -> None:
         """What becomes of the tasks on a node: requeue (default), terminate, taskcompletion or retaineddata."""
         if option.lower() in ("taskcompletion", "retaineddata"):
-            if wait:
-                await self._runs.settled(node)
+            await self._runs.settled(node)
             return
         requeue = option.lower() != "terminate"
         await asyncio.gather(*(self._runs.end(one.run.key, requeue=requeue) for one in self._runs.on(node)))

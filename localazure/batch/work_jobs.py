@@ -1,6 +1,6 @@
-"""Clients' changes of jobs: add, change, disable, enable, terminate, delete.
+"""Clients' changes of jobs: add, change, terminate, delete.
 
-A job that has to end running tasks first stays on its way (disabling, terminating, deleting) until `endings` has done that.
+A job that has to end running tasks first stays on its way (terminating, deleting) until `endings` has done that.
 Sources: the documentation of the operations in azure-batch 15.1, of BatchJobExecutionInfo, and of BatchJobConstraints.
 """
 
@@ -100,7 +100,7 @@ class Jobs:
             raise _not_now(job)
         given = {name: body.get(name) for name in CHANGEABLE if whole or body.get(name) is not None}
         pool = (given.get("poolInfo") or {}).get("poolId")
-        if pool and pool.lower() != job.pool and job.state != "disabled":
+        if pool and pool.lower() != job.pool:
             raise BatchError("OperationInvalidForCurrentState", "The pool of a job can be changed only while it is disabled.")
         if given.get("poolInfo") is None:
             given.pop("poolInfo", None)  # a PUT has to name it; a PATCH leaves it
@@ -120,22 +120,6 @@ class Jobs:
             self._changed.job(job)
             self.look(job)
 
-    def disable(self, job: Job, tasks: str) -> None:
-        """`tasks`: what becomes of those that run: requeue, terminate, wait."""
-        if job.state not in ("active", "disabling", "disabled"):
-            raise _not_now(job)
-        if job.state == "disabled":
-            return
-        job.record["disableTasks"] = tasks
-        self._move(job, "disabling")
-
-    def enable(self, job: Job) -> None:
-        if job.state == "active":
-            return
-        if job.state != "disabled":
-            raise _not_now(job)
-        self._move(job, "enabling")
-
     def terminate(self, job: Job, reason: str = "UserTerminate") -> None:
         if job.state in ("terminating", "completed", "deleting"):
             raise _not_now(job)
@@ -150,23 +134,18 @@ class Jobs:
     def look(self, job: Job) -> None:
         """Terminates a job that ends with its tasks and has none left to run."""
         ends = job.body["onAllTasksComplete"].lower() == "terminatejob"
-        if ends and job.state in ("active", "disabled") and not self._tables.unfinished(job.account, job.name):
+        if ends and job.state == "active" and not self._tables.unfinished(job.account, job.name):
             self.terminate(job, "AllTasksComplete")
 
     # The ends of what `endings` brings about
 
-    def settled(self, job: Job, state: str) -> None:
-        """A job on its way has arrived."""
+    def settled(self, job: Job) -> None:
+        """A job that was terminated has ended."""
         with self._changed.told():
-            if state == "completed":
-                job.record["execution"]["endTime"] = self._changed.stamp()
-                job.deadline = ""
-            if state == "active":
-                self._changed.pool(job.pool_key)
-            self._changed.job_state(job, state)
+            job.record["execution"]["endTime"] = self._changed.stamp()
+            job.deadline = ""
+            self._changed.job_state(job, "completed")
             self._tables.put_job(job)
-            if state == "active":
-                self.look(job)
 
     def gone(self, job: Job) -> None:
         self._tables.remove_job(job.account, job.name)
@@ -177,7 +156,7 @@ class Jobs:
         for job in self._tables.jobs_with_deadline():
             if job.deadline > now:
                 return job.deadline
-            if job.state in ("active", "enabling", "disabling", "disabled"):
+            if job.state == "active":
                 self.terminate(job, "MaxWallClockTimeExpiry")
             else:
                 job.deadline = ""
@@ -213,7 +192,6 @@ def _not_now(job: Job) -> BatchError:
         "terminating": "JobBeingTerminated",
         "deleting": "JobBeingDeleted",
         "completed": "JobCompleted",
-        "disabled": "JobDisabled",
     }
     return BatchError(codes.get(job.state, "OperationInvalidForCurrentState"))
 

@@ -1,6 +1,6 @@
-"""Clients' changes of tasks (add, change, terminate, reactivate, delete), and the ends of tasks.
+"""Clients' changes of tasks (add, terminate, delete), and the ends of tasks.
 
-Sources: the documentation of the operations in azure-batch 15.1 (reactivate, terminate, delete), of BatchTaskDependencies, of
+Sources: the documentation of the operations in azure-batch 15.1 (terminate, delete), of BatchTaskDependencies, of
 BatchJobManagerTask, and of the job's onTaskFailure.
 """
 
@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from localazure.arm.store import Body
 from localazure.batch import work_rules as rules
 from localazure.batch.changes import Changed
-from localazure.batch.errors import BatchError
+from localazure.batch.errors import BatchError, not_imitated
 from localazure.batch.model import Outcome, TaskKey, TaskNode
 from localazure.batch.work_jobs import Jobs, refuse_tasks
 from localazure.batch.work_tables import Job, Tables, Task
@@ -63,16 +63,6 @@ class Tasks:
             self._changed.pool(job.pool_key)
         return added
 
-    def change(self, task: Task, constraints: Body | None) -> None:
-        """PUT: a task's constraints, and nothing else of it, can be changed; not given, they are the defaults again."""
-        if task.state == "completed":
-            raise BatchError("TaskCompleted")
-        job = self._jobs.get(task.key.account, task.key.job)
-        task.body["constraints"] = _constraints(constraints, job)
-        with self._changed.told():
-            self._changed.touched(task.record)
-            self._tables.put_task(task)
-
     def terminate_waiting(self, task: Task) -> None:
         """Ends a task that no node has. One that runs is ended by its node."""
         if task.state == "completed":
@@ -82,22 +72,6 @@ class Tasks:
         with self._changed.told():
             self.complete(task, job, Outcome("", now, None, rules.ENDED, None, retried=False))
             self._changed.job_if_moving(job)
-
-    def reactivate(self, task: Task) -> None:
-        """Makes a task that has failed wait for a node again, as if it had never run."""
-        job = self._jobs.get(task.key.account, task.key.job)
-        refuse_tasks(job)
-        if task.state != "completed":
-            raise BatchError("TaskNotCompleted")
-        if task.result == "success":
-            raise BatchError("TaskSucceeded")
-        task.record["execution"] = {"retryCount": 0, "requeueCount": task.record["execution"]["requeueCount"]}
-        task.result, task.satisfied = "", False
-        task.held = self._tables.unmet(task.key, {})
-        with self._changed.told():
-            self._changed.task_state(task, "active")
-            self._tables.put_task(task)
-            self._changed.pool(job.pool_key)
 
     def delete(self, task: Task) -> None:
         job = self._jobs.get(task.key.account, task.key.job)
@@ -158,10 +132,6 @@ class Tasks:
             self._jobs.terminate(job, "JMComplete")
         elif job.body["onTaskFailure"].lower() == "performexitoptionsjobaction" and action == "terminate":
             self._jobs.terminate(job, "TaskFailed")
-        elif job.body["onTaskFailure"].lower() == "performexitoptionsjobaction" and action == "disable":
-            # Documentation of BatchJobActionKind: as a disable with the option requeue.
-            if job.state == "active":
-                self._jobs.disable(job, "requeue")
         else:
             self._jobs.look(job)
 
@@ -176,7 +146,10 @@ class Tasks:
             default = name.removesuffix("Task").lower()  # jobpreparation, jobrelease
             if job.body.get(name) and (job.body[name].get("id") or default).lower() == key.task:
                 raise BatchError(code)
-        if body.get("exitConditions") and _names_job_action(body) and job.body["onTaskFailure"].lower() == "noaction":
+        actions = _job_actions(body.get("exitConditions") or {})
+        if "disable" in actions:
+            raise not_imitated("the jobAction 'disable'")
+        if actions and job.body["onTaskFailure"].lower() == "noaction":
             values = {"PropertyName": "jobAction", "Reason": "The job's onTaskFailure is noaction"}
             raise BatchError("InvalidPropertyValue", values=values)
         requested = body.get("dependsOn") or {}
@@ -211,8 +184,7 @@ def _constraints(given: Body | None, job: Job) -> Body:
     return _CONSTRAINTS | {"maxTaskRetryCount": job.body["constraints"]["maxTaskRetryCount"]} | said
 
 
-def _names_job_action(body: Body) -> bool:
-    conditions = body["exitConditions"]
+def _job_actions(conditions: Body) -> set[str]:
     singles = [conditions.get(name) for name in ("preProcessingError", "fileUploadError", "default")]
     listed = [each.get("exitOptions") for name in ("exitCodes", "exitCodeRanges") for each in conditions.get(name) or []]
-    return any((each or {}).get("jobAction") for each in [*singles, *listed])
+    return {str(each["jobAction"]).lower() for each in [*singles, *listed] if each and each.get("jobAction")}

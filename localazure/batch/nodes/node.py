@@ -104,12 +104,12 @@ class Node:
             return self.record["phase"]
         if self.running:
             return "running"
-        return "idle" if self.record["scheduling"] == "enabled" else "offline"
+        return "idle"
 
     @property
     def free_slots(self) -> int:
         """How many slots a task could have now."""
-        if self.closed or self.record["phase"] != READY or self.record["scheduling"] != "enabled":
+        if self.closed or self.record["phase"] != READY:
             return 0
         return self.settings.slots - self.used_slots
 
@@ -291,7 +291,7 @@ class Node:
             "id": self.id,
             "url": f"{self.context.account_url}/pools/{self.settings.name}/nodes/{self.id}",
             "state": self.state,
-            "schedulingState": record["scheduling"],
+            "schedulingState": "enabled",
             "stateTransitionTime": record["since"],
             "lastBootTime": record["booted"],
             "allocationTime": record["allocated"],
@@ -328,7 +328,6 @@ def new_record(account: str, pool: str, *, dedicated: bool, taken: set[str], now
         "since": now,
         "allocated": now,
         "booted": now,
-        "scheduling": "enabled",
         "run": 0,
         "succeeded": 0,
         "recent": [],

@@ -40,6 +40,13 @@ log = logging.getLogger(__name__)
 
 Operation = Callable[[DataPlaneRequest], Awaitable[Response]]
 
+_NOT_IMITATED = frozenset(  # of what is served otherwise, or has such a path
+    {
+        ("POST", "jobs/*/disable"), ("POST", "jobs/*/enable"), ("PUT", "jobs/*/tasks/*"), ("POST", "jobs/*/tasks/*/reactivate"),
+        ("POST", "pools/*/removenodes"), ("DELETE", "jobs/*/tasks/*/files/*"), ("DELETE", "pools/*/nodes/*/files/*"),
+    }
+)  # fmt: skip
+
 
 class DataPlane:
     """Routes a request of Batch's data plane to its operation."""
@@ -103,9 +110,13 @@ class DataPlane:
         if found is not None:
             refused.check_batch(parsed.method, path, self._services)
             return found
+        if (parsed.method, path) in _NOT_IMITATED:
+            raise not_imitated(f"{parsed.method} of '{path.rpartition('/*/')[2].removesuffix('/*')}'")
         if any(known == path for _, known in self._operations):
             raise BatchError("UnsupportedHttpVerb")
-        if path.startswith(("jobschedules", "certificates", "poolusagemetrics", "lifetimepoolstats", "lifetimejobstats")):
+        if path.startswith(
+            ("jobschedules", "certificates", "applications", "poolusagemetrics", "lifetimepoolstats", "lifetimejobstats")
+        ):
             raise not_imitated(f"'{parsed.segments[0]}'")
         raise BatchError("InvalidUri")
 
@@ -141,8 +152,6 @@ def _operations(services: Services, work: Work, live: LivePools) -> dict[tuple[s
         ("PATCH", "jobs/*"): jobs.patch,
         ("PUT", "jobs/*"): jobs.put,
         ("DELETE", "jobs/*"): jobs.delete,
-        ("POST", "jobs/*/disable"): jobs.disable,
-        ("POST", "jobs/*/enable"): jobs.enable,
         ("POST", "jobs/*/terminate"): jobs.terminate,
         ("GET", "jobs/*/taskcounts"): jobs.counts,
         ("GET", "jobs/*/jobpreparationandreleasetaskstatus"): jobs.preparations,
@@ -150,10 +159,8 @@ def _operations(services: Services, work: Work, live: LivePools) -> dict[tuple[s
         ("POST", "jobs/*/tasks"): tasks.add,
         ("GET", "jobs/*/tasks"): tasks.listed,
         ("GET", "jobs/*/tasks/*"): tasks.get,
-        ("PUT", "jobs/*/tasks/*"): tasks.put,
         ("DELETE", "jobs/*/tasks/*"): tasks.delete,
         ("POST", "jobs/*/tasks/*/terminate"): tasks.terminate,
-        ("POST", "jobs/*/tasks/*/reactivate"): tasks.reactivate,
         ("GET", "jobs/*/tasks/*/subtasksinfo"): tasks.subtasks,
         ("POST", "pools"): pools.add,
         ("GET", "pools"): pools.listed,
@@ -167,19 +174,14 @@ def _operations(services: Services, work: Work, live: LivePools) -> dict[tuple[s
         ("POST", "pools/*/enableautoscale"): pools.enable_autoscale,
         ("POST", "pools/*/disableautoscale"): pools.disable_autoscale,
         ("POST", "pools/*/evaluateautoscale"): pools.evaluate_autoscale,
-        ("POST", "pools/*/removenodes"): nodes.remove,
         ("GET", "pools/*/nodes"): nodes.listed,
         ("GET", "pools/*/nodes/*"): nodes.get,
         ("POST", "pools/*/nodes/*/reboot"): nodes.reboot,
         ("POST", "pools/*/nodes/*/reimage"): nodes.reimage,
-        ("POST", "pools/*/nodes/*/disablescheduling"): nodes.disable_scheduling,
-        ("POST", "pools/*/nodes/*/enablescheduling"): nodes.enable_scheduling,
-        ("GET", "applications"): lists.applications,
-        ("GET", "applications/*"): lists.application,
         ("GET", "supportedimages"): lists.images,
         ("GET", "nodecounts"): lists.node_counts,
     }
-    for action in ("start", "deallocate", "users", "uploadbatchservicelogs"):
+    for action in ("start", "deallocate", "users", "uploadbatchservicelogs", "disablescheduling", "enablescheduling"):
         known[("POST", f"pools/*/nodes/*/{action}")] = nodes.not_imitated
     for what in ("remoteloginsettings", "extensions"):
         known[("GET", f"pools/*/nodes/*/{what}")] = nodes.not_imitated
@@ -187,7 +189,6 @@ def _operations(services: Services, work: Work, live: LivePools) -> dict[tuple[s
         known[("GET", f"{above}/files")] = files.listed
         known[("GET", f"{above}/files/*")] = files.get
         known[("HEAD", f"{above}/files/*")] = files.head
-        known[("DELETE", f"{above}/files/*")] = files.delete
     return known
 
 

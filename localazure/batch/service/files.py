@@ -1,4 +1,4 @@
-"""Files over HTTP, of tasks and of nodes: list, read whole or in part, ask about, delete.
+"""Files over HTTP, of tasks and of nodes: list, read whole or in part, ask about.
 
 Headers of a file: `ocp-batch-file-…` and `ocp-creation-time`, as azure-batch 15.1 reads them. A part is answered with 200, the
 one status that the clients take.
@@ -70,19 +70,6 @@ class Files:
         os.close(handle)
         headers = _headers(entry, request) | {"Content-Length": str(entry.size), "Content-Type": entry.content_type}
         return Response(status_code=200, headers=headers)
-
-    async def delete(self, request: DataPlaneRequest) -> Response:
-        recursive = request.query.get("recursive", "").lower() == "true"
-        folder, name = self._folder(request), "/".join(request.segments[5:])
-        try:
-            removed = await run_in_threadpool(lambda: folders.remove(folder, name, recursive=recursive))
-        except OSError as error:
-            raise BatchError(
-                "OperationInvalidForCurrentState", "A folder that isn't empty is deleted only with recursive=true."
-            ) from error
-        if not removed:
-            raise BatchError("FileNotFound")
-        return answers.done(request, 200)
 
     async def _open(self, request: DataPlaneRequest) -> tuple[Entry, int]:
         folder, name = self._folder(request), "/".join(request.segments[5:])

@@ -52,25 +52,6 @@ def find(root: Path, name: str) -> tuple[Entry, int] | None:
     return _entry(name.strip("/"), about), handle
 
 
-def remove(root: Path, name: str, *, recursive: bool) -> bool:
-    """Removes a file, or with `recursive` a folder. False where there is none. OSError for a folder that isn't empty."""
-    base = root.resolve()
-    parts = [each for each in name.split("/") if each]
-    parent = _inside(base, "/".join(parts[:-1])) if parts else None
-    if parent is None or parts[-1] in (".", ".."):
-        return False
-    target = parent / parts[-1]
-    if not os.path.lexists(target):
-        return False
-    if target.is_symlink() or not target.is_dir():
-        target.unlink()
-    elif recursive:
-        _remove_tree(target)
-    else:
-        target.rmdir()
-    return True
-
-
 def _inside(base: Path, name: str) -> Path | None:
     """Where a path leads, links followed; None where it leads out of the base, or nowhere."""
     parts = [each for each in name.split("/") if each]
@@ -126,12 +107,3 @@ def _about(base: Path, name: str, entry: "os.DirEntry[str]") -> os.stat_result |
 def _entry(name: str, about: os.stat_result) -> Entry:
     is_directory = stat.S_ISDIR(about.st_mode)
     return Entry(name, is_directory, 0 if is_directory else about.st_size, about.st_mtime, about.st_mode)
-
-
-def _remove_tree(folder: Path) -> None:
-    for each in list(os.scandir(folder)):
-        if each.is_dir(follow_symlinks=False):
-            _remove_tree(Path(each.path))
-        else:
-            Path(each.path).unlink(missing_ok=True)
-    folder.rmdir()

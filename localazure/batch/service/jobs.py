@@ -1,4 +1,4 @@
-"""Jobs over HTTP: add, get, list, change, disable, enable, terminate, delete, and the counts of their tasks."""
+"""Jobs over HTTP: add, get, list, change, terminate, delete, and the counts of their tasks."""
 
 from starlette.responses import Response
 
@@ -50,19 +50,6 @@ class Jobs:
         self._work.jobs.delete(job)
         return answers.done(request, 202)
 
-    async def disable(self, request: DataPlaneRequest) -> Response:
-        body = await request.body("BatchJobDisableOptions")
-        job = self._found(request)
-        answers.conditions(request, view(job, request))
-        self._work.jobs.disable(job, body["disableTasks"])
-        return answers.done(request, 202, view(job, request))
-
-    async def enable(self, request: DataPlaneRequest) -> Response:
-        job = self._found(request)
-        answers.conditions(request, view(job, request))
-        self._work.jobs.enable(job)
-        return answers.done(request, 202, view(job, request))
-
     async def terminate(self, request: DataPlaneRequest) -> Response:
         body = await request.optional_body("BatchJobTerminateOptions")
         job = self._found(request)
@@ -99,7 +86,6 @@ def view(job: Job, request: DataPlaneRequest) -> Body:
     """What GET answers."""
     record = dict(job.record)
     execution = record.pop("execution")
-    record.pop("disableTasks", None)
     return {
         "id": job.id,
         "url": request.url("jobs", job.id),

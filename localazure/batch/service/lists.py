@@ -1,4 +1,4 @@
-"""Lists of an account beside pools and jobs: applications with usable packages, images, and counts of nodes by state.
+"""Lists of an account beside pools and jobs: images, and counts of nodes by state.
 
 The images are the catalog's that Batch takes on the day of the request; the service lists more.
 """
@@ -10,16 +10,13 @@ from starlette.responses import Response
 from azure_gpu.catalog.lifecycle import SOLD, Status
 from azure_gpu.catalog.services.batch import node_agents
 from azure_gpu.catalog.services.vm_image_table import IMAGES
-from azure_gpu.formats.azure_types import BATCH_APPLICATION, BATCH_APPLICATION_PACKAGE
 from localazure.arm import checks
 from localazure.arm.as_of import request_date
-from localazure.arm.store import Body, Resource
-from localazure.batch.errors import BatchError
+from localazure.arm.store import Body
 from localazure.batch.pools import Pools as LivePools
 from localazure.batch.service import answers, odata
 from localazure.batch.service.pools import Pools
 from localazure.batch.service.request import DataPlaneRequest
-from localazure.kinds.batch_packages import ACTIVE
 from localazure.services import Services
 
 _STATES = (
@@ -29,25 +26,12 @@ _STATES = (
 
 
 class Lists:
-    """/applications, /supportedimages and /nodecounts."""
+    """/supportedimages and /nodecounts."""
 
     def __init__(self, services: Services, live: LivePools, pools: Pools) -> None:
         self._services = services
         self._live = live
         self._pools = pools
-
-    async def applications(self, request: DataPlaneRequest) -> Response:
-        found = [
-            self._application(each) for each in self._services.store.of_type(BATCH_APPLICATION.arm_type, request.account_key)
-        ]
-        return await answers.listed(request, "applicationsummaries", [each for each in found if each["versions"]], {})
-
-    async def application(self, request: DataPlaneRequest) -> Response:
-        requested = request.segments[1].lower()
-        for each in self._services.store.of_type(BATCH_APPLICATION.arm_type, request.account_key):
-            if each.id.name.lower() == requested:
-                return answers.plain(request, "applicationsummaries/@Element", self._application(each))
-        raise BatchError("ApplicationNotFound")
 
     async def images(self, request: DataPlaneRequest) -> Response:
         entries = sorted(self._images(request), key=_image_key)
@@ -59,20 +43,6 @@ class Lists:
 
         entries = [self._counts(request, pool["id"]) for pool in self._pools.all_of(request)]
         return await answers.listed(request, "poolnodecounts", sorted(entries, key=key), odata.NODE_COUNTS, key)
-
-    def _application(self, application: Resource) -> Body:
-        """Only versions that are active, as the operation documents."""
-        versions = self._services.store.of_type(BATCH_APPLICATION_PACKAGE.arm_type, application.key)
-        shown = [self._state(each) for each in versions]
-        return {
-            "id": application.id.name,
-            "displayName": application.properties.get("displayName") or application.id.name,
-            "versions": [name for name, state in shown if state == ACTIVE],
-        }
-
-    def _state(self, package: Resource) -> tuple[str, str]:
-        document = self._services.arm.document(package.id.text, "2024-07-01")
-        return package.id.name, str((document.get("properties") or {}).get("state", ""))
 
     def _images(self, request: DataPlaneRequest) -> Iterator[Body]:
         day = request_date(None, request.account, checks.group_of(request.account.id, self._services.store), self._services.clock)

@@ -1,20 +1,18 @@
-"""Nodes over HTTP: list, get, reboot, reimage, scheduling, removal."""
+"""Nodes over HTTP: list, get, reboot, reimage."""
 
 from starlette.responses import Response
 
 from localazure.arm.store import Body
-from localazure.batch.errors import BatchError, invalid_value, not_imitated
+from localazure.batch.errors import BatchError, not_imitated
 from localazure.batch.model import PoolKey
 from localazure.batch.pools import Pools as LivePools
-from localazure.batch.service import answers, identifiers, models, odata
+from localazure.batch.service import answers, models, odata
 from localazure.batch.service.pools import Pools
 from localazure.batch.service.request import DataPlaneRequest
 
-MOST_REMOVED = 100  # documentation of BatchNodeRemoveOptions
-
 
 class Nodes:
-    """The paths below /pools/POOL/nodes, and /pools/POOL/removenodes."""
+    """The paths below /pools/POOL/nodes."""
 
     def __init__(self, live: LivePools, pools: Pools) -> None:
         self._live = live
@@ -37,35 +35,6 @@ class Nodes:
         body = await request.optional_body("BatchNodeReimageOptions")
         node = self._found(request)
         await self._live.reimage(self._key(request), node["id"], body.get("nodeReimageOption") or "requeue")
-        return answers.done(request, 202)
-
-    async def disable_scheduling(self, request: DataPlaneRequest) -> Response:
-        body = await request.optional_body("BatchNodeDisableSchedulingOptions")
-        node, option = self._found(request), body.get("nodeDisableSchedulingOption") or "requeue"
-        await self._live.disable_scheduling(self._key(request), node["id"], option)
-        return answers.done(request, 200)
-
-    async def enable_scheduling(self, request: DataPlaneRequest) -> Response:
-        node = self._found(request)
-        await self._live.enable_scheduling(self._key(request), node["id"])
-        return answers.done(request, 200)
-
-    async def remove(self, request: DataPlaneRequest) -> Response:
-        body = await request.body("BatchNodeRemoveOptions")
-        pool = self._pools.resource(request, request.segments[1])
-        names = body["nodeList"]
-        if not 1 <= len(names) <= MOST_REMOVED:
-            raise invalid_value("nodeList", len(names), f"It takes 1 to {MOST_REMOVED} nodes")
-        identifiers.check_duration(body.get("resizeTimeout"), "resizeTimeout")
-        if (pool.properties.get("scaleSettings") or {}).get("autoScale"):
-            reason = "The pool has automatic scaling; its nodes can't be removed individually"
-            raise BatchError("OperationInvalidForCurrentState", values={"Reason": reason})
-        known = {each["id"].lower(): each["id"] for each in self._views(request)}
-        for name in names:
-            if name.lower() not in known:
-                raise BatchError("NodeNotFound", values={"NodeId": name[:100]})
-        ids = [known[name.lower()] for name in dict.fromkeys(names)]
-        await self._live.remove_nodes(self._key(request), ids, body.get("nodeDeallocationOption") or "requeue")
         return answers.done(request, 202)
 
     async def not_imitated(self, request: DataPlaneRequest) -> Response:

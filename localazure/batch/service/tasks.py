@@ -1,4 +1,4 @@
-"""Tasks over HTTP: add one or up to a hundred, get, list, change, terminate, reactivate, delete, and the subtasks of a task."""
+"""Tasks over HTTP: add one or up to a hundred, get, list, terminate, delete, and the subtasks of a task."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from localazure.arm.store import Body
 from localazure.batch.errors import BatchError, invalid_value
 from localazure.batch.model import TaskKey, TaskNode
 from localazure.batch.pools import Pools as LivePools
-from localazure.batch.service import answers, identifiers, models, odata, task_bodies
+from localazure.batch.service import answers, models, odata, task_bodies
 from localazure.batch.service.request import DataPlaneRequest
 from localazure.batch.work import Work
 from localazure.batch.work_tables import Task
@@ -60,14 +60,6 @@ class Tasks:
         answers.conditions(request, entry)
         return answers.one(request, "tasks", entry)
 
-    async def put(self, request: DataPlaneRequest) -> Response:
-        body = await request.body("BatchTask")
-        identifiers.check_constraints(body.get("constraints"), "constraints")
-        task = self.found(request)
-        answers.conditions(request, view(task, request))
-        self._work.tasks.change(task, body.get("constraints"))
-        return answers.done(request, 200, view(task, request))
-
     async def delete(self, request: DataPlaneRequest) -> Response:
         task = self.found(request)
         answers.conditions(request, view(task, request))
@@ -85,12 +77,6 @@ class Tasks:
                 return answers.done(request, 204, view(task, request))
         self._work.tasks.terminate_waiting(task)
         return answers.done(request, 204, view(self.found(request), request))
-
-    async def reactivate(self, request: DataPlaneRequest) -> Response:
-        task = self.found(request)
-        answers.conditions(request, view(task, request))
-        self._work.tasks.reactivate(task)
-        return answers.done(request, 204, view(task, request))
 
     async def subtasks(self, request: DataPlaneRequest) -> Response:
         task = self.found(request)

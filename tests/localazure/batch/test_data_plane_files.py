@@ -114,17 +114,3 @@ def test_a_node_s_files_are_those_of_all_its_tasks(ran: Account) -> None:
     assert ran.get(f"{files}/{node['taskRootDirectory']}/stdout.txt").text == "hello\n"
     answer = ran.get("pools/pool/nodes/none/files")
     assert (answer.status_code, code(answer)) == (404, "NodeNotFound")
-
-
-def test_files_and_folders_are_deleted(ran: Account) -> None:
-    ran.add_tasks("job", "gone", command=f"/bin/bash -c '{SCRIPT}'")
-    ran.completed("job", "gone")
-    files = "jobs/job/tasks/gone/files"
-    assert ran.request("DELETE", f"{files}/wd/deep/numbers.txt").status_code == 200
-    assert code(ran.get(f"{files}/wd/deep/numbers.txt")) == "FileNotFound"
-    answer = ran.request("DELETE", f"{files}/wd")
-    assert (answer.status_code, code(answer)) == (409, "OperationInvalidForCurrentState")
-    assert ran.request("DELETE", f"{files}/wd", params={"recursive": "true"}).status_code == 200
-    assert [file["name"] for file in ran.get(files, recursive="true").json()["value"]] == ["stderr.txt", "stdout.txt"]
-    assert ran.request("DELETE", "jobs/job/tasks/gone").status_code == 200
-    assert code(ran.get(files)) == "TaskNotFound"

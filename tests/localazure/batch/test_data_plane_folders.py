@@ -67,7 +67,6 @@ def test_files_and_folders_are_found_by_their_paths(root: Path) -> None:
 )
 def test_no_path_leads_out_of_the_folder(root: Path, name: str) -> None:
     assert read(root, name) is None
-    assert not folders.remove(root, name, recursive=True)
     assert (root.parent / "secret.txt").read_text() == "secret"
     assert (root / "stdout.txt").read_text() == "hello"
 
@@ -87,30 +86,6 @@ def test_a_link_inside_of_the_folder_is_followed(root: Path) -> None:
     assert read(root, "wd/circle/stdout.txt") == b"hello"
     assert names(root, recursive=True).count("wd/circle") == 1
     assert not [name for name in names(root, recursive=True) if name.startswith("wd/circle/")]
-
-
-def test_a_link_is_deleted_and_not_what_it_leads_to(root: Path) -> None:
-    (root / "wd" / "out").symlink_to(root.parent / "task-other")
-    assert folders.remove(root, "wd/out", recursive=True)
-    assert (root.parent / "task-other" / "theirs.txt").exists()
-    (root / "wd" / "inner").symlink_to(root.parent / "task-other")
-    assert folders.remove(root, "wd", recursive=True)
-    assert (root.parent / "task-other" / "theirs.txt").exists()
-
-
-def test_nothing_is_deleted_through_a_link(root: Path) -> None:
-    (root / "wd" / "out").symlink_to(root.parent / "task-other")
-    assert not folders.remove(root, "wd/out/theirs.txt", recursive=True)
-    assert (root.parent / "task-other" / "theirs.txt").exists()
-
-
-def test_a_folder_that_is_not_empty_is_deleted_only_as_a_whole(root: Path) -> None:
-    with pytest.raises(OSError, match="not empty"):
-        folders.remove(root, "wd", recursive=False)
-    assert folders.remove(root, "wd", recursive=True)
-    assert names(root, recursive=True) == ["stdout.txt"]
-    assert not folders.remove(root, "", recursive=True)
-    assert not folders.remove(root, ".", recursive=True)
 
 
 def test_a_pipe_is_no_file_and_keeps_nobody_waiting(root: Path) -> None:

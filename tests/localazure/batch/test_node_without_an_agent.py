@@ -41,7 +41,7 @@ def node(folder: Path, **properties: Any) -> Node:
     body = {"vmSize": "STANDARD_NC4AS_T4_V3", "deploymentConfiguration": {"virtualMachineConfiguration": MACHINE}, **properties}
     settings = pool_settings.read("pool", "westeurope", {"properties": body})
     record = {
-        "id": "tvm-1", "folder": "n1", "dedicated": True, "phase": READY, "since": BEGAN, "scheduling": "enabled",
+        "id": "tvm-1", "folder": "n1", "dedicated": True, "phase": READY, "since": BEGAN,
         "address": "10.0.0.4",
     }  # fmt: skip
     context = NodeContext("acct", "https://acct", folder, lambda: ENDED, lambda _: None, lambda _: None, unasked, unasked)

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from localazure.batch.errors import BatchError
 from localazure.fault import Fault
 from tests.localazure.batch.world import World, fixed, in_world, run, written
 
@@ -98,20 +97,6 @@ async def test_a_node_restarts_and_its_task_runs_again_elsewhere_or_there(world:
     assert (root / "shared" / "file").exists() is kept
     assert (root / "startup" / "starts").read_text() == "x\n" * (2 if kept else 1)
     assert world.pools.nodes(pool)[0]["id"] == node["id"]
-
-
-@in_world
-async def test_a_node_without_scheduling_takes_no_task_until_it_is_enabled(world: World) -> None:
-    pool = await world.pool()
-    (node,) = world.pools.nodes(pool)
-    await world.pools.disable_scheduling(pool, node["id"])
-    assert world.states(pool) == ["offline"]
-    with pytest.raises(BatchError, match="NodeAlreadyInTargetSchedulingState"):
-        await world.pools.disable_scheduling(pool, node["id"])
-    task = world.task(world.job(pool), "task", "true")
-    assert world.state_of(task) == "active"
-    await world.pools.enable_scheduling(pool, node["id"])
-    await world.done(task)
 
 
 def test_an_evicted_spot_node_gives_its_task_away_and_comes_back_empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -80,17 +80,6 @@ async def test_idle_nodes_leave_before_busy_ones(world: World) -> None:
 
 
 @in_world
-async def test_chosen_nodes_leave_and_the_target_with_them(world: World) -> None:
-    pool = await world.pool(scaleSettings=fixed(2))
-    first, second = world.pools.nodes(pool)
-    await world.pools.remove_nodes(pool, [first["id"]], "requeue")
-    await world.until(lambda: len(world.states(pool)) == 1, lambda: "one node is left")
-    await world.all_in(pool, "idle")
-    assert world.pools.nodes(pool)[0]["id"] == second["id"]
-    assert world.pools.status(pool)["resizeOperationStatus"]["targetDedicatedNodes"] == 1
-
-
-@in_world
 async def test_a_resize_that_waits_for_tasks_ends_with_an_error_when_its_time_is_over(world: World) -> None:
     pool = await world.pool()
     task = world.task(world.job(pool), "task", "sleep 300")
@@ -116,13 +105,13 @@ async def test_a_resize_replaces_one_that_is_under_way(world: World) -> None:
 @in_first_world
 async def test_nodes_that_were_leaving_go_on_leaving_after_a_restart(first: World, tmp_path: Path) -> None:
     pool = await first.pool(scaleSettings=fixed(2))
-    kept, leaving = first.pools.nodes(pool)
+    _, leaving = first.pools.nodes(pool)
     job = first.job(pool, commonEnvironmentSettings=[{"name": "GO", "value": str(tmp_path / "go")}])
     affinity = {"affinityId": leaving["affinityId"]}
     task = first.task(job, "task", "/bin/sh -c 'while [ ! -e $GO ]; do sleep 0.02; done'", affinityInfo=affinity)
     await first.until(lambda: first.state_of(task) == "running", lambda: "it runs")
-    await first.pools.remove_nodes(pool, [leaving["id"]], "taskcompletion")
-    await first.until(lambda: "leavingpool" in first.states(pool), lambda: "the node waits for its task")
+    await first.pools.resize(pool, 0, 0, "taskcompletion", "PT15M")
+    await first.until(lambda: first.states(pool) == ["leavingpool"], lambda: "the node waits for its task")
     await left_alone(first)
     second = World(first.state)
     await second.pools.started()
@@ -130,8 +119,7 @@ async def test_nodes_that_were_leaving_go_on_leaving_after_a_restart(first: Worl
     (tmp_path / "go").touch()
     info = await second.done(task)
     assert (info["exitCode"], info["requeueCount"]) == (0, 0)
-    await second.until(lambda: len(second.states(pool)) == 1, lambda: "it has left")
-    assert second.pools.nodes(pool)[0]["id"] == kept["id"]
+    await second.until(lambda: second.states(pool) == [], lambda: "it has left")
     await left_alone(second)
 
 

@@ -63,15 +63,12 @@ ACTS: dict[str, Any] = {
     "run": lambda work, step: run(work, step["run"], step.get("exit", 0), step.get("failure")),
     "end": lambda work, step: work.ended(key(step["end"]), Outcome(BEGAN, ENDED, step["exit"])),
     "requeue": lambda work, step: work.requeued(key(step["requeue"]), "its node was preempted"),
-    "reactivate": lambda work, step: work.tasks.reactivate(work.tasks.get(key(step["reactivate"]))),
     "stop": lambda work, step: work.tasks.terminate_waiting(work.tasks.get(key(step["stop"]))),
     "drop": lambda work, step: work.tasks.delete(work.tasks.get(key(step["drop"]))),
     "change": lambda work, step: work.jobs.change(work.jobs.get(ACCOUNT, "job"), step["change"], whole=step.get("whole", False)),
-    "disable": lambda work, step: work.jobs.disable(work.jobs.get(ACCOUNT, "job"), step["disable"]),
-    "enable": lambda work, step: work.jobs.enable(work.jobs.get(ACCOUNT, step["enable"])),
     "terminate": lambda work, step: work.jobs.terminate(work.jobs.get(ACCOUNT, step["terminate"])),
     "delete": lambda work, step: work.jobs.delete(work.jobs.get(ACCOUNT, step["delete"])),
-    "settle": lambda work, step: work.jobs.settled(work.jobs.get(ACCOUNT, "job"), step["settle"]),
+    "settle": lambda work, step: work.jobs.settled(work.jobs.get(ACCOUNT, step["settle"])),
 }
 # What is found where a step says what is expected, by its words
 ASKED: dict[str, Any] = {

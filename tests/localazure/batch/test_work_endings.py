@@ -1,4 +1,4 @@
-"""Jobs on their way: disabled, terminated and deleted ones end their running tasks first, and then arrive."""
+"""Jobs on their way: terminated and deleted ones end their running tasks first, and then arrive."""
 
 import asyncio
 from collections.abc import Callable, Iterator
@@ -27,16 +27,13 @@ class Nodes:
         self.calls: list[tuple[Any, ...]] = []
         self.errors = 0  # how many calls fail by an error of their own
 
-    async def end_task(self, key: TaskKey, *, requeue: bool = False) -> None:
-        self.calls.append(("end_task", key.task, requeue))
+    async def end_task(self, key: TaskKey) -> None:
+        self.calls.append(("end_task", key.task))
         if self.errors:
             self.errors -= 1
             raise OSError("the node does not answer")
-        if requeue:
-            self.work.requeued(key, "the job was disabled")
-        else:
-            failure = {"category": "UserError", "code": "TaskEnded", "message": "Task was ended by user request"}
-            self.work.ended(key, Outcome(BEGAN, ENDED, None, failure, retried=False))
+        failure = {"category": "UserError", "code": "TaskEnded", "message": "Task was ended by user request"}
+        self.work.ended(key, Outcome(BEGAN, ENDED, None, failure, retried=False))
 
     async def forget_task(self, key: TaskKey, node: TaskNode | None) -> None:
         self.calls.append(("forget_task", key.task))
@@ -99,7 +96,7 @@ def test_a_terminated_job_ends_what_runs_and_leaves_what_waits(world: World) -> 
     world.add("runs", "waits")
     world.begin("runs")
     world.run(lambda: world.work.jobs.terminate(world.job, "enough"))
-    assert world.nodes.calls == [("end_task", "runs", False), ("end_job", "job")]
+    assert world.nodes.calls == [("end_task", "runs"), ("end_job", "job")]
     assert world.job.state == "completed"
     assert world.job.record["execution"]["terminateReason"] == "enough"
     assert world.job.record["execution"]["endTime"]
@@ -107,55 +104,11 @@ def test_a_terminated_job_ends_what_runs_and_leaves_what_waits(world: World) -> 
     assert world.task("runs").record["execution"]["failureInfo"]["code"] == "TaskEnded"
 
 
-@pytest.mark.parametrize(
-    ("option", "state", "requeues"), [("requeue", "active", 1), ("terminate", "completed", 0)], ids=["requeue", "terminate"]
-)
-def test_disabling_says_what_becomes_of_running_tasks(world: World, option: str, state: str, requeues: int) -> None:
-    world.add("runs")
-    world.begin("runs")
-    world.run(lambda: world.work.jobs.disable(world.job, option))
-    assert world.job.state == "disabled"
-    assert world.task("runs").state == state
-    assert world.task("runs").record["execution"]["requeueCount"] == requeues
-    assert list(world.work.ready(POOL)) == []
-
-
-def test_disabling_can_wait_for_running_tasks(world: World) -> None:
-    world.add("runs")
-    world.begin("runs")
-
-    def ends() -> None:
-        assert world.job.state == "disabling"
-        world.work.ended(TaskKey(ACCOUNT, "job", "runs"), Outcome(BEGAN, ENDED, 0))
-
-    world.run(lambda: world.work.jobs.disable(world.job, "wait"), ends)
-    assert world.nodes.calls == []
-    assert world.job.state == "disabled"
-    assert world.task("runs").result == "success"
-
-
-def test_a_job_that_is_being_disabled_can_be_terminated_meanwhile(world: World) -> None:
-    world.add("runs")
-    world.begin("runs")
-    world.run(lambda: world.work.jobs.disable(world.job, "wait"), lambda: world.work.jobs.terminate(world.job))
-    assert world.job.state == "completed"
-    assert world.nodes.calls == [("end_task", "runs", False), ("end_job", "job")]
-
-
-def test_an_enabled_job_runs_on(world: World) -> None:
-    world.add("a")
-    world.run(lambda: world.work.jobs.disable(world.job, "wait"))
-    assert world.job.state == "disabled"
-    world.run(lambda: world.work.jobs.enable(world.job))
-    assert world.job.state == "active"
-    assert [run.task["id"] for run in world.work.ready(POOL)] == ["a"]
-
-
 def test_a_deleted_job_is_gone_with_its_tasks(world: World) -> None:
     world.add("runs")
     world.begin("runs")
     world.run(lambda: world.work.jobs.delete(world.job))
-    assert world.nodes.calls == [("end_task", "runs", False), ("forget_job", "job")]
+    assert world.nodes.calls == [("end_task", "runs"), ("forget_job", "job")]
     with pytest.raises(BatchError, match="JobNotFound"):
         _ = world.job
     world.add()
@@ -177,7 +130,7 @@ def test_an_error_of_a_node_delays_an_end_and_does_not_stop_it(world: World, mon
     world.begin("runs")
     world.nodes.errors = 2
     world.run(lambda: world.work.jobs.terminate(world.job))
-    assert world.nodes.calls.count(("end_task", "runs", False)) == 3
+    assert world.nodes.calls.count(("end_task", "runs")) == 3
     assert world.task("runs").state == "completed"
 
 
@@ -204,21 +157,3 @@ def test_a_job_whose_time_was_over_while_no_server_ran_ends_at_the_next_start(wo
 
     asyncio.run(whole())
     assert world.job.record["execution"]["terminateReason"] == "MaxWallClockTimeExpiry"
-
-
-def test_a_word_that_comes_while_the_last_way_ends_is_not_lost(world: World) -> None:
-    world.add()
-
-    async def whole() -> None:
-        await world.endings.started()
-        for _ in range(50):
-            world.work.jobs.disable(world.job, "requeue")
-            while world.job.state != "disabled":
-                await asyncio.sleep(0)
-            world.work.jobs.enable(world.job)  # in the very turn of the loop in which the last way has ended
-            async with asyncio.timeout(20):
-                while world.job.state != "active":
-                    await asyncio.sleep(0)
-        await world.endings.stopping()
-
-    asyncio.run(whole())
