@@ -35,9 +35,12 @@ def planned(today: str, **more: Any) -> Plan:
 
 def decided(of: Plan) -> dict[str, Any]:
     """What images, drivers and GPUs were chosen."""
-    pools = {name: (each.immutable, each.request.image, each.install_method.extension_version) for name, each in of.pools.items()}
-    vms = {name: (each.image, each.driver) for name, each in of.vms.items()}
-    return {**pools, **vms, "environments": {region: spec.declared for region, (spec, _) in of.environments.items()}}
+    pools = {
+        name: (each.immutable, each.request.image, each.install_method.extension_version)
+        for name, each in of.parts["pools"].items()
+    }
+    vms = {name: (each.image, each.driver) for name, each in of.parts["vms"].items()}
+    return {**pools, **vms, "environments": {region: spec.declared for region, (spec, _) in of.parts["job_environment"].items()}}
 
 
 @pytest.mark.parametrize("today", LATER)
@@ -47,7 +50,7 @@ def test_a_later_day_chooses_nothing_else(today: str) -> None:
 
 def test_as_of_is_the_day_for_defaults_too() -> None:
     old, new = planned("2027-01-01", as_of="2023-06-01"), planned("2027-01-01")
-    assert old.pools["tasks"].request.image != new.pools["tasks"].request.image
+    assert old.parts["pools"]["tasks"].request.image != new.parts["pools"]["tasks"].request.image
 
 
 def test_a_default_that_has_ended_is_told_at_the_day_of_the_plan(monkeypatch: pytest.MonkeyPatch) -> None:

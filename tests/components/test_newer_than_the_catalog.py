@@ -68,10 +68,10 @@ def test_a_newer_size_is_one_warning_and_what_it_costs_is_not_known(path: str, s
     found = planned(sizes_of(size)[path])
     assert [(each.path, each.code, each.severity) for each in found.problems] == [(path, Code.UNKNOWN, Severity.WARNING)]
     costs = [
-        *(each.hourly_cost for each in found.pools.values()),
-        *(spec.cost.usd_hour for spec, _ in found.clusters.values()),
-        *(each.cost.running.usd_hour for each in found.vms.values()),
-        *(each.cost.usd_hour for each in found.ml_endpoints.values()),
+        *(each.hourly_cost for each in found.parts["pools"].values()),
+        *(spec.cost.usd_hour for spec, _ in found.parts["clusters"].values()),
+        *(each.cost.running.usd_hour for each in found.parts["vms"].values()),
+        *(each.cost.usd_hour for each in found.parts["ml_endpoints"].values()),
     ]
     assert costs == [None] * len(costs)
 
@@ -94,10 +94,10 @@ def test_a_newer_size_goes_through_however_it_is_used(says: dict[str, Any], path
 
 
 def test_on_a_newer_size_batch_installs_what_is_requested_and_says_when_that_is_nothing() -> None:
-    way = planned(pools(size=NEWER[0], driver="extension")).pools["p"].install_method
+    way = planned(pools(size=NEWER[0], driver="extension")).parts["pools"]["p"].install_method
     assert way.extension is not None
     assert way.extension.type == "NvidiaGpuDriverLinux"
-    assert "no driver is installed" in planned(pools(size=NEWER[0])).pools["p"].install_method.why
+    assert "no driver is installed" in planned(pools(size=NEWER[0])).parts["pools"]["p"].install_method.why
 
 
 @pytest.mark.parametrize("path", list(sizes_of(T4)))

@@ -36,7 +36,7 @@ def file(tmp_path: Path) -> Path:
 
 def test_settings_are_the_librarys_without_what_is_wrong_and_with_a_stand_in_for_secrets(file: Path) -> None:
     found = planned.settings(file)
-    assert found.edges == {"box": {"kubeconfig": "[secret]", "namespace": "vision"}}
+    assert found.parts["edges"] == {"box": {"kubeconfig": "[secret]", "namespace": "vision"}}
     assert [problem.path for problem in found.problems] == ["edges.broken.namespace"]
 
 
@@ -79,9 +79,9 @@ def test_what_the_provider_takes_from_the_environment_is_in_the_plan_as_in_the_p
 ) -> None:
     monkeypatch.delenv("ARM_METADATA_HOSTNAME", raising=False)
     monkeypatch.setenv("ARM_CLIENT_ID", "11111111-aaaa-bbbb-cccc-000000000000")  # who runs it changes no plan
-    assert "access" not in planned.settings(file).clusters["gpu"]
+    assert "access" not in planned.settings(file).parts["clusters"]["gpu"]
     monkeypatch.setenv("ARM_METADATA_HOSTNAME", "management.example")
-    assert planned.settings(file).clusters["gpu"].get("access") == {"authority_host": "https://management.example/"}
+    assert planned.settings(file).parts["clusters"]["gpu"].get("access") == {"authority_host": "https://management.example/"}
 
 
 def test_a_section_is_declared_in_the_namespace_of_the_project(tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 """Reads the stack's own state, as the last update left it, from the engine that runs the program."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, TypedDict, cast
 from weakref import WeakKeyDictionary
 
@@ -38,6 +38,12 @@ def resources(*, of_stack_file: bool) -> Mapping[str, OwnResource] | None:
         _read[program] = _asked()
     found = _read[program]
     return found if found or of_stack_file else None
+
+
+def deployed(wanted: Collection[tuple[str, str]]) -> frozenset[tuple[str, str]]:
+    """Returns those of these types with logical names that the program of a stack file has in the state."""
+    state = resources(of_stack_file=True) or {}
+    return frozenset((each["type"], urn.rsplit("::", 1)[-1]) for urn, each in state.items()) & frozenset(wanted)
 
 
 def outputs() -> Mapping[str, Any] | None:

@@ -5,23 +5,16 @@ part is removed. For a part that isn't deployed, the problem stays an error.
 """
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 import pulumi
 
 from azure_gpu.catalog.problems import Code, Problem, Severity
 from azure_gpu.shared import own_state
+from azure_gpu.stack.kinds import BY_SECTION
 
 _COMPUTE = re.compile(r"ml_workspace\.computes\.(?P<name>[^.]+)")
 _PART = re.compile(r"(?P<section>\w+)\.(?P<name>[^.]+)")
-TOKENS = {
-    "container_groups": "azuregpu:index:ContainerGroup",
-    "jobs": "azuregpu:index:ServerlessGpuJob",
-    "pools": "azuregpu:index:BatchPool",
-    "clusters": "azuregpu:index:GpuCluster",
-    "vms": "azuregpu:index:GpuVm",
-    "ml_endpoints": "azuregpu:index:MlEndpoint",
-}
 _NOT_OURS = "pulumi:providers:"  # its login may change with each run
 
 
@@ -30,11 +23,13 @@ def ended(problems: Iterable[Problem]) -> list[str]:
     return [each.path.removesuffix(".expires_after") for each in problems if each.code is Code.EXPIRED]
 
 
-def deployed(parts: Sequence[str]) -> frozenset[str]:
-    """Returns those of the parts that are in the stack's state."""
-    state = own_state.resources(of_stack_file=True) if parts else None
-    in_state = {(each["type"], urn.rsplit("::", 1)[-1]) for urn, each in (state or {}).items()}
-    return frozenset(part for part in parts if _declared_as(part) in in_state)
+def deployed(
+    parts: Sequence[str], look_up: Callable[[Collection[tuple[str, str]]], Collection[tuple[str, str]]] = own_state.deployed
+) -> frozenset[str]:
+    """Returns those of the parts that are in the stack's state. `look_up`: selects those of types with logical names."""
+    declared = {part: _declared_as(part) for part in parts}
+    in_state = look_up(declared.values()) if parts else ()
+    return frozenset(part for part, resource in declared.items() if resource in in_state)
 
 
 def _declared_as(part: str) -> tuple[str, str]:
@@ -43,7 +38,8 @@ def _declared_as(part: str) -> tuple[str, str]:
     if compute:
         return "azure-native:machinelearningservices:Compute", f"ml-compute-{compute['name']}"
     found = _PART.fullmatch(part)
-    return (TOKENS.get(found["section"], ""), found["name"]) if found else ("", "")
+    kind = BY_SECTION.get(found["section"]) if found else None
+    return (kind.token, found["name"]) if found and kind else ("", "")
 
 
 def downgraded(problems: Iterable[Problem], parts: Collection[str]) -> list[Problem]:

@@ -1,7 +1,7 @@
 """`StackFile`: the schema of a stack file, `Pulumi.<stack>.yaml`.
 
-It is read in `settings`; the keys below its sections are in the settings of the components. `opts` and `enabled` exist only in a
-stack file.
+The keys below its sections are in the settings of the components; `opts`, `enabled` and `keep` exist only in a stack file. How
+the parts of a section are planned and declared is in `kinds`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,10 +23,54 @@ from azure_gpu.ml.workspace.args import ComputeArgs, EnvironmentArgs, MlWorkspac
 from azure_gpu.shared.overrides import Overrides, OverridesOf
 from azure_gpu.shared.part import PartArgs
 from azure_gpu.shared.validation import OpenInput
-from azure_gpu.stack.entry_options import Entry
-from azure_gpu.stack.keep import Kept
-from azure_gpu.stack.switches import Switched
 from azure_gpu.vm.args import GpuVmSettings
+
+
+class TimeoutsArgs(TypedDict):
+    """Timeouts of the engine for each resource in Azure, such as 90m or 1h30m."""
+
+    create: NotRequired[str]
+    """For its creation. Default: the provider's."""
+    update: NotRequired[str]
+    """For its update. Default: the provider's."""
+    delete: NotRequired[str]
+    """For its deletion. Default: the provider's."""
+
+
+class EntryOptions(TypedDict):
+    """Options of the engine for all resources of an entry in Azure."""
+
+    protect: NotRequired[bool]
+    """True keeps the engine from deleting or replacing it, until it is false or `pulumi state unprotect` was run. Default: false,
+    and `protect_data` for resources that hold data."""
+    ignore_changes: NotRequired[Sequence[str]]
+    """Properties by azure-native's names whose differences an update ignores, such as `scaleSettings.fixedScale`; they are set
+    only when the resource is created. Default: none."""
+    custom_timeouts: NotRequired[TimeoutsArgs]
+    """Timeouts of the engine. Default: the provider's."""
+
+
+class Entry(TypedDict):
+    """Keys that every entry has."""
+
+    opts: NotRequired[EntryOptions]
+    """The engine's options for its resources. Default: none."""
+
+
+class Switched(TypedDict):
+    """A part that can be switched off."""
+
+    enabled: NotRequired[bool]
+    """False declares nothing of it: only its keys and types are validated. `pulumi up` deletes what was declared before. Default:
+    true."""
+
+
+class Kept(TypedDict):
+    """A part that can be kept when its stack is destroyed."""
+
+    keep: NotRequired[bool]
+    """True keeps it in Azure, with its resource group and everything that it depends on, when the stack is destroyed; the next
+    `up` of the stack adopts it again. If it were deleted, its granted quota would be lost. Default: false."""
 
 
 class FoundationEntry(FoundationSettings, Entry):

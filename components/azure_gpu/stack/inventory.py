@@ -1,11 +1,14 @@
 """Inventory of the resources that a stack file requests, for `preflight`, made without declaring them or reading Azure."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import date
+from typing import Any, NamedTuple
 
 from azure_gpu.aks.spec import GpuClusterSpec
+from azure_gpu.batch.account.spec import BatchAccountSpec
 from azure_gpu.batch.pool.spec import BatchPoolSpec
+from azure_gpu.budget.spec import BudgetSpec
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.catalog.services.aks import system_pools
 from azure_gpu.catalog.services.machine_learning import endpoints
@@ -17,15 +20,18 @@ from azure_gpu.container_instances.spec import ContainerGroupSpec
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.azure_types import AzureType
 from azure_gpu.foundation.spec import FoundationSpec
+from azure_gpu.images.spec import GalleryImageSpec
 from azure_gpu.ml.endpoint.args import EndpointIdentity
-from azure_gpu.ml.endpoint.spec import identity_of
-from azure_gpu.ml.workspace.args import MlWorkspaceSettings
+from azure_gpu.ml.endpoint.spec import MlEndpointSpec, identity_of
+from azure_gpu.ml.workspace.spec import MlWorkspaceSpec
 from azure_gpu.stack import other_stacks
 from azure_gpu.stack.look_ups import ASSUMED
 from azure_gpu.stack.own_source import no_source
 from azure_gpu.stack.plan import Plan, plan as make_plan
+from azure_gpu.stack.resolving import region_of
 from azure_gpu.stack.secret_values import NOTHING_ENCRYPTED, Encrypted
 from azure_gpu.stack.settings import Settings, read
+from azure_gpu.vm.spec import GpuVmSpec
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,146 +118,177 @@ def take(
 
 def of_plan(settings: Settings, plan: Plan) -> Inventory:
     """Returns the inventory of a plan."""
-    foundation = plan.foundation[0]
-    clusters = {name: spec for name, (spec, _) in plan.clusters.items()}
-    account = plan.batch_account[0] if plan.batch_account else None
+    foundation = plan.foundation
+    clusters: list[GpuClusterSpec] = [spec for spec, _ in plan.parts["clusters"].values()]
+    accounts: list[BatchAccountSpec] = [spec for spec, _ in plan.parts["batch_account"].values()]
+    budgets: list[BudgetSpec] = [*plan.parts["budget"].values()]
+    items = [
+        item
+        for section, requested in _REQUESTED.items()
+        if section not in settings.planned_only
+        for name, spec in plan.parts[section].items()
+        for item in requested(_Planned(settings, plan, name), spec)
+    ]
+    kept = {(part.azure_type.arm_type, part.name) for part in plan.kept}
     return Inventory(
         day=plan.context.day,
         location=plan.context.location,
         subscription_id=plan.context.subscription_id,
         problems=plan.problems,
-        uses=(
-            *_group_uses(settings, plan.container_groups),
-            *_job_uses(settings, plan.jobs),
-            *_pool_uses(plan.pools),
-            *_cluster_uses(clusters),
-            *_ml_uses(plan),
-        ),
-        system_pools=tuple(_system_pool(spec) for spec in clusters.values() if spec.existing is None),
-        ml_machines=tuple(_without_gpu(plan)),
-        environments=tuple(_environment_uses(settings, plan)),
-        names=_with_kept(
-            plan,
-            *_foundation_names(foundation),
-            *([_name(azure_types.BUDGET, plan.budget.name, "budget")] if plan.budget and settings.budget_in_azure else ()),
-            *_group_names(plan.container_groups),
-            *_job_names(plan.jobs, [spec for spec, _ in plan.environments.values()]),
-            *_batch_names(settings, plan),
-            *_cluster_names(settings, clusters),
-            *(_name(*each) for each in _ml_names(settings.ml_workspace, plan)),
-        ),
-        batch_account=account.name if account else "",
-        batch_account_id=account.existing.text if account and account.existing else "",
-        packages=tuple(package for name, spec in plan.pools.items() for package in _packages(name, spec)),
+        uses=tuple(each for each in items if isinstance(each, SizeUse)),
+        system_pools=tuple(_system_pool(spec) for spec in clusters if spec.existing is None),
+        ml_machines=tuple(each for each in items if isinstance(each, MachinesUse)),
+        environments=tuple(each for each in items if isinstance(each, EnvironmentUse)),
+        names=tuple(replace(each, kept=(each.arm_type, each.name) in kept) for each in items if isinstance(each, Name)),
+        batch_account="".join(account.name for account in accounts),
+        batch_account_id="".join(account.existing.text for account in accounts if account.existing),
+        packages=tuple(each for each in items if isinstance(each, PackageUse)),
         log_workspace=_log_workspace(plan),
-        assigns_roles=foundation.assign_roles
-        and (
-            foundation.identity_pulls
-            or foundation.identity_writes_blobs
-            or foundation.serving_identity_pulls
-            or foundation.serving_identity_reads_blobs
-            or bool(clusters)
-            or _ml_assigns_roles(plan, identity=foundation.identity is not None)
-        ),
-        clusters=tuple(spec.existing.text for spec in clusters.values() if spec.existing is not None),
+        assigns_roles=_assigns_roles(plan),
+        clusters=tuple(spec.existing.text for spec in clusters if spec.existing is not None),
         group=foundation.resource_group.name if foundation.resource_group.existing else "",
-        ml_workspace=_existing_workspace(plan),
-        monthly_budget=plan.budget.monthly_usd if plan.budget else None,
-        budget_in_azure=settings.budget_in_azure,
-        budget_of_subscription=plan.budget is not None and plan.budget.of_subscription,
+        ml_workspace="".join(each.existing.text for each in plan.parts["ml_workspace"].values() if each.existing),
+        monthly_budget=budgets[0].monthly_usd if budgets else None,
+        budget_in_azure=bool(budgets) and "budget" not in settings.planned_only,
+        budget_of_subscription=any(budget.of_subscription for budget in budgets),
     )
 
 
-def _group_uses(settings: Settings, groups: Mapping[str, ContainerGroupSpec]) -> list[SizeUse]:
-    uses: list[SizeUse] = []
-    for name, spec in groups.items():
-        if spec.gpu is not None:
-            path = f"container_groups.{name}"
-            uses.append(
-                SizeUse(
-                    service=Service.CONTAINER_INSTANCES,
-                    size=spec.gpu.sku,
-                    region=spec.location,
-                    nodes=spec.gpu.count,
-                    path=f"{path}.gpu.sku",
-                    region_path=f"{path}.location" if "location" in settings.container_groups[name] else "location",
-                )
-            )
-    return uses
+class _Planned(NamedTuple):
+    """A part of a plan."""
+
+    settings: Settings
+    plan: Plan
+    name: str
+
+    def text(self, section: str, key: str) -> str:
+        """Returns a text of its settings; empty where it isn't set. In a stack file, inputs are strings."""
+        return str(self.settings.parts[section][self.name].get(key, ""))
+
+    def region_path(self, section: str) -> str:
+        is_own = "location" in self.settings.parts[section][self.name]
+        return f"{section}.{self.name}.location" if is_own else "location"
 
 
-def _job_uses(settings: Settings, jobs: Mapping[str, ServerlessGpuJobSpec]) -> list[SizeUse]:
-    return [
-        SizeUse(
-            service=Service.CONTAINER_APPS,
-            size=spec.gpu.profile_type,
+_Item = Name | SizeUse | MachinesUse | EnvironmentUse | PackageUse
+
+
+def _foundation(_: _Planned, planned: tuple[FoundationSpec, object]) -> Iterator[Name]:
+    spec = planned[0]
+    parts = (
+        ("resource_group", azure_types.RESOURCE_GROUP, spec.resource_group),
+        ("identity", azure_types.USER_ASSIGNED_IDENTITY, spec.identity),
+        ("serving_identity", azure_types.USER_ASSIGNED_IDENTITY, spec.serving_identity),
+        ("registry", azure_types.REGISTRY, spec.registry),
+        ("log_workspace", azure_types.LOG_WORKSPACE, spec.log_workspace),
+        ("storage", azure_types.STORAGE_ACCOUNT, spec.storage),
+    )
+    for key, azure_type, part in parts:
+        if part is not None and part.existing is None:
+            yield _name(azure_type, part.name, f"foundation.{key}")
+
+
+def _budget(_: _Planned, spec: BudgetSpec) -> Iterator[Name]:
+    yield _name(azure_types.BUDGET, spec.name, "budget")
+
+
+def _container_group(part: _Planned, spec: ContainerGroupSpec) -> Iterator[_Item]:
+    path = f"container_groups.{part.name}"
+    yield _name(azure_types.CONTAINER_GROUP, spec.group_name, path)
+    if spec.gpu is not None:
+        yield SizeUse(
+            service=Service.CONTAINER_INSTANCES,
+            size=spec.gpu.sku,
             region=spec.location,
-            nodes=spec.parallelism,
-            path=f"jobs.{name}.gpu",
-            region_path=f"jobs.{name}.location" if "location" in settings.jobs[name] else "location",
+            nodes=spec.gpu.count,
+            path=f"{path}.gpu.sku",
+            region_path=part.region_path("container_groups"),
         )
-        for name, spec in jobs.items()
-    ]
 
 
-def _environment_uses(settings: Settings, plan: Plan) -> Iterator[EnvironmentUse]:
-    """Adds up the GPUs of all jobs of an environment, as they may run at the same time."""
-    for region, (spec, _) in plan.environments.items():
-        names = {"resourceGroupName": plan.foundation[0].resource_group.name, "environmentName": spec.name}
-        own = azure_types.MANAGED_ENVIRONMENT.id_of(plan.context.subscription_id, names)
-        jobs = {name: job for name, job in plan.jobs.items() if settings.environment_of(name) == region}
-        for profile in sorted({job.gpu.profile_type for job in jobs.values()}):
-            of_profile = {name: job for name, job in jobs.items() if job.gpu.profile_type == profile}
-            yield EnvironmentUse(
-                environment=spec.existing.text if spec.existing else own,
-                profile=profile,
-                gpus=sum(job.parallelism for job in of_profile.values()),
-                path=f"jobs.{next(iter(of_profile))}.gpu",
-            )
+def _job_environment(part: _Planned, planned: tuple[JobEnvironmentSpec, object]) -> Iterator[_Item]:
+    """Adds up the GPUs of all jobs of the environment, as they may run at the same time."""
+    spec, _ = planned
+    plan, region = part.plan, part.name
+    if not spec.existing:
+        yield _name(azure_types.MANAGED_ENVIRONMENT, spec.name, "job_environment")
+    names = {"resourceGroupName": plan.foundation.resource_group.name, "environmentName": spec.name}
+    own = azure_types.MANAGED_ENVIRONMENT.id_of(plan.context.subscription_id, names)
+    jobs = {
+        name: plan.parts["jobs"][name]
+        for name, args in part.settings.parts["jobs"].items()
+        if region_of(args, plan.context.location) == region
+    }
+    for profile in sorted({job.gpu.profile_type for job in jobs.values()}):
+        of_profile = {name: job for name, job in jobs.items() if job.gpu.profile_type == profile}
+        yield EnvironmentUse(
+            environment=spec.existing.text if spec.existing else own,
+            profile=profile,
+            gpus=sum(job.parallelism for job in of_profile.values()),
+            path=f"jobs.{next(iter(of_profile))}.gpu",
+        )
 
 
-def _with_kept(plan: Plan, *names: Name) -> tuple[Name, ...]:
-    kept = {(part.azure_type.arm_type, part.name) for part in plan.kept}
-    return tuple(replace(each, kept=(each.arm_type, each.name) in kept) for each in names)
+def _job(part: _Planned, spec: ServerlessGpuJobSpec) -> Iterator[_Item]:
+    yield _name(azure_types.JOB, spec.job_name, f"jobs.{part.name}")
+    yield SizeUse(
+        service=Service.CONTAINER_APPS,
+        size=spec.gpu.profile_type,
+        region=spec.location,
+        nodes=spec.parallelism,
+        path=f"jobs.{part.name}.gpu",
+        region_path=part.region_path("jobs"),
+    )
 
 
-def _pool_uses(pools: Mapping[str, BatchPoolSpec]) -> list[SizeUse]:
+def _batch_account(_: _Planned, planned: tuple[BatchAccountSpec, object]) -> Iterator[Name]:
+    spec = planned[0]
+    if spec.existing is None:
+        yield _name(azure_types.BATCH_ACCOUNT, spec.name, "batch_account")
+
+
+def _gallery_image(part: _Planned, spec: GalleryImageSpec) -> Iterator[Name]:
+    yield _name(azure_types.GALLERY, spec.gallery_name, f"gallery_images.{part.name}")
+
+
+def _pool(part: _Planned, spec: BatchPoolSpec) -> Iterator[_Item]:
     """A custom formula may request any number of nodes; it counts as one."""
-    uses: list[SizeUse] = []
-    for name, spec in pools.items():
-        dedicated, spot = spec.scale.most or (1, 0)
-        for nodes, is_spot in ((dedicated, False), (spot, True)):
-            if nodes:
-                uses.append(
-                    SizeUse(
-                        service=Service.BATCH,
-                        size=spec.size,
-                        region=spec.request.region,
-                        nodes=nodes,
-                        spot=is_spot,
-                        operating_system=spec.operating_system,
-                        rdma=spec.request.rdma,
-                        path=f"pools.{name}.size",
-                        region_path=spec.request.at("region"),
-                    )
-                )
-    return uses
+    path = f"pools.{part.name}"
+    yield _name(azure_types.BATCH_POOL, spec.name(part.text("pools", "subnet_id")), path)
+    dedicated, spot = spec.scale.most or (1, 0)
+    for nodes, is_spot in ((dedicated, False), (spot, True)):
+        if nodes:
+            yield SizeUse(
+                service=Service.BATCH,
+                size=spec.size,
+                region=spec.request.region,
+                nodes=nodes,
+                spot=is_spot,
+                operating_system=spec.operating_system,
+                rdma=spec.request.rdma,
+                path=f"{path}.size",
+                region_path=spec.request.at("region"),
+            )
+    for application, version in spec.packages:
+        yield PackageUse(application=application, version=version, path=f"{path}.packages.{application}")
 
 
-def _cluster_uses(clusters: Mapping[str, GpuClusterSpec]) -> list[SizeUse]:
-    return [
-        SizeUse(
+def _cluster(part: _Planned, planned: tuple[GpuClusterSpec, object]) -> Iterator[_Item]:
+    spec, _ = planned
+    if spec.existing is None:
+        yield _name(azure_types.MANAGED_CLUSTER, spec.name, spec.path)
+    for name, pool in spec.pools.items():
+        path = f"{spec.path}.gpu_pools.{name}"
+        yield _name(azure_types.AGENT_POOL, pool.azure_name(part.text("clusters", "subnet_id")), path)
+        yield SizeUse(
             service=Service.AKS,
             size=pool.size,
             region=spec.location,
             nodes=pool.request.max_count,
             spot=pool.request.spot is not None,
-            path=f"{spec.path}.gpu_pools.{name}.size",
+            path=f"{path}.size",
             region_path=spec.location_path,
         )
-        for spec in clusters.values()
-        for name, pool in spec.pools.items()
-    ]
 
 
 def _system_pool(spec: GpuClusterSpec) -> MachinesUse:
@@ -265,126 +302,82 @@ def _system_pool(spec: GpuClusterSpec) -> MachinesUse:
     )
 
 
-def _cluster_names(settings: Settings, clusters: Mapping[str, GpuClusterSpec]) -> list[Name]:
-    names: list[Name] = []
-    for name, spec in clusters.items():
-        if spec.existing is None:
-            names.append(_name(azure_types.MANAGED_CLUSTER, spec.name, spec.path))
-        subnet = str(settings.clusters[name].get("subnet_id", ""))  # in a stack file, inputs are strings
-        names += [
-            _name(azure_types.AGENT_POOL, pool.azure_name(subnet), f"{spec.path}.gpu_pools.{each}")
-            for each, pool in spec.pools.items()
-        ]
-    return names
+def _ml_workspace(part: _Planned, spec: MlWorkspaceSpec) -> Iterator[_Item]:
+    """A workspace or a vault without a configured name has none beforehand."""
+    if spec.existing is None and spec.name:
+        yield _name(azure_types.ML_WORKSPACE, spec.name, "ml_workspace.workspace_name")
+    computes = part.settings.parts["ml_workspace"][part.name].get("computes", {})
+    for name, compute in spec.computes.items():
+        own = spec.machines.get(name)
+        subnet = str(computes[name].get("subnet_id", ""))  # in a stack file, inputs are strings
+        yield _name(azure_types.ML_COMPUTE, own.azure_name(subnet) if own is not None else name, compute.path)
+    yield from map(_of_ml, (machines.use for machines in spec.machines.values()))
 
 
-def _batch_names(settings: Settings, plan: Plan) -> list[Name]:
-    names: list[Name] = []
-    if plan.batch_account is not None and plan.batch_account[0].existing is None:
-        names.append(_name(azure_types.BATCH_ACCOUNT, plan.batch_account[0].name, "batch_account"))
-    for name, image in plan.gallery_images.items():
-        names.append(_name(azure_types.GALLERY, image.gallery_name, f"gallery_images.{name}"))
-    for name, spec in plan.pools.items():
-        # In a stack file, inputs are strings.
-        names.append(_name(azure_types.BATCH_POOL, spec.name(str(settings.pools[name].get("subnet_id", ""))), f"pools.{name}"))
-    return names
+def _ml_endpoint(part: _Planned, spec: MlEndpointSpec) -> Iterator[_Item]:
+    yield _name(azure_types.ML_ONLINE_ENDPOINT, spec.name, f"ml_endpoints.{part.name}")
+    yield from map(_of_ml, spec.uses)
 
 
-def _packages(name: str, spec: BatchPoolSpec) -> list[PackageUse]:
-    return [
-        PackageUse(application=application, version=version, path=f"pools.{name}.packages.{application}")
-        for application, version in spec.packages
-    ]
+def _of_ml(use: SizeUse) -> SizeUse | MachinesUse:
+    """Returns machines without a GPU with the reserve for upgrades of deployments; those with one as they are."""
+    if SIZES.find(use.size) is not None:
+        return use
+    known = endpoints.managed_cpu(use.size)
+    nodes = endpoints.reserved(use.nodes) if use.service is Service.ML_ENDPOINT else use.nodes
+    family, vcpus = (known.quota_family, known.vcpus) if known is not None else ("", None)
+    return MachinesUse(size=use.size, region=use.region, nodes=nodes, family=family, vcpus=vcpus, path=use.path)
 
 
-def _foundation_names(spec: FoundationSpec) -> list[Name]:
-    parts = (
-        ("resource_group", azure_types.RESOURCE_GROUP, spec.resource_group),
-        ("identity", azure_types.USER_ASSIGNED_IDENTITY, spec.identity),
-        ("serving_identity", azure_types.USER_ASSIGNED_IDENTITY, spec.serving_identity),
-        ("registry", azure_types.REGISTRY, spec.registry),
-        ("log_workspace", azure_types.LOG_WORKSPACE, spec.log_workspace),
-        ("storage", azure_types.STORAGE_ACCOUNT, spec.storage),
+def _vm(part: _Planned, spec: GpuVmSpec) -> Iterator[_Item]:
+    path = f"vms.{part.name}"
+    yield _name(azure_types.VIRTUAL_MACHINE, spec.name, path)
+    yield from (_name(azure_type, of_network, path) for azure_type, of_network in spec.network_names)
+    yield from spec.uses
+
+
+# What a part requests, by its section. Machines: one per GPU of a container group, by its SKU; one per replica of a job, by its
+# workload profile; the maximum number of nodes of a pool, a compute or a deployment.
+_REQUESTED: Mapping[str, Callable[[_Planned, Any], Iterator[_Item]]] = {
+    "foundation": _foundation,
+    "budget": _budget,
+    "container_groups": _container_group,
+    "job_environment": _job_environment,
+    "jobs": _job,
+    "batch_account": _batch_account,
+    "gallery_images": _gallery_image,
+    "pools": _pool,
+    "clusters": _cluster,
+    "ml_workspace": _ml_workspace,
+    "ml_endpoints": _ml_endpoint,
+    "vms": _vm,
+}
+
+
+def _assigns_roles(plan: Plan) -> bool:
+    """Whether an identity that the stack creates gets roles: the stack's, a cluster's, a workspace's, or that of machines and
+    endpoints which don't use the stack's."""
+    foundation = plan.foundation
+    has_one = foundation.identity is not None or foundation.serving_identity is not None
+    speaking = {identity_of(endpoint, stack_has_one=has_one) for endpoint in plan.parts["ml_endpoints"].values()}
+    return foundation.assign_roles and (
+        foundation.identity_pulls
+        or foundation.identity_writes_blobs
+        or foundation.serving_identity_pulls
+        or foundation.serving_identity_reads_blobs
+        or bool(plan.parts["clusters"])
+        or any(workspace.existing is None for workspace in plan.parts["ml_workspace"].values())
+        or EndpointIdentity.SYSTEM in speaking
+        or (bool(plan.parts["vms"]) and foundation.identity is None)
     )
-    return [
-        _name(azure_type, part.name, f"foundation.{key}")
-        for key, azure_type, part in parts
-        if part is not None and part.existing is None
-    ]
 
 
 def _log_workspace(plan: Plan) -> str:
-    spec = plan.foundation[0]
+    spec = plan.foundation
     if spec.log_workspace is None or spec.log_workspace.existing is not None:
         return ""
     names = {"resourceGroupName": spec.resource_group.name, "workspaceName": spec.log_workspace.name}
     return azure_types.LOG_WORKSPACE.id_of(plan.context.subscription_id, names)
-
-
-def _group_names(groups: Mapping[str, ContainerGroupSpec]) -> list[Name]:
-    return [_name(azure_types.CONTAINER_GROUP, spec.group_name, f"container_groups.{name}") for name, spec in groups.items()]
-
-
-def _job_names(jobs: Mapping[str, ServerlessGpuJobSpec], environments: Sequence[JobEnvironmentSpec]) -> list[Name]:
-    created = [_name(azure_types.MANAGED_ENVIRONMENT, spec.name, "job_environment") for spec in environments if not spec.existing]
-    return [*created, *(_name(azure_types.JOB, spec.job_name, f"jobs.{name}") for name, spec in jobs.items())]
-
-
-def _ml_uses(plan: Plan) -> Iterator[SizeUse]:
-    """Yields machines with a GPU: the maximum number of a compute and of a deployment."""
-    yield from (use for use in _of_ml(plan) if SIZES.find(use.size) is not None)
-    for vm in plan.vms.values():
-        yield from vm.uses
-
-
-def _without_gpu(plan: Plan) -> Iterator[MachinesUse]:
-    """Yields machines of the workspace and its endpoints without a GPU, with the reserve for upgrades of deployments."""
-    for use in _of_ml(plan):
-        if SIZES.find(use.size) is None:
-            known = endpoints.managed_cpu(use.size)
-            nodes = endpoints.reserved(use.nodes) if use.service is Service.ML_ENDPOINT else use.nodes
-            family, vcpus = (known.quota_family, known.vcpus) if known is not None else ("", None)
-            yield MachinesUse(size=use.size, region=use.region, nodes=nodes, family=family, vcpus=vcpus, path=use.path)
-
-
-def _of_ml(plan: Plan) -> Iterator[SizeUse]:
-    if plan.ml_workspace is not None:
-        yield from (spec.use for spec in plan.ml_workspace.machines.values())
-    for endpoint in plan.ml_endpoints.values():
-        yield from endpoint.uses
-
-
-def _ml_names(settings: MlWorkspaceSettings | None, plan: Plan) -> Iterator[tuple[AzureType, str, str]]:
-    """Yields type, name and path. A workspace or a vault without a configured name has none beforehand."""
-    workspace = plan.ml_workspace
-    if workspace is not None and settings is not None:
-        if workspace.existing is None and workspace.name:
-            yield azure_types.ML_WORKSPACE, workspace.name, "ml_workspace.workspace_name"
-        for name, spec in workspace.computes.items():
-            # In a stack file, inputs are strings.
-            subnet = str(settings.get("computes", {})[name].get("subnet_id", ""))
-            own = workspace.machines.get(name)
-            yield azure_types.ML_COMPUTE, own.azure_name(subnet) if own is not None else name, spec.path
-    for name, endpoint in plan.ml_endpoints.items():
-        yield azure_types.ML_ONLINE_ENDPOINT, endpoint.name, f"ml_endpoints.{name}"
-    for name, vm in plan.vms.items():
-        yield azure_types.VIRTUAL_MACHINE, vm.name, f"vms.{name}"
-        for azure_type, of_network in vm.network_names:
-            yield azure_type, of_network, f"vms.{name}"
-
-
-def _ml_assigns_roles(plan: Plan, *, identity: bool) -> bool:
-    """Whether an identity that the stack creates gets roles: a workspace's, or that of machines and endpoints which don't use the
-    stack's. `identity`: whether the stack has one."""
-    created = plan.ml_workspace is not None and plan.ml_workspace.existing is None
-    has_one = identity or plan.foundation[0].serving_identity is not None
-    speaking = {identity_of(endpoint, stack_has_one=has_one) for endpoint in plan.ml_endpoints.values()}
-    return created or EndpointIdentity.SYSTEM in speaking or (bool(plan.vms) and not identity)
-
-
-def _existing_workspace(plan: Plan) -> str:
-    """Returns the ARM id of the existing workspace; empty where there is none."""
-    return plan.ml_workspace.existing.text if plan.ml_workspace is not None and plan.ml_workspace.existing is not None else ""
 
 
 def _name(azure_type: AzureType, name: str, path: str) -> Name:

@@ -11,7 +11,7 @@ azure-native doesn't create a resource that already exists.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, NotRequired, TypedDict, cast
+from typing import Any, cast
 
 import pulumi
 from pulumi_azure_native import app, batch, managedidentity, resources, storage
@@ -27,16 +27,7 @@ from azure_gpu.shared import existing
 from azure_gpu.shared.look_up import OF_STACK
 from azure_gpu.stack import other_stacks
 
-SECTIONS = ("job_environment", "batch_account")
 _STORAGE = azure_types.STORAGE_ACCOUNT.token
-
-
-class Kept(TypedDict):
-    """A part that can be kept when its stack is destroyed."""
-
-    keep: NotRequired[bool]
-    """True keeps it in Azure, with its resource group and everything that it depends on, when the stack is destroyed; the next
-    `up` of the stack adopts it again. If it were deleted, its granted quota would be lost. Default: false."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,39 +75,26 @@ _READ: Mapping[AzureType, Callable[[Mapping[str, str], pulumi.InvokeOptions], An
 }
 
 
-def taken_out(sections: Mapping[str, Any]) -> tuple[dict[str, Any], frozenset[str], list[Problem]]:
-    """Returns the sections without the key `keep`, the names of those that are kept, and problems."""
-    left = dict(sections)
-    kept: set[str] = set()
-    problems: list[Problem] = []
-    for section in SECTIONS:
-        part = left.get(section)
-        if not isinstance(part, Mapping) or "keep" not in part:
-            continue
-        part = cast(Mapping[str, Any], part)
-        left[section] = {key: value for key, value in part.items() if key != "keep"}
-        if part["keep"]:
-            kept.add(section)
-        if part["keep"] and "existing" in part:
-            problems.append(
-                Problem(
-                    path=f"{section}.keep",
-                    message="an existing part is never deleted",
-                    value=True,
-                    allowed="only for a part that the stack creates",
-                    fix="remove it",
-                )
-            )
-    return left, frozenset(kept), problems
+def problems(kept: Mapping[str, Mapping[str, Any]]) -> list[Problem]:
+    """Rejects existing parts that are to be kept. `kept`: their arguments by section."""
+    return [
+        Problem(
+            path=f"{section}.keep",
+            message="an existing part is never deleted",
+            value=True,
+            allowed="only for a part that the stack creates",
+            fix="remove it",
+        )
+        for section, args in kept.items()
+        if "existing" in args
+    ]
 
 
-def parts(
-    kept: frozenset[str],
-    foundation: FoundationSpec,
-    environments: Mapping[str, JobEnvironmentSpec],
-    account: BatchAccountSpec | None,
-) -> list[KeptPart]:
-    """Returns the parts to keep, outermost first. Existing parts aren't managed by the stack, and stay anyway."""
+def parts(kept: frozenset[str], specs: Mapping[str, Mapping[str, Any]]) -> list[KeptPart]:
+    """Returns the parts to keep, outermost first. Existing parts aren't managed by the stack, and stay anyway. `kept`: sections;
+    `specs`: by section and logical name."""
+    foundation: FoundationSpec = specs["foundation"]["foundation"][0]
+    environments: dict[str, JobEnvironmentSpec] = {region: spec for region, (spec, _) in specs["job_environment"].items()}
     group, home = foundation.resource_group, foundation.context.location
     within = {"resourceGroupName": group.name}
     of_environments = [
@@ -131,9 +109,8 @@ def parts(
         for region, spec in environments.items()
         if "job_environment" in kept and spec.existing is None
     ]
-    of_batch: list[KeptPart] = []
-    if account is not None and account.existing is None and "batch_account" in kept:
-        of_batch = list(_of_account(account, foundation, within))
+    accounts: list[BatchAccountSpec] = [spec for spec, _ in specs["batch_account"].values() if "batch_account" in kept]
+    of_batch = [part for each in accounts if each.existing is None for part in _of_account(each, foundation, within)]
     if group.existing is None and (of_environments or of_batch):
         own = _of_foundation(azure_types.RESOURCE_GROUP, within, home, "resource_group")
         return [own, *of_environments, *of_batch]

@@ -5,7 +5,7 @@ call of the provider, because the values must be known for validation and for wh
 same functions themselves.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from azure_gpu.aks import current_user, existing as cluster_existing, read_pools
@@ -26,7 +26,8 @@ from azure_gpu.ml.endpoint import drift as endpoint_drift
 from azure_gpu.ml.endpoint.spec import MlEndpointSpec
 from azure_gpu.ml.workspace import existing as workspace_existing
 from azure_gpu.ml.workspace.spec import MlWorkspaceSpec
-from azure_gpu.stack import ended, keep
+from azure_gpu.shared import own_state
+from azure_gpu.stack import keep
 from azure_gpu.stack.keep import KeptPart
 
 
@@ -43,7 +44,9 @@ class LookUps:
     edge: Callable[[EdgeSharingSpec], list[Problem]]  # problems of a cluster that doesn't respond
     workspace: Callable[[MlWorkspaceSpec], tuple[MlWorkspaceSpec, list[Problem]]]
     endpoints: Callable[[Mapping[str, MlEndpointSpec]], tuple[dict[str, MlEndpointSpec], list[Problem]]]
-    deployed: Callable[[Sequence[str]], frozenset[str]]  # the deployed ones of parts whose last day has passed
+    deployed: Callable[
+        [Collection[tuple[str, str]]], Collection[tuple[str, str]]
+    ]  # those of types with logical names in the state
     kept: Callable[[Sequence[KeptPart], str, str], tuple[list[KeptPart], list[Problem]]]  # with project and stack
 
 
@@ -57,7 +60,7 @@ BY_PROVIDER = LookUps(
     edge=edge_resolve.unanswered,
     workspace=workspace_existing.look_up,
     endpoints=endpoint_drift.look_up,
-    deployed=ended.deployed,
+    deployed=own_state.deployed,
     kept=keep.look_up,
 )
 # For a plan without Azure: existing parts are assumed to be as the settings expect.

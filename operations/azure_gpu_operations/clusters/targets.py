@@ -96,7 +96,7 @@ def all_of(view: StackView, file: Path | None) -> list[ClusterTarget]:
 def _edges(file: Path | None) -> "Mapping[str, EdgeSharingSettings]":
     """The edges of a stack's file; none if it can't be read."""
     try:
-        return planned.settings(file).edges if file is not None else {}
+        return planned.settings(file).parts["edges"] if file is not None else {}
     except planned.UnreadableStackFileError:
         return {}
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.dates import instant
 from azure_gpu.formats.tags import EXPIRES_AT
-from azure_gpu.stack import ended
+from azure_gpu.stack.kinds import KINDS
 
 _ROOT = "pulumi:pulumi:Stack"
 _COMPUTE_PREFIX = "ml-compute-"  # of its logical name in the program
@@ -52,7 +52,7 @@ def parts(deployment: Mapping[str, Any]) -> list[Part]:
     """In the order of the state."""
     resources: Sequence[Resource] = deployment.get("resources") or []
     ends: Mapping[str, Any] = _exported(resources).get("expires_at") or {}
-    sections = {token: section for section, token in ended.TOKENS.items()}
+    sections = {kind.token: kind.section for kind in KINDS if kind.ends}
     found: list[Part] = []
     taken: set[str] = set()
     for each in resources:

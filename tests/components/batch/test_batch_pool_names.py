@@ -241,7 +241,7 @@ def test_an_identity_that_moves_to_another_group_is_another_one() -> None:
     names: list[str] = []
     for group in ("create", {"existing": f"/subscriptions/{SUBSCRIPTION}/resourceGroups/other"}):
         said = read(configuration({"foundation": {"resource_group": group, "identity": "create"}}), TODAY)
-        spec, problems = foundation_spec.resolve(said.foundation, context)
+        spec, problems = foundation_spec.resolve(said.parts["foundation"]["foundation"], context)
         assert problems == []
         names.append(spec.identity_name)
     assert names[0] != names[1]

@@ -145,7 +145,7 @@ def test_an_update_that_waits_for_a_group_fails_as_it_does(
 )
 def test_the_stacks_identity_may_use_the_storage_where_pods_speak_as_it(cluster: Any, identity: Any, writes: bool) -> None:
     settings = {"foundation": {"identity": identity}, "clusters": {"research": cluster}}
-    assert read(configuration(settings), TODAY).foundation.get("write_blobs") is writes
+    assert read(configuration(settings), TODAY).parts["foundation"]["foundation"].get("write_blobs") is writes
 
 
 @pytest.mark.parametrize(

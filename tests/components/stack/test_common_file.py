@@ -56,7 +56,7 @@ def test_the_settings_are_those_of_both(folder: Path) -> None:
     own = configuration({"team": "t", "location": "eastus", "extends": "common.yaml"})
     settings = read(own, "2026-11-23", folder=folder)
     assert settings.problems == []
-    assert sorted(settings.pools) == ["night", "train"]
+    assert sorted(settings.parts["pools"]) == ["night", "train"]
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ import pytest
 import yaml
 
 from azure_gpu.shared.validation import below, form, is_map, key_hints
-from azure_gpu.stack import entry_options
 from azure_gpu.stack.file import StackFile
+from azure_gpu.stack.kinds import KINDS
 from azure_gpu.stack.settings import read
 from tests.components import recorded_bodies
 from tests.components.recording import KEYS, PROJECT, STACK
@@ -59,7 +59,7 @@ def test_options_reach_what_an_entry_is_in_azure(name: str) -> None:
 def test_every_section_with_entries_in_azure_takes_options() -> None:
     hints = key_hints(StackFile)
     has = {section for section, hint in hints.items() if "opts" in keys_of_entries(hint)}
-    assert has == set(entry_options.SECTIONS)
+    assert has == {kind.section for kind in KINDS if kind.azure_types}
 
 
 def keys_of_entries(hint: Any) -> dict[str, Any]:
@@ -78,5 +78,5 @@ def test_what_the_engine_could_not_do_is_refused(options: dict[str, Any], path: 
 
 def test_an_entry_without_options_has_none() -> None:
     said = read(configuration({"container_groups": {"a": {"image": "python:3.11"}}}), TODAY)
-    assert said.opts_of("container_groups", "a") is None
+    assert said.opts_of("container_groups.a") is None
     assert said.opts_of("foundation") is None

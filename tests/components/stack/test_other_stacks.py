@@ -81,6 +81,6 @@ def test_the_settings_have_the_output_in_its_place() -> None:
         "azure-gpu:batch_account": '{"existing": "${stacks.net.subnet}"}',
     }
     settings = read(configuration, "2026-11-23", outputs_of=lambda _: NETWORK)
-    account: Any = settings.batch_account
+    account: Any = settings.parts["batch_account"]["batch"]
     assert account == {"existing": "/subnets/a"}
     assert not settings.problems

@@ -115,11 +115,11 @@ def settings(found: str, **more: object) -> Settings:
 
 def test_a_file_that_sets_no_source_takes_it_and_one_that_sets_its_own_keeps_it() -> None:
     found = settings(f"{ORIGIN}#ab12")
-    assert found.foundation.get("image_source") == f"{ORIGIN}#ab12"
+    assert found.parts["foundation"]["foundation"].get("image_source") == f"{ORIGIN}#ab12"
     assert found.own_source == (f"{ORIGIN}#ab12", ("vector_add",))
     assert not [each for each in pure_problems(found, PROJECT, STACK) if each.path == "image_source"]
     own = settings(f"{ORIGIN}#ab12", image_source="https://example.com/mine.git#1")
-    assert (own.foundation.get("image_source"), own.own_source) == ("https://example.com/mine.git#1", None)
+    assert (own.parts["foundation"]["foundation"].get("image_source"), own.own_source) == ("https://example.com/mine.git#1", None)
     assert settings(f"{ORIGIN}#ab12", jobs={}).own_source is None, "nothing is built"
 
 

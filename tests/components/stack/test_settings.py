@@ -9,6 +9,8 @@ import yaml
 from hypothesis import given, strategies as st
 
 from azure_gpu.catalog.problems import Problem, errors
+from azure_gpu.container_apps.job.args import ServerlessGpuJobSettings
+from azure_gpu.container_instances.args import ContainerGroupSettings
 from azure_gpu.shared.validation import key_docstrings, schema
 from azure_gpu.stack import settings
 from azure_gpu.stack.file import StackFile
@@ -102,12 +104,12 @@ def test_no_value_at_all_makes_the_settings_raise(said: dict[str, object]) -> No
     assert all(problem.path and problem.message and str(problem) for problem in found)
 
 
-@given(group=st.dictionaries(st.sampled_from(list(key_docstrings(settings.ContainerGroupSettings))), JSON, max_size=5))
+@given(group=st.dictionaries(st.sampled_from(list(key_docstrings(ContainerGroupSettings))), JSON, max_size=5))
 def test_no_value_in_a_container_group_makes_the_settings_raise(group: dict[str, object]) -> None:
     all_problems(read(configuration({"container_groups": {"train": group}}), TODAY), "azure-gpu", "test")
 
 
-@given(job=st.dictionaries(st.sampled_from(list(key_docstrings(settings.ServerlessGpuJobSettings))), JSON, max_size=5))
+@given(job=st.dictionaries(st.sampled_from(list(key_docstrings(ServerlessGpuJobSettings))), JSON, max_size=5))
 def test_no_value_in_a_job_makes_the_settings_raise(job: dict[str, object]) -> None:
     all_problems(read(configuration({"jobs": {"train": job}}), TODAY), "azure-gpu", "test")
 
@@ -115,13 +117,12 @@ def test_no_value_in_a_job_makes_the_settings_raise(job: dict[str, object]) -> N
 def test_a_job_environment_is_made_for_each_region_with_the_gpus_of_its_jobs() -> None:
     jobs = {"a": {}, "b": {"location": "West Europe", "gpu": "A100"}, "c": {"location": "eastus"}}
     taken = read(configuration({"jobs": jobs}), TODAY)
-    assert taken.job_environments == {
+    assert taken.parts["job_environment"] == {
         "westeurope": {"create": True, "location": "westeurope", "gpus": ["T4", "A100"]},
         "eastus": {"create": True, "location": "eastus", "gpus": ["T4"]},
     }
-    assert [taken.environment_of(name) for name in jobs] == ["westeurope", "westeurope", "eastus"]
     more = read(configuration({"jobs": {"c": jobs["c"]}, "job_environment": {"gpus": ["A100"]}}), TODAY)
-    assert more.job_environments == {"eastus": {"create": True, "location": "eastus", "gpus": ["T4", "A100"]}}
+    assert more.parts["job_environment"] == {"eastus": {"create": True, "location": "eastus", "gpus": ["T4", "A100"]}}
 
 
 @pytest.mark.parametrize(("work", "key"), [("container_groups", "group_name"), ("jobs", "job_name")])

@@ -8,7 +8,7 @@ import pytest
 from azure_gpu.catalog.problems import Severity
 from azure_gpu.shared import own_state
 from azure_gpu.shared.own_state import OwnResource
-from azure_gpu.stack import taken_down
+from azure_gpu.stack import entries, taken_down
 from azure_gpu.stack.settings import Settings, read
 from tests.components.settings_of import configuration
 
@@ -25,20 +25,24 @@ def settings(ended: Mapping[str, str], **said: Any) -> Settings:
     )
 
 
+def past(sections: Mapping[str, Any], day: str) -> Mapping[str, str]:
+    asked: list[Mapping[str, str]] = []
+    entries.take_down(entries.walk(sections), day, lambda past: asked.append(past) or {})
+    return asked[0]
+
+
 def test_what_is_past_is_so_by_the_day_at_which_the_part_is_judged() -> None:
     sections = {
         "jobs": {"first": PAST, "second": LATER, "third": {}, "fourth": {"expires_after": "someday"}},
         "ml_endpoints": {"digits": {**PAST, "as_of": "2026-11-21"}, "letters": {"expires_after": DAY}},
         "ml_workspace": {"computes": {"gpu": {**PAST, "size": "Standard_NC4as_T4_v3"}}},
-        "foundation": {"expires_after": "2026-01-01"},
     }
-    assert taken_down.past(sections, DAY) == {
+    assert past(sections, DAY) == {
         "jobs.first": END,
         "ml_endpoints.letters": "2026-12-06T00:00:00Z",
         "ml_workspace.computes.gpu": END,
     }
-    assert taken_down.past({**sections, "as_of": "2026-11-21"}, DAY) == {}
-    assert taken_down.past({"jobs": "text", "pools": {"train": None}}, DAY) == {}
+    assert past(sections, "2026-11-21") == {}
 
 
 @pytest.mark.parametrize(
@@ -74,12 +78,12 @@ def test_the_engine_is_not_asked_where_nothing_is_past(monkeypatch: pytest.Monke
 
 def test_it_is_left_out_with_a_warning_and_the_rest_is_declared() -> None:
     found = settings({"jobs.first": END}, jobs={"first": PAST, "second": LATER}, vms={"off": {"enabled": False, "size": "x"}})
-    assert list(found.jobs) == ["second"]
+    assert list(found.parts["jobs"]) == ["second"]
     assert (found.off, dict(found.taken_down)) == (("vms.off",), {"jobs.first": END})
     [warned] = found.warnings
     assert (warned.path, warned.severity) == ("jobs.first.expires_after", Severity.WARNING)
     assert found.problems == []
-    assert list(settings({}, jobs={"first": PAST}).jobs) == ["first"]
+    assert list(settings({}, jobs={"first": PAST}).parts["jobs"]) == ["first"]
 
 
 def test_what_needs_a_part_that_was_taken_down_is_refused_in_one_line() -> None:
