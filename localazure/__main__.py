@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from azure_gpu.formats import dates
-from localazure import endpoint, lifecycle, quota_requests, stack_config
+from localazure import endpoint, evidence, lifecycle, quota_requests, stack_config
 from localazure.entra import identity as identities
 from localazure.errors import CommandError
 from localazure.fault import AT_ONCE, FIELDS, KINDS, PATH, QUOTA_SERVICES, REGISTRATION_STATES, RESTRICTION_REASONS, STANDING
@@ -218,6 +218,7 @@ def _status(folder: LocalFolder, checkout: Path, options: argparse.Namespace) ->
     as_of = last.as_of or "today"
     print(f"embedded Azure {how} at {last.url}, process {last.process.pid}, as of {as_of}, in {weather} weather{still}")
     print(_providers(folder))
+    print(f"not judged: {len(evidence.not_judged())} refusals that are only assumed; docs/coverage.md lists them")
     return 0
 
 

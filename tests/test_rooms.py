@@ -1,6 +1,8 @@
 """The arrows between the rooms, and between the packages of the library, point one way: read from the syntax of each module."""
 
 import ast
+import importlib
+import inspect
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -73,6 +75,32 @@ def test_a_room_imports_only_from_the_rooms_it_may(room: str) -> None:
         if "tests" not in module.relative_to(ROOT).parts[:-1] and module != ROOT / "operations" / "__main__.py"
     }
     assert wrong == set()
+
+
+def test_no_rule_of_the_catalog_is_imported_by_the_embedded_azure() -> None:
+    """Rules yield problems. What is known (tables, look-ups in them, days) is imported."""
+    found = {
+        f"{module.relative_to(ROOT)} uses {name}"
+        for module in modules("localazure")
+        for name, value in _of_catalog(ast.parse(module.read_text(encoding="utf-8")))
+        if inspect.isfunction(value) and "Problem" in str(inspect.signature(value).return_annotation)
+    }
+    assert found == set()
+
+
+def _of_catalog(tree: ast.Module) -> Iterator[tuple[str, object]]:
+    """What a module imports from the catalog, and what it reads of the catalog's modules."""
+    known: dict[str, object] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and is_within(node.module or "", "azure_gpu.catalog"):
+            for alias in node.names:
+                value = getattr(importlib.import_module(str(node.module)), alias.name, None)
+                value = value if value is not None else importlib.import_module(f"{node.module}.{alias.name}")
+                known[alias.asname or alias.name] = value
+                yield f"{node.module}.{alias.name}", value
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and inspect.ismodule(known.get(node.value.id)):
+            yield f"{node.value.id}.{node.attr}", getattr(known[node.value.id], node.attr, None)
 
 
 def test_every_package_of_the_library_has_a_level() -> None:

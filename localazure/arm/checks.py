@@ -64,9 +64,16 @@ def invalid_api_version(given: str, versions: str) -> ArmError:
 
 
 def name(kind: Kind, resource_id: ArmId) -> None:
-    problems = names.check(kind.arm_type, resource_id.name, "name")
-    if problems:
-        raise kind.invalid_name(resource_id.name, problems[0].allowed)
+    allowed = wrong_name(kind.arm_type, resource_id.name)
+    if allowed:
+        raise kind.invalid_name(resource_id.name, allowed)
+
+
+def wrong_name(arm_type: str, given: str) -> str:
+    """What a name of the type takes, where this is none; "" where it is one."""
+    rule = names.rule_for(arm_type)
+    fits = rule is None or (rule.shortest <= len(given) <= rule.longest and rule.pattern.fullmatch(given))
+    return "" if rule is None or fits else rule.allowed
 
 
 def group_of(resource_id: ArmId, store: Store, missing: Callable[[], ArmError] | None = None) -> Resource | None:

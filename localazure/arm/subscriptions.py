@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 
 from starlette.responses import Response
 
-from azure_gpu.catalog import names, providers, regions
+from azure_gpu.catalog import providers, regions
 from azure_gpu.formats.arm_ids import RESOURCE_GROUP_TYPE
 from localazure import shapes
 from localazure.arm import answers, checks, filters
@@ -100,9 +100,9 @@ class Subscriptions:
             raise not_implemented(f"checkNameAvailability for the type '{request.get('type')}'")
         checks.api_version(kind, version)
         name = str(request.get("name"))
-        problems = names.check(kind.arm_type, name, "name")
-        if problems:
-            invalid = kind.invalid_name(name, problems[0].allowed)
+        allowed = checks.wrong_name(kind.arm_type, name)
+        if allowed:
+            invalid = kind.invalid_name(name, allowed)
             return answers.respond(200, {"nameAvailable": False, "reason": invalid.code, "message": invalid.message})
         if self._services.store.named(kind.arm_type, name):
             taken = kind.globally_unique[2].format(name=name)

@@ -1,8 +1,10 @@
-"""What is known of Azure's answers, with sources: each refusal's code, each type's operations, and what runs for them here.
+"""What is known of Azure's answers, with sources: each refusal, each type's operations, and what runs for them here.
 
 A rank is the best that is known: *recorded* (a session with Azure shows it; name and date), *documented* (a page, an official
-example or client, or a public report quotes it), *assumed* (nobody is quoted). `refusals.tsv` has the codes of refusals,
-`recorded.tsv` which operations the sessions show, and `runs.tsv` what runs for a type; `coverage` makes the page of them.
+example or client, or a public report quotes it), *assumed* (nobody is quoted). `refusals.tsv` is what bodies are judged by
+(`localazure.arm.refusals`), `codes.tsv` has the codes of refusals that depend on more than a body, `not_judged.tsv` what Azure
+may refuse though nobody is known to have seen it, and is let through. `recorded.tsv` has which operations the sessions show,
+and `runs.tsv` what runs for a type; `coverage` makes the page of them.
 """
 
 import functools
@@ -76,11 +78,37 @@ class Session(NamedTuple):
     api_version: str
 
 
-class Refusal(NamedTuple):
+class Code(NamedTuple):
+    """A code of refusals that are judged beside a kind or in a service of data."""
+
     service: str
     code: str
     rank: Rank
     source: str  # session and date, page or report and date; of what is assumed, what it is assumed from
+
+
+class Refusal(NamedTuple):
+    """A row that bodies are judged by. `localazure.arm.refusals` describes paths, conditions and messages."""
+
+    arm_type: str  # or a part of one that has rules of its own
+    versions_from: str  # API versions, both included; "" is open
+    versions_to: str
+    path: str
+    condition: str
+    status: str
+    code: str
+    message: str
+    target: str  # "": the path
+    source: str
+    rank: Rank
+    date: str  # of the source
+
+
+class NotJudged(NamedTuple):
+    """What Azure may refuse, though nobody is known to have seen it."""
+
+    arm_type: str
+    what: str
 
 
 def service_of(module: str) -> str:
@@ -90,10 +118,25 @@ def service_of(module: str) -> str:
 
 
 @functools.cache
-def refusals() -> Mapping[tuple[str, str], Refusal]:
+def codes() -> Mapping[tuple[str, str], Code]:
     """By service and code."""
-    rows = [Refusal(service, code, cast(Rank, rank), source) for service, code, rank, source in read("refusals.tsv")]
+    rows = [Code(service, code, cast(Rank, rank), source) for service, code, rank, source in read("codes.tsv")]
     return {(row.service, row.code): row for row in rows}
+
+
+@functools.cache
+def refusals() -> Mapping[str, Sequence[Refusal]]:
+    """By type in lower case, in the order in which they are judged."""
+    found: dict[str, list[Refusal]] = {}
+    for row in read("refusals.tsv")[1:]:
+        *start, rank, date = row
+        found.setdefault(row[0].lower(), []).append(Refusal(*start, cast(Rank, rank), date))  # type: ignore[call-arg]
+    return found
+
+
+@functools.cache
+def not_judged() -> Sequence[NotJudged]:
+    return [NotJudged(*row) for row in read("not_judged.tsv")[1:]]
 
 
 @functools.cache

@@ -22,7 +22,7 @@ evidence:
 
 
 def page() -> str:
-    return "\n".join([_HEAD, *_figures(), *_types(), *_refusals()]) + "\n"
+    return "\n".join([_HEAD, *_figures(), *_types(), *_rules(), *_refusals()]) + "\n"
 
 
 def operations(kind: Kind) -> list[str]:
@@ -38,11 +38,13 @@ def rank_of(kind: Kind, operation: str) -> Rank:
 
 def _figures() -> Iterator[str]:
     of_operations = Counter(rank_of(kind, operation) for kind in without_backends() for operation in operations(kind))
-    of_codes = Counter(row.rank for row in evidence.refusals().values())
+    of_codes = Counter(row.rank for row in evidence.codes().values())
+    of_rules = Counter(row.rank for rows in evidence.refusals().values() for row in rows if row.status != "501")
     yield from _table(
         ("", *RANKS),
         [
             (f"operations of {len(without_backends())} types", *(str(of_operations[rank]) for rank in RANKS)),
+            ("bodies that are refused", *(str(of_rules[rank]) for rank in RANKS)),
             ("codes of refusals", *(str(of_codes[rank]) for rank in RANKS)),
         ],
     )
@@ -70,8 +72,24 @@ def _types() -> Iterator[str]:
 def _refusals() -> Iterator[str]:
     yield "\n## Codes of refusals\n"
     yield "`NotImplemented` with status 501 isn't an error of Azure: it names what the embedded Azure doesn't imitate.\n"
-    rows = evidence.refusals().values()
+    rows = evidence.codes().values()
     yield from _table(("service", "code", "rank", "source"), [tuple(row) for row in rows])
+
+
+def _rules() -> Iterator[str]:
+    yield "\n## Bodies that are refused\n"
+    yield "In the order in which they are judged. `localazure/arm/refusals.py` describes paths and conditions; `kept` behind an"
+    yield "assumed one says what would fail here without it.\n"
+    found: list[tuple[str, ...]] = []
+    for rows in evidence.refusals().values():
+        for row in rows:
+            if row.status != "501":
+                source = f"{row.source}, {row.date}" if row.date else row.source
+                found.append((row.arm_type, f"`{row.path}`", f"`{row.condition}`", f"{row.status} {row.code}", row.rank, source))
+    yield from _table(("type", "path", "condition", "answer", "rank", "source"), found)
+    yield "\n## Not judged\n"
+    yield "What Azure may refuse though nobody is known to have seen it. It is let through here.\n"
+    yield from _table(("type", "what"), [tuple(row) for row in evidence.not_judged()])
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:

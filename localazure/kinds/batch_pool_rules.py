@@ -1,34 +1,34 @@
-"""Rules of Azure Batch for pools: the catalog's facts at the request's date, and references to missing resources.
+"""Rules of Azure Batch for pools: the facts that the table of refusals needs, and references to missing resources.
 
 Codes: `batch_refusals`. How the service refuses a formula that it can't read is known only by its code.
 """
 
-import re
+from datetime import date
 
-from azure_gpu.catalog.services.batch import pools, sizes as batch
+from azure_gpu.catalog.services.batch import node_agents, sizes as batch
+from azure_gpu.catalog.services.batch.scale import MOST_TASK_SLOTS, SLOTS_PER_CORE
+from azure_gpu.catalog.services.vm_images import Distribution, ImageReference, Software
+from azure_gpu.catalog.size_use import OperatingSystem, Service
 from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.arm_ids import parse
 from azure_gpu.formats.autoscale_formula import formula_problems
+from localazure import size_facts
+from localazure.arm import refusals
 from localazure.arm.kind import Change, merged
 from localazure.arm.store import Body, Resource
+from localazure.batch import durations
 from localazure.kinds import attached_identities, batch_packages, batch_pool_changes, batch_quotas
-from localazure.kinds.batch_pool_requests import AUTO, MACHINE, request_of, system_of
-from localazure.kinds.batch_refusals import invalid_value, missing, of_problems, refusal
+from localazure.kinds.batch_refusals import form, invalid_value, refusal
 from localazure.kinds.gallery_images import image_at
-from localazure.kinds.problem_refusals import of_service
 from localazure.services import SUBSCRIPTION
 
-_SIZE_NAME = re.compile(r"[A-Za-z]+_[A-Za-z0-9_-]+")
-_WAYS_TO_MOUNT = (
-    "azureBlobFileSystemConfiguration",
-    "azureFileShareConfiguration",
-    "cifsMountConfiguration",
-    "nfsMountConfiguration",
-)
+MACHINE = "properties.deploymentConfiguration.virtualMachineConfiguration"
+FIXED = "properties.scaleSettings.fixedScale"
+AUTO = "properties.scaleSettings.autoScale"
 
 
-def check(change: Change, defaults: Body) -> None:
+def check(change: Change, defaults: Body, arm_type: str) -> None:
     """`defaults`: what the service fills in."""
     properties = change.body.setdefault("properties", {})
     account = change.services.store.get(change.id.scope)
@@ -41,8 +41,7 @@ def check(change: Change, defaults: Body) -> None:
         batch_pool_changes.check(change.previous.properties, whole)
         properties.update(batch_pool_changes.kept(change.previous.properties, properties))
     attached_identities.check(change)
-    _check_required(properties)
-    _check_catalog(change, account)
+    refusals.judge(arm_type, change.body, change.as_of, facts=_facts(change, account), form=form)
     _check_formula(properties)
     _check_identities(change.body)
     batch_packages.check(properties.get("applicationPackages") or [], account, change.services)
@@ -64,44 +63,68 @@ def refuse_cloud_services(body: Body) -> None:
         raise invalid_value(path, reason)
 
 
-def _check_required(properties: Body) -> None:
-    if not properties.get("vmSize"):
-        raise missing("properties.vmSize")
-    machine = (properties.get("deploymentConfiguration") or {}).get("virtualMachineConfiguration")
-    if not machine:
-        raise missing(MACHINE)
-    if not _SIZE_NAME.fullmatch(properties["vmSize"]):
-        raise invalid_value("properties.vmSize", "It isn't a valid size of virtual machines.", properties["vmSize"])
-    image = machine["imageReference"]
-    named = [name for name in ("id", "communityGalleryImageId", "sharedGalleryImageId") if image.get(name)]
-    parts = [name for name in ("publisher", "offer", "sku") if image.get(name)]
-    if len(named) + bool(parts) != 1 or len(parts) not in (0, 3):
-        reason = "An image is named by its id, or by publisher, offer and sku together."
-        raise invalid_value(f"{MACHINE}.imageReference", reason)
-    start = properties.get("startTask")
-    if start is not None and not start.get("commandLine"):
-        raise missing("properties.startTask.commandLine")
-    for index, mount in enumerate(properties.get("mountConfiguration") or []):
-        if sum(bool(mount.get(name)) for name in _WAYS_TO_MOUNT) != 1:
-            path = f"properties.mountConfiguration[{index}]"
-            raise invalid_value(path, f"It takes exactly one of {', '.join(_WAYS_TO_MOUNT)}.")
+def _facts(change: Change, account: Resource) -> Body:
+    properties = change.properties
+    scale = properties.get("scaleSettings") or {}
+    fixed, auto = scale.get("fixedScale"), scale.get("autoScale") or {}
+    machine = (properties.get("deploymentConfiguration") or {}).get("virtualMachineConfiguration") or {}
+    sku = str(machine.get("nodeAgentSkuId") or "")
+    size = size_facts.of(
+        str(properties.get("vmSize") or ""),
+        Service.BATCH,
+        account.location,
+        change.as_of,
+        windows=system_of(sku) is OperatingSystem.WINDOWS,
+    )
+    image = size_facts.of_image(_marketplace(machine.get("imageReference") or {}), change.as_of)
+    boots, generations = size.get("generations") or [], image.get("generations") or []
+    return {
+        **size,
+        "new": change.previous is None,
+        "size": properties.get("vmSize"),
+        "fixed": fixed is not None,
+        "resize_minutes": _minutes((fixed or {}).get("resizeTimeout"), f"{FIXED}.resizeTimeout"),
+        "interval_minutes": _minutes(auto.get("evaluationInterval"), f"{AUTO}.evaluationInterval"),
+        "most_slots": min(SLOTS_PER_CORE * (size.get("vcpus") or MOST_TASK_SLOTS), MOST_TASK_SLOTS),
+        "image": image,
+        "boots": boots,
+        "fits": not boots or not generations or bool(set(boots) & set(generations)),
+        "containers": any(each in image.get("has", ()) for each in (Software.CONTAINERS, Software.WINDOWS_CONTAINERS)),
+        "agent": _agent(sku, image, change.as_of),
+    }
 
 
-def _check_catalog(change: Change, account: Resource) -> None:
-    """Every error of the catalog. Of a pool that is there, only those about what can change: images and sizes end later."""
-    request = request_of(change.body, account)
-    if change.previous is None:
-        found = of_service(pools.problems(request, change.as_of))
-    else:
-        about_all = of_service(pools.check(request, change.as_of))
-        found = [each for each in about_all if each.path.split(".")[1] in batch_pool_changes.UPDATABLE]
-    if found:
-        raise of_problems(found)
+def _agent(sku: str, image: Body, as_of: date) -> Body:
+    agent = node_agents.find(sku)
+    expected = node_agents.for_distribution(Distribution(image["distribution"])) if image else None
+    return {
+        "sku": agent.sku if agent is not None else sku,
+        "ended": size_facts.outside(agent.lifecycle, f"The node agent {agent.sku}", as_of) if agent is not None else "",
+        "expected": expected.sku if expected is not None and agent is not None else "",
+    }
+
+
+def _marketplace(image: Body) -> ImageReference | None:
+    names = [str(image.get(name) or "") for name in ("publisher", "offer", "sku")]
+    return ImageReference(*names) if all(names) else None
+
+
+def _minutes(text: object, path: str) -> float | None:
+    if text is None:
+        return None
+    found = durations.parse(text) if isinstance(text, str) else None
+    if found is None:
+        raise invalid_value(path, "It takes an ISO 8601 duration, such as PT15M.", text)
+    return found.total_seconds() / 60
+
+
+def system_of(node_agent: str) -> OperatingSystem:
+    return OperatingSystem.WINDOWS if ".windows" in node_agent.lower() else OperatingSystem.LINUX
 
 
 def _check_formula(properties: Body) -> None:
     auto = (properties.get("scaleSettings") or {}).get("autoScale")
-    found = of_service(formula_problems(auto["formula"], f"{AUTO}.formula")) if auto else []
+    found = [each for each in formula_problems(auto["formula"], f"{AUTO}.formula") if each.severity == "error"] if auto else []
     if found:
         details = {"Reason": " ".join(f"{each.message[0].upper()}{each.message[1:]}." for each in found)}
         message = "The specified autoscaling formula has a syntax error."

@@ -52,7 +52,7 @@ class BatchPools(Kind):
         return replaced(under, patch, tuple(patch["properties"]) if isinstance(patch.get("properties"), dict) else ())
 
     def check(self, change: Change) -> None:
-        batch_pool_rules.check(change, self.defaults(change))
+        batch_pool_rules.check(change, self.defaults(change), self.arm_type)
 
     def defaults(self, change: Change) -> Body:
         properties: Body = {

@@ -11,11 +11,8 @@ The form (target `BatchAccount`, details `Reason`, `PropertyName`, `PropertyPath
 A request id and a time, which the service writes below its sentence, are left out.
 """
 
-from collections.abc import Sequence
-
-from azure_gpu.catalog.problems import Problem
 from localazure.arm.errors import ArmError
-from localazure.kinds.problem_refusals import sentence
+from localazure.evidence import Refusal
 
 TARGET = "BatchAccount"
 CANNOT_BE_UPDATED = "A property that cannot be updated was specified as part of the request."
@@ -51,8 +48,8 @@ def invalid_state(reason: str) -> ArmError:
     return refusal(409, "OperationInvalidForCurrentState", INVALID_STATE, Reason=reason)
 
 
-def of_problems(problems: Sequence[Problem]) -> ArmError:
-    """The catalog's problems, of which there is at least one, as one refusal with the details of each."""
-    refusals = [invalid_value(problem.path, sentence(problem), problem.value) for problem in problems]
-    details = [detail for each in refusals for detail in each.details]
-    return ArmError(400, "InvalidPropertyValue", INVALID_VALUE, target=TARGET, details=details)
+def form(row: Refusal, message: str, target: str, value: object) -> ArmError:
+    """A row of the table as the service words it."""
+    if row.code == "MissingRequiredProperty":
+        return missing(target)
+    return invalid_value(target, message, value if isinstance(value, str | int | float) else None, row.code)

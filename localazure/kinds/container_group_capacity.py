@@ -4,9 +4,9 @@ Sentences of the service were read in MicrosoftDocs/azure-docs issues 48142 and 
 ContainerGroupQuotaReached is an older one: Microsoft's troubleshooting page of 2024 shows ServiceUnavailable with that sentence.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
-from azure_gpu.catalog.services.container_instances import GPU_SKUS, GroupRequest
+from azure_gpu.catalog.services.container_instances import GPU_SKUS
 from azure_gpu.formats import azure_types
 from localazure.arm.errors import ArmError, conflict
 from localazure.arm.kind import Change
@@ -20,32 +20,36 @@ SERVICE = "aci"  # as faults name it
 _UNLIMITED = -1
 
 
-def unavailable(request: GroupRequest, details: Sequence[ArmError] = (), target: str = "") -> ArmError:
-    """The service's refusal of a group that a region has no machine for, whatever the reason."""
-    cpu = sum(container.cpu for container in request.containers)
-    memory_gb = sum(container.memory_gb for container in request.containers)
-    gpus = "".join(f" '{one.gpu_count}' '{one.gpu_sku}' GPU" for one in request.containers if one.gpu_count is not None)
+def unavailable(body: Body) -> ArmError:
+    """The service's refusal of a group that a region has no machine for."""
     message = (
-        f"The requested resource is not available in the location '{request.location}' at this moment. Please retry with a "
-        f"different resource request or in another location. Resource requested: '{cpu:g}' CPU '{memory_gb:g}' GB memory "
-        f"'{request.os_type}' OS{gpus}"
+        f"The requested resource is not available in the location '{body['location']}' at this moment. Please retry with a "
+        f"different resource request or in another location. Resource requested: {requested(body)}"
     )
-    return ArmError(409, "ServiceUnavailable", message, target=target, details=details)
+    return ArmError(409, "ServiceUnavailable", message)
 
 
-def check(change: Change, request: GroupRequest) -> None:
+def requested(body: Body) -> str:
+    """What a group asks for, in the service's words."""
+    requests = [container["properties"]["resources"]["requests"] for container in body["properties"]["containers"]]
+    cpu, memory_gb = (sum(one[name] for one in requests) for name in ("cpu", "memoryInGB"))
+    gpus = "".join(f" '{one['gpu'].get('count')}' '{one['gpu'].get('sku')}' GPU" for one in requests if one.get("gpu"))
+    return f"'{cpu:g}' CPU '{memory_gb:g}' GB memory '{body['properties'].get('osType')}' OS{gpus}"
+
+
+def check(change: Change) -> None:
     """ArmError 409 where a fault has taken the capacity or the quota. A group that is there already has both."""
     if change.previous is not None:
         return
     deviations = change.services.deviations
-    if deviations.lacks_capacity(request.location):
-        raise unavailable(request)
-    for name, requested in _asked(change.body).items():
-        limit, used = usage(name, request.location, change.services.store, deviations)
-        if limit != _UNLIMITED and used + requested > limit:
+    if deviations.lacks_capacity(change.body["location"]):
+        raise unavailable(change.body)
+    for name, amount in _asked(change.body).items():
+        limit, used = usage(name, change.body["location"], change.services.store, deviations)
+        if limit != _UNLIMITED and used + amount > limit:
             raise conflict(
                 f"Resource type '{azure_types.CONTAINER_GROUP.arm_type}' container group quota '{name}' exceeded in region "
-                f"'{request.location}'. Limit: '{limit}', Usage: '{used:g}' Requested: '{requested:g}'.",
+                f"'{change.body['location']}'. Limit: '{limit}', Usage: '{used:g}' Requested: '{amount:g}'.",
                 "ContainerGroupQuotaReached",
             )
 

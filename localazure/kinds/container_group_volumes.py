@@ -1,4 +1,4 @@
-"""The volumes of a container group: their rules, and how the runtime creates them.
+"""The volumes of a container group: which can't be opened, and how the runtime creates them.
 
 An Azure file share is a folder of the state folder, opened by a key of its storage account; a git repository is this server's own
 checkout. Codes of the service were read in
@@ -10,46 +10,31 @@ checkout. Codes of the service were read in
 import base64
 import binascii
 import hmac
-from collections.abc import Iterator
 from pathlib import Path
 
-from azure_gpu.catalog import names
-from azure_gpu.catalog.services.container_instances_parts import MOST_VOLUMES
 from azure_gpu.formats import azure_types
 from localazure.arm.errors import ArmError, not_implemented
 from localazure.arm.store import Body
 from localazure.containers.volumes import GitRepository, MountFailedError, Volume, Volumes
 from localazure.kinds import storage
-from localazure.kinds.container_group_form import refusal
 from localazure.services import Services, Settings
 
 FAILED_MOUNT = ("FailedMountAzureFileVolume", "Failed to mount Azure File Volume.")
 _KINDS = ("azureFile", "emptyDir", "gitRepo", "secret")
 
 
-def malformed(volumes: list[Body]) -> Iterator[ArmError]:
-    """What is wrong with the volumes themselves."""
-    path = "properties.volumes"
-    if len(volumes) > MOST_VOLUMES:
-        yield refusal(path, f"A container group takes at most {MOST_VOLUMES} volumes.")
-    seen: set[str] = set()
-    for index, volume in enumerate(volumes):
-        name, target = volume["name"], f"{path}[{index}]"
-        for problem in names.check(names.CONTAINER, name, f"{target}.name"):
-            yield refusal(problem.path, f"'{name}' isn't a valid volume name; it takes {problem.allowed}.")
-        if name in seen:
-            yield refusal(f"{target}.name", f"Two volumes are called '{name}'.")
-        seen.add(name)
-        if sum(volume.get(kind) is not None for kind in _KINDS) != 1:
-            yield refusal(target, f"The volume '{name}' takes exactly one of {', '.join(_KINDS)}.")
+def unclear(volumes: list[Body]) -> str:
+    """The name of a volume that isn't of one kind."""
+    return next((one["name"] for one in volumes if sum(one.get(kind) is not None for kind in _KINDS) != 1), "")
+
+
+def unwritable(volumes: list[Body]) -> str:
+    """A secret that can't be written as a file."""
+    for volume in volumes:
         for file, value in (volume.get("secret") or {}).items():
-            if not file or file in (".", "..") or any(each in file for each in "/\0"):
-                yield refusal(f"{target}.secret", f"'{file}' of the volume '{name}' isn't a valid file name.")
-            elif _decoded(value) is None:
-                yield refusal(f"{target}.secret.{file}", f"'{file}' of the volume '{name}' isn't base64.")
-        directory = (volume.get("gitRepo") or {}).get("directory") or ""
-        if directory.startswith("/") or ".." in directory.split("/"):
-            yield refusal(f"{target}.gitRepo.directory", f"The directory '{directory}' lies outside of the volume '{name}'.")
+            if not file or file in (".", "..") or any(each in file for each in "/\0") or _decoded(value) is None:
+                return file or "''"
+    return ""
 
 
 def check_access(group: str, body: Body, services: Services) -> None:
@@ -98,14 +83,14 @@ def _no_share(group: str, volume: Body, target: str, services: Services) -> ArmE
     if not accounts or accounts[0].properties.get("allowSharedKeyAccess") is False:
         reason = "it takes no key" if accounts else "there is no such account"
         message = f"Cannot access the storage account '{name}' of {where}: {reason}."
-        return refusal(f"{target}.storageAccountName", message, "CannotAccessStorageAccount")
+        return ArmError(400, "CannotAccessStorageAccount", message, target=f"{target}.storageAccountName")
     keys = [key["value"] for key in accounts[0].private["keys"].values()]
     if not any(hmac.compare_digest(key.encode(), given.encode()) for key in keys):
         message = f"The storage account key of {where} isn't a key of the storage account '{name}'."
-        return refusal(f"{target}.storageAccountKey", message, "InvalidStorageAccountKey")
+        return ArmError(400, "InvalidStorageAccountKey", message, target=f"{target}.storageAccountKey")
     if not storage.SHARE_NAME.fullmatch(share["shareName"]):
         message = f"'{share['shareName']}' of {where} isn't a valid share name; it takes {storage.SHARE_RULE}."
-        return refusal(f"{target}.shareName", message)
+        return ArmError(400, "InvalidRequestContent", message, target=f"{target}.shareName")
     return None
 
 

@@ -72,7 +72,7 @@ class ContainerGroups(Kind):
         return ArmError(409, "ContainerGroupTransitioning", message)
 
     def check(self, change: Change) -> None:
-        rules.check(change)
+        rules.check(change, self.arm_type)
         attached_identities.check(change)
         _check_diagnostics(change)
         images.check_access(change.id.name, change.body, change.services)

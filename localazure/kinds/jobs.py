@@ -90,7 +90,7 @@ class Jobs(Kind):
         )
 
     def check(self, change: Change) -> None:
-        job_rules.check(change)
+        job_rules.check(change, self.arm_type)
         attached_identities.check(change)
         job_images.check(change.body, _all_containers(change.properties["template"]), change.previous, change.services)
 

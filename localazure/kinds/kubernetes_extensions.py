@@ -2,26 +2,24 @@
 
 What they would put into the cluster (a router, controllers, a scheduler) doesn't run; endpoints there are served without it.
 Statuses, headers and members: Azure Service Operator's session Test_KubernetesConfiguration_Extension_20230501_CRUD (2026-03-20),
-"the session" below. Rules of Azure Machine Learning's extension: the catalog's. Other codes are assumed.
+"the session" below. Other codes are assumed.
 """
 
 import uuid
 
-from azure_gpu.catalog.services.machine_learning import extension
-from azure_gpu.catalog.services.machine_learning.extension import EXTENSION_TYPE, ExtensionRequest
-from azure_gpu.catalog.sizes import SIZES
+from azure_gpu.catalog.services.machine_learning.extension import EXTENSION_TYPE
 from azure_gpu.formats import azure_types
-from azure_gpu.formats.arm_ids import parse
+from localazure.arm import refusals
 from localazure.arm.errors import ArmError, not_implemented
 from localazure.arm.kind import Change, Kind, merged
 from localazure.arm.store import Body, Resource
 from localazure.kinds import managed_cluster_pools
-from localazure.kinds.problem_refusals import of_service, refusal
 from localazure.services import Services
 
 # Of what isn't installed: of Azure Machine Learning's the line of versions that is current, of Flux the session's.
 VERSIONS = {EXTENSION_TYPE.lower(): "1.1", "microsoft.flux": "1.19.5"}
 UNKNOWN_VERSION = "1.0.0"
+JUDGED_AS = f"Microsoft.KubernetesConfiguration/extensions/{EXTENSION_TYPE}"  # as the table of refusals has it
 _SETTINGS, _PROTECTED = "configurationSettings", "configurationProtectedSettings"
 
 
@@ -63,9 +61,8 @@ class KubernetesExtensions(Kind):
             raise ArmError(409, "ExtensionAlreadyExists", message)
         if not is_ml:
             return
-        found = of_service(extension.extension_problems(_request(change, cluster), change.as_of))
-        if found:
-            raise refusal(found, "BadRequest")
+        judged = {"id": change.id.text, "properties": {"extensionType": EXTENSION_TYPE, _SETTINGS: _settings(change)}}
+        refusals.judge(JUDGED_AS, judged, change.as_of, facts=_facts(change, cluster))
 
     def defaults(self, change: Change) -> Body:
         kept = change.previous.properties if change.previous else {}
@@ -117,32 +114,28 @@ def of_cluster(cluster: Resource, services: Services) -> list[Resource]:
     return [one for one in found if one.id.scope.lower() == cluster.key]
 
 
-def _request(change: Change, cluster: Resource) -> ExtensionRequest:
+def _settings(change: Change) -> Body:
     kept = change.previous.properties if change.previous else {}
-    whole = {**(kept.get(_SETTINGS) or {}), **(change.properties.get(_SETTINGS) or {})}
+    given = {**(kept.get(_SETTINGS) or {}), **(change.properties.get(_SETTINGS) or {})}
+    return {"enableTraining": "False", **{str(name): str(value) for name, value in given.items()}}
+
+
+def _facts(change: Change, cluster: Resource) -> Body:
+    kept = change.previous.properties if change.previous else {}
     protected = {**(kept.get(_PROTECTED) or {}), **(change.properties.get(_PROTECTED) or {})}
-    nodes, vcpus = _capacity(cluster, change.services)
-    parsed = parse(cluster.id.text)
-    return ExtensionRequest(
-        settings={str(name): str(value) for name, value in whole.items()},
-        path=f"properties.{_SETTINGS}",
-        cluster_path="id",
-        protected=frozenset(protected),
-        nodes=nodes,
-        vcpus=vcpus,
-        service_principal=(cluster.body.get("identity") or {}).get("type", "None") == "None",
-        local_accounts=not cluster.properties.get("disableLocalAccounts"),
-        same_subscription=parsed is not None and parsed.subscription == change.id.subscription,
-    )
+    settings = {name: value.lower() == "true" for name, value in _settings(change).items()}
+    return {
+        "training": settings["enableTraining"],
+        "inference": settings.get("enableInference"),
+        "insecure": settings.get("allowInsecureConnections"),
+        "available": settings.get("inferenceRouterHA", True),
+        "certified": {"sslCertPemFile", "sslKeyPemFile"} <= set(protected),
+        "nodes": _nodes(cluster, change.services),
+        "service_principal": (cluster.body.get("identity") or {}).get("type", "None") == "None",
+    }
 
 
-def _capacity(cluster: Resource, services: Services) -> tuple[int, int]:
-    """Nodes and vCPUs that a cluster keeps: of a pool that scales itself, its fewest."""
-    nodes = vcpus = 0
-    for pool in managed_cluster_pools.of(cluster.key, services):
-        given = pool.properties
-        count = int(given.get("minCount") or 0) if given.get("enableAutoScaling") else int(given.get("count") or 0)
-        size = SIZES.find(str(given.get("vmSize")))
-        nodes += count
-        vcpus += count * ((size.vcpus if size else None) or 0)
-    return nodes, vcpus
+def _nodes(cluster: Resource, services: Services) -> int:
+    """Those that a cluster keeps: of a pool that scales itself, its fewest."""
+    pools = [pool.properties for pool in managed_cluster_pools.of(cluster.key, services)]
+    return sum(int(one.get("minCount" if one.get("enableAutoScaling") else "count") or 0) for one in pools)

@@ -23,9 +23,6 @@ users quote them:
 Where none of them fits, InvalidParameter is assumed, with the reason in words of ours.
 """
 
-from collections.abc import Sequence
-
-from azure_gpu.catalog.problems import Problem
 from localazure.arm.errors import ArmError
 
 NAMING_RULES = "Please see https://aka.ms/aks-naming-rules for more details."
@@ -34,11 +31,6 @@ _VERSIONS = (
     "Please use [az aks get-versions] command to get the supported version list in this region. For more information, please "
     "check https://aka.ms/supported-version-list."
 )
-
-
-def change_not_allowed(what: str) -> ArmError:
-    """`what`: a path below `properties` or below a pool, such as `networkProfile.podCidr` or `agentPoolProfile.vmSize`."""
-    return ArmError(400, "PropertyChangeNotAllowed", f"Changing property '{what}' is not allowed.", target=what)
 
 
 def invalid(parameter: str, reason: str = "") -> ArmError:
@@ -58,11 +50,6 @@ def bad_request(message: str, target: str = "") -> ArmError:
 
 def not_allowed(message: str, status: int = 400) -> ArmError:
     return ArmError(status, "OperationNotAllowed", message)
-
-
-def restricted_taint(text: str, target: str) -> ArmError:
-    """A taint of the user's own that keeps pods off the nodes of a system pool."""
-    return ArmError(400, "SystemPoolHasRestrictedTaint", f"The taint '{text}' is not allowed on a system pool.", target=target)
 
 
 def pending(operation: str) -> ArmError:
@@ -89,21 +76,6 @@ def size_not_allowed(size: str, region: str, reason: str) -> ArmError:
 def version_not_supported(version: str, reason: str) -> ArmError:
     message = f"Version {version} is not supported in this region. {_VERSIONS} {_sentence(reason)}".rstrip()
     return ArmError(400, "AgentPoolK8sVersionNotSupported", message)
-
-
-def reason_of(problem: Problem) -> str:
-    """A problem of the catalog in one sentence."""
-    parts = [problem.message]
-    parts += [f"allowed: {problem.allowed}"] if problem.allowed else []
-    return "; ".join(parts)
-
-
-def first(errors: Sequence[ArmError]) -> ArmError:
-    """One refusal for all of them: the first, which has the others as its details."""
-    if len(errors) == 1:
-        return errors[0]
-    head = errors[0]
-    return ArmError(head.status, head.code, head.message, target=head.target, details=errors)
 
 
 def _sentence(reason: str) -> str:

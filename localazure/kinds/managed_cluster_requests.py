@@ -1,13 +1,9 @@
-"""Converts bodies of clusters and pools for the catalog's rules and for what runs the cluster on this machine."""
+"""Converts bodies of clusters and pools for what runs the cluster on this machine."""
 
-from collections.abc import Mapping
 from datetime import date
-from types import MappingProxyType
 
-from azure_gpu.catalog.services.aks.pool import PoolRequest, Spot
-from azure_gpu.catalog.services.aks.sizes import INSTALL, NO_DRIVER
+from azure_gpu.catalog.services.aks.sizes import NO_DRIVER
 from azure_gpu.catalog.size_use import OperatingSystem
-from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.catalog.sizes.lookup import normalise
 from localazure.arm.store import Body, Resource
 from localazure.kinds import managed_cluster_versions as versions
@@ -15,58 +11,6 @@ from localazure.kubernetes.model import ClusterShape, PoolShape, Taint
 from localazure.services import Services
 
 PROFILE = "agentPoolProfile"  # as AKS's refusals name a pool, wherever it stands
-_PATHS: Mapping[str, str] = MappingProxyType(
-    {
-        field: f"{PROFILE}.{name}"
-        for field, name in {
-            "name": "name",
-            "size": "vmSize",
-            "mode": "mode",
-            "operating_system": "osType",
-            "os_sku": "osSKU",
-            "kubernetes_version": "orchestratorVersion",
-            "node_count": "count",
-            "min_count": "minCount",
-            "max_count": "maxCount",
-            "driver": "gpuProfile.driver",
-            "mig_profile": "gpuInstanceProfile",
-            "spot.max_price": "spotMaxPrice",
-            "spot.eviction_policy": "scaleSetEvictionPolicy",
-            "max_surge": "upgrade.maxSurge",
-            "scale_set": "type",
-            "taints": "nodeTaints",
-            "tags": "tags",
-        }.items()
-    }
-    | {"standard_load_balancer": "networkProfile.loadBalancerSku"}
-)
-
-
-def pool_request(name: str, pool: Body, cluster: Body) -> PoolRequest:
-    """One pool for the catalog's rules. Its version is validated elsewhere. `cluster` is the whole body of the cluster."""
-    spot = pool.get("scaleSetPriority") == "Spot"
-    network = (cluster.get("properties") or {}).get("networkProfile") or {}
-    return PoolRequest(
-        path=PROFILE,
-        paths=_PATHS,
-        name=name,
-        size=SIZES.find(pool["vmSize"]),
-        mode=pool["mode"],
-        operating_system=system_of(pool),
-        os_sku=pool.get("osSKU") or "",
-        node_count=int(pool["count"]),
-        autoscaler=bool(pool.get("enableAutoScaling")),
-        min_count=int(pool.get("minCount") or 0),
-        max_count=int(pool.get("maxCount") or 0),
-        driver=(pool.get("gpuProfile") or {}).get("driver") or INSTALL,
-        mig_profile=pool.get("gpuInstanceProfile") or "",
-        spot=Spot(pool.get("scaleSetEvictionPolicy") or "Delete", pool.get("spotMaxPrice", -1)) if spot else None,
-        scale_set=pool.get("type") != "AvailabilitySet",
-        standard_load_balancer=str(network.get("loadBalancerSku") or "standard").lower() == "standard",
-        max_surge=str((pool.get("upgradeSettings") or {}).get("maxSurge") or ""),
-        taints=tuple(pool.get("nodeTaints") or ()),
-        tags=pool.get("tags") or {},
-    )
 
 
 def system_of(pool: Body) -> OperatingSystem:

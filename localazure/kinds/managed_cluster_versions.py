@@ -6,11 +6,11 @@ catalog's; a patch that no source names is shown as `.0`.
 
 from datetime import date
 
-from azure_gpu.catalog.problems import errors
 from azure_gpu.catalog.services.aks import kubernetes_patches, kubernetes_versions
+from azure_gpu.catalog.sources import Dated
 from localazure.arm.errors import ArmError
 from localazure.arm.store import Body
-from localazure.kinds.managed_cluster_refusals import invalid, not_allowed, reason_of, version_not_supported
+from localazure.kinds.managed_cluster_refusals import invalid, not_allowed, version_not_supported
 
 LONG_TERM_SUPPORT = "AKSLongTermSupport"
 _PLANS = ("KubernetesOfficial", LONG_TERM_SUPPORT)
@@ -67,9 +67,27 @@ def check_written(version: str, parameter: str) -> None:
 
 def check_supported(version: str, as_of: date, plan: str) -> None:
     """ArmError for a version that AKS doesn't have on that day; one of which nothing is known passes."""
-    found = errors(kubernetes_versions.check(version, as_of, "", lts=plan == LONG_TERM_SUPPORT))
-    if found:
-        raise version_not_supported(version, reason_of(found[0]))
+    reason = _not_there(version, as_of, lts=plan == LONG_TERM_SUPPORT)
+    if reason:
+        raise version_not_supported(version, reason)
+
+
+def _not_there(version: str, as_of: date, *, lts: bool) -> str:
+    """A version isn't supported longer than the next one, so versions older than a retired one are retired too."""
+    minor = kubernetes_versions.number(version)
+    row = next((one for one in kubernetes_versions.VERSIONS if one.number == minor), None)
+    if row is None:
+        oldest = min(kubernetes_versions.VERSIONS, key=lambda one: one.number)
+        if minor is None or minor > oldest.number or as_of <= (oldest.lts_end or oldest.end).day:
+            return ""
+        return f"it is older than {oldest.name}, which retired on {oldest.end.day.isoformat()}"
+    end = row.lts_end if lts else row.end
+    if end is not None and as_of > end.day:
+        return f"Kubernetes {row.name} on AKS retired on {end.day.isoformat()}"
+    began = row.planned is None and row.general.dated is Dated.VALID_FROM
+    if began and as_of < row.general.day:
+        return f"Kubernetes {row.name} on AKS came on {row.general.day.isoformat()}"
+    return ""
 
 
 def check_upgrade(before: str, after: str, as_of: date) -> None:

@@ -47,7 +47,7 @@ class MlComputes(MlKind):
         return {"listNodes": self.list_nodes}
 
     def check(self, change: Change) -> None:
-        ml_compute_rules.check(change)
+        ml_compute_rules.check(change, self.arm_type)
 
     def defaults(self, change: Change) -> Body:
         before = change.previous.body if change.previous else {}

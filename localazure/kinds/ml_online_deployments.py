@@ -46,7 +46,7 @@ class MlOnlineDeployments(MlKind):
         return super().patched(under, patch)
 
     def check(self, change: Change) -> None:
-        rules.check(change)
+        rules.check(change, self.arm_type)
 
     def check_removal(self, resource: Resource, services: Services) -> None:
         """A deployment that gets requests stays."""

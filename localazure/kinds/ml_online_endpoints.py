@@ -6,16 +6,14 @@ it (Microsoft Learn, machine-learning/how-to-safely-rollout-online-endpoints). W
 
 from collections.abc import Mapping
 
-from azure_gpu.catalog.services.machine_learning import deployments as catalog, traffic
-from azure_gpu.catalog.services.machine_learning.compute import KUBERNETES
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.arm_ids import parse
+from localazure.arm import refusals as refused
 from localazure.arm.errors import ArmError
 from localazure.arm.kind import Action, Answer, Call, Change
 from localazure.arm.store import Body, Resource
 from localazure.kinds import attached_identities, ml_online_refusals as refusals
 from localazure.kinds.ml_kind import MlKind, workspace_of
-from localazure.kinds.problem_refusals import of_service
 from localazure.ml.service import OnlineEndpoints
 from localazure.services import SUBSCRIPTION, Services
 from localazure.weather import endpoint_roles
@@ -43,29 +41,13 @@ class MlOnlineEndpoints(MlKind):
         return super().patched(under, patch)
 
     def check(self, change: Change) -> None:
-        services, properties = change.services, change.properties
         attached_identities.check(change)
-        if (change.body.get("identity") or {}).get("type", "None") == "None":
-            raise refusals.invalid("An online endpoint needs an identity: SystemAssigned or UserAssigned.", "identity")
-        compute = _compute_of(properties, services)
-        request = catalog.EndpointRequest(
-            name=change.id.name,
-            auth_mode=properties.get("authMode", ""),
-            kind=KUBERNETES if properties.get("compute") else catalog.MANAGED,
-            name_path="name",
-            auth_path="properties.authMode",
-            kind_path="properties",
-            compute_path="properties.compute",
-            compute_kind=str(compute.properties.get("computeType") or "") if compute is not None else "",
-        )
-        found = of_service(catalog.endpoint_problems(request, change.as_of))
-        if found:
-            raise refusals.of_problems(found)
+        before = change.previous.body if change.previous else None
+        judged = {**change.body, "properties": {"authMode": "", **change.properties}}
+        refused.judge(self.arm_type, judged, change.as_of, before=before, facts=_facts(change), form=refusals.form)
         if change.previous is None:
             _check_new(change)
-        else:
-            _check_unchanged(change.previous, change.body)
-        _check_traffic(change, request.kind, self._endpoints)
+        _check_traffic(change, self._endpoints)
 
     def defaults(self, change: Change) -> Body:  # noqa: ARG002
         return {"properties": {"publicNetworkAccess": "Enabled", "traffic": {}, "mirrorTraffic": {}}}
@@ -155,36 +137,34 @@ def _check_new(change: Change) -> None:
         raise refusals.too_many_endpoints(SUBSCRIPTION, len(here) + by_others, limit)
 
 
-def _check_unchanged(previous: Resource, body: Body) -> None:
-    """The way to sign on may change: MicrosoftDocs/azure-ai-docs, how-to-authenticate-online-endpoint.md (2026-11). That the
-    compute may not is assumed."""
-    before, after = previous.properties, body["properties"]
-    if str(before.get("compute") or "").lower() != str(after.get("compute") or "").lower():
-        raise refusals.invalid("'compute' of an online endpoint can't change once it is created.", "properties.compute")
-
-
-def _check_traffic(change: Change, kind: str, endpoints: OnlineEndpoints) -> None:
-    """Shares that fit together, of deployments that have been there for once."""
+def _shares(change: Change) -> dict[str, dict[str, int]]:
+    """Live and mirrored shares, by the names of deployments as they are spelt."""
     below = change.services.store.of_type(azure_types.ML_ONLINE_DEPLOYMENT.arm_type, change.id.text)
     spelt = {each.id.name.lower(): each.id.name for each in below}
+    given: dict[str, dict[str, int]] = {what: change.properties.get(what) or {} for what in ("traffic", "mirrorTraffic")}
+    return {what: {spelt.get(name.lower(), name): share for name, share in said.items()} for what, said in given.items()}
+
+
+def _facts(change: Change) -> Body:
+    shares = _shares(change)
+    below = change.services.store.of_type(azure_types.ML_ONLINE_DEPLOYMENT.arm_type, change.id.text)
+    known = {each.id.name for each in below}
+    mirrored = [name for name, share in shares["mirrorTraffic"].items() if share]
+    compute = _compute_of(change.properties, change.services)
+    return {
+        "compute_kind": str(compute.properties.get("computeType") or "") if compute is not None else "",
+        "unknown": {what: next((name for name in given if name not in known), "") for what, given in shares.items()},
+        "shares": sum(shares["traffic"].values()),
+        "mirrored": len(mirrored),
+        "both": next((name for name in mirrored if shares["traffic"].get(name)), ""),
+    }
+
+
+def _check_traffic(change: Change, endpoints: OnlineEndpoints) -> None:
+    """Shares go to deployments that have been there for once."""
+    below = change.services.store.of_type(azure_types.ML_ONLINE_DEPLOYMENT.arm_type, change.id.text)
     leaving = {each.id.name.lower() for each in below if each.state == "Deleting"}
-    shares: dict[str, dict[str, int]] = {"traffic": {}, "mirrorTraffic": {}}
-    for what, given in shares.items():
-        said: Body = change.properties.get(what) or {}
-        given.update({spelt.get(name.lower(), name): share for name, share in said.items()})
-    request = traffic.TrafficRequest(
-        deployments=tuple(spelt.values()),
-        traffic=shares["traffic"],
-        mirror=shares["mirrorTraffic"],
-        kind=kind,
-        deployments_path="properties",
-        traffic_path="properties.traffic",
-        mirror_path="properties.mirrorTraffic",
-    )
-    found = of_service(traffic.problems(request))
-    if found:
-        raise refusals.of_problems(found)
-    for what, given in shares.items():
+    for what, given in _shares(change).items():
         for name, share in given.items():
             if share > 0 and name.lower() in leaving:
                 raise refusals.invalid(f"The deployment '{name}' is being deleted.", f"properties.{what}.{name}")

@@ -1,16 +1,14 @@
 """How the service refuses an endpoint or a deployment at once: 400 BadRequest, with what is wrong in its details.
 
 The envelope and the sentence about a quota were read in users' reports (MicrosoftLearning/mslearn-azure-ml issue 30,
-Azure/azureml-examples pull request 1635); the other sentences are the catalog's or this project's.
+Azure/azureml-examples pull request 1635); the other sentences are this project's.
 """
 
 import json
-from collections.abc import Sequence
 
-from azure_gpu.catalog.problems import Problem
 from localazure.arm.errors import ArmError
 from localazure.arm.store import Body
-from localazure.kinds.problem_refusals import refusal
+from localazure.evidence import Refusal
 from localazure.ml.failures import GUIDE
 
 INVALID = "The request is invalid."
@@ -28,8 +26,11 @@ def refuse_other(patch: Body, allowed: tuple[str, ...]) -> None:
         raise invalid(f"A PATCH takes {', '.join(allowed)}; change '{other[0]}' by a PUT of the whole.", other[0])
 
 
-def of_problems(problems: Sequence[Problem]) -> ArmError:
-    return refusal(problems, "BadRequest")
+def form(row: Refusal, message: str, target: str, value: object) -> ArmError:  # noqa: ARG001
+    """A row of the table as the service words it."""
+    if row.code == "InferencingClientCreateDeploymentFailed":
+        return of_size(message)
+    return invalid(message, target)
 
 
 def of_size(message: str) -> ArmError:

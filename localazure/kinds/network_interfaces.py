@@ -78,7 +78,9 @@ class NetworkInterfaces(NetworkKind):
         for other, address in _taken(subnet, change.services):
             if address == requested and other != change.id.key:
                 raise refusals.refused(
-                    "PrivateIPAddressInUse", f"The private IP address {requested} is used by resource {other}."
+                    "PrivateIPAddressIsAllocated",
+                    f"IP configuration {change.id.text} is using the private IP address {requested} which is already allocated "
+                    f"to resource {other}.",
                 )
 
     def defaults(self, change: Change) -> Body:  # noqa: ARG002

@@ -3,9 +3,13 @@
 Sources:
   - NicInUse (400): hashicorp/terraform-provider-azurerm issue 8105, 2020-08-12
   - InUseSubnetCannotBeDeleted (400): kubernetes-sigs/cluster-api-provider-azure issue 172, 2019-04-04
-  - InvalidResourceReference, NetcfgSubnetRangeOutsideVnet, NetcfgSubnetRangesOverlap, PublicIPAddressCannotBeDeleted,
-    PublicIPAddressInUse, PrivateIPAddressInUse, InUseNetworkSecurityGroupCannotBeDeleted, IPv4BasicSkuPublicIpCountLimitReached:
-    as users of Azure's tools report them; of the sentences the words are kept, the statuses are assumed (400)
+  - PrivateIPAddressIsAllocated (400): F5Networks/terraform-azure-bigip-module issue 63, 2024-03-01
+  - InvalidAddressPrefixFormat (400): Azure/azure-service-operator issue 997, 2020-04-23
+  - NetcfgSubnetRangeOutsideVnet, NetcfgSubnetRangesOverlap: MicrosoftDocs/azure-docs pull request 123869, 2024-07-25
+  - PublicIPAddressCannotBeDeleted (400): skyplane-project/skyplane issue 296, 2022-04-25
+  - InUseNetworkSecurityGroupCannotBeDeleted: pulumi/pulumi-azure-native issue 3051, 2024-10-12
+  - InvalidResourceReference, PublicIPAddressInUse, IPv4BasicSkuPublicIpCountLimitReached: as users of Azure's tools report them;
+    of the sentences the words are kept, the statuses are assumed (400)
   - NicInUseWithPrivateEndpoint (400): hashicorp/terraform-provider-azurerm issue 20105; the status is assumed
 Where none is known InvalidRequestFormat is assumed, with the reason in words of ours.
 """
@@ -19,6 +23,13 @@ def refused(code: str, message: str, target: str = "", status: int = 400) -> Arm
 
 def invalid(message: str, target: str = "") -> ArmError:
     return refused("InvalidRequestFormat", f"Cannot parse the request. {message}", target)
+
+
+def wrong_prefix(text: str, resource: str) -> ArmError:
+    message = (
+        f"Address prefix {text} of resource {resource} is not formatted correctly. It should follow CIDR notation, for example"
+    )
+    return refused("InvalidAddressPrefixFormat", f"{message} 10.0.0.0/24.")
 
 
 def missing_reference(reference: str, by: str) -> ArmError:

@@ -157,9 +157,7 @@ def _spaces(properties: Body, network: ArmId) -> list[Network]:
         )
     for text in space["addressPrefixes"]:
         if _network(str(text)) is None:
-            raise refusals.refused(
-                "InvalidCIDRNotation", f"The address prefix {text} in resource {network.text} has an invalid CIDR notation.",
-            )  # fmt: skip
+            raise refusals.wrong_prefix(str(text), network.text)
     return prefixes({"addressPrefixes": space["addressPrefixes"]})
 
 
@@ -173,9 +171,7 @@ def _check_subnet(properties: Body, name: str, spaces: list[Network], change: Ch
     for text in texts:
         network = _network(text)
         if network is None:
-            raise refusals.refused(
-                "InvalidCIDRNotation", f"The address prefix {text} in resource {change.id.text} has an invalid CIDR notation."
-            )
+            raise refusals.wrong_prefix(text, change.id.text)
         if not any(network.version == space.version and network.subnet_of(space) for space in spaces):  # type: ignore[arg-type]
             raise refusals.refused(
                 "NetcfgSubnetRangeOutsideVnet",
@@ -192,8 +188,7 @@ def _check_overlap(found: list[tuple[str, Network]]) -> None:
                 raise refusals.refused(
                     "NetcfgSubnetRangesOverlap",
                     f"Subnet '{name}' is not valid because its IP address range overlaps with that of an existing subnet in "
-                    f"virtual "
-                    "network.",
+                    "virtual network.",
                 )
 
 

@@ -75,9 +75,9 @@ class StorageAccounts(Kind):
         for name in _FIXED:
             if change.properties.get(name, False) != change.previous.properties.get(name, False):
                 raise ArmError(
-                    409,
+                    400,
                     "AccountPropertyCannotBeUpdated",
-                    f"The property '{name}' was specified in the input, but it cannot be updated as it is read-only.",
+                    f"The property '{name}' was specified in the input, but it cannot be updated.",
                     target=f"properties.{name}",
                 )
 

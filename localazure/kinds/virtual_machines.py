@@ -80,7 +80,7 @@ class VirtualMachines(Kind):
         if change.previous is not None:
             change.body = merged(_kept(change.previous), change.body)  # what a body leaves out stays as it is
             _check_unchanged(change.previous, change)
-        vm_rules.check(change)
+        vm_rules.check(change, self.arm_type)
 
     def defaults(self, change: Change) -> Body:
         if change.previous is not None:

@@ -14,11 +14,7 @@ Sources:
 Where none of them fits InvalidParameter is assumed, in the form "The value … of parameter … is invalid", or BadRequest.
 """
 
-from collections.abc import Sequence
-
-from azure_gpu.catalog.problems import Code, Problem
 from localazure.arm.errors import ArmError
-from localazure.kinds import problem_refusals
 
 
 def invalid(target: str, message: str) -> ArmError:
@@ -71,29 +67,13 @@ def over_quota(name: str, region: str, limit: int, used: int, requested: int) ->
     )
 
 
-def size_not_available(size: str, region: str, reasons: Sequence[Problem] = ()) -> ArmError:
+def size_not_available(size: str, region: str) -> ArmError:
     message = (
         f"The requested VM size for resource 'Following SKUs have failed for Capacity Restrictions: {size}' is currently not "
-        f"available "
-        f"in location '{region}'. Please try another size or deploy to a different location or different zone. See "
+        f"available in location '{region}'. Please try another size or deploy to a different location or different zone. See "
         "https://aka.ms/azureskunotavailable for details."
     )
-    details = problem_refusals.refusal(reasons, "SkuNotAvailable", 409).details if reasons else ()
-    return ArmError(409, "SkuNotAvailable", message, details=details)
-
-
-def unknown_size(size: str, problem: Problem) -> ArmError:
-    return invalid(
-        "vmSize",
-        f"The value {size} provided for the VM size is not valid. {problem.message[0].upper()}{problem.message[1:]}.",
-    )
-
-
-def of_size(problems: Sequence[Problem], size: str, region: str) -> ArmError:
-    """The catalog's errors about a size, of which there is at least one."""
-    if problems[0].code is Code.UNKNOWN:
-        return unknown_size(size, problems[0])
-    return size_not_available(size, region, problems)
+    return ArmError(409, "SkuNotAvailable", message)
 
 
 def allocation_failed(zone: str) -> ArmError:
@@ -114,16 +94,6 @@ def wrong_generation(size: str, generation: str) -> ArmError:
         "the Hypervisor Generation of the Image matches the Hypervisor Generation of the selected VM Size. If this was an Update "
         f"operation please select a Hypervisor Generation '{number}' VM Size. For more information, see https://aka.ms/azuregen2vm"
     )
-
-
-def image_not_found(urn: str, reasons: Sequence[Problem] = ()) -> ArmError:
-    message = (
-        f"The platform image '{urn}' is not available. Verify that all fields in the storage profile are correct. For more "
-        f"details "
-        "about storage profile information, please refer to https://aka.ms/storageprofile"
-    )
-    details = problem_refusals.refusal(reasons, "PlatformImageNotFound", 404).details if reasons else ()
-    return ArmError(404, "PlatformImageNotFound", message, target="imageReference", details=details)
 
 
 def extension_failed(name: str, publisher: str, kind: str, message: str) -> ArmError:

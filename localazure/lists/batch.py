@@ -5,9 +5,9 @@ Names are unique in a region at the service, and in all regions here: the addres
 
 from typing import Any
 
-from azure_gpu.catalog import names
 from azure_gpu.catalog.size_use import Service
 from azure_gpu.formats.azure_types import BATCH_ACCOUNT
+from localazure.arm.checks import wrong_name
 from localazure.arm.store import Store
 from localazure.lists.query import ListQuery
 
@@ -32,9 +32,9 @@ def sizes(query: ListQuery) -> list[dict[str, Any]]:
 
 
 def name_availability(name: str, store: Store) -> dict[str, Any]:
-    problems = names.check(BATCH_ACCOUNT.arm_type, name, "name")
-    if problems:
-        return {"nameAvailable": False, "reason": "Invalid", "message": f"An account name takes {problems[0].allowed}."}
+    allowed = wrong_name(BATCH_ACCOUNT.arm_type, name)
+    if allowed:
+        return {"nameAvailable": False, "reason": "Invalid", "message": f"An account name takes {allowed}."}
     if store.named(BATCH_ACCOUNT.arm_type, name):
         return {"nameAvailable": False, "reason": "AlreadyExists", "message": f"An account named '{name}' is already in use."}
     return {"nameAvailable": True}

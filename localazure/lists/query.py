@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from datetime import date
 from fractions import Fraction
 
-from azure_gpu.catalog import offers, prices
+from azure_gpu.catalog import prices
 from azure_gpu.catalog.lifecycle import SOLD
-from azure_gpu.catalog.problems import errors
-from azure_gpu.catalog.size_use import Service, SizeUse
+from azure_gpu.catalog.size_use import Service
 from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.catalog.sizes.model import Size, same_family
+from localazure import size_facts
 from localazure.arm.store import Store
 from localazure.lists.deviations import Deviations
 from localazure.services import SUBSCRIPTION
@@ -34,20 +34,7 @@ class ListQuery:
 
     def sizes_of(self, service: Service) -> list[Size]:
         """Those of them that a service takes."""
-        rules = offers.of_service(service)
-
-        def taken(size: Size) -> bool:
-            use = SizeUse(
-                service=service,
-                size=size.name,
-                region=self.region,
-                operating_system=offers.only_system(size),
-                path="size",
-                region_path="region",
-            )
-            return rules is None or not errors(rules(size, use, self.as_of))
-
-        return [size for size in self.sizes() if taken(size)]
+        return [size for size in self.sizes() if size_facts.taken(size, service, self.region, self.as_of)]
 
     def families(self) -> list[str]:
         """The quota families of the sizes that are sold anywhere, each in one spelling."""

@@ -7,9 +7,9 @@ for scripts, which would do what they say.
 from datetime import date
 from typing import NamedTuple
 
-from azure_gpu.catalog.problems import errors
 from azure_gpu.catalog.services import driver_extension
-from azure_gpu.catalog.services.driver_extension import ENTRIES, ExtensionRequest
+from azure_gpu.catalog.services.driver_extension import ENTRIES
+from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.catalog.sizes.model import Driver
 from localazure.arm.store import Body
 from localazure.machines.machine import Machine
@@ -54,14 +54,22 @@ def apply(machine: Machine, extension: Extension, as_of: date, machines: Machine
 
 
 def _driver(machine: Machine, extension: Extension, as_of: date, machines: Machines) -> str:
-    """What the catalog knows speaks against it is a failure on the machine, as at the service, which takes the request."""
+    """A driver that doesn't fit is a failure on the machine, as at the service, which takes the request."""
     settings = machine.settings
-    if settings.size is None:
+    if settings.size is None or settings.size.gpu is None:
         raise ExtensionError(f"No GPU was found on {settings.size_name}. Exit code 1")
-    requested = ExtensionRequest(extension.type, extension.settings, "settings", extension.publisher, settings.secure_boot)
-    found = errors(driver_extension.extension_problems(requested, settings.size, settings.distribution, as_of))
-    if found:
-        raise ExtensionError(f"Installation failed: {found[0].message}. Exit code 1")
+    right = driver_extension.type_for(
+        settings.size.gpu.vendor, OperatingSystem.WINDOWS if settings.windows else OperatingSystem.LINUX
+    )
+    driver = driver_extension.driver_of(settings.size, extension.settings)
+    newer = settings.size.lifecycle.seen.day > driver_extension.NEWEST_LIST.day
+    if extension.type.lower() != right.lower() or (driver is None and not newer):
+        raise ExtensionError(f"Installation failed: {extension.type} doesn't support {settings.size.name}. Exit code 1")
+    if settings.secure_boot:
+        raise ExtensionError("Installation failed: the driver isn't signed for secure boot. Exit code 1")
+    systems = {each for entry in ENTRIES if entry.driver is driver for each in entry.distributions}
+    if driver is not None and settings.distribution not in (None, *systems) and as_of >= driver_extension.LIST.day:
+        raise ExtensionError(f"Installation failed: the driver doesn't support {settings.distribution}. Exit code 1")
     if settings.has_nvidia and not settings.windows:
         machines.set_driver(machine, _version(machine, extension))
     return "Enable Extension: the GPU driver is installed."

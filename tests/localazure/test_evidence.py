@@ -16,13 +16,13 @@ NO_CODES = {"Accept", "Code", "Message", "None"}
 def test_each_code_has_a_row_with_its_evidence() -> None:
     answered = {(each.service, each.code): each for each in all_of() if each.code not in {*NO_CODES, NOT_IMITATED}}
     missing = {f"{where.module}:{where.line} {service} {code}" for (service, code), where in answered.items()
-               if (service, code) not in evidence.refusals()}  # fmt: skip
+               if (service, code) not in evidence.codes()}  # fmt: skip
     assert missing == set()
     assert len(answered) > 250, "the codes are found"
 
 
 def test_a_row_is_complete_and_a_recorded_one_names_a_session() -> None:
-    for row in evidence.refusals().values():
+    for row in evidence.codes().values():
         assert row.rank in evidence.RANKS, row
         assert row.source, row
         assert (row.rank == "recorded") == row.source.lower().startswith("test_"), row

@@ -106,7 +106,11 @@ def test_the_extension_is_there_with_its_settings_and_without_what_is_protected(
     ("changed", "status", "message"),
     [
         ({"configurationSettings": {}}, 400, "Neither enableTraining nor enableInference is True"),
-        ({"configurationSettings": {**SETTINGS, "inferenceRouterServiceType": "ingress"}}, 400, "doesn't take this value"),
+        (
+            {"configurationSettings": {**SETTINGS, "inferenceRouterServiceType": "ingress"}},
+            400,
+            "takes loadBalancer, nodePort, clusterIP",
+        ),
         ({"configurationSettings": {**SETTINGS, "allowInsecureConnections": "False"}}, 400, "the name in the certificate"),
         ({"scope": {"namespace": {"targetNamespace": "x"}}}, 400, "for a whole cluster"),
     ],
@@ -170,7 +174,7 @@ def test_a_cluster_is_attached_with_its_instance_types(installed: ArmHarness, wo
     ("inner", "message"),
     [
         ({"instanceTypes": {"gpu": {"resources": {"requests": {"nvidia.com/gpu": "1"}}}}}, "under limits only"),
-        ({"instanceTypes": {"gpu": {"resources": {"limits": {"nvidia.com/gpu": "half"}}}}}, "valid number of GPUs"),
+        ({"instanceTypes": {"gpu": {"resources": {"limits": {"nvidia.com/gpu": "half"}}}}}, "no number of GPUs"),
         ({"defaultInstanceType": "none"}, "'none' is none of the compute's instance types"),
     ],
     ids=["requests", "share", "default"],

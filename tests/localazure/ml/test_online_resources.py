@@ -55,7 +55,7 @@ def test_a_deployment_that_is_being_deleted_gets_no_traffic_any_more() -> None:
     given = {"properties": {"traffic": {"blue": 100}}}
     change = Change(id=endpoint, body=given, previous=None, as_of=date(2026, 11, 22), services=services)
     with pytest.raises(ArmError, match="The deployment 'blue' is being deleted"):
-        ml_online_endpoints._check_traffic(change, "Managed", endpoints)
+        ml_online_endpoints._check_traffic(change, endpoints)
 
 
 def test_an_endpoint_is_answered_with_its_addresses_and_without_its_keys(world: World) -> None:
