@@ -1,9 +1,9 @@
 """Validates values against type annotations, and generates JSON Schemas from them.
 
 An annotation is a TypedDict, `Mapping[str, …]`, `Sequence[…]`, a choice, a `str` enum, `str`, `int`, `float`, `bool`, `Any`, a
-component, `pulumi.Input[…]` or `OpenInput[…]` of one of them, a union of them, or `Annotated[…]` with an object whose method
-`check` takes a value and its path and returns problems. A choice is a `Literal` with a `Choice`. `check` returns the value without
-its invalid parts, and one problem for each of these.
+component, `pulumi.Input[…]` or `OpenInput[…]` of one of them, a union of them, or `Annotated[…]` with an object whose
+method `check` takes a value and its path and returns problems. A choice is a `Literal` with a `Choice`. `check` returns the value
+without its invalid parts, and one problem for each of these.
 
 An output is valid where the annotation is an input. Everywhere else the value must be known when the program runs.
 A value that is annotated `pulumi.Input[…]` may be a secret, so no problem shows it, or an object, a map or a list around it. A
