@@ -148,7 +148,10 @@ def _nodes(of: BodyReader, put: Put) -> None:
     automatic = scale.inside("autoScale") if "autoScale" in scale else of
     formula = automatic.text("formula", free=True) or automatic.text("autoScaleFormula", free=True)
     interval = minutes(automatic, "evaluationInterval") or minutes(automatic, "autoScaleEvaluationInterval")
-    if of.flag("enableAutoScale") is False and formula:
+    scaled = of.flag("enableAutoScale")
+    if scaled and not formula:
+        of.leave("enableAutoScale", "the file has no formula", "set autoscale")
+    if scaled is False and formula:
         automatic.leave("autoScaleFormula", "enableAutoScale is false: the pool has a fixed number of nodes")
         formula = None
     fixed = scale.inside("fixedScale") if "fixedScale" in scale else of

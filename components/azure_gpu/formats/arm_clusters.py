@@ -155,7 +155,10 @@ def _system_pool(pool: BodyReader) -> dict[str, Any]:
     count, low, high = pool.whole("count"), pool.whole("minCount"), pool.whole("maxCount")
     taints = pool.texts("nodeTaints")
     sku = pool.choice("osSKU", {"Ubuntu": None, "AzureLinux": "AzureLinux"})
-    pool.skip("name", *_OF_AGENT_POOL)
+    pool.skip(*_OF_AGENT_POOL)
+    pool.default("name", "system", message="the system pool's name is the stack's")
+    if scaled and low is not None:
+        pool.default("count", low, 0, message="the autoscaler starts from nodes")
     _common(pool)
     for key, value in (("maxPods", 250), ("osDiskSizeGB", 128)):
         pool.default(key, value, 0, message="the system pool has no key for it", fix=_SYSTEM_FIX)
@@ -211,7 +214,9 @@ def _gpu_pool(pool: BodyReader, part: PartInFile, key: str, subnet: str = "") ->
     most = high if scaled else count
     if most == 0:
         pool.change("maxCount" if scaled else "count", "a pool has 1 node at most, or more, where it had 0")
-    if not scaled:
+    if scaled:
+        pool.default("count", low, 0, message="the autoscaler starts from min_nodes")
+    else:
         pool.default("minCount", count, 0, message="it counts only with enableAutoScaling")
         pool.default("maxCount", count, 0, message="it counts only with enableAutoScaling")
     gpu, upgrades = pool.inside("gpuProfile"), pool.inside("upgradeSettings")

@@ -229,7 +229,7 @@ class BodyReader:
 
     def leave_given(self, key: str, message: str, fix: str = "") -> None:
         """The same, only if the key is given."""
-        if key in self and key.lower() not in self._read:
+        if key in self:
             self.leave(key, message, fix)
         self._read.add(key.lower())
 

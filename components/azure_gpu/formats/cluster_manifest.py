@@ -7,7 +7,7 @@ needs. Whatever the stack file has no key for is reported with its line, and so 
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -164,10 +164,10 @@ def _metadata(of: BodyReader, kind: str) -> tuple[str, str | None]:
     return name, queue
 
 
-def _leave_each(of: BodyReader, message: str) -> None:
+def _leave_each(of: BodyReader, message: str, but: Iterable[str] = (_QUEUE_NAME,)) -> None:
     for name in of.names():
         text = str(of.peek(name))
-        if name != _QUEUE_NAME:
+        if name not in but:
             of.leave_given(name, message if holds_secret(text) else f"{text[:60]}: {message}")
 
 
@@ -187,6 +187,8 @@ def _job_set(of: BodyReader, manifest: Manifest, fitting: Fitting) -> None:
     one.default("name", name, "workers", "worker", message="workers here are named by the job")
     job = one.inside("template").inside("spec")
     settings = _job_settings(job)
+    if restarts is not None:
+        job.default("backoffLimit", restarts, 0, message="workers restart together, as often as maxRestarts")
     workers = (one.whole("replicas") or 1) * (settings.pop("parallelism", None) or settings.pop("nodes", None) or 1)
     settings |= given(nodes=workers if workers > 1 else None, retries=restarts, queue=queue)
     spec.default("suspend", False, queue is not None, message="a job here starts with the update")
@@ -209,8 +211,9 @@ def _workload(kind: str, of: BodyReader, manifest: Manifest, fitting: Fitting) -
         inner = template.inside("template")
         selected = mapping(mapping(spec.peek("selector")).get("matchLabels"))
         labels = inner.inside("metadata").inside("labels")
-        labels.skip(*(label for label, value in selected.items() if labels.peek(str(label)) == value))
-        _leave_each(labels, "labels here are the stack's own")
+        own = [str(label) for label, value in selected.items() if labels.peek(str(label)) == value]
+        labels.skip(*own)  # by which the object finds its pods
+        _leave_each(labels, "labels here are the stack's own", own)
         _leave_each(inner.inside("metadata").inside("annotations"), "annotations here are the stack's own")
         pod = inner.inside("spec")
     _pod(kind, name, of, pod, settings, manifest, fitting)
@@ -325,8 +328,8 @@ def _jobs_of(
     section = "services" if serves else "jobs"
     for index, container in enumerate(containers):
         own = name if len(containers) == 1 else f"{name}-{container.text('name') or index}"
-        container.skip("name")
         key = fitting(own)
+        container.default("name", own, key, name, message=f"the container is named as {key}")
         settings = {**job, **_container(container, manifest, section, key)}
         count, refused = _gpus(container, manifest, key)
         shares = settings.pop(_SEES, False) or not settings.keys().isdisjoint(_SHARE)
@@ -569,6 +572,7 @@ def _service(of: BodyReader, manifest: Manifest, fitting: Fitting) -> None:
         )
         of.rest()
         return
+    metadata.default("name", key, message=f"its address in the cluster is {key}")
     if target is not None:
         manifest.services[key].setdefault("port", target)
     if kind == "LoadBalancer" and internal:
@@ -622,10 +626,12 @@ def _queues(found: list[tuple[str, BodyReader]], manifest: Manifest, fitting: Fi
         if kind == FLAVOR:
             labels = spec.inside("nodeLabels")
             pools[name] = next((pool for label in _POOL_LABELS if (pool := labels.text(label))), "")
-            _leave_each_but(labels, _POOL_LABELS, "a queue's GPUs are those of a pool")
+            _leave_each(labels, "a queue's GPUs are those of a pool", _POOL_LABELS)
             spec.leave_given("tolerations", "pods tolerate the taints of their pool")
         elif kind == LOCAL_QUEUE:
             local[name] = spec.text("clusterQueue") or name
+            if local[name] != name:
+                spec.change("clusterQueue", f"jobs of {name} are in the queue {local[name]}")
     for kind, of in found:
         if kind == QUEUE:
             _queue(of.inside("metadata").text("name") or "queue", of.inside("spec"), manifest, pools, fitting)
@@ -633,12 +639,6 @@ def _queues(found: list[tuple[str, BodyReader]], manifest: Manifest, fitting: Fi
     for job in manifest.jobs.values():
         if "queue" in job:
             job["queue"] = fitting(local.get(job["queue"], job["queue"]))
-
-
-def _leave_each_but(of: BodyReader, taken: tuple[str, ...], message: str) -> None:
-    for name in of.names():
-        if name not in taken:
-            of.leave(name, f"{of.peek(name)}: {message}")
 
 
 def _queue(name: str, spec: BodyReader, manifest: Manifest, pools: Mapping[str, str], fitting: Fitting) -> None:
@@ -650,7 +650,10 @@ def _queue(name: str, spec: BodyReader, manifest: Manifest, pools: Mapping[str, 
     reclaim = preemption.choice("reclaimWithinCohort", {"Any": True, "LowerPriority": True, "Never": False})
     settings: dict[str, Any] = {}
     for group in spec.items("resourceGroups"):
-        group.raw("coveredResources")
+        flavors = [mapping(one) for one in cast(list[Any], group.peek("flavors") or [])]
+        resources = [mapping(one) for flavor in flavors for one in cast(list[Any], flavor.get("resources") or [])]
+        names = list(dict.fromkeys(one.get("name") for one in resources))
+        group.default("coveredResources", names, message="a queue here counts GPUs alone")
         for flavor in group.items("flavors"):
             flavor_name = flavor.text("name") or ""
             for resource in flavor.items("resources"):
@@ -662,6 +665,7 @@ def _queue(name: str, spec: BodyReader, manifest: Manifest, pools: Mapping[str, 
                     )
                 else:
                     pool = pools.get(flavor_name) or None
+                    resource.default("name", GPU_RESOURCE, message="a queue here counts GPUs", fix="see sharing of the pool")
                     settings = given(gpus=resource.whole("nominalQuota"), pool=pool, borrow=resource.whole("borrowingLimit"))
     if reclaim is False and settings:
         settings["reclaim"] = False
@@ -675,6 +679,8 @@ def _queue(name: str, spec: BodyReader, manifest: Manifest, pools: Mapping[str, 
 
 
 def _config_map(of: BodyReader, manifest: Manifest) -> None:
+    _metadata(of, CONFIG_MAP)
+    of.inside("metadata").leave_given("name", "the stack makes the ConfigMap of its device plugin")
     data = mapping(of.raw("data"))
     found = False
     for name, text in data.items():

@@ -93,7 +93,7 @@ def take(
     a template are read beside this."""
     taken = TakenDocuments(options.file)
     problems: list[Problem] = []
-    found = _Found(with_groups)
+    found = FoundDocuments(with_groups)
     for file in files_of(Path(options.file)):
         text, wrong = text_of(str(file))
         problems += wrong
@@ -115,7 +115,7 @@ def take(
     return taken, problems
 
 
-class _Found:
+class FoundDocuments:
     """What the documents hold, before it is put together."""
 
     def __init__(self, with_groups: bool) -> None:
@@ -150,7 +150,7 @@ class _Found:
         elif kind is Format.CONTAINER_GROUP:
             self._group("", reading)
         elif isinstance(body.get("dependencies"), list):
-            reading.leave("dependencies", "a conda file", "set conda_file of an environment to it, or write requirements.txt")
+            reading.leave("", "a conda file", "set conda_file of an environment to it, or write requirements.txt")
         else:
             reading.leave("", "not a file that is read", "see `import --help` for those that are")
 
@@ -231,7 +231,7 @@ def of_left(left: Left) -> Problem:
     return Problem(left.at, left.message, fix=left.fix, code=Code.UNKNOWN, severity=Severity.WARNING)
 
 
-def _of_manifests(found: _Found, options: argparse.Namespace, taken: TakenDocuments) -> list[PartInFile]:
+def _of_manifests(found: FoundDocuments, options: argparse.Namespace, taken: TakenDocuments) -> list[PartInFile]:
     manifest = cluster_manifest.read(found.manifests, fitting)
     if manifest.is_empty():
         return []

@@ -1,0 +1,160 @@
+"""Nothing of a foreign file is lost silently: every leaf of every file ends in a key, an override, a remark or a refusal.
+
+A leaf is changed, and the file read again: what is printed has to differ, or a remark of the first reading has to be about the
+leaf or about what it lies in. Files are those of the tables of `imports/` and, where they are, of the public cases.
+"""
+
+import copy
+import json
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pytest
+
+from azure_gpu.formats import arm_template, cluster_manifest, container_group_file
+from azure_gpu.formats.container_group_settings import settings_of
+from azure_gpu.formats.document import Document
+from azure_gpu.formats.lenient_json import member
+from azure_gpu_operations.importing.documents import FoundDocuments
+from azure_gpu_operations.importing.names import fitting
+from azure_gpu_operations.importing.recognition import Format, documents_of, format_of
+from tests.operations.test_import import files_of, rows
+from tests.support.embedded import CHECKOUT
+
+CASES = CHECKOUT.parent / "shared" / "findings" / "turn3" / "cases"
+SCOPE = arm_template.Scope("11111111-2222-3333-4444-555555555555", None, "looks", None, None)
+# What Azure answers about itself, what names the format, what a template says to its own parameters, and secrets.
+ANSWERED = {
+    *(
+        "outputs",
+        "instanceview",
+        "parameters",
+        "variables",
+        "_generator",
+        "securevalue",
+        "password",
+        "storageaccountkey",
+        "secret",
+    ),
+    *("$schema", "apiversion", "contentversion", "id", "type", "etag", "provisioningstate", "state", "allocationstate", "kind"),
+    *("currentdedicatednodes", "currentlowprioritynodes", "currentnodecommunicationmode", "dependson"),
+    *("resourcegroup", "autoscalerun"),
+}
+WHOLE_OBJECT = ("kind", "type", "vmSize", "size", "$schema")  # a remark there is about all of it
+
+
+def texts() -> Iterator[Any]:
+    """Every file of the tables and of the cases."""
+    seen: set[str] = set()
+    for row in rows():
+        if row.id.endswith(tuple("123456789")):
+            continue
+        for name, text in files_of(row.values[0]).items():
+            if text not in seen and not name.endswith((".py", ".txt", ".compute", ".runconfig")):
+                seen.add(text)
+                yield pytest.param(name, text, id=f"{row.id}: {name}")
+    for file in sorted(CASES.glob("0[23478]*/*.*")):
+        if file.suffix in (".json", ".yml", ".yaml"):
+            yield pytest.param(str(file.relative_to(CASES)), file.read_text(encoding="utf-8"), id=str(file.relative_to(CASES)))
+
+
+def leaves(value: object, path: str = "", steps: tuple[Any, ...] = ()) -> Iterator[tuple[str, tuple[Any, ...]]]:
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from leaves(inner, member(path, str(key)), (*steps, key))
+    elif isinstance(value, list):
+        for index, inner in enumerate(value):
+            yield from leaves(inner, f"{path}[{index}]", (*steps, index))
+    elif value is not None and value != "":
+        yield path, steps
+
+
+def changed(value: Any, steps: tuple[Any, ...]) -> Any:
+    whole = copy.deepcopy(value)
+    at = whole
+    for step in steps[:-1]:
+        at = at[step]
+    old = at[steps[-1]]
+    at[steps[-1]] = (not old) if isinstance(old, bool) else old + 7 if isinstance(old, int | float) else f"{old}zq"
+    return whole
+
+
+def value_at(document: Document, steps: tuple[Any, ...]) -> Any:
+    value = document.value
+    for step in steps:
+        value = value[step]
+    return value
+
+
+def read(documents: Sequence[Document]) -> tuple[str, list[str]]:
+    """What is printed of the documents, and the places of all remarks."""
+    kinds = {format_of(one.value) for one in documents}
+    if kinds == {Format.CONTAINER_GROUP}:
+        return _groups(documents)
+    groups = kinds == {Format.TEMPLATE} and "containergroups" in json.dumps(documents[0].value).lower()
+    printed, remarks = _groups(documents) if groups else ("", [])
+    found = FoundDocuments(with_groups=groups)
+    for one in documents:
+        found.read(one, {}, SCOPE)
+    manifest = cluster_manifest.read(found.manifests, fitting) if found.manifests else None
+    left = found.left()
+    parts = [(one.section, one.name, one.settings, one.notes, one.secrets, sorted(one.written.items())) for one in found.parts]
+    return printed + repr((parts, found.commands, manifest, left)), [*remarks, *(one.at for one in left)]
+
+
+def _groups(documents: Sequence[Document]) -> tuple[str, list[str]]:
+    groups, problems = container_group_file.read(json.dumps(documents[0].value, indent=1), documents[0].file, {}, SCOPE)
+    found = [settings_of(group) for group in groups]
+    at = [f"{one.path}: {each.path}" for one, (_, left, _) in zip(groups, found, strict=True) for each in left]
+    names = [one.name for one in groups]
+    return repr((names, found, [str(one) for one in problems])), [*at, *(one.path for one in problems)]
+
+
+def path_of(at: str) -> str:
+    """The path in the document of `file:line: path`."""
+    return at.partition(": ")[2]
+
+
+def is_covered(path: str, remarks: Sequence[str]) -> bool:
+    """Whether a remark is about the leaf or about what it lies in."""
+    for remark in remarks:
+        around, dot, last = remark.rpartition(".")
+        whole = around if last in WHOLE_OBJECT and dot else "" if remark in WHOLE_OBJECT else remark
+        if path == whole or whole == "" or path.startswith((f"{whole}.", f"{whole}[")):
+            return True
+    return False
+
+
+def is_answered(path: str) -> bool:
+    return any(step.lower() in ANSWERED for step in re.split(r"[.\[\]']+", path)) or ".secret[" in path
+
+
+@pytest.mark.parametrize(("name", "text"), [*texts()])
+def test_every_leaf_ends_in_what_is_printed(name: str, text: str) -> None:
+    documents, problems = documents_of(text, name)
+    if not documents or any(one.value is None for one in documents):
+        assert problems
+        return
+    printed, remarks = read(documents)
+    lost: list[str] = []
+    for number, document in enumerate(documents):
+        for path, steps in leaves(document.value):
+            if (
+                is_answered(path)
+                or (path == "spec.suspend" and "kueue" in text)
+                or "hidden-value" in str(value_at(document, steps))
+            ):
+                continue
+            if is_covered(path, [path_of(one) for one in remarks if _of(one, document)]):
+                continue
+            other = document._replace(value=changed(document.value, steps))
+            if read([*documents[:number], other, *documents[number + 1 :]])[0] == printed:
+                lost.append(document.at(path))
+    assert not lost, "\n".join(lost)
+
+
+def _of(at: str, document: Document) -> bool:
+    """Whether a remark's line is one of the document's."""
+    line = at.partition(": ")[0].rpartition(":")[2]
+    return not line.isdigit() or not document.lines or int(line) in set(document.lines.values())
