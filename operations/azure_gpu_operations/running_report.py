@@ -15,7 +15,7 @@ from azure_gpu.shared.installation import COMMAND
 from azure_gpu_operations.console import console
 from azure_gpu_operations.tables import Heading, of_rows, print_table
 
-POOL = "Batch pool"
+GROUP, EXECUTION, POOL = "container group", "job execution", "Batch pool"
 NOT_KNOWN = "not known"
 JOB_IN_CLUSTER = "Kubernetes Job"
 MACHINE = "virtual machine"

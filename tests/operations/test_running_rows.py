@@ -1,15 +1,16 @@
 """What runs and what it costs: unknown stays unknown, and a total says so."""
 
 import json
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
 import pytest
 
-from azure_gpu_operations import running, running_report
+from azure_gpu_operations import azure, running, running_report
 from azure_gpu_operations.connection import Connection
-from azure_gpu_operations.running import group_row
+from azure_gpu_operations.running_kinds import group_row
 from azure_gpu_operations.running_report import Row, total
 from azure_gpu_operations.stack_view import StackView
 
@@ -60,7 +61,7 @@ def test_a_total_of_known_and_unknown_says_what_it_leaves_out() -> None:
 @pytest.mark.parametrize("state", ["Running", "Pending", "Repairing", "Succeeded", "Failed", "Stopped"])
 @pytest.mark.parametrize("started", ["2026-11-21T18:30:00Z", None])
 def test_a_group_runs_until_it_has_ended_and_has_a_beginning_once_it_began(state: str, started: str | None) -> None:
-    row = group_row(group(state, started, tags={"expires-at": "2026-11-28T00:00:00Z"}))
+    row = group_row(group(state, started, tags={"expires-at": "2026-11-28T00:00:00Z"}), "g")
     ended = state in ("Succeeded", "Failed", "Stopped")
     expected = (state, BEGAN if started else None, datetime(2026, 11, 28, tzinfo=UTC))
     assert (row and (row.state, row.since, row.expires_at)) == (None if ended else expected)
@@ -96,3 +97,29 @@ def test_the_end_that_a_stack_gives_counts_before_the_tag() -> None:
     row = running._of_stack(GROUP, view, "web")
     assert row.expires_at == datetime(2027, 1, 1, tzinfo=UTC)
     assert row.usd_hour == Decimal("2.5")
+
+
+class TwoGroups:
+    """A subscription with two container groups and nothing else."""
+
+    def get(self, resource_id: str, api_version: str) -> dict[str, Any] | None:
+        return group("Running") | {"id": resource_id}
+
+    def values(self, path: str, api_version: str) -> Iterator[dict[str, Any]]:
+        if path == "/subscriptions/s/providers/Microsoft.ContainerInstance/containerGroups":
+            yield from ({"id": "/G/OURS", "name": "ours-3f2a"}, {"id": "/g/theirs", "name": "theirs"})
+
+    def close(self) -> None:
+        pass
+
+
+def test_a_part_has_its_name_and_its_cost_of_the_stack_file_in_a_stack_and_in_the_whole_subscription(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(azure, "Arm", lambda _: TwoGroups())
+    view = StackView("dev", Connection("s"), groups={"web": "/g/ours"}, hourly_cost={"web": 2.5})
+    assert [(row.name, row.stack, row.usd_hour) for row in running._of_stacks([view])] == [("web", "dev", Decimal("2.5"))]
+    everything = [
+        (row.name, row.stack, row.usd_hour) for row in running._everything([view, view._replace(name="other", groups={})])
+    ]
+    assert everything == [("web", "dev", Decimal("2.5")), ("theirs", "", None)]

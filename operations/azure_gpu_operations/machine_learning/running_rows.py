@@ -98,16 +98,5 @@ def machine_usd(machine: Machine) -> Decimal | None:
     return (found.stays if machine.power == power.DEALLOCATED.name else found.running).usd_hour
 
 
-def of_subscription(arm: Arm, scope: str) -> Iterator[tuple[str, Row]]:
-    """Rows of every workspace and machine, each with the id of the part that a stack file names."""
-    for workspace in arm.values(f"{scope}/providers/Microsoft.MachineLearningServices/workspaces", API_VERSION):
-        for endpoint in arm.values(f"{workspace['id']}/onlineEndpoints", API_VERSION):
-            yield from ((endpoint["id"], row) for row in of_endpoint(arm, endpoint["id"], endpoint["name"]))
-        for compute in arm.values(f"{workspace['id']}/computes", API_VERSION):
-            yield from ((compute["id"], row) for row in of_compute(arm, compute["id"], compute["name"]))
-    for machine in arm.values(f"{scope}/providers/{virtual_machines.MACHINE_TYPE}", virtual_machines.API_VERSION):
-        yield from ((machine["id"], row) for row in of_machine(arm, machine["id"], machine["name"]))
-
-
 def _usd(size: str, count: int, location: str, *, spot: bool = False) -> Decimal | None:
     return of_machines((Machines(size, count, spot),), location, packaged()).usd_hour
