@@ -28,13 +28,14 @@ COMMANDS: dict[str, Callable[[list[str]], int]] = {
     "operations": azure_gpu_operations.__main__.main,
 }
 LINK = re.compile(r"\]\(([^)\s]+)\)")
+IN_LINE = re.compile(r"`[^`\n]+`")
 FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 _MAKE = re.compile(r"\bmake (?:-s )?([a-z]+(?:-[a-z]+)*)")
 CODE = re.compile(r"^```.*?^```|`[^`\n]+`", re.MULTILINE | re.DOTALL)
 
 
 def relative_links(document: Path) -> Iterator[str]:
-    for target in LINK.findall(FENCE.sub("", document.read_text(encoding="utf-8"))):
+    for target in LINK.findall(IN_LINE.sub("code", FENCE.sub("", document.read_text(encoding="utf-8")))):
         if "://" not in target:
             yield target
 
