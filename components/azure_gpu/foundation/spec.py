@@ -16,6 +16,7 @@ from azure_gpu.shared.validation import written
 from azure_gpu.shared.workloads import Workload
 
 PATH = "foundation"  # in a stack file
+_WITH_LOGIN = re.compile(r"https?://(?P<login>[^/@#\s]+)@")
 _IMAGE_SOURCE = re.compile(r"https://[^\s#]+\.git#[\w./-]+")
 
 
@@ -187,6 +188,16 @@ def _registry_problems(spec: FoundationSpec) -> list[Problem]:
 
 
 def _image_source_problems(spec: FoundationSpec) -> list[Problem]:
+    if login := _WITH_LOGIN.match(spec.image_source):
+        return [
+            Problem(
+                path=spec.context.own_path("image_source"),
+                message="a URL with a token or password: readers of the resource group would see it in the deployment's history",
+                value=spec.image_source.replace(login["login"], "***"),
+                allowed="the URL of a repository that is read without a login",
+                fix="remove what stands before the @; build private sources by `az acr build` and give the images by digest",
+            )
+        ]
     if not spec.workloads or _IMAGE_SOURCE.fullmatch(spec.image_source):
         return []
     form = "https://<host>/<repository>.git#<commit>"
