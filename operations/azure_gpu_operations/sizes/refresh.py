@@ -13,10 +13,10 @@ from azure_gpu.catalog.prices.container_apps import METER_PRICES
 from azure_gpu.catalog.prices.price_table import PriceRow
 from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.catalog.sizes.lookup import normalise
-from azure_gpu_operations import price_refresh
 from azure_gpu_operations.console import console
-from azure_gpu_operations.price_refresh import Change, Renewal
-from azure_gpu_operations.retail_prices import RetailPrices
+from azure_gpu_operations.sizes import price_refresh
+from azure_gpu_operations.sizes.price_refresh import Change, Renewal
+from azure_gpu_operations.sizes.retail_prices import RetailPrices
 from azure_gpu_operations.tables import Column, print_table
 
 _LISTED = 40  # lines per kind of change; the rest is counted

@@ -13,9 +13,9 @@ from azure_gpu.catalog import regions
 from azure_gpu.catalog.prices import PriceBook, price_table
 from azure_gpu.catalog.prices.container_apps import Meter, MeterPrices, MeterRow
 from azure_gpu.catalog.prices.price_table import PriceRow
-from azure_gpu_operations import retail_rows
-from azure_gpu_operations.retail_prices import RetailPrices, RetailPricesError
-from azure_gpu_operations.retail_rows import Choice
+from azure_gpu_operations.sizes import retail_rows
+from azure_gpu_operations.sizes.retail_prices import RetailPrices, RetailPricesError
+from azure_gpu_operations.sizes.retail_rows import Choice
 
 _CONTAINER_APPS = "Azure Container Apps"
 
