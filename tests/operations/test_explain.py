@@ -18,8 +18,7 @@ from azure_gpu_operations.clusters.errors import ClusterError
 from azure_gpu_operations.clusters.objects import events_of, job_of, node_of, pod_of
 from azure_gpu_operations.explain import (
     batch_facts,
-    batch_job_rules,
-    batch_pool_rules,
+    batch_rules,
     cluster_rules,
     machine_rules,
     ml_facts,
@@ -99,8 +98,8 @@ MAKING: dict[str, tuple[Any, Callable[[Any], Finding | tuple[Facts, Finding]]]] 
     "compute": (ml_facts.ComputeCase, ml_rules.explain_compute),
     "job of a workspace": (ml_facts.JobCase, ml_rules.explain_job),
     "machine": (MachineCase, machine_rules.explain),
-    "pool": (batch_facts.PoolSeen, batch_pool_rules.explain),
-    "job of Batch": (batch_facts.JobSeen, batch_job_rules.explain),
+    "pool": (batch_facts.PoolSeen, batch_rules.explain_pool),
+    "job of Batch": (batch_facts.JobSeen, batch_rules.explain_job),
     "pod that waits for a node": (pod, pod_rules.explain),
     "pod on a node": (pod, pod_rules.explain),
     "job of Kubernetes": (kubernetes_job, cluster_rules.explain_job),

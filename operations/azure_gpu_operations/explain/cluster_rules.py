@@ -5,7 +5,7 @@ from collections.abc import Callable
 from azure_gpu_operations.clusters.arm_facts import PoolFacts
 from azure_gpu_operations.clusters.errors import ClusterError
 from azure_gpu_operations.clusters.objects import PodSeen
-from azure_gpu_operations.explain import kubernetes_phrases, pod_rules, refusal_rules
+from azure_gpu_operations.explain import pod_rules, refusal_rules, table
 from azure_gpu_operations.explain.cluster_facts import ClusterCase, JobCase
 from azure_gpu_operations.explain.facts import Cause, Facts, Finding
 
@@ -54,15 +54,15 @@ def explain_job(case: JobCase) -> Finding:
 
 
 def _no_pods(refused: str) -> Finding:
-    quota = kubernetes_phrases.OBJECT_QUOTA.search(refused)
+    quota = table.phrase("object quota").search(refused)
     if quota:
         return Finding(
             Cause.QUOTA,
-            f"the quota {quota['name']} of its namespace is used up, so no pod is created for it",
+            f"the quota {quota['quota']} of its namespace is used up, so no pod is created for it",
             "wait until another job ends, or raise `max_gpus` of the namespace in the stack's file, then `pulumi up`",
             (refused,),
         )
-    if kubernetes_phrases.POD_SECURITY.search(refused):
+    if table.phrase("pod security").search(refused):
         fix = "remove what the message names, or run it in a namespace with a less strict `pod-security.kubernetes.io/enforce`"
         return Finding(Cause.REFUSED, "the namespace rejects pods with these privileges", fix, (refused,))
     return Finding(Cause.REFUSED, "the cluster rejects its pods", "fix the error named in the message", (refused,))

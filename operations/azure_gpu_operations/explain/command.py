@@ -176,18 +176,18 @@ def _cluster(arm: Any, parsed: ArmId) -> tuple[Any, Any]:
 def _of_batch(arm: Any, name: str, pool_id: str, found: StackView | None) -> tuple[Any, Any] | None:
     """A pool, or without an id a job of the accounts in which the stack has pools."""
     from azure_gpu_operations.batch.account import BatchAccount, batch_account_of  # here, as in `run`
-    from azure_gpu_operations.explain import batch_job_rules, batch_pool_rules, read_batch
+    from azure_gpu_operations.explain import batch_rules, read_batch
 
     if pool_id:
         pool = read_batch.read_pool(arm, name, pool_id)
-        return pool.as_facts(), batch_pool_rules.explain(pool)
+        return pool.as_facts(), batch_rules.explain_pool(pool)
     pools = found.pools if found else {}
     names = {each.rsplit("/", 1)[-1].lower(): logical for logical, each in pools.items()}
     for account_id in dict.fromkeys(map(batch_account_of, pools.values())):
         with closing(BatchAccount(arm, account_id)) as account:
             job = read_batch.read_job(account, name, names)
         if job.exists:
-            return job.as_facts(), batch_job_rules.explain(job)
+            return job.as_facts(), batch_rules.explain_job(job)
     return None
 
 

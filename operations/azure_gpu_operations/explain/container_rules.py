@@ -1,142 +1,108 @@
-"""Rules for failures of containers. Pure.
-
-Exit codes above 128 are a signal's number plus 128, as in a shell; 126 and 127 are a command that isn't executable, or missing.
-"""
+"""Containers that may have failed, and executions of jobs, for the rows of `findings.yaml` about them. Pure."""
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
-from azure_gpu.shared.installation import COMMAND
-from azure_gpu_operations.explain import execution_rules, phrases
-from azure_gpu_operations.explain.facts import KILLED, Cause, Container, Facts, Finding
-from azure_gpu_operations.explain.refusal_rules import capacity_finding, of_image, quota_finding, volume_finding
+from azure_gpu_operations.explain import table
+from azure_gpu_operations.explain.facts import ENDED_BY_TERM, KILLED, Container, Facts, Finding
+from azure_gpu_operations.explain.refusal_rules import about, of_image
+from azure_gpu_operations.jobs import WAITING
 
-_NO_COMMAND = (126, 127)
+_CLOSE = 0.97  # of the time that a job may take: it is stopped a little before or after
+_USUAL_SECONDS = 600.0  # until a container starts on a GPU machine
+_AT_ONCE = 60.0  # seconds, in which a machine hasn't pulled an image with a GPU's libraries
 
 
 def pull(facts: Facts) -> Finding | None:
-    for container, texts in _suspects(facts):
-        if container.began is None and phrases.first(phrases.IMAGE_PULL, texts):
-            evidence = tuple(text for text in texts if phrases.IMAGE_PULL.search(text) or phrases.NO_PULL.search(text))
-            return of_image(facts, container.image, evidence[-3:], container.name)
+    for container in _suspects(facts):
+        if container.began is None and table.first("image pull", container.details):
+            evidence = [
+                text for text in container.details if table.first("image pull", [text]) or table.first("no right to pull", [text])
+            ]
+            return of_image(facts, container.image, tuple(evidence[-3:]), container.name)
     return None
 
 
 def place(facts: Facts) -> Finding | None:
     """A container without a machine: it waits, or reached its time limit before it had one."""
-    for container, texts in _suspects(facts):
-        if container.began is None:
-            for pattern, finding in ((phrases.QUOTA, quota_finding), (phrases.NO_CAPACITY, capacity_finding)):
-                found = phrases.first(pattern, texts)
-                if found:
-                    return finding(found, container.name)
+    for container in _suspects(facts):
+        for name in ("quota", "no capacity") if container.began is None else ():
+            found = table.first(name, container.details)
+            if found:
+                return about(name, found, container.name)
     return None
 
 
 def volume(facts: Facts) -> Finding | None:
-    for container, texts in _suspects(facts):
-        found = phrases.first(phrases.VOLUME, texts)
+    for container in _suspects(facts):
+        found = table.first("volume", container.details)
         if found:
-            return volume_finding((found,), container.name)
+            return about("volume", found, container.name)
     return None
 
 
-def probe(facts: Facts) -> Finding | None:
-    for container, texts in _suspects(facts):
-        found = phrases.first(phrases.PROBE, texts)
-        if found:
-            return Finding(
-                Cause.PROBE,
-                f"the container {container.name} was stopped because its liveness probe failed too often",
-                "check that the probed endpoint answers in time; set a longer initial_delay_seconds or a higher "
-                "failure_threshold while the program loads",
-                tuple(text for text in texts if "probe" in text.lower())[-3:],
-                container.name,
-            )
-    return None
+def execution(facts: Facts) -> Finding | None:
+    return table.explain("execution", facts, values=_of_execution(facts))
 
 
-def memory(facts: Facts) -> Finding | None:
-    for container, texts in _suspects(facts):
-        matched = phrases.first(phrases.OUT_OF_MEMORY, texts)
-        if matched or container.last_exit_code == KILLED:
-            had = f" It had {container.memory}." if container.memory else ""
-            how = "was killed because it exceeded its memory" if matched else "was killed (exit code 137), probably out of memory"
-            return Finding(
-                Cause.OUT_OF_MEMORY,
-                f"the container {container.name} {how}.{had}".rstrip("."),
-                "give it more memory, or reduce its use: smaller batches, fewer data loaders",
-                (matched,) if matched else (f"exit code {container.last_exit_code}",),
-                container.name,
-            )
-    return None
+def _of_container(what: str) -> Callable[[Facts], Finding | None]:
+    def rule(facts: Facts) -> Finding | None:
+        found = (table.explain(f"container's {what}", each, values=_values(each)) for each in _suspects(facts))
+        return next((each for each in found if each is not None), None)
+
+    return rule
 
 
-def gpu_memory(facts: Facts) -> Finding | None:
-    for container, _ in _suspects(facts):
-        matched = phrases.first(phrases.GPU_MEMORY, container.log)
-        if matched:
-            return Finding(
-                Cause.OUT_OF_GPU_MEMORY,
-                f"the program in container {container.name} requested more memory than the GPU has",
-                f"use a smaller batch, lower precision, or a GPU with more memory: {COMMAND} sizes --gpu-memory 80",
-                (matched.strip(),),
-                container.name,
-            )
-    return None
+def _values(container: Container) -> dict[str, Any]:
+    """What rows of the table name beside the container's attributes."""
+    code = container.last_exit_code
+    about_command = table.first("no command", (*container.details, *container.log[-3:]))
+    return {
+        "about_probes": [text for text in container.details if "probe" in text.lower()][-3:],
+        "about_command": about_command or f"exit code {code}",
+        "had_memory": f". It had {container.memory}" if container.memory else "",
+        "code": f"exit code {code}",
+        "with_code": "" if code is None else f" with exit code {code}",
+        "last_detail": container.details[-1:],
+    }
 
 
-def no_command(facts: Facts) -> Finding | None:
-    for container, texts in _suspects(facts):
-        code = container.last_exit_code
-        matched = phrases.first(phrases.NO_COMMAND, (*texts, *container.log[-3:]))
-        if code in _NO_COMMAND or phrases.first(phrases.NO_COMMAND, texts):
-            missing = "isn't in the image" if code != _NO_COMMAND[0] else "isn't executable"
-            return Finding(
-                Cause.COMMAND_NOT_FOUND,
-                f"the command of container {container.name} {missing}",
-                "correct `command` (each word an item of the list), or omit it to run the image's default; for shell "
-                'syntax such as && use ["/bin/sh", "-c", "..."]',
-                (matched,) if matched else (f"exit code {code}",),
-                container.name,
-            )
-    return None
+def _of_execution(facts: Facts) -> dict[str, Any]:
+    """What rows of the table name beside the facts' attributes."""
+    ran, limit, containers = facts.ran_seconds, facts.timeout_seconds, facts.containers
+    codes = {each.last_exit_code for each in containers} or {None}
+    done = [each.name for each in containers if each.last_exit_code == 0]
+    others = [each.name for each in containers if each.last_exit_code is None]
+    details = [detail for each in containers for detail in each.details]
+    matched = table.first("timeout", (*facts.sentences, *details))
+    is_late = facts.state == "Failed" and limit > 0 and ran is not None and ran >= limit * _CLOSE
+    has_run = any(each.last_exit_code is not None or each.log for each in containers)
+    waits = ran is not None and not has_run and bool(containers) and all(each.state == WAITING for each in containers)
+    took = "" if ran is None else f"{ran:.0f} s" if ran <= _AT_ONCE else f"{ran / 60:.0f} minutes"
+    return {
+        "names": ", ".join(each.name for each in containers),
+        "waits": waits,
+        "is_long": ran is not None and ran >= _USUAL_SECONDS,
+        "never_ran": ran is not None and not has_run and (waits or ran <= _AT_ONCE),
+        "took": took,
+        "last_details": [*facts.sentences, *details][-3:],
+        "is_late": bool(matched) or is_late,
+        "at_limit": f"after {ran / 60:.1f} minutes" if ran is not None else "at its time limit",
+        "limit": f"{limit / 60:g}",
+        "about_limit": matched or facts.sentences[-1:],
+        "why_late": matched or f"the run took {ran or 0:.0f} of {limit} seconds",
+        "done": ", ".join(done) if len(done) + len(others) == len(containers) else "",
+        "first_done": done[0] if done else "",
+        "all_done": done and len(done) == len(containers),
+        "others": ", ".join(others),
+        "first_other": next((each.name for each in containers if each.last_exit_code != 0), ""),
+        "was_killed": codes & {KILLED, ENDED_BY_TERM},  # by the service, with a signal's exit code
+        "has_no_code": None in codes,
+    }
 
 
-def crash_loop(facts: Facts) -> Finding | None:
-    for container, texts in _suspects(facts):
-        matched = phrases.first(phrases.CRASH_LOOP, texts)
-        if matched:
-            code = container.last_exit_code
-            how = "ends" if code is None else f"ends with exit code {code}"
-            fix = "see its last lines below; restart_policy Never or OnFailure stops the restarts"
-            if code == 0:
-                fix = "the program ends by itself: set restart_policy to OnFailure or Never"
-            return Finding(
-                Cause.CRASH_LOOP,
-                f"the container {container.name} {how} and is restarted repeatedly ({container.restarts} times so far)",
-                fix,
-                (matched,),
-                container.name,
-            )
-    return None
-
-
-def program(facts: Facts) -> Finding | None:
-    for container, texts in _suspects(facts):
-        code = container.last_exit_code
-        if code not in (None, 0):
-            return Finding(
-                Cause.PROGRAM_ERROR,
-                f"the program in container {container.name} ended with exit code {code}",
-                "see its last lines; the program defines its exit codes",
-                texts[-1:],
-                container.name,
-            )
-    return None
-
-
-def _suspects(facts: Facts) -> Iterator[tuple[Container, tuple[str, ...]]]:
-    """Containers that may have failed, init containers first, with the service's messages about them.
+def _suspects(facts: Facts) -> Iterator[Container]:
+    """Containers that may have failed, init containers first.
 
     A running container counts only if it was restarted; one that succeeded never, whatever events earlier runs have.
     """
@@ -144,18 +110,15 @@ def _suspects(facts: Facts) -> Iterator[tuple[Container, tuple[str, ...]]]:
         ended_well = container.exit_code == 0 and facts.state in ("Succeeded", "Running")
         runs_well = container.state == "Running" and container.restarts == 0 and container.previous_exit_code in (None, 0)
         if not ended_well and not (runs_well and facts.state == "Running"):
-            yield container, container.details
+            yield container
 
 
-RULES: tuple[Callable[[Facts], Finding | None], ...] = (
-    pull,
-    place,
-    volume,
-    *execution_rules.RULES,
-    probe,
-    no_command,
-    gpu_memory,
-    memory,
-    crash_loop,
-    program,
-)
+probe, no_command = _of_container("probe"), _of_container("command")
+gpu_memory, memory = _of_container("GPU memory"), _of_container("memory")
+crash_loop, program = _of_container("crash loop"), _of_container("program")
+_RULES = (pull, place, volume, execution, probe, no_command, gpu_memory, memory, crash_loop, program)
+
+
+def first(facts: Facts) -> Finding | None:
+    """The first of them that finds something."""
+    return next((finding for rule in _RULES if (finding := rule(facts)) is not None), None)

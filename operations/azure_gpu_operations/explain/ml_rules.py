@@ -1,16 +1,22 @@
 """Rules of code for Azure ML: endpoints, deployments, computes and jobs. The others are rows of `findings.yaml`. Pure."""
 
 import re
+from typing import Any
 
 from azure_gpu.catalog import roles
-from azure_gpu.catalog.services.machine_learning.endpoints import RESERVED, managed
+from azure_gpu.catalog.services.machine_learning.deployments import MANAGED
+from azure_gpu.catalog.services.machine_learning.endpoints import RESERVED, has_gpu, managed
+from azure_gpu.catalog.services.machine_learning.scoring import LIVENESS_ROUTE, PORT
 from azure_gpu.catalog.services.machine_learning.serving import DEFAULT_REQUEST_TIMEOUT_S
 from azure_gpu.catalog.sizes import SIZES
+from azure_gpu.formats.tags import STOPPED_SINCE
 from azure_gpu.shared.installation import COMMAND
 from azure_gpu_operations.explain import refusal_rules, table
-from azure_gpu_operations.explain.facts import Cause, Facts, Finding
-from azure_gpu_operations.explain.ml_facts import SERVER, STORAGE, ComputeCase, DeploymentCase, EndpointCase, JobCase
+from azure_gpu_operations.explain.facts import Cause, Facts, Finding, counted
+from azure_gpu_operations.explain.ml_facts import SERVER, STORAGE, ComputeCase, DeploymentCase, EndpointCase, JobCase, exception
+from azure_gpu_operations.machine_learning.endpoints import COMING, Deployment
 
+_RECENT = 40  # lines of a log that speak of now
 _SLOW = 0.95  # of a request's time: what takes as long is cut off a little earlier or later
 _UP = "then `pulumi up`"
 
@@ -24,24 +30,24 @@ def explain(case: EndpointCase) -> tuple[Facts, Finding]:
         found = failure(each)
         if found is not None:
             return each.as_facts(), found
-    return case.as_facts(), table.explain_surely("ML endpoint without a failure", case, _RULES)
+    return case.as_facts(), table.explain_surely("ML endpoint without a failure", case, _RULES, _of_endpoint(case))
 
 
 def explain_deployment(case: DeploymentCase) -> Finding:
-    return failure(case) or table.explain_surely("ML deployment without a failure", case, _RULES)
+    return failure(case) or table.explain_surely("ML deployment without a failure", case, values=_of_deployment(case))
 
 
 def explain_compute(case: ComputeCase) -> Finding:
-    return table.explain_surely("ML compute", case, _RULES)
+    return table.explain_surely("ML compute", case, _RULES, _of_compute(case))
 
 
 def explain_job(case: JobCase) -> Finding:
-    return table.explain_surely("ML job", case, _RULES)
+    return table.explain_surely("ML job", case, _RULES, _of_job(case))
 
 
 def failure(case: DeploymentCase) -> Finding | None:
     """The failure; None if it answers, or will soon."""
-    finding = table.explain("ML deployment", case, _RULES)
+    finding = table.explain("ML deployment", case, _RULES, _of_deployment(case))
     return finding._replace(evidence=tuple(map(_first_line, finding.evidence[:2]))) if finding is not None else None
 
 
@@ -51,7 +57,7 @@ def _first_line(text: str) -> str:
 
 
 def _endpoint(case: EndpointCase) -> Finding | None:
-    if case.endpoint is not None and case.state != "Failed":
+    if case.endpoint is not None and case.endpoint.state != "Failed":
         return None
     refused = refusal_rules.first(case.as_facts())
     if refused is None and case.endpoint is not None:
@@ -60,12 +66,12 @@ def _endpoint(case: EndpointCase) -> Finding | None:
 
 
 def _coming(case: EndpointCase) -> Finding | None:
-    coming = next((each for each in case.deployments if each.is_coming), None)
-    return table.explain_surely("ML deployment without a failure", coming, _RULES) if coming is not None else None
+    coming = next((each for each in case.deployments if each.deployment and each.deployment.state in COMING), None)
+    return explain_deployment(coming) if coming is not None else None
 
 
 def _not_there(case: DeploymentCase) -> Finding | None:
-    return None if case.exists or case.sentences else refusal_rules.not_there("deployment", "the endpoint")
+    return None if case.deployment or case.sentences else refusal_rules.not_there("deployment", "the endpoint")
 
 
 def _quota(case: DeploymentCase) -> Finding | None:
@@ -158,15 +164,16 @@ def _refused_deployment(case: DeploymentCase) -> Finding | None:
 
 def _refused(case: ComputeCase | JobCase) -> Finding | None:
     facts = case.as_facts()
+    refused = {"machines": getattr(case, "size", "") or "its machines", "refused": [each.message for each in case.refusals]}
     if case.exists and facts.provisioning != "Failed":
         return None
-    found = table.explain("ML compute that was refused", case, _RULES) or refusal_rules.first(facts)
+    found = table.explain("ML compute that was refused", case, values=refused) or refusal_rules.first(facts)
     return found or (None if case.exists else refusal_rules.not_there(facts.kind.value))
 
 
 def _capacity(case: ComputeCase) -> Finding | None:
     matched = table.first("no capacity", case.errors)
-    return refusal_rules.capacity_finding(matched, "") if matched else None
+    return refusal_rules.about("no capacity", matched) if matched else None
 
 
 def _image(case: JobCase) -> Finding | None:
@@ -174,6 +181,70 @@ def _image(case: JobCase) -> Finding | None:
     if case.status != "Failed" or not about_images:
         return None
     return refusal_rules.of_image(case.as_facts(), "", (case.error,), case.called)
+
+
+# What rows of the table name beside the attributes of a case.
+
+
+def _of_endpoint(case: EndpointCase) -> dict[str, Any]:
+    traffic = case.endpoint.traffic if case.endpoint else {}
+    state = case.endpoint.state if case.endpoint else ""
+    return {
+        "state": state,
+        "is_coming": state in COMING,
+        "without_traffic": not any(traffic.values()),
+        "stopped_since": case.endpoint.tags.get(STOPPED_SINCE, "") if case.endpoint else "",
+        "names": ", ".join(each.name.rsplit("/", 1)[-1] for each in case.deployments),
+        "shares": ", ".join(f"{name} {percent} %" for name, percent in traffic.items() if percent),
+    }
+
+
+def _of_deployment(case: DeploymentCase) -> dict[str, Any]:
+    deployment = case.deployment or Deployment("", "")
+    return {
+        "lines": [*case.server_log, *(line for text in case.sentences for line in text.splitlines())],
+        "recent_log": case.server_log[-_RECENT:],
+        "exists": case.deployment is not None,
+        "state": deployment.state,
+        "is_coming": deployment.state in COMING,
+        "machine": deployment.instance_type or "its machine",
+        "too_little": f": {deployment.instance_type} has too little" if deployment.instance_type else "",
+        "has_gpu": deployment.kind != MANAGED or has_gpu(deployment.instance_type),  # those of a cluster may
+        "how_without_gpu": "so it doesn't start" if case.failed else "so it runs on the CPU",
+        "script": deployment.script or "the scoring script",
+        "raised": exception(case.server_log),
+        "model": "/".join(deployment.model.split("/")[-3::2]) or "the model",
+        "azure_route": f"{PORT} and {LIVENESS_ROUTE}",
+    }
+
+
+def _of_compute(case: ComputeCase) -> dict[str, Any]:
+    count = {state: case.nodes.get(f"{state}NodeCount", 0) for state in ("unusable", "preempted", "preparing")}
+    working = sum(case.nodes.get(f"{state}NodeCount", 0) for state in ("idle", "running", "leaving"))
+    all_evicted = count["preempted"] and sum(case.nodes.values()) == count["preempted"]
+    broken = "its nodes can't be created" if case.kind == "AmlCompute" else "it can't be attached"
+    return {
+        "attached_name": case.attached.rsplit("/", 1)[-1],
+        "machines": case.size or "its machines",
+        "broken": broken if case.errors or case.state == "Failed" else "",
+        "unusable": f"{count['unusable']} of its nodes {'is' if count['unusable'] == 1 else 'are'}" if count["unusable"] else "",
+        "evicted": ("node" if count["preempted"] == 1 else f"{count['preempted']} nodes") if all_evicted else "",
+        "is_changing": case.state in ("Creating", "Updating") or case.allocation == "Resizing" or count["preparing"],
+        "has_nodes": f"it has {counted(working, 'node')}" if working else "it has no nodes and costs nothing; a job adds nodes",
+    }
+
+
+def _of_job(case: JobCase) -> dict[str, Any]:
+    raised = exception(case.log)
+    return {
+        "end_of_log": case.log[-5:],
+        "limit": f" of {case.timeout_seconds / 60:g} minutes" if case.timeout_seconds else "",
+        "with_code": "" if case.exit_code is None else f" with exit code {case.exit_code}",
+        "raised": f": {raised}" if raised else "",
+        "awaited": "a node" if case.nodes == 1 else f"{case.nodes} free nodes at once",
+        "compute_name": case.compute.rsplit("/", 1)[-1] or "its compute",
+        "state": case.status or "there",
+    }
 
 
 _RULES: dict[str, table.Rule] = {

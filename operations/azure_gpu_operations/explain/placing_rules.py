@@ -1,10 +1,6 @@
-"""Rules for the cause of a pod that no node takes, the most specific first; None for a pod with a node. Pure.
+"""Rules of code for a pod that no node takes, and what rows of the table say of it. Pure."""
 
-The scheduler's message counts nodes per reason without relating them; the nodes and pools themselves tell more.
-"""
-
-from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from azure_gpu.catalog.services.aks.device_plugin import GPU_RESOURCE
 from azure_gpu.catalog.sizes import SIZES
@@ -13,12 +9,17 @@ from azure_gpu_operations.clusters import scheduling
 from azure_gpu_operations.clusters.arm_facts import PoolFacts
 from azure_gpu_operations.clusters.objects import EventSeen, NodeSeen, PodSeen, Taint, taint_of
 from azure_gpu_operations.clusters.scheduling import Reason
-from azure_gpu_operations.explain import kubernetes_phrases, phrases
+from azure_gpu_operations.explain import table
 from azure_gpu_operations.explain.cluster_facts import PodCase
 from azure_gpu_operations.explain.facts import Cause, Finding
-from azure_gpu_operations.explain.refusal_rules import capacity_finding, quota_finding
+from azure_gpu_operations.explain.refusal_rules import about
 
 _HARD = ("NoSchedule", "NoExecute")
+_NOT_READY_TAINTS = (
+    "node.kubernetes.io/not-ready",
+    "node.kubernetes.io/unreachable",
+    "node.cloudprovider.kubernetes.io/uninitialized",
+)
 
 
 class _Seen(NamedTuple):
@@ -52,7 +53,8 @@ def unplaced(case: PodCase) -> Finding | None:
         what = "its scheduling gates keep the scheduler from placing it, as a queue such as Kueue does"
         return Finding(Cause.STARTING, what, "check which controller owns its scheduling gates", (pod.gated,))
     seen = _seen(case)
-    return next((finding for rule in _RULES if (finding := rule(seen)) is not None), None) or _other(seen)
+    rules: dict[str, table.Rule] = {"untolerated": _untolerated, "failed_scale_up": _failed_scale_up}
+    return table.explain_surely("pod without a node", seen, rules, _values(seen))
 
 
 def _seen(case: PodCase) -> _Seen:
@@ -74,29 +76,85 @@ def _seen(case: PodCase) -> _Seen:
     )
 
 
-def _no_such_pool(seen: _Seen) -> Finding | None:
-    required, known = seen.pod.pool, seen.case.around.pools
-    if not required or not known or any(pool.is_meant(required) for pool in known):
-        return None
-    return Finding(
-        Cause.NEVER_STARTS,
-        f"it requires nodes of the pool {required}, which the cluster doesn't have",
-        f"use one of {', '.join(sorted(pool.called for pool in known))}, or add this pool to the cluster",
-        seen.evidence,
-    )
+def _values(seen: _Seen) -> dict[str, Any]:
+    """What rows of the table name."""
+    return {
+        "said": seen.evidence,
+        "said_first": seen.evidence[:1],
+        "gpu_resource": GPU_RESOURCE,
+        "from_zero_issue": "Azure/AKS issue 5161",
+        "is_scaling": seen.autoscaler is not None and seen.autoscaler.reason == scheduling.TRIGGERED,
+        "holders": _holders(seen),
+        **_of_pools(seen),
+        **_of_nodes(seen),
+        **_of_reasons(seen),
+    }
 
 
-def _empty_pool(seen: _Seen) -> Finding | None:
-    """No node, and no autoscaler to add one."""
-    if seen.nodes or not seen.pools or any(pool.at_most for pool in seen.pools):
-        return None
+def _of_pools(seen: _Seen) -> dict[str, Any]:
+    known, required = seen.case.around.pools, seen.pod.pool
     names = ", ".join(pool.called for pool in seen.pools)
-    return Finding(
-        Cause.NEVER_STARTS,
-        f"the pool {names} has no nodes and can't scale up",
-        "set its `max_nodes` in the stack's file, then `pulumi up`",
-        seen.evidence,
-    )
+    has_place = seen.nodes or not seen.pools
+    scales_from_zero = any(pool.autoscaling and not pool.count for pool in seen.pools)
+    full = [pool for pool in seen.pools if pool.autoscaling and pool.count >= pool.most]
+    at_most = seen.autoscaler is not None and scheduling.AT_MAX in seen.autoscaler.message
+    at_most = at_most or (seen.autoscaler is not None and full and len(full) == len(seen.pools))
+    limits = ", ".join(f"{pool.called} (at most {pool.most})" for pool in full) or "every matching pool"
+    return {
+        "unknown_pool": required if required and known and not any(pool.is_meant(required) for pool in known) else "",
+        "known_pools": ", ".join(sorted(pool.called for pool in known)),
+        "empty_pools": "" if has_place or any(pool.at_most for pool in seen.pools) else names,
+        "unknown_from_zero": names if not seen.nodes and seen.resource not in ("", GPU_RESOURCE) and scales_from_zero else "",
+        "at_most": limits if at_most else "",
+    }
+
+
+def _of_nodes(seen: _Seen) -> dict[str, Any]:
+    broken = _all([node for node in seen.nodes if not node.is_ready], seen)
+    closed = _all([node for node in seen.nodes if node.is_unschedulable], seen)
+    silent = _all([node for node in seen.nodes if not any(node.gpus.values())], seen) if seen.resource else []
+    pool = next((pool for pool in seen.case.around.pools if silent and pool.name == silent[0].pool), None)
+    offered = sorted({name for node in seen.nodes for name, amount in node.gpus.items() if amount})
+    most = max((node.gpus.get(seen.resource, 0) for node in seen.nodes), default=0)
+    others = offered if seen.resource and seen.resource not in offered else []
+    silent_nodes = f"the node {silent[0].name} has" if len(silent) == 1 else f"the {len(silent)} nodes with GPUs have"
+    return {
+        "broken_node": broken[0].name if broken else "",
+        "broken_nodes": "the only node that could take it isn't"
+        if len(broken) == 1
+        else f"all {len(broken)} nodes that could take it aren't",
+        "broken_reason": f"{broken[0].name}: {broken[0].not_ready}" if broken else "",
+        "cordoned": f"{', '.join(node.name for node in closed)} {'is' if len(closed) == 1 else 'are'}" if closed else "",
+        "cordoned_node": closed[0].name if closed else "",
+        "pool_without_driver": pool.called if pool is not None and not pool.installs_driver else "",
+        "silent_nodes": silent_nodes if silent else "",
+        "other_names": ", ".join(others),
+        "other_name": others[0] if others else "",
+        "most": most,
+        "is_too_many": seen.resource and most and seen.amount > most,
+    }
+
+
+def _of_reasons(seen: _Seen) -> dict[str, Any]:
+    missing = [each.missing for each in seen.reasons if each.missing]
+    short = next((each for each in missing if not each.startswith(("nvidia.com/", "amd.com/"))), "")
+    total = sum(node.gpus.get(seen.resource, 0) for node in seen.nodes)
+    adds = ", and no autoscaler adds a node" if seen.pools and not any(pool.autoscaling for pool in seen.pools) else ""
+    in_use = f"all {total} of {seen.resource} are in use" if total else f"no node has a free {seen.resource}"
+    required = ", ".join(f"{key}={value}" for key, value in seen.pod.node_selector.items())
+    selects = f"no node has the required labels: {required}" if required else "no node matches its affinity"
+    adds_none = " and the autoscaler adds none" if seen.autoscaler is not None else ""
+    return {
+        "no_free_gpu": f"{in_use}{adds}" if seen.resource in missing else "",
+        "short_of": short,
+        "short_of_what": {"cpu": "processors", "memory": "memory", "pods": "room for another pod"}.get(short, short),
+        "wrong_selector": selects + adds_none if any(scheduling.WRONG_SELECTOR in each.text for each in seen.reasons) else "",
+    }
+
+
+def _all(nodes: list[NodeSeen], seen: _Seen) -> list[NodeSeen]:
+    """These nodes, if they are all that could take the pod."""
+    return nodes if len(nodes) == len(seen.nodes) else []
 
 
 def _untolerated(seen: _Seen) -> Finding | None:
@@ -133,67 +191,6 @@ def _toleration(seen: _Seen, taints: list[Taint]) -> Finding:
     )
 
 
-def _not_ready(seen: _Seen) -> Finding | None:
-    broken = [node for node in seen.nodes if not node.is_ready]
-    if not broken or len(broken) < len(seen.nodes):
-        return None
-    return Finding(
-        Cause.NODE_NOT_READY,
-        f"{'the only node' if len(broken) == 1 else f'all {len(broken)} nodes'} that could take it "
-        f"{'isn' if len(broken) == 1 else 'aren'}'t ready",
-        "a new node takes minutes; if it stays so: kubectl describe node " + broken[0].name,
-        (*seen.evidence[:1], f"{broken[0].name}: {broken[0].not_ready}"),
-    )
-
-
-def _no_plugin(seen: _Seen) -> Finding | None:
-    """Machines with GPUs on which nothing tells Kubernetes of them."""
-    silent = [node for node in seen.nodes if not any(node.gpus.values())]
-    if not seen.resource or not silent or len(silent) < len(seen.nodes):
-        return None
-    pool = next((pool for pool in seen.case.around.pools if pool.name == silent[0].pool), None)
-    if pool is not None and not pool.installs_driver:
-        what = f"the nodes of the pool {pool.called} have no GPU driver (gpuProfile.driver: None), so they advertise no GPU"
-        fix = "install driver and plugin with NVIDIA's GPU operator, or recreate the pool with `driver: install`"
-        return Finding(Cause.NO_PLUGIN, what, fix, seen.evidence)
-    nodes = f"the node {silent[0].name} has" if len(silent) == 1 else f"the {len(silent)} nodes with GPUs have"
-    return Finding(
-        Cause.NO_PLUGIN,
-        f"{nodes} GPUs, but no device plugin advertises {seen.resource} to Kubernetes",
-        "install it (`device_plugin` of the cluster, on by default), and check that its pods run and tolerate the "
-        "nodes' taints: kubectl get pods -A -l app.kubernetes.io/name=nvidia-device-plugin; on a new node it "
-        "takes a minute",
-        seen.evidence,
-    )
-
-
-def _other_name(seen: _Seen) -> Finding | None:
-    """GPUs are there under another name: renamed where they are shared, or cut by MIG."""
-    offered = {name for node in seen.nodes for name, amount in node.gpus.items() if amount}
-    if not seen.resource or not offered or seen.resource in offered:
-        return None
-    names = ", ".join(sorted(offered))
-    return Finding(
-        Cause.OTHER_RESOURCE,
-        f"it requests {seen.resource}, but the nodes advertise {names}",
-        f"request {min(offered)} in `resources.limits`",
-        seen.evidence,
-    )
-
-
-def _too_many(seen: _Seen) -> Finding | None:
-    """More GPUs than any node has."""
-    most = max((node.gpus.get(seen.resource, 0) for node in seen.nodes), default=0)
-    if not seen.resource or not most or seen.amount <= most:
-        return None
-    return Finding(
-        Cause.NEVER_STARTS,
-        f"it requests {seen.amount} of {seen.resource}, but no node has more than {most}",
-        f"request {most} or fewer, or use a pool of a size with more GPUs",
-        seen.evidence,
-    )
-
-
 def _failed_scale_up(seen: _Seen) -> Finding | None:
     """The autoscaler tried to add nodes, and Azure failed."""
     backs_off = seen.autoscaler is not None and scheduling.BACK_OFF in seen.autoscaler.message
@@ -205,11 +202,11 @@ def _failed_scale_up(seen: _Seen) -> Finding | None:
         for pool in seen.pools
         for each in seen.case.around.pool_refusals.get(pool.name, ())
     ]
-    quota = phrases.first(phrases.QUOTA, messages)
+    quota = table.first("quota", messages)
     if quota:
-        return quota_finding(quota, "")
-    capacity = phrases.first(phrases.NO_CAPACITY, messages)
-    found = capacity_finding(capacity, "") if capacity else None
+        return about("quota", quota)
+    capacity = table.first("no capacity", messages)
+    found = about("no capacity", capacity) if capacity else None
     pools = ", ".join(pool.called for pool in failed or seen.pools) or "its pool"
     return found or Finding(
         Cause.NO_CAPACITY,
@@ -217,92 +214,6 @@ def _failed_scale_up(seen: _Seen) -> Finding | None:
         f"see why: {COMMAND} explain POOL; usual reasons: vCPU quota, or no free machine in the region",
         (*seen.evidence, *messages[:1]),
     )
-
-
-def _not_from_zero(seen: _Seen) -> Finding | None:
-    """The autoscaler models nodes of an empty pool by the machine's size, and knows one resource name for its GPUs."""
-    if seen.nodes or seen.resource in ("", GPU_RESOURCE) or not any(pool.autoscaling and not pool.count for pool in seen.pools):
-        return None
-    names = ", ".join(pool.called for pool in seen.pools)
-    return Finding(
-        Cause.NOT_FROM_ZERO,
-        f"the pool {names} has no nodes, and the cluster autoscaler doesn't know that a new one has {seen.resource}: for "
-        f"empty pools it knows only {GPU_RESOURCE}",
-        f"keep one node (`min_nodes: 1`), or use the name {GPU_RESOURCE}: MIG strategy single, sharing without rename",
-        (*seen.evidence, "Azure/AKS issue 5161"),
-    )
-
-
-def _scaling(seen: _Seen) -> Finding | None:
-    if seen.autoscaler is None or seen.autoscaler.reason != scheduling.TRIGGERED:
-        return None
-    what = "the autoscaler is adding a node, which takes minutes"
-    return Finding(Cause.STARTING, what, "wait, then check again", seen.evidence)
-
-
-def _at_most(seen: _Seen) -> Finding | None:
-    full = [pool for pool in seen.pools if pool.autoscaling and pool.count >= pool.most]
-    messages = seen.autoscaler is not None and scheduling.AT_MAX in seen.autoscaler.message
-    if not messages and not (full and len(full) == len(seen.pools) and seen.autoscaler is not None):
-        return None
-    limits = ", ".join(f"{pool.called} (at most {pool.most})" for pool in full) or "every matching pool"
-    return Finding(
-        Cause.AT_MOST,
-        f"all GPUs are in use and the autoscaler is at its limit: {limits}{_holders(seen)}"
-        if seen.resource
-        else f"the nodes are full and the autoscaler is at its limit: {limits}",
-        "wait until one is free, or raise `max_nodes` of the pool in the stack's file, then `pulumi up`",
-        seen.evidence,
-    )
-
-
-def _no_free_gpu(seen: _Seen) -> Finding | None:
-    if not seen.resource or not any(each.missing == seen.resource for each in seen.reasons):
-        return None
-    total = sum(node.gpus.get(seen.resource, 0) for node in seen.nodes)
-    has = f"all {total} of {seen.resource} are in use" if total else f"no node has a free {seen.resource}"
-    adds = ", and no autoscaler adds a node" if seen.pools and not any(pool.autoscaling for pool in seen.pools) else ""
-    return Finding(
-        Cause.NO_FREE_GPU,
-        f"{has}{adds}{_holders(seen)}",
-        "wait until one is free, raise `max_nodes` of the pool, or share its GPUs (`sharing`)",
-        seen.evidence,
-    )
-
-
-def _no_room(seen: _Seen) -> Finding | None:
-    short = [each.missing for each in seen.reasons if each.missing and not each.missing.startswith(("nvidia.com/", "amd.com/"))]
-    if not short:
-        return None
-    what = {"cpu": "processors", "memory": "memory", "pods": "room for another pod"}.get(short[0], short[0])
-    return Finding(
-        Cause.NO_ROOM,
-        f"no matching node has enough {what} free",
-        f"request less {short[0]}, enlarge the pool, or use a larger size",
-        seen.evidence,
-    )
-
-
-def _cordoned(seen: _Seen) -> Finding | None:
-    closed = [node.name for node in seen.nodes if node.is_unschedulable]
-    if not closed or len(closed) < len(seen.nodes):
-        return None
-    what = f"{', '.join(closed)} {'is' if len(closed) == 1 else 'are'} cordoned, for example while being drained"
-    return Finding(Cause.NODE_NOT_READY, what, f"kubectl uncordon {closed[0]}, unless it is being drained", seen.evidence)
-
-
-def _selector(seen: _Seen) -> Finding | None:
-    if not any(scheduling.WRONG_SELECTOR in each.text for each in seen.reasons):
-        return None
-    required = ", ".join(f"{key}={value}" for key, value in seen.pod.node_selector.items())
-    what = f"no node has the required labels: {required}" if required else "no node matches its affinity"
-    adds = " and the autoscaler adds none" if seen.autoscaler is not None else ""
-    return Finding(Cause.NEVER_STARTS, what + adds, "correct its nodeSelector; `kubectl get nodes --show-labels`", seen.evidence)
-
-
-def _other(seen: _Seen) -> Finding:
-    what = "it can't be scheduled; see the scheduler's message below"
-    return Finding(Cause.NEVER_STARTS, what, "fix the error named in the message", seen.evidence)
 
 
 def _holders(seen: _Seen) -> str:
@@ -328,23 +239,4 @@ def _has_gpu(node: NodeSeen) -> bool:
 
 def _speaks(taint: Taint) -> bool:
     """False for taints of nodes that aren't ready: these are temporary, or have a separate rule."""
-    return taint.key not in kubernetes_phrases.NOT_READY_TAINTS and not taint.key.startswith("node.kubernetes.io/")
-
-
-_RULES: tuple[Callable[[_Seen], Finding | None], ...] = (
-    _no_such_pool,
-    _untolerated,
-    _empty_pool,
-    _not_ready,
-    _cordoned,
-    _no_plugin,
-    _other_name,
-    _too_many,
-    _not_from_zero,
-    _failed_scale_up,
-    _scaling,
-    _at_most,
-    _no_free_gpu,
-    _no_room,
-    _selector,
-)
+    return taint.key not in _NOT_READY_TAINTS and not taint.key.startswith("node.kubernetes.io/")

@@ -31,15 +31,22 @@ class Row(NamedTuple):
     source: str = ""
 
 
-class _Values(dict[str, Any]):
-    """What a row's texts may name: groups of its phrase, then attributes of the case."""
+class _Case:
+    """What a row may name: the values that are worked out for it, then attributes of the case."""
 
-    def __init__(self, case: Any, groups: Mapping[str, str | None]) -> None:
-        super().__init__(_ALWAYS | {name: text for name, text in groups.items() if text})
-        self._case = case
+    def __init__(self, case: Any, values: Mapping[str, Any]) -> None:
+        self._case, self._values = case, values
 
-    def __missing__(self, name: str) -> Any:
-        return getattr(self._case, name)
+    def __getitem__(self, name: str) -> Any:
+        return self._values[name] if name in self._values else getattr(self._case, name)
+
+    def naming(self, more: Mapping[str, Any]) -> "_Case":
+        return _Case(self._case, {**self._values, **more})
+
+    def texts(self, names: tuple[str, ...]) -> Iterator[str]:
+        for name in names:
+            value = self[name]
+            yield from (text for text in ((value,) if isinstance(value, str) else value) if text)
 
 
 @cache
@@ -60,35 +67,36 @@ def rows(kind: str) -> tuple[Row, ...]:
     return tuple(_row(each) for each in _whole()["kinds"][kind])
 
 
-def explain(kind: str, case: Any, rules: Mapping[str, Rule]) -> Finding | None:
-    """The finding of the first row of this kind that fits. `rules`: those of code, by name."""
-    return next(_found(kind, case, rules), None)
+def explain(kind: str, case: Any, rules: Mapping[str, Rule] = {}, values: Mapping[str, Any] = {}) -> Finding | None:
+    """The finding of the first row of this kind that fits. `rules`: those of code, by name. `values`: what rows name beside
+    the attributes of the case."""
+    return next(_found(kind, case, rules, values), None)
 
 
-def explain_surely(kind: str, case: Any, rules: Mapping[str, Rule]) -> Finding:
+def explain_surely(kind: str, case: Any, rules: Mapping[str, Rule] = {}, values: Mapping[str, Any] = {}) -> Finding:
     """Of a kind whose last row always fits."""
-    return next(_found(kind, case, rules))
+    return next(_found(kind, case, rules, values))
 
 
-def _found(kind: str, case: Any, rules: Mapping[str, Rule]) -> Iterator[Finding]:
+def _found(kind: str, case: Any, rules: Mapping[str, Rule], values: Mapping[str, Any]) -> Iterator[Finding]:
+    seen = _Case(case, values)
     for row in rows(kind):
-        found = rules[row.rule](case) if row.rule else _of_row(row, case)
+        found = rules[row.rule](case) if row.rule else _of_row(row, seen)
         if found is not None:
             yield found
 
 
-def _of_row(row: Row, case: Any) -> Finding | None:
-    if not all(_is(getattr(case, name), wanted) for name, wanted in row.when.items()):
+def _of_row(row: Row, case: _Case) -> Finding | None:
+    if not all(_is(case[name], wanted) for name, wanted in row.when.items()):
         return None
-    matched = first(row.phrase, _texts(case, row.texts)) if row.phrase else ""
+    matched = first(row.phrase, case.texts(row.texts)) if row.phrase else ""
     found = phrase(row.phrase).search(matched) if matched else None
     if row.phrase and found is None:
         return None
-    values = _Values(case, found.groupdict() if found else {})
-    evidence = (matched.strip(),) if matched and not row.evidence else tuple(_texts(case, row.evidence))
-    return Finding(
-        Cause[row.cause], row.what.format_map(values), row.fix.format_map(values), evidence, row.log.format_map(values)
-    )
+    named = case.naming(_ALWAYS | {name: text for name, text in (found.groupdict() if found else {}).items() if text})
+    what, fix, log = (text.format_map(named) for text in (row.what, row.fix, row.log))  # type: ignore[arg-type] - it has items
+    evidence = tuple(case.texts(row.evidence)) if row.evidence or not matched else (matched.strip(),)
+    return Finding(Cause[row.cause], what, fix, evidence, log)
 
 
 def _is(value: Any, wanted: Any) -> bool:
@@ -97,20 +105,15 @@ def _is(value: Any, wanted: Any) -> bool:
     return value in wanted if isinstance(wanted, list) else value == wanted
 
 
-def _texts(case: Any, names: tuple[str, ...]) -> Iterator[str]:
-    for name in names:
-        value = getattr(case, name)
-        yield from (text for text in ((value,) if isinstance(value, str) else value) if text)
-
-
 @cache
 def _whole() -> Mapping[str, Any]:
     return bounded_yaml.load(TABLE.read_text(encoding="utf-8"))
 
 
 def _row(said: Mapping[str, Any]) -> Row:
-    listed = {
-        key: tuple(each) if isinstance(each, list) else (each,)
-        for key, each in (("texts", said.get("in", [])), ("evidence", said.get("evidence", [])))
-    }
-    return Row(**{key: each for key, each in said.items() if key not in ("in", "evidence")}, **listed)
+    fields = {{"in": "texts"}.get(key, key): _listed(each) if key in ("in", "evidence") else each for key, each in said.items()}
+    return Row(**fields)
+
+
+def _listed(names: list[str] | str) -> Any:
+    return (names,) if isinstance(names, str) else tuple(names)
