@@ -16,7 +16,7 @@ _SHOWN = 5  # of a long list
 
 def printable(text: str) -> str:
     """The text without control characters and line ends."""
-    return "".join(each if each.isprintable() else " " for each in text)
+    return text if text.isprintable() else "".join(each if each.isprintable() else " " for each in text)
 
 
 def last_line(text: str) -> str:

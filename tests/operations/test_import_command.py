@@ -182,7 +182,9 @@ def test_nothing_of_a_file_ends_a_comment_or_steers_a_terminal(capsys: Capture) 
     _, out, err = run(capsys, text, "--stack", "dev", "--config-folder", "stacks", "--write", file="dsvm.compute")
     assert "dsvm.compute:4: compute" in out
     assert not [each for each in out + err if not each.isprintable() and each != "\n"]
-    assert "dsvm" in yaml.load(file.read_text(), yaml.CSafeLoader)["config"]["azure-gpu:vms"]
+    assert "dsvm" in yaml.load(out, yaml.CSafeLoader)["azure-gpu:vms"]
+    assert "ssh_public_key" in err  # without which the stack refuses a machine
+    assert file.read_text() == STACK_FILE
 
 
 @pytest.mark.parametrize(

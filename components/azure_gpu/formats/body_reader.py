@@ -74,15 +74,19 @@ class BodyReader:
 
     def raw(self, key: str) -> Any:
         """The value, which then counts as read."""
-        self._read.add(key.lower())
-        value = self._values.get(key.lower(), (key, None))[1]
-        expression = self.reading.unknown.get(self.whole_path(key))
+        lower = key.lower()
+        self._read.add(lower)
+        if lower not in self._values:
+            return None
+        value = self._values[lower][1]
+        path = self.whole_path(key)
+        expression = self.reading.unknown.get(path)
         if expression is not None:
             shown = "" if holds_secret(expression) else f" of {expression[:_LONGEST_SHOWN]}"
             fix = "give the parameter with --parameter NAME=VALUE, or write the value"
             self.leave(key, f"the value{shown} isn't known here", fix)
             return None
-        self.reading.read.add(self.whole_path(key))
+        self.reading.read.add(path)
         return None if _is_empty(value) else value
 
     def text(self, key: str, *, free: bool = False) -> str | None:

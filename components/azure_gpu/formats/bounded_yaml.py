@@ -164,7 +164,10 @@ def _represented(dumper: yaml.SafeDumper, date: UnquotedDate) -> ScalarNode:
     return cast(Any, dumper).represent_scalar(f"{TAG}timestamp", str(date))
 
 
-cast(Any, yaml).add_representer(UnquotedDate, _represented, Dumper=yaml.SafeDumper)
+DUMPER: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+"""Writes plain values, by libyaml where it is there."""
+for _dumper in {yaml.SafeDumper, DUMPER}:
+    cast(Any, yaml).add_representer(UnquotedDate, _represented, Dumper=_dumper)
 
 
 def _within(text: str, read: Callable[[_Loader], T]) -> T:

@@ -36,7 +36,7 @@ def read_deployment_body(text: str, file: str = "request") -> tuple[Document | N
 
 def member(path: str, key: str) -> str:
     """The path of a member of the object at `path`. A key's square brackets are shown round: paths are taken apart by them."""
-    if not key or any(sign in key for sign in ".[]"):
+    if not key or "." in key or "[" in key or "]" in key:
         return f"{path}['{key.translate(_ROUND)}']"
     return f"{path}.{key}" if path else key
 

@@ -1,6 +1,7 @@
 """Runs `import`: reads files, prints what they become or what is wrong, and writes it to the stack's file with --write."""
 
 import argparse
+import gc
 import json
 import sys
 import tempfile
@@ -30,6 +31,14 @@ from azure_gpu_operations.terminal import printable
 
 def run(options: argparse.Namespace) -> int:
     """What `import` does with its command line. The exit code."""
+    gc.disable()  # what is read stays to the end, and looking through it for garbage takes a quarter of the time
+    try:
+        return _run(options)
+    finally:
+        gc.enable()
+
+
+def _run(options: argparse.Namespace) -> int:
     if options.write and not options.stack:
         print("error: --write needs --stack, whose file it writes", file=sys.stderr)
         return 2
