@@ -29,7 +29,7 @@ def test_a_batch_pool_is_printed_as_part_of_a_stack_file(signed_in: EmbeddedAzur
             "t4s": {
                 "pool_name": "t4s",
                 "size": "Standard_NC4as_T4_v3",
-                "image": "microsoft-dsvm:ubuntu-hpc:2204:latest",
+                "image": "microsoft-dsvm:ubuntu-hpc:2204",
                 "node_agent": "batch.node.ubuntu 22.04",
                 "dedicated_nodes": 0,
                 "task_slots": 2,
