@@ -55,9 +55,10 @@ def options(kind: Kind, name: str) -> pulumi.ResourceOptions | None:
 declared: dict[str, dict[str, Any]] = {}  # components, by section and logical name
 for kind in KINDS:  # such as `pools`, whose component is `BatchPool`
     declared[kind.section] = {}
-    for name, args in () if kind.section in settings.planned_only else settings.parts[kind.section].items():
-        wired = Wired({**args, **kind.wiring(args, declared, settings.stack)}, plan.parts[kind.section][name])
-        declared[kind.section][name] = kind.load()(name, wired, options(kind, name))
+    if kind.section not in settings.planned_only:
+        for name, args in settings.parts[kind.section].items():
+            wired = Wired({**args, **kind.wiring(args, declared, settings.stack)}, plan.parts[kind.section][name])
+            declared[kind.section][name] = kind.declare(name, wired, options(kind, name))
 
 pulumi.export(written_by.OUTPUT, written_by.own_version())  # of the package; an older one refuses the stack from now on
 for output, value in outputs(declared).items():

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import pulumi
+
 import azure_gpu
 from azure_gpu.batch.pool.args import BatchPoolSettings, ContainersArgs
 from azure_gpu.container_instances import resolve as group_resolve
@@ -18,6 +20,7 @@ from azure_gpu.kubernetes.gpu_objects import resolve as gpu_objects_resolve
 from azure_gpu.ml.workspace import assets as workspace_assets
 from azure_gpu.shared.context import StackArgs
 from azure_gpu.shared.validation import written
+from azure_gpu.shared.wired import Wired
 from azure_gpu.shared.workloads import Workload
 from azure_gpu.stack import resolving
 from azure_gpu.stack.resolving import Parts, Planning, region_of
@@ -54,9 +57,9 @@ class Kind:
         """Pulumi's type of the component."""
         return f"azuregpu:index:{self.component}"
 
-    def load(self) -> Callable[..., Any]:
-        """Returns the component's class. It is loaded now, as Azure's SDK modules take long to load."""
-        return getattr(azure_gpu, self.component)
+    def declare(self, name: str, args: Wired[Any, Any], opts: pulumi.ResourceOptions | None) -> pulumi.ComponentResource:
+        """Declares a part. Its class is loaded now, as only those that a stack uses have to be."""
+        return getattr(azure_gpu, self.component)(name, args, opts)
 
     def wiring(self, args: Args, declared: Parts, stack: StackArgs) -> Args:
         """Returns what the constructor takes beside its own arguments. `declared`: the components before it."""

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.dates import instant
 from azure_gpu.formats.tags import EXPIRES_AT
-from azure_gpu.stack.kinds import KINDS
 
 _ROOT = "pulumi:pulumi:Stack"
 _COMPUTE_PREFIX = "ml-compute-"  # of its logical name in the program
@@ -50,6 +49,8 @@ class Part(NamedTuple):
 
 def parts(deployment: Mapping[str, Any]) -> list[Part]:
     """In the order of the state."""
+    from azure_gpu.stack.kinds import KINDS  # here, as it loads what resolves the library's components
+
     resources: Sequence[Resource] = deployment.get("resources") or []
     ends: Mapping[str, Any] = _exported(resources).get("expires_at") or {}
     sections = {kind.token: kind.section for kind in KINDS if kind.ends}
