@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from azure_gpu.formats import arm_template, cluster_manifest, container_group_file
+from azure_gpu.formats import arm_template, cluster_manifest, container_group_file, edge_deployment
 from azure_gpu.formats.container_group_settings import settings_of
 from azure_gpu.formats.document import Document
 from azure_gpu.formats.lenient_json import member
@@ -20,6 +20,7 @@ from azure_gpu_operations.importing.documents import FoundDocuments
 from azure_gpu_operations.importing.names import fitting
 from azure_gpu_operations.importing.recognition import Format, documents_of, format_of
 from tests.operations.test_import import files_of, rows
+from tests.support.edge_documents import COMPANION, FRAGMENT
 from tests.support.embedded import CHECKOUT
 
 CASES = CHECKOUT.parent / "shared" / "findings" / "turn3" / "cases"
@@ -152,6 +153,24 @@ def test_every_leaf_ends_in_what_is_printed(name: str, text: str) -> None:
             if read([*documents[:number], other, *documents[number + 1 :]])[0] == printed:
                 lost.append(document.at(path))
     assert not lost, "\n".join(lost)
+
+
+@pytest.mark.parametrize("text", [FRAGMENT, COMPANION, COMPANION.replace("spec:\n", "spec:\n  suspend: true\n", 1)])
+def test_every_leaf_of_a_job_at_the_edge_does_too(text: str) -> None:
+    documents, _ = documents_of(text, "job.yaml")
+    [document] = documents
+
+    def printed(value: Any) -> tuple[str, list[str]]:
+        jobs, problems = edge_deployment.read(json.dumps(value), "job.yaml")
+        return repr((jobs, [(path_of(one.path), one.message) for one in problems])), [path_of(one.path) for one in problems]
+
+    before, remarks = printed(document.value)
+    remarks.append("spec.template.spec.containers[0].name")  # the device's page has the job's name in another form there
+    assert [
+        path
+        for path, steps in leaves(document.value)
+        if not is_answered(path) and not is_covered(path, remarks) and printed(changed(document.value, steps))[0] == before
+    ] == []
 
 
 def _of(at: str, document: Document) -> bool:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, cast
 from azure_gpu.catalog.problems import Code, Problem, Severity
 from azure_gpu.formats import located_yaml
 from azure_gpu.formats.document import Document
+from azure_gpu.formats.lenient_json import member
 from azure_gpu.formats.likely_secrets import holds_secret, is_secret_name
 
 VISIBLE = "NVIDIA_VISIBLE_DEVICES"
@@ -34,6 +35,7 @@ _LEFT_OF_POD = {
     "nodeSelector": "a job here runs on the device's own node",
     "hostNetwork": "a job here has a separate network",
 }
+_OWN = {"restartPolicy": ("Never", "OnFailure"), "imagePullPolicy": ("IfNotPresent", "Always")}  # what a job has by itself
 _LEFT_OF_CONTAINER = {
     "volumeMounts": "a job here has no volumes",
     "ports": "a job here can't be reached",
@@ -62,7 +64,10 @@ def read(text: str, file: str) -> tuple[list[EdgeJobInFile], list[Problem]]:
         if document is None:
             continue
         reading = _Reading(document)
-        jobs += reading.jobs()
+        found = reading.jobs()
+        if found:
+            reading.rest(document.value, "")
+        jobs += found
         problems += reading.problems
     if not jobs and not any(problem.severity is Severity.ERROR for problem in problems):
         problems.append(Problem(path=file, message="no job in this file", allowed="a Job, a container, or its env"))
@@ -110,6 +115,7 @@ class _Reading:
     def __init__(self, document: Document) -> None:
         self.document = document
         self.problems: list[Problem] = []
+        self.taken: set[str] = set()  # paths of what was read
 
     def jobs(self) -> list[EdgeJobInFile]:
         body = _mapping(self.document.value)
@@ -129,6 +135,7 @@ class _Reading:
             self.warn("kind", f"a {kind} is started again when it ends; here it runs once, to its end", value=kind)
         if kind == "CronJob":
             self.warn("spec.schedule", "a job here has no schedule: it runs when it is declared")
+        self.taken |= {"kind", "apiVersion", "status", "metadata.name"}
         pod_path, job_path = _TEMPLATES[kind]
         name = str(_inside(body, "metadata").get("name") or "")
         return self.of_pod(name, _inside(body, pod_path), pod_path, _inside(body, job_path) if job_path else {}, job_path)
@@ -139,6 +146,7 @@ class _Reading:
             if "containers" in _inside(body, path):
                 return self.of_pod("", _inside(body, path), path, {}, "")
         if "env" in body or "image" in body:
+            self.taken.add("name")
             return [self.job(str(body.get("name") or ""), "", {}, body, "")]
         self.report("", "no container here", fix="write a Job, or the env of its container")
         return []
@@ -151,10 +159,12 @@ class _Reading:
         for key, why in _LEFT_OF_POD.items():
             if key in pod:
                 self.leave(_join(path, key), why)
+        self.taken |= {_join(path, key) for key in ("hostIPC", "hostPID")}
         of_pod = self.of_job(pod, job, job_path)
         found: list[EdgeJobInFile] = []
         for index, body in enumerate(listed):
             own = name if len(listed) == 1 else "-".join(filter(None, (name, str(body.get("name") or index))))
+            self.taken.add(_join(path, f"containers[{index}].name"))
             found.append(self.job(own or str(body.get("name") or ""), path, of_pod, body, _join(path, f"containers[{index}]")))
         if len(listed) > 1:
             self.warn(_join(path, "containers"), f"the pod has {len(listed)} containers; each becomes a separate job")
@@ -165,6 +175,7 @@ class _Reading:
         for key, name in (("hostIPC", "host_ipc"), ("hostPID", "host_pid")):
             if isinstance(pod.get(key), bool):
                 settings[name] = pod[key]
+        self.taken |= {_join(job_path, key) for key in ("backoffLimit", "activeDeadlineSeconds", "parallelism", "completions")}
         retries, seconds = _count(job.get("backoffLimit")), _count(job.get("activeDeadlineSeconds"))
         if retries is not None:
             settings["retries"] = retries
@@ -182,9 +193,11 @@ class _Reading:
         settings: dict[str, Any] = dict(of_pod)
         if isinstance(body.get("image"), str):
             settings["image"] = body["image"]
+            self.taken.add(_join(path, "image"))
         for key in ("command", "args"):
             if words := _list(body.get(key)):
                 settings[key] = [_as_text(one) for one in words]
+                self.taken.add(_join(path, key))
         for key, why in _LEFT_OF_CONTAINER.items():
             if key in body:
                 self.leave(_join(path, key), why)
@@ -211,6 +224,7 @@ class _Reading:
             return
         for index, item in enumerate(items):
             at, entry = f"{path}[{index}]", _mapping(item)
+            self.taken |= {f"{at}.name", f"{at}.value"}
             name, value = entry.get("name"), entry.get("value")
             if not isinstance(name, str) or not name.strip():
                 self.report(at, "a variable has no name", fix="write `- name: …`")
@@ -237,6 +251,18 @@ class _Reading:
                 self.leave(f"{path}.value", "a memory limit is taken only for the first GPU, as in 0=4G")
             else:
                 settings["pinned_memory_limit"] = match[1]
+
+    def rest(self, value: object, path: str) -> None:
+        """Reports what was neither taken nor reported, unless it is what a job has by itself."""
+        told = {problem.path for problem in self.problems}
+        listed = [(f"{path}[{index}]", one) for index, one in enumerate(_list(value))]
+        for here, one in listed or [(member(path, str(key)), one) for key, one in _mapping(value).items()]:
+            if here in self.taken or self.document.at(here) in told or one in (None, "", [], {}):
+                continue
+            if any(each.startswith((f"{here}.", f"{here}[")) for each in self.taken):
+                self.rest(one, here)
+            elif one not in _OWN.get(here.rpartition(".")[2], ()):
+                self.leave(here, "the stack file has no key for it")
 
     def report(self, path: str, message: str, *, value: object = None, fix: str = "") -> None:
         self.problems.append(Problem(path=self.document.at(path), message=message, value=value, fix=fix))
