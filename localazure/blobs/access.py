@@ -5,6 +5,9 @@ rest/api/storageservices/authorize-with-azure-active-directory and common-rest-a
 without any authorization: storage/blobs/anonymous-read-access-prevent.
 """
 
+import base64
+import hashlib
+import hmac
 from collections.abc import Awaitable, Callable, Mapping
 from typing import NamedTuple
 
@@ -26,7 +29,7 @@ AUDIENCE = "https://storage.azure.com"
 _OLDEST_WITH_TOKENS = "2017-11-09"
 _OLDEST_WITH_CHALLENGE = "2019-12-12"
 # What built-in roles allow, below RBAC. Microsoft Learn, role-based-access-control/built-in-roles/storage, read 2026-11-21.
-_READER = frozenset({"containers/read", "containers/blobs/read", "generateUserDelegationKey/action"})
+_READER = frozenset({"containers/read", "containers/blobs/read"})
 _CONTRIBUTOR = _READER | {
     "containers/write", "containers/delete", "containers/blobs/write", "containers/blobs/delete", "containers/blobs/add/action",
 }  # fmt: skip
@@ -34,9 +37,7 @@ _DATA_OWNER = _CONTRIBUTOR | {
     "containers/getAcl/action", "containers/setAcl/action", "containers/blobs/filter/action", "containers/blobs/tags/read",
     "containers/blobs/tags/write",
 }  # fmt: skip
-_MANAGEMENT = frozenset(
-    {"read", "write", "containers/read", "containers/write", "containers/delete", "generateUserDelegationKey/action"}
-)
+_MANAGEMENT = frozenset({"read", "write", "containers/read", "containers/write", "containers/delete"})
 _GRANTED = {
     roles.STORAGE_BLOB_DATA_READER: _READER,
     roles.STORAGE_BLOB_DATA_CONTRIBUTOR: _CONTRIBUTOR,
@@ -64,7 +65,6 @@ class Incoming(NamedTuple):
 class Grant(NamedTuple):
     """What was allowed."""
 
-    principal: str = ""  # object id behind a token
     new_blobs_alone: bool = False  # a signature that lets create and not write: what is there stays as it is
     answer_headers: Mapping[str, str] = {}  # what a signature sets of the answer to a read
 
@@ -101,7 +101,7 @@ class Access:
             raise BlobError(403, "AuthorizationFailure", "This request is not authorized to perform this operation.")
         authorization = request.headers.get("authorization", "")
         scheme = authorization.partition(" ")[0].lower()
-        if authorization and sas.is_given(request.query) and "sduoid" not in request.query:
+        if authorization and sas.is_given(request.query):
             raise _invalid_information("A request carries an Authorization header or a signature in its address, not both.")
         if sas.is_given(request.query):
             return await self._by_signature(request, operation, account)
@@ -112,8 +112,6 @@ class Access:
             now = self._services.clock.now()
             parts = (request.method, request.raw_path, request.raw_query, request.headers)
             shared_key.check(authorization, request.address.account, keys, *parts, now)
-            if operation.name == "GetUserDelegationKey":
-                raise authentication_failed("Only authentication scheme Bearer is supported.")
             return Grant()
         if authorization:
             raise _invalid_information(f"Authentication scheme {authorization.partition(' ')[0][:40]} is not supported.")
@@ -129,8 +127,9 @@ class Access:
         scope = container_key(account, container) if container else account.key
         return has_role(self._services, principal, granting, scope)
 
-    def delegation_value(self, key: sas.DelegationKey, account: str) -> str:
-        return key.value(self._secret, account)
+    def own_key(self, account: str) -> str:
+        """The key by which this server itself signs addresses of an account, so that they hold where it takes no keys too."""
+        return base64.b64encode(hmac.digest(self._secret.encode(), account.encode(), hashlib.sha256)).decode("ascii")
 
     # Ways in
 
@@ -140,7 +139,7 @@ class Access:
         principal = self._principal(request)
         if not self.principal_may(principal, operation.action, account, request.address.container):
             raise permission_mismatch()
-        return Grant(principal)
+        return Grant()
 
     def _principal(self, request: Incoming) -> str:
         own = f"{self._services.settings.url}/blob/{request.address.account}"
@@ -159,19 +158,14 @@ class Access:
 
     async def _by_signature(self, request: Incoming, operation: Operation, account: Resource) -> Grant:
         given = dict(request.query)
-        delegated = sas.is_delegated(given)
-        keys = [self.delegation_value(sas.delegation_key(given), request.address.account)] if delegated else self._keys(account)
-        sas.check_signature(given, request.address, keys, request.headers, delegated=delegated)
+        if not sas.is_signed_by(self.own_key(request.address.account), given, request.address):
+            sas.check_signature(given, request.address, self._keys(account))
         if given.get("si"):
             given = {**given, **await self._by_policy(request.address, given)}
         signed = sas.signed(given, request.client, self._services.clock.now())
         self._check_reach(signed, operation)
-        if signed.principal and not self.principal_may(signed.principal, operation.action, account, request.address.container):
-            raise permission_mismatch()
-        if "sduoid" in given and self._principal(request) != given["sduoid"]:
-            raise authentication_failed("The token's principal is not the one that the signature is for.")
         answer = {header: given[name] for name, header in _ANSWER_HEADERS.items() if name in given and operation.reads_blob}
-        return Grant(signed.principal, operation.creates and "w" not in signed.letters, answer)
+        return Grant(operation.creates and "w" not in signed.letters, answer)
 
     def _check_reach(self, signed: sas.Signed, operation: Operation) -> None:
         if signed.resource_types:

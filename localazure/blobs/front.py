@@ -12,7 +12,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.types import Receive, Scope, Send
 
 from localazure.arm.store import Resource
-from localazure.blobs import containers, delegation, documents, upstream
+from localazure.blobs import containers, documents, upstream
 from localazure.blobs.access import Access, Grant, Incoming
 from localazure.blobs.addresses import of_path, query_of
 from localazure.blobs.errors import BlobError, invalid_header, not_implemented
@@ -58,10 +58,6 @@ class Front:
         if _COPY_SOURCE in incoming.headers:
             raise not_implemented("copies")
         grant = await self._access.grant(incoming, operation)
-        if operation.name == "GetUserDelegationKey":
-            answer = await delegation.answer(request, incoming, grant, self._access, self._services)
-            await answer(request.scope, request.receive, send)
-            return
         account = self._access.account(incoming.address.account)
         _check_public_access(operation, account, incoming.headers)
         headers = upstream.passed_on(incoming.headers)

@@ -21,7 +21,7 @@ class Operation(NamedTuple):
     action: str  # of roles, below RBAC
     resource_type: str  # of an account SAS: s, c or o; "" where no account SAS reaches it
     account_letters: str = ""
-    service_letters: str = ""  # of a service or user delegation SAS; "" where none reaches it
+    service_letters: str = ""  # of a service SAS; "" where none reaches it
     on_container: bool = False  # a service SAS has to be one of the container
     creates: bool = False  # may write a blob that doesn't exist yet only by `c`
 
@@ -48,7 +48,6 @@ _row("service", "GET", "", "list", Operation("ListContainers", "containers/read"
 _row("service", "GET", "service", "properties", Operation("GetServiceProperties", "read", "s", "r"))
 _row("service", "PUT", "service", "properties", Operation("SetServiceProperties", "write", "s", "w"))
 _row("service", "GET", "service", "stats", Operation("GetServiceStats", "read", "s", "r"))
-_row("service", "POST", "service", "userdelegationkey", Operation("GetUserDelegationKey", "generateUserDelegationKey/action", ""))
 _row("service", "GET", "", "blobs", Operation("FindBlobsByTags", "containers/blobs/filter/action", "o", "f"))
 _row("service", "GET HEAD", "account", "properties", _ACCOUNT_INFO)
 
@@ -91,7 +90,19 @@ _row("blob", "GET HEAD", "account", "properties", _ACCOUNT_INFO)
 
 # What Azure has and this doesn't.
 _NOT_SERVED = frozenset(
-    {"undelete", "rename", "query", "expiry", "batch", "copy", "seal", "immutabilitypolicies", "legalhold", "incrementalcopy"}
+    {
+        "undelete",
+        "rename",
+        "query",
+        "userdelegationkey",
+        "expiry",
+        "batch",
+        "copy",
+        "seal",
+        "immutabilitypolicies",
+        "legalhold",
+        "incrementalcopy",
+    }
 )
 _METHODS = ("GET", "HEAD", "PUT", "POST", "DELETE")
 # What is passed on of a query. Everything else is either how the request is signed or nothing that was validated.

@@ -3,13 +3,10 @@
 A signature that isn't valid is a BlobError 403 in the service's words.
 """
 
-import base64
-import hashlib
-import hmac
 import ipaddress
 import re
 from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import NamedTuple
 from urllib.parse import quote
 
@@ -21,9 +18,7 @@ VERSION = "2021-12-02"  # by which we sign: one that every client of today takes
 _VERSION = re.compile(r"20\d\d-\d\d-\d\d")
 _RESOURCES = ("b", "bs", "c")  # a blob, a snapshot of one, a container
 _LETTERS = "racwdxltmeop"  # in the order that the service wants
-_KEY_FIELDS = ("skoid", "sktid", "skt", "ske", "sks", "skv")
 _ISO = ("%Y-%m-%dT%H:%M:%S.%fZ", "%Y-%m-%dT%H:%M:%SZ", "%Y-%m-%dT%H:%MZ", "%Y-%m-%d")
-DELEGATION_LIFE = timedelta(days=7)  # Microsoft Learn, rest/api/storageservices/get-user-delegation-key
 
 
 class Signed(NamedTuple):
@@ -31,57 +26,35 @@ class Signed(NamedTuple):
 
     letters: str  # permissions
     resource_types: str  # of an account SAS: letters of s, c and o; "" of any other
-    on_container: bool  # a service or delegation SAS of a whole container
-    principal: str  # object id for which a user delegation key was made; ""
-
-
-class DelegationKey(NamedTuple):
-    """Which user delegation key: what is told to the client, and what a signature made with it names."""
-
-    object_id: str
-    tenant_id: str
-    start: str
-    expiry: str
-    service: str
-    version: str
-
-    def value(self, secret: str, account: str) -> str:
-        """The key itself, in base64: the same for the same words, so that none has to be kept."""
-        words = "\n".join([account, *self])
-        return base64.b64encode(hmac.digest(secret.encode(), words.encode(), hashlib.sha256)).decode("ascii")
+    on_container: bool  # a service SAS of a whole container
 
 
 def is_given(query: Mapping[str, str]) -> bool:
     return "sig" in query
 
 
-def is_delegated(query: Mapping[str, str]) -> bool:
-    return "skoid" in query
-
-
-def delegation_key(given: Mapping[str, str]) -> DelegationKey:
-    return DelegationKey(*(given.get(name, "") for name in _KEY_FIELDS))
-
-
-def check_signature(
-    given: Mapping[str, str], address: Address, keys: list[str], headers: Mapping[str, str], *, delegated: bool
-) -> None:
+def check_signature(given: Mapping[str, str], address: Address, keys: list[str]) -> None:
     """BlobError 403 where none of the keys made the signature over what the query says."""
+    text = _text(given, address)
+    if not shared_key.is_signed_by(keys, text, given["sig"]):
+        shown = text.replace("\n", "\\n")
+        raise authentication_failed(f"Signature did not match. String to sign used was {shown}.")
+
+
+def is_signed_by(key: str, given: Mapping[str, str], address: Address) -> bool:
+    return shared_key.is_signed_by([key], _text(given, address), given["sig"])
+
+
+def _text(given: Mapping[str, str], address: Address) -> str:
+    """The string that was signed. BlobError where there is none for what the query says."""
+    if "skoid" in given:
+        raise not_implemented("signatures by a user delegation key")
     version = given.get("sv", "")
-    oldest = sas_strings.OLDEST_DELEGATION if delegated else sas_strings.OLDEST
-    if not _VERSION.fullmatch(version) or version < oldest:
+    if not _VERSION.fullmatch(version) or version < sas_strings.OLDEST:
         raise authentication_failed(f"sv is missing or no version that is taken: '{version}'.")
     if "ss" in given:
-        strings = sas_strings.account(given, address.account)
-    else:
-        resource, snapshot = _resource(given, address)
-        if delegated:
-            strings = sas_strings.delegation(given, resource, snapshot, headers, given)
-        else:
-            strings = sas_strings.service(given, resource, snapshot)
-    if not any(shared_key.is_signed_by(keys, text, given["sig"]) for text in strings):
-        shown = strings[0].replace("\n", "\\n")
-        raise authentication_failed(f"Signature did not match. String to sign used was {shown}.")
+        return sas_strings.account(given, address.account)
+    return sas_strings.service(given, *_resource(given, address))
 
 
 def signed(given: Mapping[str, str], client: str, now: datetime) -> Signed:
@@ -100,27 +73,23 @@ def signed(given: Mapping[str, str], client: str, now: datetime) -> Signed:
                 "AuthorizationServiceMismatch",
                 "This request is not authorized to perform this operation using this service.",
             )
-        return Signed(given.get("sp", ""), given.get("srt", ""), False, "")
+        return Signed(given.get("sp", ""), given.get("srt", ""), False)
     if not given.get("sp"):
         raise authentication_failed("sp is mandatory. Cannot be empty.")
-    return Signed(given["sp"], "", given["sr"] == "c", given.get("skoid", ""))
+    return Signed(given["sp"], "", given["sr"] == "c")
 
 
-def make(address: Address, letters: str, expires: datetime, key: DelegationKey, value: str) -> str:
-    """The query of an address for a blob or a container, signed with a user delegation key, whose `value` is given."""
+def make(address: Address, letters: str, expires: datetime, key: str) -> str:
+    """The query of an address for a blob or a container, signed with a key."""
     given = {
         "sv": VERSION,
         "sr": "b" if address.blob else "c",
         "sp": "".join(letter for letter in _LETTERS if letter in letters),
         "se": as_time(expires),
         "spr": "https",
-        **dict(zip(_KEY_FIELDS, key, strict=True)),
     }
-    resource, _ = _resource(given, address)
-    (text,) = sas_strings.delegation(given, resource, "", {}, {})
-    return "&".join(
-        f"{name}={quote(each, safe='')}" for name, each in [*given.items(), ("sig", shared_key.signature(value, text))]
-    )
+    given["sig"] = shared_key.signature(key, _text(given, address))
+    return "&".join(f"{name}={quote(each, safe='')}" for name, each in given.items())
 
 
 def as_time(moment: datetime) -> str:
@@ -152,10 +121,7 @@ def _check_time(given: Mapping[str, str], now: datetime) -> None:
     start, expiry = parse_time(given.get("st", "")), parse_time(given.get("se", ""))
     if expiry is None or (given.get("st") and start is None):
         raise authentication_failed("Signed expiry time or start time is missing or is no time.")
-    spans = [(start, expiry)]
-    if "ske" in given:
-        spans.append((parse_time(given.get("skt", "")), parse_time(given["ske"]) or datetime.min.replace(tzinfo=UTC)))
-    if any((begin is not None and now < begin) or now >= end for begin, end in spans):
+    if (start is not None and now < start) or now >= expiry:
         raise authentication_failed(
             f"Signature not valid in the specified time frame: Start [{given.get('st', '')}] - Expiry [{given['se']}] - "
             f"Current [{now:%a, %d %b %Y %H:%M:%S} GMT]"

@@ -4,7 +4,7 @@ Made once by the server. Nothing runs before it is needed.
 """
 
 import re
-from datetime import datetime, timedelta
+from datetime import datetime
 from pathlib import Path
 
 from starlette.routing import BaseRoute, Mount
@@ -26,7 +26,6 @@ from localazure.services import Services
 
 _SECRETS = "blobs/secrets"
 _LETTERS = re.compile("[racwdlt]+")
-_BEFORE = timedelta(minutes=5)  # a signature holds from a little before now, for clocks that differ
 
 
 class Blobs:
@@ -63,16 +62,11 @@ class Blobs:
         return f"{self._endpoint}/{account}/{container}"
 
     def sas_url(self, account: str, container: str, blob: str, permissions: str, expires: datetime) -> str:
-        """The address of a blob, or with `blob` "" of a container, that carries its own permission (letters of racwdlt).
-
-        Signed with a user delegation key of this folder's service principal, so that it holds where an account takes no keys too.
-        """
+        """The address of a blob, or with `blob` "" of a container, that carries its own permission (letters of racwdlt)."""
         if not _LETTERS.fullmatch(permissions):
             raise ValueError(f"{permissions!r} aren't valid permissions of an address")
-        address, settings = Address(account, container, blob), self._services.settings
-        start, expiry = sas.as_time(self._services.clock.now() - _BEFORE), sas.as_time(expires)
-        key = sas.DelegationKey(settings.principal_id, settings.tenant_id, start, expiry, "b", sas.VERSION)
-        query = sas.make(address, permissions, expires, key, self._access.delegation_value(key, account))
+        address = Address(account, container, blob)
+        query = sas.make(address, permissions, expires, self._access.own_key(account))
         return f"{self._endpoint}{address.path}?{query}"
 
     # Who may
@@ -155,7 +149,7 @@ class Blobs:
 
 
 def _secrets(services: Services) -> dict[str, str]:
-    """What opens the keeper, and what user delegation keys are made from: made once for a folder."""
+    """What opens the keeper, and what signs addresses: made once for a folder."""
     kept = services.store.document(_SECRETS)
     if kept is None:
         kept = {"keeper": random_secret(), "delegation": random_secret()}
