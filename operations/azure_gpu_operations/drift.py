@@ -15,13 +15,9 @@ from contextlib import closing
 from functools import partial
 from typing import Any, NamedTuple, cast
 
-from azure_gpu.aks import read_pools
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.tags import STOPPED_SINCE
-from azure_gpu.ml.endpoint.traffic import DRIFT_PATH
 from azure_gpu.shared.installation import COMMAND
-from azure_gpu.stack import service_changes
-from azure_gpu.stack.service_changes import CLUSTER, ENDPOINT, POOL
 from azure_gpu_operations import stack_options
 from azure_gpu_operations.connection import connection_of
 from azure_gpu_operations.exit_codes import DRIFTED, FAILED, OK
@@ -29,6 +25,8 @@ from azure_gpu_operations.guard.foreign_resources import created, foreign_resour
 from azure_gpu_operations.stack import EngineError, Stack
 from azure_gpu_operations.terminal import printable
 
+CLUSTER, POOL = azure_types.MANAGED_CLUSTER.token, azure_types.AGENT_POOL.token
+ENDPOINT = azure_types.ML_ONLINE_ENDPOINT.token
 _POOLS = "agentPoolProfiles"
 _LONGEST = 60  # characters of a value
 
@@ -117,6 +115,8 @@ def differences(steps: Sequence[Step]) -> list[Difference]:
 
 def of_endpoints(steps: Sequence[Step]) -> list[Difference]:
     """Differences of endpoints, whose state is in a template. `steps`: as `pulumi preview --json` has them."""
+    from azure_gpu.ml.endpoint.traffic import DRIFT_PATH  # here, and below: the library's components load slowly
+
     found: list[Difference] = []
     for step in steps:
         description = _at(DRIFT_PATH, _state(step, "newState", "inputs"))
@@ -134,6 +134,8 @@ def stopped(steps: Sequence[Step]) -> Iterator[str]:
 
 
 def _of_step(step: Step, own_pools: set[str]) -> Iterator[Difference]:
+    from azure_gpu.stack import service_changes
+
     token, name = _token(step), _name(step)
     if step["op"] == "delete":
         yield Difference(name, token, "", "is missing in Azure")
@@ -148,6 +150,8 @@ def _of_step(step: Step, own_pools: set[str]) -> Iterator[Difference]:
 
 def _of_pools(step: Step, own_pools: set[str]) -> Iterator[Difference]:
     """Differences of the pools in a cluster's body: its system pool, and undeclared ones."""
+    from azure_gpu.aks import read_pools
+
     before, after = (read_pools.by_name(_state(step, key, "outputs").get(_POOLS) or []) for key in ("oldState", "newState"))
     for pool in sorted((before.keys() | after.keys()) - own_pools):
         was, now = before.get(pool), after.get(pool)

@@ -48,7 +48,7 @@ def test_what_asks_nothing_of_azure_loads_none_of_its_clients(words: list[str]) 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["up", "preview", "down"])
+@pytest.mark.parametrize("name", ["up", "preview", "down", "drift", "review"])
 def test_help_loads_neither_the_sdk_of_pulumi_nor_azures_clients(name: str) -> None:
     code = (
         "import sys; from azure_gpu_operations import verbs; import argparse\n"

@@ -29,8 +29,7 @@ from pathlib import Path
 from azure_gpu_operations.command_line import refuse
 from azure_gpu_operations.exit_codes import FAILED, FOUND, OK
 from azure_gpu_operations.project import name_of, project
-from azure_gpu_operations.review.costs import BUSY_HOURS
-from azure_gpu_operations.review.model import Outcome, Review, StackReview, as_data
+from azure_gpu_operations.review.model import BUSY_HOURS, Outcome, Review, StackReview, as_data
 from azure_gpu_operations.review.policies import Packs
 from azure_gpu_operations.review.repository import Repository, RepositoryError, stack_files
 from azure_gpu_operations.review.touched import StackFiles, extended, touched

@@ -16,7 +16,6 @@ from azure_gpu_operations.graph.model import Graph, Part
 from azure_gpu_operations.review.model import Amount, Budget, Costs, PartCosts, StackCosts
 
 MONTH_HOURS = 730
-BUSY_HOURS = 160.0  # of a month, in which all machines that there can be are there; 8 hours on 20 days
 _NOTHING = Amount(0.0, 0)
 _SECTIONS = {
     kinds.GROUP: "container_groups.{}",

@@ -12,6 +12,7 @@ from azure_gpu.formats.stack_file import SECRET as SECRET
 
 FORM = 1
 UNKNOWN_YET = "[known after up]"
+BUSY_HOURS = 160.0  # of a month, in which all machines that there can be are there; 8 hours on 20 days
 
 
 class Lane(StrEnum):
