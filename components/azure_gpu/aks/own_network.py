@@ -1,5 +1,7 @@
 """Reads the virtual network of a cluster's subnet: the addresses that the cluster's must not overlap, and its name servers."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 
 from pulumi_azure_native import network as azure_network
@@ -21,15 +23,18 @@ def look_up(spec: GpuClusterSpec, asked_by: AskedBy) -> tuple[NetworkAddresses, 
         return NOT_READ, []
     whole = arm_ids.parse(spec.subnet.scope)
     assert whole is not None
+    path, own = f"{spec.path}.subnet_id", spec.context.subscription_id
+    if whole.subscription.lower() != own.lower() and whole.subscription not in asked_by.others:
+        return NOT_READ, [_unread(Problem(path, "in another subscription, whose network isn't read", whole.text))]
     found, problems = existing.read(
         lambda group, name, opts: azure_network.get_virtual_network(
             resource_group_name=group, virtual_network_name=name, opts=opts
         ),
         azure_types.VIRTUAL_NETWORK,
         whole,
-        f"{spec.path}.subnet_id",
+        path,
         asked_by,
-        spec.context.subscription_id,
+        own,
     )
     if found is None:
         return NOT_READ, [each if each.code is Code.NOT_FOUND else _unread(each) for each in problems]

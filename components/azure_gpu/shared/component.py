@@ -55,6 +55,7 @@ class Component(pulumi.ComponentResource, Generic[Args, Wiring, Spec]):
         wired = cast(Wired[Wiring, Spec], args) if isinstance(args, Wired) else self._wired(_together(args, kw), opts)
         spec = wired.spec or self._resolved(wired)
         super().__init__(f"azuregpu:index:{self._kind.__name__}", name, None, opts)
+        self._name = name  # Pulumi's constructor sets an attribute of this name, to the name that it is given
         self._args = wired.args
         self._asked_by = wired.asked_by
         self._in_program = bool(wired.component)

@@ -93,7 +93,7 @@ def test_mirroring_doubles_the_load_of_half_the_requests_and_changes_no_answer(b
         assert {scored(client, both)["answer"] for _ in range(100)} == {"blue"}
     until(lambda: both.log("green").count('"POST /score HTTP') - before == 50, "green has got the copies")
     for traffic, mirror, words in (
-        ({"blue": 100}, {"green": 51}, "valid percentage of mirrored traffic"),
+        ({"blue": 100}, {"green": 51}, "a percentage of mirrored traffic"),
         ({"blue": 90, "green": 10}, {"green": 10}, "can't get both"),
         ({"blue": 90}, {}, "add up to 90 percent"),
         ({"blue": 100}, {"green": 10, "blue": 10}, "to one deployment"),
