@@ -638,7 +638,7 @@ def _queues(found: list[tuple[str, BodyReader]], manifest: Manifest, fitting: Fi
         of.rest()
     for job in manifest.jobs.values():
         if "queue" in job:
-            job["queue"] = fitting(local.get(job["queue"], job["queue"]))
+            job["queue"] = fitting(local.get(job["queue"]) or str(job["queue"]))
 
 
 def _queue(name: str, spec: BodyReader, manifest: Manifest, pools: Mapping[str, str], fitting: Fitting) -> None:
