@@ -182,6 +182,7 @@ class Connection:
         self._waiting.clear()
 
     async def _spawn(self) -> asyncio.subprocess.Process:
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)  # that of a leaving node is deleted before its record
         process = await supervision.spawn(node_agent.__file__, self.folder, "agent.log")
         waiting = asyncio.create_task(process.wait())  # so that it is collected
         _COLLECTING.add(waiting)
