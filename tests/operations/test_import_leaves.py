@@ -155,6 +155,25 @@ def test_every_leaf_ends_in_what_is_printed(name: str, text: str) -> None:
     assert not lost, "\n".join(lost)
 
 
+def values(value: object, steps: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """The steps to every value that isn't the document itself."""
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, one in inner:
+        yield (*steps, key)
+        yield from values(one, (*steps, key))
+
+
+@pytest.mark.parametrize(("name", "text"), [*texts()])
+def test_a_value_of_another_kind_is_no_crash(name: str, text: str) -> None:
+    documents, _ = documents_of(text, name)
+    for document in documents:
+        for steps in values(document.value):
+            for wrong in (7, ["zq"], {"zq": [{}]}):
+                whole = copy.deepcopy(document.value)
+                value_at(document._replace(value=whole), steps[:-1])[steps[-1]] = wrong
+                read([document._replace(value=whole)])
+
+
 @pytest.mark.parametrize("text", [FRAGMENT, COMPANION, COMPANION.replace("spec:\n", "spec:\n  suspend: true\n", 1)])
 def test_every_leaf_of_a_job_at_the_edge_does_too(text: str) -> None:
     documents, _ = documents_of(text, "job.yaml")

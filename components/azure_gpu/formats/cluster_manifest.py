@@ -527,9 +527,14 @@ def _probe(container: BodyReader) -> dict[str, Any]:
     return {"probes": found} if found else {}
 
 
+def _mappings(value: object) -> list[dict[str, Any]]:
+    """The mappings of a list; of anything else none."""
+    return [mapping(one) for one in cast(list[object], value)] if isinstance(value, list) else []
+
+
 def _open_ports(container: BodyReader) -> list[Any]:
     """Numbers and names of a container's ports."""
-    ports = [mapping(one) for one in cast(list[Any], container.peek("ports") or [])]
+    ports = _mappings(container.peek("ports"))
     return [one[key] for one in ports for key in ("containerPort", "name") if key in one]
 
 
@@ -650,10 +655,8 @@ def _queue(name: str, spec: BodyReader, manifest: Manifest, pools: Mapping[str, 
     reclaim = preemption.choice("reclaimWithinCohort", {"Any": True, "LowerPriority": True, "Never": False})
     settings: dict[str, Any] = {}
     for group in spec.items("resourceGroups"):
-        flavors = [mapping(one) for one in cast(list[Any], group.peek("flavors") or [])]
-        resources = [mapping(one) for flavor in flavors for one in cast(list[Any], flavor.get("resources") or [])]
-        names = list(dict.fromkeys(one.get("name") for one in resources))
-        group.default("coveredResources", names, message="a queue here counts GPUs alone")
+        resources = [one for flavor in _mappings(group.peek("flavors")) for one in _mappings(flavor.get("resources"))]
+        group.default("coveredResources", [one.get("name") for one in resources], message="a queue here counts GPUs alone")
         for flavor in group.items("flavors"):
             flavor_name = flavor.text("name") or ""
             for resource in flavor.items("resources"):

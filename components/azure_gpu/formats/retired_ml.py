@@ -107,7 +107,8 @@ def _runs(of: BodyReader) -> list[Command]:
         words += ["--secret-env", name] if secret else ["--env", f"{name}={variables.text(name, free=True) or ''}"]
         if secret:
             variables.leave(name, "likely a secret, which isn't copied", "set the variable before the run")
-    vector = [str(word) for word in cast(list[Any], run.raw("ArgumentVector") or [])]
+    words_of = run.raw("ArgumentVector")
+    vector = [str(word) for word in cast(list[Any], words_of)] if isinstance(words_of, list) else []
     commands: list[Command] = []
     for where in ("local", "machine"):
         submitted = of.inside(f"experiment-submit-{where}")
