@@ -97,7 +97,7 @@ def test_mirroring_doubles_the_load_of_half_the_requests_and_changes_no_answer(b
         ({"blue": 90, "green": 10}, {"green": 10}, "can't get both"),
         ({"blue": 90}, {}, "add up to 90 percent"),
         ({"blue": 100}, {"green": 10, "blue": 10}, "to one deployment"),
-        ({}, {"green": 10}, "No live traffic"),
+        ({}, {"green": 10}, "no live traffic"),
     ):
         answer = both.world.try_endpoint(both.name, traffic=traffic, mirrorTraffic=mirror)
         assert words in ml.refused(answer)[2]
