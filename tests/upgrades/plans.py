@@ -1,8 +1,9 @@
 """What today's program plans over a recorded state."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from tests.upgrades.answers import COMPUTED
@@ -27,9 +28,16 @@ class Plan:
     unchanged: int  # resources that stay
 
 
-def over(record: Record, folder: Path, engine_bin: Path, config: dict[str, str] | None = None) -> Plan:
-    """`config`: another than the recorded one."""
-    prepared = {"calls": [*record["invokes"], *_answers(record)], "by_token": dict.fromkeys(_ASKED_SINCE, COMPUTED)}
+def over(
+    record: Record,
+    folder: Path,
+    engine_bin: Path,
+    config: dict[str, str] | None = None,
+    answers: Mapping[str, Any] = MappingProxyType({}),
+) -> Plan:
+    """`config`: another than the recorded one. `answers`: what functions say that no record has answers of, by their tokens."""
+    by_token = {**dict.fromkeys(_ASKED_SINCE, COMPUTED), **answers}
+    prepared = {"calls": [*record["invokes"], *_answers(record)], "by_token": by_token}
     stack = RecordedStack(folder, record["stack"], config or record["config"], engine_bin=engine_bin, prepared=prepared)
     stack.take(record["state"])
     preview = stack.preview()

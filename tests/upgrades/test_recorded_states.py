@@ -139,6 +139,19 @@ def test_today_s_program_changes_nothing_of_a_stack_that_is_up(names: list[str],
 
 
 @pytest.mark.slow
+def test_a_cluster_keeps_its_addresses_whatever_its_network_has_by_now(tmp_path: Path, engine_bin: Path) -> None:
+    recorded = json.dumps(records.load("cluster.happy.private"))
+    assert '"serviceCidr": "10.0.0.0/16"' in recorded  # which isn't set
+    record = json.loads(recorded.replace("/subscriptions/s/", "/subscriptions/11111111-2222-3333-4444-555555555555/"))
+    network = {
+        "addressSpace": {"addressPrefixes": ["10.0.0.0/8"]},
+        "subnets": [{"name": "later", "addressPrefix": "10.0.0.0/20"}],
+    }
+    plan = plans.over(record, tmp_path, engine_bin, answers={"azure-native:network:getVirtualNetwork": network})
+    assert not [change for change in plan.changes if ":ManagedCluster::" in change]
+
+
+@pytest.mark.slow
 def test_a_state_of_a_newer_version_is_refused_in_one_line(tmp_path: Path, engine_bin: Path) -> None:
     record = records.load("pool.happy.defaults")
     [stack] = [each for each in record["state"]["resources"] if each["type"] == "pulumi:pulumi:Stack"]

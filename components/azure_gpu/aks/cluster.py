@@ -198,7 +198,7 @@ class GpuCluster(Component[GpuClusterArgs, GpuClusterWiring, _Spec], AttachableC
         spec, group = self._spec, self._args["resource_group_name"]
         own = [inputs.pool(each, spec.kubernetes_version, self._args.get("subnet_id")) for each in spec.pools.values()]
         pools = read_pools.declared(facts.pools, inputs.system_pool(spec, self._args), own)
-        ranges = addresses.choose(spec.ranges, facts.pools.ranges, facts.network)
+        ranges = addresses.choose(spec.ranges, facts.network)
         cluster = self._cluster(self._identity(), pools, ranges)
         for config, window in inputs.windows(spec).items():
             containerservice.MaintenanceConfiguration(
@@ -240,7 +240,7 @@ class GpuCluster(Component[GpuClusterArgs, GpuClusterWiring, _Spec], AttachableC
                 parent=self,
                 depends_on=self._network_roles(identity.principal_id),
                 replace_on_changes=REPLACING_CLUSTER,
-                ignore_changes=pools.left_alone,
+                ignore_changes=[*pools.left_alone, *inputs.kept_ranges(self._spec)],
                 # Its name is fixed, so the old one has to be deleted before its replacement is created.
                 delete_before_replace=True,
                 transformations=overrides.applied(self._args.get("overrides"), self),

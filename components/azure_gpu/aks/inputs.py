@@ -104,6 +104,15 @@ def _network(spec: GpuClusterSpec, ranges: Ranges) -> containerservice.Container
     )
 
 
+def kept_ranges(spec: GpuClusterSpec) -> list[str]:
+    """Paths for `ignore_changes`: ranges that were chosen by the network of a subnet. AKS can't change those of a cluster that
+    exists, which would be replaced once the network has other addresses, or where its state can't be read."""
+    if spec.subnet is None:
+        return []
+    of_pods = [] if spec.ranges.pods else ["networkProfile.podCidr"]
+    return of_pods if spec.ranges.services else [*of_pods, "networkProfile.serviceCidr", "networkProfile.dnsServiceIP"]
+
+
 def _autoscaler(spec: GpuClusterSpec) -> containerservice.ManagedClusterPropertiesAutoScalerProfileArgs | None:
     if spec.idle_minutes is None:
         return None

@@ -24,7 +24,7 @@ def look_up(spec: GpuClusterSpec, asked_by: AskedBy) -> tuple[NetworkAddresses, 
     whole = arm_ids.parse(spec.subnet.scope)
     assert whole is not None
     path, own = f"{spec.path}.subnet_id", spec.context.subscription_id
-    if whole.subscription.lower() != own.lower() and whole.subscription not in asked_by.others:
+    if whole.subscription.lower() != own.lower() and asked_by.given(whole) is None:
         return NOT_READ, [_unread(Problem(path, "in another subscription, whose network isn't read", whole.text))]
     found, problems = existing.read(
         lambda group, name, opts: azure_network.get_virtual_network(

@@ -14,7 +14,6 @@ from typing import Any, NamedTuple, TypedDict, cast
 import pulumi
 from pulumi_azure_native import containerservice
 
-from azure_gpu.catalog.services.aks.addresses import Ranges
 from azure_gpu.shared import own_state, sdk_types
 
 COMPONENT = "azuregpu:index:GpuCluster"
@@ -37,14 +36,12 @@ class Record(TypedDict):
 
 
 class InState(NamedTuple):
-    """The pools and the addresses of a cluster in the state; empty without a cluster; no pools of one of another version."""
+    """The pools of a cluster in the state; empty without a cluster, or with one of another version."""
 
     listed: tuple[Profile, ...] = ()
     """Those in its inputs."""
     shown: tuple[Profile, ...] = ()
     """Those in Azure, when the state was last written."""
-    ranges: Ranges = Ranges()
-    """Addresses of the cluster's pods and services."""
 
     @property
     def names(self) -> list[str]:
@@ -77,15 +74,12 @@ def look_up(names: Sequence[str], *, of_stack_file: bool = True) -> dict[str, In
 
 def _of_cluster(name: str, state: Mapping[str, own_state.OwnResource]) -> InState:
     record = cast("Record | None", own_state.named(state, COMPONENT, name).get(RECORD))
-    cluster = own_state.named(state, CLUSTER, f"{name}-cluster")
-    network = cast(Mapping[str, str], cluster.get("networkProfile") or {})
-    ranges = Ranges(network.get("podCidr", ""), network.get("serviceCidr", ""))
-    shown = cluster.get("agentPoolProfiles")
+    shown = own_state.named(state, CLUSTER, f"{name}-cluster").get("agentPoolProfiles")
     if not record or not shown:
-        return InState(ranges=ranges)
+        return NOT_THERE
     before, now = _as_inputs(record["shown"]), _as_inputs(shown)
     sent = _as_inputs(record["sent"])
-    return InState(tuple(sent if now == before else refreshed(sent, before, now)), tuple(now), ranges)
+    return InState(tuple(sent if now == before else refreshed(sent, before, now)), tuple(now))
 
 
 def refreshed(inputs: Any, before: Any, now: Any) -> Any:

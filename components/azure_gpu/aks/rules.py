@@ -21,7 +21,7 @@ from azure_gpu.catalog.services.aks import (
     system_pools,
     systems,
 )
-from azure_gpu.catalog.services.aks.addresses import NOT_READ, Ranges
+from azure_gpu.catalog.services.aks.addresses import NOT_READ
 from azure_gpu.catalog.services.aks.azure_ml import extension_problems
 from azure_gpu.catalog.services.aks.sizes import NVIDIA_PAGE
 from azure_gpu.catalog.size_use import OperatingSystem
@@ -281,7 +281,7 @@ def cluster_problems(args: GpuClusterSettings, spec: GpuClusterSpec, day: date) 
     problems += clusters.check_tier(spec.tier, spec.long_term_support, f"{spec.path}.tier", f"{spec.path}.long_term_support")
     most = max(spec.system.max_nodes, 0) + sum(max(pool.request.max_count, 0) for pool in spec.pools.values())
     problems += network.check_policy(spec.network_policy.value, day, f"{spec.path}.network_policy")
-    assumed = addresses.choose(spec.ranges, Ranges(), NOT_READ)  # before the virtual network is looked up
+    assumed = addresses.choose(spec.ranges, NOT_READ)  # before the virtual network is looked up
     return [*problems, *addresses.check_ranges(assumed, most, paths_of_ranges(spec))]
 
 

@@ -35,13 +35,13 @@ class AskedBy:
         """Returns the provider for the subscription of a part; None where that is the component's own."""
         if part is None or part.subscription.lower() == own.lower():
             return None
-        given = self._given(part)
+        given = self.given(part)
         return given if given is not None else subscriptions.as_configured(part.subscription.lower())
 
     def unreachable(self, part: ArmId, own: str, path: str) -> list[Problem]:
         """Returns a problem where the part is in another subscription and the component's explicit provider has no login for
         it."""
-        if self.as_configured or part.subscription.lower() == own.lower() or self._given(part) is not None:
+        if self.as_configured or part.subscription.lower() == own.lower() or self.given(part) is not None:
             return []
         component = path.split(".", 1)[0]
         return [
@@ -54,7 +54,8 @@ class AskedBy:
             )
         ]
 
-    def _given(self, part: ArmId) -> pulumi.ProviderResource | None:
+    def given(self, part: ArmId) -> pulumi.ProviderResource | None:
+        """Returns the explicit provider for the subscription of a part; None without one."""
         return next((each for id_, each in self.others.items() if id_.lower() == part.subscription.lower()), None)
 
 

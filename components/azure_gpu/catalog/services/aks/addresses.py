@@ -44,12 +44,11 @@ class NetworkAddresses(NamedTuple):
 NOT_READ = NetworkAddresses()
 
 
-def choose(given: Ranges, in_state: Ranges, network: NetworkAddresses) -> Ranges:
-    """The ranges of a cluster: those that are set; else those that it has, since AKS can't change them; else the first that
-    overlap nothing in its network, and AKS's defaults if none is free."""
-    services, pods = given.services or in_state.services, given.pods or in_state.pods
-    services = services or _first_free(_SERVICE_CIDRS, (*network.taken, pods or DEFAULT_POD_CIDR))
-    return Ranges(pods or _first_free(_POD_CIDRS, (*network.taken, services)), services)
+def choose(given: Ranges, network: NetworkAddresses) -> Ranges:
+    """The ranges of a new cluster: those that are set; else the first that overlap nothing in its network, and AKS's defaults if
+    none is free."""
+    services = given.services or _first_free(_SERVICE_CIDRS, (*network.taken, given.pods or DEFAULT_POD_CIDR))
+    return Ranges(given.pods or _first_free(_POD_CIDRS, (*network.taken, services)), services)
 
 
 def check_network(ranges: Ranges, network: NetworkAddresses, paths: Mapping[str, str]) -> Iterator[Problem]:
