@@ -40,6 +40,9 @@ def pytest_collection() -> Generator[None, object, object]:
         return (yield)
     finally:
         gc.freeze()
+        gc.set_threshold(
+            100_000
+        )  # not 700: programs with their hundreds of resources are built and thrown away, a seventh of the time
         gc.enable()
 
 

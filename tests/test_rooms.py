@@ -4,6 +4,7 @@ import ast
 import importlib
 import inspect
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -46,17 +47,38 @@ def of_room(room: str) -> list[Path]:
     return [each for each in modules(room) if not any(each.is_relative_to(other) for other in within)]
 
 
+@dataclass(frozen=True)
+class Read:
+    """What is asked of a module, so that it is parsed and walked once."""
+
+    imports: list[ast.Import | ast.ImportFrom]
+    attributes: list[tuple[str, str]]  # of a plain name: `pulumi.Config` is ("pulumi", "Config")
+    docstring: str | None
+
+
+@cache
+def read(module: Path) -> Read:
+    tree = ast.parse(module.read_text(encoding="utf-8"))
+    found = Read([], [], ast.get_docstring(tree))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            found.imports.append(node)
+        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            found.attributes.append((node.value.id, node.attr))
+    return found
+
+
 @cache
 def imports(module: Path) -> frozenset[str]:
     """Every module that is imported, by its full name; relative ones stay in their room."""
-    return frozenset(_imports(ast.parse(module.read_text(encoding="utf-8"))))
+    return frozenset(_imports(read(module).imports))
 
 
-def _imports(tree: ast.AST) -> Iterator[str]:
-    for node in ast.walk(tree):
+def _imports(nodes: list[ast.Import | ast.ImportFrom]) -> Iterator[str]:
+    for node in nodes:
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
+        elif node.level == 0 and node.module:
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
@@ -82,25 +104,25 @@ def test_no_rule_of_the_catalog_is_imported_by_the_embedded_azure() -> None:
     found = {
         f"{module.relative_to(ROOT)} uses {name}"
         for module in modules("localazure")
-        for name, value in _of_catalog(ast.parse(module.read_text(encoding="utf-8")))
+        for name, value in _of_catalog(read(module))
         if inspect.isfunction(value) and "Problem" in str(inspect.signature(value).return_annotation)
     }
     assert found == set()
 
 
-def _of_catalog(tree: ast.Module) -> Iterator[tuple[str, object]]:
+def _of_catalog(module: Read) -> Iterator[tuple[str, object]]:
     """What a module imports from the catalog, and what it reads of the catalog's modules."""
     known: dict[str, object] = {}
-    for node in ast.walk(tree):
+    for node in module.imports:
         if isinstance(node, ast.ImportFrom) and is_within(node.module or "", "azure_gpu.catalog"):
             for alias in node.names:
                 value = getattr(importlib.import_module(str(node.module)), alias.name, None)
                 value = value if value is not None else importlib.import_module(f"{node.module}.{alias.name}")
                 known[alias.asname or alias.name] = value
                 yield f"{node.module}.{alias.name}", value
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and inspect.ismodule(known.get(node.value.id)):
-            yield f"{node.value.id}.{node.attr}", getattr(known[node.value.id], node.attr, None)
+    for name, attribute in module.attributes:
+        if inspect.ismodule(known.get(name)):
+            yield f"{name}.{attribute}", getattr(known[name], attribute, None)
 
 
 def test_every_package_of_the_library_has_a_level() -> None:
@@ -148,11 +170,7 @@ def test_the_configuration_is_read_at_two_places() -> None:
     readers = {
         str(module.relative_to(ROOT))
         for module in [ROOT / "__main__.py", *modules("components")]
-        for node in ast.walk(ast.parse(module.read_text(encoding="utf-8")))
-        if isinstance(node, ast.Attribute)
-        and node.attr == "Config"
-        and isinstance(node.value, ast.Name)
-        and node.value.id == "pulumi"
+        if ("pulumi", "Config") in read(module).attributes
     } | {
         str(module.relative_to(ROOT))
         for module in [ROOT / "__main__.py", *modules("components")]
@@ -167,5 +185,5 @@ def test_the_configuration_is_read_at_two_places() -> None:
 
 @pytest.mark.parametrize("room", sorted(ROOMS))
 def test_every_module_says_what_it_is_for(room: str) -> None:
-    silent = [str(module) for module in modules(room) if not ast.get_docstring(ast.parse(module.read_text(encoding="utf-8")))]
+    silent = [str(module) for module in modules(room) if not read(module).docstring]
     assert silent == []
