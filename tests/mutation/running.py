@@ -184,11 +184,13 @@ def failing_without_mutant(tests: Sequence[str]) -> list[str]:
 
 def _services() -> set[str]:
     """The services of azure-native that the library declares with."""
-    found: set[str] = set()
-    for path in (ROOT / LIBRARY).rglob("*.py"):
-        for names in re.findall(r"^from pulumi_azure_native import (.+)$", path.read_text(encoding="utf-8"), re.MULTILINE):
-            found |= {name.split(" as ")[0].strip() for name in names.split(",")}
-    return found
+    return {
+        alias.name
+        for path in (ROOT / LIBRARY).rglob("*.py")
+        for node in ast.parse(path.read_text(encoding="utf-8")).body
+        if isinstance(node, ast.ImportFrom) and node.module == "pulumi_azure_native"
+        for alias in node.names
+    }
 
 
 def _in_child(mutant: Changed, writing: int) -> NoReturn:
