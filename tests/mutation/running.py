@@ -152,7 +152,7 @@ def _warm_up() -> None:
     """Runs what is recorded with the library as it is: what killed a mutant has to leave the library alone. The SDK keeps what it
     learned of azure-native's types on the way, and the library is forgotten again."""
     changing = {"azure_gpu", "azure_gpu_operations", "localazure", "tests"}
-    before = {name for name in sys.modules if name.split(".")[0] in changing}
+    before = {name: set(vars(module)) for name, module in sys.modules.items() if name.split(".")[0] in changing}
     from tests.components import recorded_bodies
 
     recorded = recorded_bodies.recorded()
@@ -160,10 +160,11 @@ def _warm_up() -> None:
         if list(recorded_bodies.differences(recorded[name], recorded_bodies.now(name))):
             raise RuntimeError(f"{name} isn't as recorded without any mutant: see python -m tests.components.recorded_bodies")
     for name in [name for name in sys.modules if name.split(".")[0] in changing and name not in before]:
-        parent, _, last = name.rpartition(".")
-        if parent in before:
-            vars(sys.modules[parent]).pop(last, None)
         del sys.modules[name]
+    for name, attributes in before.items():  # of modules that stay: modules within them, and classes that they lend
+        module = vars(sys.modules[name])
+        for attribute in module.keys() - attributes:
+            del module[attribute]
 
 
 def failing_without_mutant(tests: Sequence[str]) -> list[str]:
