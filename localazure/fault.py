@@ -115,8 +115,8 @@ def _check_standing(fault: Fault) -> None:
     """What a fault that changes the subscription has to name."""
     if fault.kind not in ("clock", "capacity") and not fault.name:
         raise _refusal("name", "it is missing")
-    if fault.kind in ("quota", "capacity", "restrict") and regions.normalise(fault.location) not in regions.known():
-        raise _refusal("location", f"'{fault.location}' isn't a region of Azure's public cloud")
+    if fault.kind in ("quota", "capacity", "restrict") and not regions.may_be(fault.location):
+        raise _refusal("location", f"'{fault.location}' isn't a name of a region")
     if fault.kind == "quota" and (fault.service not in QUOTA_SERVICES or fault.limit < 0 or fault.used < 0):
         raise _refusal("quota", f"service is one of {', '.join(QUOTA_SERVICES)}, limit and used are 0 or more")
     if fault.kind == "provider" and fault.registration not in REGISTRATION_STATES:

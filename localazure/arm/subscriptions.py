@@ -48,6 +48,8 @@ class Subscriptions:
         return answers.respond(200, self._subscription(subscription.lower()))
 
     def locations(self, subscription: str) -> Response:
+        """Those of the catalog, and those that groups are in: Azure opens regions."""
+        found = {*regions.known(), *(group.location for group in self._services.store.of_type(RESOURCE_GROUP_TYPE))}
         return answers.listed(
             {
                 "id": f"/subscriptions/{subscription}/locations/{region}",
@@ -57,7 +59,7 @@ class Subscriptions:
                 "regionalDisplayName": region,
                 "metadata": {"regionType": "Physical"},
             }
-            for region in sorted(regions.known())
+            for region in sorted(found)
         )
 
     def groups(self, subscription: str, conditions: str) -> Response:

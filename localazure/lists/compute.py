@@ -19,7 +19,7 @@ _TOTALS = (("cores", "Total Regional vCPUs", TOTAL_VCPUS), ("lowPriorityCores", 
 
 def skus(query: ListQuery) -> list[dict[str, Any]]:
     """One row per size and region, as the service has it."""
-    requested = sorted(regions.known().keys() & {query.region} if query.region else regions.known())
+    requested = [query.region] if regions.may_be(query.region) else [] if query.region else sorted(regions.known())
     return [_sku(size, region, query) for region in requested for size in query.sizes(region)]
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import date
 from fractions import Fraction
 
-from azure_gpu.catalog import prices
+from azure_gpu.catalog import prices, regions
 from azure_gpu.catalog.lifecycle import SOLD
 from azure_gpu.catalog.size_use import Service
 from azure_gpu.catalog.sizes import SIZES
@@ -28,9 +28,11 @@ class ListQuery:
     store: Store | None = None  # for what is used of a quota
 
     def sizes(self, region: str = "") -> list[Size]:
-        """The sizes that are sold at this date in a region, by name; without one, in the region that was requested."""
+        """The sizes that are sold at this date in a region, by name; without one, in the region that was requested. One that the
+        catalog hasn't heard of sells all."""
         where = region or self.region
-        return [size for size in self._current(where) if where in (self._priced(size) or {where})]
+        everywhere = regions.may_be(where) and where not in regions.known()
+        return [size for size in self._current(where) if everywhere or where in (self._priced(size) or {where})]
 
     def sizes_of(self, service: Service) -> list[Size]:
         """Those of them that a service takes."""

@@ -135,7 +135,7 @@ def _region(segments: Sequence[str], served_type: str) -> str:
     if len(segments) < 6 or segments[4].lower() != "locations":
         return ""
     region = regions.normalise(segments[5])
-    if region not in regions.known():
+    if not regions.may_be(region):
         raise ArmError(
             400,
             "NoRegisteredProviderFound",

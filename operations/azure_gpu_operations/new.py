@@ -76,6 +76,8 @@ def run(options: argparse.Namespace) -> int:
     except FileExistsError:
         print(f"error: {file.name} already exists", file=sys.stderr)
         return 1
+    for warning in regions.check(options.location, "--location") if options.location else []:
+        print(f"warning: {warning}", file=sys.stderr)
     print(f"wrote {file.name}: {made.described}")
     for line in quota_first(made.text, options.stack):
         print(f"quota: {line}")

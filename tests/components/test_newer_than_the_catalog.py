@@ -66,7 +66,8 @@ def sizes_of(size: str) -> dict[str, dict[str, Any]]:
 @pytest.mark.parametrize("path", list(sizes_of(T4)))
 def test_a_newer_size_is_one_warning_and_what_it_costs_is_not_known(path: str, size: str) -> None:
     found = planned(sizes_of(size)[path])
-    assert [(each.path, each.code, each.severity) for each in found.problems] == [(path, Code.UNKNOWN, Severity.WARNING)]
+    assert [(each.path, each.severity) for each in found.problems] == [(path, Severity.WARNING)]
+    assert found.problems[0].code in (Code.UNKNOWN, Code.NOT_LISTED)
     costs = [
         *(each.hourly_cost for each in found.parts["pools"].values()),
         *(spec.cost.usd_hour for spec, _ in found.parts["clusters"].values()),
@@ -74,6 +75,33 @@ def test_a_newer_size_is_one_warning_and_what_it_costs_is_not_known(path: str, s
         *(each.cost.usd_hour for each in found.parts["ml_endpoints"].values()),
     ]
     assert costs == [None] * len(costs)
+
+
+JOB = {"job_environment": "create", "jobs": {"j": {**END}}}
+REGIONS = ("belgiumcentral", "malaysiasouth", "newzealandnorth", "eastus2euap", "chinanorth3", "denmarkeast", "eastus4")
+
+
+@pytest.mark.parametrize("region", REGIONS)
+@pytest.mark.parametrize("says", [*sizes_of(T4).values(), JOB], ids=[*sizes_of(T4), "jobs.j"])
+def test_a_newer_region_is_one_warning(says: dict[str, Any], region: str) -> None:
+    [problem] = planned({**says, "location": region}).problems
+    assert (problem.path, problem.code, problem.severity) == ("location", Code.NOT_LISTED, Severity.WARNING)
+
+
+@pytest.mark.parametrize(
+    ("path", "says"),
+    [
+        ("location", {"location": "uksouth", **JOB}),
+        ("jobs.j.location", {"job_environment": "create", "jobs": {"j": {"gpu": "A100", "location": "uksouth", **END}}}),
+        ("job_environment.gpus", {**JOB, "location": "westeurope", "job_environment": {"create": True, "gpus": ["A100", "T4"]}}),
+        ("pools.p.size", pools(size="Standard_NV36ads_A10_v5")),
+        ("ml_workspace.computes.c.size", computes("Standard_NV36ads_A10_v5")),
+        ("ml_endpoints.e.deployments.blue.instance_type", endpoints("Standard_HB176rs_v4")),
+    ],
+)
+def test_what_an_old_list_lacks_is_one_warning(path: str, says: dict[str, Any]) -> None:
+    [problem] = planned(says).problems
+    assert (problem.path, problem.code, problem.severity) == (path, Code.NOT_LISTED, Severity.WARNING)
 
 
 @pytest.mark.parametrize(

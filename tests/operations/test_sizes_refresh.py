@@ -93,13 +93,15 @@ def test_a_quote_in_a_size_stays_inside_its_quotes(server: RetailPricesServer, f
     assert "'Standard_x''_or_armSkuName_eq_''y'" in server.asked[0]["$filter"]
 
 
-def test_an_unknown_region_of_the_api_is_named_and_left_out(
+def test_a_new_region_of_the_api_is_taken_and_what_is_no_region_is_named_and_left_out(
     server: RetailPricesServer, files: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    server.rows = [t4(0.55), t4(0.7, armRegionName="newregion9")]
+    server.rows = [t4(0.55), t4(0.7, armRegionName="newregion9"), t4(0.7, armRegionName="US Gov 1/2")]
     assert refresh(server, files, "--size", "NC4as_T4_v3") == 0
-    assert "newregion9" not in files[0].read_text(encoding="utf-8")
-    assert "newregion9" in capsys.readouterr().out
+    kept = files[0].read_text(encoding="utf-8")
+    assert "newregion9" in kept
+    assert "gov" not in kept
+    assert "usgov1/2" in capsys.readouterr().out
 
 
 def test_prices_that_cannot_be_told_apart_are_left_out_and_named(

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import date
 
 from azure_gpu.catalog import lifecycle, regions, successors
+from azure_gpu.catalog.lifecycle import Status
 from azure_gpu.catalog.prices import PriceBook
 from azure_gpu.catalog.problems import Code, Problem, Severity
 from azure_gpu.catalog.size_use import OperatingSystem, Service, SizeUse
@@ -22,6 +23,9 @@ RUNS_WITH: Mapping[Driver, tuple[Driver, ...]] = {
     Driver.ROCM: (Driver.ROCM,),
     Driver.AMD_GRAPHICS: (Driver.AMD_GRAPHICS,),
 }
+
+_LISTING = "`az vm list-skus --location {} --resource-type virtualMachines` lists what is sold there"
+_SOLD = (Status.GENERAL, Status.PREVIEW)
 
 OfService = Callable[[Size, SizeUse, date], Iterable[Problem]]
 
@@ -156,9 +160,7 @@ def _with(problem: Problem, found: tuple[successors.Successor, ...], use: SizeUs
     """The problem with replacements, or if none is known, with where to look."""
     if problem.instead or (not found and (problem.fix or not use.region)):
         return problem
-    listing = (
-        f"`az vm list-skus --location {regions.normalise(use.region)} --resource-type virtualMachines` lists what is sold there"
-    )
+    listing = _LISTING.format(regions.normalise(use.region))
     proposal = "choose " + ", or ".join(successor.text(as_of) for successor in found) if found else listing
     fix = f"{problem.fix}; else {proposal}" if problem.fix else proposal
     return problem._replace(fix=fix, instead=tuple(successor.size.name for successor in found))
@@ -217,12 +219,21 @@ def _network(size: Size, use: SizeUse) -> Iterator[Problem]:
 
 
 def _region(size: Size, use: SizeUse, as_of: date, prices: PriceBook) -> Iterator[Problem]:
-    """A warning if a size has prices, but none in the region: it is probably not sold there."""
+    """A warning if a size has no price in the region: with prices elsewhere, it is probably not sold there."""
     region = regions.normalise(use.region)
-    if region not in regions.known() or prices.on_demand(size.name, region) is not None:
+    if region not in regions.known() or prices.on_demand(size.name, region) is not None or use.service is Service.STACK_EDGE:
         return
     elsewhere = [(name, price) for name in prices.regions_of(size.name) if (price := prices.on_demand(size.name, name))]
     newest = max((price for _, price in elsewhere), key=lambda price: price.day, default=None)
+    if newest is None and size.gpu_count and size.lifecycle.status(as_of, region) in _SOLD:
+        yield Problem(
+            path=use.region_path,
+            message=f"no list says that {size.name} is sold in {region}, and none that it is sold elsewhere",
+            value=use.region,
+            fix=_LISTING.format(region),
+            code=Code.UNKNOWN,
+            severity=Severity.WARNING,
+        )
     if newest is None or newest.day > as_of:
         return  # the price lists don't speak of that day
     yield Problem(

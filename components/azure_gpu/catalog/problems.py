@@ -8,12 +8,15 @@ from datetime import date
 from enum import StrEnum
 from typing import Any, NamedTuple
 
+from azure_gpu.catalog.sources import Source
+
 
 class Code(StrEnum):
     """Why something was refused. Tools may rely on the code; the message is for people."""
 
     INVALID = "INVALID"  # the value itself: a wrong type, an unknown key, a bad name
-    UNKNOWN = "UNKNOWN"  # nothing is known about the value; the only code that is a warning by nature
+    UNKNOWN = "UNKNOWN"  # nothing is known about the value; always a warning
+    NOT_LISTED = "NOT_LISTED"  # a list that may have grown since doesn't have it; always a warning
     IMPOSSIBLE = "IMPOSSIBLE"  # the service never takes this value or this combination
     NOT_OFFERED = "NOT_OFFERED"  # the service exists, but doesn't sell this at that date
     NOT_IN_REGION = "NOT_IN_REGION"  # sold, but not there
@@ -67,6 +70,19 @@ class Problem(NamedTuple):
 def impossible(path: str, message: str, value: object, allowed: str, fix: str, source: object) -> Problem:
     """A problem of a value that a service never accepts, by a source."""
     return Problem(path, message, value, allowed, fix, source=str(source), code=Code.IMPOSSIBLE)
+
+
+def not_listed(path: str, what: str, value: object, source: Source, fix: str, *, allowed: str = "") -> Problem:
+    """A problem of what a list doesn't have. Services take up more than they drop: absence proves nothing, so nothing is refused,
+    and nothing is proposed in its place.
+
+    Args:
+        what: the subject of "isn't on the list".
+        source: the list, with its day.
+        fix: how to ask Azure.
+    """
+    message = f"{what} isn't on the list of {source.day.isoformat()}; it may have been added since"
+    return Problem(path, message, value, allowed, fix, source=str(source), code=Code.NOT_LISTED, severity=Severity.WARNING)
 
 
 def errors(problems: Iterable[Problem]) -> list[Problem]:

@@ -1,7 +1,6 @@
 """The regions of Azure's public cloud, by their names in ARM, from `regions.csv`.
 
-The file is read at the first use. A name close to that of a known region is an error; any other may be a region that Azure opened
-later, and is a warning.
+The file is read at the first use. Any name of that form may be a region that Azure opened later, and is a warning.
 """
 
 import re
@@ -10,15 +9,11 @@ from functools import cache, lru_cache
 from types import MappingProxyType
 from typing import NamedTuple
 
-from azure_gpu.catalog import sources, spelling, tables
-from azure_gpu.catalog.problems import Code, Problem, Severity
+from azure_gpu.catalog import problems, sources, spelling, tables
+from azure_gpu.catalog.problems import Problem
 from azure_gpu.catalog.sources import Source
 from azure_gpu.catalog.tables import Row, Table
 
-SOURCE = (
-    "regions of the GPU price list made from Azure's Retail Prices API: Azure/karpenter-provider-azure, "
-    "pkg/providers/pricing/zz_generated.pricing.go at 2b431da1, generated 2026-06-18"
-)
 TABLE = Table(
     tables.beside(__file__, "regions.csv"),
     {
@@ -62,43 +57,30 @@ def normalise(region: str) -> str:
     return region.replace(" ", "").lower()
 
 
+def may_be(region: str) -> bool:
+    """Whether the name has the form of a region's name. Azure opens regions, so that the list never has all of them."""
+    return _NAME.fullmatch(normalise(region)) is not None
+
+
 def check(region: str, path: str) -> list[Problem]:
-    """Checks a region to deploy to: an unknown one is an error if its name is a misspelling or not a valid region name, else a
-    warning."""
-    problems = check_known(region, path)
-    if problems and _may_be_new(normalise(region)):
-        fix = "check the spelling with `az account list-locations --output table`"
-        return [each._replace(fix=fix, code=Code.UNKNOWN, severity=Severity.WARNING) for each in problems]
-    return problems
-
-
-def check_known(region: str, path: str) -> list[Problem]:
-    """Checks a region to report on: an unknown one is an error."""
+    """Checks a region. One that isn't on the list may be newer than it, which is a warning; what can't be a name is an error."""
     name = normalise(region)
     if name in known():
         return []
-    names = sorted(known())
-    close = [each for each in names if spelling.is_misspelling(name, each)] or spelling.nearest(name, names, 1)
-    return [
-        Problem(
-            path=path,
-            message="unknown region of Azure's public cloud",
-            value=region,
-            allowed="one of the known regions, such as eastus, westeurope or swedencentral",
-            fix=f"write {close[0]!r}" if close else "list regions with `az account list-locations --output table`",
-            source=SOURCE,
-        )
-    ]
+    if not may_be(name):
+        return [
+            Problem(
+                path=path,
+                message="not a name of a region",
+                value=region,
+                allowed="letters, such as westeurope, and where there are several a digit, such as eastus2",
+                fix="list regions with `az account list-locations --output table`",
+            )
+        ]
+    meant = spelling.slips(name, known())
+    listed = max((source for each in known().values() for source in each.sources), key=lambda source: source.day)
+    fix = f"write {meant[0]!r} if that is meant" if meant else "compare with `az account list-locations --output table`"
+    return [problems.not_listed(path, "the region", region, listed, fix)]
 
 
-_NAME = r"([a-z]{5,})[1-9]?"
-
-
-def _may_be_new(name: str) -> bool:
-    """Whether the name has the form of a region's name and isn't a misspelling of a known one. Another number, as in eastus3 and
-    eastus2, isn't a misspelling, and neither is austriaeast of australiaeast."""
-    form = re.fullmatch(_NAME, name)
-    if form is None:
-        return False
-    words = {each.rstrip("123456789") for each in known()}
-    return form[1] in words or not any(spelling.is_misspelling(form[1], word) for word in words)
+_NAME = re.compile("(?!global$)[a-z]{4,}[0-9]?[a-z]*")  # eastus2euap is one

@@ -30,6 +30,7 @@ class SizeQuery(NamedTuple):
     mig: bool = False
     spot: bool = False  # order by Spot prices
     most_usd_hour: Decimal | None = None
+    instead_of: Size | None = None  # neither it nor what retires takes its place
 
 
 class Match(NamedTuple):
@@ -60,6 +61,7 @@ def like(size: Size, query: SizeQuery) -> SizeQuery:
     """
     for_mpi = size.gpu_count == 0 and query.gpus is None and not query.gpu
     return query._replace(
+        instead_of=size,
         needs=query.needs or successors.usual_driver(size),
         gpus=size.gpu_count if query.gpus is None else query.gpus,
         at_least=query.at_least or (query.gpus is None and not for_mpi),
@@ -71,7 +73,7 @@ def like(size: Size, query: SizeQuery) -> SizeQuery:
 
 def check(query: SizeQuery, sizes: Sizes = SIZES) -> list[Problem]:
     """Conditions that no size can fulfil, so that an empty result isn't mistaken for a fact about Azure."""
-    problems = regions.check_known(query.region, "region") if query.region else []
+    problems = regions.check(query.region, "region") if query.region else []
     if query.service not in TAKES_SIZES:
         problems.append(_impossible("service", "this service doesn't run VM sizes", query.service.value, ", ".join(TAKES_SIZES)))
     models = sorted({size.gpu.name for size in sizes if size.gpu})
@@ -102,8 +104,10 @@ def search(query: SizeQuery, as_of: date, *, prices: PriceBook, sizes: Sizes = S
         price, region = prices.cheapest(size.name, query.region, spot=query.spot)
         against = [*_lacks(size, query), *_too_expensive(price, query, as_of)]
         remarks = [f"its processor is {size.series.architecture}"] if size.series.architecture != "x64" else []
-        for problem in offers.reasons(size, _use(size, query), as_of, prices):
-            excludes = problem.severity is Severity.ERROR or problem.code is Code.NOT_IN_REGION or size.series.restricted
+        use = _use(size, query)
+        for problem in offers.reasons(size, use, as_of, prices):
+            excludes = problem.severity is Severity.ERROR or problem.path == use.region_path or size.series.restricted
+            excludes |= query.instead_of is not None and problem.code is Code.RETIRING
             (against if excludes else remarks).append(problem.message)
         if against:
             left_out.append(LeftOut(size=size, reasons=tuple(against)))
@@ -118,6 +122,8 @@ def _use(size: Size, query: SizeQuery) -> SizeUse:
 
 
 def _lacks(size: Size, query: SizeQuery) -> Iterator[str]:
+    if query.instead_of is not None and size.name == query.instead_of.name:
+        yield "it is the size to be replaced"
     if query.gpu and not _is_model(size, query.gpu):
         yield f"its GPU is {size.gpu.model}, not {query.gpu}" if size.gpu else f"it has no {query.gpu}"
     if query.gpus is not None:

@@ -94,7 +94,7 @@ def _judge(problems: Iterable[Problem], region_path: str) -> _Offered:
     for problem in problems:
         if problem.severity is Severity.ERROR or problem.path == region_path:
             return _Offered.NO
-        if problem.code is Code.UNKNOWN:
+        if problem.code in (Code.UNKNOWN, Code.NOT_LISTED):
             answer = _Offered.PERHAPS
     return answer
 

@@ -10,6 +10,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from azure_gpu.catalog import offers, regions
+from azure_gpu.catalog.problems import errors
 from azure_gpu.catalog.size_use import OperatingSystem, Service, SizeUse
 from azure_gpu.catalog.sizes import SIZES
 
@@ -89,7 +90,7 @@ def _count(text: str, count: str | None) -> int:
 def _region(text: str, region: str) -> str:
     if not region:
         raise InvalidNeedError(f"{text!r}: missing region; append @REGION, or set --location")
-    problems = regions.check_known(region, "region")
+    problems = errors(regions.check(region, "region"))
     if problems:
         raise InvalidNeedError(f"{text!r}: {problems[0].message}: {region!r}; {problems[0].fix}")
     return regions.normalise(region)

@@ -62,8 +62,8 @@ def _inventory(taken: "inventory.Inventory") -> Inventory:
     namespaces |= set(providers.OF_SERVICE[Service.AKS]) if taken.system_pools or taken.clusters else set()
     return Inventory(
         day=taken.day,
-        # A region that isn't known has its problem; asked of Azure it would only fail again.
-        region=taken.location if taken.location in regions.known() else "",
+        # What can't be a region has its problem; asked of Azure it would only fail again.
+        region=taken.location if regions.may_be(taken.location) else "",
         problems=taken.problems,
         uses=taken.uses,
         system_pools=taken.system_pools,

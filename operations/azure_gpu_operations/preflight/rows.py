@@ -19,6 +19,7 @@ class Answer(StrEnum):
     NAME_TAKEN = "name not available"
     NOT_ACTIVE = "not active"  # an application package that nodes can't get yet
     REFUSED = "refused"  # the service never takes it, or the software doesn't fit the machine
+    NOT_LISTED = "not listed"  # by a list that may have grown since: nothing to do
     UNKNOWN = "unknown"
 
 
@@ -40,6 +41,7 @@ _ANSWERS = {
     Code.NOT_OFFERED: Answer.NOT_OFFERED,
     Code.NOT_IN_REGION: Answer.NOT_OFFERED,
     Code.NO_QUOTA: Answer.NO_QUOTA,
+    Code.NOT_LISTED: Answer.NOT_LISTED,
     Code.UNKNOWN: Answer.UNKNOWN,
 }
 

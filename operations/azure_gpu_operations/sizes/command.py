@@ -32,6 +32,7 @@ from azure_gpu.formats.dates import days_later
 from azure_gpu_operations.command_line import day
 from azure_gpu_operations.console import console
 from azure_gpu_operations.sizes import facts, tables
+from azure_gpu_operations.sizes.arguments import are_wrong
 
 _NUMBER = r"[0-9]{1,9}"
 _SHOWN = 60  # characters
@@ -117,10 +118,7 @@ def _search(options: argparse.Namespace) -> int:
         if size is None:
             return _unknown(options.instead_of)
         query = search.like(size, query)
-    impossible = search.check(query)
-    if impossible:
-        for problem in impossible:
-            print(f"error: {problem}", file=sys.stderr)
+    if are_wrong(search.check(query)):
         return 2
     found = search.search(query, _as_of(options), prices=packaged())
     shown = facts.answer(found, _as_of(options))
@@ -136,7 +134,7 @@ def _show(options: argparse.Namespace) -> int:
     if size is None:
         return _unknown(options.size)
     region = _region(options)
-    if _is_unknown(region):
+    if region and are_wrong(regions.check(region, "--region")):
         return 2
     known = facts.whole(size, _as_of(options), region, packaged())
     if _json(options):
@@ -154,7 +152,7 @@ def _refresh(options: argparse.Namespace) -> int:
 
 def _retiring(options: argparse.Namespace) -> int:
     as_of, region = _as_of(options), _region(options)
-    if _is_unknown(region):
+    if region and are_wrong(regions.check(region, "--region")):
         return 2
     until = days_later(as_of, options.within)
     rows = [row for size in SIZES for row in _ends(size, as_of, until, region)]
@@ -189,14 +187,6 @@ def _instead(size: Size, day: date, region: str) -> list[str]:
     use = offers.use_of(size, Service.VIRTUAL_MACHINES, region, rdma=size.rdma)
     problems = offers.check(use, day, prices=packaged())
     return [name for problem in problems if problem.code is Code.RETIRED for name in problem.instead]
-
-
-def _is_unknown(region: str) -> bool:
-    """Whether the region is given and unknown, which is then reported."""
-    wrong = regions.check_known(region, "region") if region else []
-    for problem in wrong:
-        print(f"error: {problem}", file=sys.stderr)
-    return bool(wrong)
 
 
 def _unknown(name: str) -> int:

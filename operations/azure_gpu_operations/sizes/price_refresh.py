@@ -39,7 +39,7 @@ class Renewal:
     unchanged: int = 0  # prices that are as before
     unknown: list[str] = field(default_factory=list[str])  # requested, but no row matched
     ambiguous: list[str] = field(default_factory=list[str])  # several rows matched and differ; left out
-    elsewhere: set[str] = field(default_factory=set[str])  # regions that the catalog doesn't know; left out
+    elsewhere: set[str] = field(default_factory=set[str])  # what is no region; left out
     missing: list[str] = field(default_factory=list[str])  # requests without an answer, and why
     not_requested: list[str] = field(default_factory=list[str])  # because an earlier request had no answer
 
@@ -140,7 +140,7 @@ def _by_region(
     found: dict[str, list[dict[str, Any]]] = {}
     for row in rows:
         region = regions.normalise(str(row.get("armRegionName") or ""))
-        if region in regions.known():
+        if regions.may_be(region):
             found.setdefault(region, []).append(row)
         elif region:
             renewal.elsewhere.add(region)

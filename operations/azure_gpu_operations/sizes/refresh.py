@@ -15,6 +15,7 @@ from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.catalog.sizes.lookup import normalise
 from azure_gpu_operations.console import console
 from azure_gpu_operations.sizes import price_refresh
+from azure_gpu_operations.sizes.arguments import are_wrong
 from azure_gpu_operations.sizes.price_refresh import Change, Renewal
 from azure_gpu_operations.sizes.retail_prices import RetailPrices
 from azure_gpu_operations.tables import Column, print_table
@@ -24,7 +25,7 @@ _LISTED = 40  # lines per kind of change; the rest is counted
 
 def refresh(options: argparse.Namespace) -> int:
     """Replaces the price files with the API's prices; if it doesn't answer every request, no file changes."""
-    if _unknown_regions(options.region):
+    if are_wrong([problem for name in options.region for problem in regions.check(name, "--region")]):
         return 2
     file, meters_file = Path(options.file or VM_PRICES), Path(options.container_apps_file or METER_PRICES)
     try:
@@ -59,14 +60,6 @@ def refresh(options: argparse.Namespace) -> int:
     return 0
 
 
-def _unknown_regions(names: Sequence[str]) -> bool:
-    """Whether a region is unknown, which is then reported."""
-    problems = [problem for name in names for problem in regions.check_known(name, "--region")]
-    for problem in problems:
-        print(f"error: {problem}", file=sys.stderr)
-    return bool(problems)
-
-
 def _spelt(size: str, rows: Sequence[PriceRow]) -> str:
     """A size as Azure spells it: the API is case-sensitive."""
     known = SIZES.find(size)
@@ -93,7 +86,7 @@ def _summary(renewal: Renewal, wide: bool) -> None:
     for title, lines in (
         ("left out: several rows match and differ", renewal.ambiguous),
         ("unknown: no row matches", renewal.unknown),
-        ("left out: regions that aren't in the catalog", sorted(renewal.elsewhere)),
+        ("left out: what is no region", sorted(renewal.elsewhere)),
     ):
         if lines:
             print(f"{title}:")

@@ -188,10 +188,9 @@ def test_what_is_proposed_works(use: SizeUse, day: date) -> None:
 
 
 def test_a_proposal_stands_behind_the_rules_own_fix() -> None:
-    use = USE._replace(service=Service.ML_ENDPOINT, size="Standard_NC24rs_v3")
-    [refused] = errors(said(use, date(2025, 9, 1)))  # still sold as a machine
-    assert refused.code is Code.NOT_OFFERED
-    assert refused.fix.startswith("use a Kubernetes endpoint for this size; else choose Standard_ND40rs_v2 (")
+    [retiring] = said(USE._replace(size="Standard_NP10s"))
+    assert retiring.code is Code.RETIRING
+    assert "or use a subscription that already has this series; else choose Standard_NC8as_T4_v3 (" in retiring.fix
 
 
 def test_of_a_retired_size_only_the_retirement_is_said() -> None:

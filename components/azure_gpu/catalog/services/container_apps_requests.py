@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from azure_gpu.catalog import lifecycle, regions, spelling
 from azure_gpu.catalog.lifecycle import Lifecycle
-from azure_gpu.catalog.problems import Code, Problem, Severity
+from azure_gpu.catalog.problems import Code, Problem, Severity, not_listed
 from azure_gpu.catalog.services.container_apps import (
     MINIMUM_SOURCE,
     NAME_MOST,
@@ -170,17 +170,17 @@ def _region(request: ProfileRequest, profile: Profile, as_of: date) -> Iterator[
         path, value = request.location_path, request.location
         yield from lifecycle.check(there, f"{profile.type} in {location}", as_of, path=path, value=value)
         return
+    if location not in regions.known():
+        return  # the region has a problem of its own
     others = tuple(one.type for one in PROFILES.values() if location in one.regions)
-    yield Problem(
-        path=request.location_path,
-        message=f"Container Apps has no {profile.type} in this region",
-        value=request.location,
+    yield not_listed(
+        request.location_path,
+        f"the workload profile {profile.type} in {location}",
+        request.location,
+        profile.source if profile.kind is Kind.DEDICATED else REGIONS_PAGE,
+        f"compare with `az containerapp env workload-profile list-supported --location {location}`",
         allowed=", ".join(sorted(profile.regions)),
-        fix=f"choose one of these regions{', or ' + ' or '.join(others) if others else ''}",
-        instead=others,
-        source=str(profile.source if profile.kind is Kind.DEDICATED else REGIONS_PAGE),
-        code=Code.NOT_IN_REGION,
-    )
+    )._replace(instead=others)
 
 
 def _gpu(index: int, container: ContainerRequest, profile: Profile) -> Iterator[Problem]:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from datetime import date
 from typing import NamedTuple
 
-from azure_gpu.catalog import container_jobs, names, regions
+from azure_gpu.catalog import container_jobs, names
 from azure_gpu.catalog.problems import Code, Problem, Severity
 from azure_gpu.catalog.services import container_apps, container_apps_requests
 from azure_gpu.container_apps.environment.args import GpuModel
@@ -98,9 +98,8 @@ def service_problems(
         minimum_path=paths("gpu"),
         maximum_path=paths("gpu"),
     )
-    # Both checks report the profile's lifecycle with the same message; an unknown region is reported elsewhere.
-    more = [problem for problem in container_apps_requests.profile_problems(profile, day) if problem not in problems]
-    return [*problems, *(problem for problem in more if problem.code is not Code.NOT_IN_REGION or location in regions.known())]
+    # Both checks report the profile's lifecycle with the same message.
+    return [*problems, *(each for each in container_apps_requests.profile_problems(profile, day) if each not in problems)]
 
 
 def identity_problems(path: str, args: ServerlessGpuJobSettings) -> list[Problem]:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from azure_gpu.catalog import lifecycle, lifecycle_tables, tables
 from azure_gpu.catalog.lifecycle import Lifecycle, Status
-from azure_gpu.catalog.problems import Code, Problem, Severity
+from azure_gpu.catalog.problems import Problem, not_listed
 from azure_gpu.catalog.services.batch import sources
 from azure_gpu.catalog.size_use import SizeUse
 from azure_gpu.catalog.sizes.model import Size
@@ -102,15 +102,8 @@ def size_problems(size: Size, use: SizeUse, as_of: date, series: Mapping[str, Li
     )
     in_batch = series.get(size.series.name)
     if in_batch is None:
-        yield Problem(
-            path=use.path,
-            message=f"whether Batch has {size.name} is not known: it takes almost every size, but no list names this one",
-            value=use.size,
-            fix="list a region's sizes with `az batch location list-skus --location <region>`",
-            source=str(sources.SIZES),
-            code=Code.UNKNOWN,
-            severity=Severity.WARNING,
-        )
+        fix = "list a region's sizes with `az batch location list-skus --location <region>`"
+        yield not_listed(use.path, f"{size.name} in Batch, which takes almost every size,", use.size, sources.SIZES, fix)
         return
     if as_of < in_batch.seen.day and size.lifecycle.status(as_of, use.region) is Status.UNKNOWN:
         return  # the size's own rule reports it

@@ -11,8 +11,7 @@ from typing import NamedTuple
 
 from azure_gpu.catalog import lifecycle, sources, tables
 from azure_gpu.catalog.lifecycle import Lifecycle, Status
-from azure_gpu.catalog.problems import Code, Problem, Severity
-from azure_gpu.catalog.services import observed
+from azure_gpu.catalog.problems import Code, Problem, not_listed
 from azure_gpu.catalog.size_use import SizeUse
 from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.catalog.sizes.lookup import PREFIX, normalise
@@ -122,15 +121,12 @@ def has_gpu(size_name: str) -> bool | None:
 def unlisted(size_name: str, path: str) -> Iterator[Problem]:
     """A warning for a size without a GPU that isn't in the list."""
     if managed_cpu(size_name) is None:
-        yield Problem(
-            path=path,
-            message=f"whether managed endpoints take {size_name} is not known: not on their list of {LIST.day.isoformat()}",
-            value=size_name,
-            allowed=", ".join(one.name for one in MANAGED_CPU_SIZES[:4]) + " and others",
-            fix="list a region's sizes with `az ml compute list-sizes`",
-            source=str(LIST),
-            code=Code.UNKNOWN,
-            severity=Severity.WARNING,
+        yield not_listed(
+            path,
+            f"{size_name} in managed online endpoints",
+            size_name,
+            LIST,
+            "list a region's sizes with `az ml compute list-sizes`",
         )
 
 
@@ -174,7 +170,8 @@ def size_problems(size: Size, use: SizeUse, as_of: date) -> Iterator[Problem]:
         what = f"{size.name} in managed online endpoints"
         yield from lifecycle.check(Lifecycle(seen=row.seen), what, as_of, path=use.path, value=use.size)
     elif size.lifecycle.status(as_of, use.region) is not Status.RETIRED:  # else its retirement is reported
-        yield from _not_listed(size, use, as_of)
+        fix = "list a region's sizes with `az ml compute list-sizes`; a Kubernetes endpoint uses the cluster's sizes"
+        yield not_listed(use.path, f"{size.name} in managed online endpoints", use.size, LIST, fix)
     if use.nodes < LEAST_INSTANCES:
         yield Problem(
             path=use.path,
@@ -194,29 +191,3 @@ def size_problems(size: Size, use: SizeUse, as_of: date) -> Iterator[Problem]:
             source=str(_PROVIDER),
             code=Code.IMPOSSIBLE,
         )
-
-
-def _not_listed(size: Size, use: SizeUse, as_of: date) -> Iterator[Problem]:
-    """A size that existed on the day of the list isn't supported; for others, the list proves nothing."""
-    end = size.lifecycle.end_in(use.region)
-    there = size.lifecycle.seen.day < LIST.day and (end is None or end.day >= LIST.day)
-    if there:
-        refused = Problem(
-            path=use.path,
-            message=f"managed online endpoints don't take {size.name}",
-            value=use.size,
-            allowed="the sizes of the list of managed online endpoints",
-            fix="use a Kubernetes endpoint for this size",
-            code=Code.NOT_OFFERED,
-        )
-        yield from observed.at(LIST, as_of, refused)
-        return
-    yield Problem(
-        path=use.path,
-        message=f"whether managed online endpoints take {size.name} is not known: not on their list of {LIST.day.isoformat()}",
-        value=use.size,
-        fix="list a region's sizes with `az ml compute list-sizes`; a Kubernetes endpoint uses the cluster's sizes",
-        source=str(LIST),
-        code=Code.UNKNOWN,
-        severity=Severity.WARNING,
-    )

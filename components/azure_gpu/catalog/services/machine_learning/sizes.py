@@ -8,7 +8,7 @@ from datetime import date
 
 from azure_gpu.catalog import lifecycle, lifecycle_tables, tables
 from azure_gpu.catalog.lifecycle import Status
-from azure_gpu.catalog.problems import Code, Problem, Severity
+from azure_gpu.catalog.problems import Problem, not_listed
 from azure_gpu.catalog.services.machine_learning import endpoints
 from azure_gpu.catalog.size_use import Service, SizeUse
 from azure_gpu.catalog.sizes.model import Size
@@ -35,16 +35,8 @@ def size_problems(size: Size, use: SizeUse, as_of: date) -> Iterator[Problem]:
 def _series(size: Size, use: SizeUse, as_of: date) -> Iterator[Problem]:
     known = COMPUTE_SERIES.get(size.series.name)
     if known is None:
-        yield Problem(
-            path=use.path,
-            message=f"whether Azure Machine Learning compute takes the series {size.series.name} is not known",
-            value=use.size,
-            allowed=", ".join(name for name, one in COMPUTE_SERIES.items() if one.status(as_of) is not Status.RETIRED),
-            fix="list a region's sizes with `az ml compute list-sizes`",
-            source=str(TARGETS_PAGE),
-            code=Code.UNKNOWN,
-            severity=Severity.WARNING,
-        )
+        what = f"the series {size.series.name} in Azure Machine Learning compute"
+        yield not_listed(use.path, what, use.size, TARGETS_PAGE, "list a region's sizes with `az ml compute list-sizes`")
         return
     what = f"the series {size.series.name} in Azure Machine Learning compute"
     yield from lifecycle.check(known, what, as_of, path=use.path, value=use.size, region=use.region)
