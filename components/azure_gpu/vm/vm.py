@@ -181,8 +181,8 @@ class GpuVm(Component[GpuVmArgs, GpuVmWiring, GpuVmSpec], AttachableVm):
             type=kind,
             type_handler_version=driver_extension.handler_version(kind),
             auto_upgrade_minor_version=True,
-            # No tags: Azure rejects changes to extensions of a deallocated machine.
-            opts=pulumi.ResourceOptions(parent=self, deleted_with=machine),
+            # No tags, and the version of its creation: Azure rejects changes to extensions of a deallocated machine.
+            opts=pulumi.ResourceOptions(parent=self, deleted_with=machine, ignore_changes=["typeHandlerVersion"]),
         )
 
     def _proof(self, machine: compute.VirtualMachine, extension: compute.VirtualMachineExtension | None) -> None:
@@ -199,9 +199,13 @@ class GpuVm(Component[GpuVmArgs, GpuVmWiring, GpuVmSpec], AttachableVm):
             async_execution=False,
             timeout_in_seconds=vm_proof.RUN_SECONDS,
             treat_failure_as_deployment_failure=True,
-            # No tags, as with the extension.
+            # No tags, as with the extension, and the script of its creation, which fits the machine's own: that of a newer version
+            # of this library would be rejected while the machine is deallocated.
             opts=pulumi.ResourceOptions(
-                parent=self, depends_on=[extension] if extension is not None else None, deleted_with=machine
+                parent=self,
+                depends_on=[extension] if extension is not None else None,
+                deleted_with=machine,
+                ignore_changes=["source", "timeoutInSeconds"],
             ),
         )
 
