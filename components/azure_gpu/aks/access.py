@@ -91,7 +91,7 @@ def kubeconfig(spec: GpuClusterSpec, facts: ClusterFacts, cluster: Cluster, pare
 def assign(
     name: str, spec: GpuClusterSpec, facts: ClusterFacts, cluster: Cluster, new: NewRoles, parent: pulumi.Resource
 ) -> list[authorization.RoleAssignment]:
-    """The role of each administrator on the cluster. `new` notes those of this run."""
+    """The role of each administrator on the cluster, but of those who have it already. `new` notes those of this run."""
     opts = pulumi.ResourceOptions(parent=parent, hooks=new.hooks if spec.on_cluster else None)
     return [
         role_of_identity.assign(
@@ -106,6 +106,7 @@ def assign(
             ),
         )
         for admin in admins(spec, parent)
+        if admin.object_id not in facts.already_admins
     ]
 
 

@@ -134,9 +134,9 @@ class GpuCluster(Component[GpuClusterArgs, GpuClusterWiring, _Spec], AttachableC
         facts, problems = cluster_existing.look_up(cluster, asked_by)
         if errors(problems):
             return spec, problems
-        admin, of_runner = current_user.look_up(self._name, cluster, facts, asked_by, of_stack_file=False)
+        facts, of_runner = current_user.look_up(self._name, cluster, facts, asked_by, of_stack_file=False)
         pools = read_pools.look_up([self._name], of_stack_file=False)[self._name]
-        return (cluster, replace(facts, pools=pools, admin=admin)), [*problems, *of_runner]
+        return (cluster, replace(facts, pools=pools)), [*problems, *of_runner]
 
     def _declare(self, spec: _Spec) -> None:
         self._spec, facts = spec

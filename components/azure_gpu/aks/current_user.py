@@ -6,6 +6,7 @@ kubelogin lets its environment override that; if the provider logs in by the env
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import date
 
 import pulumi
@@ -13,10 +14,11 @@ from pulumi_azure_native import authorization
 
 from azure_gpu.aks.existing import ClusterFacts
 from azure_gpu.aks.spec import GpuClusterSpec
+from azure_gpu.catalog import roles
 from azure_gpu.catalog.problems import Code, Problem, Severity
 from azure_gpu.catalog.sources import Dated, Source
 from azure_gpu.formats import azure_types
-from azure_gpu.shared import own_state
+from azure_gpu.shared import assigned_already, own_state
 from azure_gpu.shared.look_up import OF_STACK, AskedBy, answered
 from azure_gpu.shared.provider_keys import PROVIDER, PROVIDER_VARIABLES
 
@@ -31,11 +33,22 @@ _CLIENT, _OIDC = (PROVIDER_VARIABLES[f"{PROVIDER}:{key}"] for key in ("clientId"
 
 def look_up(
     name: str, spec: GpuClusterSpec, facts: ClusterFacts, asked_by: AskedBy = OF_STACK, *, of_stack_file: bool = True
-) -> tuple[str, list[Problem]]:
-    """The object id of the default administrator in the state, "" if there is none, and problems. `name`: the component's."""
+) -> tuple[ClusterFacts, list[Problem]]:
+    """The facts with the default administrator in the state and those who are administrators of an existing cluster already, and
+    problems. `name`: the component's."""
     state = own_state.resources(of_stack_file=of_stack_file) or {}
     admin = str(own_state.named(state, azure_types.ROLE_ASSIGNMENT.token, name_of_default(name)).get("principalId") or "")
-    return admin, check(spec, facts, admin, os.environ, lambda: _runs(asked_by))
+    found = replace(facts, admin=admin)
+    if spec.existing is not None and facts.azure_rbac:
+        given = [each.object_id for each in spec.access.admins] or ([] if admin else [_runs(asked_by)])
+        own, role = spec.context.subscription_id, roles.AKS_RBAC_CLUSTER_ADMIN
+        already = frozenset(
+            each
+            for each in given
+            if each and assigned_already.outside_of_stack(role, spec.existing, each, asked_by, own, of_stack_file=of_stack_file)
+        )
+        found = replace(found, already_admins=already)
+    return found, check(spec, facts, admin, os.environ, lambda: _runs(asked_by))
 
 
 def name_of_default(name: str) -> str:

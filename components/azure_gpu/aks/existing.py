@@ -31,6 +31,7 @@ class ClusterFacts:
     pools: InState = NOT_THERE  # in the state
     network: NetworkAddresses = NOT_READ  # of the subnet of its nodes; empty: AKS creates one, or not known
     admin: str = ""  # object id of its default administrator in the state; empty: none, or unreadable
+    already_admins: frozenset[str] = frozenset()  # object ids of administrators by assignments outside of the stack
 
 
 def look_up(spec: GpuClusterSpec, asked_by: AskedBy = OF_STACK) -> tuple[ClusterFacts, list[Problem]]:

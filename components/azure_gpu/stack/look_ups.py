@@ -40,7 +40,7 @@ class LookUps:
     account: Callable[[BatchAccountSpec], tuple[AccountFacts, list[Problem]]]
     cluster: Callable[[GpuClusterSpec], tuple[ClusterFacts, list[Problem]]]
     pools: Callable[[Sequence[str]], Mapping[str, InState]]  # of clusters that the stack has, by their names
-    runner: Callable[[str, GpuClusterSpec, ClusterFacts], tuple[str, list[Problem]]]  # the default administrator in the state
+    runner: Callable[[str, GpuClusterSpec, ClusterFacts], tuple[ClusterFacts, list[Problem]]]  # with its administrators
     edge: Callable[[EdgeSharingSpec], list[Problem]]  # problems of a cluster that doesn't respond
     workspace: Callable[[MlWorkspaceSpec], tuple[MlWorkspaceSpec, list[Problem]]]
     endpoints: Callable[[Mapping[str, MlEndpointSpec]], tuple[dict[str, MlEndpointSpec], list[Problem]]]
@@ -70,7 +70,7 @@ ASSUMED = LookUps(
     account=lambda spec: (spec.assumed, []),
     cluster=lambda _: (ClusterFacts(), []),
     pools=lambda _: {},
-    runner=lambda _name, _spec, _facts: ("", []),
+    runner=lambda _name, _spec, facts: (facts, []),
     edge=lambda _: [],
     workspace=lambda spec: (spec, []),
     endpoints=lambda specs: (dict(specs), []),

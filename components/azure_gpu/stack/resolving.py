@@ -142,10 +142,10 @@ def pool(planning: Planning, name: str, args: Any) -> Any:
 def cluster(planning: Planning, name: str, args: Any) -> Any:
     spec, problems = resolve_cluster(name, args, planning.context)
     facts, more = planning.look_ups.cluster(spec)
-    admin, of_runner = planning.look_ups.runner(name, spec, facts)
+    facts, of_runner = planning.look_ups.runner(name, spec, facts)
     planning.add(*problems, *missing.for_cluster(name, args, spec, planning.foundation), *more, *of_runner)
     pools = planning.look_ups.pools([name]).get(name, facts.pools)
-    return spec, replace(facts, pools=pools, admin=admin)
+    return spec, replace(facts, pools=pools)
 
 
 def edge(planning: Planning, name: str, args: Any) -> Any:

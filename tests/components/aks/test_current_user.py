@@ -6,11 +6,14 @@ from typing import Any, NoReturn
 import pytest
 
 from azure_gpu.aks import current_user
+from azure_gpu.aks.cluster import GpuCluster
 from azure_gpu.aks.existing import ClusterFacts
 from azure_gpu.catalog.problems import Problem, Severity
-from azure_gpu.shared import own_state
+from azure_gpu.shared import assigned_already, own_state
 from azure_gpu.shared.own_state import OwnResource
-from tests.components.aks.test_gpu_cluster import resolved
+from azure_gpu.shared.wired import Wired
+from tests.components.aks.test_gpu_cluster import ARGS, resolved
+from tests.components.recording import DEPLOYER, KEYS, SUBSCRIPTION, declare
 
 ME, SOMEBODY = "11111111-0000-0000-0000-000000000000", "22222222-0000-0000-0000-000000000000"
 
@@ -62,7 +65,32 @@ def test_a_login_of_the_environment_has_to_be_said_to_kubelogin(environment: dic
 def test_the_administrator_of_the_state_is_the_default_one(monkeypatch: pytest.MonkeyPatch) -> None:
     role = OwnResource(type="azure-native:authorization:RoleAssignment", outputs={"principalId": ME})
     monkeypatch.setattr(own_state, "resources", lambda of_stack_file: {"urn:pulumi:s::p::a$b::gpus-admin": role})
-    assert current_user.look_up("gpus", resolved(on_cluster=False), ClusterFacts()) == (ME, [])
-    assert current_user.look_up("others", resolved(on_cluster=False), ClusterFacts()) == ("", [])
+    assert current_user.look_up("gpus", resolved(on_cluster=False), ClusterFacts()) == (ClusterFacts(admin=ME), [])
+    assert current_user.look_up("others", resolved(on_cluster=False), ClusterFacts()) == (ClusterFacts(), [])
     monkeypatch.setattr(own_state, "resources", lambda of_stack_file: None)
-    assert current_user.look_up("gpus", resolved(on_cluster=False), ClusterFacts()) == ("", [])
+    assert current_user.look_up("gpus", resolved(on_cluster=False), ClusterFacts()) == (ClusterFacts(), [])
+
+
+THEIRS = f"/subscriptions/{SUBSCRIPTION}/resourceGroups/platform/providers/Microsoft.ContainerService/managedClusters/shared"
+
+
+@pytest.mark.parametrize(
+    ("admins", "already", "state", "assigned"),
+    [
+        ([ME, SOMEBODY], ME, "", [SOMEBODY]),
+        ([], DEPLOYER, "", []),
+        ([], SOMEBODY, "", ["deployer"]),
+        ([], DEPLOYER, DEPLOYER, ["deployer"]),  # the stack's own assignment stays
+    ],
+)
+def test_who_is_administrator_of_an_existing_cluster_by_somebody_else_is_not_assigned_again(
+    admins: list[str], already: str, state: str, assigned: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    role = OwnResource(type="azure-native:authorization:RoleAssignment", outputs={"principalId": state})
+    monkeypatch.setattr(own_state, "resources", lambda of_stack_file: {"urn:pulumi:s::p::a$b::gpus-admin": role})
+    monkeypatch.setattr(assigned_already, "outside_of_stack", lambda _role, _scope, who, *_, **__: who == already)
+    found = {"location": "eastus", "kubernetesVersion": "1.34.2", "aadProfile": {"managed": True, "enableAzureRBAC": True}}
+    args: Any = {**ARGS, "existing": THEIRS, "on_cluster": False, **({"access": {"admins": {"users": admins}}} if admins else {})}
+    lookups = {**KEYS, "azure-native:containerservice:getManagedCluster": found}
+    recorded = declare(lambda: GpuCluster("gpus", Wired(args)), lookups=lookups)
+    assert [each[0] for each in recorded.roles] == assigned
