@@ -26,6 +26,7 @@ from localazure.arm.requests import body_of
 from localazure.arm.store import Body, Resource
 from localazure.arm.subscriptions import Subscriptions
 from localazure.deployments.routes import DeploymentRoutes, path_of
+from localazure.kinds import rights
 from localazure.lists import deleted_vaults, deleted_workspaces, served, vm_extensions, vm_images
 from localazure.services import SUBSCRIPTIONS, Services
 from localazure.weather import registrations, support_tickets, throttling
@@ -102,6 +103,7 @@ class Arm:
                 if subscription not in SUBSCRIPTIONS:
                     raise ArmError(404, "SubscriptionNotFound", f"The subscription '{arrived.segments[1]}' could not be found.")
                 throttling.check(arrived.method, subscription, self._services)
+                rights.check(arrived.caller, arrived.method, request.url.path, self._services)
                 return await self._in_subscription_logged(arrived, below)
             case _:
                 raise not_implemented(f"the path '{request.scope['path']}'")

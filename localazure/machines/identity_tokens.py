@@ -1,8 +1,8 @@
 """The instance metadata service of machines and of ML jobs' nodes, which gives their programs tokens of managed identities.
 
 The address holds the machine's secret, in place of 169.254.169.254. Form: Microsoft Learn,
-managed-identities-azure-resources/how-to-use-vm-token. Tokens are given for blob storage and Azure ML's endpoints; the rest is
-refused explicitly, because who comes with a token to Resource Manager may do everything here.
+managed-identities-azure-resources/how-to-use-vm-token. Tokens are given for blob storage and Azure ML's endpoints, and for
+Resource Manager to an identity with a role there, which may do what `kinds.rights` lets it; the rest is refused explicitly.
 """
 
 import time
@@ -14,6 +14,7 @@ from starlette.responses import JSONResponse, Response
 
 from localazure.arm.caller import Caller
 from localazure.entra.tokens import LIFETIME_SECONDS
+from localazure.kinds import rights
 from localazure.services import Services
 
 _AUDIENCES = ("https://storage.azure.com", "https://ml.azure.com")
@@ -48,9 +49,11 @@ def issued(holder: Holder, query: Mapping[str, str], services: Services) -> Resp
     if len(found) > 1:
         what = "Multiple user assigned identities exist, please specify the clientId / resourceId of the identity"
         return _refused("invalid_request", what)
-    if not gives(resource, services):
-        return _refused("invalid_resource", f"The embedded Azure gives no token of a managed identity for {resource}.")
     principal, client, _ = found[0]
+    if not gives(resource, services) and not (
+        resource.rstrip("/") == services.settings.url and rights.any_of(principal, services)
+    ):
+        return _refused("invalid_resource", f"The embedded Azure gives no token of a managed identity for {resource}.")
     now = int(time.time())
     body = {
         "access_token": services.tokens.issue(resource, Caller(object_id=principal, app_id=client)),

@@ -7,15 +7,17 @@
     … --embedded                                             against an embedded Azure in rough weather
 
 Without `--embedded` it is the subscription that `az login` names, which `az account show` tells. What a run costs at most is
-computed before anything is created; one that would cost more than the ceiling isn't begun. A run begins by deleting what a killed
-one has left, which it finds by the tag `azure-gpu-conformance` of its resource group. Answers are kept as recordings in
-`.local/conformance`, without secrets and ids of the subscription. Against Azure the report is in docs/conformance.md, else in a
-file beside the recordings, a section for each level.
+computed before anything is created; one that would cost more than the ceiling isn't begun. A run begins by deleting runs that
+are over: those of this checkout whose process has gone, and any after its time (`lease`). Before its stack it makes a job in
+Azure that deletes all of it after its time (`switch`). Answers are kept as recordings in `.local/conformance`, without secrets
+and ids of the subscription. Against Azure the report is in docs/conformance.md, else in a file beside the recordings, a section
+for each level.
 
 Exit codes: 0 no difference, 1 differences, or the run failed, 2 the command line, the login or the price.
 """
 
 import argparse
+import os
 import shutil
 import signal
 import subprocess
@@ -23,13 +25,15 @@ import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal, InvalidOperation
 from importlib.metadata import version
 from pathlib import Path
 
+import httpx
+
 from azure_gpu_operations.graph.recorded import WrongStackError
-from tests.conformance import recordings, stacks, validate
+from tests.conformance import lease, recordings, stacks, switch, validate
 from tests.conformance.azure import Azure, NoLoginError, of_embedded, of_login
 from tests.conformance.report import Outcome, counted, with_run
 from tests.support.embedded import CHECKOUT, ServedAzure, kubernetes_programs
@@ -48,8 +52,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (NoLoginError, stacks.PriceError, WrongStackError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
-    except stacks.CommandFailedError as error:
+    except (stacks.CommandFailedError, switch.SwitchError) as error:
         print(f"error: {error}", file=sys.stderr)
+        return 1
+    except httpx.HTTPError as error:
+        print(f"error: Azure doesn't answer ({error}); what a run has made is deleted by its own job in Azure", file=sys.stderr)
         return 1
 
 
@@ -86,16 +93,22 @@ def _validate(azure: Azure) -> Outcome:
 
 def _stack(azure: Azure, server: ServedAzure | None, level: str, ceiling: Decimal, location: str, state: Path) -> Outcome:
     if server is None:
+        _check_programs()
         stack = stacks.on_login(azure, level, state, location)
     else:
         done = subprocess.run([sys.executable, "engine/build.py"], cwd=CHECKOUT, stdout=subprocess.PIPE, text=True, check=True)
         engine = Path(done.stdout.strip())
         stack = stacks.on_embedded(azure, server, level, engine, kubernetes_bin=kubernetes_programs())
-    stack.write(datetime.now(UTC).date())
     usd = stacks.check_price(stack, ceiling)
-    left = stacks.clean(azure)
+    left, others = stacks.clean(azure, lease.checkout(state))
+    until = datetime.now(UTC) + timedelta(hours=float(stacks.HOURS[level]))
+    switch.make(azure, lease.of_this_process(stack.run, state, until), stack.location)
     ran = stacks.run(stack)
-    notes = [f"up to {usd:.2f} USD by list prices, {stacks.RESERVED} of it for what has none in the catalog"]
+    notes = [f"up to {usd:.2f} USD by list prices, {stacks.RESERVED} an hour of it for what has none in the catalog"]
+    notes += [
+        f"{part}: no price in {stack.location}; that of the dearest region that is known" for part in stacks.unpriced(stack)
+    ]
+    notes += [f"another run works or isn't known to have ended, and was left alone: {name}" for name in others]
     notes += [f"an earlier run had left {name}: deleted" for name in left]
     notes += [] if stack.clusters else ["without a cluster: this machine has no control plane of Kubernetes"]
     notes += ["a virtual machine without a GPU isn't something that this library declares"] if level == "cheap" else []
@@ -105,8 +118,9 @@ def _stack(azure: Azure, server: ServedAzure | None, level: str, ceiling: Decima
 
 
 def clean(azure: Azure, state: Path) -> int:
-    left = stacks.clean(azure)
-    print("\n".join(f"deleted: {name}" for name in left) or "earlier runs have left nothing")
+    left, others = stacks.clean(azure, lease.checkout(state))
+    lines = [f"deleted: {name}" for name in left] + [f"left alone, since it works or isn't over: {name}" for name in others]
+    print("\n".join(lines) or "earlier runs have left nothing")
     shutil.rmtree(state / "stacks", ignore_errors=True)
     return 0
 
@@ -122,6 +136,13 @@ def _target(embedded: bool) -> Iterator[tuple[Azure, ServedAzure | None]]:
             yield of_embedded(server), server
         finally:
             server.stop()
+
+
+def _check_programs() -> None:
+    """NoLoginError where one is missing that a stack needs after half an hour."""
+    missing = [each for each in ("pulumi", "kubelogin") if shutil.which(each, path=os.environ.get("PATH")) is None]
+    if missing:
+        raise NoLoginError(f"{' and '.join(missing)} isn't on PATH; install it first")
 
 
 def _page(embedded: bool) -> Path:

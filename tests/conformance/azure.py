@@ -87,7 +87,9 @@ def of_login() -> Azure:
 
     try:
         shown = subprocess.run(["az", "account", "show", "-o", "json"], capture_output=True, text=True, check=True)
-    except (OSError, subprocess.CalledProcessError) as error:
+    except OSError as error:
+        raise NoLoginError("`az` isn't on PATH; install the Azure CLI, then run `az login`, or give EMBEDDED=1") from error
+    except subprocess.CalledProcessError as error:
         raise NoLoginError("no subscription is signed in to: run `az login`, or give EMBEDDED=1") from error
     account: Mapping[str, str] = json.loads(shown.stdout)
     client = httpx.Client(base_url=PUBLIC, auth=_Login(AzureCliCredential()), timeout=120)

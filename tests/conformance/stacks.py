@@ -1,19 +1,21 @@
 """Levels `cheap` and `gpu`: one stack with all services is brought up, looked at, proved by work that runs there, and taken down.
 
 In: an Azure, where the engine's state lies, a price ceiling. Out: differences, and what work ran on. What it costs at most is
-computed by the library's prices before anything is created. Its resource group has the tag `TAG`, by which what a killed run has
-left is found again.
+computed by the library's prices before anything is created. Its resource group is made by `switch`, with the tags of `lease`, by
+which what a killed run has left is found again.
 """
 
 import json
 import os
 import re
 import secrets
+import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -21,26 +23,30 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from azure_gpu.catalog import regions
+from azure_gpu.catalog import prices, regions
 from azure_gpu.formats import arm_bodies, arm_ids, azure_types
 from azure_gpu.formats.azure_types import BY_TOKEN
-from azure_gpu_operations.graph import reading, recorded, words
+from azure_gpu_operations.graph import reading, recorded
 from azure_gpu_operations.preflight.template import Sent, template_of
 from azure_gpu_operations.prove.proof import Service
 from localazure import shapes
+from tests.conformance import lease, switch
 from tests.conformance.azure import Azure
 from tests.conformance.differences import Difference
 from tests.recorded.members import comparable, flat, lowered, same
 from tests.support.embedded import CHECKOUT, ServedAzure
 from tests.support.stack import connected_environment, connection_keys
 
-TAG = "azure-gpu-conformance"
+TAG = lease.TAG
 GROUPS = "2024-03-01"
-HOURS = {"cheap": Decimal(1), "gpu": Decimal(1)}  # after which a run takes its stack down, wherever it is
+HOURS = {"cheap": Decimal(1), "gpu": Decimal("1.5")}  # after which the run's group goes; it takes its stack down before
+DOWN_HOURS = Decimal("0.25")  # before that
 DOWN_SECONDS = 3600
+GRACE_SECONDS = 120  # from an interrupt until what is left of a command is killed
+PRICED = "eastus"  # where the catalog has all prices
 # USD an hour for what the catalog has no price of: one CPU of a container group, a registry, disks, logs. Assumed, and generous.
 RESERVED = Decimal("0.50")
-_WITHOUT_PRICE = 1  # the container group
+_WITHOUT_PRICE = ("container group",)
 GPU = "Standard_NC4as_T4_v3"
 _TOLD = 3000  # characters of what a command that failed said
 _DAYS = 2  # after which everything is to have gone, by its tags
@@ -87,6 +93,11 @@ class Stack:
         return f"cf{self.run}"
 
     @property
+    def group(self) -> str:
+        """ARM id of its resource group."""
+        return switch.group_id(self.azure, self.run)
+
+    @property
     def file(self) -> Path:
         return self.folder / f"Pulumi.{self.name}.yaml"
 
@@ -95,6 +106,7 @@ class Stack:
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         last = (today + timedelta(days=_DAYS)).isoformat()
         config = {**configuration(self.level, self.location, last, clusters=self.clusters), "tags": {TAG: self.run}}
+        config["foundation"] = {**config["foundation"], "resource_group": {"existing": self.group}}
         keyed = {f"azure-gpu:{key}": value for key, value in config.items()} | dict(self.keys)
         self.file.write_text(yaml.safe_dump({"config": keyed}, sort_keys=False), encoding="utf-8")
 
@@ -116,7 +128,7 @@ def configuration(level: str, location: str, last: str, *, clusters: bool = True
     endpoint = {"deployments": {"blue": {"environment": "digits", "instance_type": GPU}}, **until}
     machine = {"size": GPU, "admin": {"ssh_public_key": _KEY}, **until}
     command = ["python", "-c", "print('there')"]  # ends at once: `up` waits for what ends
-    group = {"image": "python:3.11", "command": command, "restart_policy": "Never", "cpu": 1, "memory_in_gb": 1}
+    group = {"image": switch.IMAGE, "command": command, "restart_policy": "Never", "cpu": 1, "memory_in_gb": 1}
     of_gpus: dict[str, Any] = {"ml_endpoints": {"digits": endpoint}, "vms": {"box": machine}} if level == "gpu" else {}
     cluster = {"system_pool": small, "gpu_pools": {"t4": {"size": GPU, "max_nodes": 1}}, **until}
     environments = {"environments": {"digits": {"workload": "digits"}}} if level == "gpu" else {}
@@ -136,14 +148,41 @@ def configuration(level: str, location: str, last: str, *, clusters: bool = True
 
 
 def price(stack: Stack) -> Decimal:
-    """What the run costs at most, in USD, by list prices. PriceError where one isn't known."""
-    found = recorded.record(CHECKOUT, stack.file, stack.name)
-    most, idle = words.totals(reading.graph_of(found, datetime.now(UTC).date()))
-    # Of a `cheap` stack nothing starts a GPU's machine.
-    total = most if stack.level == "gpu" else idle
-    if total.unknown > _WITHOUT_PRICE:
-        raise PriceError(f"{stack.location} has parts without a known price, so that no ceiling can be kept; use eastus")
-    return (total.usd + RESERVED) * HOURS[stack.level]
+    """What the run costs at most, in USD, by list prices. What has none in its region counts as in the dearest region that the
+    catalog knows. PriceError where nothing is known."""
+    total = sum((Decimal(0) if cost is None else cost for cost in _costs(stack).values()), RESERVED)
+    if missing := unpriced(stack):
+        elsewhere = _costs(replace(stack, location=PRICED, folder=stack.folder / PRICED))
+        costs = [elsewhere[part] for part in missing]
+        known = [cost for cost in costs if cost is not None]
+        if len(known) < len(costs):
+            raise PriceError(f"{', '.join(missing)}: no price is known in {stack.location} or {PRICED}: no ceiling can be kept")
+        total += sum(known, Decimal(0)) * _dearest()
+    return total * HOURS[stack.level]
+
+
+def unpriced(stack: Stack) -> list[str]:
+    """The parts without a price in the region of the run."""
+    return [part for part, cost in _costs(stack).items() if cost is None and not part.startswith(_WITHOUT_PRICE)]
+
+
+def _costs(stack: Stack) -> dict[str, Decimal | None]:
+    """USD an hour of each part; at `cheap` nothing starts a GPU's machine."""
+    stack.write(datetime.now(UTC).date())
+    graph = reading.graph_of(recorded.record(CHECKOUT, stack.file, stack.name), datetime.now(UTC).date())
+    costs = {
+        f"{each.noun} {each.name}": each.most_cost if stack.level == "gpu" else each.idle_cost
+        for each in graph.parts
+        if each.has_cost
+    }
+    return {part: None if cost is None else Decimal(str(cost)) for part, cost in costs.items()}
+
+
+def _dearest() -> Decimal:
+    """By how much a T4 of the dearest region costs more than one of `PRICED`."""
+    book = prices.packaged()
+    found = {region: price.usd_hour for region in book.regions_of(GPU) if (price := book.on_demand(GPU, region)) is not None}
+    return max(found.values()) / found[PRICED]
 
 
 def check_price(stack: Stack, ceiling: Decimal) -> Decimal:
@@ -156,7 +195,7 @@ def check_price(stack: Stack, ceiling: Decimal) -> Decimal:
 
 def run(stack: Stack) -> Ran:
     """Up, a look at everything, a preview that has to be empty, proofs, down. It goes down in any case."""
-    end = time.monotonic() + float(HOURS[stack.level]) * 3600
+    end = time.monotonic() + float(HOURS[stack.level] - DOWN_HOURS) * 3600
     found: list[Difference] = []
     proofs: list[str] = []
     try:
@@ -168,8 +207,16 @@ def run(stack: Stack) -> Ran:
     except CommandFailedError as error:
         found.append(Difference(f"stack {stack.name}", error.command, "failure", "success", error.text))
     finally:
-        down(stack)
-    return Ran((*found, *gone(stack)), tuple(proofs))
+        left = removed(stack)
+    return Ran((*found, *left), tuple(proofs))
+
+
+def removed(stack: Stack) -> list[Difference]:
+    """Takes the stack down, and then its group with the switch. What was left in between is a difference."""
+    down(stack)
+    left = list(gone(stack))
+    delete(stack.azure, stack.run)
+    return left
 
 
 def down(stack: Stack) -> None:
@@ -178,20 +225,35 @@ def down(stack: Stack) -> None:
         stack.operations("down", "--yes", seconds=DOWN_SECONDS)
     except CommandFailedError as error:
         print(f"{stack.name}: {error}; its resource groups are deleted", file=sys.stderr)
-        clean(stack.azure, stack.run)
+        delete(stack.azure, stack.run)
 
 
-def clean(azure: Azure, only: str = "") -> list[str]:
-    """Deletes what runs have left, or one run; waits until it is gone. The names of the groups. CommandFailedError."""
-    shown = azure.send("GET", f"/subscriptions/{azure.subscription}/resourceGroups", GROUPS).response
-    left = [each for each in shown["value"] if TAG in (each.get("tags") or {}) and only in ("", each["tags"][TAG])]
+def clean(azure: Azure, here: str) -> tuple[list[str], list[str]]:
+    """Deletes the runs that are over: the names of their groups, and of those that are left alone. `here`: this checkout."""
+    groups = _groups(azure)
+    now = datetime.now(UTC)
+    leases = [found for each in groups if (found := lease.read(each["tags"])) is not None]
+    over = [each.run for each in leases if lease.is_over(each, here, now)]
+    deleted = [name for each in over for name in delete(azure, each)]
+    return deleted, [each["name"] for each in groups if each["tags"][TAG] not in over]
+
+
+def delete(azure: Azure, run: str) -> list[str]:
+    """Deletes one run, and waits until it is gone. The names of its groups. CommandFailedError."""
+    left = [each for each in _groups(azure) if each["tags"][TAG] == run]
     until = time.monotonic() + DOWN_SECONDS
     waiting = [each["id"] for each in left]
     while waiting := [each for each in waiting if not _is_gone(azure, each)]:
         if time.monotonic() > until:
-            raise CommandFailedError("clean", f"couldn't delete {', '.join(waiting)} within {DOWN_SECONDS} seconds")
+            raise CommandFailedError("delete", f"couldn't delete {', '.join(waiting)} within {DOWN_SECONDS} seconds")
         time.sleep(2)
     return [each["name"] for each in left]
+
+
+def _groups(azure: Azure) -> list[dict[str, Any]]:
+    """The groups of all runs."""
+    shown = azure.send("GET", f"/subscriptions/{azure.subscription}/resourceGroups", GROUPS).response
+    return [each for each in shown["value"] if TAG in (each.get("tags") or {})]
 
 
 def _is_gone(azure: Azure, group_id: str) -> bool:
@@ -300,11 +362,14 @@ def _line(row: Mapping[str, Any]) -> str:
 
 
 def gone(stack: Stack) -> Iterator[Difference]:
-    """Nothing is left of the run."""
-    shown = stack.azure.send("GET", f"/subscriptions/{stack.azure.subscription}/resourceGroups", GROUPS).response
-    for each in shown["value"]:
-        if (each.get("tags") or {}).get(TAG) == stack.run:
+    """Nothing is left of the run, but its group with the switch."""
+    for each in _groups(stack.azure):
+        if each["tags"][TAG] == stack.run and each["name"] != switch.name(stack.run):
             yield Difference(f"resource group {each['name']}", "after down", "status", "gone", "there")
+    shown = stack.azure.send("GET", f"{stack.group}/resources", GROUPS)
+    for each in shown.response["value"] if shown.status == 200 else ():
+        if each["name"] != switch.name(stack.run):
+            yield Difference(f"{each['type']} {each['name']}", "after down", "status", "gone", "there")
 
 
 def _sent(stack: Stack) -> tuple[Sent, ...]:
@@ -342,15 +407,33 @@ def on_login(azure: Azure, level: str, state: Path, location: str) -> Stack:
 
 
 def _run(name: str, command: list[str], environment: Mapping[str, str], seconds: float, codes: tuple[int, ...] = (0,)) -> str:
+    """In a process group of its own, which ends as a whole: the engine is a child of the command."""
+    streams: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    process = subprocess.Popen(command, cwd=CHECKOUT, env=dict(environment), start_new_session=True, **streams)
     try:
-        done = subprocess.run(
-            command, cwd=CHECKOUT, env=dict(environment), capture_output=True, text=True, timeout=max(seconds, 1), check=False
-        )
+        out, error = process.communicate(timeout=max(seconds, 1))
     except subprocess.TimeoutExpired:
+        _end(process)
         raise CommandFailedError(name, f"took longer than {seconds:.0f} seconds") from None
-    if done.returncode not in codes:
-        raise CommandFailedError(name, f"ended with {done.returncode}: {done.stdout[-_TOLD:]}{done.stderr[-_TOLD:]}")
-    return done.stdout
+    except BaseException:  # a signal to this process
+        _end(process)
+        raise
+    if process.returncode not in codes:
+        raise CommandFailedError(name, f"ended with {process.returncode}: {out[-_TOLD:]}{error[-_TOLD:]}")
+    return out
+
+
+def _end(process: "subprocess.Popen[str]") -> None:
+    """Interrupts the group, so that the engine ends what it has begun and writes its state, and kills what doesn't end."""
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGINT)
+    try:
+        with suppress(subprocess.TimeoutExpired):
+            process.communicate(timeout=GRACE_SECONDS)
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
 
 
 # A public key that nobody has the other half of: no one is to log in.

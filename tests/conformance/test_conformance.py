@@ -5,9 +5,11 @@ import multiprocessing
 import os
 import re
 import signal
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from datetime import date
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -15,7 +17,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.conformance import __main__ as command, recordings, stacks, validate
+from tests.conformance import __main__ as command, lease, recordings, stacks, switch, validate
 from tests.conformance.azure import Azure, Exchange, of_embedded
 from tests.conformance.differences import Difference, between
 from tests.conformance.report import Outcome, with_run
@@ -26,6 +28,7 @@ GROUPS = "2024-03-01"
 # Container groups have no GPUs, and are proved at each level.
 OF_GPUS = ["Container Apps job", "Batch pool", "AKS cluster", "virtual machine", "Azure ML endpoint"]
 OWN = "11111111-2222-3333-4444-555555555555"
+LAPSED = lease.Lease("killed", "elsewhere", "another", 1, datetime(2026, 11, 20, tzinfo=UTC))
 
 
 @pytest.fixture
@@ -68,7 +71,7 @@ def test_a_stack_of_every_service_comes_up_shows_what_was_sent_and_goes(
     report = tmp_path / "report.md"
     left = rough.made(
         f"/subscriptions/{SUBSCRIPTION}/resourceGroups/of-a-killed-run",
-        {"location": "eastus", "tags": {stacks.TAG: "killed"}},
+        {"location": "eastus", "tags": LAPSED.tags()},
         GROUPS,
     )
     assert command.run(of_embedded(rough), rough, level, Decimal(5), "", tmp_path, report) == 0, report.read_text()
@@ -108,6 +111,8 @@ def test_what_a_run_has_left_that_was_killed_is_deleted(
     run.join()
     groups = [each["name"] for each in left("resourceGroups") if stacks.TAG in each.get("tags", {})]
     assert command.clean(azure, tmp_path) == 0
+    assert "left alone" in capsys.readouterr().out, "another checkout's, whose time isn't over"
+    assert command.clean(azure, rough.state) == 0
     assert [f"deleted: {name}" for name in groups] == capsys.readouterr().out.splitlines()
     assert len(groups) == 1
     assert (left("resourceGroups"), left("resources")) == ([], [])
@@ -141,6 +146,7 @@ def test_differences_planted_in_a_stack_are_found(
     azure, look = of_embedded(own_served_azure), stacks.looked_at
     stack = stacks.on_embedded(azure, own_served_azure, "cheap", engine_bin, kubernetes_bin=None)
     stack.write(date(2099, 1, 1))
+    own_served_azure.made(stack.group, {"location": "eastus", "tags": {stacks.TAG: stack.run}}, GROUPS)
 
     def plant_and_look(of: stacks.Stack) -> Iterator[Difference]:
         shown = azure.send("GET", f"/subscriptions/{SUBSCRIPTION}/resources", GROUPS).response["value"]
@@ -176,7 +182,7 @@ def a_small_one(level: str, location: str, last: str, *, clusters: bool = True) 
 
 def test_a_command_that_fails_is_a_difference_and_the_stack_goes_down(monkeypatch: pytest.MonkeyPatch) -> None:
     stack = Nothing()
-    monkeypatch.setattr(stacks, "gone", lambda _: ())  # pyright: ignore[reportUnknownLambdaType]
+    monkeypatch.setattr(stacks, "removed", lambda of: [of.operations("down")][1:])  # pyright: ignore[reportUnknownLambdaType]
     ran = stacks.run(stack)  # pyright: ignore[reportArgumentType]
     assert [(each.request, each.kind, each.found) for each in ran.differences] == [("operations up", "failure", "ended with 255")]
     assert stack.commands == ["up", "down"]
@@ -229,19 +235,82 @@ def test_more_than_the_ceiling_is_refused_and_the_ceiling_itself_is_not(monkeypa
 
 @pytest.mark.slow  # the stack is recorded in a Python of its own
 def test_a_run_costs_less_than_the_default_ceiling(tmp_path: Path) -> None:
-    nobody: Any = None
-    stack = stacks.Stack(nobody, "gpu", tmp_path, {}, {"azure-gpu:image_source": "https://example.com/a.git#HEAD"}, "eastus")
-    stack.write(date(2099, 1, 1))
-    assert 1 < stacks.check_price(stack, Decimal(5)) <= 5
+    stack = stack_at(tmp_path, "cheap", "eastus")
+    assert Decimal("0.5") < stacks.check_price(stack, Decimal(5)) <= 5
+    assert stacks.unpriced(stack) == []
 
 
 @pytest.mark.slow
-def test_a_run_without_known_prices_is_not_begun(tmp_path: Path) -> None:
-    nobody: Any = None
-    stack = stacks.Stack(nobody, "cheap", tmp_path, {}, {}, "westeurope")
-    stack.write(date(2099, 1, 1))
-    with pytest.raises(stacks.PriceError, match="westeurope has parts without a known price"):
-        stacks.check_price(stack, Decimal(5))
+def test_what_has_no_price_in_a_region_counts_as_in_the_dearest_one(tmp_path: Path) -> None:
+    stack = stack_at(tmp_path, "cheap", "westeurope")
+    assert stacks.unpriced(stack) == ["AKS cluster aks"]
+    assert Decimal("0.7") < stacks.check_price(stack, Decimal(5)) < 2
+
+
+def stack_at(folder: Path, level: str, region: str) -> stacks.Stack:
+    keys = {"azure-gpu:image_source": "https://example.com/a.git#HEAD", "azure-native:subscriptionId": OWN}
+    return stacks.Stack(Azure("Azure", httpx.Client(), OWN), level, folder, {}, keys, region)
+
+
+NOW = datetime(2026, 11, 25, 12, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("checkout", "runs", "until", "is_over"),
+    [
+        ("here", True, NOW + timedelta(minutes=1), False),
+        ("here", False, NOW + timedelta(minutes=1), True),
+        ("another", False, NOW + timedelta(minutes=1), False),
+        ("another", True, NOW, True),
+    ],
+)
+def test_a_run_is_over_after_its_time_or_when_its_process_has_gone_here(
+    checkout: str, runs: bool, until: datetime, is_over: bool
+) -> None:
+    made = lease.Lease("a1", "host", checkout, 7, until)
+    assert lease.read(made.tags()) == made
+    assert lease.is_over(made, "here", NOW, lambda process: runs and process == 7) is is_over
+
+
+def test_a_group_without_a_lease_is_no_run_that_is_over() -> None:
+    assert lease.read({}) is None
+    assert lease.read({lease.TAG: "a1"}) is None
+
+
+def test_the_switch_looks_first_when_the_time_is_over() -> None:
+    assert switch.minute(datetime(2026, 11, 25, 12, 59, 1, tzinfo=UTC)) == datetime(2026, 11, 25, 13, tzinfo=UTC)
+
+
+@pytest.mark.slow
+def test_a_command_that_takes_too_long_ends_with_what_it_has_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stacks, "GRACE_SECONDS", 1)
+    hangs = "import signal, time; signal.signal(signal.SIGINT, signal.SIG_IGN); time.sleep(600)"
+    program = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {hangs!r}, 'left-{os.getpid()}'])"
+    with pytest.raises(stacks.CommandFailedError, match="took longer than 2 seconds"):
+        stacks._run("up", [sys.executable, "-c", program], os.environ, 2)
+    found = subprocess.run(["pgrep", "-f", f"left-{os.getpid()}$"], capture_output=True, text=True, check=False)
+    assert found.stdout == ""
+
+
+@pytest.mark.slow
+def test_the_switch_deletes_a_run_that_nobody_ends(own_served_azure: ServedAzure) -> None:
+    azure, until_then = of_embedded(own_served_azure), datetime.now(UTC) + timedelta(seconds=20)
+    switch.make(azure, lease.Lease("a1", "gone", "another", 1, until_then), "eastus")
+    group = switch.group_id(azure, "a1")
+    until(lambda: own_served_azure.get(group, GROUPS).status_code == 404, "the group is gone", seconds=150)
+    assert datetime.now(UTC) >= until_then
+
+
+def test_a_lost_network_ends_in_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def lost(*_: Any) -> int:
+        raise httpx.ConnectError("no route to host")
+
+    monkeypatch.setattr(command, "of_login", lambda: None)
+    monkeypatch.setattr(command, "run", lost)
+    assert command.main(["--level", "cheap"]) == 1
+    assert capsys.readouterr().err.splitlines() == [
+        "error: Azure doesn't answer (no route to host); what a run has made is deleted by its own job in Azure"
+    ]
 
 
 @pytest.mark.parametrize(

@@ -223,7 +223,7 @@ def test_programs_get_tokens_of_the_machines_identity(machine: TestMachine, netw
     assert claims["oid"] == machine.azure.get(machine.id, COMPUTE).json()["identity"]["principalId"]
     assert claims["aud"] == "https://storage.azure.com/"
     refused = json.loads(machine.out(ask.format(machine.azure.url)))
-    assert refused["error"] == "invalid_resource", "no token for Resource Manager, where it could do everything"
+    assert refused["error"] == "invalid_resource", "no token for Resource Manager, where it has no role"
     nobody = network.machine(image=PLAIN)
     assert json.loads(nobody.out(ask.format("https://storage.azure.com/")))["error_description"] == "Identity not found"
 
