@@ -15,7 +15,7 @@ import pulumi_kubernetes as kubernetes
 from pulumi_azure_native import authorization, containerservice
 
 from azure_gpu.aks import current_user, kubeconfig as cluster_kubeconfig
-from azure_gpu.aks.args import GpuClusterWiring
+from azure_gpu.aks.args import ClusterNetwork, GpuClusterWiring
 from azure_gpu.aks.existing import ClusterFacts
 from azure_gpu.aks.spec import GpuClusterSpec
 from azure_gpu.catalog import roles
@@ -174,7 +174,12 @@ def _without_kind(args: pulumi.ResourceTransformationArgs) -> pulumi.ResourceTra
 
 
 def provider(
-    name: str, cluster: Cluster, config: pulumi.Output[str], before: Sequence[pulumi.Resource], parent: pulumi.Resource
+    name: str,
+    spec: GpuClusterSpec,
+    cluster: Cluster,
+    config: pulumi.Output[str],
+    before: Sequence[pulumi.Resource],
+    parent: pulumi.Resource,
 ) -> kubernetes.Provider:
     """The Kubernetes provider of the cluster. Another kubeconfig for the same cluster replaces nothing; another cluster replaces
     all objects, even with the same id."""
@@ -185,8 +190,9 @@ def provider(
         cluster_identifier=cluster.resource_id,
         # An object that isn't declared any more doesn't block an update while the stack's cluster is unreachable, nor does one of
         # a state of before `deleted_with` block destroying it; objects that are missing in the state are adopted. Neither is safe
-        # with an existing cluster, which stays.
-        delete_unreachable=own,
+        # with an existing cluster, which stays; and who refreshes from outside the network or the ranges of a cluster that isn't
+        # public would lose its objects from the state, after which a Job that has ended and gone is created, and runs, again.
+        delete_unreachable=own and spec.access.network is ClusterNetwork.PUBLIC,
         upsert_existing_objects=own,
         opts=pulumi.ResourceOptions(
             parent=parent,

@@ -373,7 +373,7 @@ class GpuCluster(Component[GpuClusterArgs, GpuClusterWiring, _Spec], AttachableC
     def _on_cluster(self, cluster: Cluster, before: list[pulumi.Resource]) -> list[pulumi.Resource]:
         """Device plugin, labels, metrics, namespace, jobs, and the identities that pods can use."""
         images = self._args["registry"]["workload_images"] if "registry" in self._args else {}
-        provider = cluster_access.provider(self._name, cluster, self._config, before, self)
+        provider = cluster_access.provider(self._name, self._spec, cluster, self._config, before, self)
         # Azure deletes them with the cluster, and their disks, shares and addresses with its node resource group. Source:
         # MicrosoftDocs/azure-aks-docs, articles/aks/delete-cluster.md, 2024-04-16.
         opts = pulumi.ResourceOptions(parent=self, provider=provider, deleted_with=cluster.declared)
