@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 import yaml
 
+from azure_gpu.formats import bounded_yaml
 from azure_gpu_operations.clusters.arm_facts import cluster_of, pool_of
 from azure_gpu_operations.clusters.errors import ClusterError
 from azure_gpu_operations.clusters.objects import events_of, job_of, node_of, pod_of
@@ -26,6 +27,7 @@ from azure_gpu_operations.explain import (
     pod_rules,
     report,
     rules,
+    table,
 )
 from azure_gpu_operations.explain.cluster_facts import ClusterCase, JobCase, PodCase, PodContext
 from azure_gpu_operations.explain.facts import Cause, Facts, Finding, Kind, Refusal
@@ -115,8 +117,8 @@ def merged(before: Any, after: Any) -> Any:
 
 
 def rows() -> Iterator[Any]:
-    for table in sorted((Path(__file__).parent / "explained").glob("*.yaml")):
-        for section in yaml.load(table.read_text(encoding="utf-8"), TagLoader)["sections"]:
+    for file in sorted((Path(__file__).parent / "explained").glob("*.yaml")):
+        for section in yaml.load(file.read_text(encoding="utf-8"), TagLoader)["sections"]:
             for name, row in section["rows"].items():
                 for number, differing in enumerate(row.get("each", [{}])):
                     whole = merged(merged(section["defaults"], row), differing)
@@ -149,6 +151,15 @@ def test_the_facts_are_explained_as_their_row_says(of: str, facts: dict[str, Any
         assert [line for line in expected["lines"] if line not in lines] == [], lines
     if "exit" in expected or of == "group":
         assert report.exit_code(finding) == expected.get("exit", 1)
+
+
+def test_the_table_names_causes_and_phrases_that_there_are() -> None:
+    whole = bounded_yaml.load(table.TABLE.read_text(encoding="utf-8"))
+    found = [row for kind in whole["kinds"] for row in table.rows(kind)]
+    assert {row.cause for row in found if not row.rule} <= set(Cause.__members__)
+    assert {row.phrase for row in found} <= {"", *whole["phrases"]}
+    for name in whole["phrases"]:
+        assert table.phrase(name).search("") is None, f"{name} is in every text"
 
 
 def test_an_edge_that_does_not_answer_is_explained_without_arm() -> None:
