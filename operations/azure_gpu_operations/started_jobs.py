@@ -7,7 +7,8 @@ from azure_gpu_operations.azure import Arm
 from azure_gpu_operations.exit_codes import INTERRUPTED
 from azure_gpu_operations.job_client import Jobs
 from azure_gpu_operations.run.driving import drive
-from azure_gpu_operations.run.on_job.run import JobRequest, plan
+from azure_gpu_operations.run.on_job.request import JobRequest
+from azure_gpu_operations.run.on_job.run import plan
 from azure_gpu_operations.run.protocol import Output, Say
 from azure_gpu_operations.stack_view import StackView
 

@@ -27,7 +27,8 @@ from azure_gpu_operations.run.on_cluster.outcome import DEADLINE
 from azure_gpu_operations.run.on_cluster.placing import Placement
 from azure_gpu_operations.run.on_cluster.request import ClusterRequest
 from azure_gpu_operations.run.on_cluster.run import ClusterRun
-from azure_gpu_operations.run.on_job.run import JobRequest, JobRun
+from azure_gpu_operations.run.on_job.request import JobRequest
+from azure_gpu_operations.run.on_job.run import JobRun
 from azure_gpu_operations.run.on_local.plan import Plan as Planned
 from azure_gpu_operations.run.on_local.run import LocalRun
 from azure_gpu_operations.run.on_ml_cluster.request import MlRequest

@@ -23,7 +23,7 @@ from azure_gpu_operations.connection import Connection
 from azure_gpu_operations.project import Project
 from azure_gpu_operations.run import options as run_options
 from azure_gpu_operations.run.on_job import run as job_run
-from azure_gpu_operations.run.on_job.run import JobRequest
+from azure_gpu_operations.run.on_job.request import JobRequest
 from azure_gpu_operations.run.protocol import Outcome, Output, Run
 from azure_gpu_operations.sizes import command as sizes
 from azure_gpu_operations.stack import EngineError

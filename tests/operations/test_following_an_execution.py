@@ -14,7 +14,8 @@ from azure_gpu_operations.job_client import Jobs
 from azure_gpu_operations.jobs import ContainerStatus, Execution, Job, job_of
 from azure_gpu_operations.run.on_job.follow import QUIET_POLLS, READER, follow
 from azure_gpu_operations.run.on_job.log_stream import LogStream, stream_address
-from azure_gpu_operations.run.on_job.run import JobRequest, JobRun
+from azure_gpu_operations.run.on_job.request import JobRequest
+from azure_gpu_operations.run.on_job.run import JobRun
 from azure_gpu_operations.run.protocol import Outcome, Output
 from tests.support import web
 from tests.support.log_server import LogServer

@@ -12,8 +12,8 @@ from azure_gpu.formats.task_file import Task, TaskFile
 from azure_gpu_operations.batch.pool_facts import PoolFacts, facts_of
 from azure_gpu_operations.connection import Connection
 from azure_gpu_operations.run.context import of_folder, of_script
-from azure_gpu_operations.run.on_batch.find_pool import check, check_end, check_stack
-from azure_gpu_operations.run.on_batch.request import BatchRequest
+from azure_gpu_operations.run.on_batch.find_pool import check, check_end
+from azure_gpu_operations.run.on_batch.request import BatchRequest, check as check_outputs
 from azure_gpu_operations.run.target import Target
 from azure_gpu_operations.stack_view import StackView
 from tests.operations.batch_answers import pool, scaled
@@ -45,7 +45,7 @@ def test_what_a_pool_can_not_do_is_refused_and_all_else_taken(row: Mapping[str, 
 
 def test_files_of_tasks_need_a_storage_account() -> None:
     asked = wanted(TARGETS["script"], {"outputs": ("*",)})
-    assert "no storage account" in str(check_stack(VIEW._replace(storage=""), asked)[0])
+    assert "no storage account" in str(check_outputs(VIEW._replace(storage=""), "train", asked)[0])
 
 
 def test_a_pool_past_its_end_is_warned_about() -> None:

@@ -14,16 +14,16 @@ from azure_gpu_operations.clusters.objects import JobSeen, Taint, node_of
 from azure_gpu_operations.clusters.targets import ClusterTarget
 from azure_gpu_operations.connection import Connection
 from azure_gpu_operations.exit_codes import TIMED_OUT
+from azure_gpu_operations.run import options as run_options
 from azure_gpu_operations.run.carried import Files
 from azure_gpu_operations.run.context import of_script
 from azure_gpu_operations.run.errors import WrongRunError
 from azure_gpu_operations.run.on_cluster import outcome, plan, run
 from azure_gpu_operations.run.on_cluster.follow import End
 from azure_gpu_operations.run.on_cluster.placing import Placement, on_aks, on_edge
-from azure_gpu_operations.run.on_cluster.request import ClusterOptions, ClusterRequest, check_files, resolve
+from azure_gpu_operations.run.on_cluster.request import ClusterRequest, check, resolve
 from azure_gpu_operations.run.protocol import Output
 from azure_gpu_operations.run.target import Target
-from azure_gpu_operations.run.workers import Group
 from azure_gpu_operations.stack_view import StackView
 from tests.operations import kubernetes_bodies as bodies
 from tests.operations.yaml_tables import made
@@ -76,7 +76,7 @@ def test_a_run_goes_where_its_row_says(name: str) -> None:
 def test_files_go_with_pods_of_the_stacks_namespace_only(
     files: Files, namespace: str, known: dict[str, str], is_refused: bool
 ) -> None:
-    problems = check_files(files, VIEW._replace(namespaces=known), ClusterTarget("gpu", "/c", namespace=namespace))
+    problems = check(VIEW._replace(namespaces=known), ClusterTarget("gpu", "/c", namespace=namespace), wanted(files=files))
     assert [each.path for each in problems] == ["--namespace"] * is_refused
     assert all("allowed: jobs" in str(each) for each in problems)
 
@@ -181,19 +181,14 @@ def test_a_cluster_whose_pods_have_no_identity_is_refused_with_the_fix(cluster: 
 
 def test_what_shows_without_asking_anybody_is_said_at_once() -> None:
     context = Target(context=of_script("train.py", "", "", "python:3.11-slim"))
-    said = ClusterOptions(pool="t4", namespace="Jobs", target="./train.py")
-    _, problems = resolve(said, context, [], None, VIEW._replace(registry=""), "edge")
-    assert messages(problems) == [
-        "--pool: an edge has no pools",
-        "--namespace: not a valid Kubernetes name",
-        "--stack: the stack has no registry to build the image",
-    ]
-    _, problems = resolve(ClusterOptions(), Target(), [], None, VIEW, "aks")
-    assert messages(problems) == ["TARGET: no target is given"]
+    _, problems = resolve(run_options.parsed(["--on", "edge", "--pool", "t4", "--namespace", "Jobs"]), context, None)
+    assert messages(problems) == ["--pool: an edge has no pools", "--namespace: not a valid Kubernetes name"]
 
 
 def test_a_group_sets_the_variables_by_which_its_workers_know_each_other() -> None:
     told = Target(image=IMAGE, environment={"WORKER_INDEX": "1"}, secrets={"TF_CONFIG": "{}"})
-    several = ClusterOptions(group=Group(nodes=2))
-    assert [each.path for each in resolve(several, told, [], None, VIEW, "aks")[1]] == ["--env", "--secret-env"]
-    assert resolve(ClusterOptions(), told, [], None, VIEW, "aks")[1] == []
+    assert [each.path for each in resolve(run_options.parsed(["--on", "aks", "--nodes", "2"]), told, None)[1]] == [
+        "--env",
+        "--secret-env",
+    ]
+    assert resolve(run_options.parsed(["--on", "aks"]), told, None)[1] == []

@@ -6,17 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from azure_gpu_operations.connection import Connection
 from azure_gpu_operations.machine_learning import job_log
+from azure_gpu_operations.run import options as run_options
 from azure_gpu_operations.run.context import BASE_IMAGE, Context, of_folder, of_script
 from azure_gpu_operations.run.on_ml_cluster import plan, quota
 from azure_gpu_operations.run.on_ml_cluster.request import MlRequest, check_cluster, resolve
 from azure_gpu_operations.run.target import Target
 from azure_gpu_operations.run.workers import Group
-from azure_gpu_operations.stack_view import StackView
 
 SCRIPT = of_script("train.py", "import sys\nprint(sys.argv[1:])\nsys.exit(3)\n", "numpy\n", BASE_IMAGE)
-VIEW = StackView("dev", Connection("s"), ml_computes={"gpu": "/ws/computes/gpu-x1"}, registry="/r")
 
 
 def folder(dockerfile: str) -> Context:
@@ -110,23 +108,17 @@ def test_the_log_is_that_of_the_first_process(names: tuple[str, ...], read: byte
 
 
 @pytest.mark.parametrize(
-    ("target", "said", "arguments", "wrong"),
+    ("target", "wrong"),
     [
-        (Target(), "", [], "no target is given"),
-        (Target(image="a:1"), "a:1", [], "require a command and ignore the image's"),
-        (Target(SCRIPT, secrets={"TOKEN": "hunter2"}), "x.py", [], "visible to all readers of the workspace"),
+        (Target(image="a:1"), "require a command and ignore the image's"),
+        (Target(SCRIPT, secrets={"TOKEN": "hunter2"}), "visible to all readers of the workspace"),
     ],
 )
-def test_what_a_cluster_can_not_be_asked_is_refused(target: Target, said: str, arguments: list[str], wrong: str) -> None:
-    _, problems = resolve(target, said, arguments, None, VIEW)
+def test_what_a_cluster_can_not_be_asked_is_refused(target: Target, wrong: str) -> None:
+    _, problems = resolve(run_options.parsed(["--on", "cluster"]), target, None)
     told = "; ".join(map(str, problems))
     assert wrong in told
     assert "hunter2" not in told
-
-
-def test_what_has_to_be_built_needs_a_registry() -> None:
-    _, problems = resolve(Target(SCRIPT), "x.py", [], None, VIEW._replace(registry=""))
-    assert "no registry" in problems[0].message
 
 
 @pytest.mark.parametrize(

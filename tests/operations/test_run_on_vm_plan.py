@@ -12,12 +12,12 @@ import pytest
 import requests
 
 from azure_gpu_operations.connection import Connection
-from azure_gpu_operations.run import gpu_confirmation
+from azure_gpu_operations.run import gpu_confirmation, options as run_options
 from azure_gpu_operations.run.context import BASE_IMAGE, of_folder, of_script
 from azure_gpu_operations.run.method import RunMethod
 from azure_gpu_operations.run.on_vm import plan, run
 from azure_gpu_operations.run.on_vm.plan import Image, OutputStore
-from azure_gpu_operations.run.on_vm.request import VmOptions, VmRequest, resolve, too_large
+from azure_gpu_operations.run.on_vm.request import VmRequest, resolve, too_large
 from azure_gpu_operations.run.on_vm.run import brings_containers, client_id
 from azure_gpu_operations.run.protocol import Output
 from azure_gpu_operations.run.target import Target
@@ -203,28 +203,23 @@ def test_which_images_bring_what_runs_containers_and_as_whom_a_machine_speaks() 
 
 
 @pytest.mark.parametrize(
-    ("said", "target", "arguments", "wrong"),
+    ("said", "target", "wrong"),
     [
-        (VmOptions(), Target(), [], "no target or command is given"),
-        (
-            VmOptions(method="python", target="mnist"),
-            Target(of_folder("mnist", {"Dockerfile": b"FROM x"})),
-            [],
-            "only scripts run",
-        ),
-        (VmOptions(method="python", target="a:1"), Target(image="a:1"), [], "only scripts run"),
-        (VmOptions(method="python", base="python:3.12", target="x.py"), SCRIPT, [], "can't be combined with --way python"),
-        (VmOptions(stop_after=True, detach=True, target="x.py"), SCRIPT, [], "can't be combined with --detach"),
+        ("--way python", Target(of_folder("mnist", {"Dockerfile": b"FROM x"})), "only scripts run"),
+        ("--way python", Target(image="a:1"), "only scripts run"),
+        ("--way python --base python:3.12", SCRIPT, "can't be combined with --way python"),
+        ("--stop-after --detach", SCRIPT, "can't be combined with --detach"),
     ],
 )
-def test_what_a_machine_can_not_be_asked_is_refused(said: VmOptions, target: Target, arguments: list[str], wrong: str) -> None:
-    _, problems = resolve(said, target, arguments, None, VIEW)
+def test_what_a_machine_can_not_be_asked_is_refused(said: str, target: Target, wrong: str) -> None:
+    _, problems = resolve(run_options.parsed(["--on", "vm", *said.split()]), target, VIEW)
     assert wrong in "; ".join(map(str, problems))
 
 
 def test_a_stack_without_storage_or_registry_says_what_is_missing() -> None:
-    assert resolve(VmOptions(target="x.py"), SCRIPT, [], None, VIEW)[1] == []
-    _, problems = resolve(VmOptions(method="container", target="x.py"), SCRIPT, [], None, VIEW._replace(registry="", storage=""))
+    assert resolve(run_options.parsed(["--on", "vm"]), SCRIPT, VIEW)[1] == []
+    container = run_options.parsed(["--on", "vm", "--way", "container"])
+    _, problems = resolve(container, SCRIPT, VIEW._replace(registry="", storage=""))
     assert [problem.fix.split(" ")[1] for problem in problems] == ["`storage:", "`registry:"]
     assert too_large(SCRIPT) == []
     assert len(too_large(Target(of_script("x.py", "#" * 40_000, "", BASE_IMAGE)))) == 1

@@ -3,7 +3,6 @@
 They are made from command lines of `run`, so that `prove` tests exactly what `run` does.
 """
 
-import argparse
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -11,7 +10,7 @@ from typing import NamedTuple
 from azure_gpu.catalog.problems import Problem, errors
 from azure_gpu_operations.prove.proof import Service
 from azure_gpu_operations.run import options as run_options
-from azure_gpu_operations.run.preparing import PREPARES
+from azure_gpu_operations.run.preparing import prepare
 from azure_gpu_operations.run.protocol import Plan
 from azure_gpu_operations.run.target import TargetOptions, resolve
 from azure_gpu_operations.stack_view import StackView
@@ -63,12 +62,10 @@ _PART = {
 
 
 def _step(words: tuple[str, ...], after: tuple[str, ...], view: StackView, folder: Path | None) -> Step:
-    parser = argparse.ArgumentParser()
-    run_options.add(parser)
-    options = parser.parse_args([*words, "--timeout", str(TIMEOUT_MINUTES)], argparse.Namespace(after=list(after)))
+    options = run_options.parsed([*words, "--timeout", str(TIMEOUT_MINUTES)], after)
     options.config_folder = folder
     target, problems = resolve(TargetOptions(target=options.target, timeout_minutes=options.timeout), {})
-    plan, more = PREPARES[options.on](options, view, target)
+    plan, more = prepare(options, target, view)
     problems = [*problems, *more]
     shown = (*words, "--", *after) if after else words
     return Step(shown, None if errors(problems) else plan, tuple(problems))

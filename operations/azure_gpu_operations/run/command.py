@@ -48,7 +48,7 @@ from azure_gpu.shared.installation import COMMAND
 from azure_gpu_operations.exit_codes import FAILED_RUN, INTERRUPTED, WRONG_COMMAND_LINE
 from azure_gpu_operations.run import as_model, options as run_options
 from azure_gpu_operations.run.ended import EndedFromOutsideError
-from azure_gpu_operations.run.preparing import PREPARES
+from azure_gpu_operations.run.preparing import prepare
 from azure_gpu_operations.run.protocol import Output
 from azure_gpu_operations.run.target import TargetOptions, resolve
 from azure_gpu_operations.stack_options import file_of
@@ -85,7 +85,7 @@ def _run(options: argparse.Namespace) -> int:
     problems += run_options.problems(options)
     found, more = run_options.view(options)
     problems += more
-    plan, more = PREPARES[options.on](options, found, target)
+    plan, more = prepare(options, target, found)
     problems += more
     model, more = as_model.resolve(options.model or "", options.output, found, detach=options.detach)
     problems += more

@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from azure_gpu.catalog.problems import Problem
@@ -116,10 +117,18 @@ def add(parser: argparse.ArgumentParser) -> None:
     machines.add_argument("--compute", metavar="NAME", help="a compute of the workspace (default: its only one)")
 
 
+def parsed(words: Sequence[str], after: Sequence[str] = ()) -> argparse.Namespace:
+    """The options of a command line. `after`: the arguments after `--`."""
+    parser = argparse.ArgumentParser()
+    add(parser)
+    return parser.parse_args(words, argparse.Namespace(after=list(after)))
+
+
 def problems(options: argparse.Namespace) -> list[Problem]:
     """Problems with combinations of options."""
     of_group = workers.problems(options.nodes, options.gpus, options.on)
-    return [*_empty(options), *_of_other_place(options), *of_group, *_files_of_edge(options), *_detached(options)]
+    found = [*_empty(options), *_no_target(options), *_of_other_place(options), *of_group]
+    return [*found, *_files_of_edge(options), *_detached(options)]
 
 
 def beside(options: argparse.Namespace) -> str:
@@ -163,6 +172,19 @@ def _empty(options: argparse.Namespace) -> list[Problem]:
         for path, word in words.items()
         if word is not None and not word.strip()
     ]
+
+
+def _no_target(options: argparse.Namespace) -> list[Problem]:
+    """The problem of nothing to run. A job has an image of its own; pools and machines also run commands."""
+    if options.target is not None or options.on == JOB or (options.on == BATCH and options.tasks is not None):
+        return []
+    if options.on not in (BATCH, VM):
+        return [Problem("TARGET", "no target is given", fix="name a script, a workload, a folder or an image")]
+    if options.after:
+        return []
+    tasks = ", add --tasks FILE" if options.on == BATCH else ""
+    fix = f"name a script, a workload, a folder or an image{tasks}, or write a command after --"
+    return [Problem("TARGET", "no target or command is given", fix=fix)]
 
 
 def _of_other_place(options: argparse.Namespace) -> list[Problem]:

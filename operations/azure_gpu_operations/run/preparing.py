@@ -1,106 +1,74 @@
-"""Makes the plan of a run on each service, and validates the options before any request to Azure.
+"""Makes the plan of a run on a service, and validates the options before any request to Azure.
 
-Returns None and problems if the options are wrong. Azure's clients, which load slowly, are loaded when the plan is entered.
+Each service is a package with two modules: `request` has `resolve`, which makes the service's request of the options, and may
+have `check`, for what the stack's outputs show of its part; `run` has `plan`, and `find` for earlier runs. It is imported when
+the plan is entered, because Azure's clients load slowly.
 """
 
 import argparse
 import shutil
 from contextlib import AbstractContextManager
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from azure_gpu.catalog.problems import Problem
 from azure_gpu_operations import one_part
 from azure_gpu_operations.clusters import targets
 from azure_gpu_operations.clusters.targets import AKS, EDGE
-from azure_gpu_operations.run import carried
-from azure_gpu_operations.run.carried import Files
-from azure_gpu_operations.run.on_job import find_job
+from azure_gpu_operations.run import carried, stack_registry
 from azure_gpu_operations.run.protocol import Output, Plan, Run
 from azure_gpu_operations.run.target import Target, workloads
-from azure_gpu_operations.run.workers import BATCH, JOB, LOCAL, ML_CLUSTER, VM, group
+from azure_gpu_operations.run.workers import BATCH, JOB, LOCAL, ML_CLUSTER, VM
 from azure_gpu_operations.stack_options import file_of
 from azure_gpu_operations.stack_view import StackView
 
+SERVICES = {JOB: "on_job", BATCH: "on_batch", ML_CLUSTER: "on_ml_cluster", VM: "on_vm", AKS: "on_cluster", EDGE: "on_cluster"}
+_PARTS = {JOB: one_part.JOB, BATCH: one_part.POOL, VM: one_part.MACHINE, ML_CLUSTER: one_part.COMPUTE}
+_BUILD = (JOB, AKS, EDGE, ML_CLUSTER)  # always build an image; on the others it depends on the part
+_CARRY = (JOB, AKS, VM, ML_CLUSTER)  # transfer files from inside the image
 
-def _on_job(options: argparse.Namespace, found: StackView | None, target: Target) -> tuple[Plan | None, list[Problem]]:
-    if found is None:
-        return None, []
-    name, problems = one_part.choose(one_part.JOB, found, options.job or "", file_of(options))
-    problems = [*problems, *find_job.check(found, builds=target.context is not None)]
-    files, more = _files(options, found, target)
+
+def prepare(options: argparse.Namespace, target: Target, view: StackView | None) -> tuple[Plan | None, list[Problem]]:
+    """`view` None: there is no stack. None with problems; a plan of options with other problems isn't to be entered."""
+    if options.on == LOCAL:
+        return _on_local(options, target)
+    module = import_module(f"{__package__}.{SERVICES[options.on]}.request")
+    request, problems = module.resolve(options, target, view)
+    if view is None:
+        return None, problems
+    if options.on in _BUILD:
+        problems = [*problems, *stack_registry.missing(view, target)]
+    place, more = _part(options, view, request)
     problems = [*problems, *more]
+    if request is None or not place:
+        return None, problems
+    if options.on in _CARRY:
+        files, more = carried.resolve(options.input, options.output, options.into)
+        problems += [*more, *carried.check(files, target.context, view.storage, view.name)]
+        request = request._replace(files=files)
+    if check := getattr(module, "check", None):
+        problems += check(view, place, request)
 
     def plan(output: Output) -> AbstractContextManager[Run]:
-        from azure_gpu_operations.run.on_job import run
-
-        return run.plan(found, name, run.JobRequest(target, tuple(options.after), options.timeout, files), output)
+        return import_module(f"{__package__}.{SERVICES[options.on]}.run").plan(view, place, request, output)
 
     return plan, problems
 
 
-def _on_batch(options: argparse.Namespace, found: StackView | None, target: Target) -> tuple[Plan | None, list[Problem]]:
-    from azure_gpu_operations.run.on_batch import find_pool, request as requests
-
-    chosen = requests.BatchOptions(
-        pool=options.pool or "",
-        group=group(options.nodes, options.gpus),
-        processes=options.processes,
-        tasks=options.tasks,
-        retries=options.retries,
-        outputs=tuple(options.output),
-        into=options.into,
-        target=options.target or "",
-    )
-    request, problems = requests.resolve(chosen, target, options.after, options.timeout)
-    if found is None:
-        return None, problems
-    name, more = one_part.choose(one_part.POOL, found, chosen.pool or (request.job.pool if request else ""), file_of(options))
-    problems = [*problems, *more, *(find_pool.check_stack(found, request) if request else [])]
-    if request is None:
-        return None, problems
-
-    def plan(output: Output) -> AbstractContextManager[Run]:
-        from azure_gpu_operations.run.on_batch import run
-
-        return run.plan(found, name, request, output)
-
-    return plan, problems
+def _part(options: argparse.Namespace, view: StackView, request: Any) -> tuple[Any, list[Problem]]:
+    """The part of the stack to run on: its name, or a cluster."""
+    kind = _PARTS.get(options.on)
+    if kind is None:
+        words = (options.cluster or "", options.namespace or "", options.kubeconfig, options.context or "")
+        return targets.choose(view, options.on, targets.ClusterSelection(*words), file_of(options))
+    name = getattr(options, kind.option.removeprefix("--")) or ""
+    if options.on == BATCH and request is not None:
+        name = name or request.job.pool
+    return one_part.choose(kind, view, name, file_of(options))
 
 
-def _on_cluster(options: argparse.Namespace, found: StackView | None, target: Target) -> tuple[Plan | None, list[Problem]]:
-    from azure_gpu_operations.run.on_cluster import request as requests
-
-    chosen = requests.ClusterOptions(
-        pool=options.pool or "",
-        group=group(options.nodes, options.gpus),
-        namespace=options.namespace or "",
-        pull_secret=options.pull_secret or "",
-        queue=options.queue or "",
-        target=options.target or "",
-    )
-    request, problems = requests.resolve(chosen, target, options.after, options.timeout, found, options.on)
-    if found is None:
-        return None, problems
-    selection = targets.ClusterSelection(
-        options.cluster or "", options.namespace or "", options.kubeconfig, options.context or ""
-    )
-    cluster, more = targets.choose(found, options.on, selection, file_of(options))
-    files, wrong = _files(options, found, target)
-    problems = [*problems, *more, *(wrong if options.on == AKS else [])]
-    if cluster is None:
-        return None, problems
-    problems += requests.check_files(files, found, cluster)
-    request = request._replace(files=files)
-
-    def plan(output: Output) -> AbstractContextManager[Run]:
-        from azure_gpu_operations.run.on_cluster import run
-
-        return run.plan(found, cluster, request, output)
-
-    return plan, problems
-
-
-def _on_local(options: argparse.Namespace, _: StackView | None, target: Target) -> tuple[Plan | None, list[Problem]]:
+def _on_local(options: argparse.Namespace, target: Target) -> tuple[Plan | None, list[Problem]]:
     from azure_gpu_operations.run.on_local import plan as planning
 
     place = Path(options.target or "").expanduser()
@@ -125,69 +93,3 @@ def _on_local(options: argparse.Namespace, _: StackView | None, target: Target) 
         return run.plan(found, target, options.timeout, output)
 
     return plan, problems
-
-
-def _on_vm(options: argparse.Namespace, found: StackView | None, target: Target) -> tuple[Plan | None, list[Problem]]:
-    from azure_gpu_operations.run.on_vm import request as requests
-
-    chosen = requests.VmOptions(
-        vm=options.vm or "",
-        method=options.way or "",
-        start=bool(options.start),
-        stop_after=bool(options.stop_after),
-        target=options.target or "",
-        base=options.base or "",
-        detach=options.detach,
-    )
-    request, problems = requests.resolve(chosen, target, options.after, options.timeout, found)
-    if found is None:
-        return None, problems
-    name, more = one_part.choose(one_part.MACHINE, found, chosen.vm, file_of(options))
-    files, wrong = _files(options, found, target)
-    problems = [*problems, *more, *wrong]
-    request = request._replace(files=files)
-
-    def plan(output: Output) -> AbstractContextManager[Run]:
-        from azure_gpu_operations.run.on_vm import run
-
-        return run.plan(found, name, request, output)
-
-    return plan, problems
-
-
-def _on_ml_cluster(options: argparse.Namespace, found: StackView | None, target: Target) -> tuple[Plan | None, list[Problem]]:
-    from azure_gpu_operations.run.on_ml_cluster import request as requests
-
-    request, problems = requests.resolve(
-        target, options.target or "", options.after, options.timeout, found, group(options.nodes, options.gpus)
-    )
-    if found is None:
-        return None, problems
-    name, more = one_part.choose(one_part.COMPUTE, found, options.compute or "", file_of(options))
-    files, wrong = _files(options, found, target)
-    problems = [*problems, *more, *wrong]
-    request = request._replace(files=files)
-
-    def plan(output: Output) -> AbstractContextManager[Run]:
-        from azure_gpu_operations.run.on_ml_cluster import run
-
-        return run.plan(found, name, request, output)
-
-    return plan, problems
-
-
-def _files(options: argparse.Namespace, found: StackView, target: Target) -> tuple[Files, list[Problem]]:
-    """The files of a run with a built image."""
-    files, problems = carried.resolve(options.input, options.output, options.into)
-    return files, [*problems, *carried.check(files, target.context, found.storage, found.name)]
-
-
-PREPARES = {
-    JOB: _on_job,
-    BATCH: _on_batch,
-    AKS: _on_cluster,
-    EDGE: _on_cluster,
-    LOCAL: _on_local,
-    VM: _on_vm,
-    ML_CLUSTER: _on_ml_cluster,
-}

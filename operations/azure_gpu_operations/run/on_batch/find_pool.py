@@ -10,26 +10,10 @@ from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.formats.autoscale_formula.bounds import most_nodes
 from azure_gpu_operations.batch.pool_facts import PoolFacts
 from azure_gpu_operations.one_part import POOL
-from azure_gpu_operations.run import expired
+from azure_gpu_operations.run import expired, stack_registry
 from azure_gpu_operations.run.on_batch.commands import container, needs_shell, whole_command, words_of
 from azure_gpu_operations.run.on_batch.request import BatchRequest
 from azure_gpu_operations.stack_view import StackView
-
-
-def check_stack(view: StackView, request: BatchRequest) -> list[Problem]:
-    """Problems that the stack's outputs show, independent of the pool."""
-    if view.storage or not (request.collects or request.target.secrets):
-        return []
-    what = "--output" if request.collects else "--secret-env"
-    return [
-        Problem(
-            path=what,
-            message="the stack has no storage account for the files of tasks",
-            value=view.name,
-            fix="add `storage: create` to the stack's foundation and run `pulumi up`, or remove the option",
-            code=Code.NOT_FOUND,
-        )
-    ]
 
 
 def check(view: StackView, name: str, pool: PoolFacts, request: BatchRequest) -> list[Problem]:
@@ -124,10 +108,7 @@ def _in_containers(view: StackView, request: BatchRequest) -> Iterator[Problem]:
                     source=str(sources.CONTAINERS),
                 )
                 break
-    if request.target.context is not None and not view.registry:
-        fix = "add `registry: create` to the stack's foundation, or name an existing image"
-        message = "the stack has no registry to build the image"
-        yield Problem("--stack", message, value=view.name, fix=fix, code=Code.NOT_FOUND)
+    yield from stack_registry.missing(view, request.target)
     yield from _shell(request)
 
 

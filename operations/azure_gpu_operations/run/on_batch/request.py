@@ -1,5 +1,6 @@
 """The request of a run on a pool: its tasks, and their common settings, from the command line and the file of --tasks."""
 
+import argparse
 import shlex
 from pathlib import Path
 from typing import NamedTuple
@@ -11,23 +12,10 @@ from azure_gpu_operations.batch.pool_facts import PoolFacts
 from azure_gpu_operations.run import carried
 from azure_gpu_operations.run.on_batch.commands import words_of
 from azure_gpu_operations.run.target import Target
-from azure_gpu_operations.run.workers import Group
+from azure_gpu_operations.stack_view import StackView
 
 ONLY_TASK = "main"  # the id of a run that is one task
 MOST_RETRIES = 100
-
-
-class BatchOptions(NamedTuple):
-    """The options of the command line for pools."""
-
-    pool: str = ""
-    group: Group = Group()
-    processes: int | None = None  # on each of a task's nodes
-    tasks: Path | None = None
-    retries: int | None = None
-    outputs: tuple[str, ...] = ()
-    into: Path | None = None
-    target: str = ""  # as given, even if invalid
 
 
 class BatchRequest(NamedTuple):
@@ -67,12 +55,10 @@ class BatchRequest(NamedTuple):
         return bool(self.outputs) or any(task.outputs for task in self.job.tasks)
 
 
-def resolve(
-    options: BatchOptions, target: Target, arguments: list[str], timeout_minutes: float | None = None
-) -> tuple[BatchRequest | None, list[Problem]]:
+def resolve(options: argparse.Namespace, target: Target, _: StackView | None = None) -> tuple[BatchRequest | None, list[Problem]]:
     """None if the tasks can't be read. The problems may include warnings."""
     problems = _numbers(options) + _outputs(options)
-    job, more = _tasks(options, target, arguments)
+    job, more = _tasks(options, target)
     problems += more
     if job is None:
         return None, problems
@@ -85,22 +71,29 @@ def resolve(
         job=job,
         retries=options.retries or 0,
         processes=options.processes or 0,
-        gpus=options.group.gpus,
-        timeout_minutes=timeout_minutes,
-        outputs=options.outputs,
+        gpus=options.gpus,
+        timeout_minutes=options.timeout,
+        outputs=tuple(options.output),
         into=options.into,
         from_file=options.tasks is not None,
     )
     return request, problems
 
 
-def _tasks(options: BatchOptions, target: Target, arguments: list[str]) -> tuple[TaskFile | None, list[Problem]]:
+def check(view: StackView, _: str, request: BatchRequest) -> list[Problem]:
+    """Problems that the stack's outputs show, independent of the pool."""
+    if view.storage or not (request.collects or request.target.secrets):
+        return []
+    what = "--output" if request.collects else "--secret-env"
+    message = "the stack has no storage account for the files of tasks"
+    fix = "add `storage: create` to the stack's foundation and run `pulumi up`, or remove the option"
+    return [Problem(what, message, value=view.name, fix=fix, code=Code.NOT_FOUND)]
+
+
+def _tasks(options: argparse.Namespace, target: Target) -> tuple[TaskFile | None, list[Problem]]:
     has_target = target.context is not None or bool(target.image or options.target)
     if options.tasks is None:
-        if not has_target and not arguments:
-            fix = "name a script, a workload or an image, add --tasks FILE, or write a command after --"
-            return None, [Problem("TARGET", "no target or command is given", fix=fix)]
-        task = Task(id=ONLY_TASK, command=shlex.join(arguments), path="TARGET", nodes=options.group.nodes)
+        task = Task(id=ONLY_TASK, command=shlex.join(options.after), path="TARGET", nodes=options.nodes or 1)
         return TaskFile((task,)), []
     try:
         text = options.tasks.expanduser().read_text(encoding="utf-8")
@@ -112,15 +105,15 @@ def _tasks(options: BatchOptions, target: Target, arguments: list[str]) -> tuple
     job, problems = task_file.read(text, str(options.tasks))
     if job is None or errors(problems):
         return None, problems
-    tasks = [_completed(task, options, arguments, has_target) for task in job.tasks]
+    tasks = [_completed(task, options, has_target) for task in job.tasks]
     problems += [problem for task in tasks for problem in _of_task(task, has_target)]
     return job._replace(tasks=tuple(tasks)), problems
 
 
-def _completed(task: Task, options: BatchOptions, arguments: list[str], has_target: bool) -> Task:
+def _completed(task: Task, options: argparse.Namespace, has_target: bool) -> Task:
     """The task with the command line's settings for all tasks; those of the file take precedence."""
-    command = f"{shlex.join(arguments)} {task.command}".strip() if has_target else task.command
-    return task._replace(command=command, nodes=options.group.nodes if task.nodes == 1 else task.nodes)
+    command = f"{shlex.join(options.after)} {task.command}".strip() if has_target else task.command
+    return task._replace(command=command, nodes=(options.nodes or 1) if task.nodes == 1 else task.nodes)
 
 
 def _of_task(task: Task, has_target: bool) -> list[Problem]:
@@ -138,7 +131,7 @@ def _of_task(task: Task, has_target: bool) -> list[Problem]:
     return problems
 
 
-def _numbers(options: BatchOptions) -> list[Problem]:
+def _numbers(options: argparse.Namespace) -> list[Problem]:
     problems: list[Problem] = []
     if options.processes is not None and options.processes < 1:
         problems.append(Problem("--processes", "out of range", value=options.processes, allowed="1 or more"))
@@ -148,10 +141,10 @@ def _numbers(options: BatchOptions) -> list[Problem]:
     return problems
 
 
-def _outputs(options: BatchOptions) -> list[Problem]:
+def _outputs(options: argparse.Namespace) -> list[Problem]:
     problems = [
         Problem("--output", "the path is outside the task's working folder", value=pattern, fix="write a path below that folder")
-        for pattern in options.outputs
+        for pattern in options.output
         if pattern.startswith(("/", "\\")) or ".." in Path(pattern).parts
     ]
     return problems + carried.check_into(options.into)

@@ -2,27 +2,12 @@
 
 from datetime import date
 
-from azure_gpu.catalog.problems import Code, Problem
+from azure_gpu.catalog.problems import Problem
 from azure_gpu.formats import dates, tags
 from azure_gpu_operations.jobs import Job
 from azure_gpu_operations.one_part import JOB
 from azure_gpu_operations.run import expired
 from azure_gpu_operations.stack_view import StackView
-
-
-def check(view: StackView, *, builds: bool) -> list[Problem]:
-    """Problems that the stack's outputs show."""
-    if view.registry or not builds:
-        return []
-    return [
-        Problem(
-            path="--stack",
-            message="the stack has no registry to build the image",
-            value=view.name,
-            fix="add `registry: create` to the stack's foundation, or name an existing image",
-            code=Code.NOT_FOUND,
-        )
-    ]
 
 
 def check_end(view: StackView, name: str, job: Job, today: date) -> list[Problem]:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import requests
 from azure.core.exceptions import AzureError as AzureCoreError
@@ -23,24 +23,16 @@ from azure_gpu_operations.exit_codes import FAILED, FAILED_RUN, TIMED_OUT
 from azure_gpu_operations.job_client import Jobs
 from azure_gpu_operations.jobs import Execution, Job, start_template
 from azure_gpu_operations.run import carried
-from azure_gpu_operations.run.carried import NO_FILES, Files, RunFiles
+from azure_gpu_operations.run.carried import NO_FILES, RunFiles
 from azure_gpu_operations.run.errors import RunError, WrongRunError
 from azure_gpu_operations.run.on_job import find_job
 from azure_gpu_operations.run.on_job.follow import STOPPING_SECONDS, End, follow
 from azure_gpu_operations.run.on_job.lent_secrets import lent
+from azure_gpu_operations.run.on_job.request import JobRequest
 from azure_gpu_operations.run.protocol import Cost, Outcome, Output, Say
 from azure_gpu_operations.run.stack_registry import of_stack
 from azure_gpu_operations.run.target import Target
 from azure_gpu_operations.stack_view import StackView
-
-
-class JobRequest(NamedTuple):
-    """The request of a run on a job. The default runs the job as declared."""
-
-    target: Target = Target()
-    arguments: tuple[str, ...] = ()
-    timeout_minutes: float | None = None
-    files: Files = Files()
 
 
 @contextmanager

@@ -41,8 +41,7 @@ def resolve(
 ) -> tuple[Plan | None, list[Problem]]:
     """`script`, `folder`: local path of the target. `tools`: the installed ones of `ENGINES`."""
     if target.context is None and not target.image:
-        fix = "name a script, a workload, a folder or an image"
-        return None, [Problem("TARGET", "no target is given", fix=fix)]
+        return None, []
     requested = RunMethod(method) if method else None
     direct = None if target.context is None else _without_container(target, target.context, arguments, script, folder)
     if requested is not RunMethod.CONTAINER and direct is not None:

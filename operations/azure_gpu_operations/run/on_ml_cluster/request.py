@@ -1,5 +1,6 @@
 """The request of a run on a compute cluster of a workspace, validated without any request to Azure. Pure."""
 
+import argparse
 import math
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -8,7 +9,7 @@ from azure_gpu.catalog.problems import Code, Problem
 from azure_gpu.catalog.sizes import SIZES
 from azure_gpu_operations.run.carried import Files
 from azure_gpu_operations.run.target import Target
-from azure_gpu_operations.run.workers import Group
+from azure_gpu_operations.run.workers import Group, group
 from azure_gpu_operations.stack_view import StackView
 
 
@@ -39,19 +40,9 @@ def check_cluster(name: str, settings: Mapping[str, Any], group: Group) -> list[
     return problems
 
 
-def resolve(
-    target: Target,
-    target_text: str,
-    arguments: list[str],
-    timeout_minutes: float | None,
-    view: StackView | None,
-    group: Group = Group(),  # noqa: B008 - immutable
-) -> tuple[MlRequest, list[Problem]]:
+def resolve(options: argparse.Namespace, target: Target, _: StackView | None) -> tuple[MlRequest, list[Problem]]:
     problems: list[Problem] = []
-    if target.context is None and not target.image and not target_text:
-        fix = "name a script, a workload, a folder or an image"
-        problems.append(Problem("TARGET", "no target is given", fix=fix))
-    if target.image and not arguments:
+    if target.image and not options.after:
         fix = "add the command after --, such as -- python train.py"
         message = "Azure ML jobs require a command and ignore the image's"
         problems.append(Problem("TARGET", message, value=target.image, fix=fix))
@@ -59,7 +50,4 @@ def resolve(
         message = "the variables of a job are visible to all readers of the workspace"
         fix = "let the program fetch the secret itself, with the cluster's identity"
         problems.append(Problem("--secret-env", message, value=", ".join(target.secrets), fix=fix))
-    if view is not None and target.context is not None and not view.registry:
-        fix = "add `registry: create` to the stack's foundation, or name an image"
-        problems.append(Problem("--stack", "the stack has no registry to build the image", value=view.name, fix=fix))
-    return MlRequest(target, tuple(arguments), timeout_minutes, group=group), problems
+    return MlRequest(target, tuple(options.after), options.timeout, group=group(options.nodes, options.gpus)), problems

@@ -1,8 +1,10 @@
 """The request of a run on a virtual machine, validated without any request to Azure. Pure."""
 
+import argparse
 from typing import NamedTuple
 
 from azure_gpu.catalog.problems import Problem
+from azure_gpu_operations.run import stack_registry
 from azure_gpu_operations.run.carried import Files
 from azure_gpu_operations.run.context import BASE_IMAGE
 from azure_gpu_operations.run.method import RunMethod
@@ -10,18 +12,6 @@ from azure_gpu_operations.run.target import Target
 from azure_gpu_operations.stack_view import StackView
 
 MOST_BYTES = 32 * 1024  # of a script and its requirements inside a run-command
-
-
-class VmOptions(NamedTuple):
-    """The options of the command line for virtual machines."""
-
-    vm: str = ""
-    method: str = ""
-    start: bool = False
-    stop_after: bool = False
-    target: str = ""  # as given, even if invalid
-    base: str = ""
-    detach: bool = False
 
 
 class VmRequest(NamedTuple):
@@ -40,17 +30,11 @@ class VmRequest(NamedTuple):
         return self.target.context is None and not self.target.image
 
 
-def resolve(
-    options: VmOptions, target: Target, arguments: list[str], timeout_minutes: float | None, view: StackView | None
-) -> tuple[VmRequest, list[Problem]]:
-    method = RunMethod(options.method) if options.method else None
-    request = VmRequest(target, tuple(arguments), method, options.start, options.stop_after, timeout_minutes)
-    problems: list[Problem] = []
-    if request.is_command and not options.target and not arguments:
-        fix = "name a script, a workload, a folder or an image, or write a command after --"
-        problems.append(Problem("TARGET", "no target or command is given", fix=fix))
-    if method is RunMethod.PYTHON:
-        problems += _without_container(options, target)
+def resolve(options: argparse.Namespace, target: Target, view: StackView | None) -> tuple[VmRequest, list[Problem]]:
+    method = RunMethod(options.way) if options.way else None
+    after = (bool(options.start), bool(options.stop_after))
+    request = VmRequest(target, tuple(options.after), method, *after, options.timeout)
+    problems = _without_container(options, target) if method is RunMethod.PYTHON else []
     if options.detach and options.stop_after:
         fix = "remove one of the two; `shutdown` of the machine deallocates it every day"
         problems.append(Problem("--stop-after", "can't be combined with --detach", fix=fix))
@@ -58,17 +42,16 @@ def resolve(
         fix = "add `storage: create` to the stack's foundation and run `pulumi up`"
         message = "the stack has no storage account for the machine's output"
         problems.append(Problem("--stack", message, value=view.name, fix=fix))
-    if view is not None and method is RunMethod.CONTAINER and target.context is not None and not view.registry:
-        fix = "add `registry: create` to the stack's foundation, or use --way python"
-        problems.append(Problem("--stack", "the stack has no registry to build the image", value=view.name, fix=fix))
+    if view is not None and method is RunMethod.CONTAINER:
+        problems += stack_registry.missing(view, target, "use --way python")
     return request, problems
 
 
-def _without_container(options: VmOptions, target: Target) -> list[Problem]:
+def _without_container(options: argparse.Namespace, target: Target) -> list[Problem]:
     """Problems of a run without a container."""
     if target.image or (target.context is not None and not target.context.script):
         fix = "remove --way, or name a script"
-        return [Problem("--way", "only scripts run without a container", value=options.method, allowed="container", fix=fix)]
+        return [Problem("--way", "only scripts run without a container", value=options.way, allowed="container", fix=fix)]
     if options.base:
         fix = f"remove one of the two; the default of --base is {BASE_IMAGE}"
         return [Problem("--base", "can't be combined with --way python", value=options.base, fix=fix)]

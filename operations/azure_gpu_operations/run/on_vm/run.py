@@ -26,7 +26,7 @@ from azure_gpu_operations import job_cost, virtual_machines
 from azure_gpu_operations.azure import Arm, AzureError
 from azure_gpu_operations.batch.blobs import Blobs
 from azure_gpu_operations.exit_codes import FAILED_RUN, TIMED_OUT
-from azure_gpu_operations.run import carried, names
+from azure_gpu_operations.run import carried, names, stack_registry
 from azure_gpu_operations.run.carried import NO_FILES, RunFiles
 from azure_gpu_operations.run.errors import RunError, WrongRunError
 from azure_gpu_operations.run.method import RunMethod
@@ -35,7 +35,6 @@ from azure_gpu_operations.run.on_vm.follow import End, Follower
 from azure_gpu_operations.run.on_vm.plan import Image, OutputStore
 from azure_gpu_operations.run.on_vm.request import VmRequest, too_large
 from azure_gpu_operations.run.protocol import Cost, Outcome, Output, Say
-from azure_gpu_operations.run.stack_registry import of_stack
 from azure_gpu_operations.run.target import Target
 from azure_gpu_operations.stack_view import StackView
 from azure_gpu_operations.virtual_machines import API_VERSION, Machine
@@ -284,10 +283,9 @@ def _image(arm: Arm, view: StackView, request: VmRequest, method: RunMethod | No
         return None
     if request.target.context is None and not view.registry:
         return Image(request.target.image)
-    if not view.registry:
-        fix = "add `registry: create` to the stack's foundation, or use --way python for a script"
-        raise WrongRunError([Problem("--stack", "the stack has no registry to build the image", view.name, fix=fix)])
-    registry = of_stack(arm, view)
+    if missing := stack_registry.missing(view, request.target, "use --way python for a script"):
+        raise WrongRunError(missing)
+    registry = stack_registry.of_stack(arm, view)
     if request.target.context is not None:
         return Image(registry.build(request.target.context, say), registry.server)
     is_own = request.target.image.lower().startswith(f"{registry.server.lower()}/")
