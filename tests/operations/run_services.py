@@ -23,6 +23,7 @@ from azure_gpu_operations.run.on_batch.placing import Brought
 from azure_gpu_operations.run.on_batch.request import BatchRequest
 from azure_gpu_operations.run.on_batch.run import BatchRun
 from azure_gpu_operations.run.on_cluster import plan as cluster_plan
+from azure_gpu_operations.run.on_cluster.kinds import JOB
 from azure_gpu_operations.run.on_cluster.outcome import DEADLINE
 from azure_gpu_operations.run.on_cluster.placing import Placement
 from azure_gpu_operations.run.on_cluster.request import ClusterRequest
@@ -100,7 +101,7 @@ class OnJob(Service):
         jobs: Any = self
         job = job_of({"id": "/jobs/trainer", "name": "trainer"})
         request = JobRequest(TARGET, timeout_minutes=minutes)
-        return JobRun(jobs, job, "dev", "train", output, request=request, sleep=lambda _: None)
+        return JobRun("dev", "train", output, request, jobs, job, sleep=lambda _: None)
 
     def profile_type(self, _: object) -> str:
         return ""
@@ -141,7 +142,7 @@ class OnBatch(Service):
         request = BatchRequest(Target(), tasks, timeout_minutes=minutes)
         placed = batch_plan.Placed()
         job = batch_plan.job_of("run-1", pool, request, placed)
-        return BatchRun(account, "dev", "train", pool, request, Brought(placed), "run-1", output, job=job, prepares=False)
+        return BatchRun("dev", "train", output, request, account, pool, Brought(placed), name="run-1", job=job, prepares=False)
 
     def create_job(self, _: object) -> None:
         self.change("start")
@@ -177,7 +178,7 @@ class OnBatch(Service):
     def nodes(self, _: str) -> list[Any]:
         return []
 
-    def task_file_size(self, *_: object) -> None:
+    def read_from(self, *_: object) -> None:
         return None
 
     def task_file(self, *_: object) -> None:
@@ -200,7 +201,7 @@ class OnCluster(Service):
         request = ClusterRequest(TARGET, timeout_minutes=minutes)
         body = cluster_plan.job("run-1", "jobs", "dev", IMAGE, request, Placement())
         place = ClusterTarget("gpu", "/c", namespace="jobs")
-        return ClusterRun(api, "dev", place, "run-1", output, request=request, body=body)
+        return ClusterRun("dev", "gpu", output, request, api, place, JOB, name="run-1", body=body)
 
     def create(self, _: str, body: dict[str, Any]) -> dict[str, Any]:
         self.change("start")
@@ -256,7 +257,7 @@ class OnVm(OnArm):
         blobs: Any = SimpleNamespace(read_from=lambda *_: None, delete=lambda _, path: self.change(f"delete {path}"))
         machine = Machine("/vm", "box", size="Standard_NC4as_T4_v3", location="eastus")
         request = VmRequest(TARGET, timeout_minutes=minutes)
-        return VmRun(arm, blobs, "dev", "box", machine, "run-1", output, request=request, body={})
+        return VmRun("dev", "box", output, request, arm, blobs, machine, None, name="run-1", body={})
 
     def properties(self) -> dict[str, Any]:
         state = "TimedOut" if self.ends == LATE else "Failed" if self.ends else "Succeeded"
@@ -274,7 +275,7 @@ class OnMlCluster(OnArm):
         blobs: Any = SimpleNamespace(names=lambda *_: [_LOG], read_from=lambda _, __, at: self._log()[at:])
         compute = {"location": "eastus", "properties": {"properties": {"vmSize": "Standard_NC4as_T4_v3"}}}
         request = MlRequest(TARGET, timeout_minutes=minutes)
-        return MlRun(arm, blobs, "dev", "gpu", compute, "/ws/jobs/run-1", output, request=request, body={})
+        return MlRun("dev", "gpu", output, request, arm, blobs, compute, "/ws/jobs/run-1", body={})
 
     def _log(self) -> bytes:
         return f"azure-gpu: exit {self.ends}\n".encode() if isinstance(self.ends, int) else b""

@@ -200,7 +200,11 @@ def test_it_is_followed_to_its_end_and_each_reason_to_wait_is_said_once(
     ("jobs", "words", "said"),
     [
         (ScriptedJobs("Running", "Stopped"), "stopped after its timeout", "timeout of 0 minutes reached"),
-        (ScriptedJobs("Running"), "told to stop after its timeout", "the execution trainer-1 was told to stop but is Running"),
+        (
+            ScriptedJobs("Running"),
+            "told to stop after its timeout",
+            "may still be running and billed (it was told to stop and is Running)",
+        ),
         (
             ScriptedJobs("Running", refuses="Conflict: another operation is in progress"),
             "told to stop after its timeout",
@@ -213,9 +217,8 @@ def test_when_its_time_is_over_it_is_stopped_and_said_whether_it_is(
     serve: Serve, jobs: ScriptedJobs, words: str, said: str
 ) -> None:
     told: list[str] = []
-    run = JobRun(
-        jobs, job(serve([ONE])), "dev", "train", output_to(told), request=JobRequest(timeout_minutes=0), execution="trainer-1"
-    )
+    request = JobRequest(timeout_minutes=0)
+    run = JobRun("dev", "train", output_to(told), request, jobs, job(serve([ONE])), name="trainer-1", is_sent=True)
     assert run.follow() == Outcome(124, words)
     assert jobs.stopped == (["trainer-1"] if not jobs.refuses else [])
     assert any(said in line for line in told), told
@@ -267,7 +270,7 @@ class Refusing(ScriptedJobs):
 
 def started(jobs: Jobs, server: LogServer) -> tuple[JobRun, list[str], list[float]]:
     said, slept = list[str](), list[float]()
-    return JobRun(jobs, job(server), "dev", "train", output_to(said), sleep=slept.append), said, slept
+    return JobRun("dev", "train", output_to(said), JobRequest(), jobs, job(server), sleep=slept.append), said, slept
 
 
 def test_a_job_whose_right_to_its_image_is_new_is_started_once_it_works(serve: Serve) -> None:

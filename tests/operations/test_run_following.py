@@ -13,6 +13,7 @@ from azure_gpu_operations.run import gpu_confirmation
 from azure_gpu_operations.run.blob_tail import BlobTail
 from azure_gpu_operations.run.on_ml_cluster import follow as ml_follow, plan as ml_plan
 from azure_gpu_operations.run.on_vm import follow as vm_follow
+from azure_gpu_operations.run.protocol import Output
 
 SMI = "Tesla K80, 3.7, 823.5, 000006C3:00:00.0, 11438, 11377, 470.82.01"
 ROWS = yaml.load((Path(__file__).parent / "followed" / "services.yaml").read_text(encoding="utf-8"), yaml.CSafeLoader)
@@ -55,9 +56,9 @@ def test_a_run_is_followed_as_its_row_says(service: str, name: str) -> None:
     def sleep(seconds: float) -> None:
         now[0] += seconds
 
-    told: Any = {"show": out.append, "say": said.append, "sleep": sleep, "clock": lambda: now[0]}
+    told: Any = {"output": Output(out.append, err.append, said.append), "sleep": sleep, "clock": lambda: now[0]}
     if service == "vm":
-        follower: Any = vm_follow.Follower(arm, "/c", lambda stream, at: blobs[stream](at), show_error=err.append, **told)
+        follower: Any = vm_follow.Follower(arm, "/c", lambda stream, at: blobs[stream](at), **told)
     else:
         follower = ml_follow.Follower(arm, "/j", blobs["log"], **told)
     if "raises" in row:

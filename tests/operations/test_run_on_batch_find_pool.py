@@ -1,7 +1,6 @@
 """The pool that a run goes to, and what speaks against it, in the words of the stack file."""
 
 from collections.abc import Mapping
-from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ from azure_gpu.formats.task_file import Task, TaskFile
 from azure_gpu_operations.batch.pool_facts import PoolFacts, facts_of
 from azure_gpu_operations.connection import Connection
 from azure_gpu_operations.run.context import of_folder, of_script
-from azure_gpu_operations.run.on_batch.find_pool import check, check_end
+from azure_gpu_operations.run.on_batch.find_pool import check
 from azure_gpu_operations.run.on_batch.request import BatchRequest, check as check_outputs
 from azure_gpu_operations.run.target import Target
 from azure_gpu_operations.stack_view import StackView
@@ -46,12 +45,6 @@ def test_what_a_pool_can_not_do_is_refused_and_all_else_taken(row: Mapping[str, 
 def test_files_of_tasks_need_a_storage_account() -> None:
     asked = wanted(TARGETS["script"], {"outputs": ("*",)})
     assert "no storage account" in str(check_outputs(VIEW._replace(storage=""), "train", asked)[0])
-
-
-def test_a_pool_past_its_end_is_warned_about() -> None:
-    ended = VIEW._replace(expires_at={"train": "2026-11-20T00:00:00Z"})
-    assert "the pool expired on 2026-11-20" in str(check_end(ended, "train", date(2026, 11, 21))[0])
-    assert check_end(ended, "train", date(2026, 11, 19)) == []
 
 
 def test_a_pool_is_read_as_batch_answers_it() -> None:

@@ -13,6 +13,7 @@ from azure.core.exceptions import ServiceRequestError
 from azure_gpu.formats.task_file import Task
 from azure_gpu_operations.batch.account import Counts
 from azure_gpu_operations.run.on_batch.follow import Follower
+from azure_gpu_operations.run.protocol import Output
 from tests.operations.batch_answers import node, pool, scaled
 
 ROWS = yaml.load((Path(__file__).parent / "followed" / "batch.yaml").read_text(encoding="utf-8"), yaml.CSafeLoader)["rows"]
@@ -69,11 +70,8 @@ class ScriptedAccount:
         self.evaluated += 1
         return True
 
-    def task_file_size(self, job_id: str, task_id: str, path: str) -> int | None:
-        return len(self.output) if path == "stdout.txt" else None
-
-    def task_file(self, job_id: str, task_id: str, path: str, start: int = 0, end: int | None = None) -> bytes | None:
-        return self.output[start:end]
+    def read_from(self, job_id: str, task_id: str, path: str, start: int) -> bytes | None:
+        return self.output[start:] if path == "stdout.txt" else None
 
     def subtasks(self, job_id: str, task_id: str) -> list[models.BatchSubtask]:
         self.asked_workers += 1
@@ -102,10 +100,8 @@ def test_a_run_is_followed_as_its_row_says(name: str) -> None:
         "train",
         "train-1a2b3c4d",
         [Task(id="main", command="", path="", nodes=row.get("needs", 1)), *further],
+        Output(shown.append, shown.append, said.append),
         prepares="preparation" in row,
-        show=shown.append,
-        show_error=shown.append,
-        say=said.append,
         sleep=sleep,
         clock=lambda: time[0],
     )

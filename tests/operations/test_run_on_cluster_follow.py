@@ -16,6 +16,7 @@ from azure_gpu_operations.run.on_cluster import outcome
 from azure_gpu_operations.run.on_cluster.follow import End, Follower
 from azure_gpu_operations.run.on_cluster.kinds import GROUP, JOB as JOB_KIND
 from azure_gpu_operations.run.on_cluster.pod_log import PodLog
+from azure_gpu_operations.run.protocol import Output
 from tests.operations import kubernetes_bodies as bodies
 
 JOB = "run-x"
@@ -76,9 +77,8 @@ def followed(row: Mapping[str, Any]) -> tuple[End, list[str], list[str]]:
         ScriptedCluster(row["looks"], row.get("log", ()), group=is_group),
         "jobs",
         JOB,
+        Output(shown.append, shown.append, said.append),
         kind=GROUP if is_group else JOB_KIND,
-        show=shown.append,
-        say=said.append,
         limit_seconds=row.get("limit_seconds"),
         sleep=sleep,
         clock=lambda: time[0],

@@ -20,6 +20,7 @@ from azure_gpu_operations.run.context import of_script
 from azure_gpu_operations.run.errors import WrongRunError
 from azure_gpu_operations.run.on_cluster import outcome, plan, run
 from azure_gpu_operations.run.on_cluster.follow import End
+from azure_gpu_operations.run.on_cluster.kinds import GROUP, JOB
 from azure_gpu_operations.run.on_cluster.placing import Placement, on_aks, on_edge
 from azure_gpu_operations.run.on_cluster.request import ClusterRequest, check, resolve
 from azure_gpu_operations.run.protocol import Output
@@ -134,7 +135,7 @@ def test_a_job_with_a_secret_starts_when_that_is_there_and_one_in_a_queue_when_i
     body = plan.job("run-x", "jobs", "dev", IMAGE, asked, GPU)
     quiet = Output(*[lambda _: None] * 3)
     place = ClusterTarget("gpu", "/c", namespace="jobs")
-    run.ClusterRun(cast(Any, cluster), "dev", place, "run-x", quiet, request=asked, body=body).start()
+    run.ClusterRun("dev", "gpu", quiet, asked, cast(Any, cluster), place, JOB, name="run-x", body=body).start()
     assert [sent["kind"] for _, sent in cluster.sent if "kind" in sent] == [body["kind"], "Secret"]
     assert body["spec"]["suspend"] is True
     assert (cluster.sent[-1][1] == {"spec": {"suspend": False}}) is starts
@@ -144,7 +145,8 @@ def test_a_group_that_is_there_still_when_its_time_is_over_is_removed() -> None:
     cluster, asked = Started(), wanted(nodes=2, timeout_minutes=5)
     body = plan.job("run-x", "jobs", "dev", IMAGE, asked, GPU)
     place = ClusterTarget("gpu", "/c", namespace="jobs")
-    one = run.ClusterRun(cast(Any, cluster), "dev", place, "run-x", Output(*[lambda _: None] * 3), request=asked, body=body)
+    quiet = Output(*[lambda _: None] * 3)
+    one = run.ClusterRun("dev", "gpu", quiet, asked, cast(Any, cluster), place, GROUP, name="run-x", body=body)
     late = End(JobSeen("run-x", "jobs", failure=outcome.DEADLINE), is_late=True)
     one._follower = cast(Any, SimpleNamespace(follow=lambda: late))
     assert one.follow().code == TIMED_OUT

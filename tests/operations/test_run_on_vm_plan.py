@@ -18,9 +18,10 @@ from azure_gpu_operations.run.method import RunMethod
 from azure_gpu_operations.run.on_vm import plan, run
 from azure_gpu_operations.run.on_vm.plan import Image, OutputStore
 from azure_gpu_operations.run.on_vm.request import VmRequest, resolve, too_large
-from azure_gpu_operations.run.on_vm.run import brings_containers, client_id
+from azure_gpu_operations.run.on_vm.run import brings_containers
 from azure_gpu_operations.run.protocol import Output
 from azure_gpu_operations.run.target import Target
+from azure_gpu_operations.run.used_part import client_id
 from azure_gpu_operations.stack_view import StackView
 
 NAME = "run-train-20261122-120000-abcd"
@@ -200,6 +201,7 @@ def test_which_images_bring_what_runs_containers_and_as_whom_a_machine_speaks() 
     assert not brings_containers({"properties": {"storageProfile": {"imageReference": {"id": "/x"}}}})
     assert client_id({"identity": {"userAssignedIdentities": {"/a": {"clientId": "c"}}}}) == "c"
     assert client_id({"identity": {"principalId": "p"}}) == ""
+    assert client_id({}) is None
 
 
 @pytest.mark.parametrize(

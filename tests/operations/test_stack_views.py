@@ -7,11 +7,12 @@ from typing import Any
 import pytest
 
 from azure_gpu.shared.provider_keys import PROVIDER_VARIABLES
+from azure_gpu_operations import one_part
 from azure_gpu_operations.connection import Connection, connection_in, connection_of
 from azure_gpu_operations.jobs import job_of
-from azure_gpu_operations.run import stack_registry
+from azure_gpu_operations.run import stack_registry, used_part
 from azure_gpu_operations.run.context import BASE_IMAGE, of_script
-from azure_gpu_operations.run.on_job import find_job
+from azure_gpu_operations.run.on_job import run as job_run
 from azure_gpu_operations.run.target import Target
 from azure_gpu_operations.stack_view import StackView, of_deployment
 
@@ -102,8 +103,9 @@ def test_what_has_to_be_built_needs_a_registry() -> None:
 def test_a_job_that_has_no_credentials_for_the_registry_can_not_run_what_is_built_there() -> None:
     registries = [{"server": "Ours.azurecr.io", "identity": "/i"}]
     job = job_of({"id": "/t", "name": "t", "properties": {"configuration": {"registries": registries}}})
-    assert find_job.check_pull(job, "ours.azurecr.io") == []
-    assert "no identity to pull from theirs.azurecr.io" in str(find_job.check_pull(job, "theirs.azurecr.io")[0])
+    problem = job_run.no_pull(job, "theirs.azurecr.io")
+    assert "no identity to pull from theirs.azurecr.io" in problem.message
+    assert problem.allowed == "ours.azurecr.io"
 
 
 @pytest.mark.parametrize(
@@ -116,7 +118,10 @@ def test_a_job_that_has_no_credentials_for_the_registry_can_not_run_what_is_buil
         ("2026-11-28T00:00:00Z", "2027-01-01", True),
     ],
 )
-def test_a_job_past_its_end_date_is_warned_of_by_the_day_of_its_stack(end: str | None, as_of: str, warned: bool) -> None:
-    job = job_of({"id": "/t", "name": "t", "tags": {"as-of": as_of} if as_of else {}})
-    problems = find_job.check_end(VIEW._replace(expires_at={"train": end}), "train", job, TODAY)
-    assert [problem.severity.value for problem in problems] == (["warning"] if warned else [])
+def test_a_part_past_its_end_date_is_warned_of_by_the_day_of_its_stack(end: str | None, as_of: str, warned: bool) -> None:
+    ended = VIEW._replace(expires_at={"train": end})
+    for kind in (one_part.JOB, one_part.POOL, one_part.CLUSTER, one_part.MACHINE, one_part.COMPUTE):
+        problems = used_part.expired(kind, ended, "train", lambda: {"tags": {"as-of": as_of} if as_of else {}}, TODAY)
+        assert [f"{each.severity.value}: {each.path}" for each in problems] == [
+            f"warning: {kind.section}.train.expires_after"
+        ] * warned

@@ -211,10 +211,14 @@ class BatchAccount:
 
     # Files
 
-    def task_file_size(self, job_id: str, task_id: str, path: str) -> int | None:
-        """None while the file, or a node with it, doesn't exist."""
+    def read_from(self, job_id: str, task_id: str, path: str, start: int) -> bytes | None:
+        """The next bytes of a file that a task is writing, empty at its end; None while the file, or a node with it, doesn't
+        exist."""
         found = _file_or_none(lambda: self._client.get_task_file_properties(job_id, task_id, path))
-        return None if found is None else int(found.content_length)
+        if found is None:
+            return None
+        size = int(found.content_length)
+        return self.task_file(job_id, task_id, path, start, min(size, start + _PART)) if size > start else b""
 
     def task_file(self, job_id: str, task_id: str, path: str, start: int = 0, end: int | None = None) -> bytes | None:
         """Bytes `start` to `end` (exclusive)."""
@@ -225,6 +229,7 @@ class BatchAccount:
         return _file_or_none(lambda: b"".join(self._client.download_node_file(pool_id, node_id, path)))
 
 
+_PART = 4 * 1024 * 1024  # bytes of a file at once
 COLLECTION = 100  # tasks per request, the maximum of BatchTaskGroup in azure-batch 15.1
 
 

@@ -1,4 +1,4 @@
-"""Shows the lines of a growing blob, each once."""
+"""Shows the lines of a growing blob, or of a task's file, each once."""
 
 from collections.abc import Callable
 
@@ -33,12 +33,18 @@ class BlobTail:
             self._tell(line)
         return True
 
+    def again(self) -> None:
+        """It is written anew: reads it from the start."""
+        self._at, self._rest = 0, b""
+
     def ends_with(self, text: str) -> bool:
         """Whether the content read so far ends with `text`, ignoring white space."""
         return self._end.decode("utf-8", errors="replace").rstrip().endswith(text.rstrip()[-_KEPT // 4 :])
 
     def finish(self) -> None:
-        """Shows the last line if it has no line break."""
+        """Shows what is left, and the last line if it has no line break."""
+        while self.more():
+            pass
         if self._rest:
             self._tell(self._rest)
             self._rest = b""

@@ -2,15 +2,13 @@
 
 import math
 from collections.abc import Iterator
-from datetime import date
 
 from azure_gpu.catalog.problems import Code, Problem
 from azure_gpu.catalog.services.batch import sources
 from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.formats.autoscale_formula.bounds import most_nodes
 from azure_gpu_operations.batch.pool_facts import PoolFacts
-from azure_gpu_operations.one_part import POOL
-from azure_gpu_operations.run import expired, stack_registry
+from azure_gpu_operations.run import stack_registry
 from azure_gpu_operations.run.on_batch.commands import container, needs_shell, whole_command, words_of
 from azure_gpu_operations.run.on_batch.request import BatchRequest
 from azure_gpu_operations.stack_view import StackView
@@ -27,11 +25,6 @@ def check(view: StackView, name: str, pool: PoolFacts, request: BatchRequest) ->
             Problem(what, message, value=name, fix="add `identity: create` to the stack's foundation and run `pulumi up`")
         )
     return problems
-
-
-def check_end(view: StackView, name: str, day: date) -> list[Problem]:
-    """A warning if the pool has expired."""
-    return expired.problems(POOL, view, name, day)
 
 
 def _nodes(name: str, pool: PoolFacts, request: BatchRequest) -> Iterator[Problem]:

@@ -3,9 +3,9 @@
 KeyboardInterrupt passes through. The autoscale formula of a pool is evaluated at once, instead of at its interval.
 """
 
-import time
-from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple
 
 import requests
 from azure.batch import models
@@ -16,16 +16,14 @@ from azure_gpu_operations.azure import AzureError
 from azure_gpu_operations.batch.account import BatchAccount, Counts
 from azure_gpu_operations.batch.pool_facts import PoolFacts, facts_of, word
 from azure_gpu_operations.run import polling
+from azure_gpu_operations.run.blob_tail import BlobTail
 from azure_gpu_operations.run.on_batch import others, waiting
-from azure_gpu_operations.run.on_batch.tail import Tail
+from azure_gpu_operations.run.protocol import Output
 
-POLL_SECONDS = 2.0
 EVALUATE_SECONDS = 35.0  # Batch evaluates a formula at most every 30 seconds
 TOO_FEW_TIMES = 3
 PROGRESS_SECONDS = 10.0  # between two progress lines
 WORKERS_SECONDS = 15.0  # between two checks of the other workers of a task
-
-Say = Callable[[str], None]
 
 
 class End(NamedTuple):
@@ -37,8 +35,11 @@ class End(NamedTuple):
     is_gone: bool = False  # the job was deleted
 
 
-class Follower:
+class Follower(polling.Follower[End]):
     """One job. `pool_name` is the stack's name for the pool, `prepares` whether the job has a preparation task."""
+
+    service = "Batch"
+    poll_seconds = 2.0
 
     def __init__(
         self,
@@ -47,14 +48,12 @@ class Follower:
         pool_name: str,
         pool_id: str,
         tasks: Sequence[Task],
+        output: Output,
         *,
         prepares: bool,
-        show: Say,
-        show_error: Say,
-        say: Say,
-        sleep: Callable[[float], None] = time.sleep,
-        clock: Callable[[], float] = time.monotonic,
+        **times: Any,
     ) -> None:
+        super().__init__(f"the job {job_id}", output, **times)
         self._account = account
         self._job = job_id
         self._pool_name, self._pool = pool_name, pool_id
@@ -62,32 +61,17 @@ class Follower:
         self._prepares = prepares
         self._needed = max(task.nodes for task in tasks)
         only = tasks[0].id if len(tasks) == 1 else ""
-        files = {"stdout.txt": show, "stderr.txt": show_error} if only else {}
+        files = {"stdout.txt": output.show, "stderr.txt": output.show_error} if only else {}
         self._only = only
-        self._tails = [Tail(account, job_id, only, name, shown) for name, shown in files.items()]
-        self._say, self._sleep, self._clock = say, sleep, clock
-        self._last_message = ""
+        self._tails = [BlobTail(partial(account.read_from, job_id, only, name), shown) for name, shown in files.items()]
         self._counted: Counts | None = None
-        self._counted_at = clock()
+        self._counted_at = self._clock()
         self._evaluated_at: float | None = None
         self._too_few = 0  # evaluations in a row that gave some nodes and not enough
-        self._retried = 0
-        self._show_error = show_error
-        self._workers_at = clock()
+        self._starts = (0, 0)  # retries of the task, and starts on another node
+        self._workers_at = self._clock()
         self._lost: set[int] = set()  # workers that had failed at the last look
         self.nodes: dict[str, bool] = {}
-
-    def follow(self) -> End:
-        """Follows to the end of the job, or until no task can start any more."""
-        return polling.poll_until(
-            self._look,
-            unreachable="Batch can't be reached",
-            on_give_up=f"the job {self._job} may still be running and billed",
-            say=self._say,
-            poll_seconds=POLL_SECONDS,
-            sleep=self._sleep,
-            clock=self._clock,
-        )
 
     def finish(self) -> int:
         """Shows the last output of a single task. Returns the total number of lines."""
@@ -109,13 +93,16 @@ class Follower:
         if state == "completed":
             return End((task,), self.nodes)
         info = task.execution_info
-        if info is not None and info.retry_count > self._retried:
-            self._retried = info.retry_count
-            self._say(f"the task failed; retry {self._retried}")
+        if info is not None and (starts := (info.retry_count, info.requeue_count)) != self._starts:
+            if info.retry_count > self._starts[0]:
+                self._say(f"the task failed; retry {info.retry_count}")
+            self._starts = starts
+            for tail in self._tails:
+                tail.again()
         if state == "running":
             self._see_nodes()
             for tail in self._tails:
-                tail.read()
+                tail.more()
             reason = self._worker_lost()
             return End((task,), self.nodes, hopeless=reason) if reason else None
         if state == "preparing":
@@ -133,7 +120,7 @@ class Follower:
         if not again:
             return ""
         for line in again[0].lines:
-            self._show_error(line)
+            self._output.show_error(line)
         return f"{again[0].called} ended with exit code {again[0].code}, and the first worker is still waiting for it"
 
     def _look_at_many(self) -> End | None:
@@ -200,11 +187,6 @@ class Follower:
 
     def _note(self, nodes: Sequence[models.BatchNode]) -> None:
         self.nodes |= {node.id: node.is_dedicated is not False for node in nodes}
-
-    def _once(self, text: str) -> None:
-        if text != self._last_message:
-            self._last_message = text
-            self._say(text)
 
     def _count(self, counts: Counts) -> None:
         """Shows progress if it has changed, at a limited rate."""

@@ -1,7 +1,6 @@
 """Follows a Job to its end: what its pod waits for, its log, replaced pods. KeyboardInterrupt passes through."""
 
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple, Protocol
 
 from azure_gpu.kubernetes import worker_group
@@ -16,12 +15,10 @@ from azure_gpu_operations.run.on_cluster.kinds import JOB, Kind
 from azure_gpu_operations.run.on_cluster.outcome import DEADLINE, main
 from azure_gpu_operations.run.on_cluster.plan import CONTAINER
 from azure_gpu_operations.run.on_cluster.pod_log import Logs, PodLog
+from azure_gpu_operations.run.protocol import Output, Say
 
-POLL_SECONDS = 1.0
 HINT_SECONDS = 90.0  # of waiting, after which `explain` is suggested once
 DRAIN_SECONDS = 10.0  # how long the log may continue after the container's end
-
-Say = Callable[[str], None]
 
 
 class Api(Logs, Protocol):
@@ -44,51 +41,38 @@ class End(NamedTuple):
     is_late: bool = False  # its timeout has passed, and it still exists
 
 
-class Follower:
+class Follower(polling.Follower[End]):
     """One Job."""
+
+    service = "the cluster"
 
     def __init__(
         self,
         api: Api,
         namespace: str,
         name: str,
+        output: Output,
         *,
         kind: Kind = JOB,
-        show: Say,
-        say: Say,
         hint: str = "",
         limit_seconds: float | None = None,
-        sleep: Callable[[float], None] = time.sleep,
-        clock: Callable[[], float] = time.monotonic,
+        **times: Any,
     ) -> None:
+        super().__init__(f"the job {name}", output, **times)
         self._api, self._namespace, self._name, self._hint = api, namespace, name, hint
         self._kind, self._limit_seconds = kind, limit_seconds
         self._began: float | None = None  # when its first pod was there
-        self._show, self._say, self._sleep, self._clock = show, say, sleep, clock
         self._pods: dict[str, PodSeen] = {}
         self._nodes: dict[str, NodeSeen] = {}
         self._no_nodes = False
         self._logs: dict[str, PodLog] = {}
         self._told_lost: set[str] = set()
-        self._last_message = ""
         self._state: tuple[str, str] = ("", "")
-        self._state_at = clock()
+        self._state_at = self._clock()
 
     @property
     def path(self) -> str:
         return f"{self._kind.path(self._namespace)}/{self._name}"
-
-    def follow(self) -> End:
-        """Follows to the end of the Job, or until it can't start any more."""
-        return polling.poll_until(
-            self._look,
-            unreachable="the cluster can't be reached",
-            on_give_up=f"the job {self._name} may still be running and billed",
-            say=self._say,
-            poll_seconds=POLL_SECONDS,
-            sleep=self._sleep,
-            clock=self._clock,
-        )
 
     def leave(self) -> tuple[list[PodSeen], dict[str, NodeSeen]]:
         """Stops showing output; returns what was seen so far."""
@@ -147,9 +131,7 @@ class Follower:
         events = self._events(pod.name) if pod is not None else ()
         job_events = self._events(self._name) if pod is None else ()
         text = waiting.sentence(pod, events, job_events) or self._in_queue(job, pod)
-        if text and text != self._last_message:
-            self._last_message = text
-            self._say(text)
+        self._once(text)
         waited = self._since(pod)
         if self._hint and waited >= HINT_SECONDS:
             self._say(f"still waiting; for details: {self._hint}")
@@ -219,9 +201,9 @@ class Follower:
     def _shown_of(self, pod: PodSeen) -> Say:
         """Prefixes lines of several workers with their index."""
         if not self._kind.is_group:
-            return self._show
+            return self._output.show
         worker = pod.labels.get(worker_group.INDEX_LABEL, "?")
-        return lambda line: self._show(f"[{worker}] {line}")
+        return lambda line: self._output.show(f"[{worker}] {line}")
 
     def _drain(self) -> int:
         for log in self._logs.values():

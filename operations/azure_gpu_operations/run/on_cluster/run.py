@@ -13,19 +13,17 @@ credential needs permissions on the identity that the user of `run` may lack.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
 from azure_gpu.catalog.prices.price_book import Price
-from azure_gpu.catalog.problems import Code, Problem, errors
+from azure_gpu.catalog.problems import Code, Problem
 from azure_gpu.catalog.services import groups
 from azure_gpu.catalog.services.aks.workload_identity import CLIENT_ID_ANNOTATION, SERVICE_ACCOUNT, SOURCE
-from azure_gpu.formats import dates, tags
-from azure_gpu.formats.dates import instant
 from azure_gpu.kubernetes import worker_group
-from azure_gpu.shared.installation import COMMAND
 from azure_gpu_operations.azure import Arm
 from azure_gpu_operations.clusters import queues
 from azure_gpu_operations.clusters.api import ClusterApi
@@ -36,15 +34,17 @@ from azure_gpu_operations.clusters.objects import NodeSeen, node_of
 from azure_gpu_operations.clusters.prices import node_price
 from azure_gpu_operations.clusters.targets import ClusterTarget
 from azure_gpu_operations.exit_codes import FAILED_RUN
-from azure_gpu_operations.run import carried, names
-from azure_gpu_operations.run.carried import NO_FILES, Files, RunFiles
-from azure_gpu_operations.run.errors import RunError, WrongRunError
+from azure_gpu_operations.one_part import CLUSTER, EDGE
+from azure_gpu_operations.run import carried, names, used_part
+from azure_gpu_operations.run.carried import Files
+from azure_gpu_operations.run.errors import WrongRunError
 from azure_gpu_operations.run.on_cluster import outcome, placing, plan as bodies
 from azure_gpu_operations.run.on_cluster.follow import End, Follower
 from azure_gpu_operations.run.on_cluster.kinds import GROUP, JOB, KINDS, Kind
 from azure_gpu_operations.run.on_cluster.placing import Placement
 from azure_gpu_operations.run.on_cluster.request import ClusterRequest
 from azure_gpu_operations.run.protocol import Cost, Outcome, Output, Say
+from azure_gpu_operations.run.service_run import ServiceRun
 from azure_gpu_operations.run.stack_registry import of_stack
 from azure_gpu_operations.run.target import Target
 from azure_gpu_operations.stack_view import StackView
@@ -77,8 +77,9 @@ def plan(view: StackView, cluster: ClusterTarget, request: ClusterRequest, outpu
                 image = of_stack(arm, view).build(request.target.context, output.say)
             name = carrying.files.name or names.of_run(request.target, longest)
             body = bodies.job(name, cluster.namespace, view.name, image, request, placement)
+            files, kind = carrying.files, GROUP if request.nodes > 1 else JOB
             yield ClusterRun(
-                api, view.name, cluster, name, output, request=request, placement=placement, body=body, files=carrying.files
+                view.name, cluster.name, output, request, api, cluster, kind, placement, name=name, body=body, files=files
             )
 
 
@@ -89,114 +90,99 @@ def find(arm: Arm, view: StackView, clusters: Iterable[ClusterTarget], name: str
             api = _api(arm, cluster)
             for kind in KINDS:
                 if api.get(f"{kind.path(cluster.namespace)}/{name}") is not None:
-                    return ClusterRun(api, view.name, cluster, name, output, kind=kind)
+                    request = ClusterRequest(Target())
+                    return ClusterRun(view.name, cluster.name, output, request, api, cluster, kind, name=name, is_sent=True)
             api.close()
         except (ClusterError, WrongRunError) as error:
             output.say(f"warning: the {cluster.described} can't be reached: {error}")
     return None
 
 
-class ClusterRun:
-    """One Job, once its image is built. `body` None: it was created earlier."""
+@dataclass
+class ClusterRun(ServiceRun[ClusterRequest]):
+    """One Job, or the JobSet of a group. It can be left with secrets too: it owns its Secret."""
 
-    def __init__(
-        self,
-        api: ClusterApi,
-        stack: str,
-        cluster: ClusterTarget,
-        name: str,
-        output: Output,
-        *,
-        request: ClusterRequest = ClusterRequest(Target()),  # noqa: B008 - immutable
-        placement: Placement | None = None,
-        body: Mapping[str, Any] | None = None,
-        files: RunFiles = NO_FILES,
-        kind: Kind = JOB,
-    ) -> None:
-        self._files = files
-        self._api, self._stack, self._cluster, self._request = api, stack, cluster, request
-        self._placement, self._body, self._say = placement, body, output.say
-        self._kind = GROUP if request.nodes > 1 else kind
-        self._is_made = body is None
+    api: ClusterApi
+    cluster: ClusterTarget
+    kind: Kind
+    placement: Placement | None = None
+    body: Mapping[str, Any] | None = field(kw_only=True, default=None)
+    stopped = "is removed"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
         self._end = End()
         self._is_well = False
-        kubeconfig = f" --kubeconfig {cluster.kubeconfig}" if cluster.kubeconfig is not None else ""
-        self._explain = f"{COMMAND} explain {name} --stack {stack}{kubeconfig}"
-        self.place, self.name = cluster.name, name
+        limit = None if self.request.timeout_minutes is None else self.request.timeout_minutes * 60
         self._follower = Follower(
-            api,
-            cluster.namespace,
-            name,
-            kind=self._kind,
-            show=output.show,
-            say=output.say,
-            hint=self._explain,
-            limit_seconds=None if request.timeout_minutes is None else request.timeout_minutes * 60,
+            self.api,
+            self.cluster.namespace,
+            self.name,
+            self.output,
+            kind=self.kind,
+            hint=self.explain(),
+            limit_seconds=limit,
         )
 
     @property
-    def kept_as(self) -> str:
-        return self._files.kept_as
+    def _path(self) -> str:
+        return self.kind.path(self.cluster.namespace)
 
-    @property
-    def can_be_left(self) -> bool:
-        """Always, after its creation: the Job owns its Secret."""
-        return self._is_made
+    def explain(self, name: str = "") -> str:
+        kubeconfig = f" --kubeconfig {self.cluster.kubeconfig}" if self.cluster.kubeconfig is not None else ""
+        return f"{super().explain(name)}{kubeconfig}"
 
-    def start(self) -> None:
+    def _send(self) -> str:
         """Creates the Job; with secrets it is resumed after they are created."""
-        assert self._body is not None, "it was created earlier"
-        values = self._request.target.secrets
-        path = self._kind.path(self._cluster.namespace)
-        self._is_made = True  # even after an error it may exist
+        assert self.body is not None, "it was created earlier"
+        values, request = self.request.target.secrets, self.request
         try:
-            made = self._api.create(path, self._body)
+            made = self.api.create(self._path, self.body)
             if values:
-                secret = bodies.secret(self._cluster.namespace, self._stack, values, {**self._body, "metadata": made["metadata"]})
-                self._api.create(f"/api/v1/namespaces/{self._cluster.namespace}/secrets", secret)
-                if not self._request.queue:  # else Kueue starts it, once the queue has room: pods wait for their Secret
-                    self._api.merge(f"{path}/{self.name}", {"spec": {"suspend": False}})
+                secret = bodies.secret(self.cluster.namespace, self.stack, values, {**self.body, "metadata": made["metadata"]})
+                self.api.create(f"/api/v1/namespaces/{self.cluster.namespace}/secrets", secret)
+                if not request.queue:  # else Kueue starts it, once the queue has room: pods wait for their Secret
+                    self.api.merge(f"{self._path}/{self.name}", {"spec": {"suspend": False}})
         except ClusterError as error:
-            self._remove(quiet=True)
+            with suppress(ClusterError, KeyboardInterrupt):
+                self._cancel()
             if error.status in (400, 401, 403, 404, 422):
-                what = f"the {self._cluster.described} rejected the job: {error}"
-                fix = (
-                    "assign yourself the role Azure Kubernetes Service RBAC Writer on it"
-                    if error.is_refusal and self._cluster.id
-                    else ""
-                )
-                raise WrongRunError([Problem("--on", what, fix=fix)]) from error
+                raise self._rejected(error) from error
             raise
-        where = f", pool {self._placement.pool}" if self._placement and self._placement.pool else ""
-        spot = ", Spot" if self._placement and self._placement.is_spot else ""
-        workers = f" as {self._request.nodes} workers" if self._request.nodes > 1 else ""
-        self._say(f"started {self._request.target.described}{workers} on {self._cluster.described}{where}{spot}: job {self.name}")
-        self._files.tell(self._say)
+        pool, is_spot = (self.placement.pool, self.placement.is_spot) if self.placement else ("", False)
+        where = (f", pool {pool}" if pool else "") + (", Spot" if is_spot else "")
+        workers = f" as {request.nodes} workers" if request.nodes > 1 else ""
+        return f"{request.target.described}{workers} on {self.cluster.described}{where}"
+
+    def _rejected(self, error: ClusterError) -> WrongRunError:
+        role = "assign yourself the role Azure Kubernetes Service RBAC Writer on it"
+        fix = role if error.is_refusal and self.cluster.id else ""
+        return WrongRunError([Problem("--on", f"the {self.cluster.described} rejected the job: {error}", fix=fix)])
 
     def follow(self) -> Outcome:
         self._end = end = self._follower.follow()
         if end.job is None:
-            raise RunError(f"the job {self.name} doesn't exist any more; it was deleted outside the stack")
+            raise self.gone()
         if end.hopeless:
             if end.fix:
-                self._say(f"fix: {end.fix}")
+                self.say(f"fix: {end.fix}")
             return Outcome(FAILED_RUN, f"given up: {end.hopeless}")
-        found = self._kind.outcome(end.job, end.pods, self._request.timeout_minutes)
+        found = self.kind.outcome(end.job, end.pods, self.request.timeout_minutes)
         if found.why:
-            self._say(found.why)
+            self.say(found.why)
         if found.code == 0 and not end.lines:
-            self._say("it wrote no output")
+            self.say("it wrote no output")
         self._is_well = found.code == 0
-        self._files.end(self._say, self._stack)
+        self.end_files()
         return Outcome(found.code, found.words)
 
     def stop(self) -> bool:
         pods, nodes = self._follower.leave()
         self._end = End(pods=tuple(pods), nodes=nodes)
-        if not self._is_made or not self._remove():
-            return False
-        self._say(f"the job {self.name} is removed")
-        return True
+        return super().stop()
+
+    def _cancel(self) -> None:
+        self.api.delete(f"{self._path}/{self.name}")
 
     def cost(self) -> Cost:
         prices: dict[str, Price | None] = {name: node_price(node) for name, node in self._end.nodes.items()}
@@ -206,23 +192,10 @@ class ClusterRun:
 
     def settle(self) -> None:
         if self._is_well or self._end.hopeless or self._end.is_late:  # a pod that waits would hold a node, which costs
-            if self._remove():
-                self._say(f"the job {self.name} is removed")
+            if self.did(self._cancel):
+                self.say(f"{self.called} is removed")
         else:
-            self._say(f"the job {self.name} is kept for a day; why it failed: {self._explain}")
-
-    def _remove(self, *, quiet: bool = False) -> bool:
-        """Returns False, after a message, if the Job may still be running."""
-        try:
-            self._api.delete(f"{self._kind.path(self._cluster.namespace)}/{self.name}")
-        except (KeyboardInterrupt, ClusterError) as error:
-            reason = f" ({error})" if str(error) else ""
-            if not quiet:
-                self._say(
-                    f"the job {self.name} may still be running and billed{reason}; see: {COMMAND} running --stack {self._stack}"
-                )
-            return False
-        return True
+            self.say(f"{self.called} is kept for a day; why it failed: {self.explain()}")
 
 
 def _api(arm: Arm, cluster: ClusterTarget) -> ClusterApi:
@@ -269,10 +242,9 @@ def _placement(
         gpu_pools = view.gpu_pools.get(cluster.name) or {}
         resources = {pool: str(each["resource"]) for pool, each in gpu_pools.items() if each.get("resource")}
         found, problems = placing.on_aks(request, _pools(arm, cluster), nodes, resources)
-    if found is None or errors(problems):
+    if found is None:
         raise WrongRunError(problems)
-    for warning in problems:
-        say(f"warning: {warning}")
+    used_part.accepted(problems, say)
     return found
 
 
@@ -291,14 +263,9 @@ def _nodes(api: ClusterApi) -> list[NodeSeen]:
 
 
 def _warn(arm: Arm, view: StackView, cluster: ClusterTarget, request: ClusterRequest, say: Say) -> None:
-    end = instant(view.expires_at.get(cluster.name))
-    as_of = ((arm.get(cluster.id, API_VERSION) or {}).get("tags") or {}).get(tags.AS_OF, "") if cluster.id and end else ""
-    if end is not None and end.date() <= (dates.parse_day(as_of) or datetime.now(UTC).date()):
-        section = "edges" if cluster.is_edge else "clusters"
-        say(
-            f"warning: {section}.{cluster.name}.expires_after: it expired on {end.date().isoformat()} and may be "
-            f"destroyed at any time; fix: set a later date and run `pulumi up --stack {view.name}`"
-        )
+    kind = EDGE if cluster.is_edge else CLUSTER
+    expired = used_part.expired(kind, view, cluster.name, lambda: arm.get(cluster.id, API_VERSION) if cluster.id else None)
+    used_part.accepted(expired, say)
     if cluster.is_edge and request.target.context is not None and not request.pull_secret:
         say(
             "warning: the edge pulls from the stack's registry with its service account; if that fails, create a Secret with "

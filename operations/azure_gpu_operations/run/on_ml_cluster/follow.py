@@ -1,7 +1,6 @@
 """Follows a job of a workspace to its end: what it waits for, and its log. KeyboardInterrupt passes through."""
 
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple, Protocol
 
 from azure_gpu.formats.dates import instant
@@ -9,8 +8,8 @@ from azure_gpu_operations.machine_learning.endpoints import API_VERSION
 from azure_gpu_operations.run import gpu_confirmation, polling
 from azure_gpu_operations.run.blob_tail import BlobTail, Read
 from azure_gpu_operations.run.on_ml_cluster import plan
+from azure_gpu_operations.run.protocol import Output
 
-POLL_SECONDS = 1.5
 DRAIN_SECONDS = 15.0  # how long the log may continue after the job's end
 OVER = ("Completed", "Failed", "Canceled", "NotResponding")
 # Messages of a job's states before its program starts: allocating a node takes minutes.
@@ -24,8 +23,6 @@ _WAITS = {
 _QUEUED_FOR_SEVERAL = "waiting for {} free nodes at once; an empty cluster gets them within minutes"
 # States in which it uses its nodes.
 _ON_NODE = ("Preparing", "Starting", "Running", "Finalizing")
-
-Say = Callable[[str], None]
 
 
 class Api(Protocol):
@@ -44,39 +41,21 @@ class End(NamedTuple):
     message: str = ""  # of the service
 
 
-class Follower:
+class Follower(polling.Follower[End]):
     """One job."""
 
-    def __init__(
-        self,
-        arm: Api,
-        job_id: str,
-        read_log: Read,
-        *,
-        show: Say,
-        say: Say,
-        sleep: Callable[[float], None] = time.sleep,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self._arm, self._id, self._say, self._sleep, self._clock = arm, job_id, say, sleep, clock
-        self._show = show
+    poll_seconds = 1.5
+
+    def __init__(self, arm: Api, job_id: str, read_log: Read, output: Output, **times: Any) -> None:
+        super().__init__("the job", output, **times)
+        self._arm, self._id = arm, job_id
         self._log = BlobTail(read_log, self._line)
         self._code: int | None = None
         self._status = ""
         self._on_node_at: float | None = None
 
     def follow(self) -> End:
-        return self._drained(
-            polling.poll_until(
-                self._look,
-                unreachable="Azure can't be reached",
-                on_give_up="the job may still be running and billed",
-                say=self._say,
-                poll_seconds=POLL_SECONDS,
-                sleep=self._sleep,
-                clock=self._clock,
-            )
-        )
+        return self._drained(super().follow())
 
     @property
     def seconds(self) -> float | None:
@@ -108,8 +87,8 @@ class Follower:
         """Reads the log's last lines; the very last one has the exit code."""
         waited = 0.0
         while self._code is None and waited < DRAIN_SECONDS and self._on_node_at is not None and end.status != "Canceled":
-            self._sleep(POLL_SECONDS)
-            waited += POLL_SECONDS
+            self._sleep(self.poll_seconds)
+            waited += self.poll_seconds
             self._log.more()
         self._log.finish()
         return end._replace(exit_code=self._code)
@@ -119,7 +98,7 @@ class Follower:
         if code is not None:
             self._code = code
             return
-        gpu_confirmation.pass_on(line, self._show, self._say)
+        gpu_confirmation.pass_on(line, self._output.show, self._say)
 
 
 def message_of(properties: Mapping[str, Any]) -> str:

@@ -5,31 +5,27 @@ Imported when a run starts. Code is uploaded to the workspace's storage account,
 
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
-from datetime import UTC, datetime
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
-
-import requests
-from azure.core.exceptions import AzureError as AzureCoreError
 
 from azure_gpu.catalog.prices import packaged
 from azure_gpu.catalog.prices.price_book import Price
 from azure_gpu.catalog.problems import Problem
-from azure_gpu.shared.installation import COMMAND
-from azure_gpu_operations import job_cost
 from azure_gpu_operations.azure import Arm, AzureError
 from azure_gpu_operations.batch.blobs import Blobs
 from azure_gpu_operations.exit_codes import FAILED_RUN, TIMED_OUT
 from azure_gpu_operations.machine_learning import job_log, usages
 from azure_gpu_operations.machine_learning.endpoints import API_VERSION, seconds_of
-from azure_gpu_operations.run import carried, names
-from azure_gpu_operations.run.carried import NO_FILES, RunFiles
+from azure_gpu_operations.one_part import COMPUTE
+from azure_gpu_operations.run import carried, names, used_part
 from azure_gpu_operations.run.context import content_hash
-from azure_gpu_operations.run.errors import RunError, WrongRunError
+from azure_gpu_operations.run.errors import WrongRunError
 from azure_gpu_operations.run.on_ml_cluster import plan as bodies, quota
 from azure_gpu_operations.run.on_ml_cluster.follow import End, Follower
 from azure_gpu_operations.run.on_ml_cluster.request import MlRequest, check_cluster
 from azure_gpu_operations.run.protocol import Cost, Outcome, Output, Say
+from azure_gpu_operations.run.service_run import ServiceRun
 from azure_gpu_operations.run.stack_registry import of_stack
 from azure_gpu_operations.run.target import Target
 from azure_gpu_operations.stack_view import StackView
@@ -49,9 +45,8 @@ def plan(view: StackView, name: str, request: MlRequest, output: Output) -> Iter
         workspace = _there(arm, workspace_id, "the workspace")
         compute = _cluster(arm, view, name)
         problems = check_cluster(name, _settings(compute), request.group) + _of_quota(arm, compute, request)
-        if problems:
-            raise WrongRunError(problems)
-        identity = partial(_identity, compute, name)
+        used_part.accepted([*problems, *used_part.expired(COMPUTE, view, name, lambda: compute)], output.say)
+        identity = partial(used_part.carrier_of, COMPUTE, name, compute)
         with carried.carrying(arm, view.storage, request.target, request.arguments, request.files, identity) as carrying:
             request = request._replace(target=carrying.target, arguments=tuple(carrying.arguments))
             text, problems = bodies.command(request)
@@ -69,21 +64,10 @@ def plan(view: StackView, name: str, request: MlRequest, output: Output) -> Iter
                     environment_id=environment_id,
                     code_id=code_id,
                     stack=view.name,
-                    client_id=_client_id(compute),
+                    client_id=used_part.client_id(compute),
                 )
-                job_id = f"{workspace_id}/jobs/{job_name}"
-                yield MlRun(
-                    arm, blobs, view.name, name, compute, job_id, output, request=request, body=body, files=carrying.files
-                )
-
-
-def _identity(compute: Mapping[str, Any], name: str) -> str:
-    """The client id of the identity that transfers files. WrongRunError if the compute has no identity."""
-    found = _client_id(compute)
-    if found is None:
-        fix = "add `identity: create` to the stack's foundation and run `pulumi up`"
-        raise WrongRunError([Problem("--compute", "the compute has no identity to transfer files", name, fix=fix)])
-    return found
+                job_id, files = f"{workspace_id}/jobs/{job_name}", carrying.files
+                yield MlRun(view.name, name, output, request, arm, blobs, compute, job_id, body=body, files=files)
 
 
 def find(arm: Arm, view: StackView, name: str, output: Output) -> "MlRun | None":
@@ -96,95 +80,66 @@ def find(arm: Arm, view: StackView, name: str, output: Output) -> "MlRun | None"
         return None
     workspace = _there(arm, view.ml_workspace, "the workspace")
     blobs = Blobs(arm, str(workspace["properties"]["storageAccount"]))
-    return MlRun(arm, blobs, view.name, place, _there(arm, view.ml_computes[place], "the compute"), job_id, output)
+    compute = _there(arm, view.ml_computes[place], "the compute")
+    return MlRun(view.name, place, output, MlRequest(Target()), arm, blobs, compute, job_id, is_sent=True)
 
 
-class MlRun:
-    """One job. `body` None: it was created earlier."""
+@dataclass
+class MlRun(ServiceRun[MlRequest]):
+    """One job."""
 
-    def __init__(
-        self,
-        arm: Arm,
-        blobs: Blobs,
-        stack: str,
-        place: str,
-        compute: Mapping[str, Any],
-        job_id: str,
-        output: Output,
-        *,
-        request: MlRequest = MlRequest(Target()),  # noqa: B008 - immutable
-        body: dict[str, Any] | None = None,
-        files: RunFiles = NO_FILES,
-    ) -> None:
-        self._files = files
-        self._arm, self._stack, self._compute, self._id = arm, stack, compute, job_id
-        self._request, self._body, self._say = request, body, output.say
-        self._is_sent = body is None
+    arm: Arm
+    blobs: Blobs
+    compute: Mapping[str, Any]
+    job_id: str
+    body: dict[str, Any] | None = field(kw_only=True, default=None)
+    owner = "workspace"
+    stopped = "is canceled"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.name = self.job_id.rsplit("/", 1)[-1]
         self._end = End()
-        self.place, self.name = place, job_id.rsplit("/", 1)[-1]
-        self._follower = Follower(arm, job_id, job_log.Reader(blobs, self.name).read_from, show=output.show, say=output.say)
+        self._follower = Follower(self.arm, self.job_id, job_log.Reader(self.blobs, self.name).read_from, self.output)
 
-    @property
-    def kept_as(self) -> str:
-        return self._files.kept_as
-
-    @property
-    def can_be_left(self) -> bool:
-        return self._is_sent
-
-    def start(self) -> None:
-        assert self._body is not None, "it was created earlier"
-        self._is_sent = True  # even after an error it may exist
-        self._arm.put(self._id, API_VERSION, self._body)
-        over = f" over {self._request.group.nodes} nodes" if self._request.group.is_several else ""
-        self._say(f"started {self._request.target.described} on compute {self.place}{over}: job {self.name}")
-        self._files.tell(self._say)
+    def _send(self) -> str:
+        assert self.body is not None, "it was created earlier"
+        self.arm.put(self.job_id, API_VERSION, self.body)
+        over = f" over {self.request.group.nodes} nodes" if self.request.group.is_several else ""
+        return f"{self.request.target.described} on compute {self.place}{over}"
 
     def follow(self) -> Outcome:
         self._end = end = self._follower.follow()
         if not end.status:
-            raise RunError(f"the job {self.name} doesn't exist any more; it or its workspace was deleted outside the stack")
-        if end.status == _CANCELED and self._request.timeout_minutes is not None and "cancel" not in end.message.lower():
+            raise self.gone()
+        if end.status == _CANCELED and self.request.timeout_minutes is not None and "cancel" not in end.message.lower():
             return Outcome(TIMED_OUT, "stopped after its timeout")
-        self._files.end(self._say, self._stack)
+        self.end_files()
         code = end.exit_code if end.exit_code is not None else 0 if end.status == _COMPLETED else FAILED_RUN
         result = f"exit code {end.exit_code}" if end.exit_code is not None else end.message or "no exit code reported"
         return Outcome(code, f"{end.status}, {result}")
 
-    def stop(self) -> bool:
-        if not self._is_sent:
-            return False
+    def _cancel(self) -> None:
         self._end = End(seconds=self._follower.seconds)
-        try:
-            self._arm.post(f"{self._id}/cancel", API_VERSION)
-        except (KeyboardInterrupt, AzureError, AzureCoreError, requests.RequestException) as error:
-            reason = f" ({error})" if str(error) else ""
-            self._say(
-                f"the job {self.name} may still be running and billed{reason}; see: {COMMAND} running --stack {self._stack}"
-            )
-            return False
-        self._say(f"the job {self.name} is canceled")
-        return True
+        self.arm.post(f"{self.job_id}/cancel", API_VERSION)
 
     def cost(self) -> Cost:
         """Cost of its nodes for the time of the job. They stay, and are billed, for the cluster's idle time."""
-        seconds, price, nodes = self._end.seconds, _price(self._compute), self._end.nodes
-        total = None if seconds is None else seconds * nodes
-        summary = job_cost.summary(total, price, datetime.now(UTC).date())
-        scale = _settings(self._compute).get("scaleSettings") or {}
+        seconds, nodes = self._end.seconds, self._end.nodes
+        scale = _settings(self.compute).get("scaleSettings") or {}
         least = int(scale.get("minNodeCount") or 0)
         idle = seconds_of(scale.get("nodeIdleTimeBeforeScaleDown"))
         one = nodes == 1
         stays = f"which stay{'s' if one else ''} for {idle / 60:g} idle minutes" if idle is not None else ""
         stays = stays or ("which is removed when idle" if one else "which are removed when idle")
         for_nodes = "its node, " if one else f"its {nodes} nodes together, "
-        words = f"{summary} for {for_nodes}" + (stays if least == 0 else f"and {least} of the cluster's nodes always stay")
-        return Cost(words, job_cost.cost(price, total), total)
+        more = f" for {for_nodes}" + (stays if least == 0 else f"and {least} of the cluster's nodes always stay")
+        return self.cost_of(None if seconds is None else seconds * nodes, _price(self.compute), more)
 
     def settle(self) -> None:
         """Keeps the job in the workspace's history."""
         if self._end.status not in (_COMPLETED, _CANCELED):
-            self._say(f"why: {COMMAND} explain {self.name} --stack {self._stack}")
+            self.say(f"why: {self.explain()}")
 
 
 def _there(arm: Arm, resource_id: str, what: str) -> dict[str, Any]:
@@ -218,13 +173,6 @@ def _of_quota(arm: Arm, compute: Mapping[str, Any], request: MlRequest) -> list[
             return []
         raise
     return quota.check(compute, request.group, listed)
-
-
-def _client_id(compute: Mapping[str, Any]) -> str | None:
-    """Client id of the cluster's user-assigned identity; "" for a system-assigned one, None without identity."""
-    identity = compute.get("identity") or {}
-    given = (identity.get("userAssignedIdentities") or {}).values()
-    return next((str(each.get("clientId") or "") for each in given), "" if identity.get("principalId") else None)
 
 
 def _environment(arm: Arm, view: StackView, workspace_id: str, request: MlRequest, say: Say) -> str:

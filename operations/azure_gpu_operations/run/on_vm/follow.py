@@ -1,6 +1,5 @@
 """Follows a run-command to its end, and shows its output from the machine's blobs. KeyboardInterrupt passes through."""
 
-import time
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any, NamedTuple, Protocol
@@ -8,14 +7,13 @@ from typing import Any, NamedTuple, Protocol
 from azure_gpu.formats.dates import instant
 from azure_gpu_operations.run import gpu_confirmation, polling
 from azure_gpu_operations.run.blob_tail import BlobTail
+from azure_gpu_operations.run.protocol import Output
 from azure_gpu_operations.virtual_machines import API_VERSION
 
-POLL_SECONDS = 1.0
 DRAIN_SECONDS = 10.0  # how long output may arrive after the program's end
 OVER = ("Succeeded", "Failed", "TimedOut", "Canceled")
 TIMED_OUT = "TimedOut"
 
-Say = Callable[[str], None]
 ReadBlob = Callable[[str, int], bytes | None]  # (stream, start) -> content
 
 
@@ -44,40 +42,21 @@ class End(NamedTuple):
         return max(0.0, (self.ended - self.started).total_seconds())
 
 
-class Follower:
+class Follower(polling.Follower[End]):
     """One run-command."""
 
-    def __init__(
-        self,
-        arm: Api,
-        command_id: str,
-        read: ReadBlob,
-        *,
-        show: Say,
-        show_error: Say,
-        say: Say,
-        sleep: Callable[[float], None] = time.sleep,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self._arm, self._id, self._say, self._sleep, self._clock = arm, command_id, say, sleep, clock
-        self._show_error = show_error
+    billed = ""
+
+    def __init__(self, arm: Api, command_id: str, read: ReadBlob, output: Output, **times: Any) -> None:
+        super().__init__("the program", output, **times)
+        self._arm, self._id = arm, command_id
         self._tails = (
-            BlobTail(lambda at: read("stdout", at), show),
+            BlobTail(lambda at: read("stdout", at), output.show),
             BlobTail(lambda at: read("stderr", at), self._error),
         )
 
     def follow(self) -> End:
-        return self._drained(
-            polling.poll_until(
-                self._look,
-                unreachable="Azure can't be reached",
-                on_give_up="the program may still be running",
-                say=self._say,
-                poll_seconds=POLL_SECONDS,
-                sleep=self._sleep,
-                clock=self._clock,
-            )
-        )
+        return self._drained(super().follow())
 
     def _look(self) -> End | None:
         """The end; None while it is running."""
@@ -91,8 +70,8 @@ class Follower:
         """Reads the last output, which the machine writes every few seconds."""
         waited = 0.0
         while waited < DRAIN_SECONDS and not self._has_all(end):
-            self._sleep(POLL_SECONDS)
-            waited += POLL_SECONDS
+            self._sleep(self.poll_seconds)
+            waited += self.poll_seconds
             for tail in self._tails:
                 tail.more()
         for tail in self._tails:
@@ -104,7 +83,7 @@ class Follower:
         return all(tail.ends_with(text) for tail, text in zip(self._tails, (end.output, end.error), strict=True))
 
     def _error(self, line: str) -> None:
-        gpu_confirmation.pass_on(line, self._show_error, self._say)
+        gpu_confirmation.pass_on(line, self._output.show_error, self._say)
 
 
 def end_of(body: Mapping[str, Any]) -> End:

@@ -9,12 +9,10 @@ set.
 
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
-
-import requests
-from azure.core.exceptions import AzureError as AzureCoreError
 
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.catalog.services import vm_images
@@ -22,12 +20,12 @@ from azure_gpu.catalog.services.machines.power import DEALLOCATED, RUNNING
 from azure_gpu.catalog.services.vm_image_table import IMAGES
 from azure_gpu.catalog.services.vm_images import ImageReference, Software
 from azure_gpu.shared.installation import COMMAND
-from azure_gpu_operations import job_cost, virtual_machines
-from azure_gpu_operations.azure import Arm, AzureError
+from azure_gpu_operations import virtual_machines
+from azure_gpu_operations.azure import Arm
 from azure_gpu_operations.batch.blobs import Blobs
 from azure_gpu_operations.exit_codes import FAILED_RUN, TIMED_OUT
-from azure_gpu_operations.run import carried, names, stack_registry
-from azure_gpu_operations.run.carried import NO_FILES, RunFiles
+from azure_gpu_operations.one_part import MACHINE
+from azure_gpu_operations.run import carried, names, stack_registry, used_part
 from azure_gpu_operations.run.errors import RunError, WrongRunError
 from azure_gpu_operations.run.method import RunMethod
 from azure_gpu_operations.run.on_vm import follow, plan as bodies
@@ -35,13 +33,13 @@ from azure_gpu_operations.run.on_vm.follow import End, Follower
 from azure_gpu_operations.run.on_vm.plan import Image, OutputStore
 from azure_gpu_operations.run.on_vm.request import VmRequest, too_large
 from azure_gpu_operations.run.protocol import Cost, Outcome, Output, Say
+from azure_gpu_operations.run.service_run import REFUSED, ServiceRun
 from azure_gpu_operations.run.target import Target
 from azure_gpu_operations.stack_view import StackView
 from azure_gpu_operations.virtual_machines import API_VERSION, Machine
 from azure_gpu_operations.vm import power, showing
 from azure_gpu_operations.vm.power import PowerError
 
-_REFUSED = (AzureError, AzureCoreError, requests.RequestException)
 END_SECONDS = 30  # how long a run-command that ends a container may take
 
 
@@ -51,34 +49,25 @@ def plan(view: StackView, name: str, request: VmRequest, output: Output) -> Iter
     say = output.say
     with closing(Arm(view.connection)) as arm:
         machine, body = _machine(arm, view, name)
+        used_part.accepted(used_part.expired(MACHINE, view, name, lambda: body), say)
         method = _method(request, body)
         stopped = _is_stopped(view, name, machine, request)
         try:
             if stopped:
                 _start(arm, view, name, machine, say)
             with closing(Blobs(arm, view.storage)) as blobs:
-                store = OutputStore(blobs.endpoint, client_id(body))
-                with carried.carrying(
-                    arm, view.storage, request.target, request.arguments, request.files, lambda: store.client_id
-                ) as carrying:
+                store = OutputStore(blobs.endpoint, used_part.client_id(body) or "")
+                identity = partial(used_part.carrier_of, MACHINE, name, body)
+                with carried.carrying(arm, view.storage, request.target, request.arguments, request.files, identity) as carrying:
                     request = request._replace(target=carrying.target, arguments=tuple(carrying.arguments))
                     image = _image(arm, view, request, method, say)
                     blobs.make_container(bodies.RUNS)
                     run_name = carrying.files.name or names.of_run(request.target)
                     script = bodies.script(run_name, request, method, image, store)
                     command = bodies.body(run_name, machine.location, script, store, request)
+                    files = carrying.files
                     yield VmRun(
-                        arm,
-                        blobs,
-                        view.name,
-                        name,
-                        machine,
-                        run_name,
-                        output,
-                        request=request,
-                        method=method,
-                        body=command,
-                        files=carrying.files,
+                        view.name, name, output, request, arm, blobs, machine, method, name=run_name, body=command, files=files
                     )
         finally:
             if request.stop_after:
@@ -94,93 +83,71 @@ def find(arm: Arm, view: StackView, name: str, output: Output) -> "VmRun | None"
             continue
         machine = virtual_machines.get(arm, machine_id, whole=False)
         if machine is not None:
-            return VmRun(arm, Blobs(arm, view.storage), view.name, place, machine, name, output, method=RunMethod.CONTAINER)
+            request, blobs = VmRequest(Target()), Blobs(arm, view.storage)
+            container = RunMethod.CONTAINER  # which may have to be ended too
+            return VmRun(view.name, place, output, request, arm, blobs, machine, container, name=name, is_sent=True)
     return None
 
 
-class VmRun:
-    """One run-command. `body` None: it was created earlier."""
+@dataclass
+class VmRun(ServiceRun[VmRequest]):
+    """One run-command."""
 
-    def __init__(
-        self,
-        arm: Arm,
-        blobs: Blobs,
-        stack: str,
-        place: str,
-        machine: Machine,
-        name: str,
-        output: Output,
-        *,
-        request: VmRequest = VmRequest(Target()),  # noqa: B008 - immutable
-        method: RunMethod | None = None,
-        body: dict[str, Any] | None = None,
-        files: RunFiles = NO_FILES,
-    ) -> None:
-        self._files = files
-        self._arm, self._blobs, self._stack, self._machine = arm, blobs, stack, machine
-        self._request, self._method, self._body, self._say = request, method, body, output.say
-        self._id = f"{machine.id}/runCommands/{name}"
-        self._is_made = body is None
+    arm: Arm
+    blobs: Blobs
+    machine: Machine
+    method: RunMethod | None
+    body: dict[str, Any] | None = field(kw_only=True, default=None)
+    noun = "run-command"
+    owner = "machine"
+    stopped = "is stopped"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._id = f"{self.machine.id}/runCommands/{self.name}"
         self._end = End()
-        self.place, self.name = place, name
-        read = partial(_read, blobs, name)
-        self._follower = Follower(arm, self._id, read, show=output.show, show_error=output.show_error, say=output.say)
-
-    @property
-    def kept_as(self) -> str:
-        return self._files.kept_as
+        self._follower = Follower(self.arm, self._id, partial(_read, self.blobs, self.name), self.output)
 
     @property
     def can_be_left(self) -> bool:
-        return self._is_made and not self._request.stop_after
+        return self.is_sent and not self.request.stop_after
 
-    def start(self) -> None:
-        assert self._body is not None, "it was created earlier"
-        self._is_made = True  # even after an error it may exist
-        self._arm.put(self._id, API_VERSION, self._body)
-        what = "a command" if self._request.is_command else self._request.target.described
-        self._say(f"started {what} on machine {self.place}: run-command {self.name}")
-        self._files.tell(self._say)
+    def _send(self) -> str:
+        assert self.body is not None, "it was created earlier"
+        self.arm.put(self._id, API_VERSION, self.body)
+        return f"{'a command' if self.request.is_command else self.request.target.described} on machine {self.place}"
 
     def follow(self) -> Outcome:
         self._end = end = self._follower.follow()
         if not end.state:
-            raise RunError(f"the run-command {self.name} doesn't exist any more; it or its machine was deleted outside the stack")
+            raise self.gone()
         if not end.streamed and (end.output or end.error):
-            self._say(
+            self.say(
                 "only the last 4 KB, because the machine can't write blobs; its identity needs Storage Blob Data Contributor"
             )
             for text in (end.output, end.error):
                 for line in text.splitlines():
-                    self._say(f"  {line}")
+                    self.say(f"  {line}")
         if end.state == follow.TIMED_OUT:
             return Outcome(TIMED_OUT, "stopped after its timeout")
-        self._files.end(self._say, self._stack)
+        self.end_files()
         result = f"exit code {end.exit_code}" if end.exit_code is not None else end.message or "no exit code reported"
         return Outcome(FAILED_RUN if end.exit_code is None else end.exit_code, f"{end.state}, {result}")
 
-    def stop(self) -> bool:
-        """Returns False, after a message, if it may still be running."""
-        if not self._is_made:
-            return False
-        self._say("stopping the run")
-        try:
-            self._arm.delete(self._id, API_VERSION)
-            if self._method is RunMethod.CONTAINER:  # which may have survived its script
-                self._kill_container()
-            self._clean()
-        except (KeyboardInterrupt, *_REFUSED) as error:
-            reason = f" ({error})" if str(error) else ""
-            self._say(f"{self.name} may still be running{reason}; see: {COMMAND} explain {self.place} --stack {self._stack}")
-            return False
-        return True
+    def _cancel(self) -> None:
+        self.arm.delete(self._id, API_VERSION)
+        if self.method is RunMethod.CONTAINER:  # which may have survived its script
+            self._kill_container()
+        self._clean()
+
+    @property
+    def _seen_by(self) -> str:
+        return self.explain(self.place)
 
     def cost(self) -> Cost:
         """Cost of the machine for the time of the run; it is billed while it is on."""
-        seconds, price = self._end.seconds, showing.price_of(self._machine)
-        summary = job_cost.summary(seconds, price, datetime.now(UTC).date())
-        words = f"{summary}, for the time of the run; the machine is billed while it is on"
-        return Cost(words, job_cost.cost(price, seconds), seconds)
+        more = ", for the time of the run; the machine is billed while it is on"
+        return self.cost_of(self._end.seconds, showing.price_of(self.machine), more)
 
     def settle(self) -> None:
         """Deletes the run-command, of which a machine can have 25, and its output."""
@@ -193,26 +160,24 @@ class VmRun:
         command = f"{self._id}-end"
         source = {"script": bodies.end_script(self.name)}
         properties = {"source": source, "asyncExecution": False, "timeoutInSeconds": END_SECONDS}
-        self._arm.put(command, API_VERSION, {"location": self._machine.location, "properties": properties})
-        Follower(self._arm, command, _nothing, show=_drop, show_error=_drop, say=_drop).follow()
-        self._arm.delete(command, API_VERSION)
+        self.arm.put(command, API_VERSION, {"location": self.machine.location, "properties": properties})
+        Follower(self.arm, command, lambda *_: None, Output(*[lambda _: None] * 3)).follow()
+        self.arm.delete(command, API_VERSION)
 
     def _clean(self) -> None:
         try:
-            self._arm.delete(self._id, API_VERSION)
+            self.arm.delete(self._id, API_VERSION)
             for stream in ("stdout", "stderr"):
-                self._blobs.delete(bodies.RUNS, bodies.blob(self.name, stream))
-        except _REFUSED as error:
-            self._say(f"the run-command {self.name} and its output could not be removed: {error}")
+                self.blobs.delete(bodies.RUNS, bodies.blob(self.name, stream))
+        except REFUSED as error:
+            self.say(f"the run-command {self.name} and its output could not be removed: {error}")
 
 
 def _machine(arm: Arm, view: StackView, name: str) -> tuple[Machine, dict[str, Any]]:
     machine_id = view.vms[name]
     body, machine = arm.get(machine_id, API_VERSION), virtual_machines.get(arm, machine_id, whole=False)
     if body is None or machine is None:
-        fix = f"run `pulumi refresh --stack {view.name}`, then `pulumi up` to create it again"
-        message = "the machine is in the stack's state but not in Azure: deleted, or evicted as a Spot machine"
-        raise WrongRunError([Problem("--vm", message, name, fix=fix)])
+        raise used_part.missing(MACHINE, view, name, ": deleted, or evicted as a Spot machine")
     if machine.windows:
         fix = "choose a Linux machine, or sign in to this one through a Bastion"
         raise WrongRunError([Problem("--vm", "runs require a Linux machine, and this one runs Windows", name, fix=fix)])
@@ -242,12 +207,6 @@ def brings_containers(body: Mapping[str, Any]) -> bool:
     return known is not None and Software.CONTAINERS in known.has
 
 
-def client_id(body: Mapping[str, Any]) -> str:
-    """Client id of the machine's user-assigned identity; "" for a system-assigned one."""
-    given = ((body.get("identity") or {}).get("userAssignedIdentities") or {}).values()
-    return next((str(each.get("clientId") or "") for each in given), "")
-
-
 def _is_stopped(view: StackView, name: str, machine: Machine, request: VmRequest) -> bool:
     """Whether the machine must be started first."""
     is_stopped = machine.power != RUNNING.name
@@ -271,7 +230,7 @@ def _stop(arm: Arm, view: StackView, name: str, machine: Machine, say: Say) -> N
     say(f"deallocating {name}")
     try:
         power.deallocate(arm, machine.id)
-    except (PowerError, KeyboardInterrupt, *_REFUSED) as error:
+    except (PowerError, KeyboardInterrupt, *REFUSED) as error:
         reason = str(error) or "interrupted"
         say(f"{name} may still be running and billed ({reason}); to stop it: {COMMAND} stop {name} --stack {view.name}")
         return
@@ -294,11 +253,3 @@ def _image(arm: Arm, view: StackView, request: VmRequest, method: RunMethod | No
 
 def _read(blobs: Blobs, name: str, stream: str, start: int) -> bytes | None:
     return blobs.read_from(bodies.RUNS, bodies.blob(name, stream), start)
-
-
-def _nothing(_: str, __: int) -> None:
-    return None
-
-
-def _drop(_: str) -> None:
-    pass

@@ -1,0 +1,130 @@
+"""What a run is like on every service of Azure: how it is started, stopped and given up, what it costs, and what is said of it.
+
+A service implements the steps `_send`, `follow` and `_cancel`.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import ClassVar, Generic, Protocol, TypeVar
+
+import requests
+from azure.core.exceptions import AzureError as AzureCoreError
+
+from azure_gpu.catalog.prices.price_book import Price
+from azure_gpu.shared.installation import COMMAND
+from azure_gpu_operations import job_cost
+from azure_gpu_operations.azure import AzureError, first_line
+from azure_gpu_operations.clusters.errors import ClusterError
+from azure_gpu_operations.run.carried import NO_FILES, RunFiles
+from azure_gpu_operations.run.errors import RunError
+from azure_gpu_operations.run.protocol import Cost, Outcome, Output, Say
+from azure_gpu_operations.run.target import Target
+
+REFUSED = (AzureError, AzureCoreError, ClusterError, requests.RequestException)
+
+
+class Request(Protocol):
+    """What every service's request has."""
+
+    @property
+    def target(self) -> Target: ...
+
+    @property
+    def timeout_minutes(self) -> float | None: ...
+
+
+R = TypeVar("R", bound=Request)
+
+
+@dataclass
+class ServiceRun(ABC, Generic[R]):
+    """One run. `is_sent`: it was started earlier."""
+
+    stack: str
+    place: str
+    output: Output
+    request: R
+    name: str = field(kw_only=True, default="")  # in Azure; "" before the start if the service chooses it
+    files: RunFiles = field(kw_only=True, default=NO_FILES)
+    is_sent: bool = field(kw_only=True, default=False)
+    noun: ClassVar[str] = "job"
+    owner: ClassVar[str] = ""  # with which it is deleted too
+    stopped: ClassVar[str]  # what it is after `stop`
+
+    def __post_init__(self) -> None:
+        self.may_run = self.is_sent
+
+    @property
+    def kept_as(self) -> str:
+        return self.files.kept_as
+
+    @property
+    def can_be_left(self) -> bool:
+        return self.is_sent
+
+    @property
+    def called(self) -> str:
+        return f"the {self.noun} {self.name}"
+
+    @property
+    def say(self) -> Say:
+        return self.output.say
+
+    def start(self) -> None:
+        self.may_run = True  # even after an error it may exist
+        described = self._send()
+        self.say(f"started {described}: {self.noun} {self.name}")
+        self._complete()
+        self.is_sent = True
+        self.files.tell(self.say)
+
+    @abstractmethod
+    def _send(self) -> str:
+        """Starts it; returns what was started where. WrongRunError if the service rejects it."""
+
+    def _complete(self) -> None:
+        """Sends what follows the start."""
+
+    @abstractmethod
+    def follow(self) -> Outcome: ...
+
+    def stop(self) -> bool:
+        if not self.may_run or not self.did(self._cancel):
+            return False
+        self.say(f"{self.called} {self.stopped}")
+        return True
+
+    @abstractmethod
+    def _cancel(self) -> None:
+        """Stops it in Azure."""
+
+    def did(self, act: Callable[[], object]) -> bool:
+        """Whether Azure took a request that ends it. False, after a message, if it may still be running."""
+        try:
+            act()
+        except (KeyboardInterrupt, *REFUSED) as error:
+            reason = f" ({first_line(error)})" if str(error) else ""
+            self.say(f"{self.called} may still be running and billed{reason}; see: {self._seen_by}")
+            return False
+        return True
+
+    @property
+    def _seen_by(self) -> str:
+        """The command that shows whether it is running."""
+        return f"{COMMAND} running --stack {self.stack}"
+
+    def explain(self, name: str = "") -> str:
+        return f"{COMMAND} explain {name or self.name} --stack {self.stack}"
+
+    def gone(self) -> RunError:
+        owner = f" or its {self.owner}" if self.owner else ""
+        return RunError(f"{self.called} doesn't exist any more; it{owner} was deleted outside the stack")
+
+    def end_files(self) -> None:
+        self.files.end(self.say, self.stack)
+
+    def cost_of(self, seconds: float | None, price: Price | None, more: str = "") -> Cost:
+        words = job_cost.summary(seconds, price, datetime.now(UTC).date())
+        return Cost(f"{words}{more}", job_cost.cost(price, seconds), seconds)
