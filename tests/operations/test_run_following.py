@@ -9,6 +9,7 @@ import pytest
 import yaml
 
 from azure_gpu_operations.azure import AzureError
+from azure_gpu_operations.machine_learning import job_log
 from azure_gpu_operations.run import gpu_confirmation
 from azure_gpu_operations.run.blob_tail import BlobTail
 from azure_gpu_operations.run.on_ml_cluster import follow as ml_follow, plan as ml_plan
@@ -72,7 +73,7 @@ def test_a_run_is_followed_as_its_row_says(service: str, name: str) -> None:
 
 
 def test_an_error_within_errors_is_told() -> None:
-    assert ml_follow.message_of({"error": {"error": {"code": "A", "message": "b"}}}) == "A: b"
+    assert job_log.error_of({"error": {"error": {"code": "A", "message": "b"}}}) == "A: b"
 
 
 def test_a_blob_is_shown_by_whole_lines_and_each_once_however_it_comes() -> None:

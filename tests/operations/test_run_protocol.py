@@ -77,6 +77,16 @@ def test_one_that_somebody_deleted_is_an_error(service: Service, output: Output)
         run.follow()
 
 
+@in_azure
+def test_one_can_be_left_once_it_was_sent_whole(service: Service, output: Output) -> None:
+    run = service.run(output)
+    assert not run.can_be_left
+    assert not run.stop()  # there is nothing to stop
+    run.start()
+    assert run.can_be_left
+    assert service.sent == ["start"]
+
+
 @everywhere
 def test_ctrl_c_passes_through_while_it_is_followed(service: Service, output: Output) -> None:
     run = service.run(output)

@@ -12,10 +12,11 @@ from azure_gpu.formats.dates import instant
 from azure_gpu.kubernetes import worker_group
 from azure_gpu_operations.azure import Arm, AzureError
 from azure_gpu_operations.clusters import connect
-from azure_gpu_operations.clusters.arm_facts import API_VERSION, ClusterFacts, cluster_of, pool_of
+from azure_gpu_operations.clusters.arm_facts import ClusterFacts, cluster_of
 from azure_gpu_operations.clusters.errors import ClusterError
-from azure_gpu_operations.clusters.objects import JobSeen, NodeSeen, PodSeen, by_age, job_of, node_of, pod_of
+from azure_gpu_operations.clusters.objects import JobSeen, NodeSeen, PodSeen, by_age, job_of
 from azure_gpu_operations.clusters.prices import pool_price
+from azure_gpu_operations.observed import in_cluster
 from azure_gpu_operations.running_report import JOB_IN_CLUSTER, Row, end_of
 
 CLUSTER, POOL = "AKS cluster", "AKS pool"
@@ -24,7 +25,7 @@ _SYSTEM = ("kube-system", "gpu-resources", "gatekeeper-system")
 
 def of_cluster(arm: Arm, cluster_id: str, name: str) -> Iterator[Row]:
     """Nothing for a cluster that is gone or stopped; a stopped one costs only its disks."""
-    body = arm.get(cluster_id, API_VERSION)
+    body = in_cluster.body(arm, cluster_id)
     if body is None:
         return
     facts = cluster_of(body)
@@ -35,8 +36,7 @@ def of_cluster(arm: Arm, cluster_id: str, name: str) -> Iterator[Row]:
     state = f"{facts.provisioning}, Kubernetes {facts.version}".strip(", ")
     since = instant((body.get("systemData") or {}).get("createdAt"))
     yield Row(name, CLUSTER, state, cluster_id, since=since, expires_at=end, usd_hour=USD_HOUR.get(facts.tier))
-    for each in arm.values(f"{cluster_id}/agentPools", API_VERSION):
-        pool = pool_of(each)
+    for pool in in_cluster.pools(arm, cluster_id):
         if pool.count:
             price = pool_price(pool, facts.location)
             began = [node.created for node in inside.nodes if node.pool == pool.name and node.created]
@@ -62,11 +62,8 @@ def _inside(arm: Arm, facts: ClusterFacts) -> _Inside:
     """Empty if the cluster doesn't answer or denies access: ARM reports what is billed."""
     try:
         with closing(connect.of_cluster(arm, facts.id)) as api:
-            return _Inside(
-                [node_of(each) for each in api.items("/api/v1/nodes")],
-                [job_of(each) for each in api.items("/apis/batch/v1/jobs")],
-                [pod_of(each) for each in api.items("/api/v1/pods")],
-            )
+            jobs = [job_of(each) for each in api.items("/apis/batch/v1/jobs")]
+            return _Inside(in_cluster.nodes(api), jobs, in_cluster.pods(api))
     except (ClusterError, AzureError):
         return _Inside()
 

@@ -7,12 +7,13 @@ from collections.abc import Callable, Sequence
 from contextlib import closing
 
 from azure_gpu_operations.azure import Arm
-from azure_gpu_operations.clusters.arm_facts import API_VERSION, cluster_of
+from azure_gpu_operations.clusters.arm_facts import cluster_of
 from azure_gpu_operations.clusters.errors import ClusterError
 from azure_gpu_operations.clusters.targets import ClusterTarget
 from azure_gpu_operations.explain import built_images, cluster_rules, pod_rules, read_cluster
 from azure_gpu_operations.explain.cluster_facts import JobCase, PodCase
 from azure_gpu_operations.explain.facts import Facts, Finding, Kind
+from azure_gpu_operations.observed import in_cluster
 from azure_gpu_operations.stack_view import StackView
 
 Explained = tuple[Facts, Finding]
@@ -54,12 +55,12 @@ def named(
 
 def _pool(arm: Arm, place: ClusterTarget, name: str) -> str:
     """The pool's name in AKS; "" if there is none."""
-    found = [pool for pool in read_cluster.pools_of(arm, place.id) if pool.is_meant(name)]
+    found = [pool for pool in in_cluster.pools(arm, place.id) if pool.is_meant(name)]
     return next((pool.name for pool in found if pool.provisioning != "Deleting"), found[0].name if found else "")
 
 
 def _inside(arm: Arm, place: ClusterTarget, name: str, view: StackView) -> Explained | None:
-    with closing(read_cluster.api_of(arm, place)) as api:
+    with closing(in_cluster.api_of(arm, place)) as api:
         found = read_cluster.find(api, arm, place, name)
     if found is None:
         return None
@@ -80,7 +81,7 @@ def _with_images(arm: Arm, case: PodCase, view: StackView) -> PodCase:
 
 
 def _silent(arm: Arm, place: ClusterTarget, error: ClusterError) -> Explained:
-    body = arm.get(place.id, API_VERSION) if place.id else None
+    body = in_cluster.body(arm, place.id) if place.id else None
     facts = Facts(place.name, Kind.CLUSTER, place.id or str(place.kubeconfig))
     found = cluster_of(body) if body is not None else None
     if place.id and (found is None or found.is_stopped):

@@ -6,31 +6,27 @@ from typing import Any
 
 from azure_gpu.kubernetes import worker_group
 from azure_gpu_operations.azure import Arm, AzureError
-from azure_gpu_operations.clusters import connect, queues
+from azure_gpu_operations.clusters import queues
 from azure_gpu_operations.clusters.api import ClusterApi
-from azure_gpu_operations.clusters.arm_facts import API_VERSION, PoolFacts, cluster_of, pool_of
+from azure_gpu_operations.clusters.arm_facts import PoolFacts, cluster_of
 from azure_gpu_operations.clusters.errors import ClusterError
-from azure_gpu_operations.clusters.objects import JOB_LABEL, NodeSeen, PodSeen, by_age, events_of, job_of, node_of, pod_of
+from azure_gpu_operations.clusters.objects import NodeSeen, PodSeen, job_of, pod_of
 from azure_gpu_operations.clusters.targets import ClusterTarget
 from azure_gpu_operations.explain import activity_log
 from azure_gpu_operations.explain.cluster_facts import ClusterCase, JobCase, PodCase, PodContext
 from azure_gpu_operations.explain.facts import Refusal
+from azure_gpu_operations.observed import in_cluster
 from azure_gpu_operations.run.on_cluster.kinds import GROUP
 
 LAST_LINES = 15
 MOST_WAITING = 20  # pods that are read with their events
 
 
-def api_of(arm: Arm, place: ClusterTarget) -> ClusterApi:
-    """ClusterError if it can't be reached."""
-    return connect.of_file(place.kubeconfig, place.context)[0] if place.kubeconfig else connect.of_cluster(arm, place.id)
-
-
 def read_cluster(arm: Arm, place: ClusterTarget, pool: str = "") -> ClusterCase:
     case = ClusterCase(place.name, place.id, pool=pool, is_edge=place.is_edge)
     if not place.is_edge:
-        body = arm.get(place.id, API_VERSION)
-        pools = pools_of(arm, place.id) if body is not None else ()
+        body = in_cluster.body(arm, place.id)
+        pools = in_cluster.pools(arm, place.id) if body is not None else ()
         case = case._replace(
             facts=cluster_of(body) if body is not None else None,
             pools=pools,
@@ -43,14 +39,10 @@ def read_cluster(arm: Arm, place: ClusterTarget, pool: str = "") -> ClusterCase:
         if case.facts is None or case.facts.is_stopped:
             return case
     try:
-        with closing(api_of(arm, place)) as api:
+        with closing(in_cluster.api_of(arm, place)) as api:
             return _with_objects(api, case)
     except ClusterError as error:
         return case._replace(silence=str(error), denied=error.is_refusal)
-
-
-def pools_of(arm: Arm, cluster_id: str) -> tuple[PoolFacts, ...]:
-    return tuple(pool_of(each) for each in arm.values(f"{cluster_id}/agentPools", API_VERSION))
 
 
 def find(api: ClusterApi, arm: Arm, place: ClusterTarget, name: str) -> JobCase | PodCase | None:
@@ -82,8 +74,7 @@ def _in_namespace(api: ClusterApi, arm: Arm, place: ClusterTarget, namespace: st
 
 def _job(api: ClusterApi, arm: Arm, place: ClusterTarget, body: dict[str, Any]) -> JobCase:
     job = job_of(body)
-    found = api.items(f"/api/v1/namespaces/{job.namespace}/pods", labelSelector=f"{JOB_LABEL}={job.name}")
-    pods = by_age(pod_of(each) for each in found)
+    pods = in_cluster.pods_of(api, job.namespace, job.name)
     around = _around(api, arm, place) if pods else PodContext()
     if worker_group.NAME_LABEL in job.labels:  # all workers wait for the one that doesn't run, or ended by the one that failed
         pods = sorted(pods, key=lambda pod: (pod.phase == "Failed", not pod.node))
@@ -117,23 +108,22 @@ def _log(api: ClusterApi, pod: PodSeen, container: str, *, previous: bool) -> tu
 
 
 def _events(api: ClusterApi, namespace: str, name: str) -> Any:
-    found = _or_none(lambda: api.items(f"/api/v1/namespaces/{namespace}/events", fieldSelector=f"involvedObject.name={name}"))
-    return events_of(found or [])
+    return _or_none(lambda: in_cluster.events(api, namespace, name)) or ()
 
 
 def _around(api: ClusterApi, arm: Arm, place: ClusterTarget) -> PodContext:
-    nodes = _or_none(lambda: [node_of(each) for each in api.items("/api/v1/nodes")])
-    pods: list[dict[str, Any]] = _or_none(lambda: api.items("/api/v1/pods")) or []
+    nodes: tuple[NodeSeen, ...] | None = _or_none(lambda: in_cluster.nodes(api))
+    pods: list[PodSeen] = _or_none(lambda: in_cluster.pods(api)) or []
     pools: tuple[PoolFacts, ...] = ()
     if not place.is_edge:
         try:
-            pools = pools_of(arm, place.id)
+            pools = in_cluster.pools(arm, place.id)
         except AzureError:
             pools = ()
     return PodContext(
-        nodes=None if nodes is None else tuple(nodes),
+        nodes=nodes,
         pools=pools,
-        holders=tuple(pod for pod in map(pod_of, pods) if pod.node and any(pod.gpus.values())),
+        holders=_holders(pods),
         pool_refusals=_refusals(arm, pools),
         is_edge=place.is_edge,
     )
@@ -146,18 +136,22 @@ def _refusals(arm: Arm, pools: tuple[PoolFacts, ...], only: str = "") -> dict[st
 
 
 def _with_objects(api: ClusterApi, case: ClusterCase) -> ClusterCase:
-    nodes: tuple[NodeSeen, ...] = tuple(node_of(each) for each in api.items("/api/v1/nodes"))
-    pods = [pod_of(each) for each in api.items("/api/v1/pods")]
+    nodes, pods = in_cluster.nodes(api), in_cluster.pods(api)
     around = PodContext(
         nodes=nodes,
         pools=case.pools,
-        holders=tuple(pod for pod in pods if pod.node and any(pod.gpus.values())),
+        holders=_holders(pods),
         pool_refusals=case.pool_refusals,
         is_edge=case.is_edge,
     )
     waiting = [pod for pod in pods if pod.phase == "Pending" and not pod.is_leaving][:MOST_WAITING]
     cases = tuple(PodCase(pod, _events(api, pod.namespace, pod.name), around=around) for pod in waiting)
     return case._replace(nodes=nodes, waiting=cases)
+
+
+def _holders(pods: list[PodSeen]) -> tuple[PodSeen, ...]:
+    """Pods that hold GPUs."""
+    return tuple(pod for pod in pods if pod.node and any(pod.gpus.values()))
 
 
 def _or_none(read: Callable[[], Any]) -> Any:

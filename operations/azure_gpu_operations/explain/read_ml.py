@@ -85,7 +85,7 @@ def compute(arm: Arm, name: str, compute_id: str) -> ComputeCase:
         allocation=str(inner.get("allocationState") or ""),
         nodes={str(state): int(count) for state, count in (inner.get("nodeStateCounts") or {}).items()},
         target=int(inner.get("targetNodeCount") or 0),
-        errors=tuple(_words(each.get("error") or each) for each in errors),
+        errors=tuple(job_log.words_of(each.get("error") or each) for each in errors),
         attached=str(outer.get("resourceId") or ""),
         refusals=refusals,
     )
@@ -97,7 +97,7 @@ def job(arm: Arm, name: str, job_id: str) -> JobCase:
     if body is None:
         return JobCase(name, job_id, refusals=refusals)
     properties = body.get("properties") or {}
-    error = _error(properties)
+    error = job_log.error_of(properties)
     code = str((properties.get("properties") or {}).get("azureml.exitCode") or "")
     return JobCase(
         name,
@@ -118,19 +118,6 @@ def job_id(arm: Arm, workspace_id: str, name: str) -> str:
     """The id of a job of the workspace; "" where none is called so."""
     found_id = f"{workspace_id}/jobs/{name}"
     return found_id if arm.get(found_id, API_VERSION) is not None else ""
-
-
-def _error(properties: dict[str, Any]) -> str:
-    """The service's error of a job: an object, or a text among the job's properties."""
-    found = properties.get("error")
-    if isinstance(found, dict):
-        return _words(found.get("error") or found)
-    kept = properties.get("properties") or {}
-    return _words({"code": kept.get("azureml.error.code"), "message": kept.get("azureml.error.message")})
-
-
-def _words(error: dict[str, Any]) -> str:
-    return f"{error.get('code') or ''}: {error.get('message') or ''}".strip(": ")
 
 
 def _written(arm: Arm, job_id: str, name: str) -> tuple[str, ...]:

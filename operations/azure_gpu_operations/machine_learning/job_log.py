@@ -1,11 +1,11 @@
-"""Reads the log of a workspace's job from the workspace's storage, during the job and afterwards.
+"""Reads the error of a workspace's job, and its log from the workspace's storage, during the job and afterwards.
 
 A job on several nodes has a log per process; the first one is used.
 """
 
 import re
-from collections.abc import Iterable, Iterator
-from typing import Protocol
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Protocol
 
 CONTAINER = "azureml"
 # As Azure's own client finds the log that it streams: COMMON_RUNTIME_STREAM_LOG_PATTERN of azure-ai-ml (JobLogPattern).
@@ -32,3 +32,16 @@ class Reader:
 
 def _first(names: Iterable[str], folder: str) -> str:
     return next((name for name in sorted(names) if _FIRST.fullmatch(name.removeprefix(folder))), "")
+
+
+def error_of(properties: Mapping[str, Any]) -> str:
+    """The service's reason for a failure, which a job has as an object or as text among its properties; "" without one."""
+    more = properties.get("properties") or {}
+    if more.get("azureml.error.message"):
+        return words_of({key: more.get(f"azureml.error.{key}") for key in ("code", "message")})
+    error = properties.get("error") or more.get("azureml.error") or {}
+    return words_of(error.get("error") or error) if isinstance(error, Mapping) else str(error)
+
+
+def words_of(error: Mapping[str, Any]) -> str:
+    return ": ".join(str(error[key]) for key in ("code", "message") if error.get(key))

@@ -6,9 +6,10 @@ from typing import Any, NamedTuple, Protocol
 from azure_gpu.kubernetes import worker_group
 from azure_gpu_operations.clusters import queues
 from azure_gpu_operations.clusters.errors import ClusterError
-from azure_gpu_operations.clusters.objects import EventSeen, JobSeen, NodeSeen, PodSeen, by_age, events_of, node_of, pod_of
+from azure_gpu_operations.clusters.objects import JobSeen, NodeSeen, PodSeen, by_age, node_of
 from azure_gpu_operations.explain import pod_rules
 from azure_gpu_operations.explain.cluster_facts import PodCase
+from azure_gpu_operations.observed import in_cluster
 from azure_gpu_operations.run import polling
 from azure_gpu_operations.run.on_cluster import waiting
 from azure_gpu_operations.run.on_cluster.kinds import JOB, Kind
@@ -85,8 +86,7 @@ class Follower(polling.Follower[End]):
         if body is None:
             return End(None, tuple(by_age(self._pods.values())), self._nodes, lines=self._drain())
         job = self._late(self._kind.seen(body))
-        query = {"labelSelector": f"{self._kind.pod_label}={self._name}"}
-        found = [pod_of(each) for each in self._api.items(f"/api/v1/namespaces/{self._namespace}/pods", **query)]
+        found = in_cluster.pods_of(self._api, self._namespace, self._name, self._kind.pod_label)
         self._pods |= {pod.name: pod for pod in found}
         pods = by_age(self._pods.values())
         there = {pod.name for pod in found}
@@ -128,8 +128,8 @@ class Follower(polling.Follower[End]):
     def _wait(self, job: JobSeen, pod: PodSeen | None, pods: list[PodSeen]) -> End | None:
         if pod is not None and (pod.is_over or (pod.phase == "Running" and not _is_held_up(pod))):
             return None
-        events = self._events(pod.name) if pod is not None else ()
-        job_events = self._events(self._name) if pod is None else ()
+        events = in_cluster.events(self._api, self._namespace, pod.name) if pod is not None else ()
+        job_events = in_cluster.events(self._api, self._namespace, self._name) if pod is None else ()
         text = waiting.sentence(pod, events, job_events) or self._in_queue(job, pod)
         self._once(text)
         waited = self._since(pod)
@@ -156,10 +156,6 @@ class Follower(polling.Follower[End]):
         if state != self._state:
             self._state, self._state_at = state, self._clock()
         return self._clock() - self._state_at
-
-    def _events(self, name: str) -> tuple[EventSeen, ...]:
-        path = f"/api/v1/namespaces/{self._namespace}/events"
-        return events_of(self._api.items(path, fieldSelector=f"involvedObject.name={name}"))
 
     def _tell_lost(self, pod: PodSeen, is_there: bool, *, is_last: bool) -> None:
         """Reports an evicted or deleted pod, which the Job replaces. A group deletes its workers when one fails, so there only a

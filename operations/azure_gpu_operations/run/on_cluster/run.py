@@ -27,13 +27,12 @@ from azure_gpu.kubernetes import worker_group
 from azure_gpu_operations.azure import Arm
 from azure_gpu_operations.clusters import queues
 from azure_gpu_operations.clusters.api import ClusterApi
-from azure_gpu_operations.clusters.arm_facts import API_VERSION, PoolFacts, pool_of
-from azure_gpu_operations.clusters.connect import of_cluster, of_file
 from azure_gpu_operations.clusters.errors import ClusterError
-from azure_gpu_operations.clusters.objects import NodeSeen, node_of
+from azure_gpu_operations.clusters.objects import NodeSeen
 from azure_gpu_operations.clusters.prices import node_price
 from azure_gpu_operations.clusters.targets import ClusterTarget
 from azure_gpu_operations.exit_codes import FAILED_RUN
+from azure_gpu_operations.observed import in_cluster
 from azure_gpu_operations.one_part import CLUSTER, EDGE
 from azure_gpu_operations.run import carried, names, used_part
 from azure_gpu_operations.run.carried import Files
@@ -201,9 +200,7 @@ class ClusterRun(ServiceRun[ClusterRequest]):
 def _api(arm: Arm, cluster: ClusterTarget) -> ClusterApi:
     """The cluster's client. WrongRunError if it can't be reached: nothing was started."""
     try:
-        if cluster.kubeconfig is not None:
-            return of_file(cluster.kubeconfig, cluster.context)[0]
-        return of_cluster(arm, cluster.id)
+        return in_cluster.api_of(arm, cluster)
     except ClusterError as error:
         path = "--kubeconfig" if cluster.is_edge else "--cluster"
         raise WrongRunError([Problem(path, str(error), value=cluster.name)]) from error
@@ -211,7 +208,7 @@ def _api(arm: Arm, cluster: ClusterTarget) -> ClusterApi:
 
 def _identity(arm: Arm, api: ClusterApi, cluster: ClusterTarget, files: Files) -> str:
     """The client id of the identity that transfers files. WrongRunError if the cluster's pods can't use one."""
-    security = ((arm.get(cluster.id, API_VERSION) or {}).get("properties") or {}).get("securityProfile") or {}
+    security = ((in_cluster.body(arm, cluster.id) or {}).get("properties") or {}).get("securityProfile") or {}
     is_on = bool((security.get("workloadIdentity") or {}).get("enabled"))
     try:
         account = api.get(f"/api/v1/namespaces/{cluster.namespace}/serviceaccounts/{SERVICE_ACCOUNT}") if is_on else None
@@ -241,30 +238,26 @@ def _placement(
     else:
         gpu_pools = view.gpu_pools.get(cluster.name) or {}
         resources = {pool: str(each["resource"]) for pool, each in gpu_pools.items() if each.get("resource")}
-        found, problems = placing.on_aks(request, _pools(arm, cluster), nodes, resources)
+        found, problems = placing.on_aks(request, in_cluster.pools(arm, cluster.id), nodes, resources)
     if found is None:
         raise WrongRunError(problems)
     used_part.accepted(problems, say)
     return found
 
 
-def _pools(arm: Arm, cluster: ClusterTarget) -> list[PoolFacts]:
-    return [pool_of(each) for each in arm.values(f"{cluster.id}/agentPools", API_VERSION)]
-
-
-def _nodes(api: ClusterApi) -> list[NodeSeen]:
+def _nodes(api: ClusterApi) -> tuple[NodeSeen, ...]:
     """Empty if this login may not read them; then nothing is concluded."""
     try:
-        return [node_of(each) for each in api.items("/api/v1/nodes")]
+        return in_cluster.nodes(api)
     except ClusterError as error:
         if error.status == 403:
-            return []
+            return ()
         raise
 
 
 def _warn(arm: Arm, view: StackView, cluster: ClusterTarget, request: ClusterRequest, say: Say) -> None:
     kind = EDGE if cluster.is_edge else CLUSTER
-    expired = used_part.expired(kind, view, cluster.name, lambda: arm.get(cluster.id, API_VERSION) if cluster.id else None)
+    expired = used_part.expired(kind, view, cluster.name, lambda: in_cluster.body(arm, cluster.id) if cluster.id else None)
     used_part.accepted(expired, say)
     if cluster.is_edge and request.target.context is not None and not request.pull_secret:
         say(

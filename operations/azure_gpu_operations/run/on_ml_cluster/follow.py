@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple, Protocol
 
 from azure_gpu.formats.dates import instant
+from azure_gpu_operations.machine_learning import job_log
 from azure_gpu_operations.machine_learning.endpoints import API_VERSION
 from azure_gpu_operations.run import gpu_confirmation, polling
 from azure_gpu_operations.run.blob_tail import BlobTail, Read
@@ -81,7 +82,9 @@ class Follower(polling.Follower[End]):
         self._status = status
         if status not in OVER:
             return None
-        return End(status, seconds=_reported_seconds(properties) or self.seconds, nodes=nodes, message=message_of(properties))
+        return End(
+            status, seconds=_reported_seconds(properties) or self.seconds, nodes=nodes, message=job_log.error_of(properties)
+        )
 
     def _drained(self, end: End) -> End:
         """Reads the log's last lines; the very last one has the exit code."""
@@ -99,18 +102,6 @@ class Follower(polling.Follower[End]):
             self._code = code
             return
         gpu_confirmation.pass_on(line, self._output.show, self._say)
-
-
-def message_of(properties: Mapping[str, Any]) -> str:
-    """The service's reason for a failure, from one of several properties."""
-    more = properties.get("properties") or {}
-    if more.get("azureml.error.message"):
-        return ": ".join(str(more[key]) for key in ("azureml.error.code", "azureml.error.message") if more.get(key))
-    error = properties.get("error") or more.get("azureml.error") or {}
-    if not isinstance(error, Mapping):
-        return str(error)
-    inner = error.get("error") or error
-    return ": ".join(str(inner[key]) for key in ("code", "message") if inner.get(key))
 
 
 def _reported_seconds(properties: Mapping[str, Any]) -> float | None:
