@@ -10,8 +10,9 @@ from azure_gpu.edge import rules
 from azure_gpu.edge.args import EdgeJobSettings, EdgeSharingSettings
 from azure_gpu.edge.spec import PULL_SECRET, EdgeSharingSpec
 from azure_gpu.formats import edge_deployment, kubeconfig as kubeconfigs
-from azure_gpu.formats.edge_deployment import VISIBLE, EdgeJobInFile
+from azure_gpu.formats.edge_deployment import EdgeJobInFile
 from azure_gpu.formats.kubeconfig import KubeconfigError
+from azure_gpu.formats.kubernetes_manifest import VISIBLE
 from azure_gpu.formats.stack_file import SECRET
 from azure_gpu.kubernetes import api_server, jobs as kubernetes_jobs
 from azure_gpu.kubernetes.jobs import JobSpec, Placement

@@ -1,33 +1,42 @@
 """Kubernetes manifests as `jobs`, `services`, `queues` and `gpu_pools` of a cluster in a stack file.
 
 A Job, CronJob or Pod becomes a job, a JobSet or an indexed Job one with workers; a Deployment, ReplicaSet or StatefulSet a
-service, with what a Service and a HorizontalPodAutoscaler of the same pods set; a ClusterQueue of Kueue a queue; a ConfigMap of
-NVIDIA's device plugin the `sharing` of a pool. Requests for MIG instances and for shared GPUs name the sharing that the pool
+service, with what a Service and a HorizontalPodAutoscaler of the same pods set; `kueue_manifest` reads the queues and
+`device_plugin_config` the `sharing` of a pool. Requests for MIG instances and for shared GPUs name the sharing that the pool
 needs. Whatever the stack file has no key for is reported with its line, and so is every object of another kind.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Any, cast
+from collections.abc import Mapping
+from typing import Any
 
-from azure_gpu.catalog.services.aks import device_plugin
 from azure_gpu.catalog.services.aks.device_plugin import GPU_RESOURCE, MIG_PREFIX, SHARED_SUFFIX
-from azure_gpu.formats import located_yaml
+from azure_gpu.formats import device_plugin_config, kueue_manifest
 from azure_gpu.formats.body_reader import BodyReader, Reading, given, mapping
-from azure_gpu.formats.document import Document
-from azure_gpu.formats.edge_deployment import MEMORY, PERCENTAGE, VISIBLE
 from azure_gpu.formats.gpu_mentions import is_gpu_resource
-from azure_gpu.formats.lenient_json import member
+from azure_gpu.formats.kubernetes_manifest import (
+    MEMORY,
+    PERCENTAGE,
+    POOL_LABELS,
+    QUEUE_NAME,
+    RUNS,
+    VISIBLE,
+    Fitting,
+    Manifest,
+    inside,
+    leave_each,
+    mappings,
+    metadata_of,
+    objects,
+    pod_in,
+    sees,
+    share,
+    variables,
+)
 from azure_gpu.formats.likely_secrets import holds_secret, is_secret_name
 
-Fitting = Callable[[str], str]  # the nearest name that a stack file takes
-
 SERVES = ("Deployment", "ReplicaSet", "StatefulSet")
-RUNS = ("Job", "CronJob", "Pod")
-CONFIG_MAP, SERVICE, AUTOSCALER = "ConfigMap", "Service", "HorizontalPodAutoscaler"
-JOB_SET, QUEUE, LOCAL_QUEUE, FLAVOR = "JobSet", "ClusterQueue", "LocalQueue", "ResourceFlavor"
-OF_KUEUE = (QUEUE, LOCAL_QUEUE, FLAVOR)
+SERVICE, AUTOSCALER, JOB_SET = "Service", "HorizontalPodAutoscaler", "JobSet"
 # Kinds that aren't read, with what has the same here.
 OTHERS = {
     "DaemonSet": "device_plugin, feature_labels and metrics of the cluster, if it is one of NVIDIA's; else apply it by kubectl",
@@ -45,8 +54,6 @@ OTHERS = {
     "ProvisioningRequestConfig": "queues of the cluster, which admit a job once its quota is free",
     "WorkloadPriorityClass": "queues of the cluster, in which jobs of a team wait in their order",
 }
-_QUEUE_NAME = "kueue.x-k8s.io/queue-name"
-_POOL_LABELS = ("agentpool", "kubernetes.azure.com/agentpool")
 _SMALL_MEMORY = "shared memory (/dev/shm) of a pod here has 64 MiB: NCCL and data loaders with more fail"
 _LEFT_OF_POD = {
     "initContainers": "a pod here has one container",
@@ -58,26 +65,8 @@ _LEFT_OF_POD = {
 _SIZES = {"Ki": 1 / 1024**2, "Mi": 1 / 1024, "Gi": 1.0, "Ti": 1024.0, "K": 1e3 / 1024**3, "k": 1e3 / 1024**3, "M": 1e6 / 1024**3,
           "G": 1e9 / 1024**3, "T": 1e12 / 1024**3, "": 1 / 1024**3}  # fmt: skip
 _QUANTITY = re.compile(r"([0-9]+(?:\.[0-9]+)?)(m|Ki|Mi|Gi|Ti|[KkMGT]?)")
-_MIG = re.compile(r"(\d)g\.\d+gb")
 _SEES = "sees a GPU"  # until the container's own requests are read
 _SHARE = ("active_thread_percentage", "pinned_memory_limit")  # of a GPU
-_LIMIT = re.compile(r"0=(\d+[GM])")
-
-
-@dataclass(slots=True)
-class Manifest:
-    """What the documents of a file became. `refused`: what runs on GPUs that a cluster here doesn't have, by section."""
-
-    jobs: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
-    services: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
-    refused: dict[str, dict[str, dict[str, Any]]] = field(default_factory=dict[str, dict[str, dict[str, Any]]])
-    pools: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
-    secrets: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])  # section.name, variable
-    queues: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
-    notes: list[str] = field(default_factory=list[str])
-
-    def is_empty(self) -> bool:
-        return not (self.jobs or self.services or self.refused or self.pools or self.queues)
 
 
 def read(documents: list[Reading], fitting: Fitting) -> Manifest:
@@ -85,9 +74,9 @@ def read(documents: list[Reading], fitting: Fitting) -> Manifest:
     manifest = Manifest()
     later: list[tuple[str, BodyReader]] = []
     queues: list[tuple[str, BodyReader]] = []
-    for body, path, reading in _objects(documents):
+    for body, path, reading in objects(documents):
         kind = str(body.get("kind"))
-        if kind in OF_KUEUE:
+        if kind in kueue_manifest.KINDS:
             queues.append((kind, BodyReader(body, path, reading)))
         elif kind == JOB_SET:
             _job_set(BodyReader(body, path, reading), manifest, fitting)
@@ -97,45 +86,25 @@ def read(documents: list[Reading], fitting: Fitting) -> Manifest:
             _workload(kind, BodyReader(body, path, reading), manifest, fitting)
         elif "kind" not in body:
             _piece(body, path, reading, manifest, fitting)
-        elif kind == CONFIG_MAP:
-            _config_map(BodyReader(body, path, reading), manifest)
+        elif kind == device_plugin_config.KIND:
+            device_plugin_config.read(BodyReader(body, path, reading), manifest)
         else:
             instead = OTHERS.get(kind)
             fix = f"see {instead}" if instead else "apply it by kubectl"
             article = "an" if kind[:1] in "AEIOU" else "a"
             reading.leave(f"{path}.kind" if path else "kind", f"{article} {kind} has no key in the stack file", fix)
-    _queues(queues, manifest, fitting)
+    kueue_manifest.read(queues, manifest, fitting)
     for kind, reader in later:
         (_service if kind == SERVICE else _autoscaler)(reader, manifest, fitting)
     return manifest
 
 
-def _objects(documents: list[Reading]) -> Iterator[tuple[Mapping[str, Any], str, Reading]]:
-    """Every object, those of a List each by itself."""
-    for reading in documents:
-        body = mapping(reading.document.value)
-        if str(body.get("kind", "")).endswith("List") and isinstance(body.get("items"), list):
-            for index, item in enumerate(body["items"]):
-                if isinstance(item, dict):
-                    yield item, f"items[{index}]", reading
-        elif isinstance(listed := reading.document.value, list):  # only `env`
-            yield {"env": cast(list[Any], listed)}, "", reading
-        else:
-            yield body, "", reading
-
-
 def _piece(body: Mapping[str, Any], path: str, reading: Reading, manifest: Manifest, fitting: Fitting) -> None:
     """A pod's spec, a container, or less, as pages show them."""
     of = BodyReader(body, path, reading)
-    for steps in ("spec.template.spec", "template.spec", "spec"):
-        pod = of
-        for step in steps.split("."):
-            pod = pod.inside(step) if isinstance(pod.peek(step), dict) else BodyReader({}, "", reading)
-        if "containers" in pod:
-            _pod("Job", "job", of, pod, {}, manifest, fitting)
-            return
-    if "containers" in of:
-        _pod("Job", "job", of, of, {}, manifest, fitting)
+    pod = pod_in(of)
+    if pod is not None:
+        _pod("Job", "job", of, pod, {}, manifest, fitting)
     elif "env" in of or "image" in of:
         _jobs_of([of], of.text("name") or "job", {}, False, manifest, fitting)
         of.rest()
@@ -143,37 +112,9 @@ def _piece(body: Mapping[str, Any], path: str, reading: Reading, manifest: Manif
         reading.leave(path, "not a manifest of Kubernetes, nor a part of one")
 
 
-def _inside(reader: BodyReader, path: str) -> BodyReader:
-    for step in path.split("."):
-        reader = reader.inside(step)
-    return reader
-
-
-def _metadata(of: BodyReader, kind: str) -> tuple[str, str | None]:
-    """The object's name, and its queue of Kueue. Every other label and annotation is reported, since it may steer something."""
-    metadata = of.inside("metadata")
-    name = metadata.text("name") or metadata.text("generateName") or kind
-    metadata.skip("uid", "resourceVersion", "creationTimestamp", "generation", "managedFields", "ownerReferences", "finalizers")
-    metadata.default("generateName", name, message="names here are fixed")
-    metadata.leave_given("namespace", "everything of a stack is in the cluster's namespace", "set namespace of the cluster")
-    of.skip("apiVersion", "kind", "status")
-    labels = metadata.inside("labels")
-    queue = labels.text(_QUEUE_NAME)
-    _leave_each(labels, "labels here are the stack's own")
-    _leave_each(metadata.inside("annotations"), "annotations here are the stack's own")
-    return name, queue
-
-
-def _leave_each(of: BodyReader, message: str, but: Iterable[str] = (_QUEUE_NAME,)) -> None:
-    for name in of.names():
-        text = str(of.peek(name))
-        if name not in but:
-            of.leave_given(name, message if holds_secret(text) else f"{text[:60]}: {message}")
-
-
 def _job_set(of: BodyReader, manifest: Manifest, fitting: Fitting) -> None:
     """Workers that start together: a job with nodes, where they are all of one kind."""
-    name, queue = _metadata(of, JOB_SET)
+    name, queue = metadata_of(of, JOB_SET)
     spec = of.inside("spec")
     replicated = spec.items("replicatedJobs")
     if len(replicated) != 1:
@@ -196,12 +137,12 @@ def _job_set(of: BodyReader, manifest: Manifest, fitting: Fitting) -> None:
 
 
 def _workload(kind: str, of: BodyReader, manifest: Manifest, fitting: Fitting) -> None:
-    name, queue = _metadata(of, kind)
+    name, queue = metadata_of(of, kind)
     spec = of.inside("spec")
     template = _of_schedule(spec) if kind == "CronJob" else spec
     if kind in SERVES:
         if queue is not None:
-            of.inside("metadata").leave("labels", f"{_QUEUE_NAME} {queue}: a service here takes any free GPUs")
+            of.inside("metadata").leave("labels", f"{QUEUE_NAME} {queue}: a service here takes any free GPUs")
         settings = _service_settings(spec)
     else:
         settings = (_job_settings(template) if kind != "Pod" else {}) | given(queue=queue)
@@ -213,8 +154,8 @@ def _workload(kind: str, of: BodyReader, manifest: Manifest, fitting: Fitting) -
         labels = inner.inside("metadata").inside("labels")
         own = [str(label) for label, value in selected.items() if labels.peek(str(label)) == value]
         labels.skip(*own)  # by which the object finds its pods
-        _leave_each(labels, "labels here are the stack's own", own)
-        _leave_each(inner.inside("metadata").inside("annotations"), "annotations here are the stack's own")
+        leave_each(labels, "labels here are the stack's own", own)
+        leave_each(inner.inside("metadata").inside("annotations"), "annotations here are the stack's own")
         pod = inner.inside("spec")
     _pod(kind, name, of, pod, settings, manifest, fitting)
 
@@ -227,7 +168,7 @@ def _of_schedule(spec: BodyReader) -> BodyReader:
     spec.default("suspend", False, message="it belongs to the schedule")
     spec.leave_given("startingDeadlineSeconds", "it belongs to the schedule")
     spec.leave_given("timeZone", "it belongs to the schedule")
-    return _inside(spec, "jobTemplate.spec")
+    return inside(spec, "jobTemplate.spec")
 
 
 def _service_settings(spec: BodyReader) -> dict[str, Any]:
@@ -309,9 +250,9 @@ def _volumes(pod: BodyReader) -> None:
 def _pool_of(pod: BodyReader) -> str | None:
     """The pool that a node selector names by AKS' label; other labels are reported."""
     selector = pod.inside("nodeSelector")
-    found = next((name for label in _POOL_LABELS if (name := selector.text(label))), None)
+    found = next((name for label in POOL_LABELS if (name := selector.text(label))), None)
     for name in selector.names():
-        if name not in _POOL_LABELS:
+        if name not in POOL_LABELS:
             selector.leave(name, f"{selector.peek(name)}: pods run on the nodes of their pool", "set pool")
     return found
 
@@ -376,24 +317,12 @@ def _container(of: BodyReader, manifest: Manifest, section: str, key: str) -> di
         command=of.texts("command", free=True),
         args=of.texts("args", free=True),
     )
-    for one in of.items("env"):
-        name = (one.text("name") or "").strip()
-        if "valueFrom" in one:
-            one.leave(
-                "valueFrom",
-                f"where {name} comes from isn't in the file",
-                f"set secret_environment: {{{name}: …}}, or environment",
-            )
-            continue
-        raw = one.raw("value")
-        value = "" if raw is None else ("true" if raw else "false") if isinstance(raw, bool) else str(raw)
+    for one, name, value in variables(of):
         if name == VISIBLE:
             one.change("value", f"{VISIBLE}: the device plugin decides which GPU a pod sees")
-            settings[_SEES] = value.strip() not in ("", "none", "void")
-        elif name == PERCENTAGE and value.replace(".", "", 1).isdigit():
-            settings["active_thread_percentage"] = float(value) if "." in value else int(value)
-        elif name == MEMORY and (match := _LIMIT.fullmatch(value)):
-            settings["pinned_memory_limit"] = match[1]
+            settings[_SEES] = sees(value)
+        elif found := share(name, value):
+            settings |= found
         elif name in (PERCENTAGE, MEMORY):
             one.leave("value", f"{name}: not a value that can be set here", "set sharing of the pool")
         elif is_secret_name(name) or holds_secret(value):
@@ -477,7 +406,7 @@ def _gpus(container: BodyReader, manifest: Manifest, key: str) -> tuple[int, boo
             elif name.startswith(MIG_PREFIX):
                 total += count
                 profile = name.removeprefix(MIG_PREFIX).removesuffix(SHARED_SUFFIX)
-                match = _MIG.match(profile)
+                match = device_plugin_config.MIG.match(profile)
                 sharing = f"sharing: {{strategy: mig, profile: {f'MIG{match[1]}g' if match else '…'}, mig_strategy: mixed}}"
                 manifest.notes.append(
                     f"{at}: {count} MIG instance{'s' if count > 1 else ''} {profile} for {key}: set `{sharing}` of the pool"
@@ -527,14 +456,9 @@ def _probe(container: BodyReader) -> dict[str, Any]:
     return {"probes": found} if found else {}
 
 
-def _mappings(value: object) -> list[dict[str, Any]]:
-    """The mappings of a list; of anything else none."""
-    return [mapping(one) for one in cast(list[object], value)] if isinstance(value, list) else []
-
-
 def _open_ports(container: BodyReader) -> list[Any]:
     """Numbers and names of a container's ports."""
-    ports = _mappings(container.peek("ports"))
+    ports = mappings(container.peek("ports"))
     return [one[key] for one in ports for key in ("containerPort", "name") if key in one]
 
 
@@ -545,7 +469,7 @@ def _service(of: BodyReader, manifest: Manifest, fitting: Fitting) -> None:
     kind = spec.choice("type", kinds)
     annotations = metadata.inside("annotations")
     internal = annotations.flag("service.beta.kubernetes.io/azure-load-balancer-internal")
-    name, _ = _metadata(of, "")
+    name, _ = metadata_of(of, "")
     spec.skip("clusterIPs")
     for key, values in (
         ("sessionAffinity", ("None",)),
@@ -609,150 +533,10 @@ def _autoscaler(of: BodyReader, manifest: Manifest, fitting: Fitting) -> None:
     if target not in manifest.services:
         of.leave("kind", f"the autoscaler's target {target} isn't in this file", "set autoscale of the service")
         return
-    _metadata(of, "")
+    metadata_of(of, "")
     of.rest()
     service = manifest.services[target]
     service.pop("replicas", None)
     service["autoscale"] = given(min=low, max=high, cpu_percent=percent)
     if "cpu" not in service:
         manifest.notes.append(f"{of.at()}: autoscaling requires cpu of the service {target}, and its container requests none")
-
-
-# Queues of Kueue
-
-
-def _queues(found: list[tuple[str, BodyReader]], manifest: Manifest, fitting: Fitting) -> None:
-    """A queue for each ClusterQueue with GPUs. Jobs name a LocalQueue, and so get the ClusterQueue that it is of."""
-    pools: dict[str, str] = {}
-    local: dict[str, str] = {}
-    for kind, of in found:
-        name, _ = _metadata(of, kind)
-        spec = of.inside("spec")
-        if kind == FLAVOR:
-            labels = spec.inside("nodeLabels")
-            pools[name] = next((pool for label in _POOL_LABELS if (pool := labels.text(label))), "")
-            _leave_each(labels, "a queue's GPUs are those of a pool", _POOL_LABELS)
-            spec.leave_given("tolerations", "pods tolerate the taints of their pool")
-        elif kind == LOCAL_QUEUE:
-            local[name] = spec.text("clusterQueue") or name
-            if local[name] != name:
-                spec.change("clusterQueue", f"jobs of {name} are in the queue {local[name]}")
-    for kind, of in found:
-        if kind == QUEUE:
-            _queue(of.inside("metadata").text("name") or "queue", of.inside("spec"), manifest, pools, fitting)
-        of.rest()
-    for job in manifest.jobs.values():
-        if "queue" in job:
-            job["queue"] = fitting(local.get(job["queue"]) or str(job["queue"]))
-
-
-def _queue(name: str, spec: BodyReader, manifest: Manifest, pools: Mapping[str, str], fitting: Fitting) -> None:
-    spec.default("namespaceSelector", {}, message="a queue here is of the cluster's namespace")
-    spec.leave_given("admissionChecksStrategy", "a job is admitted once its quota is free, and the pool's autoscaler follows")
-    spec.leave_given("cohort", "queues of one pool lend each other what is free")
-    spec.leave_given("cohortName", "queues of one pool lend each other what is free")
-    preemption = spec.inside("preemption")
-    reclaim = preemption.choice("reclaimWithinCohort", {"Any": True, "LowerPriority": True, "Never": False})
-    settings: dict[str, Any] = {}
-    for group in spec.items("resourceGroups"):
-        resources = [one for flavor in _mappings(group.peek("flavors")) for one in _mappings(flavor.get("resources"))]
-        group.default("coveredResources", [one.get("name") for one in resources], message="a queue here counts GPUs alone")
-        for flavor in group.items("flavors"):
-            flavor_name = flavor.text("name") or ""
-            for resource in flavor.items("resources"):
-                if not is_gpu_resource(resource.text("name") or ""):
-                    resource.leave("nominalQuota", f"{resource.peek('name')}: a queue here counts GPUs alone")
-                elif settings:
-                    resource.leave(
-                        "nominalQuota", f"{resource.peek('nominalQuota')}: a queue here has GPUs of one pool", "add a queue"
-                    )
-                else:
-                    pool = pools.get(flavor_name) or None
-                    resource.default("name", GPU_RESOURCE, message="a queue here counts GPUs", fix="see sharing of the pool")
-                    settings = given(gpus=resource.whole("nominalQuota"), pool=pool, borrow=resource.whole("borrowingLimit"))
-    if reclaim is False and settings:
-        settings["reclaim"] = False
-    if "gpus" in settings:
-        manifest.queues[fitting(name)] = settings
-    else:
-        spec.leave("resourceGroups", f"{name} has no GPUs", "set gpus of a queue")
-
-
-# The device plugin's configuration
-
-
-def _config_map(of: BodyReader, manifest: Manifest) -> None:
-    _metadata(of, CONFIG_MAP)
-    of.inside("metadata").leave_given("name", "the stack makes the ConfigMap of its device plugin")
-    data = mapping(of.raw("data"))
-    found = False
-    for name, text in data.items():
-        if isinstance(text, str) and _is_plugin_config(text):
-            found = True
-            _plugin_config(of, str(name), text, manifest)
-    if not found:
-        of.leave("kind", "a ConfigMap has no key in the stack file", "set environment of the job or service")
-
-
-def _is_plugin_config(text: str) -> bool:
-    return bool(re.search(r"^\s*(?:sharing|flags):", text, re.MULTILINE)) and "version" in text
-
-
-def _plugin_config(of: BodyReader, name: str, text: str, manifest: Manifest) -> None:
-    """One key of the ConfigMap, which nodes choose by a label: the sharing of one pool here."""
-    outer = of.reading.document
-    path = member(of.whole_path("data"), name)
-    line = outer.line_of(path)
-    document, problems = located_yaml.read(text, outer.file)
-    if document is None:
-        of.reading.leave(path, f"this isn't YAML: {problems[0].message}" if problems else "this isn't YAML")
-        return
-    lines = {inner: line + number for inner, number in document.lines.items()}
-    reading = Reading(Document(outer.file, document.value, lines))
-    config = BodyReader(document.value, "", reading)
-    config.skip("version")
-    flags = config.inside("flags")
-    mig = flags.text("migStrategy")
-    for key, value in (("failOnInitError", True), ("nvidiaDriverRoot", "/"), ("migStrategy", "none")):
-        flags.default(key, value, mig, message="the device plugin has the stack's own flags")
-    for key in ("plugin", "gfd", "deviceListStrategy", "deviceIDStrategy"):
-        flags.default(key, "envvar", "uuid", message="the device plugin has the stack's own flags")
-    sharing = config.inside("sharing")
-    settings: dict[str, Any] = {}
-    for kind, strategy in (("timeSlicing", "time-slicing"), ("mps", "mps")):
-        if kind not in sharing:
-            continue
-        shared = sharing.inside(kind)
-        rename = shared.flag("renameByDefault")
-        shared.leave_given("failRequestsGreaterThanOne", "a pod gets as many shares as it requests", "request 1")
-        for resource in shared.items("resources"):
-            of_resource = resource.text("name") or ""
-            replicas = resource.whole("replicas")
-            for ignored in device_plugin.IGNORED_RESOURCE_KEYS:
-                resource.leave_given(ignored, "the device plugin ignores it", "set rename of sharing")
-            if settings:
-                resource.leave(
-                    "name", f"{replicas} replicas of {of_resource}: a pool shares one resource", "set another pool's sharing"
-                )
-                continue
-            settings = given(strategy=strategy, replicas=replicas, rename=rename or None)
-            if match := _MIG.match(of_resource.removeprefix(MIG_PREFIX)):
-                settings["profile"] = f"MIG{match[1]}g"
-    if mig in ("single", "mixed") and "profile" in settings:
-        settings["mig_strategy"] = mig
-    elif mig in ("single", "mixed") and not settings:
-        settings = {"strategy": "mig", "mig_strategy": mig}
-        manifest.notes.append(
-            f"{config.at('flags')}: sharing requires the profile into which MIG cuts a GPU, such as profile: MIG1g"
-        )
-    for problem in device_plugin.check(mapping(document.value), ""):
-        reading.leave(problem.path.strip("."), problem.message, problem.fix)
-    config.rest()
-    of.reading.left += reading.left
-    if settings:
-        key = re.sub(r"[^a-z0-9]", "", name.lower().removesuffix(".yaml"))[:12] or "gpu"
-        key = key if key[0].isalpha() else f"g{key}"[:12]
-        manifest.pools[key] = {"sharing": settings}
-        manifest.notes.append(
-            f"{outer.file}:{line}: {name} is the sharing of the pool {key}: set size of the pool, which is not in a ConfigMap"
-        )

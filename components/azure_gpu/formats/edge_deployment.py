@@ -4,38 +4,36 @@ The text is a `deployment.yaml` as Microsoft's pages show it: a whole Job, or on
 comments that begin with `//`, which YAML doesn't have. Each container becomes an `EdgeJobInFile`; what isn't taken is a warning
 with its line. A value that is likely a secret is never taken."""
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, cast
 
 from azure_gpu.catalog.problems import Code, Problem, Severity
 from azure_gpu.formats import located_yaml
+from azure_gpu.formats.body_reader import BodyReader, Reading, given, mapping
 from azure_gpu.formats.document import Document
-from azure_gpu.formats.lenient_json import member
+from azure_gpu.formats.kubernetes_manifest import (
+    MEMORY,
+    PERCENTAGE,
+    RUNS,
+    VISIBLE,
+    documents,
+    inside,
+    objects,
+    pod_in,
+    sees,
+    share,
+    variables,
+    without_slashes,
+)
 from azure_gpu.formats.likely_secrets import holds_secret, is_secret_name
 
-VISIBLE = "NVIDIA_VISIBLE_DEVICES"
-PERCENTAGE = "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE"
-MEMORY = "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT"
-
-_COMMENT = re.compile(r"\s*//")
-_BLOCK = re.compile(r"(?:^|[\s:-])[|>][+-]?\d?[+-]?\s*(?:#.*)?$")
-_SEPARATOR = re.compile(r"---(?:\s.*)?")
-_LIMIT = re.compile(r"0=(\d+[GM])")
 _GOES_ON = ("Deployment", "DaemonSet", "ReplicaSet", "StatefulSet")  # started again when they end
-_TEMPLATES = {  # where the pod's spec is, and that of the job around it
-    "Pod": ("spec", ""),
-    "Job": ("spec.template.spec", "spec"),
-    "CronJob": ("spec.jobTemplate.spec.template.spec", "spec.jobTemplate.spec"),
-    **dict.fromkeys(_GOES_ON, ("spec.template.spec", "")),
-}
 _LEFT_OF_POD = {
     "initContainers": "a job here has one container",
     "volumes": "a job here has no volumes",
     "nodeSelector": "a job here runs on the device's own node",
     "hostNetwork": "a job here has a separate network",
 }
-_OWN = {"restartPolicy": ("Never", "OnFailure"), "imagePullPolicy": ("IfNotPresent", "Always")}  # what a job has by itself
 _LEFT_OF_CONTAINER = {
     "volumeMounts": "a job here has no volumes",
     "ports": "a job here can't be reached",
@@ -61,256 +59,170 @@ def read(text: str, file: str) -> tuple[list[EdgeJobInFile], list[Problem]]:
     for above, part in documents(cleaned):
         document, wrong = located_yaml.read(part, file, above)
         problems += wrong
-        if document is None:
-            continue
-        reading = _Reading(document)
-        found = reading.jobs()
-        if found:
-            reading.rest(document.value, "")
-        jobs += found
-        problems += reading.problems
+        if document is not None:
+            reading = _EdgeReading(document)
+            for body, path, _ in objects([reading]):
+                jobs += _jobs(BodyReader(body, path, reading))
+            problems += reading.problems()
     if not jobs and not any(problem.severity is Severity.ERROR for problem in problems):
         problems.append(Problem(path=file, message="no job in this file", allowed="a Job, a container, or its env"))
     return jobs, problems
 
 
-def without_slashes(text: str, file: str) -> tuple[str, list[Problem]]:
-    """The text with the lines emptied that begin with `//`, but for those in a block of text, which belong to it."""
-    kept: list[str] = []
-    problems: list[Problem] = []
-    block = -1  # how far the line is indented that a block of text began in; -1: none
-    for number, line in enumerate(text.splitlines(), start=1):
-        indent = len(line) - len(line.lstrip())
-        if block >= 0 and line.strip() and indent <= block:
-            block = -1
-        if block < 0 and _COMMENT.match(line):
-            message = "this line begins with //, which isn't a comment in YAML; it is read as one"
-            problems.append(Problem(path=f"{file}:{number}", message=message, fix="begin it with #", severity=Severity.WARNING))
-            kept.append("")
-            continue
-        if block < 0 and _BLOCK.search(line):
-            block = indent
-        kept.append(line)
-    return "\n".join(kept) + "\n", problems
-
-
-def documents(text: str) -> list[tuple[int, str]]:
-    """The documents of the text, each with the number of lines above it."""
-    found: list[tuple[int, str]] = []
-    lines: list[str] = []
-    above = 0
-    for number, line in enumerate(text.splitlines(), start=1):
-        if _SEPARATOR.fullmatch(line):
-            found.append((above, "\n".join(lines)))
-            above, lines = number, []
-        else:
-            lines.append(line)
-    found.append((above, "\n".join(lines)))
-    return [(above, part) for above, part in found if part.strip()] or [(0, text)]
-
-
-class _Reading:
-    """One document."""
+class _EdgeReading(Reading):
+    """One document. `wrong`: what a job can't be made of, by its place."""
 
     def __init__(self, document: Document) -> None:
-        self.document = document
-        self.problems: list[Problem] = []
-        self.taken: set[str] = set()  # paths of what was read
+        super().__init__(document)
+        self.wrong: list[Problem] = []
 
-    def jobs(self) -> list[EdgeJobInFile]:
-        body = _mapping(self.document.value)
-        if items := _list(self.document.value):  # only `env`
-            return [self.job("", "", {}, {"env": items}, "")]
-        if not body:
-            self.report("", "this is neither a manifest nor a piece of one", fix="write a Job, or the env of its container")
-            return []
-        if body.get("kind") is None:
-            return self.of_piece(body)
-        kind = _as_text(body["kind"])
-        if kind not in _TEMPLATES:
-            allowed = ", ".join(_TEMPLATES)
-            self.warn("kind", "objects of this kind aren't jobs, and are left out", value=kind, allowed=allowed)
-            return []
-        if kind in _GOES_ON:
-            self.warn("kind", f"a {kind} is started again when it ends; here it runs once, to its end", value=kind)
-        if kind == "CronJob":
-            self.warn("spec.schedule", "a job here has no schedule: it runs when it is declared")
-        self.taken |= {"kind", "apiVersion", "status", "metadata.name"}
-        pod_path, job_path = _TEMPLATES[kind]
-        name = str(_inside(body, "metadata").get("name") or "")
-        return self.of_pod(name, _inside(body, pod_path), pod_path, _inside(body, job_path) if job_path else {}, job_path)
+    def reject(self, path: str, message: str, fix: str, value: object = None) -> None:
+        self.wrong.append(Problem(path=self.document.at(path), message=message, value=value, fix=fix))
 
-    def of_piece(self, body: Mapping[str, Any]) -> list[EdgeJobInFile]:
-        """A pod's spec, a container, or less."""
-        for path in ("spec.template.spec", "template.spec", "spec", ""):
-            if "containers" in _inside(body, path):
-                return self.of_pod("", _inside(body, path), path, {}, "")
-        if "env" in body or "image" in body:
-            self.taken.add("name")
-            return [self.job(str(body.get("name") or ""), "", {}, body, "")]
-        self.report("", "no container here", fix="write a Job, or the env of its container")
+    def problems(self) -> list[Problem]:
+        warnings = [
+            Problem(
+                path=each.at,
+                message=each.message if each.changed else f"this isn't taken over: {each.message}",
+                fix=each.fix,
+                code=Code.INVALID if each.changed else Code.UNKNOWN,
+                severity=Severity.WARNING,
+            )
+            for each in self.left
+        ]
+        return [*self.wrong, *warnings]
+
+
+def _reading(of: BodyReader) -> _EdgeReading:
+    return cast(_EdgeReading, of.reading)
+
+
+def _jobs(of: BodyReader) -> list[EdgeJobInFile]:
+    """The jobs of one object, or of a part of one."""
+    if not of.names():
+        fix = "write a Job, or the env of its container"
+        _reading(of).reject(of.path, "this is neither a manifest nor a piece of one", fix)
         return []
+    kind = of.text("kind")
+    if kind is None:
+        found = _of_piece(of)
+    elif kind not in (*RUNS, *_GOES_ON):
+        of.leave("kind", f"{kind}: objects of this kind aren't jobs")
+        return []
+    else:
+        found = _of_object(kind, of)
+    if found:
+        of.rest()
+    return found
 
-    def of_pod(self, name: str, pod: Mapping[str, Any], path: str, job: Mapping[str, Any], job_path: str) -> list[EdgeJobInFile]:
-        listed = [_mapping(one) for one in _list(pod.get("containers")) if _mapping(one)]
-        if not listed:
-            self.report(f"{path}.containers" if path else "containers", "the pod has no container", fix="add one")
-            return []
-        for key, why in _LEFT_OF_POD.items():
-            if key in pod:
-                self.leave(_join(path, key), why)
-        self.taken |= {_join(path, key) for key in ("hostIPC", "hostPID")}
-        of_pod = self.of_job(pod, job, job_path)
-        found: list[EdgeJobInFile] = []
-        for index, body in enumerate(listed):
-            own = name if len(listed) == 1 else "-".join(filter(None, (name, str(body.get("name") or index))))
-            self.taken.add(_join(path, f"containers[{index}].name"))
-            found.append(self.job(own or str(body.get("name") or ""), path, of_pod, body, _join(path, f"containers[{index}]")))
-        if len(listed) > 1:
-            self.warn(_join(path, "containers"), f"the pod has {len(listed)} containers; each becomes a separate job")
-        return found
 
-    def of_job(self, pod: Mapping[str, Any], job: Mapping[str, Any], job_path: str) -> dict[str, Any]:
-        settings: dict[str, Any] = {}
-        for key, name in (("hostIPC", "host_ipc"), ("hostPID", "host_pid")):
-            if isinstance(pod.get(key), bool):
-                settings[name] = pod[key]
-        self.taken |= {_join(job_path, key) for key in ("backoffLimit", "activeDeadlineSeconds", "parallelism", "completions")}
-        retries, seconds = _count(job.get("backoffLimit")), _count(job.get("activeDeadlineSeconds"))
-        if retries is not None:
-            settings["retries"] = retries
-        if seconds is not None:
-            settings["timeout_minutes"] = max(1, -(-seconds // 60))
-        for key in ("parallelism", "completions"):
-            if job.get(key) not in (None, 1):
-                self.leave(_join(job_path, key), "a job on a device is one pod")
-        if "ttlSecondsAfterFinished" in job:
-            why = "a finished Job is kept: one that was cleaned up would run again with the next update"
-            self.leave(_join(job_path, "ttlSecondsAfterFinished"), why)
-        return settings
+def _of_object(kind: str, of: BodyReader) -> list[EdgeJobInFile]:
+    if kind in _GOES_ON:
+        of.change("kind", f"a {kind} is started again when it ends; here it runs once, to its end")
+    spec = of.inside("spec")
+    if kind == "CronJob":
+        spec.change("schedule", "a job here has no schedule: it runs when it is declared")
+        spec.skip("schedule")
+        spec = inside(spec, "jobTemplate.spec")
+    of.skip("apiVersion", "status")
+    name = of.inside("metadata").text("name") or ""
+    settings = _of_job(spec) if kind in ("Job", "CronJob") else {}
+    return _of_pod(name, spec if kind == "Pod" else inside(spec, "template.spec"), settings)
 
-    def job(self, name: str, pod_path: str, of_pod: Mapping[str, Any], body: Mapping[str, Any], path: str) -> EdgeJobInFile:
-        settings: dict[str, Any] = dict(of_pod)
-        if isinstance(body.get("image"), str):
-            settings["image"] = body["image"]
-            self.taken.add(_join(path, "image"))
-        for key in ("command", "args"):
-            if words := _list(body.get(key)):
-                settings[key] = [_as_text(one) for one in words]
-                self.taken.add(_join(path, key))
-        for key, why in _LEFT_OF_CONTAINER.items():
-            if key in body:
-                self.leave(_join(path, key), why)
-        environment: dict[str, str] = {}
-        secrets: list[str] = []
-        for variable, value, at in self.variables(body.get("env"), _join(path, "env")):
-            if variable in (VISIBLE, PERCENTAGE, MEMORY):
-                self.gpu_setting(variable, value.strip(), at, settings)
-            elif is_secret_name(variable) or holds_secret(value):
-                secrets.append(variable)
-            else:
-                environment[variable] = value
-        if environment:
-            settings["environment"] = environment
-        return EdgeJobInFile(name, settings, tuple(secrets), self.document.at(path or pod_path))
 
-    def variables(self, env: object, path: str) -> Iterator[tuple[str, str, str]]:
-        """Names and values of `env`, with where they stand."""
-        if env is None:
-            return
-        items = _list(env)
-        if not items:
-            self.report(path, "env is a list of variables", fix='write each as `- name: …` with `value: "…"` below')
-            return
-        for index, item in enumerate(items):
-            at, entry = f"{path}[{index}]", _mapping(item)
-            self.taken |= {f"{at}.name", f"{at}.value"}
-            name, value = entry.get("name"), entry.get("value")
-            if not isinstance(name, str) or not name.strip():
-                self.report(at, "a variable has no name", fix="write `- name: …`")
-            elif "valueFrom" in entry:
-                self.leave(f"{at}.valueFrom", f"where {name.strip()} comes from isn't known here")
-            else:
-                if value is not None and not isinstance(value, str):
-                    self.warn(f"{at}.value", "Kubernetes accepts only text here, so a number needs quotes; it is read as text")
-                yield name.strip(), _as_text(value), at
+def _of_piece(of: BodyReader) -> list[EdgeJobInFile]:
+    """A pod's spec, a container, or less."""
+    pod = pod_in(of)
+    if pod is not None:
+        return _of_pod("", pod, {})
+    if "env" in of or "image" in of:
+        return [_of_container(of.text("name") or "", of, {})]
+    _reading(of).reject(of.path, "no container here", "write a Job, or the env of its container")
+    return []
 
-    def gpu_setting(self, variable: str, value: str, path: str, settings: dict[str, Any]) -> None:
+
+def _of_pod(name: str, pod: BodyReader, settings: dict[str, Any]) -> list[EdgeJobInFile]:
+    containers = pod.items("containers")
+    if not containers:
+        _reading(pod).reject(pod.whole_path("containers"), "the pod has no container", "add one")
+        return []
+    for key, why in _LEFT_OF_POD.items():
+        pod.leave_given(key, why)
+    pod.default("restartPolicy", "Never", "OnFailure")
+    settings = settings | given(host_ipc=pod.flag("hostIPC"), host_pid=pod.flag("hostPID"))
+    found: list[EdgeJobInFile] = []
+    for index, one in enumerate(containers):
+        called = one.text("name") or ""
+        own = name if len(containers) == 1 else "-".join(filter(None, (name, called or str(index))))
+        found.append(_of_container(own or called, one, settings))
+    if len(containers) > 1:
+        pod.change("containers", f"the pod has {len(containers)} containers; each becomes a separate job")
+    return found
+
+
+def _of_job(job: BodyReader) -> dict[str, Any]:
+    retries, seconds = job.whole("backoffLimit"), job.whole("activeDeadlineSeconds")
+    for key in ("parallelism", "completions"):
+        job.default(key, 1, message="a job on a device is one pod")
+    why = "a finished Job is kept: one that was cleaned up would run again with the next update"
+    job.leave_given("ttlSecondsAfterFinished", why)
+    return given(
+        retries=retries if retries is not None and retries >= 0 else None,
+        timeout_minutes=max(1, -(-seconds // 60)) if seconds is not None and seconds >= 0 else None,
+    )
+
+
+def _of_container(name: str, of: BodyReader, settings: Mapping[str, Any]) -> EdgeJobInFile:
+    found = {
+        **settings,
+        **given(image=of.text("image"), command=of.texts("command", free=True), args=of.texts("args", free=True)),
+    }
+    for key, why in _LEFT_OF_CONTAINER.items():
+        of.leave_given(key, why)
+    of.default("imagePullPolicy", "IfNotPresent", "Always")
+    environment: dict[str, str] = {}
+    secrets: list[str] = []
+    for one, variable, value in variables(of) if _has_names(of) else ():
+        if not isinstance(one.peek("value"), str | None):
+            one.change("value", "Kubernetes accepts only text here, so a number needs quotes; it is read as text")
         if variable == VISIBLE:
-            settings["visible_devices"] = "none" if value in ("", "void", "none") else value
-        elif variable == PERCENTAGE:
-            try:
-                settings["active_thread_percentage"] = _number(value)
-            except ValueError:
-                self.report(
-                    f"{path}.value", "the share of a GPU's threads is a percentage", value=value, fix='write "20" for a fifth'
-                )
+            found["visible_devices"] = value.strip() if sees(value) else "none"
+        elif variable in (PERCENTAGE, MEMORY):
+            found |= _share(variable, value.strip(), one)
+        elif is_secret_name(variable) or holds_secret(value):
+            secrets.append(variable)
         else:
-            match = _LIMIT.fullmatch(value)
-            if match is None:
-                self.leave(f"{path}.value", "a memory limit is taken only for the first GPU, as in 0=4G")
-            else:
-                settings["pinned_memory_limit"] = match[1]
-
-    def rest(self, value: object, path: str) -> None:
-        """Reports what was neither taken nor reported, unless it is what a job has by itself."""
-        told = {problem.path for problem in self.problems}
-        listed = [(f"{path}[{index}]", one) for index, one in enumerate(_list(value))]
-        for here, one in listed or [(member(path, str(key)), one) for key, one in _mapping(value).items()]:
-            if here in self.taken or self.document.at(here) in told or one in (None, "", [], {}):
-                continue
-            if any(each.startswith((f"{here}.", f"{here}[")) for each in self.taken):
-                self.rest(one, here)
-            elif one not in _OWN.get(here.rpartition(".")[2], ()):
-                self.leave(here, "the stack file has no key for it")
-
-    def report(self, path: str, message: str, *, value: object = None, fix: str = "") -> None:
-        self.problems.append(Problem(path=self.document.at(path), message=message, value=value, fix=fix))
-
-    def warn(self, path: str, message: str, *, value: object = None, allowed: str = "") -> None:
-        at = self.document.at(path)
-        self.problems.append(Problem(path=at, message=message, value=value, allowed=allowed, severity=Severity.WARNING))
-
-    def leave(self, path: str, why: str) -> None:
-        message = f"this isn't taken over: {why}"
-        at = self.document.at(path)
-        self.problems.append(Problem(path=at, message=message, code=Code.UNKNOWN, severity=Severity.WARNING))
+            environment[variable] = one.text("value", free=True) or ""
+    return EdgeJobInFile(name, found | given(environment=environment), tuple(secrets), of.reading.document.at(of.path))
 
 
-def _inside(body: Mapping[str, Any], path: str) -> Mapping[str, Any]:
-    """The mapping at a path of words with dots; an empty one if there is none."""
-    for step in filter(None, path.split(".")):
-        body = _mapping(body.get(step))
-    return body
+def _has_names(of: BodyReader) -> bool:
+    """Whether `env` is a list of variables with names; rejects another one."""
+    env = of.peek("env")
+    if env is not None and not isinstance(env, list):
+        of.skip("env")
+        fix = 'write each as `- name: …` with `value: "…"` below'
+        _reading(of).reject(of.whole_path("env"), "env is a list of variables", fix)
+        return False
+    nameless = [at for at, one in enumerate(cast(list[object], env or [])) if not _name_of(one)]
+    for at in nameless:
+        _reading(of).reject(f"{of.whole_path('env')}[{at}]", "a variable has no name", "write `- name: …`")
+    return not nameless
 
 
-def _mapping(value: object) -> Mapping[str, Any]:
-    return cast(Mapping[str, Any], value) if isinstance(value, Mapping) else {}
+def _name_of(variable: object) -> str:
+    name = mapping(variable).get("name")
+    return name.strip() if isinstance(name, str) else ""
 
 
-def _list(value: object) -> list[Any]:
-    return cast(list[Any], value) if isinstance(value, list) else []
-
-
-def _join(path: str, key: str) -> str:
-    return f"{path}.{key}" if path else key
-
-
-def _count(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
-
-
-def _number(text: str) -> float:
-    number = float(text)
-    if not 0 <= number < 1_000_000:  # what isn't a number at all, too
-        raise ValueError(text)
-    return int(number) if number == int(number) else number
-
-
-def _as_text(value: object) -> str:
-    if value is None:
-        return ""
-    return str(value).lower() if isinstance(value, bool) else str(value)
+def _share(variable: str, value: str, one: BodyReader) -> dict[str, Any]:
+    found = share(variable, value)
+    if not found and variable == PERCENTAGE:
+        message = "the share of a GPU's threads is a percentage"
+        _reading(one).reject(one.whole_path("value"), message, 'write "20" for a fifth', value)
+    elif not found:
+        one.leave("value", "a memory limit is taken only for the first GPU, as in 0=4G")
+    return found
 
 
 def named(jobs: Sequence[EdgeJobInFile], name: str) -> EdgeJobInFile | None:

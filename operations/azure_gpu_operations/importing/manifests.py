@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.formats import cluster_manifest, edge_deployment
-from azure_gpu.formats.edge_deployment import VISIBLE
+from azure_gpu.formats.kubernetes_manifest import RUNS, VISIBLE
 from azure_gpu_operations.importing.blocks import Entry
 from azure_gpu_operations.importing.names import fitting
 
@@ -26,7 +26,7 @@ class TakenManifest(NamedTuple):
 
 def is_manifest(text: str) -> bool:
     """Whether it is Kubernetes' rather than a group's or a template's."""
-    of_jobs = set(_KIND.findall(text)) & {*cluster_manifest.RUNS, *cluster_manifest.SERVES, "DaemonSet"}
+    of_jobs = set(_KIND.findall(text)) & {*RUNS, *cluster_manifest.SERVES, "DaemonSet"}
     return bool(of_jobs or (_KIND.search(text) and _VERSION.search(text))) or bool(
         _FRAGMENT.search(text) and not _OTHERS.search(text)
     )
@@ -36,7 +36,7 @@ def target_of(text: str) -> str:
     """EDGES or CLUSTERS, if the command line doesn't name one: a device gives its GPUs by a variable, a cluster by requests."""
     if VISIBLE in text:
         return EDGES
-    others = set(_KIND.findall(text)) - set(cluster_manifest.RUNS)
+    others = set(_KIND.findall(text)) - set(RUNS)
     return CLUSTERS if others or _GPU_RESOURCE.search(text) else EDGES
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from azure_gpu.catalog.problems import Problem
-from azure_gpu.formats import arm_settings, edge_deployment, lenient_json, located_yaml, ml_yaml, placeholders, retired_ml
+from azure_gpu.formats import arm_settings, kubernetes_manifest, lenient_json, located_yaml, ml_yaml, placeholders, retired_ml
 from azure_gpu.formats.body_reader import mapping
 from azure_gpu.formats.container_group_shape import ARM_TYPE
 from azure_gpu.formats.document import Document
@@ -60,9 +60,9 @@ def documents_of(text: str, file: str) -> tuple[list[Document], list[Problem]]:
     if text.removeprefix("\ufeff").lstrip().startswith(("{", "[", "//{", "/*")):
         document, problems = lenient_json.read(placeholders.quoted(text, json=True), file)
         return [document] if document is not None else [], problems
-    cleaned, problems = edge_deployment.without_slashes(placeholders.quoted(text, json=False), file)
+    cleaned, problems = kubernetes_manifest.without_slashes(placeholders.quoted(text, json=False), file)
     found: list[Document] = []
-    for above, part in edge_deployment.documents(cleaned):
+    for above, part in kubernetes_manifest.documents(cleaned):
         document, wrong = located_yaml.read(part, file, above, fast=len(text) > _LARGE)
         problems += wrong
         found += [document] if document is not None and document.value is not None else []
