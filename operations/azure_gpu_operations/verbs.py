@@ -59,9 +59,8 @@ VERBS = {
     "new": Verb("new", "write a stack file from an example or another stack's file"),
     "import": Verb(
         "importing.command",
-        "convert files of Azure Resource Manager, Azure ML, Kubernetes and Container Instances to a stack's configuration",
+        "convert files of ARM, Azure ML, Kubernetes and Container Instances, or existing resources, to a stack's configuration",
     ),
-    "adopt": Verb("adopting.command", "adopt existing Azure resources: a part of a stack file, and input for `pulumi import`"),
     "graph": Verb("graph.command", "draw a stack: its parts, dependencies, roles, and cost when idle and at maximum"),
     "preflight": Verb("preflight.command", "check a stack, or a use of GPUs, against Azure before anything is created"),
     "sizes": Verb("sizes.command", "find GPU sizes, cheapest first; show everything about one; list retirements; refresh prices"),
@@ -71,6 +70,7 @@ VERBS = {
 
 # Names of earlier versions, a command or one of its options, for one release: what takes their place is printed with exit code 2.
 GONE = {
+    "adopt": "`import ID… --stack S --write --out FILE` adopts existing resources, with the same options",
     "catalog": "docs/catalog.md is the page; `sizes show SIZE` has what is known of a size",
     "compare": "`git diff --no-index Pulumi.A.yaml Pulumi.B.yaml`; what both extend is the same",
     "drain": "`stop POOL --stack S` removes a pool's nodes, each when its tasks have ended",

@@ -1,4 +1,4 @@
-"""`adopt` without a stack: what it prints of what the embedded Azure has, and how it refuses."""
+"""`import` of ids, without a stack: what it prints of what the embedded Azure has, and how it refuses."""
 
 import pytest
 import yaml
@@ -12,7 +12,7 @@ BELOW = f"/subscriptions/{SUBSCRIPTION}/resourceGroups/nobody/providers"
 
 
 def refused(capsys: pytest.CaptureFixture[str], *ids: str) -> list[str]:
-    assert main(["adopt", *ids]) == 1
+    assert main(["import", *ids]) == 1
     said = capsys.readouterr()
     assert said.out == ""
     return said.err.splitlines()
@@ -21,7 +21,7 @@ def refused(capsys: pytest.CaptureFixture[str], *ids: str) -> list[str]:
 def test_a_batch_pool_is_printed_as_part_of_a_stack_file(signed_in: EmbeddedAzure, capsys: pytest.CaptureFixture[str]) -> None:
     group = by_hand.group(signed_in, new_name("g"))
     account = by_hand.batch_pool(signed_in, group, new_name("b"))
-    assert main(["adopt", f"{account}/pools/t4s", "--expires-after", "2026-12-30"]) == 0
+    assert main(["import", f"{account}/pools/t4s", "--expires-after", "2026-12-30"]) == 0
     assert yaml.safe_load(capsys.readouterr().out) == {
         "azure-gpu:foundation": {"resource_group": {"existing": group}},
         "azure-gpu:batch_account": {"existing": account},

@@ -1,4 +1,4 @@
-"""What `adopt` makes of bodies beside the keys, which `test_round_trip` reads back: parts in use, what is left, notes."""
+"""What `import` of ids makes of bodies beside the keys, which `test_round_trip` reads back: parts in use, what is left, notes."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""`adopt` and `import` read back what the library declares: settings of a stack file, bodies of Azure, the same settings.
+"""`import`, of ids and of files, reads back what the library declares: settings of a stack, bodies of Azure, the same settings.
 
 Each happy case is declared once (`tests.components.recorded_bodies`); both readers get its bodies as Azure would answer them. A
 key that a reader leaves out is among those that are lost. What is lost on purpose is listed in `round_trip.yaml` with its reason.

@@ -1,4 +1,4 @@
-"""`adopt` on the real engine: what was made by hand is in a stack afterwards, and nothing of it has changed.
+"""`import` of ids on the real engine: what was made by hand is in a stack afterwards, and nothing of it has changed.
 
 The Azure of these tests is calm: what is made by hand has its rights at once.
 """
@@ -27,9 +27,9 @@ def shown(azure: ServedAzure, ids: dict[str, str]) -> dict[str, Any]:
 
 
 def adopt(stack: ProgramStack, *ids: str) -> str:
-    """Writes the stack's file and imports; what `adopt` prints."""
+    """Writes the stack's file and imports; what `import` prints."""
     file = stack.config_file.with_suffix(".import.json")
-    said = stack.operations("adopt", *ids, "--expires-after", "2026-12-30", "--write", "--out", str(file))
+    said = stack.operations("import", *ids, "--expires-after", "2026-12-30", "--write", "--out", str(file))
     assert said.returncode == 0, said.stdout + said.stderr
     assert f"pulumi import --file {file}" in said.stderr
     if not stack.there:
@@ -90,7 +90,7 @@ def test_a_cluster_and_a_pool_made_by_hand_are_taken_over_without_a_change(
     assert now["properties"] == before[cluster]["properties"]
 
     # A second adoption finds what the stack has by now.
-    refused = stack.operations("adopt", cluster)
+    refused = stack.operations("import", cluster)
     assert (refused.returncode, refused.stdout) == (1, "")
     assert "already in the stack" in refused.stderr
     stack.let_go()

@@ -1,4 +1,4 @@
-"""Resources of Azure Resource Manager as entries of a stack file, for `import` and `adopt` alike.
+"""Resources of Azure Resource Manager as entries of a stack file, for `import` of files and of ids.
 
 A body may be an entry of a template, what a GET answers, or what `az … show -o json` prints, which has no `properties`. A setting
 without a key in the stack file, a placeholder and an expression without a value are reported with their lines; secrets are never

@@ -1,4 +1,4 @@
-"""Runs `adopt`: reads existing resources, writes them as a stack file, and tries the adoption on a copy of the stack."""
+"""Runs `import` of ids: reads existing resources, writes them as a stack file, and tries the adoption on a copy of the stack."""
 
 import argparse
 import json
@@ -33,7 +33,7 @@ _READABLE_ELSEWHERE = ("passphrase", "cloud", "")  # secrets of a state that are
 
 
 def run(options: argparse.Namespace) -> int:
-    """Runs `adopt`; returns the exit code."""
+    """Returns the exit code."""
     if not options.stack and (options.write or options.out):
         print("error: --write and --out require --stack", file=sys.stderr)
         return 2
@@ -45,7 +45,7 @@ def run(options: argparse.Namespace) -> int:
         return 1
     try:
         with closing(Arm(connection)) as arm:
-            found, problems = reading.read(arm, options.ids)
+            found, problems = reading.read(arm, options.sources)
             if problems:
                 return _refuse(problems)
             part = keys.part_of(found, last_day.isoformat())
@@ -64,7 +64,7 @@ def _connection(options: argparse.Namespace) -> Connection:
     found = connection_from({}, os.environ)
     if found.subscription_id:
         return found
-    given = parse(options.ids[0])
+    given = parse(options.sources[0])
     return Connection(
         **{**{name: getattr(found, name) for name in found.__slots__}, "subscription_id": given.subscription if given else ""}
     )

@@ -242,7 +242,7 @@ _GROUPS: Mapping[AzureType, Callable[[ExistingResource, Part, str], None]] = {
     azure_types.ML_ONLINE_ENDPOINT: _endpoint,
 }
 ADOPTED = tuple(_GROUPS)
-"""The types whose ids `adopt` takes."""
+"""The types whose ids `import` takes."""
 
 
 def overrides_of(token: str, component: str, name: str) -> tuple[str, ...] | None:

@@ -174,8 +174,8 @@ class FoundDocuments:
             return
         found = arm_settings.read(kind, body, path, reading)
         if found and (there := arm_settings.exists_as(body)):
-            adopt = f"`{COMMAND} adopt {there}` takes it over"
-            found[-1].notes.append(f"{reading.document.at(path)}: it exists in Azure, and this declares another: {adopt}")
+            takes = f"`{COMMAND} import {there}` takes it over"
+            found[-1].notes.append(f"{reading.document.at(path)}: it exists in Azure, and this declares another: {takes}")
         self.parts += found
 
     def _template(self, document: Document, parameters: Mapping[str, Any], scope: arm_template.Scope) -> None:
