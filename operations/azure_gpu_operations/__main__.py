@@ -34,7 +34,6 @@ def _main(arguments: list[str] | None) -> int:
     if unknown:
         what = "; arguments of the script go after --" if options.command == "run" else ""
         parser.error(f"unrecognized arguments: {' '.join(unknown)}{what}")
-    failed: int = getattr(options, "failure_code", FAILED)
     try:
         local_connection.use(options)
         return options.run(options)
@@ -48,6 +47,7 @@ def _main(arguments: list[str] | None) -> int:
         if not isinstance(error, expected()):
             raise
         print(f"error: {error}", file=sys.stderr)
+        failed: int = getattr(options, "failure_code", FAILED)  # which a command may have set by its options
         return failed
 
 

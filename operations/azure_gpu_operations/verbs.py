@@ -38,8 +38,9 @@ VERBS = {
         "run.command",
         "run a script, a workload or an image on this machine, or on a stack's job, pool, cluster, edge or virtual machine",
     ),
-    "logs": Verb("run.attached", "show the log of a run that was started earlier, from any machine", "add_logs_arguments"),
-    "fetch": Verb("run.attached", "download the output files of a run, from any machine", "add_fetch_arguments"),
+    "logs": Verb(
+        "run.attached", "show the log of a run that was started earlier, or download its output files, from any machine"
+    ),
     "stop": Verb(
         "stop_and_start",
         "stop a run, an endpoint, a virtual machine or a Batch pool: what it costs ends, what it has stays",
@@ -74,6 +75,7 @@ GONE = {
     "catalog": "docs/catalog.md is the page; `sizes show SIZE` has what is known of a size",
     "compare": "`git diff --no-index Pulumi.A.yaml Pulumi.B.yaml`; what both extend is the same",
     "drain": "`stop POOL --stack S` removes a pool's nodes, each when its tasks have ended",
+    "fetch": "`logs NAME --into FOLDER --stack S` downloads a run's output files",
     "graph --svg": "`graph --dot --stack S | dot -Tsvg > FILE` draws it; GitHub draws what `graph --mermaid --stack S` prints",
     "package": "`upload package FOLDER --application A --version V --stack S` is `package push`",
     "prices": "`sizes show SIZE` has a size's list prices; `sizes refresh` is `prices refresh`",

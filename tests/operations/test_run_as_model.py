@@ -79,6 +79,6 @@ def test_none_and_several_are_told_with_the_command_that_fetches_them(
     said: list[str] = []
     assert as_model.make(VIEW, "run-1", Model("digits", "3"), Path("Pulumi.dev.yaml"), said.append) == 1
     assert said == [
-        f"error: the run's output contains {what}; to fetch it: python -m operations fetch run-1 --into FOLDER --stack dev"
+        f"error: the run's output contains {what}; to fetch it: python -m operations logs run-1 --into FOLDER --stack dev"
     ]
     assert made == []

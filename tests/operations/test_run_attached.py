@@ -1,4 +1,4 @@
-"""`fetch NAME` against a storage account in memory: all of a run's files, some of them, none."""
+"""`logs NAME --into` against a storage account in memory: all of a run's files, some of them, none."""
 
 from argparse import Namespace
 from collections.abc import Iterator

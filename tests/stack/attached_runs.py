@@ -64,7 +64,7 @@ def carries_files(stack: ProgramStack, folder: Path, *words: str) -> None:
     assert (into / "out" / "words.txt").read_text() == "one two three four"
     name = next(line for line in done.stderr.splitlines() if "its files will be stored in" in line).split()[-1]
     again = folder / "again"
-    fetched = stack.operations("fetch", name, "--into", str(again))
+    fetched = stack.operations("logs", name, "--into", str(again))
     assert fetched.returncode == 0, fetched.stderr
     assert (again / "out" / "deep" / "count.txt").read_text() == "4"
 

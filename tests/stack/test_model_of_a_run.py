@@ -64,7 +64,7 @@ def test_a_run_that_left_no_model_says_so(stack: ProgramStack, tmp_path: Path) -
     script.write_text("open('note.txt', 'w').write('nothing')\n")
     done = stack.operations("run", str(script), "--on", "job", "--output", "note.txt", "--model", "none")
     assert done.returncode == 1, done.stdout + done.stderr
-    assert "error: the run's output contains no SavedModel; to fetch it: python -m operations fetch run-nothing-" in done.stderr
+    assert "error: the run's output contains no SavedModel; to fetch it: python -m operations logs run-nothing-" in done.stderr
 
 
 def test_a_model_whose_caller_was_killed_is_fetched_registered_and_answers(
@@ -77,7 +77,7 @@ def test_a_model_whose_caller_was_killed_is_fetched_registered_and_answers(
     name = next(line for line in process.stderr if "its files will be stored in" in line).split()[-1]
     process.kill()
     process.communicate()
-    until(lambda: stack.operations("fetch", name, "--into", str(tmp_path)).returncode == 0, "the model is there", SECONDS)
+    until(lambda: stack.operations("logs", name, "--into", str(tmp_path)).returncode == 0, "the model is there", SECONDS)
     folder = tmp_path / "output" / "saved_model"
     done = stack.operations("upload", "model", str(folder), "--name", "trained", "--version", "2", "--write")
     assert done.returncode == 0, done.stdout + done.stderr

@@ -29,7 +29,7 @@ def resolve(text: str, outputs: list[str], view: StackView | None, *, detach: bo
         fix = "add --output with the folder of the SavedModel, such as output/saved_model"
         problems.append(Problem("--model", "requires --output", value=text, fix=fix))
     if detach:
-        fix = f"remove one of the two; later run {COMMAND} fetch, then {COMMAND} upload model"
+        fix = f"remove one of the two; later run {COMMAND} logs --into FOLDER, then {COMMAND} upload model"
         problems.append(Problem("--detach", "can't be combined with --model: the model is made when the run ends", fix=fix))
     if view is not None and not view.ml_workspace:
         fix = "add `ml_workspace: create` to the stack's file and run `pulumi up`"
@@ -50,7 +50,7 @@ def make(view: StackView, run: str, model: Model, own_file: Path, say: Say) -> i
         found = sorted(file.parent for file in folder.rglob(SAVED_MODEL))
         if len(found) != 1:
             what = "no SavedModel" if not found else f"{len(found)} SavedModels"
-            say(f"error: the run's output contains {what}; to fetch it: {COMMAND} fetch {run} --into FOLDER --stack {view.name}")
+            say(f"error: the run's output contains {what}; to fetch it: {COMMAND} logs {run} --into FOLDER --stack {view.name}")
             return 1
         code = bring(view, found[0], model, own_file, write=True)
     if code == 0:

@@ -1,13 +1,13 @@
-"""`python -m operations logs NAME` and `fetch NAME`: attach to earlier runs, from any machine.
+"""`python -m operations logs NAME`: the log of an earlier run, or its files, from any machine.
 
     logs run-train-20261123-120000-ab12 --stack S     show its log from the beginning until it ends; returns its exit code
-    fetch run-train-20261123-120000-ab12 --into out --stack S    download its output files (--output) to a folder
+    logs run-train-20261123-120000-ab12 --into out --stack S    in place of that, download its output files (--output) to a folder
 
 NAME is the name shown by `run`: an execution of a job, a Batch job, a Kubernetes Job, a run-command of a virtual machine, or a
 job of a workspace. `running` lists current runs. Ctrl-C ends `logs` but not the run.
 
-Exit codes: `logs` returns the program's, 125 if the run itself failed, 130 after Ctrl-C; `fetch` returns 0, or 1 if the run
-hasn't uploaded all its files (the available ones are fetched); both return 2 if the stack has no such run.
+Exit codes: the program's, 125 if the run itself failed, 130 after Ctrl-C; with --into 0, or 1 if the run hasn't uploaded all its
+files (the available ones are downloaded); 2 if the stack has no such run.
 """
 
 import argparse
@@ -29,26 +29,21 @@ if TYPE_CHECKING:
     from azure_gpu_operations.azure import Arm
 
 
-def add_logs_arguments(parser: argparse.ArgumentParser) -> None:
-    _add(parser)
-    parser.set_defaults(run=_logs, failure_code=FAILED_RUN)
-
-
-def add_fetch_arguments(parser: argparse.ArgumentParser) -> None:
-    _add(parser)
-    parser.add_argument("--into", type=Path, required=True, metavar="FOLDER", help="target folder; created if it doesn't exist")
-    parser.set_defaults(run=_fetch)
-
-
-def _add(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.set_defaults(run=_run, failure_code=FAILED_RUN)
     parser.add_argument("name", metavar="NAME", help="the run's name, as shown by `run` and `running`")
     parser.add_argument("--stack", required=True, help="the stack's name")
     stack_options.add_config_folder(parser)
+    text = "download its output files to this folder, in place of showing its log; created if it doesn't exist"
+    parser.add_argument("--into", type=Path, metavar="FOLDER", help=text)
 
 
-def _logs(options: argparse.Namespace) -> int:
+def _run(options: argparse.Namespace) -> int:
     from azure_gpu_operations.run.driving import follow
 
+    if options.into is not None:
+        options.failure_code = FAILED  # of this command, not of the run
+        return _fetch(options)
     output = on_screen()
     with _found(options, output) as run:
         return WRONG_COMMAND_LINE if run is None else follow(run, output, options.stack).code

@@ -135,7 +135,7 @@ class RunFiles(NamedTuple):
         return self.name if self.files.outputs else ""
 
     def tell(self, say: Say) -> None:
-        """Shows the name of the files after the start, for a later `fetch`."""
+        """Shows the name of the files after the start, for a later download."""
         if self.kept_as:
             say(f"its files will be stored in the stack's storage account as {self.kept_as}")
 
@@ -144,7 +144,7 @@ class RunFiles(NamedTuple):
         if self.blobs is None or not self.kept_as:
             return
         if self.files.into is None:
-            say(f"to fetch its files: {COMMAND} fetch {self.kept_as} --into FOLDER --stack {stack}")
+            say(f"to fetch its files: {COMMAND} logs {self.kept_as} --into FOLDER --stack {stack}")
             return
         folder = self.files.into.expanduser()
         say(fetched(fetch(self.blobs, self.kept_as, folder), folder))

@@ -46,7 +46,7 @@ class Run(Protocol):
 
     @property
     def name(self) -> str:
-        """Its name in Azure, for `logs`, `stop`, `fetch` and `explain`; "" before the start if the service chooses the name."""
+        """Its name in Azure, for `logs`, `stop` and `explain`; "" before the start if the service chooses the name."""
         ...
 
     @property
