@@ -21,6 +21,7 @@ from azure_gpu_operations.run import carried
 from azure_gpu_operations.run.carried import Files, Input
 from azure_gpu_operations.run.carrier import carry
 from azure_gpu_operations.run.context import DOCKERFILE, of_folder, of_script
+from azure_gpu_operations.run.errors import WrongRunError
 from azure_gpu_operations.run.target import Target
 
 SCRIPT = of_script("train.py", "print(1)\n", "", "python:3.11-slim")
@@ -345,3 +346,16 @@ def test_the_name_under_which_files_lie_is_as_short_as_the_service_needs_it(monk
     with carried.carrying(cast(Any, None), "/storage", target, (), Files(outputs=("*",)), lambda: "", 43) as found:
         assert found.files.name == kept[0]
     assert len(kept[0]) <= 43
+
+
+def test_the_folder_for_fetched_files_is_made_before_anything_starts(tmp_path: Path) -> None:
+    carried.make_folder(None)
+    carried.make_folder(tmp_path / "a" / "b")
+    assert (tmp_path / "a" / "b").is_dir()
+
+
+def test_a_folder_that_cannot_be_made_refuses_the_run(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(WrongRunError) as refused:
+        carried.make_folder(tmp_path / "file" / "out")
+    assert "--into: the folder can't be created: not a directory" in str(refused.value.problems[0])

@@ -1,29 +1,13 @@
 """What a run on a pool settles before it asks Azure anything, and whether one goes on."""
 
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
 from azure_gpu_operations.run import names
-from azure_gpu_operations.run.errors import WrongRunError
 from azure_gpu_operations.run.on_batch import run as on_batch
-from azure_gpu_operations.run.on_batch.run import _make_folder
 from azure_gpu_operations.run.target import Target
-
-
-def test_the_folder_for_fetched_files_is_made_before_anything_starts(tmp_path: Path) -> None:
-    _make_folder(None)
-    _make_folder(tmp_path / "a" / "b")
-    assert (tmp_path / "a" / "b").is_dir()
-
-
-def test_a_folder_that_cannot_be_made_refuses_the_run(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    with pytest.raises(WrongRunError) as refused:
-        _make_folder(tmp_path / "file" / "out")
-    assert "--into: the folder can't be created: not a directory" in str(refused.value.problems[0])
 
 
 def test_a_job_is_called_after_its_image_and_not_after_the_registry() -> None:

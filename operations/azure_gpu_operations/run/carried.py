@@ -15,6 +15,7 @@ from azure_gpu.shared.installation import COMMAND
 from azure_gpu_operations.run import names
 from azure_gpu_operations.run.carrier import carry
 from azure_gpu_operations.run.context import DOCKERFILE, Context, content_hash
+from azure_gpu_operations.run.errors import WrongRunError
 from azure_gpu_operations.run.on_batch.commands import whole_command
 from azure_gpu_operations.run.protocol import Say
 from azure_gpu_operations.run.target import Target
@@ -85,6 +86,18 @@ def check_into(into: Path | None) -> list[Problem]:
     if into is None or not into.exists() or into.is_dir():
         return []
     return [Problem("--into", "not a folder", value=str(into), fix="name a new or existing folder")]
+
+
+def make_folder(into: Path | None) -> None:
+    """Creates the folder before anything is billed, so that files can be downloaded at the end."""
+    if into is None:
+        return
+    try:
+        into.expanduser().mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        fix = "name a writable folder"
+        raise WrongRunError([Problem("--into", f"the folder can't be created: {reason}", str(into), fix=fix)]) from error
 
 
 def check(files: Files, context: Context | None, storage: str, stack: str) -> list[Problem]:

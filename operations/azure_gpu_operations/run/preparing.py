@@ -51,6 +51,7 @@ def prepare(options: argparse.Namespace, target: Target, view: StackView | None)
         problems += check(view, place, request)
 
     def plan(output: Output) -> AbstractContextManager[Run]:
+        carried.make_folder(options.into)
         return import_module(f"{__package__}.{SERVICES[options.on]}.run").plan(view, place, request, output)
 
     return plan, problems

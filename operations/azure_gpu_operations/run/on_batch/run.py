@@ -14,11 +14,9 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
-from pathlib import Path
 
 from azure.batch import models
 
-from azure_gpu.catalog.problems import Problem
 from azure_gpu.formats.task_file import Task, TaskFile
 from azure_gpu_operations.azure import Arm, first_line
 from azure_gpu_operations.batch.account import API_VERSION, BatchAccount, batch_account_of, last_lines
@@ -26,8 +24,8 @@ from azure_gpu_operations.batch.pool_cost import node_prices
 from azure_gpu_operations.batch.pool_facts import PoolFacts, facts_of
 from azure_gpu_operations.exit_codes import FAILED_RUN
 from azure_gpu_operations.one_part import POOL
-from azure_gpu_operations.run import names, used_part
-from azure_gpu_operations.run.errors import RunError, WrongRunError
+from azure_gpu_operations.run import carried, names, used_part
+from azure_gpu_operations.run.errors import RunError
 from azure_gpu_operations.run.on_batch import fetching, find_pool, others, outcome, plan as bodies, quota, waiting
 from azure_gpu_operations.run.on_batch.follow import End, Follower
 from azure_gpu_operations.run.on_batch.placing import Brought, brought
@@ -43,7 +41,6 @@ LAST_LINES = 15
 @contextmanager
 def plan(view: StackView, name: str, request: BatchRequest, output: Output) -> Iterator["BatchRun"]:
     """Provides image, files and secrets while the block runs."""
-    _make_folder(request.into)
     with closing(Arm(view.connection)) as arm, closing(BatchAccount(arm, batch_account_of(view.pools[name]))) as account:
         pool = _pool(arm, account, view, name, request, output.say)
         job_id = names.of_run(request.target)
@@ -231,7 +228,7 @@ class BatchRun(ServiceRun[BatchRequest]):
         blobs = self.there.blobs if request.collects else None
         read = partial(self.account.task_file, self.name)
         fetched = fetching.fetch([task.id for task in end.tasks], self.name, folder, read, blobs, apart=not request.is_one)
-        self.say(f"fetched {fetched} {'file' if fetched == 1 else 'files'} into {folder}")
+        self.say(carried.fetched(fetched, folder))
 
     def _beside(self, tasks: Sequence[models.BatchTask]) -> list[models.BatchSubtask]:
         """The other nodes of tasks on several nodes, for the time of their task; a task itself names only its first node."""
@@ -255,18 +252,6 @@ class BatchRun(ServiceRun[BatchRequest]):
             self.say(f"the job {self.name} has ended and could not be removed: {first_line(error)}")
         else:
             self.say(f"the job {self.name} is removed")
-
-
-def _make_folder(into: Path | None) -> None:
-    """Creates the folder before anything is billed, so that files can be downloaded at the end."""
-    if into is None:
-        return
-    try:
-        into.expanduser().mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        fix = "name a writable folder"
-        raise WrongRunError([Problem("--into", f"the folder can't be created: {reason}", str(into), fix=fix)]) from error
 
 
 def _pool(arm: Arm, account: BatchAccount, view: StackView, name: str, request: BatchRequest, say: Say) -> PoolFacts:
