@@ -1,7 +1,6 @@
 """The arguments of a container group. Those of one container, with their defaults, are in `container.py`."""
 
 from collections.abc import Mapping, Sequence
-from enum import StrEnum
 from typing import Annotated, Any, Literal, NotRequired
 
 from azure_gpu.container_instances.container import ContainerBasics, ContainerSettings, InitContainerSettings
@@ -12,54 +11,47 @@ from azure_gpu.formats import azure_types
 from azure_gpu.foundation.common import CommonArgs
 from azure_gpu.shared.context import OfStack
 from azure_gpu.shared.overrides import Overrides, OverridesOf
-from azure_gpu.shared.validation import OpenInput
+from azure_gpu.shared.validation import Choice, OpenInput
+
+OsType = Annotated[
+    Literal[
+        "Linux",
+        "Windows",  # never with a GPU
+    ],
+    Choice("ContainerGroupOsType", "The operating system of the containers."),
+]
+
+RestartPolicy = Annotated[
+    Literal[
+        "Always",
+        "OnFailure",  # until it ends with 0
+        "Never",
+    ],
+    Choice("ContainerGroupRestartPolicy", "Whether the service restarts a container that ends."),
+]
+
+Priority = Annotated[
+    Literal[
+        "Regular",
+        "Spot",  # at any time, at a lower price
+    ],
+    Choice("ContainerGroupPriority", "Whether Azure may evict the group."),
+]
+
+Sku = Annotated[
+    Literal[
+        "Standard",
+        "Dedicated",  # hardware that no other customer uses
+        "Confidential",  # memory that is encrypted while it is used
+    ],
+    Choice("ContainerGroupSku", "The kind of hardware."),
+]
 
 
-class OsType(StrEnum):
-    """The operating system of the containers."""
-
-    LINUX = "Linux"
-    WINDOWS = "Windows"  # never with a GPU
-
-
-OsTypeName = OsType | Literal["Linux", "Windows"]
-
-
-class RestartPolicy(StrEnum):
-    """Whether the service restarts a container that ends."""
-
-    ALWAYS = "Always"
-    ON_FAILURE = "OnFailure"  # until it ends with 0
-    NEVER = "Never"
-
-
-RestartPolicyName = RestartPolicy | Literal["Always", "OnFailure", "Never"]
-
-
-class Priority(StrEnum):
-    """Whether Azure may evict the group."""
-
-    REGULAR = "Regular"
-    SPOT = "Spot"  # at any time, at a lower price
-
-
-PriorityName = Priority | Literal["Regular", "Spot"]
-
-
-class Sku(StrEnum):
-    """The kind of hardware."""
-
-    STANDARD = "Standard"
-    DEDICATED = "Dedicated"  # hardware that no other customer uses
-    CONFIDENTIAL = "Confidential"  # memory that is encrypted while it is used
-
-
-SkuName = Sku | Literal["Standard", "Dedicated", "Confidential"]
-
-DEFAULT_OS_TYPE = OsType.LINUX
-DEFAULT_RESTART_POLICY = RestartPolicy.ON_FAILURE  # as for a job
-DEFAULT_PRIORITY = Priority.REGULAR
-DEFAULT_SKU = Sku.STANDARD
+DEFAULT_OS_TYPE: OsType = "Linux"
+DEFAULT_RESTART_POLICY: RestartPolicy = "OnFailure"  # as for a job
+DEFAULT_PRIORITY: Priority = "Regular"
+DEFAULT_SKU: Sku = "Standard"
 
 
 class ContainerGroupSettings(ContainerBasics, NetworkSettings):
@@ -79,18 +71,18 @@ class ContainerGroupSettings(ContainerBasics, NetworkSettings):
     """Volumes that containers mount, by name. Default: none."""
     registries: NotRequired[Sequence[RegistryLoginArgs]]
     """Registries with a user name and a password. The stack's registry is accessed as the stack's identity. Default: none."""
-    restart_policy: NotRequired[RestartPolicyName]
+    restart_policy: NotRequired[RestartPolicy]
     """Whether a container that ends is restarted. Default: OnFailure, as for a job."""
     send_logs: NotRequired[bool]
     """Whether logs are sent to the log workspace, if there is one. Azure restarts a new group once when its diagnostic setting is
     created: set false for a group that must not start twice; `az container logs` shows its logs. Default: true."""
-    os_type: NotRequired[OsTypeName]
+    os_type: NotRequired[OsType]
     """Operating system. Default: Linux."""
     zones: NotRequired[Sequence[str]]
     """The availability zone that the group is pinned to, 1, 2 or 3; impossible with a GPU. Default: Azure's choice."""
-    priority: NotRequired[PriorityName]
+    priority: NotRequired[Priority]
     """Spot is cheaper, can be evicted at any time, and supports neither GPUs nor inbound ports. Default: Regular."""
-    sku: NotRequired[SkuName]
+    sku: NotRequired[Sku]
     """The kind of hardware. Default: Standard."""
     group_name: NotRequired[OpenInput[str]]
     """Name of the group in Azure. Default: built from project, team, stack and the group's name here."""

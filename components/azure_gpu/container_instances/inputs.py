@@ -14,7 +14,7 @@ from pulumi_azure_native import containerinstance
 
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.container_instances.container import ContainerSpec, InitContainerSettings, InitContainerSpec, Mount
-from azure_gpu.container_instances.network import Network, NetworkSpec
+from azure_gpu.container_instances.network import NetworkSpec
 from azure_gpu.container_instances.probes import ProbeSpec
 from azure_gpu.container_instances.spec import ContainerGroupSpec
 from azure_gpu.container_instances.volumes import AzureFileArgs, GitRepoArgs, VolumeArgs
@@ -141,12 +141,12 @@ def _repository(settings: GitRepoArgs) -> containerinstance.GitRepoVolumeArgs:
 def address(spec: NetworkSpec) -> containerinstance.IpAddressArgs | None:
     """Returns the address; None for a group without inbound access. In a subnet, a group without ports has an address by
     default."""
-    if spec.network is Network.NONE or not spec.ports:
+    if spec.network == "none" or not spec.ports:
         return None
     public = containerinstance.ContainerGroupIpAddressType.PUBLIC
     private = containerinstance.ContainerGroupIpAddressType.PRIVATE
     return containerinstance.IpAddressArgs(
-        type=public if spec.network is Network.PUBLIC else private,
+        type=public if spec.network == "public" else private,
         ports=[containerinstance.PortArgs(port=port.port, protocol=port.protocol) for port in spec.ports],
         dns_name_label=spec.dns_label or None,
         auto_generated_domain_name_label_scope=spec.dns_label_scope if spec.dns_label else None,

@@ -5,8 +5,7 @@ By default a group has no address. It has outbound access anyway; from a subnet 
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import StrEnum
-from typing import Literal, NotRequired, TypedDict
+from typing import Annotated, Literal, NotRequired, TypedDict
 
 from azure_gpu.catalog import names
 from azure_gpu.catalog.problems import Code, Problem, Severity
@@ -14,43 +13,29 @@ from azure_gpu.catalog.services import container_instances_parts
 from azure_gpu.container_instances.container import ContainerSpec
 from azure_gpu.formats import arm_ids
 from azure_gpu.shared.context import known
-from azure_gpu.shared.validation import OpenInput
+from azure_gpu.shared.validation import Choice, OpenInput
 
 _VIRTUAL_NETWORK = "Microsoft Learn, container-instances-virtual-network-concepts, 2026-07-25"
 
+Network = Annotated[
+    Literal[
+        "none",
+        "public",  # from the internet, at the listed ports
+        "private",  # from the virtual network
+    ],
+    Choice("ContainerGroupNetwork", "Inbound access to the group."),
+]
 
-class Network(StrEnum):
-    """Inbound access to the group."""
+Protocol = Annotated[Literal["TCP", "UDP"], Choice("ContainerGroupProtocol", "The protocol of a port.")]
 
-    NONE = "none"
-    PUBLIC = "public"  # from the internet, at the listed ports
-    PRIVATE = "private"  # from the virtual network
-
-
-NetworkName = Network | Literal["none", "public", "private"]
-
-
-class Protocol(StrEnum):
-    """The protocol of a port."""
-
-    TCP = "TCP"
-    UDP = "UDP"
-
-
-ProtocolName = Protocol | Literal["TCP", "UDP"]
-
-
-class DnsLabelScope(StrEnum):
-    """Who may reuse the label later. All but the first add a hash to the name, so that nobody else can take it over."""
-
-    UNSECURE = "Unsecure"
-    TENANT_REUSE = "TenantReuse"
-    SUBSCRIPTION_REUSE = "SubscriptionReuse"
-    RESOURCE_GROUP_REUSE = "ResourceGroupReuse"
-    NO_REUSE = "Noreuse"
-
-
-DnsLabelScopeName = DnsLabelScope | Literal["Unsecure", "TenantReuse", "SubscriptionReuse", "ResourceGroupReuse", "Noreuse"]
+DnsLabelScope = Annotated[
+    Literal["Unsecure", "TenantReuse", "SubscriptionReuse", "ResourceGroupReuse", "Noreuse"],
+    Choice(
+        "ContainerGroupDnsLabelScope",
+        "Who may reuse the label later. All but the first add a hash to the name, so that nobody else can take it over.",
+        (("Noreuse", "NoReuse"),),
+    ),
+]
 
 
 class PortArgs(TypedDict):
@@ -58,7 +43,7 @@ class PortArgs(TypedDict):
 
     port: int
     """Its number, the same as in the container: the service doesn't map ports."""
-    protocol: NotRequired[ProtocolName]
+    protocol: NotRequired[Protocol]
     """Its protocol. Default: TCP."""
 
 
@@ -76,7 +61,7 @@ class DnsConfigArgs(TypedDict):
 class NetworkSettings(TypedDict):
     """Network settings of a group. Plain, except where marked as wired."""
 
-    network: NotRequired[NetworkName]
+    network: NotRequired[Network]
     """Inbound access to the group: `none`, from the internet (`public`), or from the virtual network of `subnet_id` (`private`).
     The group has outbound access in each case, from a subnet only through its NAT gateway. Default: none, to avoid accidental
     public access."""
@@ -84,7 +69,7 @@ class NetworkSettings(TypedDict):
     """Ports of the group's address, at most 5. A single container opens them. Default: none."""
     dns_label: NotRequired[str]
     """First label of the group's public DNS name, followed by the region and azurecontainer.io. Default: none."""
-    dns_label_scope: NotRequired[DnsLabelScopeName]
+    dns_label_scope: NotRequired[DnsLabelScope]
     """Who may reuse the label later; all but Unsecure add a hash to the name, so that nobody else can take it over. Default:
     TenantReuse."""
     dns_config: NotRequired[DnsConfigArgs]
@@ -120,16 +105,16 @@ class NetworkSpec:
 
     def at_container(self, port: int) -> list[Port]:
         """Returns `port` of a container with the protocols of the group's address, else with TCP."""
-        return [one for one in self.ports if one.port == port] or [Port(port, Protocol.TCP)]
+        return [one for one in self.ports if one.port == port] or [Port(port, "TCP")]
 
 
 def resolve(settings: NetworkSettings) -> NetworkSpec:
     """Resolves the settings. Pure."""
     return NetworkSpec(
-        network=Network(settings.get("network", Network.NONE)),
-        ports=tuple(Port(one["port"], Protocol(one.get("protocol", Protocol.TCP))) for one in settings.get("ports", [])),
+        network=settings.get("network", "none"),
+        ports=tuple(Port(one["port"], one.get("protocol", "TCP")) for one in settings.get("ports", [])),
         dns_label=settings.get("dns_label", ""),
-        dns_label_scope=DnsLabelScope(settings.get("dns_label_scope", DnsLabelScope.TENANT_REUSE)),
+        dns_label_scope=settings.get("dns_label_scope", "TenantReuse"),
         dns_config=settings.get("dns_config"),
     )
 
@@ -159,7 +144,7 @@ def _reach_problems(
 ) -> list[Problem]:
     problems: list[Problem] = []
     has_subnet = "subnet_id" in settings
-    if spec.network is Network.PRIVATE and not has_subnet:
+    if spec.network == "private" and not has_subnet:
         fix = "add subnet_id: <ARM id of a subnet that is delegated to Microsoft.ContainerInstance/containerGroups>"
         problems.append(
             Problem(
@@ -169,19 +154,19 @@ def _reach_problems(
                 fix=fix,
             )
         )
-    if spec.network is Network.PUBLIC and has_subnet:
+    if spec.network == "public" and has_subnet:
         problems.append(
             Problem(
                 path=f"{path}.network",
                 message="a group in a virtual network can't have a public address",
-                value=spec.network.value,
+                value=spec.network,
                 allowed="none or private, with a subnet",
                 fix="write network: private, or remove subnet_id",
                 source="Microsoft Learn, container-instances-virtual-network-concepts, 2024-08-29",
                 code=Code.IMPOSSIBLE,
             )
         )
-    if spec.network is Network.PUBLIC and not spec.ports:
+    if spec.network == "public" and not spec.ports:
         opened = ", ".join(f"{{port: {port}}}" for container in containers for port in container.ports)
         problems.append(
             Problem(
@@ -191,17 +176,17 @@ def _reach_problems(
                 fix=f"add ports: [{opened or '{port: 80}'}], or remove network",
             )
         )
-    if spec.network is Network.NONE and spec.ports:
+    if spec.network == "none" and spec.ports:
         problems.append(
             Problem(
                 path=f"{path}.network",
                 message="`ports` requires `network: public` or `private`",
-                value=spec.network.value if "network" in settings else None,
+                value=spec.network if "network" in settings else None,
                 allowed="public, or private with a subnet",
                 fix=f"add network: {'private' if has_subnet else 'public'}, or remove ports",
             )
         )
-    if spec.dns_config is not None and not has_subnet and spec.network is not Network.PRIVATE:
+    if spec.dns_config is not None and not has_subnet and spec.network != "private":
         problems.append(
             Problem(
                 path=f"{path}.dns_config",
@@ -252,7 +237,7 @@ def _label_problems(settings: NetworkSettings, spec: NetworkSpec, path: str) -> 
     problems: list[Problem] = []
     if "dns_label" in settings:
         problems += names.check(names.DNS_LABEL, spec.dns_label, f"{path}.dns_label")
-        if spec.network is not Network.PUBLIC:
+        if spec.network != "public":
             problems.append(
                 Problem(
                     path=f"{path}.dns_label",
@@ -268,7 +253,7 @@ def _label_problems(settings: NetworkSettings, spec: NetworkSpec, path: str) -> 
             Problem(
                 path=f"{path}.dns_label_scope",
                 message="`dns_label_scope` requires `dns_label`",
-                value=spec.dns_label_scope.value,
+                value=spec.dns_label_scope,
                 fix="add dns_label, or remove it",
             )
         )

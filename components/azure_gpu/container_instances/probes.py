@@ -2,21 +2,19 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import StrEnum
-from typing import Literal, NotRequired, TypedDict
+from typing import Annotated, Literal, NotRequired, TypedDict
 
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.catalog.services import container_instances_parts
+from azure_gpu.shared.validation import Choice
 
-
-class Scheme(StrEnum):
-    """The scheme of a request."""
-
-    HTTP = "http"
-    HTTPS = "https"  # the certificate isn't checked
-
-
-SchemeName = Scheme | Literal["http", "https"]
+Scheme = Annotated[
+    Literal[
+        "http",
+        "https",  # the certificate isn't checked
+    ],
+    Choice("ContainerGroupScheme", "The scheme of a request."),
+]
 
 
 class HttpProbeArgs(TypedDict):
@@ -26,7 +24,7 @@ class HttpProbeArgs(TypedDict):
     """Port that the container listens on."""
     path: NotRequired[str]
     """Path of the request. Default: /."""
-    scheme: NotRequired[SchemeName]
+    scheme: NotRequired[Scheme]
     """The scheme of the request; certificates of https aren't checked. Default: http."""
 
 
@@ -76,9 +74,7 @@ def resolve(args: ProbeArgs, path: str) -> tuple[ProbeSpec, list[Problem]]:
     http = args.get("http")
     spec = ProbeSpec(
         command=tuple(args.get("command", [])),
-        http=HttpProbe(port=http["port"], path=http.get("path", "/"), scheme=Scheme(http.get("scheme", Scheme.HTTP)))
-        if http
-        else None,
+        http=HttpProbe(port=http["port"], path=http.get("path", "/"), scheme=http.get("scheme", "http")) if http else None,
         initial_delay_seconds=args.get("initial_delay_seconds"),
         period_seconds=args.get("period_seconds"),
         failure_threshold=args.get("failure_threshold"),

@@ -20,10 +20,6 @@ from azure_gpu.container_instances.args import (
     DEFAULT_RESTART_POLICY,
     DEFAULT_SKU,
     ContainerGroupSettings,
-    OsType,
-    Priority,
-    RestartPolicy,
-    Sku,
 )
 from azure_gpu.container_instances.container import ContainerBasics, ContainerSpec, InitContainerSettings, InitContainerSpec
 from azure_gpu.container_instances.spec import ContainerGroupSpec
@@ -68,11 +64,11 @@ def _resolve(name: str, settings: ContainerGroupSettings, context: Context) -> t
         containers=containers,
         init_containers=init_containers,
         network=group_network.resolve(settings),
-        restart_policy=RestartPolicy(settings.get("restart_policy", DEFAULT_RESTART_POLICY)),
-        os_type=OsType(settings.get("os_type", DEFAULT_OS_TYPE)),
+        restart_policy=settings.get("restart_policy", DEFAULT_RESTART_POLICY),
+        os_type=settings.get("os_type", DEFAULT_OS_TYPE),
         zones=tuple(settings.get("zones", [])),
-        priority=Priority(settings.get("priority", DEFAULT_PRIORITY)),
-        sku=Sku(settings.get("sku", DEFAULT_SKU)),
+        priority=settings.get("priority", DEFAULT_PRIORITY),
+        sku=settings.get("sku", DEFAULT_SKU),
         location=context.region(settings.get("location")),
         location_path=f"{path}.location" if "location" in settings else context.own_path("location"),
         tags={**context.tags(as_of), **own_tags, **end_tag},

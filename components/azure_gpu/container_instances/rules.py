@@ -7,7 +7,6 @@ from azure_gpu.catalog import container_groups, regions
 from azure_gpu.catalog.prices import packaged
 from azure_gpu.catalog.problems import Code, Problem
 from azure_gpu.catalog.services.container_instances import ContainerRequest, GroupRequest
-from azure_gpu.container_instances.args import Priority
 from azure_gpu.container_instances.container import ContainerSpec
 from azure_gpu.container_instances.spec import ContainerGroupSpec
 from azure_gpu.shared.context import known
@@ -28,15 +27,15 @@ def problems_of(spec: ContainerGroupSpec, path: str, day: date) -> list[Problem]
 def _request(spec: ContainerGroupSpec, path: str) -> GroupRequest:
     return GroupRequest(
         location=spec.location,
-        os_type=spec.os_type.value,
+        os_type=spec.os_type,
         in_virtual_network="subnet_id" in spec.settings,
         containers=tuple(_container_request(container) for container in spec.containers),
         location_path=spec.location_path,
         os_type_path=f"{path}.os_type",
         network_path=f"{path}.subnet_id",
-        spot=spec.priority is Priority.SPOT,
+        spot=spec.priority == "Spot",
         inbound=bool(spec.network.ports),
-        sku=spec.sku.value,
+        sku=spec.sku,
         spot_path=f"{path}.priority",
         zones=bool(spec.zones),
         zones_path=f"{path}.zones",
