@@ -17,7 +17,7 @@ from pulumi_azure_native import authorization, containerservice
 from azure_gpu.aks import current_user, kubeconfig as cluster_kubeconfig
 from azure_gpu.aks.args import ClusterNetwork, GpuClusterWiring
 from azure_gpu.aks.existing import ClusterFacts
-from azure_gpu.aks.spec import GpuClusterSpec
+from azure_gpu.aks.spec import ClusterSpec
 from azure_gpu.catalog import roles
 from azure_gpu.formats import azure_types
 from azure_gpu.kubernetes import api_server
@@ -43,7 +43,7 @@ class Cluster:
     provider: pulumi.ProviderResource | None = None  # of its subscription, if that is another
 
 
-def id_of(spec: GpuClusterSpec, args: GpuClusterWiring) -> str:
+def id_of(spec: ClusterSpec, args: GpuClusterWiring) -> str:
     """The cluster's ARM id, known before the cluster exists."""
     if spec.existing:
         return spec.existing.text
@@ -53,7 +53,7 @@ def id_of(spec: GpuClusterSpec, args: GpuClusterWiring) -> str:
     )
 
 
-def admins(spec: GpuClusterSpec, parent: pulumi.Resource) -> tuple[Principal, ...]:
+def admins(spec: ClusterSpec, parent: pulumi.Resource) -> tuple[Principal, ...]:
     """The administrators: those in the settings, else whoever runs the program first.
 
     Whether the latter is a person or a program isn't known: `az login` returns the same for both.
@@ -61,7 +61,7 @@ def admins(spec: GpuClusterSpec, parent: pulumi.Resource) -> tuple[Principal, ..
     return spec.access.admins or (Principal(current_user.object_id(pulumi.InvokeOptions(parent=parent)), ""),)
 
 
-def kubeconfig(spec: GpuClusterSpec, facts: ClusterFacts, cluster: Cluster, parent: pulumi.Resource) -> pulumi.Output[str]:
+def kubeconfig(spec: ClusterSpec, facts: ClusterFacts, cluster: Cluster, parent: pulumi.Resource) -> pulumi.Output[str]:
     """The text of a kubeconfig; a secret if it grants access by itself, as that of a cluster without Entra."""
     answer = told(
         containerservice.list_managed_cluster_user_credentials_output(
@@ -89,7 +89,7 @@ def kubeconfig(spec: GpuClusterSpec, facts: ClusterFacts, cluster: Cluster, pare
 
 
 def assign(
-    name: str, spec: GpuClusterSpec, facts: ClusterFacts, cluster: Cluster, new: NewRoles, parent: pulumi.Resource
+    name: str, spec: ClusterSpec, facts: ClusterFacts, cluster: Cluster, new: NewRoles, parent: pulumi.Resource
 ) -> list[authorization.RoleAssignment]:
     """The role of each administrator on the cluster, but of those who have it already. `new` notes those of this run."""
     opts = pulumi.ResourceOptions(parent=parent, hooks=new.hooks if spec.on_cluster else None)
@@ -111,7 +111,7 @@ def assign(
 
 
 def usable(
-    spec: GpuClusterSpec,
+    spec: ClusterSpec,
     config: pulumi.Output[str],
     assigned: Sequence[pulumi.Resource],
     new: NewRoles,
@@ -132,7 +132,7 @@ def usable(
     return pulumi.Output.all(config, *(each.urn for each in assigned)).apply(once_it_works)
 
 
-async def _until_allowed(spec: GpuClusterSpec, config: str, parent: pulumi.Resource) -> None:
+async def _until_allowed(spec: ClusterSpec, config: str, parent: pulumi.Resource) -> None:
     pulumi.log.info(f"waiting until the new role assignment takes effect, up to {roles.DELAY_MINUTES} minutes", parent)
     try:
         await asyncio.to_thread(api_server.wait_until_allowed, config, NEEDED, roles.DELAY_MINUTES * 60)
@@ -175,7 +175,7 @@ def _without_kind(args: pulumi.ResourceTransformationArgs) -> pulumi.ResourceTra
 
 def provider(
     name: str,
-    spec: GpuClusterSpec,
+    spec: ClusterSpec,
     cluster: Cluster,
     config: pulumi.Output[str],
     before: Sequence[pulumi.Resource],

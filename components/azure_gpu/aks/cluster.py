@@ -9,7 +9,7 @@ workspace of managed Prometheus.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, TypedDict, Unpack, cast, overload
 from weakref import WeakKeyDictionary
@@ -20,14 +20,15 @@ from pulumi_azure_native import authorization, containerservice, managedidentity
 
 from azure_gpu.aks import access as cluster_access, current_user, existing as cluster_existing, inputs, login, read_pools
 from azure_gpu.aks.access import Cluster
-from azure_gpu.aks.args import GpuClusterArgs, GpuClusterSettings, GpuClusterWiring, PoolReplace
+from azure_gpu.aks.args import AccessArgs, GpuClusterArgs, GpuClusterSettings, GpuClusterWiring, PoolReplace
 from azure_gpu.aks.existing import ClusterFacts
 from azure_gpu.aks.gpu_pools import GpuPoolSpec
 from azure_gpu.aks.immutable import REPLACING_CLUSTER, REPLACING_POOL
 from azure_gpu.aks.resolve import resolve
-from azure_gpu.aks.spec import GpuClusterSpec, pods_can_use_identity
+from azure_gpu.aks.spec import ClusterSpec, GpuClusterSpec
 from azure_gpu.aks.workspace_offer import of_cluster
 from azure_gpu.catalog import roles
+from azure_gpu.catalog.prices.hourly_cost import HourlyCost
 from azure_gpu.catalog.problems import Problem, errors
 from azure_gpu.catalog.services.aks import addresses, workload_identity
 from azure_gpu.catalog.services.aks.workload_identity import SERVICE_ACCOUNT, SERVING_ACCOUNT
@@ -122,52 +123,54 @@ class GpuCluster(Component[GpuClusterArgs, GpuClusterWiring, _Spec], AttachableC
         return common.wire(described)
 
     def _resolve(self, args: GpuClusterWiring, context: Context) -> tuple[_Spec, list[Problem]]:
-        spec, problems = resolve(self._name, args, context)
+        whole, problems = resolve(self._name, args, context)
+        spec = whole.cluster
         images = args["registry"]["workload_images"] if "registry" in args else {}
         of_services = gpu_objects_declare.missing_of_services(
             spec.objects, identity=_speaks(spec, as_serving(args)), storage="storage" in args, serving="serving" in args
         )
-        return (spec, ClusterFacts()), [*problems, *gpu_objects_declare.missing_images(spec.objects, images), *of_services]
+        return (whole, ClusterFacts()), [*problems, *gpu_objects_declare.missing_images(spec.objects, images), *of_services]
 
     def _look_up(self, spec: _Spec, asked_by: AskedBy) -> tuple[_Spec, list[Problem]]:
-        cluster, _ = spec
-        facts, problems = cluster_existing.look_up(cluster, asked_by)
+        whole, _ = spec
+        facts, problems = cluster_existing.look_up(whole.cluster, asked_by)
         if errors(problems):
             return spec, problems
-        facts, of_runner = current_user.look_up(self._name, cluster, facts, asked_by, of_stack_file=False)
+        facts, of_runner = current_user.look_up(self._name, whole.cluster, facts, asked_by, of_stack_file=False)
         pools = read_pools.look_up([self._name], of_stack_file=False)[self._name]
-        return (cluster, replace(facts, pools=pools)), [*problems, *of_runner]
+        return (whole, replace(facts, pools=pools)), [*problems, *of_runner]
 
     def _declare(self, spec: _Spec) -> None:
-        self._spec, facts = spec
+        whole, facts = spec
+        self._spec, self._pool_specs = whole.cluster, whole.pools
         self._new_roles = retry_hooks.NewRoles(self)
         self._new_admins = retry_hooks.NewRoles(self, "admins")
         self._again = retry_hooks.hooks(self, self._new_roles)
         cluster = self._existing() if self._spec.existing else self._created(facts)
         pools = self._pools(cluster)
         config = cluster_access.kubeconfig(self._spec, facts, cluster, self)
-        self._outputs_of(cluster, facts, pools)
+        self._outputs_of(cluster, facts)
+        self.gpu_pools = {pool: _pool_outputs(whole.pools[pool], declared) for pool, declared in pools.items()}
         assigned = self._roles(facts, cluster)
         before: list[pulumi.Resource] = [*pools.values(), *assigned]
         self._config = cluster_access.usable(self._spec, config, assigned, self._new_admins, self)
         self.kubeconfig = pulumi.Output.secret(self._config)
         on_it = self._on_cluster(cluster, before) if self._spec.on_cluster else []
-        self.of_workspace = self._offered(cluster, [*before, *on_it])
-        self._announce()
+        self.of_workspace = self._offered(of_cluster(whole), cluster, [*before, *on_it])
+        self._announce(whole.idle)
 
     def _pools(self, cluster: Cluster) -> dict[str, containerservice.AgentPool]:
         """Declares one after another: AKS changes only one at a time, and rejects others with 409."""
         pools: dict[str, containerservice.AgentPool] = {}
-        for pool, each in self._spec.pools.items():
+        for pool, each in self._pool_specs.items():
             pools[pool] = self._pool(each, cluster, after=list(pools.values())[-1:])
         return pools
 
-    def _outputs_of(self, cluster: Cluster, facts: ClusterFacts, pools: Mapping[str, containerservice.AgentPool]) -> None:
+    def _outputs_of(self, cluster: Cluster, facts: ClusterFacts) -> None:
         spec = self._spec
         self.cluster_id = cluster.resource_id
         self.cluster_name = cluster.name
         self.namespace = spec.objects.namespace if spec.on_cluster else None
-        self.gpu_pools = {pool: _pool_outputs(spec.pools[pool], declared) for pool, declared in pools.items()}
         self.node_resource_group = None if spec.existing else pulumi.Output.from_input(spec.node_resource_group)
         if cluster.declared is None:
             self.identity_principal_id = self.agent_pools = None
@@ -178,10 +181,10 @@ class GpuCluster(Component[GpuClusterArgs, GpuClusterWiring, _Spec], AttachableC
             self.oidc_issuer_url = found.apply(cluster_existing.issuer_url)
             self.kubelet_principal_id = found.apply(cluster_existing.kubelet_object_id)
 
-    def _offered(self, cluster: Cluster, on_it: Sequence[pulumi.Resource]) -> ClusterOfWorkspace:
+    def _offered(self, plain: ClusterOfWorkspace, cluster: Cluster, on_it: Sequence[pulumi.Resource]) -> ClusterOfWorkspace:
         """The cluster as a workspace attaches it, once everything `on_it` exists."""
         ready = pulumi.Output.all(cluster.resource_id, *(each.urn for each in on_it)).apply(lambda values: values[0])
-        return {**of_cluster(self._spec), "id": ready, "name": cluster.name, "resource_group_name": cluster.group}
+        return {**plain, "id": ready, "name": cluster.name, "resource_group_name": cluster.group}
 
     def _existing(self) -> Cluster:
         found = self._spec.existing
@@ -196,8 +199,8 @@ class GpuCluster(Component[GpuClusterArgs, GpuClusterWiring, _Spec], AttachableC
 
     def _created(self, facts: ClusterFacts) -> Cluster:
         spec, group = self._spec, self._args["resource_group_name"]
-        own = [inputs.pool(each, spec.kubernetes_version, self._args.get("subnet_id")) for each in spec.pools.values()]
-        pools = read_pools.declared(facts.pools, inputs.system_pool(spec, self._args), own)
+        own = [inputs.pool(each, spec.kubernetes_version, self._args.get("subnet_id")) for each in self._pool_specs.values()]
+        pools = read_pools.declared(facts.pools, inputs.system_pool(spec, self._args.get("subnet_id")), own)
         ranges = addresses.choose(spec.ranges, facts.network)
         cluster = self._cluster(self._identity(), pools, ranges)
         for config, window in inputs.windows(spec).items():
@@ -234,7 +237,8 @@ class GpuCluster(Component[GpuClusterArgs, GpuClusterWiring, _Spec], AttachableC
             f"{self._name}-cluster",
             resource_name_=declared(self._spec.name, self._args.get("cluster_name")),
             resource_group_name=self._args["resource_group_name"],
-            **inputs.cluster(self._spec, self._args, identity.id, pools.profiles, ranges),
+            location=declared(self._spec.location, self._args.get("location")),
+            **inputs.cluster(self._spec, self._args.get("access", AccessArgs()), identity.id, pools.profiles, ranges),
             tags=self._spec.tags,
             opts=pulumi.ResourceOptions(
                 parent=self,
@@ -426,11 +430,11 @@ class GpuCluster(Component[GpuClusterArgs, GpuClusterWiring, _Spec], AttachableC
         }
         objects.declare(f"{self._name}-service-account-{service_account}", account, opts)
 
-    def _announce(self) -> None:
+    def _announce(self, idle: HourlyCost) -> None:
         """Shows the idle cost, only in a preview, since an update shows its preview first."""
         if pulumi.runtime.is_dry_run():
-            idle = self._spec.idle.text(self._spec.context.day)
-            pulumi.log.info(f"cost while idle: {idle}, without disks and addresses", self)
+            cost = idle.text(self._spec.context.day)
+            pulumi.log.info(f"cost while idle: {cost}, without disks and addresses", self)
 
 
 def _network_of(subnet: pulumi.Input[str]) -> pulumi.Input[str]:
@@ -440,8 +444,8 @@ def _network_of(subnet: pulumi.Input[str]) -> pulumi.Input[str]:
     return pulumi.Output.from_input(subnet).apply(lambda given: given.partition("/subnets/")[0])
 
 
-def _speaks(spec: GpuClusterSpec, args: GpuClusterWiring) -> bool:
-    return pods_can_use_identity(spec) and args.get("identity_is_own", False)
+def _speaks(spec: ClusterSpec, args: GpuClusterWiring) -> bool:
+    return spec.pods_can_use_identity and args.get("identity_is_own", False)
 
 
 def _pool_outputs(spec: GpuPoolSpec, declared: containerservice.AgentPool) -> PoolOfCluster:

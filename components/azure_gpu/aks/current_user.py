@@ -13,7 +13,7 @@ import pulumi
 from pulumi_azure_native import authorization
 
 from azure_gpu.aks.existing import ClusterFacts
-from azure_gpu.aks.spec import GpuClusterSpec
+from azure_gpu.aks.spec import ClusterSpec
 from azure_gpu.catalog import roles
 from azure_gpu.catalog.problems import Code, Problem, Severity
 from azure_gpu.catalog.sources import Dated, Source
@@ -32,7 +32,7 @@ _CLIENT, _OIDC = (PROVIDER_VARIABLES[f"{PROVIDER}:{key}"] for key in ("clientId"
 
 
 def look_up(
-    name: str, spec: GpuClusterSpec, facts: ClusterFacts, asked_by: AskedBy = OF_STACK, *, of_stack_file: bool = True
+    name: str, spec: ClusterSpec, facts: ClusterFacts, asked_by: AskedBy = OF_STACK, *, of_stack_file: bool = True
 ) -> tuple[ClusterFacts, list[Problem]]:
     """The facts with the default administrator in the state and those who are administrators of an existing cluster already, and
     problems. `name`: the component's."""
@@ -57,7 +57,7 @@ def name_of_default(name: str) -> str:
 
 
 def check(
-    spec: GpuClusterSpec, facts: ClusterFacts, admin: str, environment: Mapping[str, str], runs: Callable[[], str]
+    spec: ClusterSpec, facts: ClusterFacts, admin: str, environment: Mapping[str, str], runs: Callable[[], str]
 ) -> list[Problem]:
     """`admin`: the default administrator in the state. `runs` returns the object id of who runs the program, "" if unknown."""
     if not spec.on_cluster or not facts.entra:
@@ -77,7 +77,7 @@ def check(
     return found
 
 
-def _login(spec: GpuClusterSpec, environment: Mapping[str, str]) -> Sequence[Problem]:
+def _login(spec: ClusterSpec, environment: Mapping[str, str]) -> Sequence[Problem]:
     by_oidc = environment.get(_OIDC, "").lower() == "true"
     if spec.access.login_is_set or environment.get(METHOD) or not (by_oidc or environment.get(_CLIENT)):
         return []

@@ -10,7 +10,7 @@ from pulumi_azure_native import containerservice
 from azure_gpu.aks import own_network
 from azure_gpu.aks.read_pools import NOT_THERE, InState
 from azure_gpu.aks.rules import no_route
-from azure_gpu.aks.spec import GpuClusterSpec
+from azure_gpu.aks.spec import ClusterSpec
 from azure_gpu.catalog import regions
 from azure_gpu.catalog.problems import Problem, Severity
 from azure_gpu.catalog.services.aks import kubernetes_versions
@@ -34,7 +34,7 @@ class ClusterFacts:
     already_admins: frozenset[str] = frozenset()  # object ids of administrators by assignments outside of the stack
 
 
-def look_up(spec: GpuClusterSpec, asked_by: AskedBy = OF_STACK) -> tuple[ClusterFacts, list[Problem]]:
+def look_up(spec: ClusterSpec, asked_by: AskedBy = OF_STACK) -> tuple[ClusterFacts, list[Problem]]:
     """Reads an existing cluster, or the network that a new one will be in."""
     if spec.existing is None:
         addresses, problems = own_network.look_up(spec, asked_by)
@@ -78,7 +78,7 @@ def issuer_url(cluster: containerservice.GetManagedClusterResult) -> str:
     return (cluster.oidc_issuer_profile.issuer_url if cluster.oidc_issuer_profile else "") or ""
 
 
-def _elsewhere(spec: GpuClusterSpec, location: str, path: str) -> Problem:
+def _elsewhere(spec: ClusterSpec, location: str, path: str) -> Problem:
     return Problem(
         path=path,
         message=f"the cluster is in {location}, but its pools would be in {spec.location}",

@@ -8,24 +8,23 @@ from typing import Any
 import pulumi
 from pulumi_azure_native import containerservice
 
-from azure_gpu.aks.args import AccessArgs, ClusterNetwork, GpuClusterWiring, NetworkPolicy, NodeImageChannel, UpgradeChannel
+from azure_gpu.aks.args import AccessArgs, ClusterNetwork, NetworkPolicy, NodeImageChannel, UpgradeChannel
 from azure_gpu.aks.gpu_pools import GpuPoolSpec
 from azure_gpu.aks.read_pools import SYSTEM_POOL
-from azure_gpu.aks.spec import GpuClusterSpec
+from azure_gpu.aks.spec import ClusterSpec
 from azure_gpu.catalog.services.aks import addresses, clusters, maintenance, network, system_pools
 from azure_gpu.catalog.services.aks.addresses import Ranges
 from azure_gpu.catalog.services.aks.sizes import INSTALL
-from azure_gpu.shared.context import declared
 
 SCALE_SET = "VirtualMachineScaleSets"
 
 
 def cluster(
-    spec: GpuClusterSpec, args: GpuClusterWiring, identity_id: pulumi.Input[str], pools: Sequence[Any], ranges: Ranges
+    spec: ClusterSpec, access: AccessArgs, identity_id: pulumi.Input[str], pools: Sequence[Any], ranges: Ranges
 ) -> dict[str, Any]:
-    """The cluster's inputs except name, group and tags. `pools`: see `aks.read_pools`; `ranges`: see `aks.own_network`."""
+    """The cluster's inputs except name, group, location and tags. `pools`: see `aks.read_pools`; `ranges`: see
+    `aks.own_network`."""
     return {
-        "location": declared(spec.location, args.get("location")),
         "kubernetes_version": spec.kubernetes_version or None,
         "dns_prefix": spec.dns_prefix,
         # AKS's default name, MC_<group>_<cluster>_<region>, easily exceeds the limit of 80 characters.
@@ -44,14 +43,14 @@ def cluster(
         "security_profile": containerservice.ManagedClusterSecurityProfileArgs(
             workload_identity=containerservice.ManagedClusterSecurityProfileWorkloadIdentityArgs(enabled=True)
         ),
-        "api_server_access_profile": _api_server(spec, args.get("access", AccessArgs())),
+        "api_server_access_profile": _api_server(spec, access),
         "network_profile": _network(spec, ranges),
         "auto_scaler_profile": _autoscaler(spec),
         "auto_upgrade_profile": _upgrades(spec),
     }
 
 
-def system_pool(spec: GpuClusterSpec, args: GpuClusterWiring) -> containerservice.ManagedClusterAgentPoolProfileArgs:
+def system_pool(spec: ClusterSpec, subnet_id: pulumi.Input[str] | None) -> containerservice.ManagedClusterAgentPoolProfileArgs:
     """The pool in the cluster's own body, which ARM requires."""
     pool = spec.system
     return containerservice.ManagedClusterAgentPoolProfileArgs(
@@ -72,11 +71,11 @@ def system_pool(spec: GpuClusterSpec, args: GpuClusterWiring) -> containerservic
         # AKS upgrades only the control plane if a pool has no version. Source: Azure/AKS, CHANGELOG.md, 2022-03-27.
         orchestrator_version=spec.kubernetes_version or None,
         upgrade_settings=_upgrade(pool.max_surge, None),
-        vnet_subnet_id=args.get("subnet_id"),
+        vnet_subnet_id=subnet_id,
     )
 
 
-def _api_server(spec: GpuClusterSpec, settings: AccessArgs) -> containerservice.ManagedClusterAPIServerAccessProfileArgs:
+def _api_server(spec: ClusterSpec, settings: AccessArgs) -> containerservice.ManagedClusterAPIServerAccessProfileArgs:
     private = spec.access.network is ClusterNetwork.PRIVATE
     zone = settings.get("private_dns_zone", "system")
     return containerservice.ManagedClusterAPIServerAccessProfileArgs(
@@ -90,7 +89,7 @@ def _api_server(spec: GpuClusterSpec, settings: AccessArgs) -> containerservice.
     )
 
 
-def _network(spec: GpuClusterSpec, ranges: Ranges) -> containerservice.ContainerServiceNetworkProfileArgs:
+def _network(spec: ClusterSpec, ranges: Ranges) -> containerservice.ContainerServiceNetworkProfileArgs:
     return containerservice.ContainerServiceNetworkProfileArgs(
         network_plugin=containerservice.NetworkPlugin.AZURE,
         network_plugin_mode=containerservice.NetworkPluginMode.OVERLAY,
@@ -104,7 +103,7 @@ def _network(spec: GpuClusterSpec, ranges: Ranges) -> containerservice.Container
     )
 
 
-def kept_ranges(spec: GpuClusterSpec) -> list[str]:
+def kept_ranges(spec: ClusterSpec) -> list[str]:
     """Paths for `ignore_changes`: ranges that were chosen by the network of a subnet. AKS can't change those of a cluster that
     exists, which would be replaced once the network has other addresses, or where its state can't be read."""
     if spec.subnet is None:
@@ -113,7 +112,7 @@ def kept_ranges(spec: GpuClusterSpec) -> list[str]:
     return of_pods if spec.ranges.services else [*of_pods, "networkProfile.serviceCidr", "networkProfile.dnsServiceIP"]
 
 
-def _autoscaler(spec: GpuClusterSpec) -> containerservice.ManagedClusterPropertiesAutoScalerProfileArgs | None:
+def _autoscaler(spec: ClusterSpec) -> containerservice.ManagedClusterPropertiesAutoScalerProfileArgs | None:
     if spec.idle_minutes is None:
         return None
     wait = f"{spec.idle_minutes}m"
@@ -122,13 +121,13 @@ def _autoscaler(spec: GpuClusterSpec) -> containerservice.ManagedClusterProperti
     )
 
 
-def _upgrades(spec: GpuClusterSpec) -> containerservice.ManagedClusterAutoUpgradeProfileArgs:
+def _upgrades(spec: ClusterSpec) -> containerservice.ManagedClusterAutoUpgradeProfileArgs:
     return containerservice.ManagedClusterAutoUpgradeProfileArgs(
         upgrade_channel=spec.maintenance.upgrades.value, node_os_upgrade_channel=spec.maintenance.node_images.value
     )
 
 
-def windows(spec: GpuClusterSpec) -> Mapping[str, containerservice.MaintenanceWindowArgs]:
+def windows(spec: ClusterSpec) -> Mapping[str, containerservice.MaintenanceWindowArgs]:
     """The maintenance windows that the cluster's channels require, by AKS's name of the configuration."""
     settings = spec.maintenance
     window = containerservice.MaintenanceWindowArgs(

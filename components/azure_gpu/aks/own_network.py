@@ -8,7 +8,7 @@ from pulumi_azure_native import network as azure_network
 
 from azure_gpu.aks.args import ClusterNetwork
 from azure_gpu.aks.rules import SUBNET, paths_of_ranges
-from azure_gpu.aks.spec import GpuClusterSpec
+from azure_gpu.aks.spec import ClusterSpec
 from azure_gpu.catalog.problems import Code, Problem, Severity
 from azure_gpu.catalog.services.aks import addresses, network
 from azure_gpu.catalog.services.aks.addresses import NOT_READ, NetworkAddresses
@@ -17,7 +17,7 @@ from azure_gpu.shared import existing
 from azure_gpu.shared.look_up import AskedBy
 
 
-def look_up(spec: GpuClusterSpec, asked_by: AskedBy) -> tuple[NetworkAddresses, list[Problem]]:
+def look_up(spec: ClusterSpec, asked_by: AskedBy) -> tuple[NetworkAddresses, list[Problem]]:
     """Reads the addresses of the subnet's network, with the problems of what is set; one that can't be read is a warning."""
     if spec.subnet is None or not spec.subnet.is_type(SUBNET):
         return NOT_READ, []
@@ -49,7 +49,7 @@ def _addresses(found: azure_network.GetVirtualNetworkResult) -> NetworkAddresses
     return NetworkAddresses(tuple(dict.fromkeys(subnets)), tuple(dict.fromkeys(others)))
 
 
-def _name_servers(spec: GpuClusterSpec, found: azure_network.GetVirtualNetworkResult) -> Iterator[Problem]:
+def _name_servers(spec: ClusterSpec, found: azure_network.GetVirtualNetworkResult) -> Iterator[Problem]:
     servers = list(found.dhcp_options.dns_servers or []) if found.dhcp_options is not None else []
     if servers and spec.access.network is ClusterNetwork.PRIVATE and spec.access.system_zone:
         yield Problem(

@@ -1,6 +1,8 @@
 """Resolves the arguments of a cluster: fills in all defaults and finds all problems. Pure."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from datetime import date
+from typing import cast
 
 from azure_gpu.aks import gpu_pools, rules as cluster_rules
 from azure_gpu.aks.args import (
@@ -12,6 +14,7 @@ from azure_gpu.aks.args import (
     AdminsArgs,
     ClusterNetwork,
     GpuClusterSettings,
+    GpuPoolArgs,
     Login,
     MaintenanceArgs,
     Monitoring,
@@ -25,7 +28,7 @@ from azure_gpu.aks.args import (
 )
 from azure_gpu.aks.gpu_pools import ClusterContext, GpuPoolSpec
 from azure_gpu.aks.rules import cluster_problems
-from azure_gpu.aks.spec import Access, GpuClusterSpec, Maintenance, SystemPool
+from azure_gpu.aks.spec import Access, ClusterSpec, GpuClusterSpec, Maintenance, SystemPool
 from azure_gpu.catalog import lifecycle
 from azure_gpu.catalog.prices import packaged
 from azure_gpu.catalog.prices.hourly_cost import HourlyCost, Machines
@@ -36,8 +39,9 @@ from azure_gpu.formats import arm_ids, azure_types
 from azure_gpu.formats.arm_ids import ArmId
 from azure_gpu.formats.tags import EXPIRES_AT
 from azure_gpu.kubernetes.gpu_objects import resolve as gpu_objects_resolve
+from azure_gpu.kubernetes.gpu_objects.spec import ClusterObjectsSpec
 from azure_gpu.shared import existing, principals
-from azure_gpu.shared.context import Context, check_tags, known, resolve_day
+from azure_gpu.shared.context import Context, Tags, check_tags, known, resolve_day
 from azure_gpu.shared.end_dates import last_day, resolve_end
 
 TIERS = {Tier.FREE: clusters.FREE, Tier.STANDARD: clusters.STANDARD, Tier.PREMIUM: clusters.PREMIUM}
@@ -46,43 +50,74 @@ TIERS = {Tier.FREE: clusters.FREE, Tier.STANDARD: clusters.STANDARD, Tier.PREMIU
 def resolve(name: str, args: GpuClusterSettings, context: Context) -> tuple[GpuClusterSpec, list[Problem]]:
     """Resolves the cluster that the stack file calls `name`, with its problems. Pure."""
     path = context.path("clusters", name)
-    as_of, problems = resolve_day(args.get("as_of"), f"{path}.as_of")
+    own = cast(GpuClusterSettings, {key: value for key, value in args.items() if key != "gpu_pools"})
+    as_of, problems = resolve_day(own.get("as_of"), f"{path}.as_of")
     day = as_of or context.day
-    expires_at, end_problems = resolve_end(args.get("expires_after"), day, f"{path}.expires_after", "a cluster", "of GPU nodes")
-    found, id_problems = _existing(args, context, path)
-    location = context.region(args.get("location"))
-    tags = {**context.tags(as_of), **args.get("tags", {}), **({EXPIRES_AT: expires_at} if expires_at else {})}
-    version = args.get("kubernetes_version", "")
-    cluster_context = ClusterContext(
+    expires_at, end_problems = resolve_end(own.get("expires_after"), day, f"{path}.expires_after", "a cluster", "of GPU nodes")
+    found, id_problems = _existing(own, context, path)
+    tags = {**context.tags(as_of), **own.get("tags", {}), **({EXPIRES_AT: expires_at} if expires_at else {})}
+    cluster_context = _context_of_pools(own, context, path, day, tags)
+    pools, pool_problems = _pools(args.get("gpu_pools", {}), cluster_context, day)
+    objects, object_problems = gpu_objects_resolve.resolve_objects(own, [each.objects for each in pools.values()], path)
+    cluster = _cluster(name, own, context, found, cluster_context, objects)
+    system = cluster.system
+    most = max(system.max_nodes, 0) + sum(max(pool.request.max_count, 0) for pool in pools.values())
+    of_catalog = lifecycle.through(lambda on: cluster_problems(own, cluster, most, on), day, cluster_context.last)
+    problems += [*end_problems, *id_problems, *of_catalog, *pool_problems]
+    reported = {problem.path for problem in errors(pool_problems)}  # such as MIG on a T4, which pool and objects both report
+    if cluster.on_cluster:
+        problems += [problem for problem in object_problems if problem.path not in reported]
+    pool_systems = {pool: each.request.os_sku for pool, each in pools.items()}
+    problems += [*cluster_rules.problems_of(own, cluster, pool_systems), *check_tags(own.get("tags", {}), f"{path}.tags")]
+    cost, idle = _costs(cluster, pools.values(), created="existing" not in own)
+    return GpuClusterSpec(cluster=cluster, pools=pools, expires_at=expires_at, cost=cost, idle=idle), problems
+
+
+def _context_of_pools(args: GpuClusterSettings, context: Context, path: str, day: date, tags: Tags) -> ClusterContext:
+    return ClusterContext(
         path=path,
-        location=location,
+        location=context.region(args.get("location")),
         location_path=f"{path}.location" if "location" in args else context.own_path("location"),
         # The version of an existing cluster is unknown before it is looked up.
-        kubernetes_version=version or ("" if "existing" in args else kubernetes_versions.default(day)),
+        kubernetes_version=args.get("kubernetes_version", "") or ("" if "existing" in args else kubernetes_versions.default(day)),
         long_term_support=args.get("long_term_support", False),
         tags=tags,
         last=last_day(args.get("expires_after")),
     )
+
+
+def _pools(
+    settings: Mapping[str, GpuPoolArgs], cluster: ClusterContext, day: date
+) -> tuple[dict[str, GpuPoolSpec], list[Problem]]:
     pools: dict[str, GpuPoolSpec] = {}
-    pool_problems: list[Problem] = []
-    for pool, settings in args.get("gpu_pools", {}).items():
-        pools[pool], more = gpu_pools.resolve(pool, settings, cluster_context, day)
-        pool_problems += more
-    objects, object_problems = gpu_objects_resolve.resolve_objects(args, [each.objects for each in pools.values()], path)
-    tier = TIERS[Tier(args.get("tier", Tier.FREE))]
-    system = _system(args.get("system_pool", SystemPoolArgs()))
-    spec = GpuClusterSpec(
+    problems: list[Problem] = []
+    for name, given in settings.items():
+        pools[name], more = gpu_pools.resolve(name, given, cluster, day)
+        problems += more
+    return pools, problems
+
+
+def _cluster(
+    name: str,
+    args: GpuClusterSettings,
+    context: Context,
+    found: ArmId | None,
+    of_pools: ClusterContext,
+    objects: ClusterObjectsSpec,
+) -> ClusterSpec:
+    """Resolves the cluster itself. `found`: the id of an existing one."""
+    arm_type = azure_types.MANAGED_CLUSTER.arm_type
+    return ClusterSpec(
         context=context,
-        path=path,
-        name=found.name if found else known(args.get("cluster_name")) or context.name(azure_types.MANAGED_CLUSTER.arm_type, name),
+        path=of_pools.path,
+        name=found.name if found else known(args.get("cluster_name")) or context.name(arm_type, name),
         existing=found,
-        location=location,
-        location_path=cluster_context.location_path,
-        kubernetes_version=version,
-        long_term_support=cluster_context.long_term_support,
-        tier=tier,
-        system=system,
-        pools=pools,
+        location=of_pools.location,
+        location_path=of_pools.location_path,
+        kubernetes_version=args.get("kubernetes_version", ""),
+        long_term_support=of_pools.long_term_support,
+        tier=TIERS[Tier(args.get("tier", Tier.FREE))],
+        system=_system(args.get("system_pool", SystemPoolArgs())),
         access=_access(args.get("access", AccessArgs())),
         subnet=arm_ids.parse(known(args.get("subnet_id")) or ""),
         ranges=Ranges(args.get("pod_cidr", ""), args.get("service_cidr", "")),
@@ -94,18 +129,8 @@ def resolve(name: str, args: GpuClusterSettings, context: Context) -> tuple[GpuC
         workload_identity=args.get("workload_identity", DEFAULT_WORKLOAD_IDENTITY),
         on_cluster=args.get("on_cluster", DEFAULT_ON_CLUSTER),
         objects=objects,
-        tags=tags,
-        expires_at=expires_at,
-        cost=_cost(system, pools, tier, location, created="existing" not in args, most=True),
-        idle=_cost(system, pools, tier, location, created="existing" not in args, most=False),
+        tags=of_pools.tags,
     )
-    of_catalog = lifecycle.through(lambda on: cluster_problems(args, spec, on), day, cluster_context.last)
-    problems += [*end_problems, *id_problems, *of_catalog, *pool_problems]
-    reported = {problem.path for problem in errors(pool_problems)}  # such as MIG on a T4, which pool and objects both report
-    if spec.on_cluster:
-        problems += [problem for problem in object_problems if problem.path not in reported]
-    problems += [*cluster_rules.problems_of(args, spec), *check_tags(args.get("tags", {}), f"{path}.tags")]
-    return spec, problems
 
 
 def _existing(args: GpuClusterSettings, context: Context, path: str) -> tuple[ArmId | None, list[Problem]]:
@@ -153,13 +178,14 @@ def _maintenance(settings: MaintenanceArgs) -> Maintenance:
     )
 
 
-def _cost(
-    system: SystemPool, pools: Mapping[str, GpuPoolSpec], tier: str, location: str, *, created: bool, most: bool
-) -> HourlyCost:
-    """List price of the maximum or minimum number of nodes; for an existing cluster only of the stack's own pools."""
-    of_system = [Machines(system.size, max(system.max_nodes, system.nodes) if most else system.nodes)] if created else []
-    of_pools = [
-        Machines(each.size, each.request.max_count if most else each.request.min_count, each.objects.spot)
-        for each in pools.values()
-    ]
-    return clusters.hourly([*of_system, *of_pools], tier if created else "", location, packaged())
+def _costs(cluster: ClusterSpec, pools: Iterable[GpuPoolSpec], *, created: bool) -> tuple[HourlyCost, HourlyCost]:
+    """List prices of the maximum and of the minimum number of nodes; for an existing cluster only of the stack's own pools."""
+    system = cluster.system
+    sizes = [(system.size, system.nodes, max(system.max_nodes, system.nodes), False)] if created else []
+    for pool in pools:
+        sizes.append((pool.size, pool.request.min_count, pool.request.max_count, pool.request.spot is not None))
+    tier = cluster.tier if created else ""
+    most = [Machines(size, number, spot) for size, _, number, spot in sizes]
+    least = [Machines(size, number, spot) for size, number, _, spot in sizes]
+    prices = packaged()
+    return clusters.hourly(most, tier, cluster.location, prices), clusters.hourly(least, tier, cluster.location, prices)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import date
 
 from azure_gpu.aks.args import ClusterNetwork, GpuClusterSettings, NodeImageChannel, Outbound, SpotArgs, UpgradeChannel
-from azure_gpu.aks.spec import GpuClusterSpec
+from azure_gpu.aks.spec import ClusterSpec
 from azure_gpu.catalog import names
 from azure_gpu.catalog.problems import Code, Problem, Severity
 from azure_gpu.catalog.services.aks import (
@@ -57,8 +57,8 @@ _OF_A_NEW_CLUSTER = (
 _ACCESS_OF_A_NEW_CLUSTER = ("network", "authorized_ranges", "private_dns_zone", "local_accounts")
 
 
-def problems_of(settings: GpuClusterSettings, spec: GpuClusterSpec) -> list[Problem]:
-    """All problems of the cluster."""
+def problems_of(settings: GpuClusterSettings, spec: ClusterSpec, pool_systems: Mapping[str, str]) -> list[Problem]:
+    """All problems of the cluster. `pool_systems`: the operating systems of its GPU pools, by their names."""
     problems = [*_access(settings, spec), *_subnet(settings, spec), *_on_cluster(settings, spec)]
     if "existing" in settings:
         return [*problems, *_existing(settings, spec.path)]
@@ -66,7 +66,7 @@ def problems_of(settings: GpuClusterSettings, spec: GpuClusterSpec) -> list[Prob
         *problems,
         *_system_pool(settings, spec),
         *_network(settings, spec),
-        *_maintenance(spec),
+        *_maintenance(spec, pool_systems),
         *_ml_extension(settings, spec),
     ]
 
@@ -83,7 +83,7 @@ def _existing(settings: GpuClusterSettings, path: str) -> Iterator[Problem]:
         )
 
 
-def _system_pool(settings: GpuClusterSettings, spec: GpuClusterSpec) -> Iterator[Problem]:
+def _system_pool(settings: GpuClusterSettings, spec: ClusterSpec) -> Iterator[Problem]:
     path, pool = f"{spec.path}.system_pool", spec.system
     of_spot = written(settings.get("system_pool", {}).get("spot", SpotArgs(enabled=False)))
     if of_spot.get("enabled", True):
@@ -123,7 +123,7 @@ def _system_pool(settings: GpuClusterSettings, spec: GpuClusterSpec) -> Iterator
         yield Problem(f"{path}.os_sku", message, pool.os_sku, ", ".join(_SYSTEM_OS), "set Ubuntu, or remove it")
 
 
-def _access(settings: GpuClusterSettings, spec: GpuClusterSpec) -> Iterator[Problem]:
+def _access(settings: GpuClusterSettings, spec: ClusterSpec) -> Iterator[Problem]:
     path = f"{spec.path}.access"
     yield from access.check(spec.access.local_accounts, spec.access.login, f"{path}.login")
     host = spec.access.authority_host
@@ -132,7 +132,7 @@ def _access(settings: GpuClusterSettings, spec: GpuClusterSpec) -> Iterator[Prob
     yield from principals.check(settings.get("access", {}).get("admins", {}), f"{path}.admins")
 
 
-def _network(settings: GpuClusterSettings, spec: GpuClusterSpec) -> Iterator[Problem]:
+def _network(settings: GpuClusterSettings, spec: ClusterSpec) -> Iterator[Problem]:
     path, resolved, given = f"{spec.path}.access", spec.access, settings.get("access", {})
     if resolved.network is ClusterNetwork.RESTRICTED:
         if not resolved.authorized_ranges:
@@ -189,7 +189,7 @@ def _network(settings: GpuClusterSettings, spec: GpuClusterSpec) -> Iterator[Pro
         )
 
 
-def _on_cluster(settings: GpuClusterSettings, spec: GpuClusterSpec) -> Iterator[Problem]:
+def _on_cluster(settings: GpuClusterSettings, spec: ClusterSpec) -> Iterator[Problem]:
     """Problems of a cluster that isn't reachable, if objects are created on it."""
     private = spec.access.network is ClusterNetwork.PRIVATE
     if spec.on_cluster and private and not spec.access.reachable:
@@ -216,7 +216,7 @@ def no_route(path: str) -> Problem:
     )
 
 
-def _subnet(settings: GpuClusterSettings, spec: GpuClusterSpec) -> Iterator[Problem]:
+def _subnet(settings: GpuClusterSettings, spec: ClusterSpec) -> Iterator[Problem]:
     subnet = settings.get("subnet_id")
     if not isinstance(subnet, str):  # an output can't be validated
         return
@@ -227,7 +227,7 @@ def _subnet(settings: GpuClusterSettings, spec: GpuClusterSpec) -> Iterator[Prob
         yield Problem(f"{spec.path}.subnet_id", "not a valid subnet id", subnet, allowed, fix)
 
 
-def _maintenance(spec: GpuClusterSpec) -> Iterator[Problem]:
+def _maintenance(spec: ClusterSpec, pool_systems: Mapping[str, str]) -> Iterator[Problem]:
     window, path = spec.maintenance, f"{spec.path}.maintenance"
     yield from maintenance.check(window.start, window.hours, window.utc_offset, path)
     if spec.kubernetes_version and window.upgrades in (UpgradeChannel.STABLE, UpgradeChannel.RAPID):
@@ -239,8 +239,8 @@ def _maintenance(spec: GpuClusterSpec) -> Iterator[Problem]:
             fix="set patch, or remove `kubernetes_version`",
             code=Code.IMPOSSIBLE,
         )
-    for name, pool in spec.pools.items():
-        if window.node_images is NodeImageChannel.SECURITY_PATCH and pool.request.os_sku.startswith("AzureLinux"):
+    for name, system in pool_systems.items():
+        if window.node_images is NodeImageChannel.SECURITY_PATCH and system.startswith("AzureLinux"):
             yield Problem(
                 path=f"{path}.node_images",
                 message=f"AKS doesn't offer security patches for GPU nodes with Azure Linux, which gpu_pools.{name} has",
@@ -255,7 +255,7 @@ def _maintenance(spec: GpuClusterSpec) -> Iterator[Problem]:
         yield Problem(f"{spec.path}.idle_minutes", "idle time is out of range", spec.idle_minutes, allowed, "write 10")
 
 
-def _ml_extension(settings: GpuClusterSettings, spec: GpuClusterSpec) -> Iterator[Problem]:
+def _ml_extension(settings: GpuClusterSettings, spec: ClusterSpec) -> Iterator[Problem]:
     vcpus = system_pools.vcpus(spec.system.size)
     if settings.get("ml_extension", False):
         yield from extension_problems(
@@ -267,8 +267,8 @@ def _ml_extension(settings: GpuClusterSettings, spec: GpuClusterSpec) -> Iterato
         )
 
 
-def cluster_problems(args: GpuClusterSettings, spec: GpuClusterSpec, day: date) -> list[Problem]:
-    """The catalog's problems of the cluster itself."""
+def cluster_problems(args: GpuClusterSettings, spec: ClusterSpec, most_nodes: int, day: date) -> list[Problem]:
+    """The catalog's problems of the cluster itself. `most_nodes`: those of all its pools."""
     problems: list[Problem] = []
     problems += check_region(args.get("location"), spec.location_path)
     if "existing" in args:
@@ -279,12 +279,11 @@ def cluster_problems(args: GpuClusterSettings, spec: GpuClusterSpec, day: date) 
         path = f"{spec.path}.kubernetes_version"
         problems += kubernetes_versions.check(spec.kubernetes_version, day, path, lts=spec.long_term_support)
     problems += clusters.check_tier(spec.tier, spec.long_term_support, f"{spec.path}.tier", f"{spec.path}.long_term_support")
-    most = max(spec.system.max_nodes, 0) + sum(max(pool.request.max_count, 0) for pool in spec.pools.values())
     problems += network.check_policy(spec.network_policy.value, day, f"{spec.path}.network_policy")
     assumed = addresses.choose(spec.ranges, NOT_READ)  # before the virtual network is looked up
-    return [*problems, *addresses.check_ranges(assumed, most, paths_of_ranges(spec))]
+    return [*problems, *addresses.check_ranges(assumed, most_nodes, paths_of_ranges(spec))]
 
 
-def paths_of_ranges(spec: GpuClusterSpec) -> dict[str, str]:
+def paths_of_ranges(spec: ClusterSpec) -> dict[str, str]:
     """Where the ranges of pods and services are written."""
     return {"pods": f"{spec.path}.pod_cidr", "services": f"{spec.path}.service_cidr"}

@@ -60,8 +60,8 @@ class Maintenance:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GpuClusterSpec:
-    """A resolved cluster. Values that may be outputs of other resources stay in the arguments."""
+class ClusterSpec:
+    """A resolved cluster without its GPU pools. Values that may be outputs of other resources stay in the arguments."""
 
     context: Context
     path: str
@@ -73,7 +73,6 @@ class GpuClusterSpec:
     long_term_support: bool
     tier: str
     system: SystemPool
-    pools: dict[str, GpuPoolSpec]
     access: Access
     subnet: ArmId | None  # None: not set, or the output of another resource
     ranges: Ranges  # as set; `own_network.ranges` has the others
@@ -86,9 +85,6 @@ class GpuClusterSpec:
     on_cluster: bool
     objects: ClusterObjectsSpec
     tags: Tags
-    expires_at: str | None  # instant in UTC, RFC 3339
-    cost: HourlyCost  # with the maximum number of nodes
-    idle: HourlyCost  # with the minimum number of nodes
 
     @property
     def dns_prefix(self) -> str:
@@ -100,14 +96,25 @@ class GpuClusterSpec:
         return f"{self.name}-nodes"
 
     @property
+    def pods_can_use_identity(self) -> bool:
+        """Whether pods of the namespace can use the stack's identity; an existing cluster isn't changed for that."""
+        return self.workload_identity and self.existing is None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GpuClusterSpec:
+    """A resolved cluster and its GPU pools."""
+
+    cluster: ClusterSpec
+    pools: dict[str, GpuPoolSpec]
+    expires_at: str | None  # instant in UTC, RFC 3339
+    cost: HourlyCost  # with the maximum number of nodes
+    idle: HourlyCost  # with the minimum number of nodes
+
+    @property
     def hourly_cost(self) -> float | None:
         return self.cost.number
 
     @property
     def idle_cost(self) -> float | None:
         return self.idle.number
-
-
-def pods_can_use_identity(spec: GpuClusterSpec) -> bool:
-    """Whether pods of the namespace can use the stack's identity; an existing cluster isn't changed for that."""
-    return spec.workload_identity and spec.existing is None

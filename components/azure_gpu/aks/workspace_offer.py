@@ -8,8 +8,9 @@ from azure_gpu.kubernetes.gpu_objects.spec import GpuPool
 from azure_gpu.shared.attachable import ClusterOfWorkspace
 
 
-def of_cluster(spec: GpuClusterSpec) -> ClusterOfWorkspace:
+def of_cluster(whole: GpuClusterSpec) -> ClusterOfWorkspace:
     """The cluster's plain values."""
+    spec = whole.cluster
     vcpus = system_pools.vcpus(spec.system.size)
     return ClusterOfWorkspace(
         id=spec.existing.text if spec.existing else "",
@@ -22,8 +23,8 @@ def of_cluster(spec: GpuClusterSpec) -> ClusterOfWorkspace:
         open_to_everybody=spec.access.network is ClusterNetwork.PUBLIC,
         nodes=spec.system.nodes,
         vcpus=(vcpus or 0) * spec.system.nodes,
-        gpus={name: _gpus(pool.objects) for name, pool in spec.pools.items()},
-        taints={name: list(pool.taints) for name, pool in spec.pools.items()},
+        gpus={name: _gpus(pool.objects) for name, pool in whole.pools.items()},
+        taints={name: list(pool.taints) for name, pool in whole.pools.items()},
     )
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 from typing import Any, NamedTuple
 
-from azure_gpu.aks.spec import GpuClusterSpec
+from azure_gpu.aks.spec import ClusterSpec, GpuClusterSpec
 from azure_gpu.batch.account.spec import BatchAccountSpec
 from azure_gpu.batch.pool.spec import BatchPoolSpec
 from azure_gpu.budget.spec import BudgetSpec
@@ -119,7 +119,7 @@ def take(
 def of_plan(settings: Settings, plan: Plan) -> Inventory:
     """Returns the inventory of a plan."""
     foundation = plan.foundation
-    clusters: list[GpuClusterSpec] = [spec for spec, _ in plan.parts["clusters"].values()]
+    clusters: list[ClusterSpec] = [spec.cluster for spec, _ in plan.parts["clusters"].values()]
     accounts: list[BatchAccountSpec] = [spec for spec, _ in plan.parts["batch_account"].values()]
     budgets: list[BudgetSpec] = [*plan.parts["budget"].values()]
     items = [
@@ -274,10 +274,11 @@ def _pool(part: _Planned, spec: BatchPoolSpec) -> Iterator[_Item]:
 
 
 def _cluster(part: _Planned, planned: tuple[GpuClusterSpec, object]) -> Iterator[_Item]:
-    spec, _ = planned
+    whole, _ = planned
+    spec = whole.cluster
     if spec.existing is None:
         yield _name(azure_types.MANAGED_CLUSTER, spec.name, spec.path)
-    for name, pool in spec.pools.items():
+    for name, pool in whole.pools.items():
         path = f"{spec.path}.gpu_pools.{name}"
         yield _name(azure_types.AGENT_POOL, pool.azure_name(part.text("clusters", "subnet_id")), path)
         yield SizeUse(
@@ -291,7 +292,7 @@ def _cluster(part: _Planned, planned: tuple[GpuClusterSpec, object]) -> Iterator
         )
 
 
-def _system_pool(spec: GpuClusterSpec) -> MachinesUse:
+def _system_pool(spec: ClusterSpec) -> MachinesUse:
     return MachinesUse(
         size=spec.system.size,
         region=spec.location,

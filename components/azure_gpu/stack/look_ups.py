@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from azure_gpu.aks import current_user, existing as cluster_existing, read_pools
 from azure_gpu.aks.existing import ClusterFacts
 from azure_gpu.aks.read_pools import InState
-from azure_gpu.aks.spec import GpuClusterSpec
+from azure_gpu.aks.spec import ClusterSpec
 from azure_gpu.batch.account import existing as account_existing
 from azure_gpu.batch.account.spec import AccountFacts, BatchAccountSpec
 from azure_gpu.catalog.problems import Problem
@@ -38,9 +38,9 @@ class LookUps:
     foundation: Callable[[FoundationSpec], tuple[FoundationLookup, list[Problem]]]
     environment: Callable[[JobEnvironmentSpec], tuple[dict[str, str], list[Problem]]]  # workload profiles by GPU
     account: Callable[[BatchAccountSpec], tuple[AccountFacts, list[Problem]]]
-    cluster: Callable[[GpuClusterSpec], tuple[ClusterFacts, list[Problem]]]
+    cluster: Callable[[ClusterSpec], tuple[ClusterFacts, list[Problem]]]
     pools: Callable[[Sequence[str]], Mapping[str, InState]]  # of clusters that the stack has, by their names
-    runner: Callable[[str, GpuClusterSpec, ClusterFacts], tuple[ClusterFacts, list[Problem]]]  # with its administrators
+    runner: Callable[[str, ClusterSpec, ClusterFacts], tuple[ClusterFacts, list[Problem]]]  # with its administrators
     edge: Callable[[EdgeSharingSpec], list[Problem]]  # problems of a cluster that doesn't respond
     workspace: Callable[[MlWorkspaceSpec], tuple[MlWorkspaceSpec, list[Problem]]]
     endpoints: Callable[[Mapping[str, MlEndpointSpec]], tuple[dict[str, MlEndpointSpec], list[Problem]]]

@@ -1,7 +1,7 @@
 """Rejects clusters that require a part of the foundation that is missing."""
 
 from azure_gpu.aks.args import GpuClusterSettings, Monitoring
-from azure_gpu.aks.spec import GpuClusterSpec, pods_can_use_identity
+from azure_gpu.aks.spec import ClusterSpec
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.foundation.spec import FoundationSpec
 from azure_gpu.kubernetes.gpu_objects import declare as gpu_objects_declare
@@ -13,7 +13,7 @@ def serving_identity(foundation: FoundationSpec) -> Part | None:
     return foundation.serving_identity or foundation.identity
 
 
-def for_cluster(name: str, settings: GpuClusterSettings, spec: GpuClusterSpec, foundation: FoundationSpec) -> list[Problem]:
+def for_cluster(name: str, settings: GpuClusterSettings, spec: ClusterSpec, foundation: FoundationSpec) -> list[Problem]:
     """Returns problems for parts of the foundation that a cluster requires and that are missing."""
     missing: list[Problem] = []
     if settings.get("monitoring") == Monitoring.LOGS and foundation.log_workspace is None:
@@ -41,7 +41,7 @@ def for_cluster(name: str, settings: GpuClusterSettings, spec: GpuClusterSpec, f
     serving = serving_identity(foundation)
     of_services = gpu_objects_declare.missing_of_services(
         spec.objects,
-        identity=serving is not None and serving.existing is None and pods_can_use_identity(spec),
+        identity=serving is not None and serving.existing is None and spec.pods_can_use_identity,
         storage=foundation.storage is not None,
         serving=foundation.serving_identity is not None,
     )

@@ -83,7 +83,9 @@ def foundation(planning: Planning, _: str, args: Any) -> Any:
 
 def budget(planning: Planning, _: str, args: Any) -> Any:
     """Includes the node resource groups of clusters that the stack creates, where their machines are billed."""
-    of_nodes = [spec.node_resource_group for spec, _ in planning.specs["clusters"].values() if spec.existing is None]
+    of_nodes = [
+        spec.cluster.node_resource_group for spec, _ in planning.specs["clusters"].values() if spec.cluster.existing is None
+    ]
     whole: Any = {"resource_groups": of_nodes, **args}
     return planning.found(budget_spec.resolve(whole, planning.context))
 
@@ -141,9 +143,9 @@ def pool(planning: Planning, name: str, args: Any) -> Any:
 
 def cluster(planning: Planning, name: str, args: Any) -> Any:
     spec, problems = resolve_cluster(name, args, planning.context)
-    facts, more = planning.look_ups.cluster(spec)
-    facts, of_runner = planning.look_ups.runner(name, spec, facts)
-    planning.add(*problems, *missing.for_cluster(name, args, spec, planning.foundation), *more, *of_runner)
+    facts, more = planning.look_ups.cluster(spec.cluster)
+    facts, of_runner = planning.look_ups.runner(name, spec.cluster, facts)
+    planning.add(*problems, *missing.for_cluster(name, args, spec.cluster, planning.foundation), *more, *of_runner)
     pools = planning.look_ups.pools([name]).get(name, facts.pools)
     return spec, replace(facts, pools=pools)
 

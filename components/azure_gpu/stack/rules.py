@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from azure_gpu.aks.spec import GpuClusterSpec
+from azure_gpu.aks.spec import ClusterSpec
 from azure_gpu.catalog.problems import Problem, Severity
 from azure_gpu.container_apps.job.rules import identity_problems
 from azure_gpu.foundation.spec import FoundationSpec
@@ -86,7 +86,7 @@ def _component(path: str) -> str:
 def nothing_serves(specs: Parts) -> list[Problem]:
     """Warns of a serving identity that nothing uses."""
     foundation: FoundationSpec = specs["foundation"]["foundation"][0]
-    clusters: list[GpuClusterSpec] = [spec for spec, _ in specs["clusters"].values()]
+    clusters: list[ClusterSpec] = [spec.cluster for spec, _ in specs["clusters"].values()]
     endpoints: list[MlEndpointSpec] = [*specs["ml_endpoints"].values()]
     fetching = any(service.has_model for cluster in clusters for service in cluster.objects.services.values())
     speaking = any(endpoint.identity is not EndpointIdentity.SYSTEM for endpoint in endpoints)

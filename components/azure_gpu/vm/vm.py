@@ -199,8 +199,8 @@ class GpuVm(Component[GpuVmArgs, GpuVmWiring, GpuVmSpec], AttachableVm):
             async_execution=False,
             timeout_in_seconds=vm_proof.RUN_SECONDS,
             treat_failure_as_deployment_failure=True,
-            # No tags, as with the extension, and the script of its creation, which fits the machine's own: that of a newer version
-            # of this library would be rejected while the machine is deallocated.
+            # No tags, as with the extension, and the script of its creation, which fits the machine's own: that of a later
+            # version of this library would be rejected while the machine is deallocated.
             opts=pulumi.ResourceOptions(
                 parent=self,
                 depends_on=[extension] if extension is not None else None,

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from azure_gpu.aks.existing import ClusterFacts
-from azure_gpu.aks.spec import GpuClusterSpec
+from azure_gpu.aks.spec import ClusterSpec
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.formats.azure_types import BY_TOKEN
 from azure_gpu.stack.look_ups import ASSUMED, BY_PROVIDER, LookUps
@@ -138,7 +138,7 @@ def look_ups() -> LookUps:
     return dataclasses.replace(ASSUMED, foundation=BY_PROVIDER.foundation, cluster=_cluster)
 
 
-def _cluster(spec: GpuClusterSpec) -> tuple[ClusterFacts, list[Problem]]:
+def _cluster(spec: ClusterSpec) -> tuple[ClusterFacts, list[Problem]]:
     if spec.existing is None:
         return ClusterFacts(), []
     return ClusterFacts(issuer_url="https://issuer.example/", kubelet_object_id=kubelet_of(spec.existing.name)), []

@@ -21,7 +21,7 @@ ME, SOMEBODY = "11111111-0000-0000-0000-000000000000", "22222222-0000-0000-0000-
 def checked(
     settings: Mapping[str, Any], *, admin: str = "", environment: Mapping[str, str] | None = None, entra: bool = True
 ) -> list[Problem]:
-    return current_user.check(resolved(**settings), ClusterFacts(entra=entra), admin, environment or {}, lambda: ME)
+    return current_user.check(resolved(**settings).cluster, ClusterFacts(entra=entra), admin, environment or {}, lambda: ME)
 
 
 def test_somebody_else_than_the_administrator_is_told_so_and_goes_on() -> None:
@@ -42,7 +42,7 @@ def test_who_runs_it_is_asked_only_where_there_is_another_to_compare_with() -> N
     def unasked() -> NoReturn:
         raise AssertionError
 
-    assert current_user.check(resolved(), ClusterFacts(), "", {}, unasked) == []
+    assert current_user.check(resolved().cluster, ClusterFacts(), "", {}, unasked) == []
 
 
 @pytest.mark.parametrize(
@@ -65,10 +65,10 @@ def test_a_login_of_the_environment_has_to_be_said_to_kubelogin(environment: dic
 def test_the_administrator_of_the_state_is_the_default_one(monkeypatch: pytest.MonkeyPatch) -> None:
     role = OwnResource(type="azure-native:authorization:RoleAssignment", outputs={"principalId": ME})
     monkeypatch.setattr(own_state, "resources", lambda of_stack_file: {"urn:pulumi:s::p::a$b::gpus-admin": role})
-    assert current_user.look_up("gpus", resolved(on_cluster=False), ClusterFacts()) == (ClusterFacts(admin=ME), [])
-    assert current_user.look_up("others", resolved(on_cluster=False), ClusterFacts()) == (ClusterFacts(), [])
+    assert current_user.look_up("gpus", resolved(on_cluster=False).cluster, ClusterFacts()) == (ClusterFacts(admin=ME), [])
+    assert current_user.look_up("others", resolved(on_cluster=False).cluster, ClusterFacts()) == (ClusterFacts(), [])
     monkeypatch.setattr(own_state, "resources", lambda of_stack_file: None)
-    assert current_user.look_up("gpus", resolved(on_cluster=False), ClusterFacts()) == (ClusterFacts(), [])
+    assert current_user.look_up("gpus", resolved(on_cluster=False).cluster, ClusterFacts()) == (ClusterFacts(), [])
 
 
 THEIRS = f"/subscriptions/{SUBSCRIPTION}/resourceGroups/platform/providers/Microsoft.ContainerService/managedClusters/shared"
