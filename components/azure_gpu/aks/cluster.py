@@ -36,7 +36,7 @@ from azure_gpu.formats import arm_ids, azure_types
 from azure_gpu.formats.tags import NODE_POOL
 from azure_gpu.foundation import common
 from azure_gpu.kubernetes import objects
-from azure_gpu.kubernetes.gpu_objects import declare as gpu_objects_declare, rules as gpu_objects_rules
+from azure_gpu.kubernetes.gpu_objects import declare as gpu_objects_declare
 from azure_gpu.shared import log_settings, overrides, retry_hooks, role_command, role_of_identity
 from azure_gpu.shared.attachable import AttachableCluster, ClusterOfWorkspace
 from azure_gpu.shared.component import Component, OnlyInPython
@@ -451,7 +451,7 @@ def _speaks(spec: ClusterSpec, args: GpuClusterWiring) -> bool:
 def _pool_outputs(spec: GpuPoolSpec, declared: containerservice.AgentPool) -> PoolOfCluster:
     return PoolOfCluster(
         name=declared.name.apply(lambda name: name or ""),
-        resource=gpu_objects_rules.resource_of(spec.objects),
+        resource=spec.nodes.resource,
         label=f"{NODE_POOL}={spec.name}",
-        tolerates=list(spec.taints),
+        tolerates=list(spec.nodes.taints),
     )

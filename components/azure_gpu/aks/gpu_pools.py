@@ -15,6 +15,7 @@ from azure_gpu.catalog import lifecycle, offers, spot_price
 from azure_gpu.catalog.prices import packaged
 from azure_gpu.catalog.problems import Code, Problem
 from azure_gpu.catalog.services.aks import pools, spot
+from azure_gpu.catalog.services.aks.device_plugin import CONFIG_LABEL
 from azure_gpu.catalog.services.aks.network import MAX_PODS
 from azure_gpu.catalog.services.aks.pool import PoolRequest, Spot
 from azure_gpu.catalog.services.aks.sizes import INSTALL, NO_DRIVER
@@ -23,7 +24,7 @@ from azure_gpu.catalog.size_use import Service, SizeUse
 from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.catalog.sizes.model import Size
 from azure_gpu.formats.tags import NODE_POOL
-from azure_gpu.kubernetes.gpu_objects.spec import GpuPool, node_labels
+from azure_gpu.kubernetes.gpu_objects.spec import GpuPool, PoolNodes
 from azure_gpu.kubernetes.sharing_args import SharingArgs, sharing_request
 from azure_gpu.shared.context import Tags, check_tags, known
 from azure_gpu.shared.installation import COMMAND
@@ -58,20 +59,15 @@ class ClusterContext(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GpuPoolSpec:
+class GpuPoolSpec(GpuPool):
     """A resolved pool."""
 
-    name: str  # in the stack file
     replace: PoolReplace
-    request: PoolRequest
-    size: str  # as the catalog spells it
     zones: tuple[str, ...]
     labels: dict[str, str]  # of nodes, all of them
-    taints: tuple[str, ...]  # of nodes, including Spot's
     drain_minutes: int | None
     os_disk_gb: int | None
     max_pods: int | None
-    objects: GpuPool  # the pool for the objects on the cluster
     tags: Tags
 
     @property
@@ -83,11 +79,11 @@ class GpuPoolSpec:
             "gpuInstanceProfile": request.mig_profile,
             "gpuProfile": request.driver if request.driver != INSTALL else "",
             "maxPods": self.max_pods,
-            "nodeTaints": sorted(self.taints),
+            "nodeTaints": sorted(self.nodes.taints),
             "osDiskSizeGB": self.os_disk_gb,
             "osSKU": request.os_sku,
             "spot": list(request.spot) if request.spot else [],
-            "vmSize": self.size,
+            "vmSize": self.nodes.size,
         }
 
     def azure_name(self, subnet_id: str) -> str:
@@ -100,34 +96,24 @@ def resolve(name: str, settings: GpuPoolArgs, cluster: ClusterContext, day: date
     path = f"{cluster.path}.gpu_pools.{name}"
     size = SIZES.find(settings["size"])
     request = _request(name, settings, path, size, cluster)
-    sharing = sharing_request(settings.get("sharing", SharingArgs()), f"{path}.sharing")
-    own_taints = tuple(dict.fromkeys(settings.get("taints", DEFAULT_TAINTS)))
-    size_name = size.name if size is not None else settings["size"]
-    objects = GpuPool(
-        name=name,
-        path=path,
-        size=size_name,
-        sharing=sharing,
-        spot=request.spot is not None,
-        min_nodes=request.min_count,
-        max_nodes=request.max_count,
-        taints=own_taints,
-        driver=str(settings.get("driver", Driver.INSTALL)),
-    )
-    replace = PoolReplace(settings.get("replace", default_replace(name)))
-    spec = GpuPoolSpec(
-        name=name,
-        replace=replace,
-        request=request,
-        size=size_name,
-        zones=tuple(sorted(dict.fromkeys(settings.get("zones", [])))),
-        labels=_labels(name, settings, objects),
+    own_taints = settings.get("taints", DEFAULT_TAINTS)
+    nodes = PoolNodes(
+        size=size.name if size is not None else settings["size"],
+        sharing=sharing_request(settings.get("sharing", SharingArgs()), f"{path}.sharing"),
         # AKS adds Spot's taint and label itself, and then rejects an update without them (pulumi-azure-native 959).
         taints=tuple(dict.fromkeys([*own_taints, *([spot.TAINT] if request.spot else [])])),
+    )
+    of_spot = dict([spot.LABEL]) if request.spot else {}
+    replace = PoolReplace(settings.get("replace", default_replace(name)))
+    spec = GpuPoolSpec(
+        request=request,
+        nodes=nodes,
+        replace=replace,
+        zones=tuple(sorted(dict.fromkeys(settings.get("zones", [])))),
+        labels={**settings.get("labels", {}), NODE_POOL: name, CONFIG_LABEL: nodes.config.key, **of_spot},
         drain_minutes=int(settings["drain_minutes"]) if "drain_minutes" in settings else None,
         os_disk_gb=int(settings["os_disk_gb"]) if "os_disk_gb" in settings else None,
         max_pods=int(settings["max_pods"]) if "max_pods" in settings else None,
-        objects=objects,
         tags={**cluster.tags, **settings.get("tags", {})},
     )
     problems = [
@@ -176,11 +162,6 @@ def _request(name: str, settings: GpuPoolArgs, path: str, size: Size | None, clu
     )
 
 
-def _labels(name: str, settings: GpuPoolArgs, objects: GpuPool) -> dict[str, str]:
-    of_spot = dict([spot.LABEL]) if objects.spot else {}
-    return {**settings.get("labels", {}), NODE_POOL: name, **node_labels(objects.sharing, objects.size), **of_spot}
-
-
 def _of_catalog(request: PoolRequest, settings: GpuPoolArgs, cluster: ClusterContext, day: date) -> list[Problem]:
     """The catalog's problems of the pool and of its size. The cluster's version is validated once, with the cluster."""
     use = SizeUse(
@@ -189,7 +170,6 @@ def _of_catalog(request: PoolRequest, settings: GpuPoolArgs, cluster: ClusterCon
         region=cluster.location,
         path=request.at("size"),
         region_path=cluster.location_path,
-        nodes=max(request.max_count, 0),
         spot=request.spot is not None,
     )
     of_version = request.at("kubernetes_version")

@@ -158,7 +158,7 @@ def pool(spec: GpuPoolSpec, kubernetes_version: str, subnet_id: pulumi.Input[str
     return {
         "mode": containerservice.AgentPoolMode.USER,
         "type": SCALE_SET,
-        "vm_size": spec.size,
+        "vm_size": spec.nodes.size,
         "os_type": containerservice.OSType.LINUX,
         "os_sku": request.os_sku or None,
         "orchestrator_version": kubernetes_version or None,
@@ -168,7 +168,7 @@ def pool(spec: GpuPoolSpec, kubernetes_version: str, subnet_id: pulumi.Input[str
         "max_count": request.max_count,
         "availability_zones": list(spec.zones) or None,
         "node_labels": spec.labels,
-        "node_taints": list(spec.taints),
+        "node_taints": list(spec.nodes.taints),
         "gpu_profile": containerservice.GPUProfileArgs(driver=request.driver) if request.driver != INSTALL else None,
         "gpu_instance_profile": request.mig_profile or None,
         "scale_set_priority": containerservice.ScaleSetPriority.SPOT if request.spot else None,

@@ -58,7 +58,7 @@ def resolve(name: str, args: GpuClusterSettings, context: Context) -> tuple[GpuC
     tags = {**context.tags(as_of), **own.get("tags", {}), **({EXPIRES_AT: expires_at} if expires_at else {})}
     cluster_context = _context_of_pools(own, context, path, day, tags)
     pools, pool_problems = _pools(args.get("gpu_pools", {}), cluster_context, day)
-    objects, object_problems = gpu_objects_resolve.resolve_objects(own, [each.objects for each in pools.values()], path)
+    objects, object_problems = gpu_objects_resolve.resolve_objects(own, [*pools.values()], path)
     cluster = _cluster(name, own, context, found, cluster_context, objects)
     system = cluster.system
     most = max(system.max_nodes, 0) + sum(max(pool.request.max_count, 0) for pool in pools.values())
@@ -183,7 +183,7 @@ def _costs(cluster: ClusterSpec, pools: Iterable[GpuPoolSpec], *, created: bool)
     system = cluster.system
     sizes = [(system.size, system.nodes, max(system.max_nodes, system.nodes), False)] if created else []
     for pool in pools:
-        sizes.append((pool.size, pool.request.min_count, pool.request.max_count, pool.request.spot is not None))
+        sizes.append((pool.nodes.size, pool.request.min_count, pool.request.max_count, pool.request.spot is not None))
     tier = cluster.tier if created else ""
     most = [Machines(size, number, spot) for size, _, number, spot in sizes]
     least = [Machines(size, number, spot) for size, number, _, spot in sizes]

@@ -3,8 +3,7 @@
 from azure_gpu.aks.args import ClusterNetwork
 from azure_gpu.aks.spec import GpuClusterSpec
 from azure_gpu.catalog.services.aks import system_pools
-from azure_gpu.kubernetes.gpu_objects.rules import yield_of
-from azure_gpu.kubernetes.gpu_objects.spec import GpuPool
+from azure_gpu.kubernetes.gpu_objects.spec import PoolNodes
 from azure_gpu.shared.attachable import ClusterOfWorkspace
 
 
@@ -23,11 +22,11 @@ def of_cluster(whole: GpuClusterSpec) -> ClusterOfWorkspace:
         open_to_everybody=spec.access.network is ClusterNetwork.PUBLIC,
         nodes=spec.system.nodes,
         vcpus=(vcpus or 0) * spec.system.nodes,
-        gpus={name: _gpus(pool.objects) for name, pool in whole.pools.items()},
-        taints={name: list(pool.taints) for name, pool in whole.pools.items()},
+        gpus={name: _gpus(pool.nodes) for name, pool in whole.pools.items()},
+        taints={name: list(pool.nodes.taints) for name, pool in whole.pools.items()},
     )
 
 
-def _gpus(pool: GpuPool) -> int:
-    found = yield_of(pool)
+def _gpus(pool: PoolNodes) -> int:
+    found = pool.yields
     return (pool.gpus or 0) * (found.each if found is not None else 1)

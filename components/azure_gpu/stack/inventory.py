@@ -283,7 +283,7 @@ def _cluster(part: _Planned, planned: tuple[GpuClusterSpec, object]) -> Iterator
         yield _name(azure_types.AGENT_POOL, pool.azure_name(part.text("clusters", "subnet_id")), path)
         yield SizeUse(
             service=Service.AKS,
-            size=pool.size,
+            size=pool.nodes.size,
             region=spec.location,
             nodes=pool.request.max_count,
             spot=pool.request.spot is not None,

@@ -10,10 +10,12 @@ import pulumi_kubernetes as kubernetes
 import pytest
 
 from azure_gpu.catalog.problems import Severity
+from azure_gpu.catalog.services.aks.pool import PoolRequest
+from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.kubernetes import services as kubernetes_services, worker_group
 from azure_gpu.kubernetes.gpu_objects import declare as gpu_objects_declare
 from azure_gpu.kubernetes.gpu_objects.resolve import resolve_objects
-from azure_gpu.kubernetes.gpu_objects.spec import GpuPool
+from azure_gpu.kubernetes.gpu_objects.spec import GpuPool, PoolNodes
 from azure_gpu.kubernetes.service_args import ClusterServiceSettings
 from azure_gpu.kubernetes.sharing_args import sharing_request
 from azure_gpu.shared.workloads import Workload
@@ -31,7 +33,8 @@ OF_CONTROLLERS = {"ClusterQueue", "JobSet", "LocalQueue", "Release", "ResourceFl
 
 def pool(size: str, max_nodes: int = 1) -> GpuPool:
     sharing = sharing_request({}, "clusters.c.gpu_pools.p.sharing")
-    return GpuPool("p", "clusters.c.gpu_pools.p", size, sharing, min_nodes=0, max_nodes=max_nodes)
+    request = PoolRequest("clusters.c.gpu_pools.p", "p", SIZES.find(size), max_count=max_nodes)
+    return GpuPool(request=request, nodes=PoolNodes(size=size, sharing=sharing))
 
 
 def recorded_manifests() -> list[tuple[str, dict[str, Any]]]:
@@ -83,8 +86,8 @@ def test_gpus_before_volta_have_no_profiling_counters() -> None:
 
 
 def test_a_size_without_a_gpu_or_that_nobody_knows_has_none() -> None:
-    assert (pool("Standard_HB120rs_v3").gpu, pool("Standard_NC1_v9").gpu) == (None, None)
-    shared = pool("Standard_NV6ads_A10_v5").gpu
+    assert (pool("Standard_HB120rs_v3").nodes.gpu, pool("Standard_NC1_v9").nodes.gpu) == (None, None)
+    shared = pool("Standard_NV6ads_A10_v5").nodes.gpu
     assert shared is not None
     assert shared.memory_gib == 4  # a sixth of 24 GiB
 

@@ -11,7 +11,6 @@ from azure_gpu.catalog.problems import Code, Problem
 from azure_gpu.catalog.services.groups import SOURCE
 from azure_gpu.formats.tags import NODE_POOL
 from azure_gpu.kubernetes import jobs as kubernetes_jobs
-from azure_gpu.kubernetes.gpu_objects import rules
 from azure_gpu.kubernetes.gpu_objects.args import DEFAULT_RECLAIM, ClusterObjectsSettings, QueueArgs
 from azure_gpu.kubernetes.gpu_objects.spec import GpuPool, QueueSpec
 from azure_gpu.kubernetes.jobs import MANAGED_BY, JobSpec, too_small
@@ -36,7 +35,7 @@ def resolve(settings: ClusterObjectsSettings, pools: Sequence[GpuPool], path: st
             continue
         found[name] = QueueSpec(
             pool=pool.name,
-            resource=rules.resource_of(pool),
+            resource=pool.nodes.resource,
             gpus=int(own["gpus"]),
             borrow=int(own["borrow"]) if "borrow" in own else None,
             reclaim=own.get("reclaim", DEFAULT_RECLAIM),
@@ -142,16 +141,16 @@ def _no_pool(own: QueueArgs, pools: Sequence[GpuPool], path: str) -> Problem:
 
 def _together(queues: Mapping[str, QueueSpec], pool: GpuPool, path: str) -> Iterator[Problem]:
     """Quotas larger than the pool's maximum would admit groups of which some pods then wait."""
-    each = rules.most_of(pool)
+    each, most_nodes = pool.nodes.amount, pool.request.max_count
     of_pool = {name: queue for name, queue in queues.items() if queue.pool == pool.name}
     requested = sum(queue.gpus for queue in of_pool.values())
-    if each is None or requested <= each * pool.max_nodes:
+    if each is None or requested <= each * most_nodes:
         return
     yield Problem(
         path=f"{path}.queues",
         message=f"queues {', '.join(of_pool)} have {requested} GPUs in total, more than pool {pool.name} can have",
         value=requested,
-        allowed=f"at most {each * pool.max_nodes} in total",
-        fix=f"lower them, or raise {pool.path}.max_nodes",
+        allowed=f"at most {each * most_nodes} in total",
+        fix=f"lower them, or raise {pool.request.at('max_count')}",
         code=Code.IMPOSSIBLE,
     )

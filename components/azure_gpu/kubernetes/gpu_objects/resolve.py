@@ -1,6 +1,6 @@
 """Resolves the objects on a cluster with GPU pools: fills in all defaults and finds all problems. Pure."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
 from azure_gpu.catalog.problems import Problem
@@ -8,7 +8,7 @@ from azure_gpu.catalog.services.aks import dcgm, device_plugin
 from azure_gpu.catalog.services.aks.pool import LABEL as AKS_POOL_LABEL
 from azure_gpu.formats.tags import NODE_POOL
 from azure_gpu.kubernetes import jobs as kubernetes_jobs, services as kubernetes_services
-from azure_gpu.kubernetes.gpu_objects import queues, rules, sharing as sharing_config
+from azure_gpu.kubernetes.gpu_objects import queues, rules
 from azure_gpu.kubernetes.gpu_objects.args import (
     DEFAULT_EXPORTER_IMAGE,
     DEFAULT_GPUS,
@@ -20,7 +20,7 @@ from azure_gpu.kubernetes.gpu_objects.args import (
     DevicePluginArgs,
     MetricsArgs,
 )
-from azure_gpu.kubernetes.gpu_objects.spec import GPU_TAINT, ClusterObjectsSpec, GpuPool, PoolObjects
+from azure_gpu.kubernetes.gpu_objects.spec import GPU_TAINT, ClusterObjectsSpec, GpuPool, PoolNodes
 from azure_gpu.kubernetes.jobs import JobSpec, Placement
 from azure_gpu.kubernetes.objects import toleration
 from azure_gpu.kubernetes.service_args import ClusterServiceSettings
@@ -54,25 +54,26 @@ def resolve_objects(
         problems += [*more, *rules.service_problems(service, pool, pools, f"{path}.services.{name}")]
         if name in jobs:
             problems.append(rules.name_taken(f"{path}.services.{name}", "a job"))
+    nodes = {pool.name: pool.nodes for pool in pools}
     spec = ClusterObjectsSpec(
         path=path,
         settings=settings,
         namespace=namespace,
-        quota=_quota(settings, pools),
+        quota=_quota(settings, nodes.values()),
         plugin_image=written(settings.get("device_plugin", DevicePluginArgs())).get("image", DEFAULT_PLUGIN_IMAGE),
         device_plugin=by_plugin,
         feature_labels=settings.get("feature_labels", True),
         metrics=metrics.get("enabled", True),
-        counters=tuple(metrics.get("counters", _default_counters(pools))),
+        counters=tuple(metrics.get("counters", _default_counters(nodes.values()))),
         exporter_image=metrics.get("image", DEFAULT_EXPORTER_IMAGE),
-        pools=tuple(_pool_objects(pool) for pool in pools),
+        pools=nodes,
         queue_controller=settings.get("queue_controller", "queues" in settings and bool(settings["queues"])),
         queues=team_queues,
         groups=settings.get("groups", any(job.nodes > 1 for job in jobs.values())),
         jobs=jobs,
         services=services,
     )
-    problems += rules.settings_problems(settings, pools, namespace, spec.counters, path)
+    problems += rules.settings_problems(settings, nodes.values(), namespace, spec.counters, path)
     problems += rules.quota_problems(settings, spec.jobs, path)
     return spec, problems
 
@@ -84,9 +85,9 @@ def workloads(settings: ClusterObjectsSettings) -> set[Workload]:
 
 
 def _placement(job: ClusterJobSettings, pool: GpuPool | None, namespace: str) -> Placement:
-    resource = rules.resource_of(pool)
+    resource = pool.nodes.resource if pool is not None else device_plugin.GPU_RESOURCE
     requests, memory = _requests(job)
-    taints = pool.all_taints if pool is not None else (GPU_TAINT,)
+    taints = pool.nodes.taints if pool is not None else (GPU_TAINT,)
     selector = {NODE_POOL: pool.name} if pool is not None else {AKS_POOL_LABEL: job["pool"]} if "pool" in job else {}
     return Placement(
         namespace=namespace,
@@ -94,7 +95,7 @@ def _placement(job: ClusterJobSettings, pool: GpuPool | None, namespace: str) ->
         requests={**requests, **memory},
         node_selector=selector,
         tolerations=tuple(toleration(taint) for taint in taints),
-        environment=kubernetes_jobs.mps_variables(job, pool.sharing) if pool is not None else {},
+        environment=kubernetes_jobs.mps_variables(job, pool.nodes.sharing) if pool is not None else {},
         parallelism=int(job.get("parallelism", DEFAULT_PARALLELISM)),
         queue=job.get("queue", ""),
     )
@@ -114,26 +115,15 @@ def _requests(job: ClusterJobSettings) -> tuple[dict[str, str], dict[str, str]]:
     return requests, memory
 
 
-def _quota(settings: ClusterObjectsSettings, pools: Sequence[GpuPool]) -> dict[str, str]:
+def _quota(settings: ClusterObjectsSettings, pools: Iterable[PoolNodes]) -> dict[str, str]:
     most = settings.get("namespace", {}).get("max_gpus")
     if most is None:
         return {}
-    resources = {rules.resource_of(pool) for pool in pools} | {device_plugin.GPU_RESOURCE}
+    resources = {pool.resource for pool in pools} | {device_plugin.GPU_RESOURCE}
     return {f"requests.{resource}": str(most) for resource in sorted(resources)}
 
 
-def _default_counters(pools: Sequence[GpuPool]) -> tuple[str, ...]:
+def _default_counters(pools: Iterable[PoolNodes]) -> tuple[str, ...]:
     """Counters that the GPUs of all pools support."""
     gpus = [pool.gpu for pool in pools]
     return tuple(counter for counter in dcgm.COUNTERS if not any(list(dcgm.check([counter], gpu, "")) for gpu in gpus))
-
-
-def _pool_objects(pool: GpuPool) -> PoolObjects:
-    found = rules.yield_of(pool)
-    return PoolObjects(
-        name=pool.name,
-        config=sharing_config.of(pool.sharing, pool.gpu),
-        resource=rules.resource_of(pool),
-        tolerations=pool.all_taints,
-        announcement=f"pool {pool.name}: {found}" if found is not None else "",
-    )

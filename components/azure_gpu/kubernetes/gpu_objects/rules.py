@@ -1,7 +1,7 @@
 """Validates the objects on a cluster with GPU pools: sharing, jobs, services, quota and metrics."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import cast
 
 import pulumi
@@ -11,7 +11,6 @@ from azure_gpu.catalog.services import gpu_sharing, gpu_sharing_yield
 from azure_gpu.catalog.services.aks import dcgm, device_plugin
 from azure_gpu.catalog.services.aks.clusters import SYSTEM_NAMESPACES
 from azure_gpu.catalog.services.gpu_sharing import Strategy
-from azure_gpu.catalog.services.gpu_sharing_yield import Yield
 from azure_gpu.catalog.sizes.model import Vendor
 from azure_gpu.formats import image_reference
 from azure_gpu.kubernetes import jobs as kubernetes_jobs
@@ -23,21 +22,10 @@ from azure_gpu.kubernetes.gpu_objects.args import (
     DevicePluginArgs,
     MetricsArgs,
 )
-from azure_gpu.kubernetes.gpu_objects.spec import GpuPool
+from azure_gpu.kubernetes.gpu_objects.spec import GpuPool, PoolNodes
 from azure_gpu.kubernetes.jobs import JobSpec, too_small
 from azure_gpu.kubernetes.service_args import ClusterServiceSettings
 from azure_gpu.shared.validation import written
-
-
-def yield_of(pool: GpuPool) -> Yield | None:
-    """What one of the pool's GPUs yields; None if unknown, or if it can't be shared like that."""
-    return gpu_sharing_yield.yields(pool.sharing, pool.gpu) if pool.gpu is not None else None
-
-
-def resource_of(pool: "GpuPool | None") -> str:
-    """The resource that a pod on the pool requests."""
-    found = yield_of(pool) if pool is not None else None
-    return found.resource if found is not None else device_plugin.GPU_RESOURCE
 
 
 def pool_of(job: ClusterJobSettings, pools: Sequence[GpuPool]) -> "GpuPool | None":
@@ -49,7 +37,7 @@ def pool_of(job: ClusterJobSettings, pools: Sequence[GpuPool]) -> "GpuPool | Non
 
 def pool_problems(pool: GpuPool, *, by_plugin: bool) -> Iterator[Problem]:
     """Problems of the pool's sharing, and of NVIDIA's plugin on its GPUs."""
-    gpu, sharing = pool.gpu, pool.sharing
+    request, gpu, sharing = pool.request, pool.nodes.gpu, pool.nodes.sharing
     yield from gpu_sharing.check(sharing, gpu)
     if not by_plugin:
         if sharing.strategy in (Strategy.TIME_SLICING, Strategy.MPS):
@@ -64,13 +52,13 @@ def pool_problems(pool: GpuPool, *, by_plugin: bool) -> Iterator[Problem]:
             )
         return
     yield from gpu_sharing.with_device_plugin(sharing)
-    if pool.min_nodes == 0:
-        yield from gpu_sharing_yield.from_zero(sharing, f"{pool.path}.min_nodes", pool.max_nodes)
+    if request.min_count == 0:
+        yield from gpu_sharing_yield.from_zero(sharing, request.at("min_count"), request.max_count)
     if gpu is not None and gpu.vendor is not Vendor.NVIDIA:
         yield Problem(
-            path=f"{pool.path}.size",
+            path=request.at("size"),
             message=f"NVIDIA's device plugin doesn't support {gpu.vendor}'s {gpu.name}",
-            value=pool.size,
+            value=pool.nodes.size,
             allowed="sizes with NVIDIA GPUs",
             fix="set `device_plugin: false` and install the vendor's plugin, or choose a size with an NVIDIA GPU",
             source=str(device_plugin.SOURCE),
@@ -91,19 +79,19 @@ def job_problems(job: ClusterJobSettings, pool: "GpuPool | None", pools: Sequenc
     if pool is None:
         yield from _no_pool(job, pools, path)
         return
-    yield from kubernetes_jobs.mps_problems(job, pool.sharing, pool.gpu, path)
-    most = most_of(pool)
+    yield from kubernetes_jobs.mps_problems(job, pool.nodes.sharing, pool.nodes.gpu, path)
+    most = pool.nodes.amount
     each = max(1, most // max(1, gpus)) if most is not None else None  # the affinity to different nodes is only a preference
-    if each is not None and (nodes := job.get("nodes", 1)) > pool.max_nodes * each:
+    if each is not None and (nodes := job.get("nodes", 1)) > pool.request.max_count * each:
         yield Problem(
             path=f"{path}.nodes",
             message=f"pool {pool.name} can't hold that many workers, so the group would never start",
             value=nodes,
-            allowed=f"1 to {pool.max_nodes * each}",
-            fix=f"write {pool.path}.max_nodes: {math.ceil(nodes / each)}, or request fewer",
+            allowed=f"1 to {pool.request.max_count * each}",
+            fix=f"write {pool.request.at('max_count')}: {math.ceil(nodes / each)}, or request fewer",
             code=Code.IMPOSSIBLE,
         )
-    shared = pool.sharing.divided
+    shared = pool.nodes.sharing.divided
     if shared and gpus > 1:
         yield Problem(
             path=f"{path}.gpus",
@@ -118,7 +106,7 @@ def job_problems(job: ClusterJobSettings, pool: "GpuPool | None", pools: Sequenc
     if most is not None and gpus > most:
         yield Problem(
             path=f"{path}.gpus",
-            message=f"a node of pool {pool.name} has fewer of {resource_of(pool)}, and a pod runs on one node",
+            message=f"a node of pool {pool.name} has fewer of {pool.nodes.resource}, and a pod runs on one node",
             value=gpus,
             allowed=f"1 to {most}",
             fix="request fewer, or use a pool of a larger size",
@@ -152,12 +140,6 @@ def name_taken(path: str, by: str) -> Problem:
     return Problem(path=path, message=f"{by} of the cluster already has this name", fix="rename one of the two")
 
 
-def most_of(pool: GpuPool) -> int | None:
-    """The amount of its resource on a node of the pool; None if unknown."""
-    found = yield_of(pool)
-    return pool.gpus * found.each if pool.gpus is not None and found is not None else None
-
-
 def _no_pool(job: ClusterJobSettings, pools: Sequence[GpuPool], path: str) -> Iterator[Problem]:
     names = ", ".join(pool.name for pool in pools)
     if "pool" in job:
@@ -180,7 +162,7 @@ def _no_pool(job: ClusterJobSettings, pools: Sequence[GpuPool], path: str) -> It
 
 
 def settings_problems(
-    settings: ClusterObjectsSettings, pools: Sequence[GpuPool], namespace: str, counters: Sequence[str], path: str
+    settings: ClusterObjectsSettings, pools: Iterable[PoolNodes], namespace: str, counters: Sequence[str], path: str
 ) -> list[Problem]:
     """Problems of namespace, images and metrics."""
     found = kubernetes_jobs.name_problems(namespace, f"{path}.namespace.name")
@@ -209,7 +191,7 @@ def settings_problems(
     return found
 
 
-def _counter_problems(counters: Sequence[str], pools: Sequence[GpuPool], path: str) -> list[Problem]:
+def _counter_problems(counters: Sequence[str], pools: Iterable[PoolNodes], path: str) -> list[Problem]:
     if not counters:
         return [Problem(path=path, message="must name at least one counter", fix="name one, or set `metrics: false`")]
     found: list[Problem] = []

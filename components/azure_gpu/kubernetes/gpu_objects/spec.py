@@ -1,12 +1,14 @@
 """Resolved objects on a cluster with GPU pools, `ClusterObjectsSpec`, and the labels that its nodes need."""
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import pulumi
 
-from azure_gpu.catalog.services.aks import device_plugin, spot
+from azure_gpu.catalog.services import gpu_sharing_yield
+from azure_gpu.catalog.services.aks import device_plugin
+from azure_gpu.catalog.services.aks.pool import PoolRequest
 from azure_gpu.catalog.services.gpu_sharing import SharingRequest
+from azure_gpu.catalog.services.gpu_sharing_yield import Yield
 from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.catalog.sizes.model import Gpu
 from azure_gpu.kubernetes.gpu_objects import sharing as sharing_config
@@ -18,18 +20,13 @@ from azure_gpu.kubernetes.services import ServiceSpec
 GPU_TAINT = "sku=gpu:NoSchedule"  # as in AKS's documentation
 
 
-class GpuPool(NamedTuple):
-    """A GPU pool of the cluster, with what the objects on it depend on."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PoolNodes:
+    """What pods know of the nodes of a GPU pool."""
 
-    name: str
-    path: str  # of the pool in the settings
-    size: str
+    size: str  # as the catalog spells it
     sharing: SharingRequest
-    min_nodes: int
-    max_nodes: int
-    spot: bool = False
-    taints: tuple[str, ...] = (GPU_TAINT,)  # without those that AKS adds
-    driver: str = "install"
+    taints: tuple[str, ...] = (GPU_TAINT,)  # all of them
 
     @property
     def gpu(self) -> Gpu | None:
@@ -47,20 +44,38 @@ class GpuPool(NamedTuple):
         return max(1, int(size.gpu_count)) if size is not None and size.gpu_count else None
 
     @property
-    def all_taints(self) -> tuple[str, ...]:
-        """The pool's taints, including those that AKS adds."""
-        return (*self.taints, *((spot.TAINT,) if self.spot and spot.TAINT not in self.taints else ()))
+    def config(self) -> SharingConfig:
+        return sharing_config.of(self.sharing, self.gpu)
+
+    @property
+    def yields(self) -> Yield | None:
+        """What one of the GPUs yields; None if unknown, or if it can't be shared like that."""
+        return gpu_sharing_yield.yields(self.sharing, self.gpu) if self.gpu is not None else None
+
+    @property
+    def resource(self) -> str:
+        """What a pod requests."""
+        found = self.yields
+        return found.resource if found is not None else device_plugin.GPU_RESOURCE
+
+    @property
+    def amount(self) -> int | None:
+        """How many of the resource a node has; None if unknown."""
+        found = self.yields
+        return self.gpus * found.each if self.gpus is not None and found is not None else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PoolObjects:
-    """Objects for a pool's nodes."""
+class GpuPool:
+    """A GPU pool of the cluster."""
 
-    name: str
-    config: SharingConfig
-    resource: str  # that a pod requests
-    tolerations: tuple[str, ...]  # taints
-    announcement: str  # what one of its GPUs yields; empty if unknown
+    request: PoolRequest
+    nodes: PoolNodes
+
+    @property
+    def name(self) -> str:
+        """Its name in the stack file."""
+        return self.request.name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +103,7 @@ class ClusterObjectsSpec:
     metrics: bool
     counters: tuple[str, ...]
     exporter_image: pulumi.Input[str]
-    pools: tuple[PoolObjects, ...]
+    pools: dict[str, PoolNodes]
     groups: bool  # JobSet is declared
     queue_controller: bool  # Kueue is declared
     queues: dict[str, QueueSpec]
@@ -98,25 +113,14 @@ class ClusterObjectsSpec:
     @property
     def configs(self) -> dict[str, SharingConfig]:
         """The pools' configurations, by key."""
-        return {pool.config.key: pool.config for pool in sorted(self.pools, key=lambda pool: pool.config.key)}
-
-    @property
-    def resources(self) -> dict[str, str]:
-        """The resource that a pod requests, by pool."""
-        return {pool.name: pool.resource for pool in self.pools}
+        found = {pool.config.key: pool.config for pool in self.pools.values()}
+        return dict(sorted(found.items()))
 
     def taints_of(self, key: str | None = None) -> list[str]:
         """The taints of the pools with this configuration, or of all."""
-        return sorted({taint for pool in self.pools if key in (None, pool.config.key) for taint in pool.tolerations})
-
-
-def node_labels(sharing: SharingRequest, size: str) -> dict[str, str]:
-    """Labels that assign a configuration to the nodes of a pool."""
-    found = SIZES.find(size)
-    gpu = found.gpu if found is not None else None
-    return {device_plugin.CONFIG_LABEL: sharing_config.of(sharing, gpu).key}
+        return sorted({taint for pool in self.pools.values() if key in (None, pool.config.key) for taint in pool.taints})
 
 
 def announcements(spec: ClusterObjectsSpec) -> list[str]:
     """What one GPU of each pool yields, for a preview."""
-    return [pool.announcement for pool in spec.pools if pool.announcement]
+    return [f"pool {name}: {pool.yields}" for name, pool in spec.pools.items() if pool.yields is not None]
