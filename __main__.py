@@ -15,7 +15,7 @@ from pulumi.runtime.config import CONFIG, get_config_env
 from azure_gpu.shared.provider_keys import cloud_from
 from azure_gpu.shared.refusal import refuse, warn
 from azure_gpu.shared.wired import Wired
-from azure_gpu.stack import ended, keep, other_stacks, own_source, secret_values, switches, taken_down, written_by
+from azure_gpu.stack import ended, entry_options, keep, other_stacks, own_source, secret_values, switches, taken_down, written_by
 from azure_gpu.stack.kinds import KINDS, Kind, outputs
 from azure_gpu.stack.look_ups import BY_PROVIDER
 from azure_gpu.stack.plan import plan as make_plan
@@ -47,7 +47,7 @@ own_source.announce(settings.own_source)
 def options(kind: Kind, name: str) -> pulumi.ResourceOptions | None:
     """Returns the engine's options of a part: those of the settings, those that keep it unchanged after its last day, and those
     that keep it in Azure when the stack is destroyed."""
-    opts = settings.opts_of(kind.path(name))
+    opts = entry_options.of(settings.opts.get(kind.path(name)), kind.section)
     opts = ended.options(plan.ended, kind.section, name if kind.by_name else "", opts)
     return keep.options(plan.kept, name, opts) if kind.can_be_kept else opts
 

@@ -90,11 +90,14 @@ def problems(kept: Mapping[str, Mapping[str, Any]]) -> list[Problem]:
     ]
 
 
-def parts(kept: frozenset[str], specs: Mapping[str, Mapping[str, Any]]) -> list[KeptPart]:
+def parts(
+    kept: frozenset[str],
+    foundation: FoundationSpec,
+    environments: Mapping[str, tuple[JobEnvironmentSpec, object]],
+    accounts: Mapping[str, tuple[BatchAccountSpec, object]],
+) -> list[KeptPart]:
     """Returns the parts to keep, outermost first. Existing parts aren't managed by the stack, and stay anyway. `kept`: sections;
-    `specs`: by section and logical name."""
-    foundation: FoundationSpec = specs["foundation"]["foundation"][0]
-    environments: dict[str, JobEnvironmentSpec] = {region: spec for region, (spec, _) in specs["job_environment"].items()}
+    the others: what is planned of them, by logical names."""
     group, home = foundation.resource_group, foundation.context.location
     within = {"resourceGroupName": group.name}
     of_environments = [
@@ -106,14 +109,17 @@ def parts(kept: frozenset[str], specs: Mapping[str, Mapping[str, Any]]) -> list[
             location=spec.location,
             output=("job_environments", region),
         )
-        for region, spec in environments.items()
+        for region, (spec, _) in environments.items()
         if "job_environment" in kept and spec.existing is None
     ]
-    accounts: list[BatchAccountSpec] = [spec for spec, _ in specs["batch_account"].values() if "batch_account" in kept]
-    of_batch = [part for each in accounts if each.existing is None for part in _of_account(each, foundation, within)]
+    own = [spec for spec, _ in accounts.values() if "batch_account" in kept and spec.existing is None]
+    of_batch = [part for each in own for part in _of_account(each, foundation, within)]
     if group.existing is None and (of_environments or of_batch):
-        own = _of_foundation(azure_types.RESOURCE_GROUP, within, home, "resource_group")
-        return [own, *of_environments, *of_batch]
+        return [
+            _of_foundation(azure_types.RESOURCE_GROUP, within, home, "resource_group"),
+            *of_environments,
+            *of_batch,
+        ]
     return [*of_environments, *of_batch]
 
 

@@ -40,9 +40,19 @@ def plan(settings: Settings, look_ups: LookUps, project: str, stack: str) -> Pla
     for kind in sorted(KINDS, key=lambda kind: kind.planned_last):
         parts = settings.parts[kind.section]
         planning.specs[kind.section] = {name: kind.resolve(planning, name, args) for name, args in parts.items()}
-    planning.add(*rules.without_required(settings.parts), *rules.names_taken_twice(planning.specs))
-    kept = planning.found(look_ups.kept(keep.parts(settings.kept, planning.specs), project, stack))
-    planning.add(*rules.between_parts(settings.parts), *rules.nothing_serves(planning.specs))
+    specs = planning.specs
+    names = {section: [*parts] for section, parts in settings.parts.items()}
+    planning.add(*rules.without_required(names))
+    for kind in KINDS:
+        if kind.azure_name:
+            planning.add(*rules.names_taken_twice(kind, specs[kind.section]))
+    own = keep.parts(settings.kept, planning.foundation, specs["job_environment"], specs["batch_account"])
+    kept = planning.found(look_ups.kept(own, project, stack))
+    planning.add(*rules.names_shared(names, settings.parts["ml_workspace"].values()))
+    if "identity" not in settings.parts["foundation"]["foundation"]:
+        planning.add(*rules.jobs_without_identity(settings.parts["jobs"]))
+    clusters = [spec.cluster for spec, _ in specs["clusters"].values()]
+    planning.add(*rules.nothing_serves(planning.foundation, clusters, [*specs["ml_endpoints"].values()]))
     deployed = ended.deployed(ended.ended(planning.problems), look_ups.deployed)
     found = rules.without_explained(settings.problems, ended.downgraded(planning.problems, deployed))
     return Plan(

@@ -1,42 +1,39 @@
 """Validates relations between the parts of a stack file."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from azure_gpu.aks.spec import ClusterSpec
 from azure_gpu.catalog.problems import Problem, Severity
+from azure_gpu.container_apps.job.args import ServerlessGpuJobSettings
 from azure_gpu.container_apps.job.rules import identity_problems
 from azure_gpu.foundation.spec import FoundationSpec
 from azure_gpu.ml.endpoint.args import EndpointIdentity
 from azure_gpu.ml.endpoint.spec import MlEndpointSpec
-from azure_gpu.stack.kinds import BY_SECTION, KINDS
-from azure_gpu.stack.resolving import Parts
+from azure_gpu.stack.kinds import BY_SECTION, KINDS, Kind
+
+Names = Mapping[str, Collection[str]]
+"""Logical names of parts by section, in the order of the stack file."""
 
 
-def names_taken_twice(specs: Parts) -> list[Problem]:
-    """Rejects two parts of one kind with the same name in Azure."""
-    problems: list[Problem] = []
-    for kind in KINDS:
-        if not kind.azure_name:
-            continue
-        key, attribute = kind.azure_name
-        first: dict[str, str] = {}
-        for name, spec in specs[kind.section].items():
-            path, in_azure = f"{kind.path(name)}.{key}", getattr(spec, attribute)
-            taken = first.setdefault(in_azure.lower(), path)
-            if taken != path:
-                problems.append(
-                    Problem(
-                        path=path,
-                        message=f"this name in Azure is already used by {taken}",
-                        value=in_azure,
-                        allowed="a name that is unique among its kind in the stack",
-                        fix="rename one of the two",
-                    )
-                )
-    return problems
+def names_taken_twice(kind: Kind, specs: Mapping[str, Any]) -> Iterator[Problem]:
+    """Rejects two parts of a kind with the same name in Azure."""
+    key, attribute = kind.azure_name or ("", "")
+    first: dict[str, str] = {}
+    for name, spec in specs.items():
+        path, in_azure = f"{kind.path(name)}.{key}", getattr(spec, attribute)
+        taken = first.setdefault(in_azure.lower(), path)
+        if taken != path:
+            yield Problem(
+                path=path,
+                message=f"this name in Azure is already used by {taken}",
+                value=in_azure,
+                allowed="a name that is unique among its kind in the stack",
+                fix="rename one of the two",
+            )
 
 
-def without_required(settings: Parts) -> list[Problem]:
+def without_required(names: Names) -> list[Problem]:
     """Rejects parts without the section that they require."""
     return [
         Problem(
@@ -46,26 +43,27 @@ def without_required(settings: Parts) -> list[Problem]:
             fix=f"add {kind.requires}: create",
         )
         for kind in KINDS
-        if kind.requires and settings[kind.section] and not settings[kind.requires]
+        if kind.requires and names[kind.section] and not names[kind.requires]
     ]
 
 
-def between_parts(settings: Parts) -> list[Problem]:
-    """Rejects names that two parts share, and jobs without an identity that they require. `settings`: in the order of the stack
-    file."""
+def names_shared(names: Names, workspaces: Iterable[Mapping[str, Any]]) -> list[Problem]:
+    """Rejects names that two parts share. `workspaces`: the arguments of the workspace."""
     problems: list[Problem] = []
     taken: dict[str, str] = {}
-    named = [(section, BY_SECTION[section].noun, names) for section, names in settings.items() if BY_SECTION[section].is_work]
+    named = [(section, BY_SECTION[section].noun, own) for section, own in names.items() if BY_SECTION[section].is_work]
     # A compute of the workspace has a separate cost and end where it has separate machines.
-    computes = [each for workspace in settings["ml_workspace"].values() for each in workspace.get("computes", {}).items()]
-    machines = {name: compute for name, compute in computes if "size" in compute}
-    for key, noun, names in [*named, ("ml_workspace.computes", "a compute", machines)]:
-        problems += [_named_like(f"{key}.{name}", taken[name]) for name in names if name in taken]
-        taken |= dict.fromkeys((name for name in names if name not in taken), noun)
-    if "identity" not in settings["foundation"]["foundation"]:
-        jobs = settings["jobs"].items()
-        problems += [problem for name, job in jobs for problem in identity_problems(f"jobs.{name}", job)]
+    computes = [each for workspace in workspaces for each in workspace.get("computes", {}).items()]
+    machines = [name for name, compute in computes if "size" in compute]
+    for key, noun, own in [*named, ("ml_workspace.computes", "a compute", machines)]:
+        problems += [_named_like(f"{key}.{name}", taken[name]) for name in own if name in taken]
+        taken |= dict.fromkeys((name for name in own if name not in taken), noun)
     return problems
+
+
+def jobs_without_identity(jobs: Mapping[str, ServerlessGpuJobSettings]) -> list[Problem]:
+    """Rejects jobs that require an identity, in a stack without one."""
+    return [problem for name, job in jobs.items() for problem in identity_problems(f"jobs.{name}", job)]
 
 
 def _named_like(path: str, other: str) -> Problem:
@@ -83,11 +81,10 @@ def _component(path: str) -> str:
     return ".".join([section, *steps[:1]]) if section in BY_SECTION and BY_SECTION[section].by_name else section
 
 
-def nothing_serves(specs: Parts) -> list[Problem]:
+def nothing_serves(
+    foundation: FoundationSpec, clusters: Sequence[ClusterSpec], endpoints: Sequence[MlEndpointSpec]
+) -> list[Problem]:
     """Warns of a serving identity that nothing uses."""
-    foundation: FoundationSpec = specs["foundation"]["foundation"][0]
-    clusters: list[ClusterSpec] = [spec.cluster for spec, _ in specs["clusters"].values()]
-    endpoints: list[MlEndpointSpec] = [*specs["ml_endpoints"].values()]
     fetching = any(service.has_model for cluster in clusters for service in cluster.objects.services.values())
     speaking = any(endpoint.identity is not EndpointIdentity.SYSTEM for endpoint in endpoints)
     if foundation.serving_identity is None or fetching or speaking:

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
-import pulumi
-
 from azure_gpu.aks import login
 from azure_gpu.aks.args import DEFAULT_ON_CLUSTER, DEFAULT_WORKLOAD_IDENTITY, GpuClusterSettings
 from azure_gpu.catalog.problems import Problem, Severity, errors
@@ -44,10 +42,6 @@ class Settings:
     taken_down: Mapping[str, str]  # the same of parts that were taken down after their last day, with its end
     problems: list[Problem]
     warnings: list[Problem]  # of secrets, and of parts that were taken down
-
-    def opts_of(self, path: str) -> pulumi.ResourceOptions | None:
-        """Returns the engine's options of the entry at a path."""
-        return entry_options.of(self.opts.get(path), path.partition(".")[0])
 
 
 def read(

@@ -6,6 +6,7 @@ import pytest
 import yaml
 
 from azure_gpu.shared.validation import below, form, is_map, key_hints
+from azure_gpu.stack import entry_options
 from azure_gpu.stack.file import StackFile
 from azure_gpu.stack.kinds import KINDS
 from azure_gpu.stack.settings import read
@@ -78,5 +79,5 @@ def test_what_the_engine_could_not_do_is_refused(options: dict[str, Any], path: 
 
 def test_an_entry_without_options_has_none() -> None:
     said = read(configuration({"container_groups": {"a": {"image": "python:3.11"}}}), TODAY)
-    assert said.opts_of("container_groups.a") is None
-    assert said.opts_of("foundation") is None
+    assert not said.opts
+    assert entry_options.of(None, "container_groups") is None
