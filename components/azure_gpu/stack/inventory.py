@@ -21,7 +21,6 @@ from azure_gpu.formats import azure_types
 from azure_gpu.formats.azure_types import AzureType
 from azure_gpu.foundation.spec import FoundationSpec
 from azure_gpu.images.spec import GalleryImageSpec
-from azure_gpu.ml.endpoint.args import EndpointIdentity
 from azure_gpu.ml.endpoint.spec import MlEndpointSpec, identity_of
 from azure_gpu.ml.workspace.spec import MlWorkspaceSpec
 from azure_gpu.stack import other_stacks
@@ -368,7 +367,7 @@ def _assigns_roles(plan: Plan) -> bool:
         or foundation.serving_identity_reads_blobs
         or bool(plan.parts["clusters"])
         or any(workspace.existing is None for workspace in plan.parts["ml_workspace"].values())
-        or EndpointIdentity.SYSTEM in speaking
+        or "system" in speaking
         or (bool(plan.parts["vms"]) and foundation.identity is None)
     )
 

@@ -8,7 +8,6 @@ from azure_gpu.catalog.problems import Problem, Severity
 from azure_gpu.container_apps.job.args import ServerlessGpuJobSettings
 from azure_gpu.container_apps.job.rules import identity_problems
 from azure_gpu.foundation.spec import FoundationSpec
-from azure_gpu.ml.endpoint.args import EndpointIdentity
 from azure_gpu.ml.endpoint.spec import MlEndpointSpec
 from azure_gpu.stack.kinds import BY_SECTION, KINDS, Kind
 
@@ -86,7 +85,7 @@ def nothing_serves(
 ) -> list[Problem]:
     """Warns of a serving identity that nothing uses."""
     fetching = any(service.has_model for cluster in clusters for service in cluster.objects.services.values())
-    speaking = any(endpoint.identity is not EndpointIdentity.SYSTEM for endpoint in endpoints)
+    speaking = any(endpoint.identity != "system" for endpoint in endpoints)
     if foundation.serving_identity is None or fetching or speaking:
         return []
     return [

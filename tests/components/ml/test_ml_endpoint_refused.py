@@ -66,7 +66,7 @@ def test_without_a_default_instance_type_that_of_azure_has_no_gpu() -> None:
 def test_on_kubernetes_people_sign_on_without_entra_and_the_router_says_from_where() -> None:
     on: dict[str, Any] = {"compute": "onprem", "deployments": {"blue": {**BLUE, "instance_type": "gpu"}}}
     spec, problems = resolved(in_workspace=workspace(public=False, reached_privately=True), **on)
-    assert (problems, spec.auth.value, spec.network.value) == ([], "aml_token", "public")
+    assert (problems, spec.auth, spec.network) == ([], "aml_token", "public")
 
 
 def test_what_is_named_by_an_id_is_not_looked_for() -> None:
@@ -90,8 +90,8 @@ def test_an_endpoint_is_private_where_its_workspace_is() -> None:
     assert problems_of(in_workspace=workspace(reached_privately=True), network="private") == {}
     private = workspace(public=False, reached_privately=True)
     assert problems_of(in_workspace=private, network="private") == {}
-    assert resolved(in_workspace=private)[0].network.value == "private"
-    assert resolved()[0].network.value == "public"
+    assert resolved(in_workspace=private)[0].network == "private"
+    assert resolved()[0].network == "public"
 
 
 def test_private_egress_is_the_older_way() -> None:

@@ -5,7 +5,6 @@ The service's default probes are in `catalog.services.machine_learning.serving`.
 """
 
 from collections.abc import Mapping
-from enum import StrEnum
 from typing import Annotated, Literal, NotRequired, TypedDict
 
 from azure_gpu.formats import azure_types
@@ -14,7 +13,7 @@ from azure_gpu.ml.dependencies import MlDependencies
 from azure_gpu.ml.workspace.workspace import MlWorkspace
 from azure_gpu.shared.context import OfStack
 from azure_gpu.shared.overrides import Overrides, OverridesOf
-from azure_gpu.shared.validation import OpenInput
+from azure_gpu.shared.validation import Choice, OpenInput
 
 MANAGED = "managed"  # not a compute of the workspace: machines that Azure manages for the endpoint
 DEFAULT_INSTANCES = 1
@@ -24,55 +23,25 @@ DEFAULT_WINDOW_MINUTES = 5  # as there
 DEFAULT_COOLDOWN_MINUTES = 10  # a new instance of a GPU size takes some minutes before it takes load off the others
 
 
-class Auth(StrEnum):
-    """How callers of the endpoint authenticate."""
-
-    ENTRA = "entra"
-    KEY = "key"
-    AML_TOKEN = "aml_token"  # noqa: S105  the name of a kind of token
+Auth = Annotated[Literal["entra", "key", "aml_token"], Choice("EndpointAuth", "How callers of the endpoint authenticate.")]
 
 
-AuthName = Auth | Literal["entra", "key", "aml_token"]
+EndpointNetwork = Annotated[Literal["public", "private"], Choice("EndpointNetwork", "From where the endpoint is reachable.")]
 
 
-class EndpointNetwork(StrEnum):
-    """From where the endpoint is reachable."""
-
-    PUBLIC = "public"
-    PRIVATE = "private"
+EndpointIdentity = Annotated[
+    Literal["stack", "system"], Choice("EndpointIdentity", "Identity with which deployments fetch their image and their model.")
+]
 
 
-EndpointNetworkName = EndpointNetwork | Literal["public", "private"]
+Egress = Annotated[
+    Literal["public", "private"], Choice("EndpointEgress", "How a deployment reaches registry, storage and everything else.")
+]
 
 
-class EndpointIdentity(StrEnum):
-    """Identity with which deployments fetch their image and their model."""
-
-    STACK = "stack"
-    SYSTEM = "system"
-
-
-EndpointIdentityName = EndpointIdentity | Literal["stack", "system"]
-
-
-class Egress(StrEnum):
-    """How a deployment reaches registry, storage and everything else."""
-
-    PUBLIC = "public"
-    PRIVATE = "private"
-
-
-EgressName = Egress | Literal["public", "private"]
-
-
-class EndpointMonitoring(StrEnum):
-    """What the endpoint sends to the stack's log workspace."""
-
-    LOGS = "logs"
-    NONE = "none"
-
-
-EndpointMonitoringName = EndpointMonitoring | Literal["logs", "none"]
+EndpointMonitoring = Annotated[
+    Literal["logs", "none"], Choice("EndpointMonitoring", "What the endpoint sends to the stack's log workspace.")
+]
 
 
 class MlProbeArgs(TypedDict):
@@ -172,7 +141,7 @@ class MlDeploymentArgs(TypedDict):
     Default: none."""
     model_mount_path: NotRequired[str]
     """Path of the model for an image that has a server. Default: that of AZUREML_MODEL_DIR."""
-    egress: NotRequired[EgressName]
+    egress: NotRequired[Egress]
     """private restricts the deployment to private links, the older method; the workspace's `managed_network` replaces it, and
     can't be combined with it. Not on Kubernetes. Default: public."""
     app_insights: NotRequired[bool]
@@ -193,15 +162,15 @@ class MlEndpointSettings(TypedDict):
     hash."""
     compute: NotRequired[str]
     """managed: machines that Azure runs; or the name of a Kubernetes compute under `computes`. Default: managed."""
-    auth: NotRequired[AuthName]
+    auth: NotRequired[Auth]
     """entra: an Entra token and a role on the endpoint, without a secret, not on Kubernetes; key: one of two keys that never
     expire; aml_token: a token of the workspace, valid for some hours. A change updates the existing endpoint, and callers with
     the earlier method are rejected. Default: entra, on Kubernetes aml_token."""
-    network: NotRequired[EndpointNetworkName]
+    network: NotRequired[EndpointNetwork]
     """From where it is reachable. public: from everywhere, with authentication; private: only through the workspace's private
     endpoint. Not on Kubernetes, where the extension's router decides it. Default: private in a workspace that isn't public, else
     public."""
-    identity: NotRequired[EndpointIdentityName]
+    identity: NotRequired[EndpointIdentity]
     """Identity with which deployments fetch image and model. stack: the stack's `serving_identity` where there is one, else its
     identity, which already has the roles; system: the endpoint's own, which gets the roles after its creation. A change replaces
     the endpoint. Default: stack where it has one, else system."""
@@ -215,7 +184,7 @@ class MlEndpointSettings(TypedDict):
     mirror: NotRequired[Mapping[str, int]]
     """Percent of the live requests, at most 50, that are also sent to one deployment without live traffic, whose answers are
     discarded. Not on Kubernetes. Default: none."""
-    monitoring: NotRequired[EndpointMonitoringName]
+    monitoring: NotRequired[EndpointMonitoring]
     """logs sends requests, console and events to the stack's log workspace. Default: logs where there is one."""
     tags: NotRequired[Mapping[str, OpenInput[str]]]
     """Additional tags, which take precedence over the stack's. Default: none."""

@@ -118,7 +118,7 @@ def resolve(name: str, settings: MlDeploymentArgs, endpoint: EndpointContext) ->
         queue_seconds=float(requests["queue_seconds"]) if "queue_seconds" in requests else None,
         environment_variables=dict(settings.get("environment_variables", {})),
         model_mount_path=settings.get("model_mount_path", ""),
-        egress=Egress(settings.get("egress", Egress.PUBLIC)),
+        egress=settings.get("egress", "public"),
         app_insights=settings.get("app_insights", False),
         description=settings.get("description", ""),
         tags={**endpoint.tags, **settings.get("tags", {})},

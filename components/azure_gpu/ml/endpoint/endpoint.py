@@ -19,7 +19,7 @@ from azure_gpu.catalog.problems import Problem
 from azure_gpu.formats import azure_types
 from azure_gpu.foundation import common
 from azure_gpu.ml.endpoint import drift as endpoint_drift, inputs
-from azure_gpu.ml.endpoint.args import EndpointIdentity, EndpointNetwork, MlEndpointArgs, MlEndpointWiring
+from azure_gpu.ml.endpoint.args import MlEndpointArgs, MlEndpointWiring
 from azure_gpu.ml.endpoint.deployments import DeploymentSpec
 from azure_gpu.ml.endpoint.resolve import resolve
 from azure_gpu.ml.endpoint.rules import missing_dependencies
@@ -119,7 +119,7 @@ class MlEndpoint(Component[MlEndpointArgs, MlEndpointWiring, MlEndpointSpec]):
         self._workspace = workspace
         self._location = spec.location or workspace.get("located")
         self._azure_name = declared(spec.name, self._args.get("endpoint_name"))
-        self._system_assigned = identity_of(spec, stack_has_one="identity_id" in self._args) is EndpointIdentity.SYSTEM
+        self._system_assigned = identity_of(spec, stack_has_one="identity_id" in self._args) == "system"
         self._provider = workspace.get("provider")  # None: its own
         self._child = pulumi.ResourceOptions(parent=self, provider=self._provider)
         self._replaced = endpoint_drift.needs_replacement(
@@ -133,7 +133,7 @@ class MlEndpoint(Component[MlEndpointArgs, MlEndpointWiring, MlEndpointSpec]):
     def _body(self) -> dict[str, Any]:
         """The endpoint without its traffic, as an ARM body."""
         spec = self._spec
-        public = spec.network is EndpointNetwork.PUBLIC
+        public = spec.network == "public"
         body: dict[str, Any] = {
             "location": self._location,
             "tags": spec.tags,

@@ -15,7 +15,6 @@ from azure_gpu.catalog.services.machine_learning import autoscale, serving
 from azure_gpu.catalog.services.machine_learning.autoscale import Metric
 from azure_gpu.catalog.services.machine_learning.serving import Probe
 from azure_gpu.ml.dependencies import WorkspaceOfEndpoint
-from azure_gpu.ml.endpoint.args import Egress
 from azure_gpu.ml.endpoint.deployments import Autoscale, DeploymentSpec
 from azure_gpu.ml.endpoint.rules import is_existing
 
@@ -64,7 +63,7 @@ def deployment(
             endpoint_compute_type="Managed",
             instance_type=spec.instance_type,
             egress_public_network_access=ml.EgressPublicNetworkAccessType.DISABLED
-            if spec.egress is Egress.PRIVATE
+            if spec.egress == "private"
             else ml.EgressPublicNetworkAccessType.ENABLED,
             scale_settings=ml.DefaultScaleSettingsArgs(scale_type="Default"),
             **shared,

@@ -15,14 +15,7 @@ from azure_gpu.formats import azure_types
 from azure_gpu.formats.tags import EXPIRES_AT
 from azure_gpu.ml.dependencies import WorkspaceOfEndpoint
 from azure_gpu.ml.endpoint import deployments as endpoint_deployments, rules as endpoint_rules
-from azure_gpu.ml.endpoint.args import (
-    MANAGED as MANAGED_COMPUTE,
-    Auth,
-    EndpointIdentity,
-    EndpointMonitoring,
-    EndpointNetwork,
-    MlEndpointSettings,
-)
+from azure_gpu.ml.endpoint.args import MANAGED as MANAGED_COMPUTE, EndpointNetwork, MlEndpointSettings
 from azure_gpu.ml.endpoint.deployments import DeploymentSpec, EndpointContext
 from azure_gpu.ml.endpoint.rules import duplicate_names, endpoint_problems, sharing_problems
 from azure_gpu.ml.endpoint.shares import default_traffic
@@ -69,14 +62,14 @@ def resolve(
         location_path=context.own_path("location"),
         kind=kind,
         compute="" if kind == MANAGED else compute_name,
-        auth=Auth(args.get("auth", Auth.ENTRA if kind == MANAGED else Auth.AML_TOKEN)),
-        network=EndpointNetwork(args.get("network", _usual_network(kind, workspace))),
-        identity=EndpointIdentity(args["identity"]) if "identity" in args else None,
+        auth=args.get("auth", "entra" if kind == MANAGED else "aml_token"),
+        network=args.get("network", _usual_network(kind, workspace)),
+        identity=args.get("identity"),
         description=args.get("description", ""),
         deployments=deployments,
         traffic=_traffic(args),
         mirror={each: int(share) for each, share in args.get("mirror", {}).items() if share != 0},
-        logs=EndpointMonitoring(args.get("monitoring", EndpointMonitoring.LOGS)) is EndpointMonitoring.LOGS,
+        logs=args.get("monitoring", "logs") == "logs",
         tags={**tags, **ends},
         expires_at=expires_at,
         cost=_cost(deployments, location, most=True),
@@ -106,7 +99,7 @@ def _end(
 
 def _usual_network(kind: str, workspace: WorkspaceOfEndpoint | None) -> EndpointNetwork:
     private = kind == MANAGED and workspace is not None and not workspace["public"]
-    return EndpointNetwork.PRIVATE if private else EndpointNetwork.PUBLIC
+    return "private" if private else "public"
 
 
 def _use(spec: DeploymentSpec, location: str, location_path: str) -> SizeUse:

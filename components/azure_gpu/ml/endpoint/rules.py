@@ -20,14 +20,7 @@ from azure_gpu.catalog.size_use import SizeUse
 from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.formats import azure_types
 from azure_gpu.ml.dependencies import ComputeKind, ComputeOfEndpoint, WorkspaceOfEndpoint
-from azure_gpu.ml.endpoint.args import (
-    MANAGED as MANAGED_COMPUTE,
-    Egress,
-    EndpointIdentity,
-    EndpointNetwork,
-    MlDeploymentArgs,
-    MlEndpointSettings,
-)
+from azure_gpu.ml.endpoint.args import MANAGED as MANAGED_COMPUTE, MlDeploymentArgs, MlEndpointSettings
 from azure_gpu.ml.endpoint.deployments import METRIC_KEYS, DeploymentSpec
 from azure_gpu.ml.endpoint.spec import AUTH_MODES, MlEndpointSpec
 from azure_gpu.shared.wording import give_part, has_no, with_part
@@ -249,22 +242,20 @@ def _unknown_asset(key: str, noun: str, reference: str, known: Mapping[str, Any]
 
 
 def _egress(spec: DeploymentSpec, workspace: WorkspaceOfEndpoint) -> Iterator[Problem]:
-    if spec.egress is not Egress.PRIVATE:
+    if spec.egress != "private":
         return
     path = f"{spec.path}.egress"
     if not spec.managed:
         message, fix = "not supported on Kubernetes, where the cluster's network controls egress", "remove it"
-        yield Problem(path=path, message=message, value=spec.egress.value, allowed="public", fix=fix)
+        yield Problem(path=path, message=message, value=spec.egress, allowed="public", fix=fix)
     elif workspace["managed_network"]:
         message = "can't be combined with the workspace's managed network, which controls egress"
-        yield Problem(
-            path=path, message=message, value=spec.egress.value, allowed="public", fix="remove it", code=Code.IMPOSSIBLE
-        )
+        yield Problem(path=path, message=message, value=spec.egress, allowed="public", fix="remove it", code=Code.IMPOSSIBLE)
     elif workspace["public"] and not workspace["existing"]:
         yield Problem(
             path=path,
             message="private links reach only what is private, and the workspace is public",
-            value=spec.egress.value,
+            value=spec.egress,
             fix="set `network: private` for the workspace, or better its `managed_network` instead of this",
             severity=Severity.WARNING,
         )
@@ -297,22 +288,22 @@ def endpoint_problems(
         found += [
             _in_stack_file_terms(one, spec) for one in deployments.endpoint_problems(request, day) if one.path not in reported
         ]
-    if spec.network is EndpointNetwork.PRIVATE and not spec.managed:
+    if spec.network == "private" and not spec.managed:
         found.append(
             Problem(
                 path=f"{spec.path}.network",
                 message="not supported on Kubernetes, where the router of the compute's extension controls access",
-                value=spec.network.value,
+                value=spec.network,
                 allowed="only with `compute: managed`",
                 fix="remove it, and set `extension.internal: true`, the default, for the compute",
             )
         )
-    elif spec.network is EndpointNetwork.PRIVATE and workspace is not None and not workspace["reached_privately"]:
+    elif spec.network == "private" and workspace is not None and not workspace["reached_privately"]:
         found.append(
             Problem(
                 path=f"{spec.path}.network",
                 message="requires a private endpoint of the workspace, which has none",
-                value=spec.network.value,
+                value=spec.network,
                 allowed="public, which still requires authentication",
                 fix="set `private_endpoint: {subnet_id: <id>}` for the workspace, or remove it here",
             )
@@ -375,11 +366,11 @@ def sharing_problems(args: MlEndpointSettings, spec: MlEndpointSpec) -> list[Pro
 
 def missing_dependencies(spec: MlEndpointSpec, *, identity: bool) -> Iterator[Problem]:
     """Problems of parts of the foundation that the endpoint requires and that are missing."""
-    if spec.identity is EndpointIdentity.STACK and not identity:
+    if spec.identity == "stack" and not identity:
         yield Problem(
             path=f"{spec.path}.identity",
             message=has_no(spec.path, "identity"),
-            value=spec.identity.value,
+            value=spec.identity,
             allowed=f"system, or stack {with_part(spec.path, 'identity')}",
             fix=f"{give_part(spec.path, 'identity')}, or write identity: system",
         )
@@ -394,7 +385,7 @@ def _in_stack_file_terms(problem: Problem, spec: MlEndpointSpec) -> Problem:
     allowed, fix = problem.allowed, problem.fix
     for ours, azures in AUTH_MODES.items():
         allowed, fix = allowed.replace(azures, ours), fix.replace(azures, f"auth: {ours}")
-    return problem._replace(value=spec.auth.value, allowed=allowed, fix=fix)
+    return problem._replace(value=spec.auth, allowed=allowed, fix=fix)
 
 
 def _shares(spec: MlEndpointSpec, path: str) -> list[Problem]:

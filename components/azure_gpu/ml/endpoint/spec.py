@@ -10,7 +10,7 @@ from azure_gpu.ml.endpoint.args import Auth, EndpointIdentity, EndpointNetwork
 from azure_gpu.ml.endpoint.deployments import DeploymentSpec
 from azure_gpu.shared.context import Context, Tags
 
-AUTH_MODES = {Auth.ENTRA: "AADToken", Auth.KEY: "Key", Auth.AML_TOKEN: "AMLToken"}
+AUTH_MODES = {"entra": "AADToken", "key": "Key", "aml_token": "AMLToken"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +75,7 @@ class MlEndpointSpec:
 
 def identity_of(spec: MlEndpointSpec, *, stack_has_one: bool) -> EndpointIdentity:
     """The identity of its deployments: the configured one, else the stack's if there is one."""
-    return spec.identity or (EndpointIdentity.STACK if stack_has_one else EndpointIdentity.SYSTEM)
+    return spec.identity or ("stack" if stack_has_one else "system")
 
 
 def quota_text(spec: DeploymentSpec) -> str:

@@ -5,7 +5,6 @@ They are resolved in `ml.workspace.resolve`, `ml.workspace.computes` and `ml.wor
 """
 
 from collections.abc import Mapping, Sequence
-from enum import StrEnum
 from typing import Annotated, Literal, NotRequired, TypedDict
 
 import pulumi
@@ -16,7 +15,7 @@ from azure_gpu.shared.attachable import AttachableCluster, AttachableVm, Cluster
 from azure_gpu.shared.context import OfStack
 from azure_gpu.shared.overrides import Overrides, OverridesOf
 from azure_gpu.shared.part import PartArgs
-from azure_gpu.shared.validation import OpenInput
+from azure_gpu.shared.validation import Choice, OpenInput
 from azure_gpu.shared.workloads import WorkloadName
 
 DEFAULT_MIN_NODES = 0
@@ -26,68 +25,38 @@ DEFAULT_NAMESPACE = "default"
 DEFAULT_RETENTION_DAYS = 7
 
 
-class Network(StrEnum):
-    """From where the workspace is reachable."""
-
-    PUBLIC = "public"
-    RESTRICTED = "restricted"
-    PRIVATE = "private"
+Network = Annotated[
+    Literal["public", "restricted", "private"], Choice("WorkspaceNetwork", "From where the workspace is reachable.")
+]
 
 
-NetworkName = Network | Literal["public", "restricted", "private"]
+ManagedNetwork = Annotated[
+    Literal["none", "internet_outbound", "approved_outbound"],
+    Choice("WorkspaceManagedNetwork", "The network that Azure creates and manages for the workspace's machines."),
+]
 
 
-class ManagedNetwork(StrEnum):
-    """The network that Azure creates and manages for the workspace's machines."""
-
-    NONE = "none"
-    INTERNET_OUTBOUND = "internet_outbound"
-    APPROVED_OUTBOUND = "approved_outbound"
+Firewall = Annotated[
+    Literal["basic", "standard"],
+    Choice("WorkspaceFirewall", "The firewall for outbound rules with host names, billed by the hour."),
+]
 
 
-ManagedNetworkName = ManagedNetwork | Literal["none", "internet_outbound", "approved_outbound"]
+Router = Annotated[
+    Literal["load_balancer", "node_port", "cluster_ip"], Choice("WorkspaceRouter", "How the endpoints on a cluster are reached.")
+]
 
 
-class Firewall(StrEnum):
-    """The firewall for outbound rules with host names, billed by the hour."""
-
-    BASIC = "basic"
-    STANDARD = "standard"
-
-
-FirewallName = Firewall | Literal["basic", "standard"]
-
-
-class Router(StrEnum):
-    """How the endpoints on a cluster are reached."""
-
-    LOAD_BALANCER = "load_balancer"
-    NODE_PORT = "node_port"
-    CLUSTER_IP = "cluster_ip"
+Replace = Annotated[
+    Literal["side-by-side", "drain-first"],
+    Choice(
+        "WorkspaceReplace",
+        "How a cluster of machines is replaced when a property changes that can't be changed on an existing one.",
+    ),
+]
 
 
-RouterName = Router | Literal["load_balancer", "node_port", "cluster_ip"]
-
-
-class Replace(StrEnum):
-    """How a cluster of machines is replaced when a property changes that can't be changed on an existing one."""
-
-    SIDE_BY_SIDE = "side-by-side"
-    DRAIN_FIRST = "drain-first"
-
-
-ReplaceName = Replace | Literal["side-by-side", "drain-first"]
-
-
-class ModelType(StrEnum):
-    """Format of a model's folder."""
-
-    CUSTOM = "custom"
-    TRITON = "triton"
-    MLFLOW = "mlflow"
-
-
-ModelTypeName = ModelType | Literal["custom", "triton", "mlflow"]
+ModelType = Annotated[Literal["custom", "triton", "mlflow"], Choice("WorkspaceModelType", "Format of a model's folder.")]
 
 
 class OutboundRuleArgs(TypedDict):
@@ -158,7 +127,7 @@ class ExtensionArgs(TypedDict):
     install: NotRequired[bool]
     """Plain: false if the cluster has it already. Default: true, but on an existing cluster, which is changed only if this is
     set."""
-    router: NotRequired[RouterName]
+    router: NotRequired[Router]
     """Plain: how endpoints are reached. Default: load_balancer, inside the cluster's network with `internal`."""
     internal: NotRequired[bool]
     """Plain: true gives the load balancer an address only in the cluster's network. Default: true."""
@@ -201,7 +170,7 @@ class ComputeArgs(TypedDict):
     public_addresses: NotRequired[bool]
     """Plain: false gives the machines no public address, which requires a managed network, or `subnet_id` with outbound access
     and a private endpoint of the workspace. With size. Default: false where they can do without, else true."""
-    replace: NotRequired[ReplaceName]
+    replace: NotRequired[Replace]
     """Plain: how the machines are replaced when a property changes that can't be changed: size, priority, subnet, addresses.
     side-by-side creates the new cluster beside the old one, under a name that ends in a hash, and requires quota for both;
     drain-first deletes the old one first, with whatever runs on it. With size. Default: side-by-side where the name has at most
@@ -246,7 +215,7 @@ class ModelArgs(TypedDict):
     uploads it. Exactly one of path and uri. Default: none."""
     uri: NotRequired[str]
     """Its address elsewhere: azureml://…, or https://… of a blob storage account, which isn't known to work. Default: none."""
-    type: NotRequired[ModelTypeName]
+    type: NotRequired[ModelType]
     """Its format: custom (such as a SavedModel), triton or mlflow. Default: custom."""
     description: NotRequired[str]
     """A description. Default: none."""
@@ -322,20 +291,20 @@ class MlWorkspaceSettings(PartArgs):
     Default: one with a random suffix."""
     location: NotRequired[OpenInput[str]]
     """Plain: Azure region of the workspace and its computes. Default: the stack's."""
-    network: NotRequired[NetworkName]
+    network: NotRequired[Network]
     """Plain: from where the workspace is reachable. public: from everywhere, with a login by Entra; private: only through private
     endpoints, from whose networks jobs and requests then have to be sent; restricted, to address ranges, isn't supported by this
     API and is rejected. Default: public, because a private one requires a network of yours."""
     private_endpoint: NotRequired[PrivateEndpointArgs]
     """The workspace's address in a network of yours. Default: none."""
-    managed_network: NotRequired[ManagedNetworkName]
+    managed_network: NotRequired[ManagedNetwork]
     """Plain: the network that Azure creates for the workspace's machines, with its first machine, which then takes half an hour.
     internet_outbound allows all destinations; approved_outbound only those of `outbound_rules` and the service's own. Private
     endpoints are billed by the hour, and a firewall as soon as a rule has a host name. It can be made stricter but not removed.
     Default: none."""
     outbound_rules: NotRequired[Mapping[str, OutboundRuleArgs]]
     """Destinations that machines in the managed network may reach. Default: those that the service requires."""
-    firewall: NotRequired[FirewallName]
+    firewall: NotRequired[Firewall]
     """Plain: the firewall for rules with host names. Default: basic, the cheaper one."""
     key_vault: NotRequired[KeyVaultArgs | Literal["create"]]
     """The vault of its secrets: `create`, or `existing: <id>`. Default: create."""

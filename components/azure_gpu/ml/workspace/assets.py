@@ -30,7 +30,7 @@ from azure_gpu.shared.workloads import Workload, image_problems
 PROJECT = Path()  # paths in a stack file are relative to the project's folder, in which the engine runs the program
 SERVES = (Workload.SCORING, Workload.DIGITS)  # workloads whose image has a server
 WITHOUT_MODEL = (Workload.SCORING,)  # those without a model in their image
-MODEL_TYPES = {ModelType.CUSTOM: "custom_model", ModelType.TRITON: "triton_model", ModelType.MLFLOW: "mlflow_model"}
+MODEL_TYPES = {"custom": "custom_model", "triton": "triton_model", "mlflow": "mlflow_model"}
 _VERSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,254}")
 _URI = re.compile(r"(?:azureml|https)://\S+")
 _MODEL_URIS = Source("Azure/azureml-examples, requests that register models", Dated.OBSERVED, date(2026, 7, 31))
@@ -143,7 +143,7 @@ def _model(name: str, settings: ModelArgs, path: str) -> ModelSpec:
         version=settings["version"],
         stored=settings.get("path", "").strip("/"),
         uri=settings.get("uri", ""),
-        type=ModelType(settings.get("type", ModelType.CUSTOM)),
+        type=settings.get("type", "custom"),
         description=settings.get("description", ""),
         tags=dict(settings.get("tags", {})),
     )

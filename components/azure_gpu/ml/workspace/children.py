@@ -15,7 +15,7 @@ from azure_gpu.catalog.services.machine_learning.extension import EXTENSION_TYPE
 from azure_gpu.formats import arm_ids
 from azure_gpu.formats.tags import MODEL_STORE
 from azure_gpu.ml.workspace import extension as workspace_extension, immutable as workspace_immutable, inputs
-from azure_gpu.ml.workspace.args import ExtensionArgs, MlWorkspaceWiring, Replace
+from azure_gpu.ml.workspace.args import ExtensionArgs, MlWorkspaceWiring
 from azure_gpu.ml.workspace.assets import EnvironmentSpec, ModelSpec
 from azure_gpu.ml.workspace.attached import KubernetesSpec, MachineSpec
 from azure_gpu.ml.workspace.computes import MachinesSpec
@@ -95,7 +95,7 @@ def _machines(compute: MachinesSpec, spec: MlWorkspaceSpec, args: MlWorkspaceWir
             target.child,
             replace_on_changes=workspace_immutable.REPLACING_COMPUTE,
             # Set in both cases: with a fixed name the provider deletes before it creates, unless told otherwise.
-            delete_before_replace=compute.replace is Replace.DRAIN_FIRST,
+            delete_before_replace=compute.replace == "drain-first",
             given=args.get("computes", {})[compute.name].get("overrides"),
         ),
     )

@@ -163,7 +163,7 @@ def _machines(
         public_addresses=settings.get(
             "public_addresses", not (workspace.managed_network or ("subnet_id" in settings and workspace.reached_privately))
         ),
-        replace=Replace(settings.get("replace", default_replace(name))),
+        replace=settings.get("replace", default_replace(name)),
         description=settings.get("description", ""),
         tags={**workspace.tags, **settings.get("tags", {}), **({EXPIRES_AT: expires_at} if expires_at else {})},
         expires_at=expires_at,
@@ -204,17 +204,17 @@ def _cost(size: str, location: str, nodes: int, *, spot: bool) -> PoolCost:
 
 
 def _names(spec: MachinesSpec) -> Iterator[Problem]:
-    if spec.replace is Replace.SIDE_BY_SIDE and LONGEST_SIDE_BY_SIDE < len(spec.name) <= LONGEST_NAME:
+    if spec.replace == "side-by-side" and LONGEST_SIDE_BY_SIDE < len(spec.name) <= LONGEST_NAME:
         yield Problem(
             path=f"{spec.path}.replace",
             message=f"{spec.replace} adds {LONGEST_NAME - LONGEST_SIDE_BY_SIDE} characters to the compute's name, "
             f"which has at most {LONGEST_NAME}",
             value=spec.name,
             allowed=f"a name of at most {LONGEST_SIDE_BY_SIDE} characters",
-            fix=f"shorten the name, or set `replace: {Replace.DRAIN_FIRST}`",
+            fix="shorten the name, or set `replace: drain-first`",
         )
         return
-    behind = f"-x{'0' * HASH_LENGTH}" if spec.replace is Replace.SIDE_BY_SIDE else ""
+    behind = f"-x{'0' * HASH_LENGTH}" if spec.replace == "side-by-side" else ""
     for problem in names.check(azure_types.ML_COMPUTE.arm_type, spec.name + behind, spec.path):
         yield problem._replace(value=spec.name, fix=problem.fix.replace(behind, "") if behind else problem.fix)
 

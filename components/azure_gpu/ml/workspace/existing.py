@@ -13,7 +13,6 @@ from azure_gpu.formats import arm_ids, azure_types
 from azure_gpu.formats.arm_ids import ArmId
 from azure_gpu.ml.dependencies import WorkspaceOfEndpoint
 from azure_gpu.ml.workspace import assets as workspace_assets
-from azure_gpu.ml.workspace.args import ManagedNetwork, Network
 from azure_gpu.ml.workspace.spec import PATH, MlWorkspaceSpec
 from azure_gpu.shared import existing
 from azure_gpu.shared.context import known
@@ -21,9 +20,9 @@ from azure_gpu.shared.look_up import OF_STACK, AskedBy, told
 
 # As Azure spells them.
 ISOLATION = {
-    ManagedNetwork.NONE: "Disabled",
-    ManagedNetwork.INTERNET_OUTBOUND: "AllowInternetOutbound",
-    ManagedNetwork.APPROVED_OUTBOUND: "AllowOnlyApprovedOutbound",
+    "none": "Disabled",
+    "internet_outbound": "AllowInternetOutbound",
+    "approved_outbound": "AllowOnlyApprovedOutbound",
 }
 _BY_ISOLATION = {azures: ours for ours, azures in ISOLATION.items()}
 
@@ -84,8 +83,8 @@ def _workspace(spec: MlWorkspaceSpec, workspace: ArmId, asked_by: AskedBy) -> tu
     return (
         replace(
             spec,
-            network=Network.PRIVATE if found.public_network_access == "Disabled" else Network.PUBLIC,
-            managed_network=_BY_ISOLATION.get(managed or "", ManagedNetwork.NONE),
+            network="private" if found.public_network_access == "Disabled" else "public",
+            managed_network=_BY_ISOLATION.get(managed or "", "none"),
         ),
         problems,
     )
@@ -146,6 +145,6 @@ def of_id(given: pulumi.Input[str], path: str, asked_by: AskedBy, own: str) -> t
         offered["public"] = found.public_network_access != "Disabled"
         offered["reached_privately"] = bool(found.private_endpoint_connections)
         offered["managed_network"] = (
-            found.managed_network is not None and found.managed_network.isolation_mode != ISOLATION[ManagedNetwork.NONE]
+            found.managed_network is not None and found.managed_network.isolation_mode != ISOLATION["none"]
         )
     return offered, problems

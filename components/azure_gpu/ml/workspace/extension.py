@@ -11,10 +11,10 @@ from azure_gpu.catalog.services.aks import azure_ml
 from azure_gpu.catalog.services.machine_learning import extension
 from azure_gpu.catalog.services.machine_learning.extension import ROUTER_REPLICAS, ExtensionRequest
 from azure_gpu.catalog.services.machine_learning.kubernetes import REFERENCE, tolerated
-from azure_gpu.ml.workspace.args import ExtensionArgs, Router
+from azure_gpu.ml.workspace.args import ExtensionArgs
 from azure_gpu.shared.attachable import ClusterOfWorkspace
 
-ROUTERS = {Router.LOAD_BALANCER: "loadBalancer", Router.NODE_PORT: "nodePort", Router.CLUSTER_IP: "clusterIP"}
+ROUTERS = {"load_balancer": "loadBalancer", "node_port": "nodePort", "cluster_ip": "clusterIP"}
 
 
 def reachable_gpus(cluster: ClusterOfWorkspace) -> int | None:
@@ -49,13 +49,13 @@ def configuration_settings(settings: ExtensionArgs, cluster: ClusterOfWorkspace)
     }
     if not inference:
         return found
-    router = Router(settings.get("router", Router.LOAD_BALANCER))
+    router = settings.get("router", "load_balancer")
     found |= {
         "inferenceRouterServiceType": ROUTERS[router],
         "inferenceRouterHA": str(highly_available(settings, cluster)),
         "allowInsecureConnections": str(settings.get("insecure", False)),
     }
-    if router is Router.LOAD_BALANCER and settings.get("internal", True):
+    if router == "load_balancer" and settings.get("internal", True):
         found["internalLoadBalancerProvider"] = "azure"
     if "host_name" in settings:
         found["sslCname"] = settings["host_name"]

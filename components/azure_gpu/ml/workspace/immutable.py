@@ -55,12 +55,12 @@ CONTENT = {
 
 def default_replace(name: str) -> Replace:
     """side-by-side if the name leaves room for the hash."""
-    return Replace.SIDE_BY_SIDE if len(name) <= LONGEST_SIDE_BY_SIDE else Replace.DRAIN_FIRST
+    return "side-by-side" if len(name) <= LONGEST_SIDE_BY_SIDE else "drain-first"
 
 
 def compute_name(name: str, replace: Replace, kept: Mapping[str, object], subnet_id: str) -> str:
     """The compute's name in the workspace. The letter is required because a name must not end in a hyphen and digits."""
-    return f"{name}-x{digest(kept, subnet_id)[:HASH_LENGTH]}" if replace is Replace.SIDE_BY_SIDE else name
+    return f"{name}-x{digest(kept, subnet_id)[:HASH_LENGTH]}" if replace == "side-by-side" else name
 
 
 def digest(kept: Mapping[str, object], subnet_id: str) -> str:

@@ -11,7 +11,7 @@ from azure_gpu.catalog.services.aks.device_plugin import GPU_RESOURCE
 from azure_gpu.catalog.services.machine_learning.compute import SSH_PORT
 from azure_gpu.formats.tags import MODEL_STORE
 from azure_gpu.ml.dependencies import ComputeKind
-from azure_gpu.ml.workspace.args import Firewall, ManagedNetwork, Network, OutboundRuleArgs
+from azure_gpu.ml.workspace.args import OutboundRuleArgs
 from azure_gpu.ml.workspace.assets import MODEL_TYPES, CodeSpec, EnvironmentSpec, ModelSpec, Routes
 from azure_gpu.ml.workspace.attached import InstanceType, KubernetesSpec, MachineSpec
 from azure_gpu.ml.workspace.computes import MachinesSpec
@@ -20,12 +20,12 @@ from azure_gpu.ml.workspace.spec import MlWorkspaceSpec
 from azure_gpu.shared.attachable import VmOfWorkspace
 from azure_gpu.shared.context import Tags
 
-FIREWALLS = {Firewall.BASIC: "Basic", Firewall.STANDARD: "Standard"}
+FIREWALLS = {"basic": "Basic", "standard": "Standard"}
 
 
 def vault(spec: MlWorkspaceSpec, tenant_id: pulumi.Input[str]) -> keyvault.VaultPropertiesArgs:
     """Properties of the vault that the workspace keeps secrets in."""
-    private = spec.network is Network.PRIVATE
+    private = spec.network == "private"
     return keyvault.VaultPropertiesArgs(
         sku=keyvault.SkuArgs(family=keyvault.SkuFamily.A, name=keyvault.SkuName.STANDARD),
         tenant_id=tenant_id,
@@ -65,7 +65,7 @@ def workspace(
         "application_insights": insights_id,
         "system_datastores_auth_mode": ml.SystemDatastoresAuthMode.IDENTITY,  # the storage account has no keys
         "public_network_access": (
-            ml.PublicNetworkAccessType.DISABLED if spec.network is Network.PRIVATE else ml.PublicNetworkAccessType.ENABLED
+            ml.PublicNetworkAccessType.DISABLED if spec.network == "private" else ml.PublicNetworkAccessType.ENABLED
         ),
         "managed_network": _managed_network(spec),
         "hbi_workspace": spec.high_business_impact,
@@ -76,7 +76,7 @@ def workspace(
 
 
 def _managed_network(spec: MlWorkspaceSpec) -> ml.ManagedNetworkSettingsArgs | None:
-    if spec.managed_network is ManagedNetwork.NONE:
+    if spec.managed_network == "none":
         return None
     return ml.ManagedNetworkSettingsArgs(
         isolation_mode=ISOLATION[spec.managed_network],

@@ -8,14 +8,7 @@ from azure_gpu.formats import azure_types
 from azure_gpu.formats.arm_ids import ArmId
 from azure_gpu.formats.azure_types import AzureType
 from azure_gpu.ml.workspace import assets as workspace_assets, computes as workspace_computes, rules as workspace_rules
-from azure_gpu.ml.workspace.args import (
-    DEFAULT_RETENTION_DAYS,
-    Firewall,
-    KeyVaultArgs,
-    ManagedNetwork,
-    MlWorkspaceSettings,
-    Network,
-)
+from azure_gpu.ml.workspace.args import DEFAULT_RETENTION_DAYS, KeyVaultArgs, MlWorkspaceSettings
 from azure_gpu.ml.workspace.attached import WorkspaceContext
 from azure_gpu.ml.workspace.computes import ComputeSpec
 from azure_gpu.ml.workspace.spec import PATH, KeyVault, MlWorkspaceSpec
@@ -40,14 +33,14 @@ def resolve(
     location = context.region(args.get("location"))
     location_path = f"{path}.location" if "location" in args else context.own_path("location")
     tags = {**context.tags(as_of), **args.get("tags", {})}
-    network = Network(args.get("network", Network.PUBLIC))
-    managed = ManagedNetwork(args.get("managed_network", ManagedNetwork.NONE))
-    reached_privately = found is not None or network is Network.PRIVATE or "private_endpoint" in args
+    network = args.get("network", "public")
+    managed = args.get("managed_network", "none")
+    reached_privately = found is not None or network == "private" or "private_endpoint" in args
     workspace = WorkspaceContext(
         path=path,
         location=location,
         location_path=location_path,
-        managed_network=managed is not ManagedNetwork.NONE,
+        managed_network=managed != "none",
         reached_privately=reached_privately,
         tags=tags,
         clusters=clusters,
@@ -81,7 +74,7 @@ def resolve(
         reached_privately=reached_privately,
         managed_network=managed,
         outbound_rules=dict(args.get("outbound_rules", {})),
-        firewall=Firewall(args.get("firewall", Firewall.BASIC)),
+        firewall=args.get("firewall", "basic"),
         key_vault=vault,
         insights=insights,
         high_business_impact=args.get("high_business_impact", False),

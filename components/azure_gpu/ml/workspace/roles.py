@@ -11,7 +11,6 @@ import pulumi
 from pulumi_azure_native import authorization
 
 from azure_gpu.catalog import roles
-from azure_gpu.ml.workspace.args import ManagedNetwork
 from azure_gpu.ml.workspace.spec import MlWorkspaceSpec
 from azure_gpu.shared import role_command, role_of_identity
 
@@ -57,7 +56,7 @@ def assign_before_workspace(
 
 def _needed(spec: MlWorkspaceSpec, scopes: Scopes) -> list[tuple[str, pulumi.Input[str], tuple[str, ...]]]:
     """Resources with their ARM ids and the roles on them."""
-    approver = IN_MANAGED_NETWORK if spec.managed_network is not ManagedNetwork.NONE else ()
+    approver = IN_MANAGED_NETWORK if spec.managed_network != "none" else ()
     candidates: list[tuple[str, pulumi.Input[str] | None, tuple[str, ...]]] = [
         ("storage", scopes.storage, (*ON_STORAGE, *approver)),
         ("vault", scopes.vault, (*ON_VAULT, *approver)),

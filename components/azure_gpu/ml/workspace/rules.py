@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from azure_gpu.catalog.problems import Code, Problem, Severity
 from azure_gpu.catalog.services.machine_learning import compute, workspaces
 from azure_gpu.formats import arm_ids
-from azure_gpu.ml.workspace.args import KeyVaultArgs, ManagedNetwork, MlWorkspaceSettings, Network, OutboundRuleArgs
+from azure_gpu.ml.workspace.args import KeyVaultArgs, ManagedNetwork, MlWorkspaceSettings, OutboundRuleArgs
 from azure_gpu.ml.workspace.assets import EnvironmentSpec
 from azure_gpu.ml.workspace.spec import PATH, MlWorkspaceSpec
 from azure_gpu.shared.validation import written
@@ -56,22 +56,22 @@ def _existing(settings: MlWorkspaceSettings, path: str) -> Iterator[Problem]:
 
 
 def _network(settings: MlWorkspaceSettings, path: str) -> Iterator[Problem]:
-    network = Network(settings.get("network", Network.PUBLIC))
-    if network is Network.RESTRICTED:
+    network = settings.get("network", "public")
+    if network == "restricted":
         yield Problem(
             path=f"{path}.network",
             message="restricting a workspace to address ranges is not supported by this API",
-            value=network.value,
+            value=network,
             allowed="public, private",
             fix="set private with a `private_endpoint`, or public, which requires a login by Entra",
             source=str(compute.PROVIDER),
             code=Code.IMPOSSIBLE,
         )
-    if network is Network.PRIVATE and "private_endpoint" not in settings:
+    if network == "private" and "private_endpoint" not in settings:
         yield Problem(
             path=f"{path}.network",
             message="a private workspace is reachable only through a private endpoint, and `private_endpoint` is not set",
-            value=network.value,
+            value=network,
             allowed="with private_endpoint, or with one that is created elsewhere",
             fix="set `private_endpoint: {subnet_id: <id>}`",
             code=Code.UNKNOWN,
@@ -117,9 +117,9 @@ def _zones(settings: MlWorkspaceSettings, path: str) -> Iterator[Problem]:
 
 
 def _outbound(settings: MlWorkspaceSettings, path: str) -> Iterator[Problem]:
-    managed = ManagedNetwork(settings.get("managed_network", ManagedNetwork.NONE))
+    managed = settings.get("managed_network", "none")
     rules = settings.get("outbound_rules", {})
-    if rules and managed is ManagedNetwork.NONE:
+    if rules and managed == "none":
         yield Problem(
             path=f"{path}.outbound_rules",
             message="`outbound_rules` requires `managed_network`",
@@ -154,12 +154,12 @@ def _rule(name: str, rule: OutboundRuleArgs, managed: ManagedNetwork, path: str)
         )
         return
     [target] = given
-    if managed is ManagedNetwork.INTERNET_OUTBOUND and target != "resource_id":
+    if managed == "internet_outbound" and target != "resource_id":
         yield Problem(
             path=f"{path}.{target}",
             message="with internet_outbound machines may go anywhere, and rules can only add private endpoints",
-            allowed=f"with managed_network: {ManagedNetwork.APPROVED_OUTBOUND}",
-            fix=f"remove it, or set `managed_network: {ManagedNetwork.APPROVED_OUTBOUND}`",
+            allowed="with managed_network: approved_outbound",
+            fix="remove it, or set `managed_network: approved_outbound`",
             source=str(compute.MANAGED_NETWORK),
             code=Code.IMPOSSIBLE,
         )
@@ -259,14 +259,14 @@ def public_parts(settings: MlWorkspaceSettings, path: str, *, storage: bool, reg
     """A warning for the storage account and registry of a private workspace, which stay on the internet if the stack creates
     them."""
     created = [what for what, is_created in (("storage account", storage), ("registry", registry)) if is_created]
-    if "existing" in settings or settings.get("network") != Network.PRIVATE or not created:
+    if "existing" in settings or settings.get("network") != "private" or not created:
         return []
     return [
         Problem(
             path=f"{path}.network",
             message=f"the workspace is private, but the {' and the '.join(created)} of this stack, with its data and images,"
             " can be reached from the internet by anyone with a role on them",
-            value=Network.PRIVATE.value,
+            value="private",
             fix="use existing private ones in the foundation, or make these private by `overrides` and private endpoints",
             source=str(workspaces.PRIVATE_LINK_PAGE),
             severity=Severity.WARNING,

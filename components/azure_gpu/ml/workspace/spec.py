@@ -96,9 +96,7 @@ def offer(spec: MlWorkspaceSpec) -> WorkspaceOfEndpoint:
     computes = {name: _compute_offered(each) for name, each in spec.computes.items()}
     models: dict[str, ModelOfEndpoint] = {}
     for key, model in spec.assets.models.items():
-        models[key] = models[f"{model.name}:{model.version}"] = ModelOfEndpoint(
-            id="", version=model.version, type=model.type.value
-        )
+        models[key] = models[f"{model.name}:{model.version}"] = ModelOfEndpoint(id="", version=model.version, type=model.type)
     environments: dict[str, EnvironmentOfEndpoint] = {}
     for key, each in spec.assets.environments.items():
         offered = EnvironmentOfEndpoint(
@@ -121,9 +119,9 @@ def offer(spec: MlWorkspaceSpec) -> WorkspaceOfEndpoint:
         resource_group_name="",
         location=spec.location,
         existing=spec.existing is not None,
-        public=spec.network is not Network.PRIVATE,
+        public=spec.network != "private",
         reached_privately=spec.reached_privately,
-        managed_network=spec.managed_network is not ManagedNetwork.NONE,
+        managed_network=spec.managed_network != "none",
         computes=computes,
         models=models,
         environments=environments,

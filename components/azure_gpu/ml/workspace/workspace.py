@@ -32,7 +32,7 @@ from azure_gpu.ml.workspace import (
     inputs,
     roles as workspace_roles,
 )
-from azure_gpu.ml.workspace.args import InsightsArgs, KeyVaultArgs, ManagedNetwork, MlWorkspaceArgs, MlWorkspaceWiring
+from azure_gpu.ml.workspace.args import InsightsArgs, KeyVaultArgs, MlWorkspaceArgs, MlWorkspaceWiring
 from azure_gpu.ml.workspace.attached import extract_attached
 from azure_gpu.ml.workspace.children import WorkspaceTarget, storage_id
 from azure_gpu.ml.workspace.immutable import REPLACING_COMPUTE, REPLACING_WORKSPACE
@@ -406,7 +406,7 @@ class MlWorkspace(Component[MlWorkspaceArgs, MlWorkspaceWiring, MlWorkspaceSpec]
             most, idle = each.cost.text(spec.day), each.idle_cost.text(spec.day)
             machines = f"{each.max_nodes} machine{'' if each.max_nodes == 1 else 's'}"
             pulumi.log.info(f"{each.name} costs {most} with {machines}, and {idle} while idle", self)
-        if spec.existing is None and spec.managed_network is not ManagedNetwork.NONE:
+        if spec.existing is None and spec.managed_network != "none":
             firewall = f", and an Azure Firewall ({spec.firewall})" if spec.has_firewall else ""
             paid = f"the managed network has private endpoints{firewall}, billed by the hour; their prices aren't known here"
             pulumi.log.info(paid, self)
