@@ -68,7 +68,11 @@ def test_the_readme_shows_every_command_of_the_page() -> None:
     assert [shown.index(line) for line in wanted] == sorted(shown.index(line) for line in wanted)
 
 
+# A dozen starts of the Azure CLI beside a training of TensorFlow: by day test_azure_cli creates a group from a file with it,
+# test_azure_cli_templates deploys templates, `make up STACK=documents` runs the page's own containers, and the commands of the
+# page are compared above.
 @pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.timeout(900)
 def test_the_page_is_followed_command_by_command(azure: ServedAzure, tmp_path: Path) -> None:
     folder = tmp_path / "documents"

@@ -19,7 +19,10 @@ from tests.workloads.conftest import scoring_models, scoring_python
 from tests.workloads.scoring_server import picture
 
 __all__ = ["scoring_models", "scoring_python"]
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
+# A cluster and three servers of TensorFlow: by day test_online_images serves an endpoint by pods of a cluster,
+# test_online_clients drives one by azure-ai-ml, test_scoring_on_a_cluster serves the same workload, and test_scoring_models tells
+# images apart.
+pytestmark = [pytest.mark.slow, pytest.mark.nightly, pytest.mark.timeout(900)]
 
 SERVICE = "gpu-rn"  # as the page calls it
 DEPLOY = """

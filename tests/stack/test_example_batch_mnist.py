@@ -23,7 +23,10 @@ def test_the_file_of_rates_is_one_of_tasks() -> None:
     ]
 
 
+# Four trainings in TensorFlow: by day test_run_on_batch runs files of tasks and fetches what they write, and `make up` trains on
+# a pool.
 @pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.timeout(1500)
 def test_the_commands_run_as_they_stand_and_leave_nothing(azure: ServedAzure, engine_bin: Path, tmp_path: Path) -> None:
     folder = copied(tmp_path / "clone", installed=True)

@@ -27,7 +27,10 @@ def test_promoting_is_one_of_the_commands_and_what_is_taken_out_has_no_share_by_
     assert promoting < removing
 
 
+# Two trainings and two servers of TensorFlow: by day test_ml_operations uploads, serves, queries and promotes with the same
+# commands, and test_endpoints_traffic sees that no request is lost.
 @pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.timeout(2400)
 def test_the_commands_run_as_they_stand_and_leave_nothing(azure: ServedAzure, engine_bin: Path, tmp_path: Path) -> None:
     role = f"/subscriptions/{SUBSCRIPTION}/providers/Microsoft.Authorization/roleDefinitions/{BLOB_DATA_CONTRIBUTOR}"

@@ -57,7 +57,7 @@ def names(family: str) -> list[str]:
 
 
 # By night alone: it takes a minute and a half, comes up in tests/stack/test_nothing_runs.py each time, and what its servers
-# answer and whose traffic they get is tried by the commands of examples/blue-green.
+# answer and whose traffic they get is in tests/stack/test_endpoints_traffic.py.
 TAKES_LONG = ("ml_endpoint.happy.blue_and_green",)
 
 
