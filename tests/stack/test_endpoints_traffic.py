@@ -181,21 +181,6 @@ def test_a_deployment_is_deleted_after_its_traffic_has_gone_to_others_and_comes_
     assert served.endpoint.deployments() == ["blue", "green"]
 
 
-def test_another_way_to_sign_on_changes_the_endpoint_that_is_there(served: Served) -> None:
-    served.become(TWO, traffic=SHARED)
-    before = served.endpoint.shown()["systemData"]["createdAt"]
-    served.say(TWO, traffic=SHARED, auth="aml_token")
-    assert served.stack.steps() == [Step("update", TEMPLATE, "colours-traffic")]
-    served.up()
-    shown = served.endpoint.shown()
-    assert (shown["properties"]["authMode"], shown["properties"]["traffic"]) == ("AMLToken", SHARED)
-    assert shown["systemData"]["createdAt"] == before
-    assert served.stack.steps() == []
-    served.become(TWO, traffic=SHARED)
-    served.endpoint = Endpoint(served.stack)
-    assert sum(served.endpoint.colours(20).values()) == 20
-
-
 def test_the_endpoint_itself_can_be_made_anew_after_a_refresh(served: Served) -> None:
     """It goes with its deployments before it comes back under the same name, with the traffic that is declared."""
     served.become(TWO, traffic=SHARED)
