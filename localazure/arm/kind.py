@@ -15,9 +15,11 @@ from starlette.routing import BaseRoute
 
 from azure_gpu.formats.arm_ids import ArmId
 from azure_gpu.formats.azure_types import AzureType
+from localazure.arm import refusals
 from localazure.arm.caller import Caller
 from localazure.arm.errors import ArmError, conflict, not_implemented, resource_not_found
 from localazure.arm.store import Body, Resource, Store
+from localazure.evidence import Refusal
 from localazure.services import Services
 
 
@@ -198,7 +200,18 @@ class Kind:
         return patched(under, patch)
 
     def check(self, change: Change) -> None:
-        """Validates the service's own rules. Raises ArmError."""
+        """Validates the service's own rules: those of the table, with `facts`. Raises ArmError."""
+        before = change.previous.body if change.previous else None
+        facts = {"name": change.id.name, **self.facts(change)}
+        refusals.judge(self.arm_type, change.body, change.as_of, before=before, facts=facts, form=self.refusal)
+
+    def facts(self, change: Change) -> Body:  # noqa: ARG002
+        """What the conditions of the table of refusals ask for beside the body."""
+        return {}
+
+    def refusal(self, row: Refusal, message: str, target: str, value: Any) -> ArmError:
+        """The form of the service's refusals."""
+        return refusals.plain(row, message, target, value)
 
     def defaults(self, change: Change) -> Body:  # noqa: ARG002
         """The service's defaults, in the body's shape. The body is merged over them, deeply."""

@@ -4,11 +4,6 @@ A container group is restarted by its setting: Microsoft Learn, container-instan
 (2025-11-17). That one which has ended is too, and one that a user stopped isn't, is assumed.
 
 Of the types in CATEGORIES alone. Their categories: Microsoft Learn, azure-monitor/reference/supported-logs, a page for each.
-Codes and sentences of the service were read in
-  - ResourceTypeNotSupported: Azure/Mission-Critical-Online issue 185
-  - Data sink … is already used: Azure/bicep-registry-modules issue 3407
-  - Category … is not supported: hashicorp/terraform issue 20534; of metrics MicrosoftDocs/azure-docs issue 69798
-All others here are assumed.
 """
 
 from collections.abc import Mapping
@@ -98,9 +93,7 @@ CATEGORIES: Mapping[str, tuple[str, ...]] = {
         "AmlOnlineEndpointTrafficLog",
     ),
 }
-CATEGORY_GROUPS = ("allLogs", "audit")
 METRICS = ("AllMetrics",)
-MOST = 5  # Microsoft Learn, azure-monitor/essentials/diagnostic-settings: settings of one resource
 _NO_RETENTION: Body = {"enabled": False, "days": 0}
 SINKS = ("workspaceId", "storageAccountId", "eventHubAuthorizationRuleId", "marketplacePartnerId", "serviceBusRuleId")
 
@@ -119,29 +112,22 @@ class DiagnosticSettings(Kind):
 
     def check(self, change: Change) -> None:
         registrations.check_insights(change.services)
+        change.body.setdefault("properties", {})
+        super().check(change)
+
+    def facts(self, change: Change) -> Body:
         scope = parse(change.id.scope)
-        resource = change.services.store.get(change.id.scope)
-        if scope is None or resource is None:
-            raise ArmError(404, "ResourceNotFound", f"The resource '{change.id.scope}' was not found.")
-        categories = CATEGORIES.get(scope.type.lower())
-        if categories is None:
-            message = f"The resource type '{scope.type}' does not support diagnostic settings."
-            raise ArmError(400, "ResourceTypeNotSupported", message)
-        _check_destination(change)
-        _check_categories(change.properties, categories)
+        scope_type = scope.type if scope is not None and change.services.store.get(change.id.scope) else ""
         others = [one for one in _of(change.id.scope, change.services) if one.key != change.id.key]
-        if change.creating and len(others) >= MOST:
-            message = f"The limit of {MOST} diagnostic settings was reached."
-            raise ArmError(409, "Conflict", message)
-        same = [one for one in others if _same_sink(one.properties, change.properties)]
-        if same:
-            sink = _same_sink(same[0].properties, change.properties)
-            message = (
-                f"Data sink '{sink}' is already used in diagnostic setting '{same[0].id.name}' for "
-                f"category '{_shared(same[0].properties, change.properties)}'. Data sinks can't be reused in different settings "
-                "on the same category for the same resource."
-            )
-            raise ArmError(409, "Conflict", message)
+        return {
+            "scope": change.id.scope,
+            "scope_type": scope_type,
+            "has_logs": scope_type.lower() in CATEGORIES,
+            "categories": list(CATEGORIES.get(scope_type.lower(), ())),
+            "sinks": any(change.properties.get(name) for name in SINKS),
+            "others": len(others) if change.creating else 0,
+            "reused": _reused(change.properties, others),
+        }
 
     def not_found(self, resource_id: ArmId) -> ArmError:
         """This and what is shown: Test_Insights_DiagnosticSetting_v20210501preview_CRUD (2025-08-07)."""
@@ -186,50 +172,16 @@ def _of(scope: str, services: Services) -> list[Resource]:
     ]
 
 
-def _check_destination(change: Change) -> None:
-    properties = change.body.setdefault("properties", {})
-    if not any(properties.get(name) for name in SINKS):
-        message = "At least one data sink needs to be specified."
-        raise ArmError(400, "BadRequest", message, target="properties.workspaceId")
-    given = properties.get("workspaceId")
-    if not given:
-        return  # storage accounts, event hubs and partners are kept by their ids
-    parsed = parse(given)
-    is_one = parsed is not None and parsed.is_type(azure_types.LOG_WORKSPACE.arm_type)
-    if parsed is None or not is_one or change.services.store.get(parsed.key) is None:
-        message = f"The Log Analytics workspace '{given}' was not found."
-        raise ArmError(404, "ResourceNotFound", message, target="properties.workspaceId")
-
-
-def _check_categories(properties: Body, categories: tuple[str, ...]) -> None:
-    for index, log in enumerate(properties.get("logs") or []):
-        target = f"properties.logs[{index}]"
-        category, group = log.get("category"), log.get("categoryGroup")
-        if bool(category) == bool(group):
-            raise ArmError(400, "BadRequest", "A log setting names either a category or a categoryGroup.", target=target)
-        if category and category not in categories:
-            raise ArmError(400, "BadRequest", f"Category '{category}' is not supported.", target=f"{target}.category")
-        if group and group.lower() not in {one.lower() for one in CATEGORY_GROUPS}:
-            message = f"Category group '{group}' is not supported."
-            raise ArmError(400, "BadRequest", message, target=f"{target}.categoryGroup")
-    for index, metric in enumerate(properties.get("metrics") or []):
-        category = metric.get("category")
-        if category and category not in METRICS:
-            message = f"Metric category '{category}' is not supported."
-            raise ArmError(400, "BadRequest", message, target=f"properties.metrics[{index}].category")
-
-
 def _enabled(properties: Body) -> set[str]:
     return {str(log.get("category") or log.get("categoryGroup")) for log in properties.get("logs") or [] if log.get("enabled")}
 
 
-def _same_sink(one: Body, other: Body) -> str:
-    """The sink that two settings have in common for a category; "" where there is none."""
-    if not _enabled(one) & _enabled(other):
-        return ""
-    shared = (str(one[name]) for name in SINKS if one.get(name) and str(one[name]).lower() == str(other.get(name)).lower())
-    return next(shared, "")
-
-
-def _shared(one: Body, other: Body) -> str:
-    return min(_enabled(one) & _enabled(other))
+def _reused(properties: Body, others: list[Resource]) -> Body:
+    """The first sink that another setting has for the same category."""
+    for other in others:
+        shared = _enabled(properties) & _enabled(other.properties)
+        for name in SINKS:
+            sink = str(properties.get(name) or "")
+            if shared and sink and sink.lower() == str(other.properties.get(name)).lower():
+                return {"sink": sink, "setting": other.id.name, "category": min(shared)}
+    return {}

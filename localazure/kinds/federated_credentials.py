@@ -1,20 +1,16 @@
 """Federated credentials: a token of another issuer stands for a user-assigned identity, as in Kubernetes.
 
-With the service's limits: Microsoft Learn, entra/workload-id/workload-identity-federation-considerations. Codes of refusals are
-assumed. Entra takes tokens by them as soon as they are there; the minutes that the service takes are not imitated.
+Entra takes tokens by them as soon as they are there; the minutes that the service takes are not imitated.
 """
 
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.arm_ids import ArmId
 from localazure.arm.caller import Caller
-from localazure.arm.errors import ArmError, conflict
+from localazure.arm.errors import ArmError
 from localazure.arm.kind import Change, Kind
-from localazure.arm.store import Resource
+from localazure.arm.store import Body, Resource
 from localazure.entra.federation import Credential, Federated
 from localazure.services import Services
-
-MOST = 20
-_LONGEST = 600
 
 
 class FederatedIdentityCredentials(Kind):
@@ -29,23 +25,10 @@ class FederatedIdentityCredentials(Kind):
     def not_found(self, resource_id: ArmId) -> ArmError:
         return ArmError(404, "NotFound", f"Resource '{resource_id.text}' was not found.")
 
-    def check(self, change: Change) -> None:
-        properties = change.properties
-        for name in ("issuer", "subject"):
-            if not properties[name] or len(properties[name]) > _LONGEST:
-                raise _bad(f"properties.{name}", f"takes 1 to {_LONGEST} characters")
-        if not properties["issuer"].startswith("https://"):
-            raise _bad("properties.issuer", "is an address that starts with https://")
-        if len(properties["audiences"]) != 1:
-            raise _bad("properties.audiences", "takes exactly one audience")
+    def facts(self, change: Change) -> Body:
         others = [each for each in _of(change.id.scope, change.services) if each.key != change.id.key]
-        if any(_same(each, properties) for each in others):
-            message = "There is already a federated identity credential with this issuer and subject on the identity."
-            raise conflict(message, "FederatedIdentityCredentialAlreadyExists")
-        if change.creating and len(others) >= MOST:
-            raise conflict(
-                f"An identity has at most {MOST} federated identity credentials.", "TooManyFederatedIdentityCredentials"
-            )
+        same = any(all(one.properties[name] == change.properties[name] for name in ("issuer", "subject")) for one in others)
+        return {"others": len(others) if change.creating else 0, "same": same}
 
 
 def federated(client_id: str, services: Services) -> Federated | None:
@@ -61,11 +44,3 @@ def federated(client_id: str, services: Services) -> Federated | None:
 
 def _of(identity: str, services: Services) -> list[Resource]:
     return services.store.of_type(azure_types.FEDERATED_IDENTITY_CREDENTIAL.arm_type, identity)
-
-
-def _same(other: Resource, properties: dict[str, object]) -> bool:
-    return all(other.properties[name] == properties[name] for name in ("issuer", "subject"))
-
-
-def _bad(target: str, rule: str) -> ArmError:
-    return ArmError(400, "BadRequest", f"'{target}' {rule}.", target=target)

@@ -11,7 +11,6 @@ from datetime import timedelta
 
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.arm_ids import ArmId
-from localazure.arm.errors import ArmError
 from localazure.arm.kind import Action, Answer, Call, Change, Kind, merged
 from localazure.arm.store import Body, Resource
 from localazure.kinds.etags import cosmos_etag
@@ -20,7 +19,6 @@ from localazure.weather import deleted_logs
 
 KEY_BYTES = 64
 RETENTION_DAYS = 30
-SHORTEST_RETENTION_DAYS, LONGEST_RETENTION_DAYS = 4, 730  # Microsoft Learn, azure-monitor/logs/data-retention-configure
 SKU = "PerGB2018"
 _OLD_SKUS = ("Standalone",)  # given in the session below, and answered as the one above
 
@@ -49,15 +47,7 @@ class LogWorkspaces(Kind):
 
     def check(self, change: Change) -> None:
         deleted_logs.check(change)
-        days = change.properties.get("retentionInDays", RETENTION_DAYS)
-        if not SHORTEST_RETENTION_DAYS <= days <= LONGEST_RETENTION_DAYS:
-            raise ArmError(
-                400,
-                "InvalidParameter",
-                f"'RetentionInDays' property doesn't match the SKU limits: {days} was given, {SHORTEST_RETENTION_DAYS} to "
-                f"{LONGEST_RETENTION_DAYS} days are allowed.",
-                target="properties.retentionInDays",
-            )
+        super().check(change)
 
     def defaults(self, change: Change) -> Body:  # noqa: ARG002
         return {

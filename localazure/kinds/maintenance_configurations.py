@@ -1,19 +1,16 @@
 """Times at which AKS may change a cluster by itself. Kept as they are; nothing is changed by itself here.
 
-Codes and sentences: `managed_cluster_refusals`; the others are assumed. A window's rules: Microsoft Learn,
-articles/aks/planned-maintenance.md.
+Names of configurations: Azure/ARO-HCP pull request 3260.
 """
 
-from azure_gpu.catalog.services.aks.maintenance import CLUSTER_WINDOW, HOURS, NODES_WINDOW
+from azure_gpu.catalog.services.aks.maintenance import CLUSTER_WINDOW, NODES_WINDOW
 from azure_gpu.formats import azure_types
 from localazure.arm.errors import ArmError
 from localazure.arm.kind import Change, Kind
 from localazure.arm.store import Body
-from localazure.kinds.managed_cluster_refusals import invalid, missing
 from localazure.kinds.managed_clusters import API_VERSIONS
 
 WEEKLY_RELEASES = "default"
-_SCHEDULES = ("daily", "weekly", "absoluteMonthly", "relativeMonthly")
 
 
 class MaintenanceConfigurations(Kind):
@@ -35,24 +32,9 @@ class MaintenanceConfigurations(Kind):
         )
         return ArmError(400, "InvalidParameter", message)
 
-    def check(self, change: Change) -> None:
-        properties = change.properties
-        window = properties.get("maintenanceWindow")
-        if window is None:
-            if change.id.name.lower() != WEEKLY_RELEASES:
-                raise missing("maintenanceWindow")
-            return
-        schedule = window.get("schedule") or {}
-        named = [name for name in _SCHEDULES if schedule.get(name)]
-        if len(named) != 1:
-            raise invalid("maintenanceWindow.schedule", f"it is exactly one of {', '.join(_SCHEDULES)}")
-        if change.id.name.lower() == WEEKLY_RELEASES and named != ["weekly"]:
-            message = f"Only weekly schedule is supported for control plane upgrade maintenance configuration: {WEEKLY_RELEASES}."
-            raise ArmError(400, "InvalidParameter", message)
-        if named == ["daily"] and change.id.name.lower() == CLUSTER_WINDOW.lower():
-            raise invalid("maintenanceWindow.schedule.daily", f"{CLUSTER_WINDOW} takes no daily schedule")
-        if not HOURS[0] <= int(window["durationHours"]) <= HOURS[1]:
-            raise invalid("maintenanceWindow.durationHours", f"it is {HOURS[0]} to {HOURS[1]}")
+    def facts(self, change: Change) -> Body:
+        window = change.properties.get("maintenanceWindow") or {}
+        return {"schedules": [name for name, schedule in (window.get("schedule") or {}).items() if schedule]}
 
     def defaults(self, change: Change) -> Body:
         if not change.properties.get("maintenanceWindow"):

@@ -8,11 +8,11 @@ from collections.abc import Mapping
 
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.arm_ids import ArmId, parse
-from localazure.arm.errors import ArmError, not_implemented
+from localazure.arm.errors import ArmError
 from localazure.arm.kind import Action, Answer, Call, Change, merged
 from localazure.arm.store import Body, Resource
 from localazure.blobs.service import Blobs
-from localazure.kinds.ml_kind import MlKind, bad_request, keep_with_workspace, user_error
+from localazure.kinds.ml_kind import MlKind, keep_with_workspace, user_error
 from localazure.services import SUBSCRIPTION, Services
 
 BLOB_STORE = "workspaceblobstore"  # the default one
@@ -22,7 +22,6 @@ _FILE_STORE, _WORKING = "workspacefilestore", "workspaceworkingdirectory"
 _SHARE = "code-391ff5ac-6576-460f-ba4d-7e03433c68b6"  # the same in every workspace
 _CLOUD = "core.windows.net"
 _OURS = (BLOB_STORE, ARTIFACTS, _FILE_STORE, _WORKING)
-_KINDS = ("AzureBlob", "AzureFile")
 _SECRETS = {"AccountKey": "key", "Sas": "sasToken"}
 
 
@@ -48,24 +47,11 @@ class MlDatastores(MlKind):
             if requested in ("", str(each.id.name.lower() == BLOB_STORE).lower()) and (not names or each.id.name.lower() in names)
         ]
 
-    def check(self, change: Change) -> None:
-        properties = change.properties
-        kind = properties["datastoreType"]
-        if kind not in _KINDS:
-            raise not_implemented(f"a datastore of the type '{kind}'")
-        requested = "containerName" if kind == "AzureBlob" else "fileShareName"
-        for name in ("accountName", requested):
-            if not properties.get(name):
-                raise bad_request(f"A datastore of the type {kind} needs '{name}'.", target=f"properties.{name}")
-        if change.previous is not None:
-            _check_unchanged(change.previous.properties, properties, ("accountName", requested, "datastoreType"))
-        account = account_named(str(properties["accountName"]), change.services)
-        if kind != "AzureBlob" or account is None:
-            return
-        container = f"{account.key}/blobservices/default/containers/{properties['containerName']}".lower()
-        if change.services.store.get(container) is None:
-            message = f"The container '{properties['containerName']}' isn't in the storage account '{account.id.name}'."
-            raise user_error(message, target="properties.containerName")
+    def facts(self, change: Change) -> Body:
+        account = account_named(str(change.properties.get("accountName")), change.services)
+        container = str(change.properties.get("containerName"))
+        key = f"{account.key}/blobservices/default/containers/{container}".lower() if account else ""
+        return {"no_container": account is not None and change.services.store.get(key) is None}
 
     def check_removal(self, resource: Resource, services: Services) -> None:  # noqa: ARG002
         if resource.id.name.lower() in _OURS:
@@ -140,11 +126,3 @@ def _id(workspace: Resource, name: str) -> ArmId:
 def account_named(name: str, services: Services) -> Resource | None:
     found = services.store.named(azure_types.STORAGE_ACCOUNT.arm_type, name)
     return found[0] if found else None
-
-
-def _check_unchanged(before: Body, properties: Body, names: tuple[str, ...]) -> None:
-    for name in names:
-        if str(before.get(name)).lower() != str(properties.get(name)).lower():
-            raise user_error(
-                f"'{name}' of a datastore can't be changed; create one with another name.", target=f"properties.{name}"
-            )
