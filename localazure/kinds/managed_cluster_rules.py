@@ -3,19 +3,26 @@
 Its pools are `managed_cluster_pools`'.
 """
 
+import ipaddress
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import date
 
+from azure_gpu.formats import azure_types
+from azure_gpu.formats.arm_ids import parse
 from localazure.arm import refusals
 from localazure.arm.kind import Change
 from localazure.arm.store import Body
 from localazure.kinds import attached_identities, managed_cluster_node_group, managed_cluster_versions as versions
+from localazure.services import Services
 
 
-def check(change: Change, whole: Body, arm_type: str) -> None:
-    """`whole`: the body with the service's defaults."""
+def check(change: Change, whole: Body, pools: Sequence[Body], arm_type: str) -> None:
+    """`whole`: the body with the service's defaults, without the pools."""
     properties = whole["properties"]
     before = change.previous.body if change.previous else None
-    refusals.judge(arm_type, whole, change.as_of, before=before)
+    subnets = _subnets(pools, change.services) if change.creating else ()
+    facts = {"subnet": _overlapped(str(properties["networkProfile"].get("serviceCidr") or ""), subnets)}
+    refusals.judge(arm_type, whole, change.as_of, before=before, facts=facts)
     attached_identities.check(change)
     managed_cluster_node_group.check(properties["nodeResourceGroup"], change.id, change.services)
     managed_cluster_node_group.check_given(properties.get("identityProfile") or {}, change.services)
@@ -28,3 +35,26 @@ def check_version(requested: str, running: str, plan: str, as_of: date) -> None:
         versions.check_supported(requested, as_of, plan)
     if running:
         versions.check_upgrade(running, requested, as_of)
+
+
+def _subnets(pools: Sequence[Body], services: Services) -> Iterator[str]:
+    """The addresses of all subnets of the networks that the pools are in."""
+    given = {parse(str(pool.get("vnetSubnetID") or "")) for pool in pools}
+    for network in {one.scope.lower() for one in given if one is not None and one.is_type(azure_types.SUBNET.arm_type)}:
+        for subnet in services.store.of_type(azure_types.SUBNET.arm_type, network):
+            one = subnet.properties.get("addressPrefix")
+            yield from (str(each) for each in ([one] if one else subnet.properties.get("addressPrefixes") or ()))
+
+
+def _overlapped(addresses: str, subnets: Iterable[str]) -> str:
+    """The first subnet that has some of the addresses; "" where none has, or they are no addresses."""
+    try:
+        network = ipaddress.ip_network(addresses, strict=False)
+    except ValueError:
+        return ""
+    found = (each for each in subnets if _read(each).version == network.version)
+    return next((each for each in found if network.overlaps(_read(each))), "")
+
+
+def _read(addresses: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network:
+    return ipaddress.ip_network(addresses, strict=False)

@@ -88,7 +88,7 @@ class ManagedClusters(Kind):
         running = str(change.previous.private.get("version") or "") if change.previous else ""
         requested, plan = whole["properties"]["kubernetesVersion"], str(whole["properties"]["supportPlan"])
         managed_cluster_rules.check_version(requested, running, plan, change.as_of)
-        managed_cluster_rules.check(change, whole, self.arm_type)
+        managed_cluster_rules.check(change, whole, profiles or (), self.arm_type)
         control_plane = versions.after(running, requested, change.as_of)
         planned = managed_cluster_pools.planned(
             change.id.key, whole, profiles, control_plane, change.as_of, self._runtime, change.services
