@@ -14,6 +14,7 @@ from localazure.kinds import network_refusals as refusals
 from localazure.kinds.network_common import NetworkKind, check_reference, guid, named, number, users_of
 from localazure.kinds.network_virtual import prefixes
 from localazure.services import Services
+from localazure.weather import reserved_interfaces
 
 _FIRST = 4  # the first address of a subnet that Azure gives out
 _ALWAYS: Body = {
@@ -148,6 +149,9 @@ class NetworkInterfaces(NetworkKind):
         machine = machine_of(resource, services)
         if machine is not None:
             raise refusals.nic_in_use(resource.id.text, machine.id.text)
+        reserved = reserved_interfaces.reserved_for(resource, services)
+        if reserved:
+            raise refusals.nic_reserved(reserved)
 
 
 def machine_of(nic: Resource, services: Services) -> Resource | None:

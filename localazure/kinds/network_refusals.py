@@ -49,6 +49,15 @@ def nic_in_use(nic: str, machine: str) -> ArmError:
     )
 
 
+def nic_reserved(machine: str) -> ArmError:
+    """gardenlinux/gardenlinux issue 4133 (2026-01-08)."""
+    return refused(
+        "NicReservedForAnotherVm",
+        "Nic(s) in request is reserved for another Virtual Machine for 180 seconds. Please provide another nic(s) or retry after "
+        f"180 seconds. Reserved VM: {machine}",
+    )
+
+
 def nic_of_endpoint(nic: str, endpoint: str) -> ArmError:
     return refused(
         "NicInUseWithPrivateEndpoint",

@@ -21,6 +21,7 @@ from localazure.machines.machine import DEALLOCATED, UP, Machine
 from localazure.machines.machines import Machines
 from localazure.machines.run_commands import Script
 from localazure.services import Services
+from localazure.weather import reserved_interfaces
 
 SHELL, POWERSHELL = "RunShellScript", "RunPowerShellScript"
 _RUN_COMMAND = "runCommand"
@@ -271,6 +272,7 @@ def _script(body: Body, *, windows: bool) -> Script:
 
 def _check_capacity(resource: Resource, services: Services) -> None:
     if services.deviations.lacks_capacity(resource.location):
+        reserved_interfaces.reserve(resource, services)
         raise refusals.allocation_failed(next(iter(resource.body.get("zones") or ()), ""))
 
 

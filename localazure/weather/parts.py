@@ -40,6 +40,7 @@ SLOW_OPERATIONS = "slow-operations"
 POOL_CONFLICTS = "pool-conflicts"
 ENDPOINT_CONFLICTS = "endpoint-conflicts"
 NETWORK_CONFLICTS = "network-conflicts"
+RESERVED_INTERFACES = "reserved-interfaces"
 BATCH_QUOTA = "batch-quota"
 ENVIRONMENT_QUOTA = "environment-quota"
 POOL_COUNT = "pool-count"
@@ -177,6 +178,20 @@ _ALL = (
             Source("Azure/azure-libraries-for-net issue 1001", "2020-03-10", "documented"),
         ),
         1.0,
+    ),
+    Part(
+        RESERVED_INTERFACES,
+        "The network interface of a machine that found no capacity stays reserved for it: deleting the interface is refused "
+        "with 400 `NicReservedForAnotherVm`, also after the machine was deleted.",
+        "6 s",
+        "180 s",
+        True,
+        (
+            Source("gardenlinux/gardenlinux issue 4133", "2026-01-08", "documented"),
+            Source("Azure/karpenter-provider-azure issue 92", "2024-01-17", "documented"),
+            Source("cloudfoundry/bosh-azure-cpi-release issue 366", "2022-07-05", "documented"),
+        ),
+        6.0,
     ),
     Part(
         BATCH_QUOTA,

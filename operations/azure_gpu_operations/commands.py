@@ -5,11 +5,14 @@
 
 import json
 import tempfile
+import time
 from collections.abc import Callable, Collection, Mapping
 from contextlib import closing, nullcontext
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from azure_gpu.catalog import transient_errors
 from azure_gpu_operations import groups, pool_steps, registration, repair, saved_plan, torn_state
 from azure_gpu_operations.azure import Arm
 from azure_gpu_operations.clusters import dead
@@ -101,7 +104,7 @@ def update(stack: Stack, message: str, say: Say, targets: Collection[str] = (), 
 def _take_in_lost(stack: Stack, events: Path, say: Say) -> None:
     """Settles creates whose result was lost with the provider: the engine has forgotten them and would create them again. Done
     at once, because an imported state has no pending operations."""
-    lost = repair.lost_creates(events.read_text(encoding="utf-8", errors="replace").splitlines() if events.exists() else ())
+    lost = repair.lost_creates(_lines(events))
     if lost:
         _settle_pending(stack, repair.with_pending(stack.deployment(), lost), say)
 
@@ -136,10 +139,33 @@ def bring_down(stack: Stack, say: Say, *, forget_unreachable: bool = False, let_
         dead.forget_unreachable()
     pool_steps.tell_what_ends(deployment, say)
     with torn_state.kept(backend_folder(), stack.project, stack.name):
-        stack.destroy(quiet=quiet)
+        destroy(stack, say, quiet=quiet)
     stack.remove()
     for line in kept.lines(deployment):
         say(line)
+
+
+def destroy(stack: Stack, say: Say, *, quiet: bool) -> None:
+    """Destroys the stack's resources, and tries again while Azure holds one for a while."""
+    tried = 0
+    with tempfile.TemporaryDirectory() as folder:
+        while True:
+            tried += 1
+            events = Path(folder) / f"{tried}.json"
+            try:
+                return stack.destroy(quiet=quiet, events=events)
+            except EngineError:
+                held_by = repair.held_delete(_lines(events))
+                if held_by is None or held_by.is_over(tried):
+                    raise
+            if tried == 1:
+                until = datetime.now().astimezone() + timedelta(minutes=held_by.most_minutes)
+                say(f"{held_by.why}; trying again until {until:%H:%M:%S}")
+            time.sleep(transient_errors.pause(tried))
+
+
+def _lines(events: Path) -> list[str]:
+    return events.read_text(encoding="utf-8", errors="replace").splitlines() if events.exists() else []
 
 
 def mend_backend(say: Say) -> None:

@@ -13,13 +13,16 @@ import os
 import re
 import socket
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from azure_gpu.catalog import transient_errors
+from azure_gpu.catalog.transient_errors import TransientError
 from azure_gpu.formats.azure_types import BY_TOKEN, AzureType
 
-_LOST = re.compile(r"error reading from server|transport is closing|\bPut \"https?://")
+_LOST = re.compile(r"error reading from server|transport is closing|\bPut \"https?://|StorageAccountOperationInProgress")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +86,8 @@ def pending_creates(deployment: Mapping[str, Any]) -> list[PendingCreate]:
 
 def lost_creates(events: Iterable[str]) -> list[dict[str, Any]]:
     """From an engine's events: resources, as states have them, whose create ended because the provider did, or because its
-    connection to Azure was lost after a PUT was sent.
+    connection to Azure was lost after a PUT was sent, or because Azure answered that an operation is in progress, which creates
+    it (pulumi/pulumi-azure-native issue 4761, 2026-07-15).
 
     The engine then takes the create for one that failed, and forgets it; the provider looks for a resource before it puts one, so
     that what is there was put by it. Secret inputs are `[secret]`. Source: pulumi 3.259, pkg/backend/snapshot.go
@@ -106,6 +110,16 @@ def lost_creates(events: Iterable[str]) -> list[dict[str, Any]]:
         for urn, resource in began.items()
         if _LOST.search(messages.get(urn, ""))
     ]
+
+
+def held_delete(events: Iterable[str]) -> TransientError | None:
+    """From an engine's events: why Azure refuses a delete for a while; None where it failed for other reasons."""
+    for line in events:
+        with suppress(ValueError):  # the engine was killed while it wrote
+            diagnostic = json.loads(line).get("diagnosticEvent") or {}
+            if diagnostic.get("severity") == "error" and (found := transient_errors.find(str(diagnostic.get("message")))):
+                return found
+    return None
 
 
 def with_pending(deployment: Mapping[str, Any], creates: Iterable[Mapping[str, Any]]) -> dict[str, Any]:

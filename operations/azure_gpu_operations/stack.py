@@ -164,10 +164,10 @@ class Stack:
         """Whether its configuration has the section."""
         return config_key(section, self.project) in self.configuration()
 
-    def destroy(self, targets: Iterable[str] = (), *, quiet: bool = False) -> None:
-        """`targets`: URNs of the only resources to destroy, as far as possible; none: everything."""
+    def destroy(self, targets: Iterable[str] = (), *, quiet: bool = False, events: Path | None = None) -> None:
+        """`targets`: URNs of the only resources to destroy, as far as possible; none: everything. `events`: as for `up`."""
         alone = _targets(targets)
-        further = ["--continue-on-error"] if alone else []
+        further = [*(["--continue-on-error"] if alone else []), *(["--event-log", str(events)] if events else [])]
         self._run("destroy", "--yes", "--skip-preview", *alone, *further, *self._update_options(), quiet=quiet)
 
     def remove(self) -> None:

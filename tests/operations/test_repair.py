@@ -167,14 +167,23 @@ def test_creates_whose_end_was_lost_are_those_that_ended_with_the_provider_or_wi
     events = [
         *event("died"),
         *event("put", said='Put "https://management.azure.com/subscriptions/x": EOF'),
+        *event("creating", said='Status=409 Code="StorageAccountOperationInProgress" Message="An operation is currently"'),
         *event("refused", said='Status=409 Code="Conflict" Message="in use"'),
         *event("there", said="cannot create already existing resource '/subscriptions/x'"),
         *event("changed", op="update"),
         '{"diagnosticEvent": {"urn": "tor',
     ]
     found = repair.lost_creates(events)
-    assert [each["urn"] for each in found] == ["died", "put"]
+    assert [each["urn"] for each in found] == ["died", "put", "creating"]
     assert found[0] == {"urn": "died", "type": "t", "custom": True, "parent": "p", "provider": "r", "inputs": {"a": 1}}
+
+
+def test_a_delete_that_azure_refuses_for_a_while_is_known_by_its_event() -> None:
+    reserved = 'Code="NicReservedForAnotherVm" Message="Nic(s) in request is reserved for another Virtual Machine"'
+    found = repair.held_delete(['{"diagnosticEvent": {"urn": "tor', *event("nic", op="delete", said=reserved)])
+    assert found is not None
+    assert "stays reserved" in found.why
+    assert repair.held_delete(event("nic", op="delete", said='Code="ScopeLocked"')) is None
 
 
 def test_a_create_that_was_lost_is_pending_in_the_deployment() -> None:

@@ -53,6 +53,10 @@ TRANSIENT_ERRORS = (
     TransientError(("operationnotallowed", "in progress"), "another operation on the cluster is in progress", _OPERATION),
     # Azure/azure-sdk-for-net issue 36961 (2023-06-12)
     TransientError(("conflict", "in progress"), "another operation on the endpoint is in progress", _OPERATION),
+    # gardenlinux/gardenlinux issue 4133 (2026-01-08), Azure/karpenter-provider-azure issue 92: for 180 seconds, of deletes
+    TransientError(
+        ("nicreservedforanothervm",), "a network interface stays reserved for a machine that didn't start, for 3 minutes", 4
+    ),
     # Of an `up` that was ended before it: microsoft/azure-pipelines-tasks issue 5320 (2018-07-02), microsoft/mwt-ds issue 29.
     TransientError(("deploymentactive",), "the same deployment of an earlier run is in progress", _OPERATION),
 )

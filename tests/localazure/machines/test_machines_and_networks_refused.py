@@ -35,6 +35,23 @@ def refused(network: Network, body: dict[str, Any], name: str = "") -> tuple[int
     return ml.refused(network.try_machine(body, name))
 
 
+def test_an_interface_stays_reserved_for_a_machine_that_found_no_capacity(
+    azure: InProcessAzure, network: Network, interface: str
+) -> None:
+    body = network.machine_body(interface=interface, size="Standard_NC8as_T4_v3") | {"location": REGION}
+    path = f"{network.group}/providers/Microsoft.Compute/virtualMachines/reserved"
+    try:
+        azure.fault("weather", name="reserved-interfaces", seconds=60)
+        azure.fault("capacity", location=REGION)
+        assert azure.finished(network.try_machine(body, "reserved"))["error"]["code"] == "AllocationFailed"
+        azure.finished(azure.delete(path, COMPUTE))
+        status, code, message = ml.refused(azure.delete(interface, "2024-05-01"))
+        assert (status, code) == (400, "NicReservedForAnotherVm")
+        assert message.endswith(f"retry after 180 seconds. Reserved VM: {path}")
+    finally:
+        azure.clear_faults()
+
+
 def test_quota_restriction_and_capacity_have_azures_codes(azure: InProcessAzure, network: Network, interface: str) -> None:
     body = network.machine_body(interface=interface, size="Standard_NC8as_T4_v3")
     body["location"] = REGION
