@@ -129,7 +129,7 @@ class ArmHarness:
                 principal_id="33333333-3333-3333-3333-333333333333",
             ),
             clock=Clock(given=as_of),
-            tokens=cast(Any, SimpleNamespace(check=lambda _: Caller("principal", "application"))),
+            tokens=cast(Any, SimpleNamespace(check=lambda _: Caller("33333333-3333-3333-3333-333333333333", "application"))),
             deviations=Deviations(),
             images=cast(Any, None),
         )
