@@ -56,9 +56,10 @@ def names(family: str) -> list[str]:
     return sorted(path.stem for path in CASES.glob("*.happy.*.yaml") if path.name.split(".")[0] in FAMILIES[family])
 
 
-# By night alone: it takes a minute and a half, comes up in tests/stack/test_nothing_runs.py each time, and what its servers
-# answer and whose traffic they get is in tests/stack/test_endpoints_traffic.py.
-TAKES_LONG = ("ml_endpoint.happy.blue_and_green",)
+# By night alone: each takes half a minute or more, and its like comes up each time in tests/stack: the endpoint in
+# test_nothing_runs.py, its servers with their traffic in test_endpoints_traffic.py, and a workspace with even more attached in
+# test_stacks_with_attached_computes.py.
+TAKES_LONG = ("ml_endpoint.happy.blue_and_green", "ml_workspace.happy.attached")
 
 
 def cases(family: str) -> list[Any]:
