@@ -19,7 +19,14 @@ _SHARED = {
     "tests/workloads/test_scoring_": "models",
 }
 # Whose files take longest.
-_FIRST = ("tests/stack/", *_SHARED, "tests/upgrades/", "tests/workloads/", "tests/localazure/")
+_FIRST = (
+    "tests/stack/test_promised_commands.py",
+    "tests/stack/",
+    *_SHARED,
+    "tests/upgrades/",
+    "tests/workloads/",
+    "tests/localazure/",
+)
 
 
 def unit_of(test: str) -> str:
