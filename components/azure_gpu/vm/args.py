@@ -16,7 +16,7 @@ from azure_gpu.foundation.common import CommonArgs
 from azure_gpu.images.args import ImageComponent, ImageOfPool
 from azure_gpu.shared.context import OfStack
 from azure_gpu.shared.overrides import Overrides, OverridesOf
-from azure_gpu.shared.validation import OpenInput
+from azure_gpu.shared.validation import Choice, OpenInput
 
 DEFAULT_USER = "gpu"
 DEFAULT_DISK_GB = 128  # of ubuntu-hpc, whose Docker keeps images on this disk; other images: as large as they are
@@ -24,27 +24,12 @@ DEFAULT_ADDRESS_SPACE = "10.71.0.0/24"
 DEFAULT_SHUTDOWN = "19:00"
 
 
-class Driver(StrEnum):
-    """How the GPU driver is installed on the machine."""
-
-    AUTO = "auto"
-    IMAGE = "image"
-    EXTENSION = "extension"
-    NONE = "none"
+Driver = Annotated[
+    Literal["auto", "image", "extension", "none"], Choice("VmDriver", "How the GPU driver is installed on the machine.")
+]
 
 
-DriverName = Driver | Literal["auto", "image", "extension", "none"]
-
-
-class Security(StrEnum):
-    """How the machine boots."""
-
-    AUTO = "auto"
-    STANDARD = "standard"
-    TRUSTED_LAUNCH = "trusted_launch"
-
-
-SecurityName = Security | Literal["auto", "standard", "trusted_launch"]
+Security = Annotated[Literal["auto", "standard", "trusted_launch"], Choice("VmSecurity", "How the machine boots.")]
 
 
 class DiskType(StrEnum):
@@ -58,35 +43,16 @@ class DiskType(StrEnum):
 DiskTypeName = DiskType | Literal["Premium_LRS", "StandardSSD_LRS", "Standard_LRS"]
 
 
-class VmOutbound(StrEnum):
-    """How a machine without a public address reaches the internet, in a new network."""
-
-    DEFAULT = "default"
-    NONE = "none"
-
-
-VmOutboundName = VmOutbound | Literal["default", "none"]
+VmOutbound = Annotated[
+    Literal["default", "none"],
+    Choice("VmOutbound", "How a machine without a public address reaches the internet, in a new network."),
+]
 
 
-class Bastion(StrEnum):
-    """A Bastion in the machine's new network."""
-
-    NONE = "none"
-    DEVELOPER = "developer"
-    BASIC = "basic"
+Bastion = Annotated[Literal["none", "developer", "basic"], Choice("VmBastion", "A Bastion in the machine's new network.")]
 
 
-BastionName = Bastion | Literal["none", "developer", "basic"]
-
-
-class Evicted(StrEnum):
-    """What happens to a Spot machine that Azure evicts."""
-
-    DEALLOCATE = "deallocate"
-    DELETE = "delete"
-
-
-EvictedName = Evicted | Literal["deallocate", "delete"]
+Evicted = Annotated[Literal["deallocate", "delete"], Choice("VmEviction", "What happens to a Spot machine that Azure evicts.")]
 
 
 class VmSpotArgs(TypedDict):
@@ -96,7 +62,7 @@ class VmSpotArgs(TypedDict):
     """Whether it is a Spot machine. Default: true."""
     max_price: NotRequired[float]
     """Maximum price, in USD an hour with at most five decimals; -1: up to the regular price. Default: -1."""
-    eviction: NotRequired[EvictedName]
+    eviction: NotRequired[Evicted]
     """What happens when it is evicted: deallocate keeps its disk, which still costs. Default: deallocate."""
 
 
@@ -165,7 +131,7 @@ class GpuVmSettings(TypedDict):
     """Makes it a Spot machine. Default: a regular one."""
     admin: NotRequired[AdminArgs]
     """Its administrator, with an SSH key or, with Windows, a secret password."""
-    driver: NotRequired[DriverName]
+    driver: NotRequired[Driver]
     """How the GPU driver is installed: image if the image includes it, extension by Azure's extension. Default: auto, the image's
     where it includes one, else the extension."""
     prove_driver: NotRequired[bool]
@@ -173,14 +139,14 @@ class GpuVmSettings(TypedDict):
     fails if they don't answer within 20 minutes. Default: true, but with driver: none and with GPUs that aren't NVIDIA's."""
     disk: NotRequired[DiskArgs]
     """The OS disk, which is deleted with the machine. Default: see each key."""
-    security: NotRequired[SecurityName]
+    security: NotRequired[Security]
     """How it boots: trusted_launch has a virtual TPM, and Secure Boot where the driver supports it. Default: auto, trusted_launch
     where size and image are known to support it; ubuntu-hpc is reported to break with it."""
     subnet_id: NotRequired[OpenInput[str]]
     """Wired: ARM id of an existing subnet. Default: a new network, without inbound access."""
     address_space: NotRequired[str]
     """Addresses of the new network. Default: 10.71.0.0/24."""
-    outbound: NotRequired[VmOutboundName]
+    outbound: NotRequired[VmOutbound]
     """How it reaches the internet from the new network without a public address: default, an address of Azure's that may change
     and costs nothing, declared explicitly, as new networks have none by default since 2026; none: not at all, so that it can't
     pull images. A fixed address requires a subnet of yours with a NAT gateway. Default: default."""
@@ -190,7 +156,7 @@ class GpuVmSettings(TypedDict):
     allowed_ranges: NotRequired[Sequence[str]]
     """With `public_address`: ranges that may connect, such as 203.0.113.7/32; AzureMachineLearning stands for the service's
     addresses, from which a workspace connects that attaches the machine. A range of all addresses is rejected. Default: none."""
-    bastion: NotRequired[BastionName]
+    bastion: NotRequired[Bastion]
     """A Bastion in the new network, for logins without a public address: developer is free, for one login at a time from the
     portal; basic costs by the hour as long as it exists, used or not. Default: none."""
     shutdown: NotRequired[ShutdownArgs | bool]

@@ -11,7 +11,6 @@ import pulumi
 from pulumi_azure_native import network
 
 from azure_gpu.formats import azure_types
-from azure_gpu.vm.args import Bastion
 from azure_gpu.vm.network import BASTION_SUBNET, SUBNET, Rule
 from azure_gpu.vm.spec import GpuVmSpec
 
@@ -110,7 +109,7 @@ class NetworkDeclaration:
             tags=spec.tags,
             opts=self._child,
         )
-        if spec.network.bastion is not Bastion.NONE:
+        if spec.network.bastion != "none":
             self._bastion(declared)
         return pulumi.Output.concat(declared.id, "/subnets/", SUBNET)
 
@@ -122,7 +121,7 @@ class NetworkDeclaration:
             "location": self._location,
             "tags": spec.tags,
         }
-        if spec.network.bastion is Bastion.DEVELOPER:
+        if spec.network.bastion == "developer":
             network.BastionHost(
                 f"{self._name}-bastion",
                 **common,

@@ -12,7 +12,7 @@ from azure_gpu.catalog.problems import Code, Problem, Severity
 from azure_gpu.catalog.services.machine_learning.compute import SERVICE_TAG
 from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.formats import arm_ids, azure_types
-from azure_gpu.vm.args import DEFAULT_ADDRESS_SPACE, Bastion, GpuVmSettings, VmOutbound
+from azure_gpu.vm.args import DEFAULT_ADDRESS_SPACE, Bastion, GpuVmSettings
 
 SUBNET = "machines"
 BASTION_SUBNET = "AzureBastionSubnet"  # required by Azure
@@ -51,7 +51,7 @@ class NetworkSpec:
 def resolve(settings: GpuVmSettings, system: OperatingSystem, path: str) -> tuple[NetworkSpec, list[Problem]]:
     own = "subnet_id" not in settings
     space = settings.get("address_space", DEFAULT_ADDRESS_SPACE)
-    bastion = Bastion(settings.get("bastion", Bastion.NONE))
+    bastion = settings.get("bastion", "none")
     subnet, for_bastion, problems = _subnets(space, bastion, f"{path}.address_space")
     public = settings.get("public_address", False)
     spec = NetworkSpec(
@@ -59,7 +59,7 @@ def resolve(settings: GpuVmSettings, system: OperatingSystem, path: str) -> tupl
         address_space=space,
         subnet=subnet,
         bastion_subnet=for_bastion,
-        default_outbound=VmOutbound(settings.get("outbound", VmOutbound.DEFAULT)) is VmOutbound.DEFAULT,
+        default_outbound=settings.get("outbound", "default") == "default",
         public_address=public,
         bastion=bastion,
         rules=_rules(tuple(settings.get("allowed_ranges", [])) if public else (), bastion, for_bastion, PORTS[system]),
@@ -77,7 +77,7 @@ def _subnets(space: str, bastion: Bastion, path: str) -> tuple[str, str, list[Pr
             "",
             [Problem(path, "not a valid address range", value=space, allowed="such as 10.71.0.0/24", fix=_mended(space))],
         )
-    if bastion is Bastion.BASIC:
+    if bastion == "basic":
         if network.prefixlen >= LARGEST_BASTION_PREFIX:
             allowed = f"/{LARGEST_BASTION_PREFIX - 1} or larger"
             what = "the network is too small for a Bastion beside the machine"
@@ -108,8 +108,8 @@ def _rules(ranges: tuple[str, ...], bastion: Bastion, bastion_subnet: str, port:
         found.append(Rule("sign-on", 100, True, people, port))
     if SERVICE_TAG in ranges:  # Azure doesn't allow a tag among ranges
         found.append(Rule("machine-learning", 105, True, (SERVICE_TAG,), port))
-    if bastion is not Bastion.NONE:
-        found.append(Rule("bastion", 110, True, (bastion_subnet if bastion is Bastion.BASIC else _AZURE_ITSELF,), port))
+    if bastion != "none":
+        found.append(Rule("bastion", 110, True, (bastion_subnet if bastion == "basic" else _AZURE_ITSELF,), port))
     return (*found, Rule("nothing-else", 4096, False, ("*",)))
 
 
@@ -157,7 +157,7 @@ def _together(settings: GpuVmSettings, own: bool, path: str) -> Iterator[Problem
             yield Problem(
                 f"{path}.{key}", message, value=str(settings.get(key)), allowed="without subnet_id", fix="remove one of the two"
             )
-    if Bastion(settings.get("bastion", Bastion.NONE)) is not Bastion.NONE:
+    if settings.get("bastion", "none") != "none":
         yield Problem(
             path=f"{path}.bastion",
             message="a Bastion is only created in a new network, and `subnet_id` selects an existing one",

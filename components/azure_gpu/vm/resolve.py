@@ -25,13 +25,9 @@ from azure_gpu.vm.args import (
     DEFAULT_SHUTDOWN,
     DEFAULT_USER,
     AdminArgs,
-    Bastion,
     DiskArgs,
     DiskType,
-    Driver,
-    Evicted,
     GpuVmSettings,
-    Security,
     ShutdownArgs,
 )
 from azure_gpu.vm.image import VmImageChoice
@@ -41,7 +37,7 @@ from azure_gpu.vm.spec import GpuVmSpec, ShutdownSpec, SpotSpec
 LONGEST_WINDOWS_NAME = 15
 
 
-EVICTION = {Evicted.DEALLOCATE: "Deallocate", Evicted.DELETE: "Delete"}
+EVICTION = {"deallocate": "Deallocate", "delete": "Delete"}
 
 
 _HPC = ("microsoft-dsvm", "ubuntu-hpc")
@@ -60,7 +56,7 @@ def resolve(
     choice, image_problems = vm_image.choose(args, size, context.chosen_at(as_of), images or {}, path)
     network, network_problems = vm_network.resolve(args, choice.operating_system, path)
     trusted = _trusted_launch(args, size, choice)
-    requested = RequestedMethod(args.get("driver", Driver.AUTO))
+    requested = RequestedMethod(args.get("driver", "auto"))
     secure = trusted and security.secure_boot(choice.operating_system, extension=not _by_image(requested, choice))
     driver_request = DriverRequest(
         size=size,
@@ -128,17 +124,17 @@ def _spot(args: GpuVmSettings) -> SpotSpec | None:
     settings = written(args["spot"]) if "spot" in args else None
     if settings is None or not settings.get("enabled", True):
         return None
-    eviction = EVICTION[Evicted(settings.get("eviction", Evicted.DEALLOCATE))]
+    eviction = EVICTION[settings.get("eviction", "deallocate")]
     return SpotSpec(max_price=settings.get("max_price", spot_price.ANY_PRICE), eviction=eviction)
 
 
 def _trusted_launch(args: GpuVmSettings, size: Size | None, choice: VmImageChoice) -> bool:
-    requested = Security(args.get("security", Security.AUTO))
-    if requested is Security.AUTO:
+    requested = args.get("security", "auto")
+    if requested == "auto":
         known = choice.known
         doubtful = known is not None and known.trusted_launch_doubt is not None
         return not doubtful and security.takes_trusted_launch(size, known)
-    return requested is Security.TRUSTED_LAUNCH
+    return requested == "trusted_launch"
 
 
 def _by_image(requested: RequestedMethod, choice: VmImageChoice) -> bool:
@@ -190,6 +186,6 @@ def _cost(size: Size | None, use: SizeUse, choice: VmImageChoice, disk: DiskArgs
         disk_type=DiskType(disk.get("type", DiskType.PREMIUM)).value,
         disk_gib=_disk_gb(disk, choice),
         public_address=network.public_address,
-        bastion=network.bastion.value if network.bastion is not Bastion.NONE else "",
+        bastion=network.bastion if network.bastion != "none" else "",
     )
     return costs.cost(use_of_machine, packaged())

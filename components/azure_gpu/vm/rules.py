@@ -15,7 +15,7 @@ from azure_gpu.formats.mail_address import is_address
 from azure_gpu.shared.installation import COMMAND
 from azure_gpu.shared.validation import written
 from azure_gpu.shared.wording import give_secret
-from azure_gpu.vm.args import DEFAULT_SHUTDOWN, AdminArgs, DiskArgs, GpuVmSettings, Security, ShutdownArgs, VmOutbound, VmSpotArgs
+from azure_gpu.vm.args import DEFAULT_SHUTDOWN, AdminArgs, DiskArgs, GpuVmSettings, ShutdownArgs, VmSpotArgs
 from azure_gpu.vm.spec import GpuVmSpec
 
 DISK_GB = (30, 4095)  # of an OS disk
@@ -87,7 +87,7 @@ def _admin(settings: AdminArgs, system: OperatingSystem, path: str) -> Iterator[
 
 
 def _boot(settings: GpuVmSettings, spec: GpuVmSpec, size: Size | None, path: str) -> Iterator[Problem]:
-    if Security(settings.get("security", Security.AUTO)) is Security.TRUSTED_LAUNCH:
+    if settings.get("security", "auto") == "trusted_launch":
         yield from security.trusted_launch_problems(size, spec.image.known, f"{path}.security")
 
 
@@ -137,12 +137,12 @@ def _shutdown(settings: ShutdownArgs, path: str) -> Iterator[Problem]:
 
 
 def _outbound(settings: GpuVmSettings, spec: GpuVmSpec, path: str) -> Iterator[Problem]:
-    closed = VmOutbound(settings.get("outbound", VmOutbound.DEFAULT)) is VmOutbound.NONE and not spec.network.public_address
+    closed = settings.get("outbound", "default") == "none" and not spec.network.public_address
     if closed and spec.driver.kind == "extension":
         yield Problem(
             path=f"{path}.outbound",
             message="the driver extension requires internet access, which the machine doesn't have",
-            value=VmOutbound.NONE.value,
+            value="none",
             allowed="default, or an image that brings the driver",
             fix="write outbound: default",
             source="MicrosoftDocs/azure-compute-docs, extensions/hpccompute-gpu-linux.md, 2025-06-30",

@@ -9,7 +9,7 @@ from azure_gpu.formats import azure_types
 from azure_gpu.formats.azure_types import AzureType
 from azure_gpu.shared.context import Context, Tags
 from azure_gpu.shared.naming import physical_name
-from azure_gpu.vm.args import Bastion, DiskType
+from azure_gpu.vm.args import DiskType
 from azure_gpu.vm.image import VmImageChoice
 from azure_gpu.vm.network import NetworkSpec
 
@@ -76,7 +76,7 @@ class GpuVmSpec:
             (azure_types.VIRTUAL_NETWORK, self.network.own),
             (azure_types.PUBLIC_IP_ADDRESS, self.network.public_address),
         ]
-        candidates += [(azure_types.BASTION_HOST, self.network.bastion is not Bastion.NONE)]
+        candidates += [(azure_types.BASTION_HOST, self.network.bastion != "none")]
         return [(each, self.name_of(each)) for each, exists in candidates if exists]
 
     def name_of(self, azure_type: AzureType, suffix: str = "") -> str:
