@@ -50,7 +50,7 @@ _SERVICES = {
     "kinds/managed_environments": "Microsoft.App",
     "kinds/ml": "Microsoft.MachineLearningServices",
     "kinds/network": "Microsoft.Network",
-    "kinds/private_endpoints": "Microsoft.Network",
+    "kinds/private": "Microsoft.Network",
     "kinds/registr": "Microsoft.ContainerRegistry",
     "kinds/resource_groups": "Azure Resource Manager",
     "kinds/roles": "Microsoft.Authorization",

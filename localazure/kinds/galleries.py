@@ -4,7 +4,8 @@ Created at once; the real service takes some seconds. Sharing with others and so
 """
 
 from azure_gpu.formats import azure_types
-from localazure.arm.errors import ArmError, conflict
+from localazure.arm import removal
+from localazure.arm.errors import ArmError
 from localazure.arm.kind import Change, Kind
 from localazure.arm.store import Body, Resource
 from localazure.kinds import attached_identities
@@ -21,7 +22,7 @@ class Galleries(Kind):
         return invalid_parameter("galleryName", name, allowed)
 
     def check_removal(self, resource: Resource, services: Services) -> None:
-        refuse_with_children(resource, azure_types.GALLERY_IMAGE.arm_type, services)
+        removal.refuse_with_children(resource, azure_types.GALLERY_IMAGE.arm_type, services)
 
     def check(self, change: Change) -> None:
         change.body.setdefault("properties", {})
@@ -40,15 +41,3 @@ def invalid_parameter(target: str, value: object, allowed: str) -> ArmError:
     """Microsoft.Compute's code for a value that it doesn't take."""
     message = f"The value '{value}' of parameter '{target}' is invalid. It takes {allowed}."
     return ArmError(400, "InvalidParameter", message, target=target)
-
-
-def refuse_with_children(resource: Resource, child_type: str, services: Services) -> None:
-    """Sentence and code: jenkins-infra/azure pull request 1544, 2026-09-14."""
-    children = services.store.of_type(child_type, resource.key)
-    if children:
-        ids = ", ".join(child.id.text.partition("/providers/")[2] for child in children[:5])
-        raise conflict(
-            f"Cannot delete resource while nested resources exist. Some existing nested resource IDs include: '{ids}'. "
-            "Please delete all nested resources before deleting this resource.",
-            "CannotDeleteResource",
-        )

@@ -5,10 +5,11 @@ A version keeps what it was made from and holds no disk: nothing is copied, and 
 
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.arm_ids import ArmId
+from localazure.arm import removal
 from localazure.arm.errors import ArmError
 from localazure.arm.kind import Change, Kind
 from localazure.arm.store import Body, Resource
-from localazure.kinds.galleries import API_VERSIONS, invalid_parameter, refuse_with_children
+from localazure.kinds.galleries import API_VERSIONS, invalid_parameter
 from localazure.services import Services
 
 
@@ -23,7 +24,7 @@ class GalleryImages(Kind):
         return invalid_parameter("galleryImageName", name, allowed)
 
     def check_removal(self, resource: Resource, services: Services) -> None:
-        refuse_with_children(resource, azure_types.GALLERY_IMAGE_VERSION.arm_type, services)
+        removal.refuse_with_children(resource, azure_types.GALLERY_IMAGE_VERSION.arm_type, services)
 
     def facts(self, change: Change) -> Body:
         others = change.services.store.of_type(self.arm_type, change.id.scope)

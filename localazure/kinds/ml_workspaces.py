@@ -114,6 +114,7 @@ class MlWorkspaces(MlKind):
             await ml_datastores.make_defaults(workspace, account, made, self._blobs, services)
         except BlobError as error:
             raise as_arm(error) from error
+        _add_access_policy(workspace, services)
         return {}
 
     def before_delete(self, resource_id: ArmId, query: Mapping[str, str], services: Services) -> None:
@@ -217,6 +218,21 @@ def _recover(workspace: Resource, services: Services) -> None:
             services.store.put(replace(workspace, state="Creating"))
             DELETED.restore_parts(workspace.key, services)
             DELETED.forget(workspace.key, services)
+
+
+def _add_access_policy(workspace: Resource, services: Services) -> None:
+    """Its principal gets into a vault that has policies: Test_MachineLearning_Workspaces_20240401_CRUD (2025-04-01)."""
+    vault = services.store.get(str(workspace.properties["keyVault"]))
+    principal = (workspace.service.get("identity") or {}).get("principalId")
+    if vault is None or principal is None or vault.properties.get("enableRbacAuthorization"):
+        return
+    policies = vault.properties.get("accessPolicies") or []
+    if any(each.get("objectId") == principal for each in policies):
+        return
+    all_of = {"keys": ["all"], "secrets": ["all"], "certificates": ["all"], "storage": []}
+    own = {"tenantId": services.settings.tenant_id, "objectId": principal, "permissions": all_of}
+    vault.body["properties"]["accessPolicies"] = [*policies, own]
+    services.store.put(vault)
 
 
 def storage_account_of(workspace: Resource, services: Services) -> Resource:

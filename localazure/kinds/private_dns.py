@@ -7,6 +7,7 @@ from types import MappingProxyType
 
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.arm_ids import parse
+from localazure.arm import removal
 from localazure.arm.kind import Change, Kind
 from localazure.arm.store import Body, Resource
 from localazure.kinds import endpoint_interfaces, undeclared
@@ -32,6 +33,9 @@ class _OfPrivateDns(Kind):
 
 class PrivateZones(_OfPrivateDns):
     azure_type = undeclared.PRIVATE_ZONE
+
+    def check_removal(self, resource: Resource, services: Services) -> None:
+        removal.refuse_with_children(resource, undeclared.PRIVATE_ZONE_LINK.arm_type, services)
 
     def view(self, resource: Resource, services: Services) -> Body:
         body = super().view(resource, services)

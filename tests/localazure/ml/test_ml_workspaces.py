@@ -18,11 +18,13 @@ from tests.support.embedded import EmbeddedAzure
 from tests.support.ml_resources import (
     ML,
     REGION,
+    VAULTS,
     cluster_body,
     done,
     new_name,
     put_identity,
     put_insights,
+    put_vault,
     put_workspace,
     refused,
     workspace_body,
@@ -77,6 +79,16 @@ def test_it_has_four_datastores_and_their_containers_from_the_start(azure: Embed
     assert {each["name"] for each in containers} == {"azureml", blobs["containerName"]}
     own = azure.delete(f"{shared}/datastores/workspaceblobstore", ML)
     assert refused(own)[:2] == (400, "UserError")
+
+
+def test_it_adds_its_principal_to_a_vault_that_has_policies(azure: EmbeddedAzure, group: str) -> None:
+    """Test_MachineLearning_Workspaces_20240401_CRUD (2025-04-01)."""
+    vault = put_vault(azure, group, enableRbacAuthorization=False, accessPolicies=[])
+    made = put_workspace(azure, group, keyVault=vault)
+    principal = azure.get(made, ML).json()["identity"]["principalId"]
+    (policy,) = azure.get(vault, VAULTS).json()["properties"]["accessPolicies"]
+    assert policy["objectId"] == principal
+    assert policy["permissions"] == {"keys": ["all"], "secrets": ["all"], "certificates": ["all"], "storage": []}
 
 
 def test_keys_are_shown_where_the_datastores_use_them(azure: EmbeddedAzure, shared: str, group: str) -> None:
