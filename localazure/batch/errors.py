@@ -9,7 +9,6 @@ from typing import Any
 _KNOWN = {
     "ConditionNotMet": (412, "The condition specified in the conditional header(s) was not met for a write operation."),
     "MissingRequiredProperty": (400, "A required property was not specified in the request body."),
-    "UnsupportedProperty": (400, "One of the properties specified in the request body is not supported."),
     "InvalidHeaderValue": (400, "The value provided for one of the HTTP headers was not in the correct format."),
     "InvalidPropertyValue": (400, "The value provided for one of the properties in the request body is invalid."),
     "MissingRequiredQueryParameter": (400, "A required query parameter was not specified for this request."),
@@ -26,24 +25,16 @@ _KNOWN = {
         "Server failed to authenticate the request. Make sure the value of Authorization header is formed correctly including "
         "the signature.",
     ),
-    "InsufficientAccountPermissions": (
-        403,
-        "The account being accessed does not have sufficient permissions to execute this operation.",
-    ),
-    "AccountNotFound": (404, "The specified account does not exist."),
     "UnsupportedHttpVerb": (405, "The resource doesn't support the specified HTTP verb."),
     "RequestBodyTooLarge": (413, "The size of the request body exceeds the maximum size permitted."),
     "InvalidRange": (416, "The range specified is invalid for the current size of the resource."),
     "InternalError": (500, "Server encountered an internal error. Please try again after some time."),
     "UnsupportedRequestVersion": (400, "The specified request version is not supported."),
-    "InvalidAutoScalingSettings": (400, "The specified auto-scaling settings are not valid."),
     "PoolNotFound": (404, "The specified pool does not exist."),
     "NodeNotFound": (404, "The specified node does not exist."),
     "JobNotFound": (404, "The specified job does not exist."),
     "TaskNotFound": (404, "The specified task does not exist."),
     "FileNotFound": (404, "The specified file does not exist."),
-    "ApplicationNotFound": (404, "The specified application does not exist."),
-    "JobScheduleNotFound": (404, "The specified job schedule does not exist."),
     "OperationInvalidForCurrentState": (409, "The specified operation is not valid for the current state of the resource."),
     "PoolBeingDeleted": (409, "The specified pool has been marked for deletion and is being reclaimed."),
     "PoolBeingResized": (409, "The specified pool is being resized."),
@@ -53,24 +44,13 @@ _KNOWN = {
     "JobBeingTerminated": (409, "The specified job is being terminated."),
     "JobBeingDeleted": (409, "The specified job has been marked for deletion and is being garbage collected."),
     "JobCompleted": (409, "The specified job is already in a completed state."),
-    "JobNotActive": (409, "The specified job is not in active state."),
     "TaskExists": (409, "The specified task already exists."),
     "TaskCompleted": (409, "The specified task is already in a completed state."),
-    "TaskNotCompleted": (
-        409,
-        "The specified task is not in a completed state, and the requested operation can be performed only on completed tasks.",
-    ),
-    "TaskSucceeded": (
-        409,
-        "The specified task has already completed successfully, and the requested operation cannot be performed on successful "
-        "tasks.",
-    ),
     "TaskFilesUnavailable": (409, "The files of the specified task are unavailable."),
     "ActiveJobAndScheduleQuotaReached": (409, "Active job and schedule quota for the account has been reached."),
     "JobPreparationTaskNotSpecified": (409, "The specified job does not have job preparation task."),
     "TaskIdSameAsJobPreparationTask": (409, "The specified task id is same as the job preparation task."),
     "TaskIdSameAsJobReleaseTask": (409, "The specified task id is same as the job release task."),
-    "NodeAlreadyInTargetSchedulingState": (409, "The specified node is already in the target scheduling state."),
     "InvalidApplicationPackageReferences": (
         409,
         "One or more application package references could not be satisfied. This occurs if the application id or version does "
