@@ -4,8 +4,9 @@
 of which each describes one version or many: azure-mgmt-appcontainers 1.0 to 5.1, -batch 9 to 19, -compute 33, -containerinstance
 1.5 to 10.1, -containerregistry 10.3 and 15, -containerservice 30 to 41.8, -keyvault 10.3, -msi 7, -network 19, -storage 21 to 25.
 Its columns: object, member, the last version without it, the first version that has it no more, and the same two of previews; `*`
-is "in none". Previews of environments of Container Apps are those of its official examples. Recorded answers are above them: what
-one shows at a version that lacks it by the packages isn't in the table.
+is "in none". Previews of environments of Container Apps are those of Azure/azure-rest-api-specs, Microsoft.App, of which
+2023-05-02-preview and 2023-08-01-preview were read; that the one before lacks what these have is assumed. Recorded answers are
+above them: what one shows at a version that lacks it by the packages isn't in the table.
 """
 
 import functools
