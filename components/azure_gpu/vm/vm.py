@@ -23,11 +23,11 @@ from azure_gpu.images.args import images_of
 from azure_gpu.shared import overrides, renewal, role_of_identity
 from azure_gpu.shared.attachable import AttachableVm, VmOfWorkspace
 from azure_gpu.shared.component import Component, OnlyInPython
-from azure_gpu.shared.context import Context, declared, known
+from azure_gpu.shared.context import Context, declared, known, pull_role_of
 from azure_gpu.shared.program import Described
 from azure_gpu.shared.wired import Wired
 from azure_gpu.vm import inputs, proof as vm_proof
-from azure_gpu.vm.args import GpuVmArgs, GpuVmWiring
+from azure_gpu.vm.args import Bastion, GpuVmArgs, GpuVmWiring
 from azure_gpu.vm.interface import NetworkDeclaration
 from azure_gpu.vm.resolve import resolve
 from azure_gpu.vm.spec import GpuVmSpec
@@ -150,7 +150,8 @@ class GpuVm(Component[GpuVmArgs, GpuVmWiring, GpuVmSpec], AttachableVm):
         principal = machine.identity.apply(lambda identity: identity.principal_id if identity else "")
         required: list[tuple[str, str, pulumi.Input[str]]] = []
         if "registry" in self._args:
-            required.append(("pull-role", roles.ACR_PULL, self._args["registry"]["id"]))
+            registry = self._args["registry"]
+            required.append(("pull-role", pull_role_of(registry), registry["id"]))
         if "storage" in self._args:
             required.append(("blob-role", roles.STORAGE_BLOB_DATA_CONTRIBUTOR, self._args["storage"]["id"]))
         if not self._args.get("assign_roles", True):
@@ -199,7 +200,7 @@ class GpuVm(Component[GpuVmArgs, GpuVmWiring, GpuVmSpec], AttachableVm):
             async_execution=False,
             timeout_in_seconds=vm_proof.RUN_SECONDS,
             treat_failure_as_deployment_failure=True,
-            # No tags, as with the extension, and the script of its creation, which fits the machine's own: that of a later
+            # No tags, as with the extension, and the script of its creation, which fits the machine's own: that of a newer
             # version of this library would be rejected while the machine is deallocated.
             opts=pulumi.ResourceOptions(
                 parent=self,
@@ -241,7 +242,7 @@ class GpuVm(Component[GpuVmArgs, GpuVmWiring, GpuVmSpec], AttachableVm):
         running, stays = spec.cost.running.text(day), spec.cost.stays.text(day)
         pulumi.log.info(f"driver: {spec.driver.why}", self)
         pulumi.log.info(f"cost without its disk: {running}; while deallocated, with its disk: {stays}", self)
-        if spec.network.bastion == "basic":
+        if spec.network.bastion is Bastion.BASIC:
             pulumi.log.info("the Bastion costs as long as it exists, used or not, even while the machine is deallocated", self)
 
 

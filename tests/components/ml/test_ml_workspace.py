@@ -7,6 +7,7 @@ from typing import Any
 import pulumi
 import pytest
 
+from azure_gpu.catalog.roles import REPOSITORY_READER
 from azure_gpu.foundation.args import FoundationWiring
 from azure_gpu.foundation.foundation import Foundation
 from azure_gpu.ml.workspace import assets as workspace_assets
@@ -264,3 +265,13 @@ def test_of_a_cluster_that_exists_nobody_knows_how_many_gpus_a_pod_may_have() ->
     assert list(gpu_problems({"large": 8}, theirs, "here")) == []
     [problem] = gpu_problems({"large": 8, "none": 0}, CLUSTERS["shared"], "here")
     assert problem.path.startswith("here")
+
+
+def test_the_identity_also_gets_the_role_for_pulling_of_a_registry_that_honours_no_other() -> None:
+    def build() -> None:
+        dependencies: OfStack = {"stack": STACK_ARGS, **Foundation("foundation", Wired(FOUNDATION)).dependencies}
+        registry = {**dependencies["registry"], "pull_role": REPOSITORY_READER}
+        MlWorkspace("ml", Wired(args_of(MlWorkspaceWiring, dependencies, {"registry": registry})))
+
+    given = {each.role for each in declare(build).roles if each.scope == "foundation-registry" and each.who == "ml-identity"}
+    assert given == {"Contributor", "Container Registry Repository Reader"}

@@ -11,11 +11,12 @@ import pulumi
 import pytest
 import yaml
 
+from azure_gpu.catalog import roles
 from azure_gpu.catalog.services.machines import smi
 from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.catalog.sizes.model import VmGeneration
-from azure_gpu.shared.context import resolve_stack
+from azure_gpu.shared.context import RegistryArgs, resolve_stack
 from azure_gpu.shared.wired import Wired
 from azure_gpu.vm import proof as vm_proof
 from azure_gpu.vm.args import GpuVmWiring
@@ -124,3 +125,9 @@ def test_the_names_that_the_network_takes_are_those_that_are_declared() -> None:
     named = {str(value) for each in declared().registrations for key, value in each.inputs.items() if key.endswith("Name")}
     assert len(spec.network_names) == 3
     assert {name for _, name in spec.network_names} <= named
+
+
+def test_an_identity_of_its_own_gets_the_role_for_pulling_that_the_registry_honours() -> None:
+    registry: RegistryArgs = {"name": "images", "id": "/id-of/images", "server": "s", "workload_images": {}}
+    for more, role in (({}, "AcrPull"), ({"pull_role": roles.REPOSITORY_READER}, "Container Registry Repository Reader")):
+        assert [each.role for each in declared(registry={**registry, **more}).roles] == [role]

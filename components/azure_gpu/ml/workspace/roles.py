@@ -28,6 +28,7 @@ _SUFFIXES = {
     roles.CONTRIBUTOR: "role",
     roles.STORAGE_BLOB_DATA_CONTRIBUTOR: "blob-role",
     roles.KEY_VAULT_ADMINISTRATOR: "secrets-role",
+    roles.REPOSITORY_READER: "pull-role",
     roles.AI_NETWORK_CONNECTION_APPROVER: "approver-role",
     roles.AZUREML_METRICS_WRITER: "metrics-role",
 }
@@ -41,6 +42,7 @@ class Scopes(NamedTuple):
     registry: pulumi.Input[str] | None
     insights: pulumi.Input[str]
     known: frozenset[str]  # names of those with globally unique names, in lower case
+    pulling: tuple[str, ...] = ()  # roles on the registry for pulling from it, where Contributor doesn't permit that
 
 
 def assign_before_workspace(
@@ -60,7 +62,7 @@ def _needed(spec: MlWorkspaceSpec, scopes: Scopes) -> list[tuple[str, pulumi.Inp
     candidates: list[tuple[str, pulumi.Input[str] | None, tuple[str, ...]]] = [
         ("storage", scopes.storage, (*ON_STORAGE, *approver)),
         ("vault", scopes.vault, (*ON_VAULT, *approver)),
-        ("registry", scopes.registry, (*ON_REGISTRY, *approver)),
+        ("registry", scopes.registry, (*ON_REGISTRY, *scopes.pulling, *approver)),
         ("insights", scopes.insights, ON_INSIGHTS),
         *((f"rule-{rule}", scope, approver) for rule, scope in _targets(spec, scopes.known).items()),
     ]

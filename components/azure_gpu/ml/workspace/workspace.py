@@ -21,6 +21,7 @@ from pulumi_azure_native import (
     network,
 )
 
+from azure_gpu.catalog import roles
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.azure_types import AzureType
@@ -42,7 +43,7 @@ from azure_gpu.ml.workspace.rules import missing_dependencies
 from azure_gpu.ml.workspace.spec import PATH, MlWorkspaceSpec, offer
 from azure_gpu.shared import log_settings, overrides, retry_hooks
 from azure_gpu.shared.component import Component, OnlyInPython
-from azure_gpu.shared.context import Context, LogsArgs, as_serving, declared, dependencies_of, known
+from azure_gpu.shared.context import Context, LogsArgs, as_serving, declared, dependencies_of, known, pull_role_of
 from azure_gpu.shared.look_up import AskedBy
 from azure_gpu.shared.program import Around, Described
 from azure_gpu.shared.validation import written
@@ -169,6 +170,7 @@ class MlWorkspace(Component[MlWorkspaceArgs, MlWorkspaceWiring, MlWorkspaceSpec]
             registry=args["registry"]["id"] if "registry" in args else None,
             insights=self._insights(),
             known=self._known_names(),
+            pulling=self._roles_for_pulling(),
         )
         workspace = self._workspace(identity, scopes)
         ready: list[pulumi.Input[Any]] = [workspace.name]
@@ -246,6 +248,11 @@ class MlWorkspace(Component[MlWorkspaceArgs, MlWorkspaceWiring, MlWorkspaceSpec]
             return
         commands = workspace_roles.commands_for_endpoints(self._id_for_commands, self._identity_of_endpoints)
         pulumi.log.info("\n".join(["so that endpoints can write metrics, an administrator has to run:", *commands]), self)
+
+    def _roles_for_pulling(self) -> tuple[str, ...]:
+        """Beside Contributor: a registry with conditions for repositories honours no role for pulling but its own."""
+        role = pull_role_of(self._args["registry"]) if "registry" in self._args else roles.ACR_PULL
+        return () if role == roles.ACR_PULL else (role,)
 
     def _known_names(self) -> frozenset[str]:
         names = [(known(self._args["storage"]["name"]) or "") if "storage" in self._args else ""]
@@ -366,6 +373,7 @@ class MlWorkspace(Component[MlWorkspaceArgs, MlWorkspaceWiring, MlWorkspaceSpec]
             registry=_id_by_name("acr show", registry["name"], registry.get("subscription_id")) if registry is not None else None,
             insights=spec.insights.text if spec.insights else self._id_of(azure_types.INSIGHTS_COMPONENT, self._insights_name),
             known=self._known_names(),
+            pulling=self._roles_for_pulling(),
         )
         identity = self._id_of(azure_types.USER_ASSIGNED_IDENTITY, self._identity_name)
         before, once_there = workspace_roles.commands(spec, scopes, self._id_for_commands, identity)
