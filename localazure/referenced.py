@@ -11,7 +11,6 @@ from azure_gpu.formats import azure_types
 from azure_gpu.formats.arm_ids import ArmId, parse
 from azure_gpu.formats.azure_types import AzureType
 from localazure.arm.kind import merged
-from localazure.kinds.undeclared import PRIVATE_ZONE
 from localazure.services import SUBSCRIPTION
 from localazure.shapes import default_api_version
 
@@ -23,7 +22,7 @@ GROUPS_VERSION = "2024-03-01"
 _ELSEWHERE = f"/subscriptions/{SUBSCRIPTION}/resourceGroups/elsewhere/providers"
 _PEOPLE = f"/subscriptions/{SUBSCRIPTION}/resourceGroups/people/providers/Microsoft.ManagedIdentity/userAssignedIdentities"
 _DISK, _GATEWAY = f"{_ELSEWHERE}/Microsoft.Compute/snapshots/disk", f"{_ELSEWHERE}/Microsoft.Network/natGateways/out"
-_TYPES = {each.arm_type.lower(): each for each in (*azure_types.ALL, PRIVATE_ZONE)}
+_TYPES = {each.arm_type.lower(): each for each in azure_types.ALL}
 _NODES = {"name": "system", "mode": "System", "count": 1, "vmSize": "Standard_D4s_v5", "type": "VirtualMachineScaleSets"}
 # What the service requires beside a location, by type.
 _REQUIRED: dict[AzureType, dict[str, Any]] = {
@@ -88,7 +87,9 @@ def body_of(each: ArmId, expected: Expected, decided: Mapping[str, Any] | None =
     if azure_type is None or any(each.is_type(one) for one in NOT_SERVED):
         return None
     placed = (
-        {} if azure_type is azure_types.SUBNET else {"location": "global" if azure_type is PRIVATE_ZONE else expected.location}
+        {}
+        if azure_type is azure_types.SUBNET
+        else {"location": "global" if azure_type is azure_types.PRIVATE_ZONE else expected.location}
     )
     body = merged(placed, _REQUIRED.get(azure_type, {}))
     body = merged(body, {"properties": dict(decided)}) if decided else body

@@ -53,7 +53,7 @@ from localazure.kinds.ml_online_deployments import MlOnlineDeployments
 from localazure.kinds.ml_online_endpoints import MlOnlineEndpoints
 from localazure.kinds.ml_workspaces import MlWorkspaces
 from localazure.kinds.network_interfaces import NetworkInterfaces
-from localazure.kinds.network_parts import BastionHosts, NetworkSecurityGroups, PublicAddresses
+from localazure.kinds.network_parts import BastionHosts, NatGateways, NetworkSecurityGroups, PublicAddresses
 from localazure.kinds.network_rules import SecurityRules
 from localazure.kinds.network_virtual import Subnets, VirtualNetworks
 from localazure.kinds.private_dns import PrivateZoneGroups, PrivateZoneLinks, PrivateZones
@@ -197,6 +197,7 @@ def kinds(backends: Backends) -> tuple[Kind, ...]:
         PrivateZoneLinks(),
         PrivateZoneGroups(),
         PublicAddresses(),
+        NatGateways(),
         NetworkInterfaces(),
         BastionHosts(),
         Disks(backends.machines),

@@ -100,4 +100,7 @@ def _names(endpoint: Resource, services: Services) -> list[tuple[str, str]]:
         login = login_server(target.id.name)
         host, _, suffix = login.partition(".")
         return [(f"{host}.{target.location}.data.{suffix}", f"registry_data_{target.location}"), (login, "registry")]
+    if target.id.is_type(azure_types.BATCH_ACCOUNT.arm_type):
+        service = "batch" if group.lower() == "batchaccount" else "service.batch"
+        return [(f"{name}.{target.location}.{service}.azure.com", group)]
     return []

@@ -1,5 +1,5 @@
-"""Security groups, public addresses and Bastion hosts: kept, validated by their rules, and shown. They let through and keep
-away nobody.
+"""Security groups, public addresses, NAT gateways and Bastion hosts: kept, validated by their rules, and shown. They let through
+and keep away nobody.
 
 Source: Microsoft Learn, REST reference of Microsoft.Network 2024-05-01.
 """
@@ -43,6 +43,17 @@ class NetworkSecurityGroups(NetworkKind):
         used = users_of(resource.key, "networkSecurityGroup", services)
         if used:
             raise refusals.group_in_use(resource.id.text, ", ".join(one.id.text for one in used))
+
+
+class NatGateways(NetworkKind):
+    azure_type = azure_types.NAT_GATEWAY
+
+    def check(self, change: Change) -> None:
+        for address in change.properties.get("publicIpAddresses") or ():
+            check_reference(address, change, azure_types.PUBLIC_IP_ADDRESS.arm_type)
+
+    def defaults(self, change: Change) -> Body:  # noqa: ARG002
+        return {"properties": {"idleTimeoutInMinutes": 4}}
 
 
 class PublicAddresses(NetworkKind):

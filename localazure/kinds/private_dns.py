@@ -10,7 +10,7 @@ from azure_gpu.formats.arm_ids import parse
 from localazure.arm import removal
 from localazure.arm.kind import Change, Kind
 from localazure.arm.store import Body, Resource
-from localazure.kinds import endpoint_interfaces, undeclared
+from localazure.kinds import endpoint_interfaces
 from localazure.kinds.network_common import NetworkKind, check_reference, etag, guid, ids_in
 from localazure.services import Services
 
@@ -32,14 +32,14 @@ class _OfPrivateDns(Kind):
 
 
 class PrivateZones(_OfPrivateDns):
-    azure_type = undeclared.PRIVATE_ZONE
+    azure_type = azure_types.PRIVATE_ZONE
 
     def check_removal(self, resource: Resource, services: Services) -> None:
-        removal.refuse_with_children(resource, undeclared.PRIVATE_ZONE_LINK.arm_type, services)
+        removal.refuse_with_children(resource, azure_types.PRIVATE_ZONE_LINK.arm_type, services)
 
     def view(self, resource: Resource, services: Services) -> Body:
         body = super().view(resource, services)
-        links = services.store.of_type(undeclared.PRIVATE_ZONE_LINK.arm_type, resource.key)
+        links = services.store.of_type(azure_types.PRIVATE_ZONE_LINK.arm_type, resource.key)
         registering = [one for one in links if one.properties.get("registrationEnabled")]
         groups = services.store.of_type(azure_types.PRIVATE_DNS_ZONE_GROUP.arm_type)
         records = sum(resource.key in set(ids_in(_named(one), "privateDnsZoneId")) for one in groups)
@@ -53,8 +53,8 @@ class PrivateZones(_OfPrivateDns):
 
 
 class PrivateZoneLinks(_OfPrivateDns):
-    azure_type = undeclared.PRIVATE_ZONE_LINK
-    parent_type = undeclared.PRIVATE_ZONE.arm_type
+    azure_type = azure_types.PRIVATE_ZONE_LINK
+    parent_type = azure_types.PRIVATE_ZONE.arm_type
 
     def check(self, change: Change) -> None:
         check_reference(change.properties.get("virtualNetwork"), change, azure_types.VIRTUAL_NETWORK.arm_type)
@@ -85,7 +85,7 @@ class PrivateZoneGroups(NetworkKind):
     def check(self, change: Change) -> None:
         for each in change.properties.get("privateDnsZoneConfigs") or ():
             zone = {"id": (each.get("properties") or {}).get("privateDnsZoneId")}
-            check_reference(zone, change, undeclared.PRIVATE_ZONE.arm_type)
+            check_reference(zone, change, azure_types.PRIVATE_ZONE.arm_type)
 
     def live(self, resource: Resource, services: Services) -> Body:
         endpoint = services.store.get(resource.id.scope)

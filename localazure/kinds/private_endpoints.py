@@ -17,6 +17,7 @@ _GROUPS: dict[AzureType, tuple[str, ...]] = {
     azure_types.ML_WORKSPACE: ("amlworkspace",),
     azure_types.KEY_VAULT: ("vault",),
     azure_types.REGISTRY: ("registry",),
+    azure_types.BATCH_ACCOUNT: ("batchAccount", "nodeManagement"),
     azure_types.STORAGE_ACCOUNT: ("blob", "blob_secondary", "dfs", "file", "queue", "table", "web"),
 }
 
@@ -78,7 +79,7 @@ def _check_connection(connection: Body, services: Services) -> None:
         message = f"Resource {target} referenced by a private endpoint was not found."
         raise _bad("InvalidResourceReference", message, "privateLinkServiceId")
     groups = [str(each) for each in connection.get("groupIds") or []]
-    if len(groups) != 1 or groups[0].lower() not in _GROUPS[known]:
+    if len(groups) != 1 or groups[0].lower() not in {each.lower() for each in _GROUPS[known]}:
         message = (
             f"'{parsed.type}' takes one of the group ids {', '.join(_GROUPS[known])}; given were {', '.join(groups) or 'none'}."
         )

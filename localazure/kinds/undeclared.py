@@ -31,10 +31,3 @@ SECURITY_RULE = _in_group(
     "networkSecurityGroupName",
     "securityRuleName",
 )
-PRIVATE_ZONE = _in_group("privatedns:PrivateZone", "Microsoft.Network/privateDnsZones", "privateZoneName")
-PRIVATE_ZONE_LINK = _in_group(
-    "privatedns:VirtualNetworkLink",
-    "Microsoft.Network/privateDnsZones/virtualNetworkLinks",
-    "privateZoneName",
-    "virtualNetworkLinkName",
-)

@@ -125,5 +125,5 @@ def test_the_recipe_of_a_command_adds_one(copy: Path) -> None:
 def test_the_recipe_of_a_resource_type_adds_one(copy: Path) -> None:
     kinds = "from localazure.wiring import without_backends"
     code = f"{kinds}; print(*(each.arm_type for each in without_backends() if type(each).__name__ == sys.argv[1]))"
-    done = run(copy, code, "NatGateways")
-    assert (done.stdout, done.stderr) == ("Microsoft.Network/natGateways\n", "")
+    done = run(copy, code, "RouteTables")
+    assert (done.stdout, done.stderr) == ("Microsoft.Network/routeTables\n", "")

@@ -233,6 +233,8 @@ RULES: dict[str, NameRule] = {
         f"Microsoft.Network/{kind}": _rule(1, 80, _NETWORK_WORDS, _NETWORK_NAME)
         for kind in (
             "bastionHosts",
+            "natGateways",
+            "privateDnsZones/virtualNetworkLinks",
             "networkInterfaces",
             "networkSecurityGroups",
             "publicIPAddresses",

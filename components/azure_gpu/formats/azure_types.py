@@ -156,6 +156,14 @@ PRIVATE_DNS_ZONE_GROUP = _in_group(
     "privateEndpointName",
     "privateDnsZoneGroupName",
 )
+PRIVATE_ZONE = _in_group("privatedns:PrivateZone", "Microsoft.Network/privateDnsZones", "privateZoneName")
+PRIVATE_ZONE_LINK = _in_group(
+    "privatedns:VirtualNetworkLink",
+    "Microsoft.Network/privateDnsZones/virtualNetworkLinks",
+    "privateZoneName",
+    "virtualNetworkLinkName",
+)
+NAT_GATEWAY = _in_group("network:NatGateway", "Microsoft.Network/natGateways", "natGatewayName")
 DISK = _in_group("compute:Disk", "Microsoft.Compute/disks", "diskName")
 VIRTUAL_MACHINE = _in_group("compute:VirtualMachine", "Microsoft.Compute/virtualMachines", "vmName")
 VIRTUAL_MACHINE_EXTENSION = _in_group(
@@ -220,6 +228,9 @@ ALL = (
     BASTION_HOST,
     PRIVATE_ENDPOINT,
     PRIVATE_DNS_ZONE_GROUP,
+    PRIVATE_ZONE,
+    PRIVATE_ZONE_LINK,
+    NAT_GATEWAY,
     DISK,
     VIRTUAL_MACHINE,
     VIRTUAL_MACHINE_EXTENSION,

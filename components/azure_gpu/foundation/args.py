@@ -8,6 +8,7 @@ from azure_gpu.shared.context import StackArgs
 from azure_gpu.shared.overrides import Overrides, OverridesOf
 from azure_gpu.shared.part import NamedPartArgs
 from azure_gpu.shared.principals import PrincipalsArgs
+from azure_gpu.shared.private_network import PrivateNetworkArgs
 from azure_gpu.shared.program import OwnerArgs
 from azure_gpu.shared.validation import OpenInput
 from azure_gpu.shared.workloads import WorkloadName
@@ -71,6 +72,11 @@ class FoundationSettings(TypedDict):
     already or `assign_roles` is false. Default: none."""
     log_workspace: NotRequired[LogWorkspaceArgs | Literal["create"]]
     """The Log Analytics workspace that containers send their logs to. Default: none."""
+    network: NotRequired[PrivateNetworkArgs | Literal["private"]]
+    """`private`: the stack creates a network, and everything that it creates is reachable only from there: registry, storage
+    account, vault and Batch account by private endpoints, environments, clusters and machines in its subnets. Such a registry is
+    Premium, and doesn't build workloads. A key that a component sets itself takes precedence. NAT gateway, endpoints and registry
+    are billed by the hour. Default: none; the services have public addresses, which require a login."""
     storage: NotRequired[StorageAccountArgs | Literal["create"]]
     """The storage account for data and models. If the stack has a Batch account, jobs, an Azure Machine Learning workspace,
     virtual machines or a cluster whose pods run as the identity, the identity gets the role Storage Blob Data Contributor on it,

@@ -11,7 +11,7 @@ from azure_gpu.formats import arm_ids, azure_types
 from azure_gpu.formats.arm_ids import ArmId
 from azure_gpu.formats.azure_types import AzureType
 from azure_gpu.foundation.foundation import Foundation
-from azure_gpu.shared import existing
+from azure_gpu.shared import existing, private_network
 from azure_gpu.shared.context import ComponentOfProgram, Dependencies, LogsArgs, RegistryArgs, StorageArgs, known
 from azure_gpu.shared.look_up import AskedBy, told
 from azure_gpu.shared.program import Around, Described, OwnerArgs, location_of, stack_of, wired
@@ -84,6 +84,7 @@ def wire(
         dependencies["resource_group"] = known(into) or "<resource-group>"
     if "assign_roles" in args:
         dependencies["assign_roles"] = args["assign_roles"]
+    args.update(private_network.keys_of(component.kind, args, dependencies.get("private_network")))
     if "identity_id" in args:  # overrides both identities of the foundation
         dependencies.pop("serving", None)
     for key, part in _PARTS.items():

@@ -1,7 +1,7 @@
-"""The foundation of a stack: resource group, identities, registry with image builds, log workspace, storage account.
+"""The foundation of a stack: resource group, identities, network, registry with image builds, log workspace, storage account.
 
-Each part is created, or an existing one is used, which is looked up and never changed or deleted. Not included: key vault,
-network, budget. Use one foundation per stack, as its parts are named after the stack.
+Each part is created, or an existing one is used, which is looked up and never changed or deleted. Not included: key
+vault, budget. Use one foundation per stack, as its parts are named after the stack.
 """
 
 from __future__ import annotations
@@ -14,13 +14,14 @@ from pulumi_azure_native import authorization, containerregistry, managedidentit
 
 from azure_gpu.catalog import roles
 from azure_gpu.catalog.problems import Problem
+from azure_gpu.catalog.services.private_networks import BLOB_ZONE, FILE_ZONE, REGISTRY_ZONE
 from azure_gpu.formats import arm_ids, azure_types
 from azure_gpu.foundation import builds
 from azure_gpu.foundation.args import FoundationArgs, FoundationWiring
 from azure_gpu.foundation.existing import FoundationLookup, look_up
 from azure_gpu.foundation.role_commands import role_commands
 from azure_gpu.foundation.spec import FoundationSpec, resolve
-from azure_gpu.shared import overrides, program, retry_hooks, role_of_identity
+from azure_gpu.shared import overrides, private_network, program, retry_hooks, role_of_identity
 from azure_gpu.shared.component import Component, OnlyInPython
 from azure_gpu.shared.context import (
     ComponentOfProgram,
@@ -132,6 +133,7 @@ class Foundation(Component[FoundationArgs, FoundationWiring, _Spec]):
             "resource_group": self._spec.resource_group.name,
             "assign_roles": self._spec.assign_roles,
         }
+        self._network()
         principal_id = self._own_identity(self._spec.identity)
         self.registry_id, self.registry_server = self._registry(self._spec.registry, principal_id)
         self.log_workspace_id = self._log_workspace(self._spec.log_workspace)
@@ -173,6 +175,36 @@ class Foundation(Component[FoundationArgs, FoundationWiring, _Spec]):
             opts=self._with("resource_group"),
         )
         return group.name
+
+    @property
+    def _surroundings(self) -> private_network.Surroundings:
+        return private_network.Surroundings(
+            name=self._name,
+            resource_group_name=self.resource_group_name,
+            location=declared(self._spec.context.location, self._args.get("location")),
+            tags=self._spec.context.tags(),
+            parent=self,
+        )
+
+    def _network(self) -> None:
+        """Adds the private network to the dependencies."""
+        if self._spec.network is not None:
+            self.dependencies["private_network"] = private_network.declare(self._spec.network, self._surroundings)
+
+    def _private(self, part: str, of: pulumi.Output[str], zones: Mapping[str, str]) -> list[pulumi.Output[str]]:
+        """Declares the private endpoints of a part; returns their URNs. `zones`: by the part of the resource that has a name in
+        them."""
+        found: list[pulumi.Output[str]] = []
+        if "private_network" not in self.dependencies:
+            return found
+        for group, zone in zones.items():
+            suffix = part if part == group else f"{part}-{group}"
+            name = self._spec.context.name(azure_types.PRIVATE_ENDPOINT.arm_type, suffix)
+            target = private_network.Target(id=of, group=group, connection=suffix)
+            settings = private_network.endpoint_keys(self.dependencies["private_network"], [zone])
+            ready = private_network.endpoint(f"{self._name}-{suffix}", name, target, settings, self._surroundings)
+            found += [each.urn for each in ready]
+        return found
 
     def _own_identity(self, part: Part | None) -> pulumi.Output[str]:
         """Returns the principal id; empty without an identity. Adds the identity to the dependencies."""
@@ -272,6 +304,8 @@ class Foundation(Component[FoundationArgs, FoundationWiring, _Spec]):
         pull_role, already = self._found.pull_role, self._found.pulls_already
         assigned = self._assigned("pull-role", pull_role, registry_id, principal_id, part, already=already)
         before_pulling = [assignment.urn for assignment in assigned]
+        if new is not None:
+            before_pulling += self._private("registry", new.id, {"registry": REGISTRY_ZONE})
         images = self._images(new, before_pulling) if new is not None else {}
         # Users of the registry wait for the role, for any image.
         pulled_from = pulumi.Output.all(server, *before_pulling).apply(lambda values: values[0])
@@ -287,7 +321,11 @@ class Foundation(Component[FoundationArgs, FoundationWiring, _Spec]):
             registry_name=part.name,
             resource_group_name=self.resource_group_name,
             location=declared(self._spec.context.location, self._args.get("location")),
-            sku=containerregistry.SkuArgs(name=containerregistry.SkuName.BASIC),  # the cheapest
+            # The cheapest one that can be private.
+            sku=containerregistry.SkuArgs(
+                name=containerregistry.SkuName.PREMIUM if self._spec.network else containerregistry.SkuName.BASIC
+            ),
+            public_network_access=containerregistry.PublicNetworkAccess.DISABLED if self._spec.network else None,
             admin_user_enabled=False,  # a shared password; the identity pulls instead
             tags=self._spec.context.tags(),
             opts=self._with("registry"),
@@ -386,12 +424,16 @@ class Foundation(Component[FoundationArgs, FoundationWiring, _Spec]):
         if part is None:
             return None
         storage_id = pulumi.Output.from_input(part.existing.text) if part.existing else self._new_storage(part)
+        before: list[pulumi.Output[str]] = []
+        if part.existing is None:
+            before = self._private("storage", storage_id, {"blob": BLOB_ZONE, "file": FILE_ZONE})
         assigned: list[authorization.RoleAssignment] = []
         if self._spec.identity_writes_blobs:
             role, already = roles.STORAGE_BLOB_DATA_CONTRIBUTOR, self._found.writes_already
             assigned = self._assigned("blob-role", role, storage_id, principal_id, part, already=already)
         self._data_access(part, storage_id)
-        ready = pulumi.Output.all(storage_id, *(assignment.urn for assignment in assigned)).apply(lambda values: values[0])
+        before += [assignment.urn for assignment in assigned]
+        ready = pulumi.Output.all(storage_id, *before).apply(lambda values: values[0])
         self.dependencies["storage"] = StorageArgs(name=part.name, id=ready, is_own=part.existing is None)
         if part.existing is None:
             self.dependencies["storage"]["resource_group_name"] = self.resource_group_name
@@ -422,6 +464,7 @@ class Foundation(Component[FoundationArgs, FoundationWiring, _Spec]):
             sku=storage.SkuArgs(name=storage.SkuName.STANDARD_LRS),  # the cheapest
             allow_shared_key_access=False,  # a key gives full access; identities are used instead
             allow_blob_public_access=False,  # prevents public containers
+            public_network_access=storage.PublicNetworkAccess.DISABLED if self._spec.network else None,
             minimum_tls_version=storage.MinimumTlsVersion.TLS1_2,  # older versions are broken
             enable_https_traffic_only=True,  # Azure's default, made explicit
             tags=self._spec.context.tags(),

@@ -4,14 +4,16 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from azure_gpu.catalog.problems import Problem
+from azure_gpu.catalog.problems import Code, Problem
+from azure_gpu.catalog.services.private_networks import TASKS_PAGE
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.azure_types import AzureType
 from azure_gpu.foundation.args import FoundationWiring
-from azure_gpu.shared import principals
+from azure_gpu.shared import principals, private_network
 from azure_gpu.shared.context import Context
 from azure_gpu.shared.part import Named, NamedPartArgs, Part, not_changed, resolve_part
 from azure_gpu.shared.principals import Principal, PrincipalsArgs
+from azure_gpu.shared.private_network import PrivateNetworkSpec
 from azure_gpu.shared.validation import written
 from azure_gpu.shared.workloads import Workload
 
@@ -31,6 +33,7 @@ class FoundationSpec:
     registry: Part | None
     log_workspace: Part | None
     storage: Part | None
+    network: PrivateNetworkSpec | None  # None: services have public addresses
     workloads: tuple[Workload, ...]
     image_source: str
     assign_roles: bool
@@ -102,6 +105,9 @@ def resolve(args: FoundationWiring, context: Context) -> tuple[FoundationSpec, l
     def optional(key: str, azure_type: AzureType, what: str, given: NamedPartArgs | Literal["create"] | None) -> Part | None:
         return part(key, azure_type, what, given) if given is not None else None
 
+    network, of_network = None, list[Problem]()
+    if "network" in args:
+        network, of_network = private_network.resolve(written(args["network"]), context, f"{context.path(PATH)}.network")
     data_access: PrincipalsArgs = written(args.get("storage", create)).get("data_access", {})
     spec = FoundationSpec(
         context=context,
@@ -111,6 +117,7 @@ def resolve(args: FoundationWiring, context: Context) -> tuple[FoundationSpec, l
         registry=optional("registry", azure_types.REGISTRY, "", args.get("registry")),
         log_workspace=optional("log_workspace", azure_types.LOG_WORKSPACE, "logs", args.get("log_workspace")),
         storage=optional("storage", azure_types.STORAGE_ACCOUNT, "", args.get("storage")),
+        network=network,
         workloads=tuple(Workload(workload) for workload in args.get("workloads", [])),
         image_source=args.get("image_source", ""),
         assign_roles=args.get("assign_roles", True),
@@ -119,7 +126,7 @@ def resolve(args: FoundationWiring, context: Context) -> tuple[FoundationSpec, l
     )
     problems += principals.check(data_access, f"{context.path(PATH)}.storage.data_access")
     of_parts = [*_group_problems(spec), *_identity_problems(spec), *_registry_problems(spec), *_image_source_problems(spec)]
-    return spec, [*problems, *of_parts]
+    return spec, [*problems, *of_network, *of_parts]
 
 
 def _group_problems(spec: FoundationSpec) -> list[Problem]:
@@ -182,6 +189,18 @@ def _registry_problems(spec: FoundationSpec) -> list[Problem]:
                 value=spec.registry.existing.text,
                 allowed="create, where a workload is used",
                 fix="build these workloads into the registry yourself and set their images by digest",
+            )
+        )
+    if spec.workloads and spec.registry and not spec.registry.existing and spec.network:
+        problems.append(
+            Problem(
+                path=f"{spec.context.path(PATH)}.network",
+                message=f"the registry's builds run outside of the network and can't push to a private one; in use: {names}",
+                value="private",
+                allowed="with images that are built and pushed from inside of the network",
+                fix="build these workloads inside of the network and set their images by digest",
+                source=str(TASKS_PAGE),
+                code=Code.IMPOSSIBLE,
             )
         )
     return problems

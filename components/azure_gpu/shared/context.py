@@ -110,6 +110,15 @@ class ServingArgs(TypedDict):
     """Plain: true where the stack creates it, and so may let pods run as it."""
 
 
+class PrivateNetwork(TypedDict):
+    """The private network of a stack."""
+
+    subnets: Mapping[str, pulumi.Input[str]]
+    """Wired: ARM ids of its subnets by name."""
+    zones: Mapping[str, pulumi.Input[str]]
+    """Wired: ARM ids of private DNS zones by name; none where a policy registers names."""
+
+
 class Dependencies(TypedDict):
     """Resources of a foundation that other components depend on."""
 
@@ -136,6 +145,8 @@ class Dependencies(TypedDict):
     """The registry to pull from as that identity. Default: none."""
     storage: NotRequired[StorageArgs]
     """The storage account for data. Default: none."""
+    private_network: NotRequired[PrivateNetwork]
+    """The network that everything is private in. Default: none."""
     logs: NotRequired[LogsArgs]
     """Where logs go. Default: they stay with the service that runs the container."""
 

@@ -18,6 +18,7 @@ from azure_gpu.formats import azure_types
 from azure_gpu.formats.azure_types import AzureType
 from azure_gpu.kubernetes.gpu_objects import resolve as gpu_objects_resolve
 from azure_gpu.ml.workspace import assets as workspace_assets
+from azure_gpu.shared import private_network
 from azure_gpu.shared.context import StackArgs
 from azure_gpu.shared.validation import written
 from azure_gpu.shared.wired import Wired
@@ -68,6 +69,7 @@ class Kind:
             found |= {**part.dependencies, "stack": stack}
         for part in declared.get(self.requires, {}).values():
             found |= part.dependencies
+        found |= private_network.keys_of(self.component, args, found.get("private_network"))
         return {**found, **self.depends_on(args, declared, stack["location"])}
 
     def path(self, name: str) -> str:

@@ -39,7 +39,9 @@ def plan(settings: Settings, look_ups: LookUps, project: str, stack: str) -> Pla
     planning = Planning(settings=settings.parts, look_ups=look_ups, context=context, problems=problems)
     for kind in sorted(KINDS, key=lambda kind: kind.planned_last):
         parts = settings.parts[kind.section]
-        planning.specs[kind.section] = {name: kind.resolve(planning, name, args) for name, args in parts.items()}
+        planning.specs[kind.section] = {
+            name: kind.resolve(planning, name, planning.whole(kind.component, args)) for name, args in parts.items()
+        }
     specs = planning.specs
     names = {section: [*parts] for section, parts in settings.parts.items()}
     planning.add(*rules.without_required(names))

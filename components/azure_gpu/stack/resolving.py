@@ -31,6 +31,7 @@ from azure_gpu.images.args import ImageOfPool
 from azure_gpu.ml.endpoint import resolve as endpoint_resolve, rules as endpoint_rules
 from azure_gpu.ml.workspace import resolve as workspace_resolve, rules as workspace_rules
 from azure_gpu.ml.workspace.spec import offer
+from azure_gpu.shared import private_network
 from azure_gpu.shared.context import Context
 from azure_gpu.stack import missing
 from azure_gpu.stack.look_ups import LookUps
@@ -65,6 +66,11 @@ class Planning:
     @property
     def foundation(self) -> FoundationSpec:
         return self.specs["foundation"]["foundation"][0]
+
+    def whole(self, component: str, args: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Returns the arguments of a part with those that it gets by a private network of the stack."""
+        private = bool(self.specs.get("foundation")) and self.foundation.network is not None
+        return {**args, **private_network.keys_of(component, args, private_network.PLANNED if private else None)}
 
     @property
     def has(self) -> dict[str, bool]:
@@ -173,8 +179,8 @@ def ml_workspace(planning: Planning, _: str, args: Any) -> Any:
         *workspace_rules.public_parts(
             args,
             planning.context.path(workspace_rules.PATH),
-            storage=of_stack.storage is not None and of_stack.storage.existing is None,
-            registry=of_stack.registry is not None and of_stack.registry.existing is None,
+            storage=of_stack.network is None and of_stack.storage is not None and of_stack.storage.existing is None,
+            registry=of_stack.network is None and of_stack.registry is not None and of_stack.registry.existing is None,
         ),
     )
     return spec

@@ -2,7 +2,7 @@
 
 It is created with the stack's storage account and without shared keys, or an existing one is used, which is looked up and never
 changed. The account and its nodes access the storage as the stack's identity. Not included: accounts in user subscription mode,
-customer-managed keys, private endpoints, and packages, which a program can't declare completely: upload them with
+customer-managed keys, and packages, which a program can't declare completely: upload them with
 `python -m operations upload package`.
 """
 
@@ -17,9 +17,10 @@ from azure_gpu.batch.account.args import AccountOfPool, BatchAccountArgs, BatchA
 from azure_gpu.batch.account.existing import look_up
 from azure_gpu.batch.account.spec import AccountFacts, BatchAccountSpec, missing_dependencies, resolve
 from azure_gpu.catalog.problems import Problem
+from azure_gpu.formats import azure_types
 from azure_gpu.formats.arm_ids import ArmId
 from azure_gpu.foundation import common
-from azure_gpu.shared import log_settings, overrides, retry_hooks
+from azure_gpu.shared import log_settings, overrides, private_network, retry_hooks
 from azure_gpu.shared.component import Component, OnlyInPython
 from azure_gpu.shared.context import Context, StorageArgs, declared, dependencies_of
 from azure_gpu.shared.look_up import AskedBy
@@ -91,8 +92,11 @@ class BatchAccount(Component[BatchAccountArgs, BatchAccountWiring, _Spec]):
         log_settings.declare(self._name, account.id, self._args.get("logs"), LOG_CATEGORIES, self._child)
         applications = self._applications(spec, account, group)
         self.account_id = account.id
-        # A pool waits for the applications, whose packages it may use.
-        ready = pulumi.Output.all(account.name, *(each.urn for each in applications)).apply(lambda values: values[0])
+        endpoints = self._private_endpoints(spec, account)
+        # A pool waits for the applications, whose packages it may use, and for the addresses that its nodes use.
+        ready = pulumi.Output.all(account.name, *(each.urn for each in [*applications, *endpoints])).apply(
+            lambda values: values[0]
+        )
         return _of_pool(facts, ready, group)
 
     def _account(self, spec: BatchAccountSpec, args: BatchAccountWiring) -> batch.BatchAccount:
@@ -116,7 +120,10 @@ class BatchAccount(Component[BatchAccountArgs, BatchAccountWiring, _Spec]):
             identity=batch.BatchAccountIdentityArgs(
                 type=batch.ResourceIdentityType.USER_ASSIGNED, user_assigned_identities=[identity]
             ),
-            public_network_access=batch.PublicNetworkAccessType.ENABLED,  # for submitting jobs; the default, made explicit
+            # For submitting jobs; the default, made explicit.
+            public_network_access=batch.PublicNetworkAccessType.DISABLED
+            if "private_endpoint" in args
+            else batch.PublicNetworkAccessType.ENABLED,
             tags=spec.context.tags(),
             # Its name is fixed, so the old one must be deleted before its replacement is created.
             opts=pulumi.ResourceOptions(
@@ -127,6 +134,25 @@ class BatchAccount(Component[BatchAccountArgs, BatchAccountWiring, _Spec]):
                 hooks=retry_hooks.hooks(self),
             ),
         )
+
+    def _private_endpoints(self, spec: BatchAccountSpec, account: batch.BatchAccount) -> list[pulumi.CustomResource]:
+        """Declares the endpoints of people and of nodes. Source: Microsoft Learn, batch/private-connectivity, read 2026-11-29."""
+        settings = self._args.get("private_endpoint")
+        if settings is None:
+            return []
+        at = private_network.Surroundings(
+            name=self._name,
+            resource_group_name=self._args["resource_group_name"],
+            location=declared(spec.location, self._args.get("location")),
+            tags=spec.context.tags(),
+            parent=self,
+        )
+        found: list[pulumi.CustomResource] = []
+        for group, suffix in (("batchAccount", "account"), ("nodeManagement", "nodes")):
+            name = spec.context.name(azure_types.PRIVATE_ENDPOINT.arm_type, f"{self._name}-{suffix}")
+            target = private_network.Target(id=account.id, group=group, connection=suffix)
+            found += private_network.endpoint(f"{self._name}-{suffix}", name, target, settings, at)
+        return found
 
     def _applications(
         self, spec: BatchAccountSpec, account: batch.BatchAccount, resource_group_name: pulumi.Input[str]

@@ -10,6 +10,7 @@ from azure_gpu.foundation.common import CommonArgs
 from azure_gpu.shared.context import OfStack
 from azure_gpu.shared.overrides import Overrides, OverridesOf
 from azure_gpu.shared.part import PartArgs
+from azure_gpu.shared.private_network import PrivateEndpointArgs
 from azure_gpu.shared.validation import OpenInput
 
 
@@ -33,6 +34,9 @@ class BatchAccountSettings(PartArgs):
     """Plain: the Azure region of the account and all its pools. Default: the stack's."""
     applications: NotRequired[Mapping[str, ApplicationArgs]]
     """Applications by id, for packages on nodes. Not in an existing account, which is never changed. Default: none."""
+    private_endpoint: NotRequired[PrivateEndpointArgs]
+    """The account's addresses in a network of yours, for people and for nodes; the account then has no public one. Default: none,
+    and the account is reachable from everywhere, with a login by Entra."""
     overrides: NotRequired[Annotated[Overrides, OverridesOf(azure_types.BATCH_ACCOUNT)]]
     """azure-native properties of the Batch account, set last and validated only by Azure; null removes one. Default: none."""
 

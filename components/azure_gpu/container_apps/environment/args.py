@@ -43,6 +43,9 @@ class JobEnvironmentSettings(PartArgs):
     gpus: NotRequired[Sequence[GpuModelName]]
     """Plain: the GPUs of its jobs. A created environment has a workload profile for each of them, and keeps those that it has:
     Azure rejects an environment with a GPU without quota, and can't remove a profile in use. Default: every GPU in the region."""
+    subnet_id: NotRequired[OpenInput[str]]
+    """Wired: ARM id of a subnet for its jobs alone, /27 or larger and delegated to Microsoft.App/environments; the environment is
+    then internal, without a public address. Default: a network of Azure's."""
     overrides: NotRequired[Annotated[Overrides, OverridesOf(azure_types.MANAGED_ENVIRONMENT)]]
     """azure-native properties of the environment, set last and validated only by Azure; null removes one. Default: none."""
 

@@ -1,7 +1,7 @@
 """An environment of Azure Container Apps for GPU jobs, with a workload profile for each GPU of its jobs.
 
 It is created, or an existing one is used, which is looked up and never changed. The profiles are serverless: they cost nothing
-while no job runs. Not included: a virtual network, dedicated profiles, and ingress, which jobs don't use.
+while no job runs. Not included: dedicated profiles, and ingress, which jobs don't use.
 """
 
 from __future__ import annotations
@@ -96,6 +96,10 @@ class JobEnvironment(Component[JobEnvironmentArgs, JobEnvironmentWiring, _Spec])
             location=declared(spec.location, args.get("location")),
             # Serverless profiles don't allow counts, not even a minimum of 0.
             workload_profiles=[app.WorkloadProfileArgs(name=CONSUMPTION, workload_profile_type=CONSUMPTION), *profiles],
+            # Source: Microsoft Learn, container-apps/custom-virtual-networks, read 2026-11-29.
+            vnet_configuration=app.VnetConfigurationArgs(infrastructure_subnet_id=args["subnet_id"], internal=True)
+            if "subnet_id" in args
+            else None,
             app_logs_configuration=app.AppLogsConfigurationArgs(destination="azure-monitor") if logs else None,
             tags=spec.context.tags(),
             opts=pulumi.ResourceOptions(

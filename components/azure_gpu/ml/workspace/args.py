@@ -4,7 +4,7 @@ They are resolved in `ml.workspace.resolve`, `ml.workspace.computes` and `ml.wor
 `ml.workspace.rules`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Annotated, Literal, NotRequired, TypedDict
 
 import pulumi
@@ -15,6 +15,7 @@ from azure_gpu.shared.attachable import AttachableCluster, AttachableVm, Cluster
 from azure_gpu.shared.context import OfStack
 from azure_gpu.shared.overrides import Overrides, OverridesOf
 from azure_gpu.shared.part import PartArgs
+from azure_gpu.shared.private_network import PrivateEndpointArgs
 from azure_gpu.shared.validation import Choice, OpenInput
 from azure_gpu.shared.workloads import WorkloadName
 
@@ -76,16 +77,6 @@ class OutboundRuleArgs(TypedDict):
     """Wired: ARM id of a resource that gets a private endpoint, billed by the hour. Default: none."""
     subresource: NotRequired[str]
     """Plain: the part of that resource, such as blob. Required with resource_id. Default: none."""
-
-
-class PrivateEndpointArgs(TypedDict):
-    """The workspace's address in a network of yours."""
-
-    subnet_id: OpenInput[str]
-    """Wired: ARM id of the subnet of the address."""
-    private_dns_zones: NotRequired[Sequence[OpenInput[str]]]
-    """Wired: ARM ids of the private DNS zones privatelink.api.azureml.ms and privatelink.notebooks.azure.net, linked to that
-    network, in which the address is registered. Default: none, and the workspace's names resolve to its public address."""
 
 
 class KeyVaultArgs(PartArgs):

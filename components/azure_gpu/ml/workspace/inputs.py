@@ -23,7 +23,7 @@ from azure_gpu.shared.context import Tags
 FIREWALLS = {"basic": "Basic", "standard": "Standard"}
 
 
-def vault(spec: MlWorkspaceSpec, tenant_id: pulumi.Input[str]) -> keyvault.VaultPropertiesArgs:
+def vault(spec: MlWorkspaceSpec, tenant_id: pulumi.Input[str], *, public: bool) -> keyvault.VaultPropertiesArgs:
     """Properties of the vault that the workspace keeps secrets in."""
     private = spec.network == "private"
     return keyvault.VaultPropertiesArgs(
@@ -33,6 +33,7 @@ def vault(spec: MlWorkspaceSpec, tenant_id: pulumi.Input[str]) -> keyvault.Vault
         enable_soft_delete=True,  # Azure's own default, which can't be turned off
         soft_delete_retention_in_days=spec.key_vault.retention_days,
         enable_purge_protection=True if spec.key_vault.purge_protection else None,  # Azure rejects false
+        public_network_access=None if public else "disabled",  # as the service's specification spells it
         # The workspace has access as a trusted service, from any network.
         network_acls=keyvault.NetworkRuleSetArgs(
             bypass=keyvault.NetworkRuleBypassOptions.AZURE_SERVICES,

@@ -12,17 +12,11 @@ from __future__ import annotations
 from typing import Any, Unpack, cast, overload
 
 import pulumi
-from pulumi_azure_native import (
-    applicationinsights,
-    authorization,
-    keyvault,
-    machinelearningservices as ml,
-    managedidentity,
-    network,
-)
+from pulumi_azure_native import applicationinsights, authorization, keyvault, machinelearningservices as ml, managedidentity
 
 from azure_gpu.catalog import roles
 from azure_gpu.catalog.problems import Problem
+from azure_gpu.catalog.services.private_networks import VAULT_ZONE
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.azure_types import AzureType
 from azure_gpu.foundation import common
@@ -41,7 +35,7 @@ from azure_gpu.ml.workspace.resolve import resolve
 from azure_gpu.ml.workspace.roles import Scopes
 from azure_gpu.ml.workspace.rules import missing_dependencies
 from azure_gpu.ml.workspace.spec import PATH, MlWorkspaceSpec, offer
-from azure_gpu.shared import log_settings, overrides, retry_hooks
+from azure_gpu.shared import log_settings, overrides, private_network, retry_hooks
 from azure_gpu.shared.component import Component, OnlyInPython
 from azure_gpu.shared.context import Context, LogsArgs, as_serving, declared, dependencies_of, known, pull_role_of
 from azure_gpu.shared.look_up import AskedBy
@@ -280,7 +274,7 @@ class MlWorkspace(Component[MlWorkspaceArgs, MlWorkspaceWiring, MlWorkspaceSpec]
             self._vault_name,
             resource_group_name=self._args["resource_group_name"],
             location=declared(spec.location, self._args.get("location")),
-            properties=inputs.vault(spec, tenant_id),
+            properties=inputs.vault(spec, tenant_id, public="private_network" not in self._args),
             tags=spec.tags,
             opts=pulumi.ResourceOptions(
                 parent=self,
@@ -289,7 +283,17 @@ class MlWorkspace(Component[MlWorkspaceArgs, MlWorkspaceWiring, MlWorkspaceSpec]
             ),
         )
         log_settings.declare(f"{self._name}-vault", vault.id, self._args.get("logs"), VAULT_LOG_CATEGORIES, self._child)
-        return vault.id
+        return self._private_vault(vault)
+
+    def _private_vault(self, vault: keyvault.Vault) -> pulumi.Output[str]:
+        """Returns the id of the vault, which in a private network has an endpoint before it is used."""
+        if "private_network" not in self._args:
+            return vault.id
+        name = self._spec.context.name(azure_types.PRIVATE_ENDPOINT.arm_type, f"{self._name}-vault")
+        target = private_network.Target(id=vault.id, group="vault", connection="vault")
+        settings = private_network.endpoint_keys(self._args["private_network"], [VAULT_ZONE])
+        ready = private_network.endpoint(self._vault_name, name, target, settings, self._surroundings)
+        return pulumi.Output.all(vault.id, *(each.urn for each in ready)).apply(lambda values: str(values[0]))
 
     def _insights(self) -> pulumi.Input[str]:
         spec = self._spec
@@ -316,33 +320,19 @@ class MlWorkspace(Component[MlWorkspaceArgs, MlWorkspaceWiring, MlWorkspaceSpec]
         settings = self._args.get("private_endpoint")
         if settings is None:
             return
-        endpoint = network.PrivateEndpoint(
-            f"{self._name}-private-endpoint",
-            private_endpoint_name=self._spec.context.name(azure_types.PRIVATE_ENDPOINT.arm_type, self._name),
+        name = self._spec.context.name(azure_types.PRIVATE_ENDPOINT.arm_type, self._name)
+        target = private_network.Target(id=workspace.id, group="amlworkspace", connection="workspace")
+        private_network.endpoint(self._name, name, target, settings, self._surroundings)
+
+    @property
+    def _surroundings(self) -> private_network.Surroundings:
+        return private_network.Surroundings(
+            name=self._name,
             resource_group_name=self._args["resource_group_name"],
             location=declared(self._spec.location, self._args.get("location")),
-            subnet=network.SubnetArgs(id=settings["subnet_id"]),
-            private_link_service_connections=[
-                network.PrivateLinkServiceConnectionArgs(
-                    name="workspace", private_link_service_id=workspace.id, group_ids=["amlworkspace"]
-                )
-            ],
             tags=self._spec.tags,
-            opts=self._child,
+            parent=self,
         )
-        zones = list[pulumi.Input[str]](settings.get("private_dns_zones", ()))
-        if zones:
-            network.PrivateDnsZoneGroup(
-                f"{self._name}-private-zones",
-                private_dns_zone_group_name="default",
-                private_endpoint_name=endpoint.name,
-                resource_group_name=self._args["resource_group_name"],
-                private_dns_zone_configs=[
-                    network.PrivateDnsZoneConfigArgs(name=f"zone-{number}", private_dns_zone_id=zone)
-                    for number, zone in enumerate(zones, 1)
-                ],
-                opts=pulumi.ResourceOptions(parent=self, deleted_with=endpoint),
-            )
 
     def _offered(self, target: WorkspaceTarget) -> WorkspaceOfEndpoint:
         """The workspace as its endpoints use it, with wired values."""
