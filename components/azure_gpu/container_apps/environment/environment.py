@@ -104,6 +104,8 @@ class JobEnvironment(Component[JobEnvironmentArgs, JobEnvironmentWiring, _Spec])
             tags=spec.context.tags(),
             opts=pulumi.ResourceOptions(
                 parent=self,
+                # Its network is chosen when it is created: Microsoft Learn, container-apps/custom-virtual-networks, "Subnet".
+                replace_on_changes=["vnetConfiguration"] if "subnet_id" in args else None,
                 ignore_changes=[each for each in SET_BY_AZURE if each not in args.get("overrides", {})],
                 transformations=overrides.applied(args.get("overrides"), self),
             ),
