@@ -1,4 +1,4 @@
-"""A stack without public endpoints, on the real engine: it comes up once, has nothing left to change, and goes without a trace."""
+"""A stack without public endpoints, on the real engine: it comes up, has nothing left to change, and goes without a trace."""
 
 import pytest
 
