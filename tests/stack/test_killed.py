@@ -68,29 +68,11 @@ def test_after_the_embedded_azure_was_killed_the_next_up_converges(own_served_az
     assert_whole(own_served_azure, stack)
 
 
-def test_after_pulumi_was_killed_the_next_up_converges_and_no_process_is_left(
+def test_after_pulumi_was_killed_what_was_created_is_taken_in_what_never_was_is_forgotten_and_no_process_is_left(
     own_served_azure: ServedAzure, make_stack: MakeStack
 ) -> None:
     stack = make_stack(own_served_azure, with_gpu_group(own_served_azure), warm=False)
     started: list[int] = []
-
-    def kill(pid: int) -> None:
-        started.extend(descendants(pid))
-        os.kill(pid, signal.SIGKILL)
-
-    # Long enough for a busy machine to see that the request is under way before it is over.
-    fault = ["delay", "--method", "PUT", "--path", "*/registries/*", "--seconds", "8"]
-    interrupted_up(own_served_azure, stack, kill, fault)
-    assert started, "the engine had started a language host and a provider"
-    assert stack.exported()["pending_operations"], "the engine was killed while it created something"
-    assert_whole(own_served_azure, stack)
-    until(lambda: not set(started) & set(running()), "the provider has ended by itself, the language host was ended")
-
-
-def test_what_was_created_is_taken_in_and_what_never_was_is_forgotten_after_the_same_kill(
-    own_served_azure: ServedAzure, make_stack: MakeStack
-) -> None:
-    stack = make_stack(own_served_azure, with_gpu_group(own_served_azure))
     never_made = ["delay", "--method", "PUT", "--path", "*/storageAccounts/*", "--seconds", "60"]
     made = [
         "delay",
@@ -111,9 +93,11 @@ def test_what_was_created_is_taken_in_and_what_never_was_is_forgotten_after_the_
     def kill(pid: int) -> None:
         # What the engine begins beside them, such as the role beside the build, is over first.
         until(only_these_are_under_way, "only the account and the build are under way")
+        started.extend(descendants(pid))
         os.kill(pid, signal.SIGKILL)
 
     interrupted_up(own_served_azure, stack, kill, never_made, made)
+    assert started, "the engine had started a language host and a provider"
     assert only_these_are_under_way()
     done = stack.operations("preview")
     assert done.returncode == 0, done.stdout + done.stderr
@@ -123,6 +107,7 @@ def test_what_was_created_is_taken_in_and_what_never_was_is_forgotten_after_the_
     assert told == ["foundation-storage"]
     assert "foundation-build-vector_add" in {each["urn"].rsplit(":", 1)[-1] for each in stack.exported()["resources"]}
     assert_whole(own_served_azure, stack)
+    until(lambda: not set(started) & set(running()), "the provider has ended by itself, the language host was ended")
 
 
 def test_what_was_created_while_the_provider_was_killed_is_taken_in(own_served_azure: ServedAzure, make_stack: MakeStack) -> None:
