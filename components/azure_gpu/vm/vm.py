@@ -27,7 +27,7 @@ from azure_gpu.shared.context import Context, declared, known, pull_role_of
 from azure_gpu.shared.program import Described
 from azure_gpu.shared.wired import Wired
 from azure_gpu.vm import inputs, proof as vm_proof
-from azure_gpu.vm.args import Bastion, GpuVmArgs, GpuVmWiring
+from azure_gpu.vm.args import GpuVmArgs, GpuVmWiring
 from azure_gpu.vm.interface import NetworkDeclaration
 from azure_gpu.vm.resolve import resolve
 from azure_gpu.vm.spec import GpuVmSpec
@@ -242,7 +242,7 @@ class GpuVm(Component[GpuVmArgs, GpuVmWiring, GpuVmSpec], AttachableVm):
         running, stays = spec.cost.running.text(day), spec.cost.stays.text(day)
         pulumi.log.info(f"driver: {spec.driver.why}", self)
         pulumi.log.info(f"cost without its disk: {running}; while deallocated, with its disk: {stays}", self)
-        if spec.network.bastion is Bastion.BASIC:
+        if spec.network.bastion == "basic":
             pulumi.log.info("the Bastion costs as long as it exists, used or not, even while the machine is deallocated", self)
 
 
