@@ -15,7 +15,7 @@ from localazure.arm.as_of import request_date
 from localazure.arm.store import Body, Resource
 from localazure.kinds import agent_pool_defaults, agent_pool_rules, managed_cluster_versions as versions
 from localazure.kinds.agent_pool_rules import PoolChange
-from localazure.kinds.managed_cluster_refusals import bad_request, invalid, missing, pending, size_not_allowed
+from localazure.kinds.managed_cluster_refusals import bad_request, invalid, missing, pending, scaled_by_hand, size_not_allowed
 from localazure.kinds.managed_cluster_requests import pool_shape, shape_of, version_of
 from localazure.kubernetes import pool_quotas
 from localazure.kubernetes.clusters import Clusters
@@ -96,14 +96,19 @@ def planned(
 
 
 def completed(given: Body, before: Resource | None, cluster: Body, as_of: date, runtime: AksRuntime, services: Services) -> Body:
-    """A pool's whole properties. An autoscaled pool keeps the nodes that it has, as far as its new limits allow."""
+    """A pool's whole properties. An autoscaled pool keeps the nodes that it has, as far as its new limits allow; ArmError for a
+    request of another number."""
     one = services.weather.holds(POOL_COUNT)
     whole = agent_pool_defaults.completed(given, before.properties if before else None, cluster, as_of, starts_with_one=one)
     keeps = before is not None and (before.properties.get("enableAutoScaling") or given.get("count") is None)
     if before is not None and keeps and whole.get("enableAutoScaling"):
         count = current_count(before, runtime)
         low, high = int(whole.get("minCount") or 0), int(whole.get("maxCount") or 0)
-        whole["count"] = max(low, min(count, high)) if low <= high else count
+        kept = max(low, min(count, high)) if low <= high else count
+        stopped = (before.properties.get("powerState") or {}).get("code") == "Stopped"
+        if before.properties.get("enableAutoScaling") and not stopped and given.get("count") not in (None, count, kept):
+            raise scaled_by_hand(before.id.name)
+        whole["count"] = kept
     return whole
 
 

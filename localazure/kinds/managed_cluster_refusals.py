@@ -6,6 +6,7 @@ users quote them:
   - InvalidParameter, "The value of parameter … is invalid": Azure/AKS issue 3300; with details Azure/bicep issue 14517;
     "Required parameter … is missing (null)": Azure/ARO-HCP pull request 629; of a pool's count pulumi/pulumi-azure-native issue
     2943, where the pool has no `type`; Azure/ARO-HCP pull request 3659 has pools with a type and without a count
+    "Cannot manually scale AgentPool …": hashicorp/terraform-provider-azurerm pull request 4543
   - "Must define at least one system pool": Azure/AKS issue 1602; "There has to be at least one system agent pool":
     Azure/aks-engine issue 542, with the code of pulumi/pulumi-azure-native issue 1575
   - BadRequest, "A new agent pool was introduced": pulumi/pulumi-azure-nextgen issue 168
@@ -58,6 +59,15 @@ def pending(operation: str) -> ArmError:
         f"Operation is not allowed: {operation} is in progress, please wait for it to finish before starting a new operation."
     )
     return not_allowed(f"{message} {_PENDING}", 409)
+
+
+def scaled_by_hand(pool: str) -> ArmError:
+    return ArmError(
+        400,
+        "InvalidParameter",
+        f"Cannot manually scale AgentPool '{pool}' of an AKS cluster with cluster autoscaler enabled. Please disable cluster "
+        "autoscaler in the cluster to manually scale.",
+    )
 
 
 def wrong_power(state: str, power: str, doing: str) -> ArmError:

@@ -145,6 +145,25 @@ def test_a_preview_after_a_refresh_is_empty_whatever_the_autoscaler_did(
     kubectl("delete", "pod", "one")
 
 
+def test_a_change_while_a_node_works_moves_no_node(
+    azure: ServedAzure, stack: ProgramStack, config: dict[str, Any], kubectl: Callable[..., str]
+) -> None:
+    """By plain `pulumi up`: AKS rejects another number of nodes than the autoscaler's."""
+    kubectl("apply", "--filename", "-", body=pod("two", "default"))
+    kubectl("wait", "--for=condition=Ready", "pod/two", "--timeout=90s")
+    name = stack.outputs()["gpu_pools"]["shared"]["t4"]["name"]
+    config["clusters"]["shared"]["gpu_pools"]["t4"] |= {"labels": {"line": "7"}, "max_nodes": 3}
+    for tags in ({}, {"cost": "1"}):  # of the pool, then of the cluster too
+        config["tags"] = tags
+        stack.configure(config)
+        stack.update()
+        assert stack.steps() == []
+        assert pools_in(azure, stack)[name]["count"] == 1
+    assert pools_in(azure, stack)[name]["maxCount"] == 3
+    assert "Running" in kubectl("get", "pod", "two", "--output=jsonpath={.status.phase}")
+    kubectl("delete", "pod", "two")
+
+
 def test_a_change_of_the_cluster_after_a_refresh_leaves_its_pools_as_they_are(
     azure: ServedAzure, stack: ProgramStack, config: dict[str, Any]
 ) -> None:

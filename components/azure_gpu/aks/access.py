@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import pulumi
 import pulumi_kubernetes as kubernetes
@@ -41,6 +42,7 @@ class Cluster:
     group: pulumi.Input[str]
     declared: containerservice.ManagedCluster | None  # None: an existing cluster
     provider: pulumi.ProviderResource | None = None  # of its subscription, if that is another
+    profiles: Sequence[Any] = ()  # the pools in its inputs
 
 
 def id_of(spec: ClusterSpec, args: GpuClusterWiring) -> str:

@@ -9,7 +9,7 @@ workspace of managed Prometheus.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypedDict, Unpack, cast, overload
 from weakref import WeakKeyDictionary
@@ -33,11 +33,12 @@ from azure_gpu.catalog.problems import Problem, errors
 from azure_gpu.catalog.services.aks import addresses, workload_identity
 from azure_gpu.catalog.services.aks.workload_identity import SERVICE_ACCOUNT, SERVING_ACCOUNT
 from azure_gpu.formats import arm_ids, azure_types
+from azure_gpu.formats.azure_types import AzureType
 from azure_gpu.formats.tags import NODE_POOL
 from azure_gpu.foundation import common
 from azure_gpu.kubernetes import objects
 from azure_gpu.kubernetes.gpu_objects import declare as gpu_objects_declare
-from azure_gpu.shared import log_settings, overrides, retry_hooks, role_command, role_of_identity
+from azure_gpu.shared import log_settings, overrides, retry_hooks, role_command, role_of_identity, sdk_types
 from azure_gpu.shared.attachable import AttachableCluster, ClusterOfWorkspace
 from azure_gpu.shared.component import Component, OnlyInPython
 from azure_gpu.shared.context import Context, as_serving, declared, pull_role_of
@@ -102,8 +103,8 @@ class GpuCluster(Component[GpuClusterArgs, GpuClusterWiring, _Spec], AttachableC
     """Object id of the identity with which its nodes pull images."""
     node_resource_group: pulumi.Output[str] | None
     """Name of the resource group that AKS creates for its machines and disks; None for an existing cluster."""
-    agent_pools: pulumi.Output[dict[str, Any]] | None
-    """State of the pools in the cluster's inputs, for the next run; None for an existing cluster."""
+    agent_pools: pulumi.Output[dict[str, Any]]
+    """State of the pools in the cluster's inputs, for the next run."""
     of_workspace: OnlyInPython[ClusterOfWorkspace]
     """The cluster for an Azure Machine Learning workspace that attaches it."""
 
@@ -143,11 +144,12 @@ class GpuCluster(Component[GpuClusterArgs, GpuClusterWiring, _Spec], AttachableC
     def _declare(self, spec: _Spec) -> None:
         whole, facts = spec
         self._spec, self._pool_specs = whole.cluster, whole.pools
+        self._hashes: dict[str, str] = {}
         self._new_roles = retry_hooks.NewRoles(self)
         self._new_admins = retry_hooks.NewRoles(self, "admins")
         self._again = retry_hooks.hooks(self, self._new_roles)
         cluster = self._existing() if self._spec.existing else self._created(facts)
-        pools = self._pools(cluster)
+        pools = self._pools(cluster, facts.pools)
         config = cluster_access.kubeconfig(self._spec, facts, cluster, self)
         self._outputs_of(cluster, facts)
         self.gpu_pools = {pool: _pool_outputs(whole.pools[pool], declared) for pool, declared in pools.items()}
@@ -159,11 +161,11 @@ class GpuCluster(Component[GpuClusterArgs, GpuClusterWiring, _Spec], AttachableC
         self.of_workspace = self._offered(of_cluster(whole), cluster, [*before, *on_it])
         self._announce(whole.idle)
 
-    def _pools(self, cluster: Cluster) -> dict[str, containerservice.AgentPool]:
+    def _pools(self, cluster: Cluster, before: read_pools.InState) -> dict[str, containerservice.AgentPool]:
         """Declares one after another: AKS changes only one at a time, and rejects others with 409."""
         pools: dict[str, containerservice.AgentPool] = {}
         for pool, each in self._pool_specs.items():
-            pools[pool] = self._pool(each, cluster, after=list(pools.values())[-1:])
+            pools[pool] = self._pool(each, cluster, before, after=list(pools.values())[-1:])
         return pools
 
     def _outputs_of(self, cluster: Cluster, facts: ClusterFacts) -> None:
@@ -172,12 +174,14 @@ class GpuCluster(Component[GpuClusterArgs, GpuClusterWiring, _Spec], AttachableC
         self.cluster_name = cluster.name
         self.namespace = spec.objects.namespace if spec.on_cluster else None
         self.node_resource_group = None if spec.existing else pulumi.Output.from_input(spec.node_resource_group)
+        shown = cluster.declared.agent_pool_profiles if cluster.declared is not None else None
+        self.agent_pools = read_pools.record(cluster.profiles, shown, self._hashes)
         if cluster.declared is None:
-            self.identity_principal_id = self.agent_pools = None
+            self.identity_principal_id = None
             self.oidc_issuer_url = pulumi.Output.from_input(facts.issuer_url)
             self.kubelet_principal_id = pulumi.Output.from_input(facts.kubelet_object_id)
         else:
-            found = self._read(cluster)
+            found = self._read(cluster.group, cluster.name)
             self.oidc_issuer_url = found.apply(cluster_existing.issuer_url)
             self.kubelet_principal_id = found.apply(cluster_existing.kubelet_object_id)
 
@@ -202,7 +206,7 @@ class GpuCluster(Component[GpuClusterArgs, GpuClusterWiring, _Spec], AttachableC
         own = [inputs.pool(each, spec.kubernetes_version, self._args.get("subnet_id")) for each in self._pool_specs.values()]
         pools = read_pools.declared(facts.pools, inputs.system_pool(spec, self._args.get("subnet_id")), own)
         ranges = addresses.choose(spec.ranges, facts.network)
-        cluster = self._cluster(self._identity(), pools, ranges)
+        cluster = self._cluster(self._identity(), pools, ranges, facts.pools)
         for config, window in inputs.windows(spec).items():
             containerservice.MaintenanceConfiguration(
                 f"{self._name}-{'upgrades' if 'AutoUpgrade' in config else 'node-images'}",
@@ -214,8 +218,7 @@ class GpuCluster(Component[GpuClusterArgs, GpuClusterWiring, _Spec], AttachableC
             )
         if spec.logs:
             log_settings.declare(self._name, cluster.id, self._args.get("logs"), LOG_CATEGORIES, self._child)
-        self.agent_pools = read_pools.record(pools.profiles, cluster.agent_pool_profiles)
-        return Cluster(resource_id=cluster.id, name=cluster.name, group=group, declared=cluster)
+        return Cluster(resource_id=cluster.id, name=cluster.name, group=group, declared=cluster, profiles=pools.profiles)
 
     def _identity(self) -> managedidentity.UserAssignedIdentity:
         """A separate one: it gets roles on subnet and zone before the cluster exists, and they end with it."""
@@ -231,15 +234,25 @@ class GpuCluster(Component[GpuClusterArgs, GpuClusterWiring, _Spec], AttachableC
         return identity
 
     def _cluster(
-        self, identity: managedidentity.UserAssignedIdentity, pools: read_pools.Declared, ranges: addresses.Ranges
+        self,
+        identity: managedidentity.UserAssignedIdentity,
+        pools: read_pools.Declared,
+        ranges: addresses.Ranges,
+        before: read_pools.InState,
     ) -> containerservice.ManagedCluster:
+        name, group, own = f"{self._name}-cluster", self._args["resource_group_name"], self._args.get("overrides")
+        given = inputs.cluster(self._spec, self._args.get("access", AccessArgs()), identity.id, pools.profiles, ranges)
+        given |= {"location": declared(self._spec.location, self._args.get("location")), "tags": self._spec.tags}
+        changes = self._changes(name, azure_types.MANAGED_CLUSTER, given, own, before)
+        if before.name and (changes or not read_pools.is_listed(pools.profiles, before)):
+            found = self._read(group, before.name)
+            pools = read_pools.as_scaled(pools, found)
+            given["agent_pool_profiles"] = pools.profiles
         return containerservice.ManagedCluster(
-            f"{self._name}-cluster",
+            name,
             resource_name_=declared(self._spec.name, self._args.get("cluster_name")),
-            resource_group_name=self._args["resource_group_name"],
-            location=declared(self._spec.location, self._args.get("location")),
-            **inputs.cluster(self._spec, self._args.get("access", AccessArgs()), identity.id, pools.profiles, ranges),
-            tags=self._spec.tags,
+            resource_group_name=group,
+            **given,
             opts=pulumi.ResourceOptions(
                 parent=self,
                 depends_on=self._network_roles(identity.principal_id),
@@ -247,10 +260,23 @@ class GpuCluster(Component[GpuClusterArgs, GpuClusterWiring, _Spec], AttachableC
                 ignore_changes=[*pools.left_alone, *inputs.kept_ranges(self._spec)],
                 # Its name is fixed, so the old one has to be deleted before its replacement is created.
                 delete_before_replace=True,
-                transformations=overrides.applied(self._args.get("overrides"), self),
+                transformations=overrides.applied(own, self),
                 hooks=self._again,
             ),
         )
+
+    def _changes(
+        self,
+        name: str,
+        azure_type: AzureType,
+        given: Mapping[str, Any],
+        own: overrides.Overrides | None,
+        before: read_pools.InState,
+    ) -> bool:
+        """Whether a resource that exists has other inputs now, with its `own` overrides; keeps their hash for the next run."""
+        kind = sdk_types.args_class(azure_type.token)
+        self._hashes[name] = read_pools.hash_of(kind, overrides.in_body(sdk_types.as_inputs(kind, given), own, azure_type))
+        return before.changes(name, self._hashes[name])
 
     @property
     def _identity_name(self) -> str:
@@ -277,25 +303,34 @@ class GpuCluster(Component[GpuClusterArgs, GpuClusterWiring, _Spec], AttachableC
         ]
 
     def _pool(
-        self, spec: GpuPoolSpec, cluster: Cluster, *, after: list[containerservice.AgentPool]
+        self, spec: GpuPoolSpec, cluster: Cluster, before: read_pools.InState, *, after: list[containerservice.AgentPool]
     ) -> containerservice.AgentPool:
-        subnet = self._args.get("subnet_id")
+        subnet, name = self._args.get("subnet_id"), f"{self._name}-pool-{spec.name}"
+        own = self._args.get("gpu_pools", {})[spec.name].get("overrides")
+        azure_name = pulumi.Output.from_input(subnet or "").apply(spec.azure_name)
+        given = inputs.pool(spec, self._spec.kubernetes_version, subnet)
+        changes = self._changes(name, azure_types.AGENT_POOL, given, own, before)
+        if changes:
+            initial = spec.request.min_count
+            found = self._read(cluster.group, cluster.name, cluster.provider, after)
+            given["count"] = pulumi.Output.all(found, azure_name).apply(lambda now: read_pools.nodes_of(now[0], now[1], initial))
         return containerservice.AgentPool(
-            f"{self._name}-pool-{spec.name}",
-            agent_pool_name=pulumi.Output.from_input(subnet or "").apply(spec.azure_name),
+            name,
+            agent_pool_name=azure_name,
             resource_name_=cluster.name,
             resource_group_name=cluster.group,
-            **inputs.pool(spec, self._spec.kubernetes_version, subnet),
+            **given,
             opts=pulumi.ResourceOptions(
                 parent=self,
                 depends_on=after,
                 replace_on_changes=REPLACING_POOL,
-                ignore_changes=["count", "powerState"],  # set by the autoscaler, and by stopping the cluster
+                # Set by the autoscaler, and by stopping the cluster.
+                ignore_changes=["powerState"] if changes else ["count", "powerState"],
                 # Set in both cases: with a fixed name the provider deletes before it creates, unless told otherwise.
                 delete_before_replace=spec.replace is PoolReplace.DRAIN_FIRST,
                 deleted_with=cluster.declared,
                 provider=cluster.provider,
-                transformations=overrides.applied(self._args.get("gpu_pools", {})[spec.name].get("overrides"), self),
+                transformations=overrides.applied(own, self),
                 hooks=self._again,
             ),
         )
@@ -330,14 +365,17 @@ class GpuCluster(Component[GpuClusterArgs, GpuClusterWiring, _Spec], AttachableC
         )
         return [assigned]
 
-    def _read(self, cluster: Cluster) -> pulumi.Output[containerservice.GetManagedClusterResult]:
+    def _read(
+        self,
+        group: pulumi.Input[str],
+        name: pulumi.Input[str],
+        provider: pulumi.ProviderResource | None = None,
+        after: Sequence[pulumi.Resource] = (),
+    ) -> pulumi.Output[containerservice.GetManagedClusterResult]:
         """The cluster as Azure has it. In a preview of a change these values are known, while the changed resource's own outputs,
         except its name, are unknown and would show changes in everything that depends on them."""
-        return told(
-            containerservice.get_managed_cluster_output(
-                resource_group_name=cluster.group, resource_name=cluster.name, opts=pulumi.InvokeOptions(parent=self)
-            )
-        )
+        opts = pulumi.InvokeOutputOptions(parent=self, provider=provider, depends_on=list(after))
+        return told(containerservice.get_managed_cluster_output(resource_group_name=group, resource_name=name, opts=opts))
 
     def _print_commands(self, facts: ClusterFacts) -> None:
         """Prints the commands for an administrator to run once the cluster exists."""

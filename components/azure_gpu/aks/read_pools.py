@@ -6,10 +6,18 @@ the program declares what the state has if every pool is as declared, and only t
 changes only the pools that it names.
 
 A program can't read inputs in its state; the component's output RECORD holds what was sent last, and what AKS returned then.
+
+AKS rejects every number of nodes of an autoscaled pool but the current one (hashicorp/terraform-provider-azurerm pull request
+4543, 2019-10-07), while the inputs in the state have the number of the last update. So a cluster or pool that changes gets the
+number that is read right before its update, and one that doesn't change keeps the number of its inputs, so that it isn't updated.
+A hash of the other inputs, which RECORD holds too, tells the two apart.
 """
 
+import hashlib
+import json
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, TypedDict, cast
+from functools import partial
+from typing import Any, NamedTuple, NotRequired, TypedDict, cast
 
 import pulumi
 from pulumi_azure_native import containerservice
@@ -18,6 +26,7 @@ from azure_gpu.shared import own_state, sdk_types
 
 COMPONENT = "azuregpu:index:GpuCluster"
 CLUSTER = "azure-native:containerservice:ManagedCluster"
+POOL = "azure-native:containerservice:AgentPool"
 RECORD = "agent_pools"
 SYSTEM_POOL = "system"
 _LEFT_ALONE = ("count", "powerState")  # set by the autoscaler, and by stopping the cluster
@@ -33,6 +42,8 @@ class Record(TypedDict):
     """The pools in the inputs of the cluster."""
     shown: list[Profile]
     """All pools that AKS returned then, as inputs."""
+    hashes: NotRequired[Mapping[str, str]]
+    """Of the inputs of each resource, by its logical name."""
 
 
 class InState(NamedTuple):
@@ -42,6 +53,14 @@ class InState(NamedTuple):
     """Those in its inputs."""
     shown: tuple[Profile, ...] = ()
     """Those in Azure, when the state was last written."""
+    hashes: Mapping[str, str] = {}
+    """Of the inputs of the cluster and of GPU pools that are in the state; empty where another version declared them."""
+    name: str = ""
+    """The cluster's name in Azure."""
+
+    def changes(self, resource: str, hashed: str) -> bool:
+        """Whether a resource of this logical name is in the state with other inputs."""
+        return self.hashes.get(resource, hashed) != hashed
 
     @property
     def names(self) -> list[str]:
@@ -73,13 +92,17 @@ def look_up(names: Sequence[str], *, of_stack_file: bool = True) -> dict[str, In
 
 
 def _of_cluster(name: str, state: Mapping[str, own_state.OwnResource]) -> InState:
-    record = cast("Record | None", own_state.named(state, COMPONENT, name).get(RECORD))
-    shown = own_state.named(state, CLUSTER, f"{name}-cluster").get("agentPoolProfiles")
+    record = cast(Record, own_state.named(state, COMPONENT, name).get(RECORD) or {})
+    cluster = own_state.named(state, CLUSTER, f"{name}-cluster")
+    there = (urn.rsplit("::", 1)[-1] for urn, each in state.items() if each["type"] in (CLUSTER, POOL))
+    hashes = {each: record.get("hashes", {}).get(each, "") for each in there if each.startswith(f"{name}-")}
+    shown = cluster.get("agentPoolProfiles")
+    found = NOT_THERE._replace(hashes=hashes, name=str(cluster.get("name") or ""))
     if not record or not shown:
-        return NOT_THERE
+        return found
     before, now = _as_inputs(record["shown"]), _as_inputs(shown)
     sent = _as_inputs(record["sent"])
-    return InState(tuple(sent if now == before else refreshed(sent, before, now)), tuple(now))
+    return found._replace(listed=tuple(sent if now == before else refreshed(sent, before, now)), shown=tuple(now))
 
 
 def refreshed(inputs: Any, before: Any, now: Any) -> Any:
@@ -140,10 +163,40 @@ def _property_matches(name: str, now: object, expected: object) -> bool:
     return now == expected or (not now and expected in ([], {}))
 
 
-def record(sent: Sequence[Any], shown: pulumi.Output[Any]) -> pulumi.Output[Any]:
+def is_listed(profiles: Sequence[Any], in_state: InState) -> bool:
+    """Whether the inputs in the state have these pools, whatever their numbers of nodes."""
+    ours, listed = ([{**each, "count": 0} for each in _as_inputs(pools)] for pools in (profiles, in_state.listed))
+    return len(ours) == len(listed) and all(_matches(then, now) for then, now in zip(listed, ours, strict=True))
+
+
+def as_scaled(pools: Declared, found: pulumi.Output[containerservice.GetManagedClusterResult]) -> Declared:
+    """The same pools, with the nodes that each autoscaled one has in the cluster `found`."""
+    profiles = [
+        {**each, "count": found.apply(partial(nodes_of, pool=each["name"], initial=each.get("count", 1)))}
+        if each.get("enableAutoScaling")
+        else each
+        for each in _as_inputs(pools.profiles)
+    ]
+    return Declared(profiles, [path for path in pools.left_alone if not path.endswith(".count")])
+
+
+def nodes_of(found: containerservice.GetManagedClusterResult, pool: str, initial: int) -> int:
+    """The nodes of a pool; the initial number where AKS has no such pool."""
+    counts = {each.name: each.count for each in found.agent_pool_profiles or []}
+    now = counts.get(pool)
+    return initial if now is None else int(now)
+
+
+def hash_of(kind: Any, inputs: Mapping[str, Any]) -> str:
+    """A hash of a resource's inputs without the number of nodes. Outputs are left out: they rarely change by themselves."""
+    given = {key: value for key, value in sdk_types.as_inputs(kind, inputs).items() if key not in ("count", "agentPoolProfiles")}
+    return hashlib.sha256(json.dumps(given, sort_keys=True, default=lambda _: "").encode()).hexdigest()[:16]
+
+
+def record(sent: Sequence[Any], shown: pulumi.Input[Any], hashes: Mapping[str, str]) -> pulumi.Output[Any]:
     """The component's output RECORD."""
     return pulumi.Output.all(sent=_as_inputs(sent), shown=shown).apply(
-        lambda found: Record(sent=found["sent"], shown=_as_inputs(found["shown"] or []))
+        lambda found: Record(sent=found["sent"], shown=_as_inputs(found["shown"] or []), hashes=hashes)
     )
 
 

@@ -1,6 +1,7 @@
 """The pools that a cluster declares: those that a refresh left in its inputs if all are as declared, else its system pool."""
 
 from collections.abc import Mapping
+from types import SimpleNamespace
 from typing import Any
 
 import pulumi
@@ -55,7 +56,7 @@ def looked_up(monkeypatch: pytest.MonkeyPatch) -> Any:
 
     def run(record: Mapping[str, Any] | None, shown: list[dict[str, Any]] | None) -> InState:
         component = OwnResource(type=read_pools.COMPONENT, outputs={read_pools.RECORD: record})
-        cluster = OwnResource(type=read_pools.CLUSTER, outputs={"agentPoolProfiles": shown})
+        cluster = OwnResource(type=read_pools.CLUSTER, outputs={"agentPoolProfiles": shown, "name": "gpu"})
         state = {"urn:pulumi:s::p::a::shared": component, "urn:pulumi:s::p::a$b::shared-cluster": cluster}
         monkeypatch.setattr(own_state, "resources", lambda of_stack_file: state)
         return read_pools.look_up(["shared"])["shared"]
@@ -66,13 +67,13 @@ def looked_up(monkeypatch: pytest.MonkeyPatch) -> Any:
 def test_a_stack_that_was_not_refreshed_has_what_it_sent(looked_up: Any) -> None:
     record = {"sent": [SENT], "shown": [SYSTEM, T4]}
     assert looked_up(record, [{**SYSTEM, **OF_AZURE}, {**T4, "count": 2.0, "orchestratorVersion": None}]) == InState(
-        (SENT,), (SYSTEM, T4)
+        (SENT,), (SYSTEM, T4), {"shared-cluster": ""}, "gpu"
     )
 
 
 def test_a_refresh_that_found_another_pool_has_put_it_into_the_inputs(looked_up: Any) -> None:
     found = looked_up({"sent": [SENT], "shown": [SYSTEM]}, [SYSTEM, {**T4, **OF_AZURE}])
-    assert found == InState((SENT, T4), (SYSTEM, T4))
+    assert (found.listed, found.shown) == ((SENT, T4), (SYSTEM, T4))
     again = looked_up({"sent": list(found.listed), "shown": list(found.shown)}, [SYSTEM, {**T4, "count": 3}])
     assert again.listed == (SENT, {**T4, "count": 3})
 
@@ -86,7 +87,38 @@ def test_the_inputs_are_those_that_the_provider_leaves(looked_up: Any, now: list
 
 @pytest.mark.parametrize(("record", "shown"), [(None, [SYSTEM, T4]), ({"sent": [], "shown": []}, None)])
 def test_nothing_is_known_of_a_state_of_another_version_or_of_no_cluster(looked_up: Any, record: Any, shown: Any) -> None:
-    assert looked_up(record, shown) == NOT_THERE
+    assert looked_up(record, shown) == InState(hashes={"shared-cluster": ""}, name="gpu")
+
+
+def test_a_resource_changes_if_the_record_has_another_hash_of_it_or_none(looked_up: Any) -> None:
+    found = looked_up({"sent": [SENT], "shown": [SYSTEM], "hashes": {"shared-cluster": "1"}}, [SYSTEM])
+    assert [found.changes("shared-cluster", each) for each in ("1", "2")] == [False, True]
+    assert not found.changes("shared-pool-new", "1")
+    assert looked_up({"sent": [SENT], "shown": [SYSTEM]}, [SYSTEM]).changes("shared-cluster", "1")
+
+
+def test_the_hash_depends_on_all_inputs_but_the_nodes() -> None:
+    kind, unknown = containerservice.AgentPoolArgs, pulumi.Output.from_input("subnet")
+    first = read_pools.hash_of(kind, DECLARED)
+    assert first == read_pools.hash_of(kind, {**DECLARED, "count": 3}) == read_pools.hash_of(kind, {**DECLARED, "max_pods": None})
+    assert first != read_pools.hash_of(kind, {**DECLARED, "max_count": 5})
+    assert read_pools.hash_of(kind, {**DECLARED, "vnet_subnet_id": unknown}) != first
+
+
+def test_an_autoscaled_pool_that_changes_gets_the_nodes_that_it_has() -> None:
+    scaled = {**SENT, "enableAutoScaling": True, "count": 1}
+    pools = read_pools.Declared([scaled, {**T4, "enableAutoScaling": True}, SENT], ["agentPoolProfiles[0].powerState", "a.count"])
+    found = SimpleNamespace(agent_pool_profiles=[SimpleNamespace(name="system", count=4.0)])
+    read: Any = SimpleNamespace(apply=lambda then: then(found))
+    changed = read_pools.as_scaled(pools, read)
+    assert [each["count"] for each in changed.profiles] == [4, 2, 1]
+    assert changed.left_alone == ["agentPoolProfiles[0].powerState"]
+
+
+def test_pools_are_listed_whatever_their_nodes() -> None:
+    assert read_pools.is_listed([SENT, {**T4, "count": 5}], InState((SENT, T4)))
+    assert not read_pools.is_listed([SENT], InState((SENT, T4)))
+    assert not read_pools.is_listed([{**SENT, "vmSize": "other"}], InState((SENT,)))
 
 
 def declared(in_state: InState, *own: Mapping[str, Any], system: Any = DECLARED_SYSTEM) -> Any:
