@@ -270,7 +270,7 @@ def test_of_a_cluster_that_exists_nobody_knows_how_many_gpus_a_pod_may_have() ->
 def test_the_identity_also_gets_the_role_for_pulling_of_a_registry_that_honours_no_other() -> None:
     def build() -> None:
         dependencies: OfStack = {"stack": STACK_ARGS, **Foundation("foundation", Wired(FOUNDATION)).dependencies}
-        registry = {**dependencies["registry"], "pull_role": REPOSITORY_READER}
+        registry = {**dependencies.get("registry", {}), "pull_role": REPOSITORY_READER}
         MlWorkspace("ml", Wired(args_of(MlWorkspaceWiring, dependencies, {"registry": registry})))
 
     given = {each.role for each in declare(build).roles if each.scope == "foundation-registry" and each.who == "ml-identity"}
