@@ -7,12 +7,13 @@ from typing import Any
 import pytest
 import yaml
 
-from azure_gpu.formats.azure_types import BY_TOKEN
+from azure_gpu.formats import azure_types
 from tests.components import recorded_bodies
 from tests.components.recording import DEPLOYER, KEYS, SUBSCRIPTION, Recorded
 from tests.components.settings_of import configuration
 
 Granted = set[tuple[str, str, str]]  # who, role, scope
+NAMED = (azure_types.REGISTRY.token, azure_types.STORAGE_ACCOUNT.token)  # in commands by name and not by id
 COMMAND = re.compile(
     r"az role assignment create --assignee-object-id (?P<who>.+?)( --assignee-principal-type \w+)?"
     r" --role (?P<role>'[^']+'|\S+) --scope (?P<scope>.+)"
@@ -60,7 +61,7 @@ def named(text: str, recorded: Recorded) -> str:
         return "deployer"
     made = {id_.lower(): name for name, ids in ids_of(recorded).items() for id_ in ids}
     if not text.startswith('"$('):
-        return made.get(text.lower(), text)
+        return made.get(text.lower(), text.removeprefix("/id-of/"))
     [of_id] = re.findall(r"--ids (\S+)", text) or [""]
     if "kubeletidentity" in text:
         return f"kubelet of {str(of_id).rsplit('/', 1)[-1]}"
@@ -73,7 +74,7 @@ def named(text: str, recorded: Recorded) -> str:
     [found] = [
         each.name
         for each in recorded.registrations
-        if name in (each.inputs.get("registryName"), each.inputs.get("accountName")) and each.type in BY_TOKEN
+        if name in (each.inputs.get("registryName"), each.inputs.get("accountName")) and each.type in NAMED
     ]
     return found
 
@@ -82,7 +83,7 @@ def ids_of(recorded: Recorded) -> dict[str, list[str]]:
     """ARM ids by the resource's name in the program."""
     found: dict[str, list[str]] = {}
     for each in recorded.registrations:
-        azure_type = BY_TOKEN.get(each.type)
+        azure_type = azure_types.BY_TOKEN.get(each.type)
         if azure_type is not None and all(each.inputs.get(name) for name in azure_type.path_parameters):
             found.setdefault(each.name, []).append(azure_type.id_of(SUBSCRIPTION, each.inputs))
     return found

@@ -64,12 +64,14 @@ CHANGES: dict[str, set[str]] = {
     # A container of blobs that nodes mount is made in the stack's own account; one that is there is left as it is.
     "Containers that pools mount": {"create azuregpu:index:BatchPool$azure-native:resources:Deployment::Train_A-containers"},
     # kubelogin's environment may name another login than the Azure CLI's; that is no change of what is on the cluster.
-    # Nor is that a cluster that isn't public keeps its objects in the state where it can't be reached.
     "How a kubeconfig logs in": {
         *(
             f"update azuregpu:index:GpuCluster$pulumi:providers:kubernetes::{each}-kubernetes: kubeconfig"
             for each in ("shared", "theirs")
         ),
+    },
+    # A cluster that isn't public keeps its objects in the state where it can't be reached; what is on it stays as it is.
+    "Objects of a cluster that isn't reached": {
         "update azuregpu:index:GpuCluster$pulumi:providers:kubernetes::big-kubernetes: deleteUnreachable",
     },
     # What runs beside the GPUs is named by its digest; an update in place, after which its pods start again.

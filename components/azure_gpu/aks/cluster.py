@@ -404,13 +404,20 @@ class GpuCluster(Component[GpuClusterArgs, GpuClusterWiring, _Spec], AttachableC
                     },
                 )
             )
+            of_network = [(role, scope) for _, role, scope in self._in_the_network()]
             commands += [
                 role_command.command(role, scope=scope, principal_id=identity)
-                for _, role, scope in self._in_the_network()
+                for role, scope in of_network
                 if isinstance(scope, str)
             ]
+            for role, scope in of_network:
+                if isinstance(scope, pulumi.Output):  # of the stack's own network
+                    scope.apply(lambda id_, role=role: self._told([role_command.command(role, scope=id_, principal_id=identity)]))
         if commands:
-            pulumi.log.info("\n".join(["an administrator has to run:", *commands]), self)
+            self._told(commands)
+
+    def _told(self, commands: Sequence[str]) -> None:
+        pulumi.log.info("\n".join(["an administrator has to run:", *commands]), self)
 
     def _on_cluster(self, cluster: Cluster, before: list[pulumi.Resource]) -> list[pulumi.Resource]:
         """Device plugin, labels, metrics, namespace, jobs, and the identities that pods can use."""

@@ -65,6 +65,7 @@ KINDS = {
     CLUSTER: Kind("AKS cluster", Layer.PLACE, "runs on", has_cost=True),
     f"{_COMPONENT}EdgeSharing": Kind("edge cluster", Layer.PLACE, "runs on"),
     ML_WORKSPACE: Kind("ML workspace", Layer.PLACE, "runs in"),
+    azure_types.VIRTUAL_NETWORK.token: Kind("virtual network", Layer.PLACE, "is in"),
     azure_types.SUBNET.token: Kind("subnet", Layer.PLACE, "is in"),
     REGISTRY: Kind("registry", Layer.DATA, "pulls images from"),
     f"{_COMPONENT}GalleryImage": Kind("gallery image", Layer.DATA, "starts from"),
@@ -94,6 +95,18 @@ SPEAKING = (azure_types.FEDERATED_IDENTITY_CREDENTIAL.token, "kubernetes:core/v1
 PART_OF = {
     azure_types.DEPLOYMENT.token: REGISTRY,  # of the builds in it
     azure_types.BLOB_SERVICE.token: azure_types.STORAGE_ACCOUNT.token,
+    **{
+        each.token: azure_types.VIRTUAL_NETWORK.token
+        for each in (
+            azure_types.NETWORK_SECURITY_GROUP,
+            azure_types.NAT_GATEWAY,
+            azure_types.PUBLIC_IP_ADDRESS,
+            azure_types.PRIVATE_ZONE,
+            azure_types.PRIVATE_ZONE_LINK,
+            azure_types.PRIVATE_ENDPOINT,
+            azure_types.PRIVATE_DNS_ZONE_GROUP,
+        )
+    },
 }
 # How a part that exists is named where its id isn't: the output of its component that has the name, by the package and the input
 # of the resource that names it.
