@@ -11,7 +11,7 @@ from azure_gpu.catalog.services.aks.addresses import DEFAULT_POD_CIDR, DEFAULT_S
 from azure_gpu.catalog.services.machine_learning.workspaces import PRIVATE_ZONES, PRIVATE_ZONES_PAGE
 from azure_gpu.catalog.sources import Dated, Source
 
-JOBS_PAGE = Source("Microsoft Learn, container-apps/custom-virtual-networks", Dated.OBSERVED, date(2026, 11, 29))
+JOBS_PAGE = Source("Microsoft Learn, container-apps/networking, Environment selection", Dated.OBSERVED, date(2026, 11, 29))
 TASKS_PAGE = Source(
     "Microsoft Learn, container-registry/manage-network-bypass-policy-for-tasks", Dated.OBSERVED, date(2026, 11, 29)
 )

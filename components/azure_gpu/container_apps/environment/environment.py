@@ -96,7 +96,7 @@ class JobEnvironment(Component[JobEnvironmentArgs, JobEnvironmentWiring, _Spec])
             location=declared(spec.location, args.get("location")),
             # Serverless profiles don't allow counts, not even a minimum of 0.
             workload_profiles=[app.WorkloadProfileArgs(name=CONSUMPTION, workload_profile_type=CONSUMPTION), *profiles],
-            # Source: Microsoft Learn, container-apps/custom-virtual-networks, read 2026-11-29.
+            # Source: Microsoft Learn, container-apps/networking, read 2026-11-29.
             vnet_configuration=app.VnetConfigurationArgs(infrastructure_subnet_id=args["subnet_id"], internal=True)
             if "subnet_id" in args
             else None,
@@ -104,7 +104,7 @@ class JobEnvironment(Component[JobEnvironmentArgs, JobEnvironmentWiring, _Spec])
             tags=spec.context.tags(),
             opts=pulumi.ResourceOptions(
                 parent=self,
-                # Its network is chosen when it is created: Microsoft Learn, container-apps/custom-virtual-networks, "Subnet".
+                # The kind of its network is that of its creation: Microsoft Learn, container-apps/networking.
                 replace_on_changes=["vnetConfiguration"] if "subnet_id" in args else None,
                 ignore_changes=[each for each in SET_BY_AZURE if each not in args.get("overrides", {})],
                 transformations=overrides.applied(args.get("overrides"), self),
