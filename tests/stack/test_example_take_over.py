@@ -30,7 +30,7 @@ def test_the_commands_run_as_they_stand_and_change_nothing_of_the_cluster(
     folder = copied(tmp_path / "clone", installed=True)
     commands = commands_in(README)
     outputs = dict(zip(commands, walked(commands, folder, {**login(azure, engine_bin), "CLUSTER": cluster}), strict=True))
-    told = next(said for command, said in outputs.items() if " adopt " in command)
+    told = next(said for command, said in outputs.items() if " import " in command)
     assert "an update leaves 2 of 2 adopted resources as they are" in told
     assert by_hand.stays(azure.get(cluster, by_hand.CLUSTERS).json()) == before
     said = yaml.safe_load((folder / "Pulumi.taken.yaml").read_text(encoding="utf-8"))["config"]["azure-gpu:clusters"]["byhand"]

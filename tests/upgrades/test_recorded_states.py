@@ -52,7 +52,12 @@ CHANGES: dict[str, set[str]] = {
     # The system pool is upgraded with the rest of a cluster whose version is given; an update in place.
     "The version of the system pool": {
         "update azuregpu:index:GpuCluster$azure-native:containerservice:ManagedCluster::big-cluster: "
-        "agentPoolProfiles[0].orchestratorVersion",
+        "agentPoolProfiles[0].count, agentPoolProfiles[0].orchestratorVersion",
+    },
+    # A pool that has scaled is updated with the nodes that it has, as the records say nothing of the inputs that were sent.
+    "The nodes of a pool that has scaled": {
+        f"update azuregpu:index:GpuCluster$azure-native:containerservice:AgentPool::{each}: count"
+        for each in ("shared-pool-t4", "big-pool-spot", "big-pool-mig", "big-pool-ownoperator")
     },
     # Deployments of endpoints that speak as the stack's identity write metrics.
     "A role for metrics": {"create azuregpu:index:MlWorkspace$azure-native:authorization:RoleAssignment::ml-metrics-role"},

@@ -169,7 +169,7 @@ def is_listed(profiles: Sequence[Any], in_state: InState) -> bool:
     return len(ours) == len(listed) and all(_matches(then, now) for then, now in zip(listed, ours, strict=True))
 
 
-def as_scaled(pools: Declared, found: pulumi.Output[containerservice.GetManagedClusterResult]) -> Declared:
+def as_scaled(pools: Declared, found: "pulumi.Output[containerservice.GetManagedClusterResult]") -> Declared:
     """The same pools, with the nodes that each autoscaled one has in the cluster `found`."""
     profiles = [
         {**each, "count": found.apply(partial(nodes_of, pool=each["name"], initial=each.get("count", 1)))}
@@ -180,7 +180,7 @@ def as_scaled(pools: Declared, found: pulumi.Output[containerservice.GetManagedC
     return Declared(profiles, [path for path in pools.left_alone if not path.endswith(".count")])
 
 
-def nodes_of(found: containerservice.GetManagedClusterResult, pool: str, initial: int) -> int:
+def nodes_of(found: "containerservice.GetManagedClusterResult", pool: str, initial: int) -> int:
     """The nodes of a pool; the initial number where AKS has no such pool."""
     counts = {each.name: each.count for each in found.agent_pool_profiles or []}
     now = counts.get(pool)

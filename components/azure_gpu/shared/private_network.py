@@ -200,7 +200,7 @@ def declare(spec: PrivateNetworkSpec, at: Surroundings) -> PrivateNetwork:
     return PrivateNetwork(subnets=subnets, zones={**spec.existing_zones, **_zones(spec, at, declared)})
 
 
-def _subnet(name: str, prefix: str, group: network.NetworkSecurityGroup, gateway: network.NatGateway) -> network.SubnetArgs:
+def _subnet(name: str, prefix: str, group: "network.NetworkSecurityGroup", gateway: "network.NatGateway") -> "network.SubnetArgs":
     delegated = [network.DelegationArgs(name="jobs", service_name=ENVIRONMENTS)] if name == JOBS else None
     return network.SubnetArgs(
         name=name,
@@ -212,7 +212,7 @@ def _subnet(name: str, prefix: str, group: network.NetworkSecurityGroup, gateway
     )
 
 
-def _zones(spec: PrivateNetworkSpec, at: Surroundings, of: network.VirtualNetwork) -> dict[str, pulumi.Output[str]]:
+def _zones(spec: PrivateNetworkSpec, at: Surroundings, of: "network.VirtualNetwork") -> dict[str, pulumi.Output[str]]:
     """Returns the zones of the stack, which are linked to its network before they are used."""
     found: dict[str, pulumi.Output[str]] = {}
     common: dict[str, Any] = {**at.common, "location": "global"}
