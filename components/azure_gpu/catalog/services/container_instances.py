@@ -15,9 +15,9 @@ from azure_gpu.catalog.sources import Dated, Source
 
 GPU_COUNTS = (1, 2, 4)
 STANDARD = "Standard"  # the default SKU of a group
-DEFAULT_CPU = 1.0  # the default of Azure's clients; ARM has no default
+# The defaults of Azure's clients; ARM has none. Source: Azure/aci-deploy issue 56, the inputs `cpu` and `memory` (2021-07-22).
+DEFAULT_CPU = 1.0
 DEFAULT_MEMORY_GB = 1.5
-DEFAULTS_SOURCE = Source("Azure/aci-deploy issue 56, the inputs `cpu` and `memory`", Dated.OBSERVED, date(2021, 7, 22))
 
 # The page that the first source document is a translation of; the feature was in preview in it, and never left it.
 FIRST_PAGE = Source("Microsoft Learn, container-instances/container-instances-gpu", Dated.OBSERVED, date(2019, 4, 17))
