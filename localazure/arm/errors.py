@@ -6,6 +6,8 @@ Source of the envelope: Azure/azure-resource-manager-rpc, v1.0/common-api-detail
 from collections.abc import Sequence
 from typing import Any
 
+from localazure.arm.caller import Caller
+
 
 class ArmError(Exception):
     """An error response. Raised below the router, which answers it; in the background it ends the operation as Failed."""
@@ -58,6 +60,17 @@ def nothing_runs(what: str) -> ArmError:
 
 def conflict(message: str, code: str = "Conflict") -> ArmError:
     return ArmError(409, code, message)
+
+
+def not_authorized(caller: Caller, action: str, scope: str) -> ArmError:
+    """A right that the caller doesn't have."""
+    return ArmError(
+        403,
+        "AuthorizationFailed",
+        f"The client '{caller.app_id}' with object id '{caller.object_id}' does not have authorization to perform action "
+        f"'{action}' over scope '{scope}' or the scope is invalid. If access was recently granted, please refresh your "
+        "credentials.",
+    )
 
 
 def resource_not_found(arm_type: str, name: str, resource_group: str) -> ArmError:

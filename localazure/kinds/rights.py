@@ -1,13 +1,13 @@
 """What a managed identity may do at Resource Manager: everything below where it is Owner or Contributor, else nothing.
 
-The folder's service principal may do everything. Roles that permit single actions count as none here. Sentence and code: as those
-of a right that a fault takes (`lists.deviations`).
+The folder's service principal may do everything. Roles that permit single actions count as none here. That the sentence names the
+request's method, where Azure names the action, is assumed.
 """
 
 from azure_gpu.catalog import roles
 from azure_gpu.formats import azure_types
 from localazure.arm.caller import Caller
-from localazure.arm.errors import ArmError
+from localazure.arm.errors import not_authorized
 from localazure.kinds.roles import has_role
 from localazure.services import Services
 
@@ -27,10 +27,4 @@ def check(caller: Caller, method: str, path: str, services: Services) -> None:
     """ArmError 403."""
     if caller.object_id == services.settings.principal_id or has_role(services, caller.object_id, _ALL, path):
         return
-    raise ArmError(
-        403,
-        "AuthorizationFailed",
-        f"The client '{caller.app_id}' with object id '{caller.object_id}' does not have authorization to perform action "
-        f"'{method}' over scope '{path}' or the scope is invalid. If access was recently granted, please refresh your "
-        "credentials.",
-    )
+    raise not_authorized(caller, method, path)

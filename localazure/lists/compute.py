@@ -19,8 +19,8 @@ _TOTALS = (("cores", "Total Regional vCPUs", TOTAL_VCPUS), ("lowPriorityCores", 
 
 def skus(query: ListQuery) -> list[dict[str, Any]]:
     """One row per size and region, as the service has it."""
-    requested = [query.region] if regions.may_be(query.region) else [] if query.region else sorted(regions.known())
-    return [_sku(size, region, query) for region in requested for size in query.sizes(region)]
+    requested = [query.region] if query.region else sorted(regions.known())
+    return [_sku(size, region, query) for region in requested if regions.may_be(region) for size in query.sizes(region)]
 
 
 def usages(query: ListQuery) -> list[dict[str, Any]]:

@@ -10,7 +10,7 @@ from azure_gpu.catalog import regions
 from azure_gpu.catalog.sizes.lookup import normalise
 from azure_gpu.catalog.sizes.model import same_family
 from localazure.arm.caller import Caller
-from localazure.arm.errors import ArmError
+from localazure.arm.errors import ArmError, not_authorized
 from localazure.fault import Fault
 
 REGISTERED = "Registered"
@@ -68,13 +68,7 @@ class Deviations:
             return
         action = f"{arm_type}/{_ACTIONS[method]}"
         if action.lower() in (name.lower() for name in self.forbidden()):
-            raise ArmError(
-                403,
-                "AuthorizationFailed",
-                f"The client '{caller.app_id}' with object id '{caller.object_id}' does not have authorization to perform action "
-                f"'{action}' over scope '{scope}' or the scope is invalid. If access was recently granted, please refresh your "
-                "credentials.",
-            )
+            raise not_authorized(caller, action, scope)
         if method != "DELETE":
             self.check_registered(arm_type.split("/")[0])
 

@@ -60,7 +60,7 @@ class Locks:
 
 
 def locks(backend_folder: Path, project: str, stack: str, alive: Callable[[int], bool] | None = None) -> Locks:
-    is_alive = alive or _process_lives
+    is_alive = alive or process_lives
     folder = backend_folder / ".pulumi" / "locks" / "organization" / project / stack
     dead: list[Path] = []
     living: list[Path] = []
@@ -178,7 +178,8 @@ def _same(one: str | None, other: str) -> bool:
     return one is not None and one.lower() == other.lower()
 
 
-def _process_lives(pid: int) -> bool:
+def process_lives(pid: int) -> bool:
+    """Whether a process of this machine is there and hasn't ended."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

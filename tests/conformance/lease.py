@@ -11,6 +11,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
 
+from azure_gpu_operations.repair import process_lives
+
 TAG = "azure-gpu-conformance"
 _BY, _UNTIL = f"{TAG}-by", f"{TAG}-until"
 
@@ -50,16 +52,6 @@ def read(tags: Mapping[str, str]) -> Lease | None:
         return None
 
 
-def _runs(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
-
-
-def is_over(lease: Lease, here: str, now: datetime, runs: Callable[[int], bool] = _runs) -> bool:
+def is_over(lease: Lease, here: str, now: datetime, runs: Callable[[int], bool] = process_lives) -> bool:
     """`here`: this checkout."""
     return now >= lease.until or (lease.checkout == here and not runs(lease.process))
