@@ -108,7 +108,7 @@ conformance: .venv/ready engine azurite ## this project's requests sent to a sub
 lint: .venv/ready ## format, style, types, workflows
 	$(PYTHON) -m ruff format --check .
 	$(PYTHON) -m ruff check .
-	$(PYTHON) -m pyright --threads $(CORES)
+	.venv/bin/pyrefly check --threads $(CORES)
 	.venv/bin/zizmor -q --offline .github
 	@folder="$$(python3 engine/build.py actionlint)"; code=$$?; \
 	  if [ $$code = 2 ]; then echo "the workflows aren't checked by actionlint: Go is missing" >&2; exit 0; fi; \

@@ -131,7 +131,8 @@ def _check_time(given: Mapping[str, str], now: datetime) -> None:
 def _check_client(allowed: str, client: str) -> None:
     first, _, last = allowed.partition("-")
     try:
-        inside = ipaddress.ip_address(first) <= ipaddress.ip_address(client) <= ipaddress.ip_address(last or first)  # type: ignore[operator]
+        # pyrefly: ignore[unsupported-operation]
+        inside = ipaddress.ip_address(first) <= ipaddress.ip_address(client) <= ipaddress.ip_address(last or first)
     except (ValueError, TypeError):
         inside = False
     if not inside:

@@ -10,7 +10,7 @@ and `runs.tsv` what runs for a type; `coverage` makes the page of them.
 import functools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Literal, NamedTuple, cast
+from typing import Any, Literal, NamedTuple, cast
 
 Rank = Literal["recorded", "documented", "assumed"]
 RANKS: tuple[Rank, ...] = ("recorded", "documented", "assumed")
@@ -129,8 +129,8 @@ def refusals() -> Mapping[str, Sequence[Refusal]]:
     """By type in lower case, in the order in which they are judged."""
     found: dict[str, list[Refusal]] = {}
     for row in read("refusals.tsv")[1:]:
-        *start, rank, date = row
-        found.setdefault(row[0].lower(), []).append(Refusal(*start, cast(Rank, rank), date))  # type: ignore[call-arg]
+        whole: list[Any] = [*row]
+        found.setdefault(row[0].lower(), []).append(Refusal(*whole))
     return found
 
 

@@ -5,6 +5,7 @@ REST reference of Microsoft.Batch 2024-07-01, "Pool - Create".
 """
 
 from collections.abc import Mapping
+from typing import Any
 
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.arm_ids import ArmId
@@ -92,7 +93,8 @@ class BatchPools(Kind):
             **_STILL,
             **{name: value for name, value in live.items() if value is not None},
         }
-        fixed = properties["scaleSettings"].get("fixedScale")
+        scale: Any = properties["scaleSettings"]
+        fixed = scale.get("fixedScale")
         if fixed:  # nodes that were removed one by one lower what is wanted
             properties["scaleSettings"] = {"fixedScale": {**fixed, **targets}}
         return {**body, "etag": f'W/"{resource.changed_at}"', "properties": properties}

@@ -7,6 +7,7 @@ request 543.
 
 import re
 from datetime import date
+from typing import Any
 
 from azure_gpu.catalog.services.container_apps import PROFILES
 from azure_gpu.formats import azure_types, cron
@@ -51,7 +52,7 @@ def check_template(template: Body, body: Body, profile_type: str, as_of: date) -
     containers = [
         {**one, "resources": {**DEFAULT_RESOURCES, **(one.get("resources") or {})}} for one in template.get("containers") or []
     ]
-    asked = [one["resources"] for one in containers]
+    asked: list[dict[str, Any]] = [one["resources"] for one in containers]
     total = {"cpu": sum(one["cpu"] or 0 for one in asked), "memory": sum(memory_gib(one["memory"]) for one in asked)}
     consumption = profile_type == environment_profiles.CONSUMPTION
     refusals.judge(

@@ -172,7 +172,8 @@ def _check_subnet(properties: Body, name: str, spaces: list[Network], change: Ch
         network = _network(text)
         if network is None:
             raise refusals.wrong_prefix(text, change.id.text)
-        if not any(network.version == space.version and network.subnet_of(space) for space in spaces):  # type: ignore[arg-type]
+        # pyrefly: ignore[bad-argument-type]
+        if not any(network.version == space.version and network.subnet_of(space) for space in spaces):
             raise refusals.refused(
                 "NetcfgSubnetRangeOutsideVnet",
                 f"Subnet '{name}' is not valid because its IP address range is outside the IP address range of virtual network "

@@ -93,7 +93,8 @@ class Bin:
 
 
 def _remains(kept: Body) -> DeletedResource:
-    return DeletedResource(**{**kept, "purged_on": date.fromisoformat(kept["purged_on"])})
+    whole: Body = {**kept, "purged_on": date.fromisoformat(kept["purged_on"])}
+    return DeletedResource(**whole)
 
 
 def as_instant(day: date) -> str:

@@ -87,5 +87,6 @@ def ports_of(record: Record) -> Ports:
 
 
 def shape_of(record: Record) -> ClusterShape:
-    stored = record["shape"]
-    return ClusterShape(**{**stored, "key": record["key"], "admin_groups": tuple(stored["admin_groups"])})
+    stored: dict[str, Any] = record["shape"]
+    whole: dict[str, Any] = {**stored, "key": record["key"], "admin_groups": tuple(stored["admin_groups"])}
+    return ClusterShape(**whole)

@@ -273,7 +273,7 @@ def _base36(number: int) -> str:
 
 def as_shape(stored: Mapping[str, Any]) -> PoolShape:
     """A pool as it was kept."""
-    whole = {**stored, "taints": tuple(Taint(**one) for one in stored["taints"]), "zones": tuple(stored["zones"])}
+    whole: dict[str, Any] = {**stored, "taints": tuple(Taint(**one) for one in stored["taints"]), "zones": tuple(stored["zones"])}
     return PoolShape(**whole)
 
 

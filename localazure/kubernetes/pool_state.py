@@ -59,7 +59,8 @@ def load(store: Store, key: str) -> ClusterState | None:
     kept = store.document(_DOCUMENTS + id_of(key))
     if kept is None:
         return None
-    shape = ClusterShape(**{**kept["shape"], "admin_groups": tuple(kept["shape"]["admin_groups"])})
+    of_shape: dict[str, Any] = {**kept["shape"], "admin_groups": tuple(kept["shape"]["admin_groups"])}
+    shape = ClusterShape(**of_shape)
     pools = {
         name: PoolState(shape=templates.as_shape(one["shape"]), following=one["following"], nodes=one["nodes"])
         for name, one in kept["pools"].items()

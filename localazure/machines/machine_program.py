@@ -17,6 +17,7 @@ import time
 import urllib.error
 import urllib.request
 from pathlib import Path
+from typing import Any
 
 if __name__ == "__main__":  # started alone, it has only the standard library
     sys.path.append(os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__)))))
@@ -173,7 +174,7 @@ def _follow(folder):
     """Prints a container's output until it has ended; its exit code."""
     log = FollowedLog(Path(folder) / "log")
     while True:
-        state = _state(folder)
+        state: dict[str, Any] | None = _state(folder)
         ended = state is None or state["ended"]
         _print(log.read_on())
         if ended:

@@ -4,7 +4,6 @@ Source of the claims: Microsoft Learn, identity-platform/access-token-claims-ref
 """
 
 import base64
-import binascii
 import json
 from typing import NamedTuple
 
@@ -32,5 +31,5 @@ def of(login: SignIn) -> Principal:
         body = token.split(".")[1]
         claims = json.loads(base64.urlsafe_b64decode(body + "=" * (-len(body) % 4)))
         return Principal(str(claims["oid"]), _KINDS.get(str(claims.get("idtyp", "")), ""))
-    except (IndexError, KeyError, ValueError, binascii.Error) as error:
+    except (IndexError, KeyError, ValueError) as error:
         raise AzureError("the token has no object id of the signed-in identity") from error

@@ -300,7 +300,7 @@ def declare(build: Callable[[], object], *, preview: bool = False, lookups: Mapp
     mocks = _Answers(recorded, lookups, preview)
     set_mocks(mocks, project=PROJECT, stack=STACK, preview=preview, logger=logger, monitor=_Monitor(recorded, mocks))
     # In place of a server that the engine would call.
-    settings.SETTINGS.callbacks = _Callbacks(recorded)  # pyright: ignore[reportAttributeAccessIssue] - the SDK's property has no type
+    settings.SETTINGS.callbacks = _Callbacks(recorded)
 
     def program() -> pulumi.Output[None]:
         root = get_root_resource()

@@ -136,6 +136,7 @@ def _judged(resources: Mapping[str, Any], arm: ArmHarness) -> Iterator[Judged]:
         if azure_type != azure_types.RESOURCE_GROUP and "/resourceGroups/" in group and arm.store.get(group.lower()) is None:
             _write(group, {"location": "eastus"}, arm)  # one that the case says is there
         code, message = _put(azure_type, resource_id, placed, arm)
+        # pyrefly: ignore[missing-attribute]
         yield Judged(name, azure_type.arm_type, "" if code in _NOT_JUDGED else code, message)
 
 

@@ -59,7 +59,8 @@ def test_the_arguments_of_a_component_are_its_constructors(name: str) -> None:
 
 def test_a_name_that_is_not_there_is_an_attribute_error_and_all_others_are_listed() -> None:
     with pytest.raises(AttributeError, match="module 'azure_gpu' has no attribute 'GpuClustr'"):
-        _ = azure_gpu.GpuClustr  # type: ignore[attr-defined]
+        # pyrefly: ignore[missing-attribute]
+        _ = azure_gpu.GpuClustr
     assert {*azure_gpu.__all__, "__version__"} <= set(dir(azure_gpu))
 
 

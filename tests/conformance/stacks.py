@@ -357,6 +357,7 @@ def unproved(rows: Iterable[Mapping[str, Any]], *, gpus_are_real: bool) -> Itera
 
 
 def _line(row: Mapping[str, Any]) -> str:
+    # pyrefly: ignore[no-matching-overload]
     told = ", ".join(filter(None, [row["device"], *row["measured"]]))
     return f"proved: {Service(row['service']).title} {row['place']}{f': {told}' if told else ''}"
 

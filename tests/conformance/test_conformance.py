@@ -184,8 +184,8 @@ def a_small_one(level: str, location: str, last: str, *, clusters: bool = True) 
 
 def test_a_command_that_fails_is_a_difference_and_the_stack_goes_down(monkeypatch: pytest.MonkeyPatch) -> None:
     stack = Nothing()
-    monkeypatch.setattr(stacks, "removed", lambda of: [of.operations("down")][1:])  # pyright: ignore[reportUnknownLambdaType]
-    ran = stacks.run(stack)  # pyright: ignore[reportArgumentType]
+    monkeypatch.setattr(stacks, "removed", lambda of: [of.operations("down")][1:])
+    ran = stacks.run(stack)
     assert [(each.request, each.kind, each.found) for each in ran.differences] == [("operations up", "failure", "ended with 255")]
     assert stack.commands == ["up", "down"]
 

@@ -57,7 +57,7 @@ def templates(chosen: Sequence[str], subscription: str) -> Iterator[Case]:
 
 def _recorded(wanted: tuple[str, str]) -> dict[str, Any]:
     """In a fork of its own, which keeps nothing of what this process has declared."""
-    settings.SETTINGS.callbacks = None  # pyright: ignore[reportAttributeAccessIssue] - the SDK's property has no type
+    settings.SETTINGS.callbacks = None
     name, subscription = wanted
     text = (CASES / f"{name}.yaml").read_text(encoding="utf-8").replace(OF_CASES, subscription)
     given = {"as_of": TODAY, **yaml.safe_load(text)["says"]}

@@ -36,7 +36,8 @@ def test_each_part_is_shown_in_every_language() -> None:
 
 def test_a_configuration_is_declared_alike_everywhere() -> None:
     declared = [(EXAMPLES / language / "Pulumi.yaml").read_text(encoding="utf-8") for language in PROGRAMS]
-    sections = {re.search(r"^config:\n(?:  .*\n)+", text, re.MULTILINE)[0] for text in declared}  # type: ignore[index]
+    # pyrefly: ignore[unsupported-operation]
+    sections = {re.search(r"^config:\n(?:  .*\n)+", text, re.MULTILINE)[0] for text in declared}
     assert len(sections) == 1
 
 

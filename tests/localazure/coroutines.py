@@ -35,7 +35,9 @@ def within(
 
         functools.update_wrapper(whole, test)
         more = [] if fixture in {"", *names} else [inspect.Parameter(fixture, inspect.Parameter.KEYWORD_ONLY)]
-        whole.__signature__ = inspect.Signature([*own, *more])  # pyright: ignore[reportFunctionMemberAccess]
-        return whole  # pyright: ignore[reportReturnType]  pytest gives fixtures by their names
+        # pyrefly: ignore[missing-attribute]
+        whole.__signature__ = inspect.Signature([*own, *more])
+        # pyrefly: ignore[bad-return]
+        return whole
 
     return decorated

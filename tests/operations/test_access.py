@@ -23,7 +23,8 @@ ME = "aaaaaaaa-2222-3333-4444-555555555555"
 def refusal(status: int) -> HttpResponseError:
     error = HttpResponseError(message="no")
     error.status_code = status
-    error.error_code = "AuthorizationPermissionMismatch"  # pyright: ignore[reportAttributeAccessIssue] - the client sets it
+    # pyrefly: ignore[missing-attribute]
+    error.error_code = "AuthorizationPermissionMismatch"
     return error
 
 

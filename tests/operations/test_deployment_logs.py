@@ -101,7 +101,7 @@ def test_lines_are_shown_as_they_come_and_the_last_ones_after_the_end(logs: dict
 
     update = Update()
     logs["StorageInitializer"].append("1 file in 0.1 s")
-    with deployment_logs.shown(update, say, 0.01):  # type: ignore[arg-type]
+    with deployment_logs.shown(update, say, 0.01):
         until(1)
         logs["InferenceServer"] += ["init\x1b[0m", "https://x.blob.core.windows.net/m?sig=abc"]
         until(3)

@@ -80,10 +80,12 @@ def test_the_program_takes_what_is_printed(capsys: Capture, name: str, as_of: st
         if line.startswith("#   pulumi config set --secret --path "):
             _set(config, shlex.split(line)[6], "aGVsbG8=")
     if name == "profile-2021.yaml":  # of a network profile nobody can say which subnet it is
+        # pyrefly: ignore[bad-index, unsupported-operation]
         config["azure-gpu:container_groups"]["inside"]["subnet_id"] = (
             f"/subscriptions/{SUBSCRIPTION}/resourceGroups/r/x/subnets/s"
         )
     if "azure-gpu:ml_workspace" in config:
+        # pyrefly: ignore[unsupported-operation]
         config["azure-gpu:ml_workspace"]["create"] = True
     read = stack_settings.read(configuration(yaml.safe_dump({"config": config})), as_of)
     assert errors(pure_problems(read, "azure-gpu", "dev")) == []

@@ -34,9 +34,7 @@ def test_the_only_one_needs_no_name(kind: Kind) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_of_several_one_has_to_be_named_and_a_misspelt_one_is_told_the_right_name(kind: Kind) -> None:
-    several = NONE._replace(
-        **{field: {"b": "/b", "train": "/a"} for field in ("jobs", "pools", "vms", "ml_computes")}  # pyright: ignore[reportArgumentType]
-    )
+    several = NONE._replace(**{field: {"b": "/b", "train": "/a"} for field in ("jobs", "pools", "vms", "ml_computes")})
     (problem,) = choose(kind, several, "")[1]
     told = f"{kind.option}: the stack has several {kind.noun}s; allowed: b, train; fix: choose one: {kind.option} b"
     assert str(problem) == told

@@ -14,7 +14,7 @@ class RefusalError(HttpResponseError):
     def __init__(self, status: int, headers: dict[str, str]) -> None:
         super().__init__(message="refused")
         self.status_code = status
-        self.response = argparse.Namespace(headers=headers)  # type: ignore[assignment]
+        self.response = argparse.Namespace(headers=headers)
 
 
 def test_what_retry_after_asks_for_is_waited() -> None:

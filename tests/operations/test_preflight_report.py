@@ -32,7 +32,7 @@ def shown(report: Report, *, terminal: bool = True, wide: bool = False) -> list[
 
 def report(*rows: Row, **more: object) -> Report:
     facts = {"subscription": SUBSCRIPTION, "regions": ("westeurope",), "seconds": SECONDS, **more}
-    return Report(as_of=date(2026, 11, 26), rows=rows, **facts)  # pyright: ignore[reportArgumentType] - by name
+    return Report(as_of=date(2026, 11, 26), rows=rows, **facts)
 
 
 def test_without_problems_it_names_date_region_subscription_and_lists() -> None:

@@ -331,7 +331,7 @@ class Group:
 
 def proved_group(group: Group) -> Proof:
     return on_group.prove(
-        group,  # type: ignore[arg-type]
+        group,
         "check",
         "/g",
         lambda name: [f"why {name}"],
@@ -472,7 +472,7 @@ def scored(*digits: int, status: int = 200) -> list[Sent]:
 def proved_endpoint(endpoint: Endpoint, sent: list[Sent], monkeypatch: pytest.MonkeyPatch) -> Proof:
     monkeypatch.setattr(on_endpoint, "_sent", lambda *_: sent)
     view = VIEW._replace(endpoints={"digits": "/e"})
-    return on_endpoint.prove(endpoint, view, "digits", lambda name: [f"why {name}"])  # type: ignore[arg-type]
+    return on_endpoint.prove(endpoint, view, "digits", lambda name: [f"why {name}"])
 
 
 def test_an_endpoint_names_ten_digits_and_its_log_tells_the_device(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,7 +20,8 @@ def script(name: str = "train.py", text: str = SCRIPT, requirements: str = "nump
 
 def members(packed: bytes) -> dict[str, bytes]:
     with tarfile.open(fileobj=io.BytesIO(packed), mode="r:gz") as tar:
-        return {member.name: tar.extractfile(member).read() for member in tar.getmembers()}  # pyright: ignore[reportOptionalMemberAccess]
+        # pyrefly: ignore[missing-attribute]
+        return {member.name: tar.extractfile(member).read() for member in tar.getmembers()}
 
 
 def test_the_tag_is_the_hash_that_a_folder_with_these_files_has(tmp_path: Path) -> None:

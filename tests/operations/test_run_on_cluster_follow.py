@@ -108,6 +108,7 @@ def test_a_run_is_followed_as_its_row_says(name: str) -> None:
     if "outcome" in row:
         kind = GROUP if row.get("group") else JOB_KIND
         found = end.job and kind.outcome(end.job, end.pods, 2)
+        # pyrefly: ignore[missing-attribute]
         assert (None if found is None else [found.code, found.words, found.why]) == row["outcome"]
 
 

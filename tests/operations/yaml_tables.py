@@ -34,11 +34,11 @@ class TagLoader(yaml.CSafeLoader):
     """Knows the tags of the tables."""
 
 
-TagLoader.add_constructor("!exactly", lambda loader, node: Exactly(loader.construct_mapping(node, deep=True)))  # type: ignore[arg-type]
-TagLoader.add_constructor("!only", lambda loader, node: Only(loader.construct_mapping(node, deep=True)))  # type: ignore[arg-type]
-TagLoader.add_constructor("!has", lambda loader, node: Has(loader.construct_sequence(node, deep=True)))  # type: ignore[arg-type]
+TagLoader.add_constructor("!exactly", lambda loader, node: Exactly(loader.construct_mapping(node, deep=True)))
+TagLoader.add_constructor("!only", lambda loader, node: Only(loader.construct_mapping(node, deep=True)))
+TagLoader.add_constructor("!has", lambda loader, node: Has(loader.construct_sequence(node, deep=True)))
 TagLoader.add_constructor("!any", lambda loader, node: AnyValue())
-TagLoader.add_constructor("!begins", lambda loader, node: Begins(loader.construct_sequence(node, deep=True)))  # type: ignore[arg-type]
+TagLoader.add_constructor("!begins", lambda loader, node: Begins(loader.construct_sequence(node, deep=True)))
 
 
 def differences(expected: Any, found: Any, path: str = "") -> Iterator[str]:

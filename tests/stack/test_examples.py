@@ -16,19 +16,19 @@ NODE = "Standard_NC4as_T4_v3"
 
 def cheapest() -> Decimal | None:
     price, _ = packaged().cheapest(NODE, "eastus")
-    return price and price.usd_hour
+    return price.usd_hour if price else None
 
 
 def on_demand() -> Decimal | None:
     price = packaged().on_demand(NODE, "eastus")
-    return price and price.usd_hour
+    return price.usd_hour if price else None
 
 
 def of_a_job() -> Decimal | None:
     template = {"containers": [{"resources": {"cpu": 4, "memory": "16Gi"}}]}
     job = job_of({"id": "/x", "name": "x", "location": "eastus", "properties": {"template": template}})
     price = hourly_price(job, "Consumption-GPU-NC8as-T4")
-    return price and price.usd_hour
+    return price.usd_hour if price else None
 
 
 PRICES = {

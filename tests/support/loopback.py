@@ -42,14 +42,14 @@ class LoopbackLoop(VirtualTimeLoop):
         self.listening: dict[int, tuple[Callable[[], asyncio.Protocol], Any]] = {}
         self._ports = itertools.count(49152)
 
-    async def create_server(self, protocol_factory: Any, host: Any = None, port: Any = None, **options: Any) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+    async def create_server(self, protocol_factory: Any, host: Any = None, port: Any = None, **options: Any) -> Any:
         number = port or next(self._ports)
         if number in self.listening:
             raise OSError(98, "Address already in use")
         self.listening[number] = (protocol_factory, options.get("ssl"))
         return _Listening(self, number)
 
-    async def create_connection(self, protocol_factory: Any, host: Any = None, port: Any = None, **options: Any) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+    async def create_connection(self, protocol_factory: Any, host: Any = None, port: Any = None, **options: Any) -> Any:
         if port not in self.listening:
             raise ConnectionRefusedError(111, "Connection refused")
         served, server_side = self.listening[port]

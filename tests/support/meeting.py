@@ -20,6 +20,7 @@ def main() -> int:
     mine = {"index": index, "gpus": os.environ.get("CUDA_VISIBLE_DEVICES"), "arguments": sys.argv[1:]}
     if index == 0:
         heard = meet(workers[0], len(workers) - 1)
+        # pyrefly: ignore[no-matching-overload]
         print(json.dumps([mine, *sorted(heard, key=lambda one: one["index"])]), flush=True)
         return int(os.environ.get("CODE", "0"))
     if os.environ.get("LOST"):

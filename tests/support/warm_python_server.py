@@ -213,7 +213,8 @@ def _status_of(words: list[str], folder: str, environment: dict[str, str], rooms
 
 def _end(status: int) -> None:
     """As the interpreter ends, without taking apart what is loaded."""
-    threading._shutdown()  # pyright: ignore[reportAttributeAccessIssue] (which waits for threads)
+    # pyrefly: ignore[missing-attribute]
+    threading._shutdown()
     atexit._run_exitfuncs()
     sys.stdout.flush()
     sys.stderr.flush()

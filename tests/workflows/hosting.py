@@ -201,6 +201,7 @@ class GitHub:
             [
                 each
                 for each in every
+                # pyrefly: ignore[bad-index]
                 if each["state"] == query.get("state", "open") and labels <= {label["name"] for label in each["labels"]}
             ]
         )

@@ -48,7 +48,7 @@ class Mirror(urllib.request.HTTPHandler):
         received = f"HTTP/1.1 {status}\r\nContent-Length: {len(body)}\r\n\r\n".encode() + sent
         answer = http.client.HTTPResponse(cast(socket.socket, Wire(received)))
         answer.begin()
-        answer.msg = answer.reason  # as urllib has it  # pyright: ignore[reportAttributeAccessIssue]
+        answer.msg = answer.reason  # as urllib has it
         return answer
 
 

@@ -91,6 +91,7 @@ def _amounts(args: BudgetSettings, path: str) -> Iterator[Problem]:
 
 def _percentages(args: BudgetSettings, spec: BudgetSpec, path: str) -> Iterator[Problem]:
     for key in ("warn_at", "forecast_at"):
+        # pyrefly: ignore[bad-assignment]
         given: Sequence[int] = args.get(key, ())
         for index, percent in enumerate(given):
             here = f"{path}.{key}[{index}]"

@@ -80,7 +80,7 @@ def _packages(dependencies: list[object]) -> Iterator[CondaPackage]:
             for one in cast(list[str], of_pip):
                 yield _package(one, pip=True)
         else:
-            raise CondaFileError(f"not a package: {_word(cast(object, each))[:80] or 'neither a word nor a number'}")
+            raise CondaFileError(f"not a package: {_word(each)[:80] or 'neither a word nor a number'}")
 
 
 def _word(value: object) -> str:

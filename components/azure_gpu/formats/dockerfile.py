@@ -270,11 +270,11 @@ def _exec_form(rest: str) -> tuple[str, ...]:
         raise _WrongError(
             f"the list isn't valid JSON: {error.msg} at character {error.pos + 1}", 'write ["command", "argument"]'
         ) from error
-    if not isinstance(words, list) or not words or not all(isinstance(word, str) for word in words):  # pyright: ignore[reportUnknownVariableType]
+    if not isinstance(words, list) or not words or not all(isinstance(word, str) for word in words):
         raise _WrongError("the list has to hold text only, at least one word", 'write ["command", "argument"]')
-    if any("\ud800" <= character <= "\udfff" for character in "".join(words)):  # pyright: ignore[reportUnknownArgumentType]
+    if any("\ud800" <= character <= "\udfff" for character in "".join(words)):
         raise _WrongError("an escape in the list is half of a character", "write the character itself")
-    return tuple(str(word) for word in words)  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+    return tuple(str(word) for word in words)
 
 
 def _note(keyword: str) -> Callable[[int, str], Note]:

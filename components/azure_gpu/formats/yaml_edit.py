@@ -109,6 +109,7 @@ def _dumped(value: object) -> list[str]:
 
 
 def _nested(path: Path, value: object) -> object:
+    # pyrefly: ignore[non-convergent-recursion]
     for step in reversed(path):
         value = {step: value}
     return value

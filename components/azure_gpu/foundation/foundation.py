@@ -7,7 +7,7 @@ vault, budget. Use one foundation per stack, as its parts are named after the st
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal, Unpack, overload
+from typing import Any, Literal, Unpack, cast, overload
 
 import pulumi
 from pulumi_azure_native import authorization, containerregistry, managedidentity, operationalinsights, resources, storage
@@ -158,8 +158,12 @@ class Foundation(Component[FoundationArgs, FoundationWiring, _Spec]):
         if commands:
             pulumi.log.info("\n".join(["an administrator has to run:", *commands]), self)
 
+    def _location(self) -> pulumi.Input[str] | None:
+        return declared(self._spec.context.location, cast("pulumi.Input[str] | None", self._args.get("location")))
+
     def _with(self, part: _Part) -> pulumi.ResourceOptions:
         """Returns the options of a created part, with its overrides."""
+        # pyrefly: ignore[bad-assignment, bad-specialization]
         settings: Mapping[str, Any] = written(self._args.get(part, {}))
         return pulumi.ResourceOptions(parent=self, transformations=overrides.applied(settings.get("overrides"), self))
 
@@ -170,7 +174,7 @@ class Foundation(Component[FoundationArgs, FoundationWiring, _Spec]):
         group = resources.ResourceGroup(
             f"{self._name}-resource-group",
             resource_group_name=part.name,
-            location=declared(self._spec.context.location, self._args.get("location")),
+            location=self._location(),
             tags=self._spec.context.tags(),
             opts=self._with("resource_group"),
         )
@@ -181,7 +185,7 @@ class Foundation(Component[FoundationArgs, FoundationWiring, _Spec]):
         return private_network.Surroundings(
             name=self._name,
             resource_group_name=self.resource_group_name,
-            location=declared(self._spec.context.location, self._args.get("location")),
+            location=self._location(),
             tags=self._spec.context.tags(),
             parent=self,
         )
@@ -246,7 +250,7 @@ class Foundation(Component[FoundationArgs, FoundationWiring, _Spec]):
             f"{self._name}-{key.replace('_', '-')}",
             resource_name_=part.name,
             resource_group_name=self.resource_group_name,
-            location=declared(self._spec.context.location, self._args.get("location")),
+            location=self._location(),
             tags=self._spec.context.tags(),
             opts=self._with(key),
         )
@@ -320,7 +324,7 @@ class Foundation(Component[FoundationArgs, FoundationWiring, _Spec]):
             f"{self._name}-registry",
             registry_name=part.name,
             resource_group_name=self.resource_group_name,
-            location=declared(self._spec.context.location, self._args.get("location")),
+            location=self._location(),
             # The cheapest one that can be private.
             sku=containerregistry.SkuArgs(
                 name=containerregistry.SkuName.PREMIUM if self._spec.network else containerregistry.SkuName.BASIC
@@ -390,7 +394,7 @@ class Foundation(Component[FoundationArgs, FoundationWiring, _Spec]):
                     name=run,
                     registry=registry.name,
                     made_at=registry.creation_date,
-                    location=declared(self._spec.context.location, self._args.get("location")),
+                    location=self._location(),
                 ),
             ),
             opts=pulumi.ResourceOptions.merge(self._child, pulumi.ResourceOptions(hooks=self._again)),
@@ -409,7 +413,7 @@ class Foundation(Component[FoundationArgs, FoundationWiring, _Spec]):
                 f"{self._name}-logs",
                 workspace_name=part.name,
                 resource_group_name=self.resource_group_name,
-                location=declared(self._spec.context.location, self._args.get("location")),
+                location=self._location(),
                 sku=operationalinsights.WorkspaceSkuArgs(name=operationalinsights.WorkspaceSkuNameEnum.PER_GB2018),
                 retention_in_days=LOG_RETENTION_DAYS,
                 tags=self._spec.context.tags(),
@@ -459,7 +463,7 @@ class Foundation(Component[FoundationArgs, FoundationWiring, _Spec]):
             f"{self._name}-storage",
             account_name=part.name,
             resource_group_name=self.resource_group_name,
-            location=declared(self._spec.context.location, self._args.get("location")),
+            location=self._location(),
             kind=storage.Kind.STORAGE_V2,
             sku=storage.SkuArgs(name=storage.SkuName.STANDARD_LRS),  # the cheapest
             allow_shared_key_access=False,  # a key gives full access; identities are used instead

@@ -108,6 +108,7 @@ def resolve(args: FoundationWiring, context: Context) -> tuple[FoundationSpec, l
     network, of_network = None, list[Problem]()
     if "network" in args:
         network, of_network = private_network.resolve(written(args["network"]), context, f"{context.path(PATH)}.network")
+    # pyrefly: ignore[bad-specialization, missing-attribute]
     data_access: PrincipalsArgs = written(args.get("storage", create)).get("data_access", {})
     spec = FoundationSpec(
         context=context,

@@ -18,7 +18,7 @@ from typing import Any, NoReturn, cast, is_typeddict
 
 import grpc
 import pulumi
-import pulumi_azure_native  # noqa: F401  # pyright: ignore[reportUnusedImport] - knows references to its provider
+import pulumi_azure_native  # noqa: F401
 from google.protobuf.struct_pb2 import NullValue, Struct
 from pulumi.errors import InputPropertiesError, InputPropertyErrorDetails
 from pulumi.provider import ConstructResult, Provider
@@ -151,7 +151,7 @@ class Servicer(ProviderServicer):
 
     async def Construct(self, request: Any, context: Any) -> Any:  # noqa: N802  the protocol's name
         try:
-            return await super()._construct(request, context)  # pyright: ignore[reportUnknownMemberType]
+            return await super()._construct(request, context)
         except InputPropertiesError as error:
             await context.abort_with_status(self.create_grpc_invalid_properties_status(error.message, error.errors))
         except Exception as error:  # noqa: BLE001  a Python traceback doesn't help the program's user

@@ -52,7 +52,7 @@ class Component(pulumi.ComponentResource, Generic[Args, Wiring, Spec]):
     ) -> None:
         """`args`, or its keys as keywords. All problems are raised as one `Refused`, before anything is declared."""
         self._name = name
-        wired = cast(Wired[Wiring, Spec], args) if isinstance(args, Wired) else self._wired(_together(args, kw), opts)
+        wired = args if isinstance(args, Wired) else self._wired(_together(args, kw), opts)
         spec = wired.spec or self._resolved(wired)
         super().__init__(f"azuregpu:index:{self._kind.__name__}", name, None, opts)
         self._name = name  # Pulumi's constructor sets an attribute of this name, to the name that it is given

@@ -5,7 +5,7 @@ from typing import cast
 
 import pulumi
 from pulumi.runtime import settings
-from pulumi.runtime._callbacks import _CallbackServicer  # pyright: ignore[reportPrivateUsage] - what the SDK starts by itself
+from pulumi.runtime._callbacks import _CallbackServicer
 from pulumi.runtime.mocks import MockMonitor
 from pulumi.runtime.proto.resource_pb2_grpc import ResourceMonitorStub
 
@@ -15,7 +15,7 @@ _starting: set[asyncio.Future[None]] = set()  # asyncio holds only weak referenc
 def called() -> bool:
     """Whether hooks are available; starts their server if needed, so call this before each hook. Under Pulumi's mocks the SDK
     can't register hooks and would fail."""
-    server = cast(object, settings.SETTINGS.callbacks)  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType] - no type
+    server = cast(object, settings.SETTINGS.callbacks)
     monitor = settings.get_monitor()
     if server is None and isinstance(monitor, ResourceMonitorStub):
         _start_server(monitor)
@@ -27,7 +27,8 @@ def _start_server(monitor: ResourceMonitorStub) -> None:
     concurrently: a program with a thousand hooks got a thousand servers, each with a port and an open file, which exceeds the
     limit of many systems (pulumi 3.259.0, `runtime/settings.py`, `_get_callbacks`)."""
     server = _CallbackServicer(monitor)
-    settings.SETTINGS.callbacks = server  # pyright: ignore[reportAttributeAccessIssue] - the SDK's property has no type
+    # pyrefly: ignore[bad-assignment]
+    settings.SETTINGS.callbacks = server
     task = asyncio.ensure_future(server.serve())  # before any hook is registered, whose tasks then run after this one
     _starting.add(task)
     task.add_done_callback(_starting.discard)

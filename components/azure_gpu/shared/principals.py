@@ -33,6 +33,7 @@ class Principal(NamedTuple):
 
 def resolve(given: PrincipalsArgs) -> tuple[Principal, ...]:
     """Resolves the principals, without duplicates."""
+    # pyrefly: ignore[not-iterable]
     return tuple(dict.fromkeys(Principal(each.lower(), kind) for key, kind in _KINDS for each in given.get(key, [])))
 
 

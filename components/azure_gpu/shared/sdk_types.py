@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from enum import Enum
 from typing import Any, cast, get_args
 
-from pulumi import _types  # pyright: ignore[reportPrivateUsage] - the SDK's own reading of input types, without a public equivalent
+from pulumi import _types
 
 
 @functools.cache

@@ -52,6 +52,7 @@ def of(options: EntryOptions | None, section: str) -> pulumi.ResourceOptions | N
     def handed_down(args: pulumi.ResourceTransformationArgs) -> pulumi.ResourceTransformationResult | None:
         if not args.type_.startswith(_AZURE):
             return None
+        # pyrefly: ignore[missing-attribute]
         own = [path for path in options.get("ignore_changes", []) if re.split(r"[.\[]", path)[0] in ignored.get(args.type_, ())]
         more = pulumi.ResourceOptions(ignore_changes=own or None, custom_timeouts=timeouts)
         return pulumi.ResourceTransformationResult(args.props, pulumi.ResourceOptions.merge(args.opts, more))

@@ -122,7 +122,8 @@ class GpuPoolEntry(GpuPoolArgs, Switched):
 class ClusterEntry(GpuClusterSettings, Entry, Switched):
     """A cluster, with the engine's options for it."""
 
-    gpu_pools: NotRequired[Mapping[str, GpuPoolEntry]]  # pyright: ignore[reportIncompatibleVariableOverride] - with switches
+    # pyrefly: ignore[bad-override-mutable-attribute]
+    gpu_pools: NotRequired[Mapping[str, GpuPoolEntry]]
     """GPU pools by name, at most 12 lower-case letters and digits. Each is a separate resource: a change replaces only that one.
     Default: none."""
 
@@ -143,9 +144,11 @@ class EnvironmentEntry(EnvironmentArgs, Switched):
 class MlWorkspaceEntry(MlWorkspaceSettings, Entry, Switched):
     """The workspace, with the engine's options for it."""
 
-    computes: NotRequired[Mapping[str, ComputeEntry]]  # pyright: ignore[reportIncompatibleVariableOverride] - with switches
+    # pyrefly: ignore[bad-override-mutable-attribute]
+    computes: NotRequired[Mapping[str, ComputeEntry]]
     """Computes by name: clusters of machines, Kubernetes clusters and virtual machines. Default: none."""
-    environments: NotRequired[Mapping[str, EnvironmentEntry]]  # pyright: ignore[reportIncompatibleVariableOverride] - with switches
+    # pyrefly: ignore[bad-override-mutable-attribute]
+    environments: NotRequired[Mapping[str, EnvironmentEntry]]
     """Versions of environments by name. Default: none."""
 
 
@@ -156,7 +159,8 @@ class DeploymentEntry(MlDeploymentArgs, Switched):
 class MlEndpointEntry(MlEndpointSettings, Entry, Switched):
     """An endpoint, with the engine's options for it."""
 
-    deployments: Mapping[str, DeploymentEntry]  # pyright: ignore[reportIncompatibleVariableOverride] - with switches
+    # pyrefly: ignore[bad-override-mutable-attribute]
+    deployments: Mapping[str, DeploymentEntry]
     """Deployments by name, at most 20. A removed or disabled one is deleted after its traffic has moved to the others."""
 
 

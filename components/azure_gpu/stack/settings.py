@@ -170,6 +170,7 @@ def _job_environments(jobs: Args, given: Args, location: str) -> dict[str, Any]:
 
 def _foundation(parts: Parts, file: Mapping[str, Any], stack: StackArgs) -> FoundationWiring:
     """Adds to the foundation what other parts need of it."""
+    # pyrefly: ignore[bad-assignment]
     own: FoundationSettings = next(iter(parts["foundation"].values()), {})
     workloads = {each for kind in KINDS for args in parts[kind.section].values() for each in kind.workloads(args)}
     writing = [kind.section for kind in KINDS if kind.writes_blobs]
@@ -185,6 +186,7 @@ def _foundation(parts: Parts, file: Mapping[str, Any], stack: StackArgs) -> Foun
 
 def _pods_have_an_identity(foundation: FoundationSettings, parts: Parts) -> bool:
     """Whether pods may run as the stack's identity, by which they transfer files of runs and fetch models of services."""
+    # pyrefly: ignore[bad-specialization]
     identity: PartArgs = written(foundation.get("identity", PartArgs()))
     clusters: Iterable[GpuClusterSettings] = parts["clusters"].values()
     return "existing" not in identity and any(

@@ -104,7 +104,7 @@ async def _fetch(source: PackageSource, folder: Path, blobs: Blobs, services: Se
         raise _PackageError(f"{error.code}: {error.message}") from error
     except (zipfile.BadZipFile, zlib.error, EOFError, ValueError) as error:
         raise _PackageError(f"invalid zip file: {str(error).lower()}") from error
-    except (RuntimeError, NotImplementedError) as error:  # a password, or a way of compression that Python doesn't know
+    except RuntimeError as error:  # a password, or a way of compression that Python doesn't know
         raise _PackageError(f"it can't be unpacked: {error}") from error
     except OSError as error:
         raise _PackageError(str(error.strerror or error)) from error

@@ -125,6 +125,7 @@ async def release(node: Node, name: str, account: str, blobs: Blobs, services: S
         "AZ_BATCH_TASK_ID": variables.release_id(job),
         **variables.of_folder(folder),
     }
+    # pyrefly: ignore[bad-argument-type]
     env = variables.with_users(own, job.get("commonEnvironmentSettings"), task.get("environmentSettings"))
 
     def note(info: Body) -> None:

@@ -65,7 +65,7 @@ async def serve(handler: Handler, trust: ssl.SSLContext, host: str, port: int) -
     async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             await _connection(handler, reader, writer)
-        except (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, TimeoutError, asyncio.CancelledError):
+        except (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, asyncio.CancelledError):
             return  # the client has gone, or speaks something else; or the agent ends
         finally:
             with contextlib.suppress(OSError, RuntimeError):

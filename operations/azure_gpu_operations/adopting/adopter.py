@@ -65,9 +65,9 @@ def _connection(options: argparse.Namespace) -> Connection:
     if found.subscription_id:
         return found
     given = parse(options.sources[0])
-    return Connection(
-        **{**{name: getattr(found, name) for name in found.__slots__}, "subscription_id": given.subscription if given else ""}
-    )
+    fields: dict[str, Any] = {name: getattr(found, name) for name in found.__slots__}
+    fields["subscription_id"] = given.subscription if given else ""
+    return Connection(**fields)
 
 
 def _into_stack(options: argparse.Namespace, part: Part, arm: Arm) -> int:

@@ -94,7 +94,7 @@ def _of_row(row: Row, case: _Case) -> Finding | None:
     if row.phrase and found is None:
         return None
     named = case.naming(_ALWAYS | {name: text for name, text in (found.groupdict() if found else {}).items() if text})
-    what, fix, log = (text.format_map(named) for text in (row.what, row.fix, row.log))  # type: ignore[arg-type] - it has items
+    what, fix, log = (text.format_map(named) for text in (row.what, row.fix, row.log))
     evidence = tuple(case.texts(row.evidence)) if row.evidence or not matched else (matched.strip(),)
     return Finding(Cause[row.cause], what, fix, evidence, log)
 

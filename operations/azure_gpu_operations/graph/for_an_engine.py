@@ -27,7 +27,8 @@ def left_out() -> Iterator[None]:
         return found
 
     # The SDK has no other way in.
-    pulumi.ResourceOptions.merge = staticmethod(merged)  # pyright: ignore[reportAttributeAccessIssue]
+    # pyrefly: ignore[bad-assignment]
+    pulumi.ResourceOptions.merge = staticmethod(merged)
     resource._get_stack_trace = source_pb2.StackTrace
     try:
         yield

@@ -74,7 +74,7 @@ class _Reader:
         if resource.type != _LOG_SETTINGS:
             return self._owned.of(resource)
         about = [self._owned.of(each) for each in self._owned.used_by(resource) if each.type != kinds.LOGS]
-        return next(filter(None, [*about, self._owned.named(str(resource.inputs.get("resourceUri", "")))]), "")
+        return next((each for each in [*about, self._owned.named(str(resource.inputs.get("resourceUri", "")))] if each), "")
 
     def _targets(self, resource: Resource) -> Iterator[str]:
         yield from filter(None, map(self._owned.of, self._owned.used_by(resource)))

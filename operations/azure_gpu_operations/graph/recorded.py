@@ -93,5 +93,6 @@ def parsed(answer: dict[str, Any], stack: str, as_of: str) -> Recorded:
         raise WrongStackError(answer["problem"])
     if answer["failure"]:
         raise ProgramError(f"the program failed: {answer['failure']}")
-    resources = tuple(Resource(**{**each, "uses": tuple(each["uses"])}) for each in answer["resources"])
+    found: list[dict[str, Any]] = [{**each, "uses": tuple(each["uses"])} for each in answer["resources"]]
+    resources = tuple(Resource(**each) for each in found)
     return Recorded(stack, resources, tuple(answer["warnings"]), as_of)

@@ -109,7 +109,7 @@ def refuse_protected(stack: Stack, deployment: Mapping[str, Any]) -> None:
 def confirmed(stacks: Sequence[Stack], answer: Callable[[str], str] | None = None) -> bool:
     """Whether the user confirms the deletion of these stacks. WrongRequestError without a terminal."""
     if answer is None:
-        if sys.stdin is None or not sys.stdin.isatty():  # pyright: ignore[reportUnnecessaryComparison] - None where it is closed
+        if sys.stdin is None or not sys.stdin.isatty():
             raise WrongRequestError("down asks for confirmation, and standard input is not a terminal; fix: add --yes")
         answer = _answered
     for stack in stacks:

@@ -22,6 +22,7 @@ class Service(StrEnum):
     ENDPOINT = "endpoint"
 
     @property
+    # pyrefly: ignore[bad-override]
     def title(self) -> str:
         return _TITLES[self]
 

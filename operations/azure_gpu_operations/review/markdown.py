@@ -150,7 +150,7 @@ def _danger(each: Danger) -> str:
         f"alternative: {text(each.milder)}" if each.milder else "",
         f"`operations up` requires {code(each.refused)}" if each.refused else "",
     ]
-    return "; ".join(filter(None, [entries, *details]))
+    return "; ".join(each for each in [entries, *details] if each)
 
 
 def _changed(each: Danger) -> str:

@@ -70,7 +70,8 @@ def test_all_problems_are_raised_together_and_nothing_is_declared() -> None:
 )
 def test_owners_are_told_where_nobody_else_is(said: dict[str, Any], roles: list[str]) -> None:
     context, _ = resolve_stack(STACK_ARGS, PROJECT, STACK)
-    spec, problems = resolve({"monthly_usd": 5, **said}, context)  # pyright: ignore[reportArgumentType]
+    # pyrefly: ignore[bad-unpacking]
+    spec, problems = resolve({"monthly_usd": 5, **said}, context)
     assert problems == []
     assert list(spec.contact_roles) == roles
 

@@ -9,9 +9,9 @@ from pulumi.runtime import settings
 @pytest.fixture(autouse=True)
 def settings_as_before() -> Iterator[None]:
     """The server of hooks above all: it speaks to an engine that has ended by then."""
-    before = settings.SETTINGS.callbacks  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType] - no type
+    before = settings.SETTINGS.callbacks
     yield
     # The SDK keeps what is set in place of None as the value of threads and forks that have set none (pulumi 3.259.0,
     # `_utils.ContextProperty.fset`); only None in place of None takes that back.
     for value in (None, None, before):
-        settings.SETTINGS.callbacks = value  # pyright: ignore[reportAttributeAccessIssue] - the SDK's property has no type
+        settings.SETTINGS.callbacks = value

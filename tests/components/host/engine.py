@@ -15,7 +15,7 @@ import grpc
 from google.protobuf.empty_pb2 import Empty
 from google.protobuf.json_format import MessageToDict, ParseDict
 from google.protobuf.struct_pb2 import Struct
-from pulumi.runtime._callbacks import _CallbackServicer  # pyright: ignore[reportPrivateUsage]
+from pulumi.runtime._callbacks import _CallbackServicer
 from pulumi.runtime.mocks import MockMonitor
 from pulumi.runtime.proto import (
     engine_pb2_grpc,
@@ -126,7 +126,7 @@ async def _answer(call: Any) -> Any:
 
 def _refusal(error: grpc.RpcError) -> Refusal:
     assert isinstance(error, grpc.aio.AioRpcError)
-    details = b"".join(value for key, value in error.trailing_metadata() if key == "grpc-status-details-bin")  # type: ignore[misc]
+    details = b"".join(value for key, value in error.trailing_metadata() if key == "grpc-status-details-bin")
     properties: list[tuple[str, str]] = []
     for each in status_pb2.Status.FromString(details).details:
         found = errors_pb2.InputPropertiesError()

@@ -59,7 +59,8 @@ class Cluster:
 
     def _answer(self, status: int, body: object) -> addinfourl:
         answer = addinfourl(io.BytesIO(json.dumps(body).encode()), Message(), SERVER, status)
-        answer.msg = ""  # pyright: ignore[reportAttributeAccessIssue] - as http.client's answers have it
+        # pyrefly: ignore[missing-attribute]
+        answer.msg = ""
         return answer
 
 
@@ -194,7 +195,8 @@ def server() -> Iterator[ThreadingHTTPServer]:
     tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     authority.issue_cert("127.0.0.1").configure_cert(tls)
     made.socket = tls.wrap_socket(made.socket, server_side=True)
-    made.certificate = base64.b64encode(authority.cert_pem.bytes()).decode()  # type: ignore[attr-defined]
+    # pyrefly: ignore[missing-attribute]
+    made.certificate = base64.b64encode(authority.cert_pem.bytes()).decode()
     threading.Thread(target=made.serve_forever, daemon=True).start()
     yield made
     made.shutdown()

@@ -84,8 +84,10 @@ def test_nothing_is_said_of_values_that_only_the_update_knows(declared: Resource
     access: dict[str, Any] = {"publicNetworkAccess": UNKNOWN, "apiServerAccessProfile": UNKNOWN, "tags": UNKNOWN}
     opened = {**written, **access, **_opened(declared.properties)}
     if "scaleSettings" in str(declared.properties) and opened.get("properties"):
+        # pyrefly: ignore[bad-index]
         opened["properties"]["properties"]["scaleSettings"] = UNKNOWN
     if declared.type.endswith(":OnlineEndpoint"):
+        # pyrefly: ignore[unsupported-operation]
         opened["properties"]["publicNetworkAccess"] = UNKNOWN
     told = [path for policy in ALL for path in paths(policy.name, declared._replace(properties=opened))]
     assert [path for path in told if not path.endswith(THERE)] == []

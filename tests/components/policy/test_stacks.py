@@ -156,7 +156,8 @@ def test_all_containers_of_a_replica_cost() -> None:
     [one] = judged("gpu-price-resource", app((4, "28Gi")), env(), usd_hour=0)
     [two] = judged("gpu-price-resource", app((4, "28Gi"), (4, "28Gi")), env(), usd_hour=0)
     [whole] = judged("gpu-price-resource", app((8, "56Gi")), env(), usd_hour=0)
-    assert one.value < two.value == whole.value  # type: ignore[operator]
+    # pyrefly: ignore[unsupported-operation]
+    assert one.value < two.value == whole.value
     assert judged("gpu-price-resource", app((4, "28Gi"), (UNKNOWN, "28Gi")), env(), usd_hour=0) == []
 
 

@@ -75,6 +75,7 @@ def declared(name: str) -> dict[str, Any]:
     said = {**case["says"], **({"job_environment": "create"} if "jobs" in case["says"] else {})}
     if "ml_workspace" in said:
         code = {"score": {"version": "1", "uri": "https://data.blob.core.windows.net/code/score"}}
+        # pyrefly: ignore[invalid-argument]
         said["ml_workspace"] = {**said["ml_workspace"], "key_vault": "create", "insights": "create", "code": code}
     config = configuration(everywhere(said, StackFile))
     return recorded_bodies.declared_by_program(config, {**KEYS, **case.get("azure_answers", {})})

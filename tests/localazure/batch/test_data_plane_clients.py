@@ -102,7 +102,7 @@ def test_azure_batch_15_drives_a_job_to_its_output(account: Account, way: str) -
     assert b"".join(client.download_task_file("new", "t149", "stdout.txt", ocp_range="bytes=1-2")) == b"49"
     properties = client.get_task_file_properties("new", "t149", "stdout.txt")
     assert (properties.content_length, properties.is_directory) == (4, False)
-    client.begin_terminate_job("new", {"terminateReason": "done"}, polling_interval=OFTEN).wait()  # type: ignore[arg-type]
+    client.begin_terminate_job("new", {"terminateReason": "done"}, polling_interval=OFTEN).wait()
     assert client.get_job("new").state == models.BatchJobState.COMPLETED
     client.begin_delete_job("new", polling_interval=OFTEN).wait()
     client.begin_delete_pool("new", polling_interval=OFTEN).wait()

@@ -327,7 +327,7 @@ def test_nothing_of_a_pool_is_left_on_disk_whatever_was_under_way(tmp_path: Path
 @in_world
 async def test_a_pool_that_cannot_be_looked_at_keeps_no_other_from_its_samples(world: World) -> None:
     first, second = await world.pool("first"), await world.pool("second")
-    world.pools._pools[first].tick = lambda _: 1 / 0  # type: ignore[method-assign]
+    world.pools._pools[first].tick = lambda _: 1 / 0
     before = len(world.pools._pools[second].measured.series("$CurrentDedicatedNodes"))
     world.pools.tick()
     assert len(world.pools._pools[second].measured.series("$CurrentDedicatedNodes")) == before + 1

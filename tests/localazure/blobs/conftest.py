@@ -84,7 +84,8 @@ def refusal(call: Callable[..., object], *given: Any, **options: Any) -> tuple[i
     """The status and the code with which a client's call is refused."""
     with pytest.raises(HttpResponseError) as error:
         call(*given, **options)
-    code = error.value.error_code  # type: ignore[attr-defined]
+    # pyrefly: ignore[missing-attribute]
+    code = error.value.error_code
     return error.value.status_code, str(getattr(code, "value", code))
 
 

@@ -232,7 +232,7 @@ OPERATIONS = st.sampled_from(
         for method, *query in (operation.split() for operation in operations.split(","))
     ]
 )
-HEALTH_CHECKS: list[HealthCheck] = list(HealthCheck)  # pyright: ignore[reportAssignmentType] - the iterator is typed as of the metaclass
+HEALTH_CHECKS: list[HealthCheck] = list(HealthCheck)
 ANYTHING = st.tuples(
     st.sampled_from(["GET", "HEAD", "PUT", "POST", "DELETE", "PATCH", "OPTIONS"]),
     PATHS,

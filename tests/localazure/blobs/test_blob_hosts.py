@@ -17,7 +17,7 @@ def account(azure: ServedAzure, blob_group: str, monkeypatch: pytest.MonkeyPatch
     resolve = socket.getaddrinfo
 
     def resolved(host: str, *arguments: object, **more: object) -> object:
-        return resolve("localhost" if host.endswith(SUFFIX) else host, *arguments, **more)  # type: ignore[arg-type]
+        return resolve("localhost" if host.endswith(SUFFIX) else host, *arguments, **more)
 
     monkeypatch.setattr(socket, "getaddrinfo", resolved)
     return new_account(azure, blob_group)

@@ -138,7 +138,7 @@ def running(folder: Path) -> Iterator[GpuCluster]:
         deviations=Deviations(),
         clock=SimpleNamespace(now=lambda: datetime.now(UTC)),
     )
-    pools = ClusterPools(services, clusters)  # type: ignore[arg-type]
+    pools = ClusterPools(services, clusters)
     shape = kubernetes.shape(f"gpu-{uuid.uuid4().hex[:6]}")
     try:
         asyncio.run_coroutine_threadsafe(clusters.apply(shape), loop).result(120)

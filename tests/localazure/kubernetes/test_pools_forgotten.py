@@ -36,7 +36,7 @@ async def test_what_was_under_way_brings_nothing_back(tmp_path: Path) -> None:
     store = Store(tmp_path / "azure.sqlite")
     clock = SimpleNamespace(now=lambda: datetime(2026, 11, 22, tzinfo=UTC))
     services = SimpleNamespace(store=store, deviations=Deviations(), clock=clock)
-    pools = ClusterPools(services, clusters)  # type: ignore[arg-type]
+    pools = ClusterPools(services, clusters)
     pools.configure(CLUSTER.key, CLUSTER)
     await pools.apply(CLUSTER.key, pool())
     (node,) = pools.nodes(CLUSTER.key, "t4")

@@ -38,6 +38,7 @@ def test_fields_are_owned_by_one_manager_that_applies(
     assert re.fullmatch("pulumi-kubernetes-[0-9a-f]{8}", entry["manager"])
     assert made.state["__fieldManager"] == entry["manager"]
     named = {**settings(namespace, "named"), "metadata": {"name": "named", "namespace": namespace}}
+    # pyrefly: ignore[unsupported-operation]
     named["metadata"]["annotations"] = {"pulumi.com/patchFieldManager": "ours"}
     assert engine.made(CONFIG_MAP, named).state["__fieldManager"] == "ours"
 

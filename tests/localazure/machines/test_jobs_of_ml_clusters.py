@@ -241,6 +241,7 @@ class Told:
     def end_of(self, **kept: Any) -> str:
         self.runner._jobs["j"] = {"compute": "c", "secret": "s", "nodes": ["n"], "sent": [], "exit": None, "puts": [], **kept}
         asyncio.run(self.runner._on_node("j", taken_up=False))
+        # pyrefly: ignore[bad-return]
         return self.runner._jobs["j"]["status"]
 
     async def prepared(self, *_: Any) -> tuple[list[Any], Any, list[JobFiles]]:

@@ -99,8 +99,8 @@ class _Loader(yaml.CSafeLoader):
     """Knows costs."""
 
 
-_Loader.add_constructor("!costs", lambda loader, node: costs(*loader.construct_sequence(node)))  # type: ignore[arg-type]
-_Loader.add_constructor("!sum", lambda loader, node: _sum(*loader.construct_sequence(node)))  # type: ignore[arg-type]
+_Loader.add_constructor("!costs", lambda loader, node: costs(*loader.construct_sequence(node)))
+_Loader.add_constructor("!sum", lambda loader, node: _sum(*loader.construct_sequence(node)))
 
 
 def nothing() -> Review:

@@ -107,7 +107,7 @@ def reviewed(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
 
 
 def stack(**more: object) -> StackReview:
-    return StackReview("dev", "Pulumi.dev.yaml", Lane.EMBEDDED, Outcome.CHANGED)._replace(**more)  # type: ignore[arg-type]
+    return StackReview("dev", "Pulumi.dev.yaml", Lane.EMBEDDED, Outcome.CHANGED)._replace(**more)
 
 
 @pytest.mark.parametrize(

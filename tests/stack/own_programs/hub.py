@@ -7,6 +7,7 @@ from azure_gpu import BatchAccount, Foundation, GpuCluster, MlWorkspace
 
 config = pulumi.Config()
 login = {**config.require_object("login"), "subscription_id": config.require("subscription")}
+# pyrefly: ignore[no-matching-overload]
 opts = pulumi.ResourceOptions(provider=azure.Provider("hub", **login))
 base = Foundation(
     "hub",

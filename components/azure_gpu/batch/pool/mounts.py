@@ -71,6 +71,7 @@ def without_secrets(mounts: Mapping[str, MountArgs], storage: str) -> list[dict[
     found: list[dict[str, object]] = []
     for mount_path, mount in sorted(mounts.items()):
         for kind in KINDS:
+            # pyrefly: ignore[no-matching-overload]
             of_kind: dict[str, object] = dict(mount.get(kind) or {})
             if kind == "azure_blob" and of_kind:
                 of_kind.setdefault("account", storage)

@@ -101,6 +101,7 @@ def _start_task(settings: BatchPoolSettings, path: str) -> Iterator[Problem]:
             source=str(sources.PROVIDER),
         )
     for key in ("environment", "secret_environment"):
+        # pyrefly: ignore[not-iterable]
         for variable in task.get(key, {}):
             if not variable or "=" in variable or "\0" in variable:
                 yield Problem(

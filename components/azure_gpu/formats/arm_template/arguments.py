@@ -20,7 +20,8 @@ class Arguments(Sequence[Value]):
     def __len__(self) -> int:
         return len(self._values)
 
-    def __getitem__(self, index: int) -> Value:  # type: ignore[override]
+    # pyrefly: ignore[bad-override]
+    def __getitem__(self, index: int) -> Value:
         return self._values[index]
 
     def text(self, index: int) -> str:

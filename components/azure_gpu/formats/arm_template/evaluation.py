@@ -227,7 +227,7 @@ class Reading:
             return RefusedError(
                 f"'{name}' is a function of the template's own, which is not supported here", "write its expression out"
             )
-        if name.lower() in (each.lower() for each in _NOT_READ):
+        if name.lower() in [each.lower() for each in _NOT_READ]:
             return RefusedError(f"the function '{name}' is not supported here")
         near = difflib.get_close_matches(name.lower(), [*_PURE, *context_functions.BY_NAME], n=1, cutoff=0.75)
         known = {key: each.name for key, each in _PURE.items()} | {

@@ -170,7 +170,7 @@ def _beyond(parameter: Declared, value: Value, what: str) -> RefusedError | None
     """Limits of a number's value and of a text's or list's length."""
     measured, limits = value, ("minValue", "maxValue")
     if isinstance(value, str | list):
-        measured, limits = len(value), ("minLength", "maxLength")  # pyright: ignore[reportUnknownArgumentType]
+        measured, limits = len(value), ("minLength", "maxLength")
     least, most = (parameter.raw.get(limit) for limit in limits)
     shown = what if limits[0] == "minValue" else f"the length of {what}"
     if not is_int(measured):

@@ -118,6 +118,7 @@ def _scale(settings: MlDeploymentArgs, spec: DeploymentSpec) -> Iterator[Problem
         yield Problem(
             path=f"{path}.{key}",
             message=f"only supported for deployments {'on Kubernetes' if spec.managed else _OF_MANAGED}",
+            # pyrefly: ignore[bad-typed-dict-key]
             value=given[key],
             allowed=", ".join(METRIC_KEYS) if spec.managed else "utilization_percent",
             fix="remove it",

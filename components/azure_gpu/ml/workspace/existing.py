@@ -84,6 +84,7 @@ def _workspace(spec: MlWorkspaceSpec, workspace: ArmId, asked_by: AskedBy) -> tu
         replace(
             spec,
             network="private" if found.public_network_access == "Disabled" else "public",
+            # pyrefly: ignore[bad-argument-type]
             managed_network=_BY_ISOLATION.get(managed or "", "none"),
         ),
         problems,

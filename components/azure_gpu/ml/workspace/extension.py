@@ -5,6 +5,7 @@ The extension's own rules are in `catalog.services.machine_learning.extension`.
 
 from collections.abc import Iterator, Mapping
 from datetime import date
+from typing import Any
 
 from azure_gpu.catalog.problems import Code, Problem
 from azure_gpu.catalog.services.aks import azure_ml
@@ -123,7 +124,7 @@ def extension_problems(settings: ExtensionArgs, cluster: ClusterOfWorkspace, pat
 def _respelt(problem: Problem, path: str) -> Problem:
     """A problem of the extension with the stack file's keys."""
     name = problem.path.removeprefix(f"{path}.")
-    texts = {"message": problem.message, "allowed": problem.allowed, "fix": problem.fix}
+    texts: dict[str, Any] = {"message": problem.message, "allowed": problem.allowed, "fix": problem.fix}
     for theirs, ours in _FIXES:
         texts = {key: text.replace(theirs, ours) for key, text in texts.items()}
     where = f"{path}.{_KEYS[name]}" if name in _KEYS else problem.path

@@ -62,7 +62,11 @@ def resolve(
     assets, asset_problems = workspace_assets.resolve(args, path)
     vault, vault_problems = _key_vault(written(args.get("key_vault", KeyVaultArgs(create=True))), context)
     insights, insights_problems = _part(
-        written(args.get("insights", PartArgs(create=True))), azure_types.INSIGHTS_COMPONENT, context, f"{path}.insights"
+        # pyrefly: ignore[bad-specialization]
+        written(args.get("insights", PartArgs(create=True))),
+        azure_types.INSIGHTS_COMPONENT,
+        context,
+        f"{path}.insights",
     )
     whole = MlWorkspaceSpec(
         context=context,

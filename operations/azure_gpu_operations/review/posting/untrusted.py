@@ -74,7 +74,7 @@ def files_of(archive: bytes, names: tuple[str, ...], most: int = MOST_BYTES) -> 
             return found
     except UnicodeDecodeError:
         raise UntrustedError("a file of the artifact isn't UTF-8") from None
-    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError, OSError):
+    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, OSError):
         raise UntrustedError("the artifact isn't a readable zip archive") from None
 
 
