@@ -23,9 +23,13 @@ _CLIENT = Path(__file__).with_name("warm_python_client.py")
 _ROOMS = (CHECKOUT, CHECKOUT / "operations")
 
 
-@cache
 def python(interpreter: str = sys.executable) -> Path:
     """A program to call in place of this interpreter. What it doesn't know it leaves to that."""
+    return _started(interpreter)
+
+
+@cache  # by the interpreter, said or not: one that has everything loaded for each
+def _started(interpreter: str) -> Path:
     folder = Path(tempfile.mkdtemp(prefix="warm-"))
     path = folder / "socket"
     rooms = _ROOMS if interpreter == sys.executable else ()
