@@ -13,6 +13,10 @@ from pathlib import Path
 
 import pytest
 
+from localazure import __main__ as command_line
+from localazure.entra import identity
+from localazure.errors import CommandError
+from localazure.folder import LocalFolder
 from tests.localazure.conftest import GROUPS, new_group
 from tests.support.embedded import CHECKOUT, SUBSCRIPTION, ServedAzure, until
 
@@ -182,35 +186,44 @@ def test_a_bundle_that_the_user_has_named_stays_in_ours(tmp_path: Path, azure: S
 
 
 @pytest.mark.parametrize("arguments", [[], ["nonsense"], ["start", "--as-of", "soon"], ["connect"]])
-def test_wrong_usage_ends_with_2_and_no_traceback(azure: ServedAzure, arguments: list[str]) -> None:
-    done = azure.command(*arguments)
-    assert done.returncode == 2
-    assert "Traceback" not in done.stderr
+def test_wrong_usage_ends_with_2(tmp_path: Path, arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        command_line.main(["--state", str(tmp_path / "none"), *arguments])
+    assert ended.value.code == 2
+    assert capsys.readouterr().err.startswith("usage: python -m localazure ")
 
 
-@pytest.mark.slow
-def test_commands_in_a_folder_without_a_server_say_so_in_one_line(tmp_path: Path) -> None:
-    for command in (["env"], ["connect", "local"], ["fault", "list"]):
-        asked = [sys.executable, "-m", "localazure", "--state", str(tmp_path / "none"), *command]
-        done = subprocess.run(asked, cwd=CHECKOUT, capture_output=True, text=True, check=False)
-        assert (done.returncode, done.stderr.count("\n")) == (1, 1)
-        assert "localazure start" in done.stderr
+@pytest.mark.parametrize("command", [["env"], ["connect", "local"], ["fault", "list"]])
+def test_commands_in_a_folder_without_a_server_say_so_in_one_line(
+    tmp_path: Path, command: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert command_line.main(["--state", str(tmp_path / "none"), *command]) == 1
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert "localazure start" in said
     assert not (tmp_path / "none").exists()
 
 
+@pytest.mark.parametrize("content", ["{", '{"port": 1}', "[]"])
+def test_a_broken_file_is_named_in_one_line(tmp_path: Path, content: str, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "endpoint.json").write_text(content)
+    assert command_line.main(["--state", str(tmp_path), "status"]) == 1
+    assert capsys.readouterr().err.splitlines()[-1].startswith(f"localazure: {tmp_path}/endpoint.json: ")
+
+
+@pytest.mark.parametrize("content", ["{", "{}", "[]", '{"tenant": 1}'])
+def test_a_broken_identity_is_named(tmp_path: Path, content: str) -> None:
+    (tmp_path / "identity.json").write_text(content)
+    with pytest.raises(CommandError, match=f"^{tmp_path}/identity.json: "):
+        identity.load(LocalFolder(tmp_path))
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("command", "file", "content"),
-    [
-        *(("serve", "identity.json", content) for content in ("{", "{}", "[]", '{"tenant": 1}')),
-        *(("status", "endpoint.json", content) for content in ("{", '{"port": 1}', "[]")),
-    ],
-)
-def test_a_broken_file_is_named_in_one_line(tmp_path: Path, command: str, file: str, content: str) -> None:
-    (tmp_path / file).write_text(content)
-    asked = [sys.executable, "-m", "localazure", "--state", str(tmp_path), command]
+def test_a_server_with_a_broken_identity_says_so_in_one_line(tmp_path: Path) -> None:
+    (tmp_path / "identity.json").write_text("{}")
+    asked = [sys.executable, "-m", "localazure", "--state", str(tmp_path), "serve"]
     done = subprocess.run(asked, cwd=CHECKOUT, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr.splitlines()[-1].startswith(f"localazure: {tmp_path}/{file}: ")) == (1, True)
+    assert (done.returncode, done.stderr.splitlines()[-1].startswith(f"localazure: {tmp_path}/identity.json: ")) == (1, True)
     assert "Traceback" not in done.stderr
 
 
