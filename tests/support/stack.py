@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -21,6 +22,14 @@ from tests.support import warm_python
 from tests.support.embedded import CHECKOUT, SUBSCRIPTION, ServedAzure
 
 LIMIT_SECONDS = 500
+# A line of an update: what the engine has done to a resource of which type and name.
+_DONE = re.compile(
+    r"^ *[+~-]{1,2} +(\S+) (\S+) (created replacement|deleted original|created|updated|replaced|deleted)\b", re.MULTILINE
+)
+_OPERATIONS = {
+    **{"created": "create", "updated": "update", "deleted": "delete", "replaced": "replace"},
+    **{"created replacement": "create-replacement", "deleted original": "delete-replaced"},
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +129,10 @@ class ProgramStack:
         self._updated = self._configured
         return done.stdout
 
+    def changes(self) -> list[Step]:
+        """Updates, and what was done, in the engine's order, without what stayed: shorter than a preview before an update."""
+        return changes_of(self.update())
+
     def operations(self, *words: str, **environment: str) -> "subprocess.CompletedProcess[str]":
         self._note(words)
         done = self._run([self._python, *self.line(*words)[1:]], environment)
@@ -200,6 +213,11 @@ class ProgramStack:
         self, command: list[str], more: Mapping[str, str] | None = None, *, cwd: Path = CHECKOUT
     ) -> "subprocess.CompletedProcess[str]":
         return run_to_its_end(command, cwd, {**self.environment, **(more or {})})
+
+
+def changes_of(said: str) -> list[Step]:
+    """What an update has done, by its output."""
+    return [Step(_OPERATIONS[done], type_name, name) for type_name, name, done in _DONE.findall(said)]
 
 
 def run_to_its_end(command: Sequence[str], folder: Path, environment: Mapping[str, str]) -> "subprocess.CompletedProcess[str]":

@@ -1,4 +1,7 @@
-"""Stopping and starting an endpoint, on the real engine and the embedded Azure: its address and keys stay, its machines don't."""
+"""An endpoint's life, on the real engine and the embedded Azure: as whom it serves, stopped and started, and past its last day.
+
+One stack, whose tests follow each other. A stopped endpoint's address and keys stay, its machines don't.
+"""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -10,28 +13,37 @@ import pytest
 from azure_gpu.formats.tags import STOPPED_SINCE
 from tests.support.embedded import ServedAzure
 from tests.support.light_endpoint import Endpoint, foundation, serving, uploaded
-from tests.support.stack import ProgramStack, Step
+from tests.support.stack import ProgramStack, Step, changes_of
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 TWO: dict[str, dict[str, Any]] = {"blue": {}, "green": {}}
 SHARED = {"blue": 90, "green": 10}
-API = "2025-12-01"
+API, LOGS = "2025-12-01", "2023-09-01"
 AT_REST = "at rest"
-OF_THE_REST = [Step("update", "azure-native:operationalinsights:Workspace", "foundation-logs")]
+LAST = {"expires_after": "2026-11-30"}
 
 
 class Served:
-    """A stack with an endpoint of two deployments."""
+    """A stack with an endpoint, whose identity serves and does nothing else at first."""
 
     def __init__(self, azure: ServedAzure, engine_bin: Path) -> None:
-        self.stack = ProgramStack(azure, "resting", foundation(), engine_bin=engine_bin)
-        self.stack.become(foundation())
+        self.stack = ProgramStack(azure, "living", self.separated(foundation()), engine_bin=engine_bin)
+        self.stack.become(self.separated(foundation()))
         self.uri = uploaded(azure, self.stack.outputs()["storage"])
-        self.stack.become(self.says())
-        self.endpoint = Endpoint(self.stack)
+        self.stack.become(self.separated(serving(self.uri, {"blue": {}})))
+
+    @staticmethod
+    def separated(said: dict[str, Any]) -> dict[str, Any]:
+        return {**said, "foundation": {**said["foundation"], "serving_identity": "create"}}
+
+    @property
+    def endpoint(self) -> Endpoint:
+        """As it is now: another one after a replacement."""
+        return Endpoint(self.stack)
 
     def says(self, **endpoint: Any) -> dict[str, Any]:
-        return serving(self.uri, TWO, **{"traffic": SHARED, **endpoint})
+        """Two deployments, and one identity for all."""
+        return serving(self.uri, TWO, **{"traffic": SHARED, **LAST, **endpoint})
 
     def says_more(self, **endpoint: Any) -> dict[str, Any]:
         """With a change of something else."""
@@ -40,7 +52,21 @@ class Served:
         return said
 
     def key(self) -> str:
-        return self.endpoint.azure.post(f"{self.endpoint.id}/listKeys", API).json()["primaryKey"]
+        return self.stack.azure.post(f"{self.endpoint.id}/listKeys", API).json()["primaryKey"]
+
+    def identity(self, output: str) -> None:
+        """Asserts that the endpoint serves as the identity of this output."""
+        [found] = self.endpoint.shown()["identity"]["userAssignedIdentities"]
+        assert found.lower() == self.stack.outputs()[output].lower()
+
+    def days_of_logs(self) -> int:
+        """In Azure, whatever the file says."""
+        [workspace] = [
+            each["id"]
+            for each in self.stack.exported()["resources"]
+            if each["type"] == "azure-native:operationalinsights:Workspace"
+        ]
+        return self.stack.azure.get(workspace, LOGS).json()["properties"]["retentionInDays"]
 
 
 @pytest.fixture(scope="module")
@@ -49,6 +75,27 @@ def served(azure: ServedAzure, engine_bin: Path) -> Iterator[Served]:
     yield made
     if made.stack.name in made.stack.names():  # the last test ends it
         made.stack.end()
+
+
+def test_it_serves_what_it_has_read_as_the_identity_that_serves(served: Served) -> None:
+    served.identity("serving_identity")
+    assert served.endpoint.colours(2) == {"blue": 2}
+
+
+def test_it_moves_to_another_identity_only_where_that_is_allowed(served: Served) -> None:
+    stack = served.stack
+    stack.configure(served.says())
+    refused = stack.operations("up")
+    assert refused.returncode == 1, refused.stdout
+    assert "  - ml_endpoints.colours: this up would replace the online endpoint " in refused.stderr
+    assert "allowed: with --replace colours-endpoint; fix: undo this change, " in refused.stderr
+    assert served.endpoint.colours(1) == {"blue": 1}
+    allowed = stack.operations("up", "--replace", "colours-endpoint")
+    assert allowed.returncode == 0, allowed.stdout + allowed.stderr
+    served.identity("identity")
+    assert served.endpoint.deployments() == ["blue", "green"]
+    assert served.endpoint.colours(2).total() == 2
+    assert stack.steps() == []
 
 
 def test_a_stopped_endpoint_keeps_address_and_key_stays_stopped_and_comes_back_as_it_was(served: Served) -> None:
@@ -76,14 +123,10 @@ def test_a_stopped_endpoint_keeps_address_and_key_stays_stopped_and_comes_back_a
     assert stack.outputs()["idle_cost"]["colours"] == 0
     kinds = [each["type"] for each in stack.exported()["resources"]]
     assert "azure-native:machinelearningservices:OnlineDeployment" not in kinds
-    assert stack.steps() == OF_THE_REST
+    assert served.days_of_logs() == 30
 
     again = stack.operations("stop", "colours")
     assert (again.returncode, again.stdout) == (0, f"colours is already stopped, since {since}\n"), again.stderr
-
-    drift = stack.operations("drift")
-    assert drift.returncode == 0, drift.stdout + drift.stderr
-    assert f": stopped since {since}, until `python -m operations start`" in drift.stdout
 
     promoted = stack.operations("promote", "colours", "green")
     assert promoted.returncode == 2
@@ -97,8 +140,8 @@ def test_a_stopped_endpoint_keeps_address_and_key_stays_stopped_and_comes_back_a
     # An `up` with another change, refreshed before or not, brings that change and starts nothing.
     stack.configure(served.says(description=AT_REST))
     assert stack.pulumi("refresh", "--yes", "--skip-preview").returncode == 0
-    assert stack.steps() == [Step("update", "azure-native:resources:Deployment", "colours-traffic")]
     said = stack.update()
+    assert changes_of(said) == [Step("update", "azure-native:resources:Deployment", "colours-traffic")]
     assert f"ml_endpoints.colours: stopped since {since}: its address and keys are kept" in said
     assert endpoint.deployments() == []
     assert endpoint.shown()["properties"]["description"] == AT_REST
@@ -111,24 +154,23 @@ def test_a_stopped_endpoint_keeps_address_and_key_stays_stopped_and_comes_back_a
     assert (served.key(), shown["properties"]["scoringUri"]) == (key, address)
     assert STOPPED_SINCE not in shown["tags"]
     assert endpoint.colours(10) == Counter(green=10)
-    assert stack.steps() == OF_THE_REST
+    assert served.days_of_logs() == 30
+    assert stack.steps() == [Step("update", "azure-native:operationalinsights:Workspace", "foundation-logs")]
 
     again = stack.operations("start", "colours")
     assert (again.returncode, again.stdout) == (0, "colours isn't stopped; it has blue, green\n"), again.stderr
 
 
 def test_after_its_last_day_an_endpoint_is_neither_stopped_nor_started(served: Served) -> None:
-    stack = served.stack
-    ends = {"description": AT_REST, "traffic": {"green": 100}, "expires_after": "2026-11-30"}
-    stack.become(served.says(**ends))
-    stack.configure({**served.says(**ends), "as_of": "2026-12-05"})
+    stack, endpoint = served.stack, served.endpoint
+    stack.configure({**served.says(description=AT_REST, traffic={"green": 100}), "as_of": "2026-12-05"})
     done = stack.operations("stop", "colours")
     assert done.returncode == 2, done.stdout + done.stderr
     assert done.stderr.startswith(
         "error: colours has expired, and an expired endpoint isn't changed; fix: set a later `expires_after`"
     )
-    assert served.endpoint.deployments() == ["blue", "green"]
+    assert endpoint.deployments() == ["blue", "green"]
     done = stack.operations("end", "--past", "--as-of", "2026-12-05", "--yes")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert served.endpoint.azure.get(served.endpoint.id, API).status_code == 404
+    assert stack.azure.get(endpoint.id, API).status_code == 404
     assert stack.name not in stack.names()  # its only part was past, and with protect_data: false it is short-lived
