@@ -11,8 +11,8 @@ ENDS = "print('left alone', flush=True)\nraise SystemExit(5)\n"
 LASTS = "import time\nprint('still here', flush=True)\ntime.sleep(600)\n"
 
 
-def is_followed_and_stopped(stack: ProgramStack, folder: Path, *words: str) -> None:
-    """`words`: what `run` takes beside the script."""
+def is_followed_and_stopped(stack: ProgramStack, folder: Path, *words: str, lasts: Callable[[], object] = lambda: None) -> None:
+    """`words`: what `run` takes beside the script. `lasts` is called while the run goes on that is stopped."""
     script = folder / "left.py"
 
     def start(text: str) -> str:
@@ -33,6 +33,7 @@ def is_followed_and_stopped(stack: ProgramStack, folder: Path, *words: str) -> N
     assert (again.returncode, "left alone\n" in again.stdout) == (5, True), "to look at a log removes nothing"
 
     lasting = start(LASTS)
+    lasts()
     stopped = stack.operations("stop", lasting)
     assert stopped.returncode == 0, stopped.stderr
     _is_over(stack.operations, lasting)

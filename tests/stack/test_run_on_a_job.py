@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.stack.attached_runs import carries_files, is_followed_and_stopped
-from tests.support.embedded import CHECKOUT, ServedAzure, until
+from tests.support.embedded import CHECKOUT, ServedAzure
 from tests.support.stack import ProgramStack, standing
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
@@ -49,7 +49,9 @@ def run(stack: ProgramStack, *words: str, **environment: str) -> "subprocess.Com
     return stack.operations("run", "--on", "job", *words, **environment)
 
 
-def test_a_script_runs_with_its_arguments_and_variables_and_its_exit_code_is_ours(stack: ProgramStack, script: Path) -> None:
+def test_a_script_runs_with_its_arguments_and_variables_and_its_exit_code_is_ours_and_explained(
+    stack: ProgramStack, script: Path
+) -> None:
     done = run(stack, str(script), "--env", "COLOUR=red", "--env", "CODE=7", "--", "--epochs", "3")
     assert done.returncode == 7, done.stdout + done.stderr
     assert done.stdout == "arguments --epochs 3\ncolour red secret 0\n"
@@ -57,18 +59,16 @@ def test_a_script_runs_with_its_arguments_and_variables_and_its_exit_code_is_our
     assert " minutes, " in done.stderr
     assert "USD at 0.78" in done.stderr  # a T4, 4 vCPU and 16 GiB in East US
     assert "Traceback" not in done.stderr
+    explained = stack.operations("explain", "trainer").stdout
+    assert "exit code 7" in explained
+    assert "program error" in explained
+    assert "    arguments" in explained, "its last lines are shown"
 
-
-def test_what_was_built_once_is_not_built_again(stack: ProgramStack, script: Path) -> None:
-    first, second = run(stack, str(script)), run(stack, str(script))
-    assert (first.returncode, second.returncode) == (0, 0), first.stderr + second.stderr
-    assert "is already built" in second.stderr
-
-
-def test_a_secret_reaches_the_script_and_nobody_else(stack: ProgramStack, script: Path) -> None:
+    # What was built is not built again, and a secret reaches the script and nobody else.
     secret = "hunter2-hunter2"
     done = run(stack, str(script), "--secret-env", "TOKEN", TOKEN=secret)
     assert done.returncode == 0, done.stderr
+    assert "is already built" in done.stderr
     assert f"secret {len(secret)}" in done.stdout
     job_id = stack.outputs()["jobs"]["trainer"]
     executions = stack.azure.get(f"{job_id}/executions", "2025-02-02-preview").text
@@ -135,19 +135,6 @@ def test_one_that_takes_too_long_is_stopped(stack: ProgramStack, script: Path) -
     done = run(stack, str(script), "--env", "SLEEP=300", "--timeout", "0.1")
     assert done.returncode == 124, done.stderr
     assert "stopped after its timeout" in done.stderr
-
-
-def test_a_detached_run_goes_on_and_explain_says_how_it_ended(stack: ProgramStack, script: Path) -> None:
-    done = run(stack, str(script), "--env", "CODE=5", "--detach")
-    assert done.returncode == 0, done.stderr
-    assert "; its log: python -m operations logs " in done.stderr
-
-    def explained() -> str:
-        return stack.operations("explain", "trainer").stdout
-
-    text = until(lambda: "exit code 5" in (found := explained()) and found, "explain knows how it ended")
-    assert "program error" in text
-    assert "    arguments" in text, "its last lines are shown"
 
 
 def test_a_run_that_was_left_is_followed_and_stopped_by_its_name(stack: ProgramStack, tmp_path: Path) -> None:

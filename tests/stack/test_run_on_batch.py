@@ -1,7 +1,10 @@
-"""`run --on batch` on the pools of a real stack: scripts, a workload, many tasks, two nodes with MPI, and what is beside it."""
+"""`run --on batch` on the pools of a real stack: scripts, a workload, many tasks, two nodes with MPI, and what is beside it.
+
+What it makes of a time limit, a Ctrl-C, a preparation that fails and a worker that is lost is in test_run_protocol and in rows of
+operations/followed and operations/explained.
+"""
 
 import json
-import signal
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,8 +12,9 @@ from typing import Any
 
 import pytest
 
+from azure_gpu_operations.run.on_batch.worker_commands import EXIT_FILE
 from tests.stack.attached_runs import is_followed_and_stopped
-from tests.support.embedded import CHECKOUT, ServedAzure
+from tests.support.embedded import CHECKOUT, ServedAzure, until
 from tests.support.stack import ProgramStack, standing
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
@@ -40,6 +44,7 @@ CONFIG: dict[str, Any] = {
         },
     },
 }
+SECRET = "hunter2-hunter2"
 SCRIPT = """\
 import json, os, pathlib, sys, time
 print("arguments", *sys.argv[1:], flush=True)
@@ -87,9 +92,10 @@ def test_a_script_runs_in_a_container_with_its_arguments_and_its_exit_code_is_ou
 ) -> None:
     into = tmp_path / "out"
     options = ["--pool", "train", "--env", "COLOUR=red", "--env", "CODE=7", "--output", "results/*.json", "--into", str(into)]
-    done = run(stack, str(script), *options, "--", "--epochs", "3")
+    done = run(stack, str(script), *options, "--secret-env", "TOKEN", "--", "--epochs", "3", TOKEN=SECRET)
     assert done.returncode == 7, done.stdout + done.stderr
-    assert done.stdout == "arguments --epochs 3\ncolour red secret 0\n"
+    assert done.stdout == f"arguments --epochs 3\ncolour red secret {len(SECRET)}\n"
+    has_kept_the_secret(stack, done)
     assert "said as an error" in done.stderr
     assert "train: failed, exit code 7; " in done.stderr
     assert "on 1 node, " in done.stderr
@@ -110,18 +116,6 @@ def test_a_script_runs_on_a_node_without_containers_with_what_it_requires(stack:
     assert done.stdout == "found IniConfig a b\n"
 
 
-def test_requirements_that_do_not_resolve_end_with_pips_last_lines(stack: ProgramStack, script: Path, tmp_path: Path) -> None:
-    (tmp_path / "needs.txt").write_text("no-such-package-was-ever-there==1.2.3\n")
-    done = run(stack, str(script), "--pool", "plain", "--requirements", str(tmp_path / "needs.txt"))
-    assert done.returncode == 125, done.stdout + done.stderr
-    assert "the job's preparation failed" in done.stderr
-    assert "no-such-package-was-ever-there" in done.stderr
-    explained = stack.operations("explain", job_of(done.stderr))
-    assert explained.returncode == 1
-    assert "the job's preparation failed" in explained.stdout
-    assert "no-such-package-was-ever-there" in explained.stdout
-
-
 def test_many_tasks_run_in_their_order_and_the_first_that_fails_gives_the_exit_code(
     stack: ProgramStack, script: Path, tmp_path: Path
 ) -> None:
@@ -140,15 +134,6 @@ def test_many_tasks_run_in_their_order_and_the_first_that_fails_gives_the_exit_c
     said = {file.parent.name: json.loads(file.read_text()) for file in into.rglob("said.json")}
     expected = {"task-00001": ["--seed", "1"], "task-00002": ["--seed", "2"], "third": ["--seed", "3"], "merge": ["--merge"]}
     assert said == expected
-
-
-def test_more_tasks_than_fit_in_a_request_all_run(stack: ProgramStack, tmp_path: Path) -> None:
-    tasks = tmp_path / "tasks.jsonl"
-    tasks.write_text("".join(json.dumps(["echo", str(number)]) + "\n" for number in range(130)))
-    done = run(stack, "--pool", "plain", "--tasks", str(tasks))
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "sent 100 of 130 tasks" in done.stderr
-    assert "130 of 130 tasks succeeded, exit code 0" in done.stderr
 
 
 def test_one_task_runs_on_two_nodes_at_once(stack: ProgramStack, tmp_path: Path) -> None:
@@ -176,76 +161,46 @@ def test_two_workers_meet_by_the_addresses_in_tf_config(stack: ProgramStack) -> 
     assert (other.id, other.state, other.exit_code) == (1, "completed", 0)
     node = other.node_info
     assert node is not None
-    file = f"{node.task_root_directory}/stdout.txt"
-    said = b"".join(account.download_node_file(node.pool_id or "", node.node_id or "", file))
+    at = node.pool_id or "", node.node_id or ""
+    said = b"".join(account.download_node_file(*at, f"{node.task_root_directory}/stdout.txt"))
     assert said.decode().splitlines() == ["heard: all 2 are there"], "the other worker's output is a file of its node"
+    code = b"".join(account.download_node_file(*at, f"{node.task_root_directory}/{EXIT_FILE}"))
+    assert code == b"0\n", "so is its exit code, by which a run that waits for it in vain would end"
 
 
-def test_a_worker_that_is_lost_before_they_meet_ends_the_run(stack: ProgramStack) -> None:
-    program = str(CHECKOUT / "tests" / "support" / "meeting.py")
-    done = run(stack, program, "--pool", "group", "--nodes", "2", "--env", "LOST=1")
-    assert done.returncode == 125, done.stdout + done.stderr
-    assert "worker 1 is lost\n" in done.stderr, "its own last line"
-    assert "ended with exit code 1, and the first worker is still waiting for it" in done.stderr
-    assert "is terminated and kept" in done.stderr
-
-
-@pytest.mark.parametrize("pool", ["train", "plain"])
-def test_a_secret_reaches_the_script_and_nobody_who_reads_the_job(stack: ProgramStack, script: Path, pool: str) -> None:
-    secret = "hunter2-hunter2"
-    done = run(stack, str(script), "--pool", pool, "--env", "CODE=3", "--secret-env", "TOKEN", TOKEN=secret)
+def test_a_secret_reaches_a_script_without_a_container_and_nobody_who_reads_the_job(stack: ProgramStack, script: Path) -> None:
+    done = run(stack, str(script), "--pool", "plain", "--env", "CODE=3", "--secret-env", "TOKEN", TOKEN=SECRET)
     assert done.returncode == 3, done.stdout + done.stderr
-    assert f"secret {len(secret)}" in done.stdout
-    assert secret not in done.stdout + done.stderr
+    assert f"secret {len(SECRET)}" in done.stdout
+    has_kept_the_secret(stack, done)
+
+
+def has_kept_the_secret(stack: ProgramStack, done: "subprocess.CompletedProcess[str]") -> None:
+    """Nobody who reads the run's output, its job or its files finds it."""
+    assert SECRET not in done.stdout + done.stderr
     job = job_of(done.stderr)
     from tests.support.batch_clients import account_of  # here: Azure's clients take long to load
 
     account = account_of(stack)
     bodies = [account.get_job(job), *account.list_tasks(job)]
     assert bodies[1:], "the job is kept, with its task"
-    assert all(secret not in json.dumps(each.as_dict()) for each in bodies)
+    assert all(SECRET not in json.dumps(each.as_dict()) for each in bodies)
     files = [file.name for file in account.list_task_files(job, "main", recursive=True)]
     assert not any(str(file).endswith(".run-environment") for file in files), "its file is gone from the node"
 
 
-def test_ctrl_c_ends_the_job_in_azure(stack: ProgramStack, script: Path) -> None:
-    process = subprocess.Popen(
-        stack.line("run", "--on", "batch", str(script), "--pool", "plain", "--env", "SLEEP=300"),
-        cwd=CHECKOUT,
-        env=stack.environment,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    try:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "arguments\n"
+def test_a_run_that_was_left_is_followed_and_stopped_by_its_name(stack: ProgramStack, tmp_path: Path) -> None:
+    def is_shown() -> bool:
         rows = json.loads(stack.operations("running", "--json").stdout)["running"]
         plain = next(row for row in rows if row["name"] == "plain")
         assert plain["kind"] == "Batch pool"
-        assert plain["state"].endswith(", 1 task running")
         assert plain["usd_hour"] in (0.526, 1.052), "each node of NC4as_T4_v3 costs 0.526 USD an hour in East US"
-        process.send_signal(signal.SIGINT)
-        _, said = process.communicate(timeout=SECONDS)
-    finally:
-        process.kill()
-    assert process.returncode == 130, said
-    assert "stopped on Ctrl-C" in said
-    from tests.support.batch_clients import account_of  # here, as above
+        return plain["state"].endswith(", 1 task running")
 
-    job = account_of(stack).get_job(job_of(said))
-    assert job.state in ("terminating", "completed")
+    def lasts() -> None:
+        until(is_shown, "it is among what runs")
 
-
-def test_one_that_takes_too_long_is_stopped(stack: ProgramStack, script: Path) -> None:
-    done = run(stack, str(script), "--pool", "plain", "--env", "SLEEP=300", "--timeout", "0.05")
-    assert done.returncode == 124, done.stderr
-    assert "stopped after its timeout" in done.stderr
-
-
-def test_a_run_that_was_left_is_followed_and_stopped_by_its_name(stack: ProgramStack, tmp_path: Path) -> None:
-    is_followed_and_stopped(stack, tmp_path, "--on", "batch", "--pool", "plain")
+    is_followed_and_stopped(stack, tmp_path, "--on", "batch", "--pool", "plain", lasts=lasts)
 
 
 def test_a_package_is_pushed_once_and_its_version_keeps_its_content(stack: ProgramStack, tmp_path: Path) -> None:
