@@ -1,10 +1,10 @@
 """`make replay`: sends recorded sessions with the real Azure to the embedded one, and shows where the two answer differently.
 
-    python -m tests.recorded.replay [-v] [--json FILE] [--jobs N] [--as-of DAY] [RECORDING or FOLDER ...]
+    python -m tests.recorded.replay [-v] [--json FILE] [--as-of DAY] [RECORDING or FOLDER ...]
 
-Each session gets an embedded Azure of its own with a fresh state folder, and the day of its recording. What was there before it
-began is made first, and what it met of rough weather lasts as long as it did there. Its requests are sent in their order, long
-operations are waited for, and each answer is compared with the recorded one:
+Each session gets an embedded Azure of its own, in this process but for nodes of Batch, and the day of its recording. What was
+there before it began is made first, and what it met of rough weather lasts as long as it did there. Its requests are sent in
+their order, long operations are waited for, and each answer is compared with the recorded one:
 
     status    the same status code
     error     a refusal: the same error code
@@ -24,10 +24,9 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from datetime import date
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -40,11 +39,10 @@ from tests.recorded import sessions
 from tests.recorded.members import GUID, HOST, comparable, flat, lowered, same
 from tests.recorded.sessions import CHANGES, Exchange, Session, error_code
 from tests.support.embedded import SUBSCRIPTION, EmbeddedAzure, ServedAzure
+from tests.support.in_process import InProcessAzure
 
 FIGURES = ("status", "error", "headers", "members", "values")
 NOT_SERVED = 501
-OPERATION_SECONDS = 240
-LOOK_SECONDS = (0.05, 0.5)  # between two looks at a long operation: at first, and at most
 GROUPS = "2021-04-01"
 ANY_PLACE = "westus"
 # Of what a resource shows, those that a request for it holds as well: the rest is the service's.
@@ -236,13 +234,13 @@ class Replay:
         status = answer.headers.get("azure-asyncoperation")
         address = status or answer.headers.get("location") or str(answer.request.url)
         by_state = address == str(answer.request.url)
-        end, pause = time.monotonic() + OPERATION_SECONDS, LOOK_SECONDS[0]
-        while time.monotonic() < end:
+
+        def is_over() -> bool:
             now = self._azure.client.get(address)
-            if now.status_code != httpx.codes.ACCEPTED and (not (status or by_state) or _has_ended(now, by_state)):
-                return
-            time.sleep(pause)
-            pause = min(2 * pause, LOOK_SECONDS[1])
+            return now.status_code != httpx.codes.ACCEPTED and (not (status or by_state) or _has_ended(now, by_state))
+
+        with suppress(AssertionError):  # what it has come to by then, the next answers show
+            self._azure.until(is_over, f"{address} ends")
 
     def _compared(self, each: Exchange, answer: httpx.Response, *, beside: bool) -> Row:
         ours = _content(answer)
@@ -309,7 +307,7 @@ def replayed(file: Path, as_of: str = "") -> Replayed:
     session = sessions.read(file)
     began = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
-        azure = ServedAzure(Path(folder) / "state", as_of=as_of or (session.recorded or date.today()).isoformat())
+        azure = _azure_for(session, Path(folder) / "state", date.fromisoformat(as_of) if as_of else None)
         try:
             rows = tuple(Replay(session, azure).rows())
         finally:
@@ -317,10 +315,19 @@ def replayed(file: Path, as_of: str = "") -> Replayed:
     return Replayed(session, rows, time.monotonic() - began)
 
 
-def all_replayed(files: Sequence[Path], jobs: int, as_of: str = "") -> Iterator[Replayed]:
-    """Every recording, `jobs` at a time, in the order of `files`."""
-    with ThreadPoolExecutor(jobs) as pool:
-        yield from pool.map(partial(replayed, as_of=as_of), files)
+def _azure_for(session: Session, state: Path, as_of: date | None) -> ServedAzure | InProcessAzure:
+    day = as_of or session.recorded or date.today()
+    if any(each.in_batch for each in session.exchanges):  # whose tasks run
+        return ServedAzure(state, as_of=day.isoformat())
+    authority = state / "ca" / "ca.pem"  # which a cluster's kubeconfig has in it
+    authority.parent.mkdir(parents=True)
+    authority.write_text("an authority")
+    return InProcessAzure(state, as_of=day)
+
+
+def all_replayed(files: Sequence[Path], as_of: str = "") -> Iterator[Replayed]:
+    """Every recording, one after the other."""
+    return (replayed(file, as_of) for file in files)
 
 
 def figures(rows: Iterable[Row]) -> dict[str, tuple[int, int]]:
@@ -356,7 +363,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("recordings", nargs="*", type=Path, help=f"files and folders; else {sessions.FOLDER}")
     parser.add_argument("-v", action="store_true", dest="verbose", help="every difference")
     parser.add_argument("--json", type=Path, metavar="FILE", help="all rows into this file")
-    parser.add_argument("--jobs", type=int, default=2, metavar="N", help="sessions at a time")
     parser.add_argument("--as-of", default="", metavar="DAY", help="the day for all, in place of that of each recording")
     chosen = parser.parse_args(arguments)
     files = sessions.files(chosen.recordings)
@@ -365,7 +371,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     done: list[Replayed] = []
     print(" " * 57 + " ".join(name.rjust(10) for name in ("served", *FIGURES)))
-    for each in all_replayed(files, chosen.jobs, chosen.as_of):
+    for each in all_replayed(files, chosen.as_of):
         done.append(each)
         print(line(each.session.name, figures(row for row in each.rows if not row.beside)), flush=True)
         if chosen.verbose:

@@ -148,7 +148,7 @@ def test_the_table_is_what_the_recordings_show() -> None:
 @needs_recordings
 def test_the_embedded_azure_answers_as_the_recorded_one() -> None:
     held = [file for file in sessions.files() if sessions.read(file).recent]
-    rows = [row for each in all_replayed(held, jobs=2) for row in each.rows if not row.beside]
+    rows = [row for each in all_replayed(held) for row in each.rows if not row.beside]
     found = figures(rows)
     short = {name: found[name] for name, held in HELD.items() if found[name][0] * 100 < held * found[name][1]}
     assert short == {}, percentages(found)
