@@ -48,18 +48,6 @@ def stack(azure: ServedAzure, engine_bin: Path, kubernetes_bin: Path, config: di
     made.end()
 
 
-def steps_of(stack: ProgramStack, said: dict[str, Any]) -> list[tuple[str, str, str]]:
-    """What a preview of another configuration would do, a replacement in its parts."""
-    stack.configure(said)
-    done = stack.pulumi("preview", "--json", "--show-replacement-steps")
-    assert done.returncode == 0, done.stdout + done.stderr
-    return [
-        (step["op"], step["urn"].split("::")[-2].split("$")[-1], step["urn"].split("::")[-1])
-        for step in json.loads(done.stdout)["steps"]
-        if step["op"] != "same"
-    ]
-
-
 def pools_in(azure: ServedAzure, stack: ProgramStack) -> dict[str, Any]:
     listed = azure.get(stack.outputs()["clusters"]["shared"] + "/agentPools", API_VERSION).json()["value"]
     by_itself = {"eTag": None, "nodeImageVersion": None}  # another with each PUT, and whenever the service likes
@@ -97,7 +85,10 @@ def kubectl(stack: ProgramStack, kubernetes_bin: Path, tmp_path: Path) -> Callab
 
 
 def test_who_runs_it_changes_no_plan(stack: ProgramStack, config: dict[str, Any]) -> None:
-    """Whoever ran the first `up` stays the administrator, which somebody else is told, and may be named later."""
+    """Whoever ran the first `up` stays the administrator, which somebody else is told, and may be named later.
+
+    That the name may go again, the next test's preview shows.
+    """
 
     def admin(found: dict[str, Any]) -> dict[str, Any]:
         [role] = [each for each in found["resources"] if each["type"] == ROLE and "-admin" in each["urn"].split("::")[-1]]
@@ -120,8 +111,6 @@ def test_who_runs_it_changes_no_plan(stack: ProgramStack, config: dict[str, Any]
     stack.update()
     assert admin(stack.exported())["urn"].split("::")[-1] == f"shared-admin-{runs[:8]}"
     assert admin(stack.exported())["id"] == admin(mine)["id"]
-    stack.configure(config)
-    assert stack.steps() == []
 
 
 def refreshed(stack: ProgramStack) -> None:
@@ -129,10 +118,11 @@ def refreshed(stack: ProgramStack) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_a_preview_after_a_refresh_is_empty_whatever_the_autoscaler_did(
+def test_a_refresh_leaves_nothing_to_change_and_an_update_moves_no_node_while_one_works(
     azure: ServedAzure, stack: ProgramStack, config: dict[str, Any], kubectl: Callable[..., str]
 ) -> None:
-    """Azure shows every pool in the cluster's own body, also those that are resources of their own."""
+    """Whatever the autoscaler did. Azure shows every pool in the cluster's own body, also those that are resources of their own,
+    and AKS rejects another number of nodes than the autoscaler's."""
     kubectl("apply", "--filename", "-", body=pod("one", "default"))
     kubectl("wait", "--for=condition=Ready", "pod/one", "--timeout=90s")
     name = stack.outputs()["gpu_pools"]["shared"]["t4"]["name"]
@@ -140,28 +130,16 @@ def test_a_preview_after_a_refresh_is_empty_whatever_the_autoscaler_did(
     refreshed(stack)
     stack.configure(config)
     assert stack.steps() == []
-    stack.update()
-    assert stack.steps() == []
-    kubectl("delete", "pod", "one")
-
-
-def test_a_change_while_a_node_works_moves_no_node(
-    azure: ServedAzure, stack: ProgramStack, config: dict[str, Any], kubectl: Callable[..., str]
-) -> None:
-    """By plain `pulumi up`: AKS rejects another number of nodes than the autoscaler's."""
-    kubectl("apply", "--filename", "-", body=pod("two", "default"))
-    kubectl("wait", "--for=condition=Ready", "pod/two", "--timeout=90s")
-    name = stack.outputs()["gpu_pools"]["shared"]["t4"]["name"]
     config["clusters"]["shared"]["gpu_pools"]["t4"] |= {"labels": {"line": "7"}, "max_nodes": 3}
     for tags in ({}, {"cost": "1"}):  # of the pool, then of the cluster too
         config["tags"] = tags
         stack.configure(config)
         stack.update()
-        assert stack.steps() == []
         assert pools_in(azure, stack)[name]["count"] == 1
+    assert stack.steps() == []
     assert pools_in(azure, stack)[name]["maxCount"] == 3
-    assert "Running" in kubectl("get", "pod", "two", "--output=jsonpath={.status.phase}")
-    kubectl("delete", "pod", "two")
+    assert "Running" in kubectl("get", "pod", "one", "--output=jsonpath={.status.phase}")
+    kubectl("delete", "pod", "one")
 
 
 def test_a_change_of_the_cluster_after_a_refresh_leaves_its_pools_as_they_are(
@@ -171,8 +149,7 @@ def test_a_change_of_the_cluster_after_a_refresh_leaves_its_pools_as_they_are(
     before = pools_in(azure, stack)
     config["clusters"]["shared"]["tier"] = "standard"
     stack.configure(config)
-    assert [(step.operation, step.type) for step in stack.steps()] == [("update", CLUSTER)]
-    stack.update()
+    assert [(step.operation, step.type) for step in stack.changes()] == [("update", CLUSTER)]
     assert changed(before, pools_in(azure, stack)) == {}
 
 
@@ -183,11 +160,9 @@ def test_pools_that_are_declared_otherwise_than_a_refresh_read_them_are_the_pool
     pool = config["clusters"]["shared"]["gpu_pools"]["t4"]
     pool["max_nodes"] = 4
     stack.configure(config)
-    changed_now = {(step.operation, step.type) for step in stack.steps()}
+    changed_now = {(step.operation, step.type) for step in stack.changes()}
     assert ("update", POOL) in changed_now
     assert changed_now <= {("update", CLUSTER), ("update", POOL)}  # the cluster where its inputs have the pool, too
-    stack.update()
-    assert stack.steps() == []
     [shown] = [each for name, each in pools_in(azure, stack).items() if name != "system"]
     assert shown["maxCount"] == 4
     pool["max_nodes"] = 2
@@ -229,17 +204,16 @@ def test_pools_that_azure_shows_in_another_order_make_no_new_cluster(stack: Prog
     assert stack.steps() == []
     config["clusters"]["shared"]["gpu_pools"]["t4"]["labels"] = {"team": "vision"}
     stack.configure(config)
-    assert {(step.operation, step.type) for step in stack.steps()} == {("update", CLUSTER), ("update", POOL)}
-    stack.update()
-    assert stack.steps() == []
+    assert {(step.operation, step.type) for step in stack.changes()} == {("update", CLUSTER), ("update", POOL)}
 
 
 def test_another_size_of_a_pool_replaces_that_pool_alone(azure: ServedAzure, stack: ProgramStack, config: dict[str, Any]) -> None:
+    """Alone: so that the change of the last test has left nothing to do."""
     before = stack.outputs()["gpu_pools"]["shared"]["t4"]["name"]
-    replaced = [(step, POOL, "shared-pool-t4") for step in ("create-replacement", "replace", "delete-replaced")]
+    replaced = [Step(step, POOL, "shared-pool-t4") for step in ("create-replacement", "replace", "delete-replaced")]
     config["clusters"]["shared"]["gpu_pools"]["t4"]["size"] = "Standard_NC8as_T4_v3"
-    assert steps_of(stack, config) == replaced
-    stack.update()
+    stack.configure(config)
+    assert stack.changes() == replaced
     after = stack.outputs()["gpu_pools"]["shared"]["t4"]["name"]
     assert after != before
     assert pools_in(azure, stack).keys() == {"system", after}
@@ -249,8 +223,8 @@ def test_another_cluster_under_the_same_id_gets_everything_anew(stack: ProgramSt
     """Nothing of it is done here: a preview is enough to see that the provider goes with its cluster."""
     said = deepcopy(config)
     said["clusters"]["shared"]["pod_cidr"] = "10.200.0.0/16"
-    steps = steps_of(stack, said)
-    replaced = {(kind, name) for operation, kind, name in steps if operation == "replace"}
+    stack.configure(said)
+    replaced = {(step.type, step.name) for step in stack.steps() if step.operation == "replace"}
     assert {(CLUSTER, "shared-cluster"), (POOL, "shared-pool-t4"), (PROVIDER, "shared-kubernetes")} <= replaced
     assert (NAMESPACE, "shared-namespace-gpu-jobs") in replaced
     stack.configure(config)
@@ -264,4 +238,3 @@ def test_what_is_on_the_cluster_is_deleted_with_it(azure: ServedAzure, stack: Pr
     assert "Waiting for Namespace" not in done.stdout
     left = azure.get(f"/subscriptions/{SUBSCRIPTION}/resources", "2024-11-01").json()["value"]
     assert [each["id"] for each in left if "azure-gpu-tests-clusters" in each["id"]] == []
-    assert Step("create", CLUSTER, "shared-cluster") in stack.steps()
