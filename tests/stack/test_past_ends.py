@@ -9,7 +9,7 @@ import pytest
 
 from azure_gpu.stack.taken_down import OUTPUT
 from tests.support.embedded import SUBSCRIPTION, ServedAzure
-from tests.support.stack import ProgramStack
+from tests.support.stack import ProgramStack, changes_of
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 ENDS, LATER = {"expires_after": "2026-11-30"}, {"expires_after": "2027-01-31"}
@@ -76,10 +76,10 @@ def test_a_part_is_listed_taken_down_and_not_brought_back_while_the_rest_goes_on
     later = says("2026-12-05", {"first": ENDS, "second": {**LATER, "cpu": 8}})
     stack.configure(later)
     for changed in (True, False):
-        steps = stack.steps()
+        said = stack.update()
+        steps = changes_of(said)
         assert ("second-job" in {step.name for step in steps}, bool(steps)) == (changed, changed)
         assert {step.operation for step in steps} <= {"update"}
-        said = stack.update()
         assert "jobs.first.expires_after: it was taken down after its last day: it isn't declared until" in said
     assert stack.outputs()[OUTPUT] == {"jobs.first": "2026-12-01T00:00:00Z"}
     assert "first" not in stack.outputs()["jobs"]
@@ -90,8 +90,7 @@ def test_a_part_is_listed_taken_down_and_not_brought_back_while_the_rest_goes_on
     assert refused.returncode != 0
     assert "jobs.third.expires_after: must be after 2026-12-05" in refused.stdout + refused.stderr
     stack.configure(says("2026-12-05", {"first": LATER, "second": {**LATER, "cpu": 8}}))
-    assert ("create", "first-job") in {(step.operation, step.name) for step in stack.steps()}
-    stack.update()
+    assert ("create", "first-job") in {(step.operation, step.name) for step in stack.changes()}
     assert OUTPUT not in stack.outputs()
 
 

@@ -1,6 +1,5 @@
 """Batch pools on the real engine: up, nothing left to change, each kind of edit with exactly the operations it needs, down."""
 
-import json
 from typing import Any
 
 import pytest
@@ -14,14 +13,11 @@ POOL = "azure-native:batch:Pool"
 API_VERSION = "2024-07-01"
 
 
-def pool_steps(stack: ProgramStack) -> list[str]:
-    """What a preview would do to the pools, a replacement in its parts."""
-    done = stack.pulumi("preview", "--json", "--show-replacement-steps")
-    assert done.returncode == 0, done.stdout + done.stderr
-    steps = [(step["op"], step["urn"]) for step in json.loads(done.stdout)["steps"] if step["op"] != "same"]
-    of_pools = [(operation, urn) for operation, urn in steps if not urn.endswith("-containers")]  # of blobs that nodes mount
-    assert all(POOL in urn for _, urn in of_pools), steps
-    return [operation for operation, _ in of_pools]
+def pool_changes(stack: ProgramStack) -> list[str]:
+    """What an update has done to the pools, a replacement in its parts."""
+    of_pools = [step for step in stack.changes() if not step.name.endswith("-containers")]  # of blobs that nodes mount
+    assert {step.type for step in of_pools} <= {POOL}
+    return [step.operation for step in of_pools]
 
 
 def unchanged(stack: ProgramStack) -> None:
@@ -46,16 +42,14 @@ def test_a_pool_changes_in_place_or_stands_beside_its_successor(azure: ServedAzu
 
     in_place: dict[str, Any] = {"autoscale": {"max_nodes": 3}, "metadata": {"a": "b"}, "expires_after": "2026-12-24"}
     stack.configure(with_pool(**in_place))
-    assert stack.steps() == [Step("update", POOL, "gpus-pool")]
-    stack.update()
+    assert stack.changes() == [Step("update", POOL, "gpus-pool")]
     changed = pool_of(azure, stack, "gpus")
     assert changed["name"] == before["name"]
     assert {"name": "a", "value": "b"} in changed["properties"]["metadata"]
 
     # Another name, so that the new pool is there before the old one goes; the stack's own name for it stays.
     stack.configure(with_pool(**in_place, size="Standard_NC8as_T4_v3"))
-    assert pool_steps(stack) == ["create-replacement", "replace", "delete-replaced"]
-    stack.update()
+    assert pool_changes(stack) == ["create-replacement", "replace", "delete-replaced"]
     after = pool_of(azure, stack, "gpus")
     assert after["name"].startswith("gpus-")
     assert after["name"] != before["name"]
@@ -85,8 +79,7 @@ def test_a_successor_has_a_name_of_its_own_and_another_spelling_of_the_same_make
     said["image"] = "Microsoft-DSVM:Ubuntu-HPC:2404"
     blobs["account"] = "theirdata"
     stack.configure(with_pool(**said, mounts={"data": {"azure_blob": blobs}}))
-    assert pool_steps(stack) == ["create-replacement", "replace", "delete-replaced"]
-    stack.update()
+    assert pool_changes(stack) == ["create-replacement", "replace", "delete-replaced"]
     [after] = pools_in(azure, stack)
     assert [after] != before
     # The container stays, with what is in it, where no pool mounts it any more.
@@ -97,8 +90,7 @@ def test_a_pool_that_is_drained_first_is_replaced_under_its_name(azure: ServedAz
     stack = shared
     stack.become(with_pool(replace="drain-first"))
     stack.configure(with_pool(replace="drain-first", task_slots=2))
-    assert pool_steps(stack) == ["delete-replaced", "replace", "create-replacement"]
-    stack.update()
+    assert pool_changes(stack) == ["delete-replaced", "replace", "create-replacement"]
     assert pools_in(azure, stack) == ["gpus"]
     assert pool_of(azure, stack, "gpus")["properties"]["taskSlotsPerNode"] == 2
     unchanged(stack)
