@@ -59,6 +59,13 @@ def _check_dependencies(change: Change) -> None:
         raise ArmError(400, "ValidationError", message, target="workspace", details=[ArmError(400, "Invalid", message)])
 
 
+def still_comes(workspace: Resource, services: Services) -> bool:
+    """Whether something that it depends on isn't there or isn't ready, and may be yet."""
+    named = (parse(str(workspace.properties.get(name) or "")) for name in NEEDED | OPTIONAL)
+    found = [services.store.get(each.key) for each in named if each]
+    return any(each is None or each.state == "Creating" for each in found)
+
+
 def check_there(workspace: Resource, services: Services) -> None:
     """What a workspace depends on has to be there by the time that it is made. ArmError ends that as failed."""
     properties = workspace.properties

@@ -26,6 +26,7 @@ from localazure.kinds.ml_workspace_rules import ISOLATION, RECOVER
 from localazure.services import Services
 
 KEPT_DAYS = 14
+_PATIENCE_SECONDS, _LOOK_SECONDS = 5.0, 0.1  # for what it depends on: the session's vault came after the workspace was accepted
 _PURGE = "forcetopurge"
 
 
@@ -107,6 +108,10 @@ class MlWorkspaces(MlKind):
 
     async def provision(self, change: Change) -> Body:
         workspace, services = change.stored, change.services
+        waited = 0.0
+        while waited < _PATIENCE_SECONDS and ml_workspace_rules.still_comes(workspace, services):
+            await services.clock.sleep(_LOOK_SECONDS)
+            waited += _LOOK_SECONDS
         ml_workspace_rules.check_there(workspace, services)
         account = services.store.get(str(workspace.properties["storageAccount"]))
         made = workspace.service["properties"]["workspaceId"]

@@ -103,6 +103,8 @@ class Replay:
         self._unserved: list[str] = []
         # Changes that weren't waited for, by the path that tells how far they are.
         self._unfinished: dict[str, httpx.Response] = {}
+        # Changes that name what the session makes after them, with the paths that aren't there yet.
+        self._early: list[tuple[set[str], httpx.Response]] = []
         refused = [(part, each.number) for each in session.exchanges if (part := _PASSING.get(each.error_code or ""))]
         self._weather = dict(refused)  # parts that hold, and the last refusal that shows them
         self._batch_token = ""
@@ -191,8 +193,19 @@ class Replay:
                 if SLOW_OPERATIONS in self._weather:
                     self._unfinished[path] = answer
         if each.method in CHANGES and answer.is_success and SLOW_OPERATIONS not in self._weather:
-            self._wait(answer)
+            self._settle(each, answer)
         return self._compared(each, answer, beside=beside)
+
+    def _settle(self, each: Exchange, answer: httpx.Response) -> None:
+        """Waits for a change, and for those before it that it was the last thing missing for."""
+        text = json.dumps(each.request).lower()
+        later = {other.path.lower() for other in self._session.exchanges[each.number + 1 :] if other.method == "PUT"}
+        before = {other.path.lower() for other in self._session.exchanges[: each.number + 1]}
+        self._early.insert(0, ({path for path in later - before if f'"{path}"' in text}, answer))
+        ready = [one for missing, one in self._early if not missing - before]
+        self._early = [(missing, one) for missing, one in self._early if missing - before]
+        for one in ready:
+            self._wait(one)
 
     def _to_batch(self, each: Exchange) -> httpx.Response:
         """With a token, whatever signed the recorded request, and in a version that is served: the recorded ones are too old."""
