@@ -38,6 +38,8 @@ def check(change: Change, arm_type: str) -> None:
     if kind == KUBERNETES and change.properties:
         _check_cluster(change)
     machine = _machine(change) if kind == VIRTUAL_MACHINE and change.properties else None
+    if change.previous is not None and machine:  # what a GET shows of it may be put again
+        before = merged({"properties": {"properties": shown_machine(change.previous, change.services)}}, change.previous.body)
     whole = {**(inner(before) if before else {}), **inner(change.body)}
     judged = {**change.body, "properties": {**change.properties, "properties": whole}} if change.properties else change.body
     refusals.judge(arm_type, judged, change.as_of, before=before, facts=_facts(change, whole, machine))

@@ -93,7 +93,7 @@ def _pattern(part: str) -> str:
     if not part.startswith("{"):
         return re.escape(part)
     name = part[1:-1]
-    return f"(?P<{name}>.+)" if name == "scope" else f"(?P<{name}>[^/]+)"
+    return f"(?P<{name}>.+)" if name in ("scope", "resourceUri") else f"(?P<{name}>[^/]+)"
 
 
 def refreshed_inputs(old_inputs: Any, old_outputs: Any, new_outputs: Any) -> Any:

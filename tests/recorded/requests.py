@@ -231,6 +231,132 @@ LIVES = (
         ),
     ),
 )
+BATCH = _in_group("Microsoft.Batch/batchAccounts", "{unique}")
+GALLERY = _in_group("Microsoft.Compute/galleries", "lab")
+DOOR = _in_group("Microsoft.Network/publicIPAddresses", "door")
+ZONE = _in_group("Microsoft.Network/privateDnsZones", "lab.example")
+_ML_BLOBS = "https://{unique}.blob.core.windows.net"
+_HPC = {"publisher": "microsoft-dsvm", "offer": "ubuntu-hpc", "sku": "2204", "version": "latest"}
+# Types of which no session is in the tables; they need some of those above.
+FURTHER_LIVES = (
+    Life(
+        "Microsoft.Batch/batchAccounts/pools",
+        f"{BATCH}/pools/train",
+        {
+            "identity": {"type": "UserAssigned", "userAssignedIdentities": {IDENTITY: {}}},
+            "properties": {
+                "vmSize": "Standard_NC4as_T4_v3",
+                "deploymentConfiguration": {
+                    "virtualMachineConfiguration": {
+                        "imageReference": _HPC,
+                        "nodeAgentSkuId": "batch.node.ubuntu 22.04",
+                        "containerConfiguration": {
+                            "type": "DockerCompatible",
+                            "containerImageNames": [],
+                            "containerRegistries": [
+                                {"registryServer": "x.azurecr.io", "identityReference": {"resourceId": IDENTITY}}
+                            ],
+                        },
+                        "extensions": [
+                            {
+                                "name": "gpu",
+                                "publisher": "Microsoft.HpcCompute",
+                                "type": "NvidiaGpuDriverLinux",
+                                "typeHandlerVersion": "1.10",
+                                "autoUpgradeMinorVersion": True,
+                                "settings": {"driverVersion": "latest"},
+                                "protectedSettings": {"secret": "4711"},
+                            }
+                        ],
+                    }
+                },
+                "scaleSettings": {"autoScale": {"formula": "$TargetDedicatedNodes = 0;", "evaluationInterval": "PT5M"}},
+                "startTask": {
+                    "commandLine": "/bin/true",
+                    "environmentSettings": [{"name": "A", "value": "b"}],
+                    "userIdentity": {"autoUser": {"elevationLevel": "Admin", "scope": "Pool"}},
+                },
+                "metadata": [{"name": "logical", "value": "train"}],
+                "taskSchedulingPolicy": {"nodeFillType": "Pack"},
+                "taskSlotsPerNode": 2,
+                "userAccounts": [{"name": "runner", "password": "4711"}],
+            },
+        },
+    ),
+    Life("Microsoft.Batch/batchAccounts/applications", f"{BATCH}/applications/tools", {"properties": {"displayName": "Tools"}}),
+    Life("Microsoft.Compute/galleries", GALLERY, _placed({"description": "of the lab"})),
+    Life(
+        "Microsoft.Compute/galleries/images",
+        f"{GALLERY}/images/gpu",
+        _placed(
+            {
+                "osType": "Linux",
+                "osState": "Generalized",
+                "hyperVGeneration": "V2",
+                "identifier": {"publisher": "lab", "offer": "gpu", "sku": "a"},
+            }
+        ),
+    ),
+    Life(
+        "Microsoft.Compute/galleries/images/versions",
+        f"{GALLERY}/images/gpu/versions/1.0.0",
+        _placed(
+            {
+                "storageProfile": {"source": {"id": _in_group("Microsoft.Compute/snapshots", "gpu")}},
+                "publishingProfile": {"targetRegions": [{"name": PLACE, "regionalReplicaCount": 1}]},
+            }
+        ),
+    ),
+    Life(
+        "Microsoft.Network/natGateways",
+        _in_group("Microsoft.Network/natGateways", "out"),
+        _placed({"publicIpAddresses": [{"id": DOOR}]}, sku={"name": "Standard"}),
+    ),
+    Life("Microsoft.Network/privateDnsZones", ZONE, {"location": "global"}),
+    Life(
+        "Microsoft.Network/privateDnsZones/virtualNetworkLinks",
+        f"{ZONE}/virtualNetworkLinks/net",
+        {"location": "global", "properties": {"virtualNetwork": {"id": NETWORK}, "registrationEnabled": False}},
+    ),
+    Life(
+        "Microsoft.Network/bastionHosts",
+        _in_group("Microsoft.Network/bastionHosts", "bastion"),
+        _placed({"virtualNetwork": {"id": NETWORK}}, sku={"name": "Developer"}),
+    ),
+    Life(
+        "Microsoft.MachineLearningServices/workspaces/datastores",
+        f"{WORKSPACE}/datastores/models",
+        {
+            "properties": {
+                "datastoreType": "AzureBlob",
+                "accountName": "{unique}",
+                "containerName": "results",
+                "credentials": {"credentialsType": "None"},
+            }
+        },
+    ),
+    Life(
+        "Microsoft.MachineLearningServices/workspaces/models/versions",
+        f"{WORKSPACE}/models/digits/versions/1",
+        {"properties": {"modelUri": f"{_ML_BLOBS}/results/digits", "modelType": "custom_model"}},
+    ),
+    Life(
+        "Microsoft.MachineLearningServices/workspaces/environments/versions",
+        f"{WORKSPACE}/environments/scoring/versions/1",
+        {
+            "properties": {
+                "image": "mcr.microsoft.com/azureml/minimal:1",
+                "inferenceConfig": {"scoringRoute": {"path": "/", "port": 5001}},
+                "osType": "Linux",
+            }
+        },
+    ),
+    Life(
+        "Microsoft.MachineLearningServices/workspaces/onlineEndpoints",
+        f"{WORKSPACE}/onlineEndpoints/digits-{{unique}}",
+        _placed({"authMode": "Key"}, identity={"type": "UserAssigned", "userAssignedIdentities": {IDENTITY: {}}}),
+    ),
+)
 # Their control planes are only written down.
 CLUSTER_LIVES = (
     Life(

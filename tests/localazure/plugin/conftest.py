@@ -1,7 +1,7 @@
 """The provider as the engine sees it, and what its requests reach, both in this process."""
 
 import json
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import grpc
@@ -77,40 +77,6 @@ def failure(call: Callable[..., object], *given: Any, **options: Any) -> grpc.Rp
     with pytest.raises(grpc.RpcError) as failed:
         call(*given, **options)
     return failed.value
-
-
-def live(engine: Engine, token: str, inputs: dict[str, Any], edit: dict[str, Any], *, hidden: Collection[str] = ()) -> None:
-    """Check, create, refresh, import, no difference, update, delete: what Azure answers is never taken for a change.
-
-    `hidden`: inputs with secrets, which no import finds.
-    """
-    checked, failures = engine.check(token, inputs)
-    assert failures == []
-    created = engine.create(token, checked)
-    outputs = from_struct(created.properties)
-    read = engine.read(token, created.id, checked, outputs)
-    assert from_struct(read.inputs) == checked, "a refresh finds no change"
-    assert from_struct(read.properties) == outputs
-    imported = from_struct(engine.read(token, created.id).inputs)
-    assert holds(imported, {name: value for name, value in checked.items() if name not in hidden and name[0] != "_"})
-    assert not engine.diff(token, checked, checked, outputs).diffs
-    assert not engine.diff(token, checked, checked).diffs
-    edited, failures = engine.check(token, {**inputs, **edit}, olds=checked)
-    assert failures == []
-    found = engine.diff(token, checked, edited, outputs)
-    assert (list(found.diffs), list(found.replaces)) == (sorted(edit), [])
-    updated = from_struct(engine.update(token, created.id, outputs, edited).properties)
-    assert holds(updated, edit)
-    assert from_struct(engine.read(token, created.id, edited, updated).inputs) == edited
-    engine.delete(token, created.id)
-    assert engine.read(token, created.id, edited, updated).id == ""
-
-
-def holds(outputs: Any, part: Any) -> bool:
-    """Whether `part` is so in `outputs`, which may say more."""
-    if isinstance(part, dict):
-        return all(name in outputs and holds(outputs[name], value) for name, value in part.items())
-    return outputs == part
 
 
 class AzureEngine(Engine):

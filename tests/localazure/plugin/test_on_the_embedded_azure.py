@@ -6,46 +6,17 @@ import grpc
 import pytest
 
 from localazure.plugin.wire import from_struct
-from tests.localazure.plugin.conftest import SUBSCRIPTION, AzureEngine, connection, failure, live
+from tests.localazure.plugin.conftest import AzureEngine, connection, failure
+from tests.localazure.test_deployments import body, identity, template
+from tests.support.batch_bodies import AGENT, HPC, T4, put_account
 from tests.support.embedded import EmbeddedAzure
 from tests.support.in_process import InProcessAzure
 from tests.support.provider_calls import details_of
 
 GROUP = "azure-native:resources:ResourceGroup"
 IDENTITY = "azure-native:managedidentity:UserAssignedIdentity"
-STORAGE = "azure-native:storage:StorageAccount"
-REGISTRY = "azure-native:containerregistry:Registry"
 WORKSPACE = "azure-native:operationalinsights:Workspace"
-ROLE = "azure-native:authorization:RoleAssignment"
-READER = f"/subscriptions/{SUBSCRIPTION}/providers/Microsoft.Authorization/roleDefinitions/acdd72a7-3385-48ef-bd42-f606fba81ae7"
-
-
-CASES: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
-    (IDENTITY, {}, {"tags": {"team": "b"}}),
-    (STORAGE, {"kind": "StorageV2", "sku": {"name": "Standard_LRS"}}, {"allowBlobPublicAccess": True}),
-    (REGISTRY, {"sku": {"name": "Basic"}}, {"sku": {"name": "Standard"}}),
-    (WORKSPACE, {"sku": {"name": "PerGB2018"}, "retentionInDays": 30}, {"retentionInDays": 60}),
-]
-
-
-@pytest.mark.parametrize(("token", "inputs", "edit"), CASES, ids=[case[0] for case in CASES])
-def test_a_resource_lives_from_check_to_delete_without_false_differences(
-    engine: AzureEngine, group: str, token: str, inputs: dict[str, Any], edit: dict[str, Any]
-) -> None:
-    given = {**inputs, "resourceGroupName": group.split("/")[-1]}
-    live(engine, token, given, edit)
-    assert engine.check(token, given)[0]["location"] == "westeurope", "the resource group's"
-
-
-def test_a_role_assignment_hangs_under_the_resource_that_it_is_about(
-    engine: AzureEngine, azure: EmbeddedAzure, group: str
-) -> None:
-    checked, failures = engine.check(ROLE, {"scope": group, "principalId": azure.principal_id, "roleDefinitionId": READER})
-    assert failures == []
-    created = engine.create(ROLE, checked)
-    outputs = from_struct(created.properties)
-    assert created.id.lower().startswith(f"{group}/providers/microsoft.authorization/".lower())
-    assert from_struct(engine.read(ROLE, created.id, checked, outputs).inputs) == checked
+POOL, DEPLOYMENT = "azure-native:batch:Pool", "azure-native:resources:Deployment"
 
 
 def test_azure_refuses_a_value_of_another_type_by_its_path(engine: AzureEngine, azure: EmbeddedAzure, group: str) -> None:
@@ -69,3 +40,60 @@ def test_a_token_that_a_restarted_azure_still_takes_needs_no_new_sign_in(
     own_azure.restart()
     assert unconfigured.read(GROUP, created.id).id == created.id
     assert sum(request.url.path.endswith("/token") for request in unconfigured.requests) == 1
+
+
+@pytest.fixture
+def pool(engine: AzureEngine, azure: InProcessAzure, group: str) -> tuple[str, dict[str, Any], dict[str, Any]]:
+    """A pool that scales by itself: its id, its inputs and its outputs."""
+    account = put_account(azure, group)["name"]
+    machine = {"virtualMachineConfiguration": {"imageReference": dict(HPC), "nodeAgentSkuId": AGENT}}
+    formula = {"autoScale": {"formula": "$TargetDedicatedNodes = 1;"}}
+    given = {"resourceGroupName": group.split("/")[-1], "accountName": account, "vmSize": T4}
+    checked, failures = engine.check(POOL, {**given, "deploymentConfiguration": machine, "scaleSettings": formula})
+    assert failures == []
+    created = engine.create(POOL, checked)
+    return created.id, checked, from_struct(created.properties)
+
+
+def test_what_scales_by_itself_is_no_drift(engine: AzureEngine, pool: tuple[str, dict[str, Any], dict[str, Any]]) -> None:
+    """The nodes of a pool come and go; nobody changed its declaration."""
+    resource_id, checked, outputs = pool
+    read = engine.read(POOL, resource_id, checked, {**outputs, "currentDedicatedNodes": 7})
+    assert from_struct(read.properties)["currentDedicatedNodes"] != 7
+    assert from_struct(read.inputs) == checked
+
+
+def test_another_size_is_an_update_in_the_plan_and_refused_by_batch(
+    engine: AzureEngine, pool: tuple[str, dict[str, Any], dict[str, Any]]
+) -> None:
+    resource_id, checked, outputs = pool
+    news = {**checked, "vmSize": "Standard_NC8as_T4_v3"}
+    assert list(engine.diff(POOL, checked, news, outputs).replaces) == []
+    with pytest.raises(grpc.RpcError, match='Status=400 Code="PropertyCannotBeUpdated"') as refused:
+        engine.update(POOL, resource_id, outputs, news)
+    assert '"message": "properties.vmSize"' in details_of(refused.value)
+    assert list(engine.diff(POOL, checked, {**news, "poolName": "train-2"}, outputs).replaces) == ["poolName"]
+
+
+def test_a_template_deployment_is_a_resource_that_leaves_what_it_made(
+    engine: AzureEngine, azure: EmbeddedAzure, group: str
+) -> None:
+    def inputs(team: str) -> dict[str, Any]:
+        named = {"resourceGroupName": group.rsplit("/", 1)[1], "deploymentName": "who"}
+        return {**named, **body(template(identity("trainer", tags={"team": team})))}
+
+    checked, failures = engine.check(DEPLOYMENT, inputs("a"))
+    assert failures == []
+    created = engine.create(DEPLOYMENT, checked)
+    outputs = from_struct(created.properties)
+    assert outputs["properties"]["provisioningState"] == "Succeeded"
+    assert "template" not in outputs["properties"], "it is never answered"
+    assert from_struct(engine.read(DEPLOYMENT, created.id, checked, outputs).inputs) == checked, "a refresh finds no change"
+    edited, _ = engine.check(DEPLOYMENT, inputs("b"), olds=checked)
+    found = engine.diff(DEPLOYMENT, checked, edited, outputs)
+    assert (list(found.detailedDiff), list(found.replaces)) == (["properties.template.resources[0].tags.team"], [])
+    engine.update(DEPLOYMENT, created.id, outputs, edited)
+    engine.delete(DEPLOYMENT, created.id)
+    assert engine.read(DEPLOYMENT, created.id).id == ""
+    trainer = f"{group}/providers/Microsoft.ManagedIdentity/userAssignedIdentities/trainer"
+    assert azure.get(trainer, "2023-01-31").json()["tags"] == {"team": "b"}
