@@ -41,21 +41,6 @@ def group_of(resource: dict[str, Any]) -> str:
     return resource["id"].split("/")[4]
 
 
-def test_a_life_with_azures_own_client(azure: EmbeddedAzure, group: str, batch: BatchManagementClient) -> None:
-    name, group_name = new_name(), group.rsplit("/", 1)[1]
-    made = batch.batch_account.begin_create(group_name, name, {"location": "West Europe", "tags": {"team": "a"}}).result()
-    assert (made.location, made.provisioning_state, made.pool_allocation_mode) == ("westeurope", "Succeeded", "BatchService")
-    assert made.account_endpoint == f"{azure.url.removeprefix('https://')}/batch/{name}"
-    assert list(made.allowed_authentication_modes) == ["SharedKey", "AAD", "TaskAuthenticationToken"]
-    assert made.public_network_access == "Enabled"
-    changed = batch.batch_account.update(group_name, name, {"tags": {"team": "b"}})
-    assert changed.tags == {"team": "b"}
-    assert name in [each.name for each in batch.batch_account.list()]
-    assert [each.name for each in batch.batch_account.list_by_resource_group(group_name)] == [name]
-    batch.batch_account.begin_delete(group_name, name).result()
-    assert list(batch.batch_account.list_by_resource_group(group_name)) == []
-
-
 def test_a_new_account_is_accepted_and_shown_where_the_answer_says(azure: EmbeddedAzure, group: str) -> None:
     """Test_Batch_Account_CRUD_v20240701 (2025-11-11)."""
     path = f"{group}/providers/Microsoft.Batch/batchAccounts/{new_name()}"
@@ -154,17 +139,3 @@ def test_quotas_of_families_are_told(azure: EmbeddedAzure, group: str, batch: Ba
     assert families["Standard NCASv3_T4 Family"] == 1000
     assert found.dedicated_core_quota_per_vm_family_enforced is True
     assert (found.dedicated_core_quota, found.low_priority_core_quota) == (10_000, 1000)
-
-
-def test_diagnostics_of_an_account(azure: EmbeddedAzure, group: str) -> None:
-    account = put_account(azure, group)
-    workspace = f"{group}/providers/Microsoft.OperationalInsights/workspaces/logs-{new_name()}"
-    assert azure.put(workspace, {"location": "westeurope"}, "2023-09-01").status_code in (200, 201)
-    path = f"{account['id']}/providers/Microsoft.Insights/diagnosticSettings/logs"
-    logs = [{"category": "ServiceLog", "enabled": True}, {"category": "AuditLog", "enabled": True}]
-    metrics = [{"category": "AllMetrics", "enabled": True}]
-    body = {"properties": {"workspaceId": workspace, "logs": logs, "metrics": metrics}}
-    assert azure.put(path, body, "2021-05-01-preview").status_code == 200
-    body["properties"]["logs"] = [{"category": "ContainerAppConsoleLogs", "enabled": True}]
-    answer = azure.put(path, body, "2021-05-01-preview")
-    assert answer.json()["error"]["message"] == "Category 'ContainerAppConsoleLogs' is not supported."

@@ -3,12 +3,9 @@
 from typing import Any
 
 import pytest
-from azure.core.exceptions import HttpResponseError
-from azure.mgmt.compute import ComputeManagementClient, models
 
 from tests.support.batch_bodies import API, details, new_name, pool, put_account
 from tests.support.embedded import EmbeddedAzure
-from tests.support.management import client
 
 COMPUTE = "2024-03-03"
 IDENTIFIER = {"publisher": "lab", "offer": "gpu", "sku": "a"}
@@ -46,32 +43,6 @@ def made(azure: EmbeddedAzure, image: str, group: str, number: str = "1.0.0") ->
     path = f"{image}/versions/{number}"
     azure.finished(azure.put(path, version(snapshot(group)), COMPUTE))
     return path
-
-
-def test_a_life_with_azures_own_client(azure: EmbeddedAzure, group: str) -> None:
-    compute, group_name = client(ComputeManagementClient, azure), group.rsplit("/", 1)[1]
-    gallery = compute.galleries.begin_create_or_update(group_name, "lab", models.Gallery(location="westeurope")).result()
-    assert (gallery.name, gallery.provisioning_state) == ("lab", "Succeeded")
-    image = compute.gallery_images.begin_create_or_update(group_name, "lab", "gpu", models.GalleryImage(definition())).result()
-    assert (image.os_type, image.hyper_v_generation) == ("Linux", "V2")
-    body = models.GalleryImageVersion(version(snapshot(group)))
-    first = compute.gallery_image_versions.begin_create_or_update(group_name, "lab", "gpu", "1.0.0", body).result()
-    assert (first.name, first.provisioning_state) == ("1.0.0", "Succeeded")
-    assert first.publishing_profile.target_regions[0].name == "westeurope"
-    with pytest.raises(HttpResponseError, match="Cannot delete resource while nested resources exist"):
-        compute.gallery_images.begin_delete(group_name, "lab", "gpu")
-    compute.gallery_image_versions.begin_delete(group_name, "lab", "gpu", "1.0.0").result()
-    compute.gallery_images.begin_delete(group_name, "lab", "gpu").result()
-    compute.galleries.begin_delete(group_name, "lab").result()
-    assert list(compute.galleries.list_by_resource_group(group_name)) == []
-
-
-def test_what_a_get_answers_can_be_put_again(azure: EmbeddedAzure, gallery: str, image: str, group: str) -> None:
-    for path in (gallery, image, made(azure, image, group)):
-        shown = azure.get(path, COMPUTE).json()
-        again = azure.put(path, shown, COMPUTE)
-        assert again.status_code == 200, again.text
-        azure.until(lambda path=path, shown=shown: azure.get(path, COMPUTE).json() == shown, "nothing has changed")
 
 
 def test_a_gallery_has_several_definitions(azure: EmbeddedAzure, gallery: str, image: str) -> None:

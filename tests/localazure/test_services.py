@@ -28,15 +28,6 @@ def code(answer: Any) -> tuple[int, str]:
     return answer.status_code, answer.json()["error"]["code"]
 
 
-def test_an_identitys_ids_are_made_once(azure: EmbeddedAzure, group: str) -> None:
-    first = identity(azure, group)
-    assert identity(azure, group) == first
-    properties = first["properties"]
-    assert properties["tenantId"] == azure.tenant_id
-    assert uuid.UUID(properties["principalId"]) != uuid.UUID(properties["clientId"])
-    assert "provisioningState" not in properties
-
-
 def test_the_same_assignment_again_is_no_change_and_under_another_name_a_conflict(azure: EmbeddedAzure, group: str) -> None:
     principal, name = identity(azure, group)["properties"]["principalId"], str(uuid.uuid4())
     assert [assign(azure, group, principal, name=name).status_code for _ in range(2)] == [201, 200]

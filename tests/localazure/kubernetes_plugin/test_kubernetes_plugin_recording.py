@@ -5,8 +5,7 @@ import pytest
 from azure_gpu.catalog.services.groups import JOBSET
 from localazure.kubernetes_plugin import releases
 from localazure.kubernetes_plugin.recording import Recorder
-from localazure.plugin.wire import Secret, from_struct
-from tests.localazure.kubernetes_plugin.conftest import CONFIG_MAP, KubernetesEngine, checked_raw, kubeconfig, plugin, with_kind
+from tests.localazure.kubernetes_plugin.conftest import CONFIG_MAP, KubernetesEngine, kubeconfig, plugin, with_kind
 
 INPUTS = {"metadata": {"name": "settings", "namespace": "team"}, "data": {"a": "1"}}
 SECRET, JOB = "kubernetes:core/v1:Secret", "kubernetes:batch/v1:Job"
@@ -67,21 +66,6 @@ def test_a_job_is_there_at_once_and_an_object_whose_kind_no_server_knows(engine:
     queue = engine.made(QUEUE, {"metadata": {"name": "gpus"}, "spec": {"clusterQueue": "all"}})
     assert queue.id == "default/gpus"
     assert queue.diff({"metadata": {"name": "gpus"}, "spec": {"clusterQueue": "some"}}).diffs == ["spec"]
-
-
-def test_secrets_stay_secrets(engine: KubernetesEngine) -> None:
-    checked = checked_raw(engine, SECRET, {"metadata": {"name": "token"}, "stringData": {"t": "hush"}})
-    answer = engine.create(SECRET, checked)
-    found = from_struct(answer.properties, keep_secrets=True)
-    assert found["stringData"] == Secret({"t": "hush"})
-    assert found["__inputs"]["stringData"] == Secret({"t": "hush"})
-
-
-def test_a_preview_shows_the_inputs(engine: KubernetesEngine) -> None:
-    assert engine.planned(CONFIG_MAP, INPUTS) == with_kind(CONFIG_MAP, INPUTS)
-    made = engine.made(CONFIG_MAP, INPUTS)
-    assert made.update({**INPUTS, "immutable": True}, preview=True)["immutable"] is True
-    assert engine.lines.all == []
 
 
 def test_a_release_is_recorded_without_its_chart(engine: KubernetesEngine) -> None:

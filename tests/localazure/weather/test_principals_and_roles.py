@@ -115,11 +115,3 @@ def test_an_account_without_public_access_does_not_answer_from_outside(rough: In
     assert listed(rough, name) == 403
     rough.fault("calm", name="owner-without-data")
     assert listed(rough, name) == 418
-
-
-def test_a_role_that_is_there_already_is_refused_in_any_weather(calm: InProcessAzure) -> None:
-    group = new_group(calm)
-    wanted = body(identity(calm, group)["principalId"], roles.READER)
-    assert calm.put(assignment(group), wanted, ROLES).status_code == 201
-    again = calm.put(assignment(group), wanted, ROLES)
-    assert (again.status_code, again.json()["error"]["code"]) == (409, "RoleAssignmentExists")
