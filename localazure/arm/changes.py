@@ -73,8 +73,8 @@ class Changes:
             self._store.put(resource)
         return answers.respond(200, answers.document(kind, resource, self._services))
 
-    def prepared(self, kind: Kind, resource_id: ArmId, body: Body, caller: Caller) -> Change:
-        """A PUT that has been checked, and of which nothing is written or begun. ArmError refuses it."""
+    def prepared(self, kind: Kind, resource_id: ArmId, body: Body, caller: Caller, *, patched: bool = False) -> Change:
+        """A PUT or PATCH that has been checked, and of which nothing is written or begun. ArmError refuses it."""
         previous = self._store.get(resource_id.key)
         group = checks.group_of(resource_id, self._store)
         if previous is None:
@@ -96,6 +96,7 @@ class Changes:
             as_of=request_date(body, previous, group, self._services.clock),
             services=self._services,
             caller=caller,
+            patched=patched,
         )
         kind.check(change)
         change.body = merged(kind.defaults(change), change.body)  # which `check` may have added to
@@ -108,7 +109,7 @@ class Changes:
             self.refuse_while_busy(kind, previous)
         management_locks.check("write", resource_id, self._store)
         conflicts.check(resource_id, body, self._services)
-        change = self.prepared(kind, resource_id, body, caller)
+        change = self.prepared(kind, resource_id, body, caller, patched=patched)
         record = change.resource = self._record(change)
         status = kind.created_status if previous is None else (kind.patched_status if patched else None) or kind.updated_status
         if _in_background(kind, creating=previous is None):

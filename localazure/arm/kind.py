@@ -34,6 +34,7 @@ class Change:
     services: Services
     caller: Caller | None = None  # None when work is resumed after a restart
     resource: Resource | None = None  # the stored record, from `provision` on; its `private` may be written
+    patched: bool = False  # a PATCH
 
     @property
     def creating(self) -> bool:

@@ -2,8 +2,8 @@
 
 ArmError 400 PropertyCannotBeUpdated for the first property that can't. Which can: Microsoft Learn, REST reference of
 Microsoft.Batch 2024-07-01, "Pool - Update", with its examples. That everything else is refused was told of networkConfiguration
-and deploymentConfiguration (`batch_refusals`). The service is known to refuse some bodies that differ in nothing (Azure/Batch
-issue 153); here letter case of names and ids makes no difference.
+and deploymentConfiguration (`batch_refusals`). The service is known to refuse some bodies that differ in nothing: a part of the
+weather. Else letter case of names and ids makes no difference here.
 """
 
 from typing import Any
@@ -31,6 +31,13 @@ def check(before: Body, after: Body) -> None:
     """Both are the pool's `properties`, with the service's defaults. A secret that `after` leaves out is taken as unchanged."""
     for name in sorted((before.keys() | after.keys()) - UPDATABLE):
         if not _same(name, before.get(name), after.get(name)):
+            raise cannot_be_updated(f"properties.{name}")
+
+
+def refuse_whole(properties: Body) -> None:
+    """ArmError where a PUT names what it can't change, whatever its value. Which of the two it names is assumed."""
+    for name in ("networkConfiguration", "deploymentConfiguration"):
+        if name in properties:
             raise cannot_be_updated(f"properties.{name}")
 
 

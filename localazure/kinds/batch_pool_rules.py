@@ -22,6 +22,7 @@ from localazure.kinds import attached_identities, batch_packages, batch_pool_cha
 from localazure.kinds.batch_refusals import form, invalid_value, refusal
 from localazure.kinds.gallery_images import image_at
 from localazure.services import SUBSCRIPTION
+from localazure.weather.parts import WHOLE_POOLS
 
 MACHINE = "properties.deploymentConfiguration.virtualMachineConfiguration"
 FIXED = "properties.scaleSettings.fixedScale"
@@ -37,6 +38,8 @@ def check(change: Change, defaults: Body, arm_type: str) -> None:
     if properties.get("startTask") == {}:
         del properties["startTask"]
     if change.previous is not None:
+        if not change.patched and change.services.weather.holds(WHOLE_POOLS):
+            batch_pool_changes.refuse_whole(properties)
         whole = merged(defaults, change.body)["properties"]
         batch_pool_changes.check(change.previous.properties, whole)
         properties.update(batch_pool_changes.kept(change.previous.properties, properties))

@@ -42,6 +42,7 @@ ENDPOINT_CONFLICTS = "endpoint-conflicts"
 NETWORK_CONFLICTS = "network-conflicts"
 RESERVED_INTERFACES = "reserved-interfaces"
 BATCH_QUOTA = "batch-quota"
+WHOLE_POOLS = "whole-pools"
 ENVIRONMENT_QUOTA = "environment-quota"
 POOL_COUNT = "pool-count"
 PRIVATE_CLUSTERS = "private-clusters"
@@ -363,6 +364,19 @@ _ALL = (
         (
             Source("Azure/azure-cli issue 29300", "2024-07-02", "documented"),
             Source("alan-turing-institute/data-safe-haven issue 1984", "2026-11", "documented"),
+        ),
+    ),
+    Part(
+        WHOLE_POOLS,
+        "A PUT of a Batch pool that exists is refused with 400 `PropertyCannotBeUpdated`, because it names "
+        "`networkConfiguration` or `deploymentConfiguration`, also where nothing of them differs. A PATCH without them isn't.",
+        "until it is turned off",
+        "told of by many from 2019 to 2023, also where nothing differed; by others it wasn't met",
+        False,
+        (
+            Source("Azure/Batch issue 153", "2023-03-08", "documented"),
+            Source("Azure/terraform-provider-azapi issue 263", "2023-03-01", "documented"),
+            Source("hashicorp/terraform-provider-azurerm pull request 8189", "2020-08-20", "documented"),
         ),
     ),
     Part(

@@ -80,31 +80,45 @@ def _started(view: StackView, say: Say) -> list[str]:
 
 
 def update(stack: Stack, message: str, say: Say, targets: Collection[str] = (), plan: SavedPlan | None = None) -> None:
-    """Runs `pulumi up`. While it waits for deployments of endpoints, their logs are shown between the engine's lines.
-    `targets`: URNs to update; none: everything. `plan`: the plan to follow."""
-    shown = deployment_logs.shown(stack, say) if stack.declares("ml_endpoints") else nullcontext()
+    """Runs `pulumi up`, and a second time where that continues what Azure refused or failed at first. While it waits for
+    deployments of endpoints, their logs are shown between the engine's lines. `targets`: URNs to update; none: everything.
+    `plan`: the plan to follow, once."""
     with tempfile.TemporaryDirectory() as folder, torn_state.kept(backend_folder(), stack.project, stack.name):
         events, engine_plan = Path(folder) / "events.json", Path(folder) / "plan.json"
         if plan is not None:
             engine_plan.write_text(json.dumps(plan.engine), encoding="utf-8")
-        try:
-            with shown:
-                stack.up(
-                    message,
-                    line_by_line=not isinstance(shown, nullcontext),
-                    events=events,
-                    targets=targets,
-                    plan=engine_plan if plan is not None else None,
-                )
-        except EngineError:
-            _take_in_lost(stack, events, say)
-            raise
+        for again in (False, True):
+            shown = deployment_logs.shown(stack, say) if stack.declares("ml_endpoints") else nullcontext()
+            by_line = not isinstance(shown, nullcontext)
+            try:
+                with shown:
+                    stack.up(message, line_by_line=by_line, events=events, targets=targets, plan=engine_plan if plan else None)
+                return
+            except EngineError:
+                lines = _lines(events)
+                events.unlink(missing_ok=True)
+                _take_in_lost(stack, lines, say)
+                if again or not _may_continue(stack, lines, say) or plan is not None:
+                    raise
 
 
-def _take_in_lost(stack: Stack, events: Path, say: Say) -> None:
+def _may_continue(stack: Stack, events: list[str], say: Say) -> bool:
+    """Whether another `up` can end well: pools that were changed by PATCH are read into the state, and what Azure accepted and
+    then failed to create for a reason that passes is updated."""
+    changed = repair.refused_pools(events)
+    if changed:
+        say("reading into the state what was changed of Batch pools")
+        stack.refresh(changed)
+    unfinished = repair.half_made(stack.deployment())
+    if unfinished:
+        say(f"created, and not finished: {', '.join(unfinished)}")
+    return bool(changed or unfinished)
+
+
+def _take_in_lost(stack: Stack, events: list[str], say: Say) -> None:
     """Settles creates whose result was lost with the provider: the engine has forgotten them and would create them again. Done
     at once, because an imported state has no pending operations."""
-    lost = repair.lost_creates(_lines(events))
+    lost = repair.lost_creates(events)
     if lost:
         _settle_pending(stack, repair.with_pending(stack.deployment(), lost), say)
 

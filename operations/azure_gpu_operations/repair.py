@@ -19,7 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from azure_gpu.catalog import transient_errors
-from azure_gpu.catalog.transient_errors import TransientError
+from azure_gpu.catalog.transient_errors import CANNOT_BE_UPDATED, TransientError, is_missing_permission
+from azure_gpu.formats import azure_types
 from azure_gpu.formats.azure_types import BY_TOKEN, AzureType
 
 _LOST = re.compile(r"error reading from server|transport is closing|\bPut \"https?://|StorageAccountOperationInProgress")
@@ -120,6 +121,28 @@ def held_delete(events: Iterable[str]) -> TransientError | None:
             if diagnostic.get("severity") == "error" and (found := transient_errors.find(str(diagnostic.get("message")))):
                 return found
     return None
+
+
+def refused_pools(events: Iterable[str]) -> list[str]:
+    """From an engine's events: the URNs of Batch pools whose update by PUT was refused. Their component has changed them by PATCH
+    then, which the state doesn't have (`azure_gpu.batch.pool.patch`)."""
+    found: list[str] = []
+    for line in events:
+        with suppress(ValueError):  # the engine was killed while it wrote
+            diagnostic = json.loads(line).get("diagnosticEvent") or {}
+            urn, text = str(diagnostic.get("urn")), str(diagnostic.get("message"))
+            if diagnostic.get("severity") == "error" and f"{azure_types.BATCH_POOL.token}::" in urn and CANNOT_BE_UPDATED in text:
+                found.append(urn)
+    return list(dict.fromkeys(found))
+
+
+def half_made(deployment: Mapping[str, Any]) -> list[str]:
+    """The names of resources that Azure accepted and then failed to create, for reasons that pass: another `up` updates them."""
+    return [
+        str(each["urn"]).rsplit("::", 1)[-1]
+        for each in deployment.get("resources") or []
+        if any(transient_errors.find(why) or is_missing_permission(why) for why in each.get("initErrors") or ())
+    ]
 
 
 def with_pending(deployment: Mapping[str, Any], creates: Iterable[Mapping[str, Any]]) -> dict[str, Any]:

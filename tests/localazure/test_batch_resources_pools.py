@@ -47,6 +47,17 @@ def test_a_pool_is_answered_with_200_and_its_defaults(azure: EmbeddedAzure, acco
         assert without["scaleSettings"] == fixed(0, resizeTimeout="PT15M")
 
 
+def test_a_pool_that_is_there_can_be_refused_as_a_whole_and_patched(azure: EmbeddedAzure, account: str) -> None:
+    put(azure, account, pool())
+    try:
+        azure.fault("weather", name="whole-pools")
+        assert details(put(azure, account, pool()))["PropertyName"] == "deploymentConfiguration"
+        only = {"tags": {"team": "x"}, "properties": {"scaleSettings": fixed(1)}}
+        assert azure.patch(f"{account}/pools/train", only, API).json()["tags"] == {"team": "x"}
+    finally:
+        azure.clear_faults()
+
+
 def test_a_life_with_azures_own_client(served_azure: ServedAzure) -> None:
     account = put_account(served_azure, new_group(served_azure))["id"]
     batch = client(BatchManagementClient, served_azure).pool

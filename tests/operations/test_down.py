@@ -1,6 +1,8 @@
-"""`down` after a failed `up`: what Azure holds for a while is waited for."""
+"""`down` after a failed `up`: what Azure holds for a while is waited for; and `up` that continues by itself."""
 
 import json
+from collections.abc import Iterable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -57,3 +59,58 @@ def test_any_other_error_fails_at_once(slept: list[float]) -> None:
     with pytest.raises(EngineError):
         destroyed(FailingStack('Code="ScopeLocked"'))
     assert slept == []
+
+
+class Updated(FailingStack):
+    """One whose update fails so. `half`: what the state then has of a resource that was created and isn't finished."""
+
+    name, project, half = "s", "p", list[str]()
+
+    def __init__(self, *errors: str) -> None:
+        super().__init__(*errors)
+        self.did: list[Any] = []
+
+    def declares(self, section: str) -> bool:
+        return False
+
+    def up(self, message: str, *, events: Path, **_: object) -> None:
+        self.did.append(message)
+        if self.errors:
+            told = {"urn": "urn:azure-native:batch:Pool::train", "severity": "error", "message": self.errors.pop(0)}
+            events.write_text(json.dumps({"diagnosticEvent": told}), encoding="utf-8")
+            raise EngineError
+
+    def refresh(self, urns: Iterable[str]) -> None:
+        self.did.append(list(urns))
+
+    def deployment(self) -> dict[str, Any]:
+        return {"resources": [{"urn": "urn::ml", "initErrors": self.half}]}
+
+
+@pytest.fixture
+def updated(monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.setattr(commands.torn_state, "kept", lambda *_: nullcontext())
+
+    def run(stack: Any) -> list[Any]:
+        commands.update(stack, "up", lambda _: None)
+        return stack.did
+
+    return run
+
+
+def test_a_pool_that_was_patched_is_read_and_the_update_goes_on_once(updated: Any) -> None:
+    refused = 'Code="PropertyCannotBeUpdated"'
+    assert updated(Updated(refused)) == ["up", ["urn:azure-native:batch:Pool::train"], "up"]
+    with pytest.raises(EngineError):
+        updated(Updated(refused, refused))
+
+
+def test_what_was_created_and_not_finished_is_updated_where_its_reason_passes(updated: Any) -> None:
+    stack = Updated("failed")
+    stack.half = ["The identity does not have permission on the vault"]
+    assert updated(stack) == ["up", "up"]
+    stack = Updated("failed")
+    stack.half = ["quota exceeded"]
+    with pytest.raises(EngineError):
+        updated(stack)
+    assert stack.did == ["up"]

@@ -186,6 +186,17 @@ def test_a_delete_that_azure_refuses_for_a_while_is_known_by_its_event() -> None
     assert repair.held_delete(event("nic", op="delete", said='Code="ScopeLocked"')) is None
 
 
+def test_what_another_up_continues_is_known_by_events_and_state() -> None:
+    pool, refused = "urn:azure-native:batch:Pool::train", 'Code="PropertyCannotBeUpdated"'
+    assert repair.refused_pools(['{"dia', *event(pool, op="update", said=refused), *event("other", said=refused)]) == [pool]
+    assert repair.refused_pools(event(pool, op="update", said="Status=409")) == []
+
+    def made(*why: str) -> dict[str, Any]:
+        return {"urn": "urn::ml", "initErrors": list(why)}
+
+    assert repair.half_made({"resources": [made("The identity lacks permission"), made("quota"), {"urn": "urn::ok"}]}) == ["ml"]
+
+
 def test_a_create_that_was_lost_is_pending_in_the_deployment() -> None:
     pending_before = [{"type": "creating", "resource": {"urn": "one", "type": "t"}}]
     deployment = repair.with_pending({"pending_operations": pending_before}, repair.lost_creates(event("two")))

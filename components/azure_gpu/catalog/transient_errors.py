@@ -7,6 +7,12 @@ from azure_gpu.catalog.roles import DELAY_MINUTES
 
 PAUSE_SECONDS = (5.0, 30.0)  # before another attempt: first, and maximum
 
+# Batch's refusal of a request that names what can't change: Azure/Batch issue 85.
+CANNOT_BE_UPDATED = "PropertyCannotBeUpdated"
+# Parts of messages about missing permissions. That services use one of them for an identity with a new role is assumed, so they
+# are considered only for resources whose roles were assigned just before.
+_NO_RIGHT = ("authorization", "forbidden", "permission", "unauthorized", "access denied")
+
 
 class TransientError(NamedTuple):
     """An error that passes by itself."""
@@ -66,6 +72,13 @@ def find(error: str) -> TransientError | None:
     """The transient error that the text matches; None for any other."""
     text = error.lower()
     return next((each for each in TRANSIENT_ERRORS if all(re.search(part, text) for part in each.parts)), None)
+
+
+def is_missing_permission(error: str) -> bool:
+    """Whether the error is about missing permissions. A denial by Azure Policy names its assignment, whose type contains one of
+    the words, and no role changes that."""
+    text = error.lower().replace("microsoft.authorization", "")
+    return any(part in text for part in _NO_RIGHT)
 
 
 def pause(tried: int) -> float:

@@ -1,8 +1,9 @@
-"""GET requests to Azure Resource Manager for which azure-native has no function: lists, and API versions other than its own.
+"""Requests to Azure Resource Manager for which azure-native has no function: lists, API versions other than its own, and PATCH.
 
 The token is the provider's, and is sent only to the Resource Manager in the provider's configuration.
 """
 
+import asyncio
 import json
 import os
 import time
@@ -47,6 +48,19 @@ def get(path: str, api_version: str, opts: pulumi.InvokeOptions, query: Mapping[
         raise UnreadableError(existing.reason_of(error)) from None
 
 
+async def patch(path: str, api_version: str, body: Mapping[str, Any], opts: pulumi.InvokeOptions) -> None:
+    """Changes what `body` names of a resource, with the login of the provider in `opts`; for hooks. UnreadableError: refused."""
+    try:
+        token = (await authorization.get_client_token_output(opts=opts).future() or authorization.GetClientTokenResult("")).token
+        headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+        url = f"{await asyncio.to_thread(_endpoint)}{quote(path)}?api-version={api_version}"
+        await asyncio.to_thread(_json, url, headers, body)
+    except HTTPError as error:
+        raise UnreadableError(f"Azure returned {error.code}: {error.read().decode(errors='replace')}") from None
+    except Exception as error:  # noqa: BLE001  as above
+        raise UnreadableError(existing.reason_of(error)) from None
+
+
 def _endpoint() -> str:
     """Returns the Resource Manager endpoint of the provider's cloud."""
     configured = {**get_config_env(), **CONFIG.get()}
@@ -60,9 +74,11 @@ def _endpoint() -> str:
     return PUBLIC
 
 
-def _json(url: str, headers: Mapping[str, str]) -> dict[str, Any]:
+def _json(url: str, headers: Mapping[str, str], patched: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """The response to a GET, or to a PATCH with the body `patched`."""
     opener = urllib.request.build_opener(_NoRedirect)
-    request = urllib.request.Request(url, headers={**headers, "Accept": "application/json"})  # noqa: S310  always https
+    given = {"data": json.dumps(patched).encode(), "method": "PATCH"} if patched is not None else {}
+    request = urllib.request.Request(url, headers={**headers, "Accept": "application/json"}, **given)  # noqa: S310  always https
     for pause in _PAUSES_SECONDS:
         try:
             return _answer(opener, request)

@@ -4,18 +4,23 @@ They wait only after such an error. Any other error fails at once, as without th
 """
 
 import asyncio
+import re
+from collections.abc import Awaitable, Callable
 
 import pulumi
 
 from azure_gpu.catalog import error_fixes
 from azure_gpu.catalog.roles import DELAY_MINUTES
-from azure_gpu.catalog.transient_errors import TransientError, find, pause
+from azure_gpu.catalog.transient_errors import TransientError, find, is_missing_permission, pause
 from azure_gpu.shared.hooks import called, kind
 
-# Parts of messages about missing permissions. That services use one of them for an identity with a new role is assumed, so they
-# are considered only for a component whose roles were assigned in the same run.
-_NO_RIGHT = ("authorization", "forbidden", "permission", "unauthorized", "access denied")
+# A create that Azure accepted and that failed later, as the engine words it (hashicorp/go-multierror, in `plugin.InitError` of
+# pulumi 3.259). The engine keeps the resource, and the next `up` updates it. Another create would be refused, as the resource is
+# there (pulumi/pulumi-azure-native issue 1123), and the engine would then forget it (pkg/resource/deploy/step.go).
+_ACCEPTED = re.compile(r"\d+ errors? occurred:")
 _NEW_ROLES = TransientError((), "its role assignments are new and not in effect yet", DELAY_MINUTES)
+
+Otherwise = Callable[[pulumi.ErrorHookArgs], Awaitable[None]]
 
 
 class NewRoles:
@@ -38,20 +43,25 @@ class NewRoles:
         self.assigned = True
 
 
-def hooks(component: pulumi.Resource, roles: NewRoles | None = None) -> pulumi.ResourceHookBinding | None:
+def hooks(
+    component: pulumi.Resource,
+    roles: NewRoles | None = None,
+    otherwise: Otherwise | None = None,
+) -> pulumi.ResourceHookBinding | None:
     """Returns the hooks for resources of `component`; call it once per component, as a hook's name is unique. `roles`: those that
-    its resources require."""
+    its resources require. `otherwise`: called with the first error that doesn't pass by itself."""
     if not called():
         return None
 
     async def again(args: pulumi.ErrorHookArgs) -> bool:
         tried = len(args.errors)
-        passing = find(args.errors[0]) if tried else None
-        if tried and passing is None and roles is not None and roles.assigned and is_missing_permission(args.errors[0]):
-            passing = _NEW_ROLES
-        if tried == 1 and passing is None and (fix := error_fixes.fix(args.errors[0])):
-            pulumi.log.warn(f"{args.name}: {fix}", component)
+        passing = _passing(args, roles)
         if passing is None:
+            if tried == 1:
+                await _tell(args, component, otherwise)
+            return False
+        if was_accepted(args):
+            pulumi.log.warn(f"{args.name}: {passing.why}; it exists: run `pulumi up` again, which updates it", component)
             return False
         if passing.is_over(tried):
             text = f"{args.name}: {passing.why}, after {passing.most_minutes} minutes; run `pulumi up` again to continue"
@@ -67,8 +77,23 @@ def hooks(component: pulumi.Resource, roles: NewRoles | None = None) -> pulumi.R
     )
 
 
-def is_missing_permission(error: str) -> bool:
-    """Whether the error is about missing permissions. A denial by Azure Policy names its assignment, whose type contains one of
-    the words, and no role changes that."""
-    text = error.lower().replace("microsoft.authorization", "")
-    return any(part in text for part in _NO_RIGHT)
+def _passing(args: pulumi.ErrorHookArgs, roles: NewRoles | None) -> TransientError | None:
+    """Why the newest error passes by itself; None for any other."""
+    newest = args.errors[0] if args.errors else ""
+    found = find(newest)
+    if found is None and roles is not None and roles.assigned and is_missing_permission(newest):
+        return _NEW_ROLES
+    return found
+
+
+async def _tell(args: pulumi.ErrorHookArgs, component: pulumi.Resource, otherwise: Otherwise | None) -> None:
+    """What to do about an error that stays."""
+    if fix := error_fixes.fix(args.errors[0]):
+        pulumi.log.warn(f"{args.name}: {fix}", component)
+    if otherwise is not None:
+        await otherwise(args)
+
+
+def was_accepted(args: pulumi.ErrorHookArgs) -> bool:
+    """Whether Azure accepted a create that failed later."""
+    return args.failed_operation == "create" and bool(args.errors) and _ACCEPTED.match(args.errors[0]) is not None

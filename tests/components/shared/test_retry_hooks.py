@@ -62,6 +62,13 @@ def test_what_stays_refused_comes_with_what_to_do(error: str, told: str) -> None
     assert told in line
 
 
+def test_a_create_that_azure_accepted_is_left_to_the_next_up_and_the_engine_forgets_it_on_a_second_try() -> None:
+    recorded = declare(lambda: pulumi.ComponentResource.register_outputs(_Component("one"), {}))
+    [hook] = recorded.error_hooks.values()
+    assert not asyncio.run(_asked(hook, [f"1 error occurred:\n\t* {NO_PULL}\n\n"]))
+    assert recorded.log[-1].endswith("it exists: run `pulumi up` again, which updates it")
+
+
 LACKS = 'Code="AuthorizationFailure" Message="The identity \'ml\' does not have permission on the vault."'
 
 

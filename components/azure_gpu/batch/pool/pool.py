@@ -15,7 +15,7 @@ from pulumi_azure_native import batch, resources
 
 from azure_gpu.batch.account.account import BatchAccount
 from azure_gpu.batch.account.existing import of_id
-from azure_gpu.batch.pool import inputs, mounts, rules as pool_rules
+from azure_gpu.batch.pool import inputs, mounts, patch, rules as pool_rules
 from azure_gpu.batch.pool.args import BatchPoolArgs, BatchPoolWiring, ContainersArgs
 from azure_gpu.batch.pool.immutable import REPLACING, REPLACING_WITHOUT_PATH
 from azure_gpu.batch.pool.resolve import dependencies_of, resolve
@@ -96,6 +96,7 @@ class BatchPool(Component[BatchPoolArgs, BatchPoolWiring, BatchPoolSpec]):
     def _pool(
         self, spec: BatchPoolSpec, wiring: BatchPoolWiring, renewed: Renewal, containers: list[resources.Deployment]
     ) -> batch.Pool:
+        provider = wiring["account"].get("provider")
         return batch.Pool(
             f"{self._name}-pool",
             pool_name=renewed.through(self._subnet.apply(spec.name)),
@@ -123,8 +124,8 @@ class BatchPool(Component[BatchPoolArgs, BatchPoolWiring, BatchPoolSpec]):
                 # Set in both cases: with a fixed name, azure-native deletes before it creates unless told otherwise.
                 delete_before_replace=spec.replace == "drain-first",
                 transformations=overrides.applied(wiring.get("overrides"), self),
-                provider=wiring["account"].get("provider"),
-                hooks=retry_hooks.hooks(self),
+                provider=provider,
+                hooks=retry_hooks.hooks(self, otherwise=lambda error: patch.instead(error, self, provider)),
             ),
         )
 
