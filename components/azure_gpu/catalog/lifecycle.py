@@ -9,7 +9,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import NamedTuple
 
-from azure_gpu.catalog import regions
+from azure_gpu.catalog import regions, shelf_life
 from azure_gpu.catalog.problems import Code, End, Problem, Severity
 from azure_gpu.catalog.sources import Dated, Source
 
@@ -82,15 +82,18 @@ def check(
     end = lifecycle.end_in(region)
     where = f" in {regions.normalise(region)}" if regions.normalise(region) in lifecycle.end_elsewhere else ""
     if end is not None and as_of > end.day:
+        certain = shelf_life.end_holds(end.day, as_of)
+        retired = f"{what} retired{where} on {end.day.isoformat()}; checked as of {as_of.isoformat()}"
         return [
             Problem(
                 path=path,
-                message=f"{what} retired{where} on {end.day.isoformat()}; checked as of {as_of.isoformat()}",
+                message=retired if certain else f"{what} was to retire{where} on {end.day.isoformat()}; not listed since",
                 value=value,
                 fix=fix,
                 instead=instead,
                 source=str(end),
-                code=Code.RETIRED,
+                code=Code.RETIRED if certain else Code.NOT_LISTED,
+                severity=Severity.ERROR if certain else Severity.WARNING,
                 end=End(f"{what}{where}", end.day),
             )
         ]
@@ -135,7 +138,7 @@ def through(rules: Callable[[date], Iterable[Problem]], as_of: date, last: date 
     reported = {(problem.path, problem.end.day) for problem in found if problem.end is not None}
     for problem in rules(last):
         end = problem.end
-        if problem.code is not Code.RETIRED or end is None or end.day < as_of or (problem.path, end.day) in reported:
+        if end is None or not as_of <= end.day < last or (problem.path, end.day) in reported:
             continue
         reported.add((problem.path, end.day))
         left = f"{(end.day - as_of).days} days from {as_of.isoformat()}"

@@ -6,14 +6,15 @@ A problem of a size that isn't available gets replacements with their prices.
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import date
 
-from azure_gpu.catalog import lifecycle, regions, successors
+from azure_gpu.catalog import lifecycle, regions, shelf_life, successors
 from azure_gpu.catalog.lifecycle import Status
 from azure_gpu.catalog.prices import PriceBook
-from azure_gpu.catalog.problems import Code, Problem, Severity
+from azure_gpu.catalog.problems import Code, Problem, Severity, not_listed
 from azure_gpu.catalog.size_use import OperatingSystem, Service, SizeUse
 from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.catalog.sizes.lookup import Sizes
 from azure_gpu.catalog.sizes.model import Driver, Size
+from azure_gpu.catalog.sources import Dated, Source
 
 # Which drivers let software run that calls one of them; GRID carries CUDA too.
 # Source: Microsoft Learn, virtual-machines/linux/n-series-driver-setup.
@@ -236,6 +237,10 @@ def _region(size: Size, use: SizeUse, as_of: date, prices: PriceBook) -> Iterato
         )
     if newest is None or newest.day > as_of:
         return  # the price lists don't speak of that day
+    if not shelf_life.holds(shelf_life.Kind.PRICES, newest.day, as_of):
+        source = Source(newest.source, Dated.OBSERVED, newest.day)
+        yield not_listed(use.region_path, f"a price of {size.name} in {region}", use.region, source, _LISTING.format(region))
+        return
     yield Problem(
         path=use.region_path,
         message=f"no list price of {size.name} is known in {region}, so it is probably not sold there",

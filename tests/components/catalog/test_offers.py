@@ -98,10 +98,13 @@ def test_windows_only_sizes_are_refused_for_linux() -> None:
 
 
 def test_a_region_without_a_price_is_a_warning_where_other_regions_have_one() -> None:
-    [problem] = said(USE._replace(size="Standard_ND96isr_H200_v5"))  # priced in East US 2 and Sweden Central, not in West Europe
+    use = USE._replace(size="Standard_ND96isr_H200_v5")  # priced in East US 2 and Sweden Central, not in West Europe
+    [problem] = said(use, date(2026, 8, 17))
     assert (problem.code, problem.severity) == (Code.NOT_IN_REGION, Severity.WARNING)
     assert "swedencentral" in problem.allowed
-    assert said(USE._replace(size="Standard_ND96isr_H200_v5", region="swedencentral")) == []
+    [problem] = said(use, date(2026, 8, 18))  # past the shelf life of prices
+    assert (problem.code, problem.severity, problem.instead) == (Code.NOT_LISTED, Severity.WARNING, ())
+    assert said(use._replace(region="swedencentral")) == []
 
 
 def test_prices_say_nothing_of_regions_before_their_day() -> None:

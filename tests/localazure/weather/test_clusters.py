@@ -74,15 +74,15 @@ def test_the_kubeconfig_of_a_private_cluster_leads_nowhere(arm: ArmHarness, monk
 
 def test_a_cluster_with_a_channel_upgrades_itself_and_its_nodes(arm: ArmHarness, time: Time) -> None:
     on(arm, "own-acts")
-    arm.succeeded(arm.put(CLUSTER, cluster(autoUpgradeProfile={"upgradeChannel": "patch"}, kubernetesVersion="1.35.0")))
+    arm.succeeded(arm.put(CLUSTER, cluster(autoUpgradeProfile={"upgradeChannel": "patch"}, kubernetesVersion="1.35.6")))
     before = arm.get(CLUSTER).json()["properties"]
     time.move(PARTS["own-acts"].seconds)
     arm.run(asyncio.sleep(0))
     after = arm.get(CLUSTER).json()["properties"]
-    assert (before["currentKubernetesVersion"], after["currentKubernetesVersion"]) == ("1.35.0", "1.35.1")
-    assert after["kubernetesVersion"] == "1.35.1"
+    assert (before["currentKubernetesVersion"], after["currentKubernetesVersion"]) == ("1.35.6", "1.35.7")
+    assert after["kubernetesVersion"] == "1.35.7"
     [was], [is_now] = before["agentPoolProfiles"], after["agentPoolProfiles"]
-    assert is_now["currentOrchestratorVersion"] == "1.35.1"
+    assert is_now["currentOrchestratorVersion"] == "1.35.7"
     assert is_now["nodeImageVersion"] > was["nodeImageVersion"]
 
 

@@ -6,9 +6,9 @@
 from functools import cache
 
 from azure_gpu.catalog.prices import price_table
-from azure_gpu.catalog.prices.price_book import STALE_DAYS, Price, PriceBook
+from azure_gpu.catalog.prices.price_book import Price, PriceBook
 
-__all__ = ["STALE_DAYS", "VM_PRICES", "Price", "PriceBook", "packaged"]
+__all__ = ["VM_PRICES", "Price", "PriceBook", "packaged"]
 
 VM_PRICES = price_table.TABLE.path
 

@@ -5,13 +5,11 @@ from datetime import date
 from decimal import Decimal
 from typing import NamedTuple
 
-from azure_gpu.catalog import regions, tables
+from azure_gpu.catalog import regions, shelf_life, tables
 from azure_gpu.catalog.prices import price_table
 from azure_gpu.catalog.prices.price_table import SOURCES, PriceRow
 from azure_gpu.catalog.sizes.lookup import normalise
 from azure_gpu.catalog.tables import Row
-
-STALE_DAYS = 180  # a price older than this is stale
 
 
 class Price(NamedTuple):
@@ -22,20 +20,16 @@ class Price(NamedTuple):
     source: str
 
     def stale(self, as_of: date) -> bool:
-        """Whether it was read more than STALE_DAYS before `as_of`."""
-        return (as_of - self.day).days > STALE_DAYS
+        """Whether its shelf life has passed."""
+        return not shelf_life.holds(shelf_life.Kind.PRICES, self.day, as_of)
 
     def observed_later(self, as_of: date) -> bool:
         """Whether it was read after `as_of`: the price on that day is unknown."""
         return self.day > as_of
 
     def text(self, as_of: date) -> str:
-        """For people: `3.673 USD/hour (list price of 2026-06-18)`, and a note about it on that day."""
-        note = ""
-        if self.stale(as_of):
-            note = f", stale: {(as_of - self.day).days} days old"
-        elif self.observed_later(as_of):
-            note = f", read after {as_of.isoformat()}"
+        """For people: `3.673 USD/hour (list price of 2026-06-18)`, at any age."""
+        note = f", read after {as_of.isoformat()}" if self.observed_later(as_of) else ""
         return f"{price_table.plain(self.usd_hour)} USD/hour (list price of {self.day.isoformat()}{note})"
 
 

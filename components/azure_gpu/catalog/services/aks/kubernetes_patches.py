@@ -1,10 +1,18 @@
 """The patch versions of Kubernetes that AKS had, by day, as far as a source lists them."""
 
+from collections.abc import Sequence
 from datetime import date
 from typing import NamedTuple
 
+from azure_gpu.catalog import tables
 from azure_gpu.catalog.services.aks.kubernetes_versions import default, number
 from azure_gpu.catalog.sources import Dated, Source
+from azure_gpu.catalog.tables import Listed, Table
+
+TABLE = Table(
+    tables.beside(__file__, "kubernetes_patches.csv"),
+    {"versions": "with three numbers, newest first", "where": "the source that lists them", "day": "on which it did"},
+)
 
 
 class Seen(NamedTuple):
@@ -14,34 +22,10 @@ class Seen(NamedTuple):
     source: Source
 
 
-def _seen(versions: str, where: str, year: int, month: int, day: int) -> Seen:
-    return Seen(tuple(versions.split()), Source(where, Dated.OBSERVED, date(year, month, day)))
-
-
-_LISTED = "`az aks get-versions`"
-SEEN: tuple[Seen, ...] = (
-    _seen(
-        "1.13.5 1.12.8 1.12.7 1.11.9 1.11.8 1.10.13 1.10.12",
-        f"microsoft/TailwindTraders-Backend pull request 35: {_LISTED} in eastus",
-        2019,
-        6,
-        11,
-    ),
-    _seen(
-        "1.16.7 1.15.10 1.15.7 1.14.8 1.14.7 1.13.12 1.13.11",
-        f"hashicorp/terraform-provider-azurerm pull request 6182: {_LISTED} in westeurope",
-        2020,
-        3,
-        19,
-    ),
-    _seen(
-        "1.18.8 1.18.6 1.17.11 1.17.9 1.16.15 1.16.13",
-        f"FutureNHS/futurenhs-platform pull request 295: {_LISTED} in westeurope",
-        2020,
-        10,
-        1,
-    ),
-    _seen("1.34.3 1.33.7 1.32.11", "Azure/AKS, CHANGELOG.md, as in pull request 5703", 2026, 4, 7),
+SEEN: Sequence[Seen] = Listed(
+    lambda: (
+        Seen(row.texts("versions"), Source(row.filled("where"), Dated.OBSERVED, row.day("day"))) for row in tables.read(TABLE)
+    )
 )
 
 

@@ -1,23 +1,33 @@
 """The Kubernetes versions of AKS: general availability, end of support, end of long-term support (LTS).
 
-The sources give months: a version starts on the first day of its month and ends on the last, so that the month itself is never
-rejected.
+The page gives months, and few days: a version starts on the first day of its month and ends on the last, so that the month itself
+is never rejected. A version that the page only announced is neither refused nor advised: it may have come since.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import date, timedelta
+from functools import cache
 from typing import NamedTuple
 
-from azure_gpu.catalog import lifecycle
+from azure_gpu.catalog import lifecycle, tables
 from azure_gpu.catalog.lifecycle import Lifecycle
-from azure_gpu.catalog.problems import Code, End, Problem, Severity
+from azure_gpu.catalog.problems import Code, End, Problem, Severity, not_listed
 from azure_gpu.catalog.sources import Dated, Source
+from azure_gpu.catalog.tables import Listed, Row, Table
 
-_PAGE = "Microsoft Learn, articles/aks/supported-kubernetes-versions.md"
-SOURCE = Source(_PAGE, Dated.OBSERVED, date(2026, 8, 5))
-_EARLIER_SOURCE = Source(_PAGE, Dated.OBSERVED, date(2024, 10, 30))
-
+PAGE = "Microsoft Learn, articles/aks/supported-kubernetes-versions.md"
+TABLE = Table(
+    tables.beside(__file__, "kubernetes_versions.csv"),
+    {
+        "version": "minor version: 1.35",
+        "general": "the month of general availability: 2026-03",
+        "end": "the last month of the usual support, or the last day",
+        "lts_end": "the last month of long-term support; empty: no source read gives one",
+        "read": "the date of the page",
+    },
+)
+_LISTING = "list a region's versions with `az aks get-versions`"
 _WRITTEN = r"([0-9]{1,3})\.([0-9]{1,3})(\.[0-9]{1,4})?"
 
 
@@ -37,44 +47,53 @@ class KubernetesVersion(NamedTuple):
         return int(major), int(minor)
 
 
-def _version(
-    name: str, general: str, end: str, lts_end: str = "", read: Source = SOURCE, planned: bool = False
-) -> KubernetesVersion:
-    """A row of the page's table. Months are written `2026-08`."""
-    return KubernetesVersion(
-        name=name,
-        general=_first_day(f"general in {general}", general, read),
-        end=_last_day(f"end of life in {end}", end, read),
-        lts_end=_last_day(f"end of LTS in {lts_end}", lts_end, read) if lts_end else None,
-        planned=read if planned else None,
-    )
+def read(rows: Iterator[Row]) -> Iterator[KubernetesVersion]:
+    """The versions of a table's rows. Raises TableError for an invalid row."""
+    for name, row in tables.by_name(rows, "version").items():
+        if number(name) is None:
+            raise row.wrong("version", "a minor version such as 1.35")
+        page = Source(PAGE, Dated.OBSERVED, row.day("read"))
+        general = _first_day(row, page)
+        yield KubernetesVersion(
+            name=name,
+            general=general,
+            end=_last_day("end of life", "end", row, page),
+            lts_end=_last_day("end of LTS", "lts_end", row, page) if row["lts_end"] else None,
+            planned=page if general.day > page.day else None,
+        )
 
 
-def _first_day(what: str, month: str, read: Source) -> Source:
-    return Source(
-        f"{read.where} of {read.day.isoformat()}: {what}, first day taken", Dated.VALID_FROM, date.fromisoformat(f"{month}-01")
-    )
+def _first_day(row: Row, page: Source) -> Source:
+    return _dated(f"general in {row['general']}, first day taken", page, _day(f"{row['general']}-01", "general", row))
 
 
-def _last_day(what: str, month: str, read: Source) -> Source:
-    first = date.fromisoformat(f"{month}-01")
+def _last_day(what: str, column: str, row: Row, page: Source) -> Source:
+    written = row[column]
+    if len(written) == len("2025-08-22"):
+        return _dated(f"{what} on {written}", page, _day(written, column, row))
+    first = _day(f"{written}-01", column, row)
     last = (first + timedelta(days=31)).replace(day=1) - timedelta(days=1)
-    return Source(f"{read.where} of {read.day.isoformat()}: {what}, last day taken", Dated.VALID_FROM, last)
+    return _dated(f"{what} in {written}, last day taken", page, last)
 
 
-VERSIONS: tuple[KubernetesVersion, ...] = (
-    _version("1.27", "2023-07", "2024-07", "2025-07", _EARLIER_SOURCE),
-    _version("1.28", "2023-11", "2025-01", read=_EARLIER_SOURCE),
-    _version("1.29", "2024-03", "2025-03", read=_EARLIER_SOURCE),
-    _version("1.30", "2024-07", "2025-07", "2026-07", _EARLIER_SOURCE),
-    _version("1.31", "2024-11", "2025-11", read=_EARLIER_SOURCE),
-    _version("1.32", "2025-03", "2026-03", read=_EARLIER_SOURCE),
-    _version("1.33", "2025-06", "2026-07", "2027-07"),
-    _version("1.34", "2025-11", "2026-11", "2027-11"),
-    _version("1.35", "2026-03", "2027-03", "2028-03"),
-    _version("1.36", "2026-06", "2027-06", "2028-06"),
-    _version("1.37", "2026-10", "2027-10", "2028-10", planned=True),
-)
+def _dated(what: str, page: Source, day: date) -> Source:
+    return Source(f"{page.where} of {page.day.isoformat()}: {what}", Dated.VALID_FROM, day)
+
+
+def _day(text: str, column: str, row: Row) -> date:
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise row.wrong(column, "a month such as 2026-03, or a day") from None
+
+
+VERSIONS: Sequence[KubernetesVersion] = Listed(lambda: read(tables.read(TABLE)))
+
+
+@cache
+def source() -> Source:
+    """The page as it was last read."""
+    return Source(PAGE, Dated.OBSERVED, max(row.day("read") for row in tables.read(TABLE)))
 
 
 def number(version: str) -> tuple[int, int] | None:
@@ -93,9 +112,18 @@ def supported(as_of: date, versions: Sequence[KubernetesVersion] = VERSIONS) -> 
 
 
 def default(as_of: date, versions: Sequence[KubernetesVersion] = VERSIONS) -> str:
-    """The default version of the portal and the Azure CLI: the second newest. Empty: unknown."""
+    """The default version of the portal and the Azure CLI: the second newest. Empty: unknown.
+
+    The only one that is still supported is the second newest, because its successor was only planned.
+    """
     names = supported(as_of, versions)
-    return names[1] if len(names) > 1 else ""
+    return (
+        names[1]
+        if len(names) > 1
+        else names[0]
+        if names and as_of > max(versions, key=lambda one: one.number).general.day
+        else ""
+    )
 
 
 def check(
@@ -111,7 +139,7 @@ def check(
                 value=version,
                 allowed="such as 1.35 or 1.35.2",
                 fix="write two or three numbers with dots between them, in quotes",
-                source=str(SOURCE),
+                source=str(source()),
             )
         ]
     row = next((one for one in versions if one.number == minor), None)
@@ -120,8 +148,9 @@ def check(
     if lts and row.lts_end is None and as_of > row.end.day:
         return [_unknown(version, f"whether AKS gives Kubernetes {row.name} long-term support is not known", path, row.end)]
     if row.planned is not None and as_of <= row.end.day:
-        message = f"Kubernetes {row.name} was planned for AKS when the source was written; whether it is available is not known"
-        return [_unknown(version, message, path, row.planned)]
+        if as_of < row.general.day:
+            return [_unknown(version, f"Kubernetes {row.name} is planned for AKS in {row.general.day:%Y-%m}", path, row.planned)]
+        return [not_listed(path, f"Kubernetes {row.name} on AKS", version, row.planned, _LISTING)]
     end = row.lts_end if lts and row.lts_end is not None else row.end
     instead = supported(as_of, versions)
     return lifecycle.check(
@@ -136,7 +165,7 @@ def check(
 
 
 def _fix(row: KubernetesVersion, lts: bool, as_of: date, instead: tuple[str, ...]) -> str:
-    fix = f"write {instead[0]}" if instead else "list a region's versions with `az aks get-versions`"
+    fix = f"write {instead[0]}" if instead else _LISTING
     if not lts and row.lts_end is not None and as_of <= row.lts_end.day:
         fix += f", or use the long-term support plan, which supports {row.name} until {row.lts_end.day.isoformat()}"
     return fix
@@ -146,13 +175,13 @@ def _not_in_table(version: str, minor: tuple[int, int], as_of: date, path: str, 
     """A version isn't supported longer than the next one, so versions older than a retired one are retired too."""
     oldest = min(versions, key=lambda one: one.number, default=None)
     if oldest is None or minor > oldest.number or as_of <= (oldest.lts_end or oldest.end).day:
-        return _unknown(version, "unknown Kubernetes version on AKS, so it wasn't checked", path, SOURCE)
+        return _unknown(version, "unknown Kubernetes version on AKS, so it wasn't checked", path, source())
     instead = supported(as_of, versions)
     return Problem(
         path=path,
         message=f"Kubernetes {version} is older than {oldest.name}, which AKS retired on {oldest.end.day.isoformat()}",
         value=version,
-        fix=f"write {instead[0]}" if instead else "list a region's versions with `az aks get-versions`",
+        fix=f"write {instead[0]}" if instead else _LISTING,
         instead=instead,
         source=str(oldest.end),
         code=Code.RETIRED,
@@ -165,7 +194,7 @@ def _unknown(version: str, message: str, path: str, source: Source) -> Problem:
         path=path,
         message=message,
         value=version,
-        fix="list a region's versions with `az aks get-versions`",
+        fix=_LISTING,
         source=str(source),
         code=Code.UNKNOWN,
         severity=Severity.WARNING,

@@ -1,0 +1,32 @@
+"""How long each kind of knowledge holds after the day on which it was read.
+
+Past its shelf life a list proves nothing: what it lacks and what it ends is "not listed since", which refuses nothing. A price is
+shown with its day at any age. `operations catalog age` shows what is due.
+"""
+
+from collections.abc import Mapping
+from datetime import date, timedelta
+from enum import StrEnum
+
+from azure_gpu.catalog.sources import FACTS_DAY
+
+
+class Kind(StrEnum):
+    """The kinds of knowledge, by how fast they change."""
+
+    PRICES = "prices"
+    LISTS = "lists"  # of what a service takes, and where
+    ENDS = "ends"
+
+
+DAYS: Mapping[Kind, int] = {Kind.PRICES: 60, Kind.LISTS: 90, Kind.ENDS: 365}
+
+
+def holds(kind: Kind, read: date, as_of: date) -> bool:
+    """Whether what was read on the day `read` still tells what isn't there. Of earlier days it tells as much as of its own."""
+    return as_of <= read + timedelta(days=DAYS[kind])
+
+
+def end_holds(end: date, as_of: date) -> bool:
+    """Whether an end that has passed is certain: it had passed when the ends were read, or they were read lately."""
+    return end <= FACTS_DAY or holds(Kind.ENDS, FACTS_DAY, as_of)
