@@ -69,8 +69,9 @@ def _not_in_region(stack: Stack, settings: PolicySettings) -> Iterator[tuple[Res
         region = stack.location(resource)
         if region and machines_of(resource):
             day = settings.day(resource, *stack.around(resource))
-            for problem in _of_code(problems_of(resource, region, day), Code.NOT_IN_REGION):
-                yield resource, problem._replace(value=problem.value or region)
+            for problem in _of_code(problems_of(resource, region, day), Code.NOT_IN_REGION, Code.NOT_LISTED):
+                if problem.code is Code.NOT_IN_REGION or problem.value == region:  # else a list of sizes lacks the size
+                    yield resource, problem._replace(value=problem.value or region)
 
 
 def _allowed_regions(resource: Resource, settings: PolicySettings) -> Iterator[Problem]:

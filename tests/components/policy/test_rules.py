@@ -212,4 +212,4 @@ def test_a_value_is_never_shown_where_it_is_likely_to_be_a_secret() -> None:
 def test_profiles_of_container_apps_are_judged_as_the_catalog_knows_them() -> None:
     assert judged("gpu-retired", environment(("gpu", "Consumption-GPU-NC8as-T4"))) == []
     nowhere = environment(("gpu", "NC24-A100"), location="eastus", tags=ENDS)  # no list has it there, which refuses nothing
-    assert paths("gpu-region", nowhere) == []
+    assert paths("gpu-region", nowhere) == ["location"]  # advice alone
