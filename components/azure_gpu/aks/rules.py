@@ -25,7 +25,7 @@ from azure_gpu.catalog.services.aks.addresses import NOT_READ
 from azure_gpu.catalog.services.aks.azure_ml import extension_problems
 from azure_gpu.catalog.services.aks.sizes import NVIDIA_PAGE
 from azure_gpu.catalog.size_use import OperatingSystem
-from azure_gpu.catalog.sizes import SIZES
+from azure_gpu.catalog.sizes import SIZES, cpu_series
 from azure_gpu.formats import arm_ids, azure_types
 from azure_gpu.shared import principals
 from azure_gpu.shared.context import check_region
@@ -278,6 +278,7 @@ def cluster_problems(args: GpuClusterSettings, spec: ClusterSpec, most_nodes: in
     if spec.kubernetes_version:
         path = f"{spec.path}.kubernetes_version"
         problems += kubernetes_versions.check(spec.kubernetes_version, day, path, lts=spec.long_term_support)
+    problems += cpu_series.check(spec.system.size, day, f"{spec.path}.system_pool.size")
     problems += clusters.check_tier(spec.tier, spec.long_term_support, f"{spec.path}.tier", f"{spec.path}.long_term_support")
     problems += network.check_policy(spec.network_policy.value, day, f"{spec.path}.network_policy")
     assumed = addresses.choose(spec.ranges, NOT_READ)  # before the virtual network is looked up

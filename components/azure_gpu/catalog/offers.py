@@ -6,7 +6,7 @@ A problem of a size that isn't available gets replacements with their prices.
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import date
 
-from azure_gpu.catalog import lifecycle, regions, shelf_life, successors
+from azure_gpu.catalog import lifecycle, listed, regions, shelf_life, successors
 from azure_gpu.catalog.lifecycle import Status
 from azure_gpu.catalog.prices import PriceBook
 from azure_gpu.catalog.problems import Code, Problem, Severity, not_listed
@@ -71,12 +71,23 @@ def check(use: SizeUse, as_of: date, *, prices: PriceBook, sizes: Sizes = SIZES,
         return lifecycle.through(lambda day: _gpu_sku(use, day), as_of, until)
     size = sizes.find(use.size)
     if size is None:
-        return [sizes.unknown(use.size, use.path)]
+        return _without_gpu(use, as_of, until, sizes)
     problems = lifecycle.through(lambda day: reasons(size, use, day, prices), as_of, until)
     if not any(problem.code in _NEEDS_REPLACEMENT for problem in problems):
         return problems
     found = successors.find(size, use, as_of, sizes, prices, reasons)
     return [_with(problem, found, use, as_of) if problem.code in _NEEDS_REPLACEMENT else problem for problem in problems]
+
+
+def _without_gpu(use: SizeUse, as_of: date, until: date | None, sizes: Sizes) -> list[Problem]:
+    """The problems of a size that isn't in the table of GPU sizes: one without a GPU, or an unknown one."""
+    from azure_gpu.catalog.services.machine_learning import endpoints
+    from azure_gpu.catalog.sizes import cpu_series
+
+    found = lifecycle.through(lambda day: cpu_series.check(use.size, day, use.path), as_of, until)
+    if use.service is Service.ML_ENDPOINT and endpoints.has_gpu(use.size) is False:
+        return [*found, *endpoints.unlisted(use.size, use.path)]
+    return found if cpu_series.find(use.size) is not None else [sizes.unknown(use.size, use.path)]
 
 
 def _workload_profile(use: SizeUse, as_of: date) -> list[Problem]:
@@ -224,6 +235,8 @@ def _region(size: Size, use: SizeUse, as_of: date, prices: PriceBook) -> Iterato
     region = regions.normalise(use.region)
     if region not in regions.known() or prices.on_demand(size.name, region) is not None or use.service is Service.STACK_EDGE:
         return
+    if listed.has(listed.Azure.SIZES, region, size.name):
+        return  # Azure sells it there, at a price that isn't known
     elsewhere = [(name, price) for name in prices.regions_of(size.name) if (price := prices.on_demand(size.name, name))]
     newest = max((price for _, price in elsewhere), key=lambda price: price.day, default=None)
     if newest is None and size.gpu_count and size.lifecycle.status(as_of, region) in _SOLD:

@@ -9,7 +9,7 @@ from functools import cache, lru_cache
 from types import MappingProxyType
 from typing import NamedTuple
 
-from azure_gpu.catalog import problems, sources, spelling, tables
+from azure_gpu.catalog import listed, problems, sources, spelling, tables
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.catalog.sources import Source
 from azure_gpu.catalog.tables import Row, Table
@@ -65,7 +65,7 @@ def may_be(region: str) -> bool:
 def check(region: str, path: str) -> list[Problem]:
     """Checks a region. One that isn't on the list may be newer than it, which is a warning; what can't be a name is an error."""
     name = normalise(region)
-    if name in known():
+    if name in known() or listed.has(listed.Azure.LOCATIONS, "", name):
         return []
     if not may_be(name):
         return [
@@ -78,9 +78,9 @@ def check(region: str, path: str) -> list[Problem]:
             )
         ]
     meant = spelling.slips(name, known())
-    listed = max((source for each in known().values() for source in each.sources), key=lambda source: source.day)
+    newest = max((source for each in known().values() for source in each.sources), key=lambda source: source.day)
     fix = f"write {meant[0]!r} if that is meant" if meant else "compare with `az account list-locations --output table`"
-    return [problems.not_listed(path, "the region", region, listed, fix)]
+    return [problems.not_listed(path, "the region", region, listed.since(listed.Azure.LOCATIONS, "", newest), fix)]
 
 
 _NAME = re.compile("(?!global$)[a-z]{4,}[0-9]?[a-z]*")  # eastus2euap is one

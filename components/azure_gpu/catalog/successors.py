@@ -13,6 +13,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import NamedTuple
 
+from azure_gpu.catalog import listed
 from azure_gpu.catalog.lifecycle import Status
 from azure_gpu.catalog.prices import Price, PriceBook
 from azure_gpu.catalog.problems import Code, Problem, Severity
@@ -155,7 +156,8 @@ def _runs_same(candidate: Size, size: Size, use: SizeUse) -> bool:
 def _sold_there(candidate: Size, use: SizeUse, prices: PriceBook) -> bool:
     """Whether the size has a price in the region, or anywhere if the region is unknown. Stack Edge has no prices; its rules list
     its sizes."""
-    return use.service is Service.STACK_EDGE or prices.has(candidate.name, use.region)
+    sold = prices.has(candidate.name, use.region) or listed.has(listed.Azure.SIZES, use.region, candidate.name)
+    return sold or use.service is Service.STACK_EDGE
 
 
 def _replaces(candidate: Size, size: Size, least: Fraction) -> bool:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from datetime import date
 from typing import NamedTuple
 
-from azure_gpu.catalog import lifecycle, regions, spelling
+from azure_gpu.catalog import lifecycle, listed, regions, spelling
 from azure_gpu.catalog.lifecycle import Lifecycle
 from azure_gpu.catalog.problems import Code, Problem, Severity, not_listed
 from azure_gpu.catalog.services.container_apps import (
@@ -170,14 +170,14 @@ def _region(request: ProfileRequest, profile: Profile, as_of: date) -> Iterator[
         path, value = request.location_path, request.location
         yield from lifecycle.check(there, f"{profile.type} in {location}", as_of, path=path, value=value)
         return
-    if location not in regions.known():
-        return  # the region has a problem of its own
+    if location not in regions.known() or listed.has(listed.Azure.PROFILES, location, profile.type):
+        return  # the region has a problem of its own, or Azure lists the profile there
     others = tuple(one.type for one in PROFILES.values() if location in one.regions)
     yield not_listed(
         request.location_path,
         f"the workload profile {profile.type} in {location}",
         request.location,
-        profile.source if profile.kind is Kind.DEDICATED else REGIONS_PAGE,
+        listed.since(listed.Azure.PROFILES, location, profile.source if profile.kind is Kind.DEDICATED else REGIONS_PAGE),
         f"compare with `az containerapp env workload-profile list-supported --location {location}`",
         allowed=", ".join(sorted(profile.regions)),
     )._replace(instead=others)

@@ -17,7 +17,6 @@ from azure_gpu.catalog.services.machine_learning.scoring import MODEL_FOLDER_VAR
 from azure_gpu.catalog.services.machine_learning.serving import LimitsRequest, ProbeRequest
 from azure_gpu.catalog.services.machine_learning.traffic import WHOLE, TrafficRequest
 from azure_gpu.catalog.size_use import SizeUse
-from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.formats import azure_types
 from azure_gpu.ml.dependencies import ComputeKind, ComputeOfEndpoint, WorkspaceOfEndpoint
 from azure_gpu.ml.endpoint.args import MANAGED as MANAGED_COMPUTE, MlDeploymentArgs, MlEndpointSettings
@@ -63,13 +62,8 @@ def deployment_problems(
 
 def size_problems(uses: Mapping[str, SizeUse], day: date, last: date | None) -> Iterator[Problem]:
     """Problems of the machine sizes of managed deployments, by the deployment's path. `last`: the endpoint's last day."""
-    for path, use in uses.items():
-        if SIZES.find(use.size) is not None:
-            yield from offers.check(use, day, prices=packaged(), until=last)
-        elif endpoints.has_gpu(use.size) is False:
-            yield from endpoints.unlisted(use.size, f"{path}.instance_type")
-        else:
-            yield SIZES.unknown(use.size, f"{path}.instance_type")
+    for use in uses.values():
+        yield from offers.check(use, day, prices=packaged(), until=last)
 
 
 def _machines(spec: DeploymentSpec, compute: ComputeOfEndpoint | None) -> Iterator[Problem]:

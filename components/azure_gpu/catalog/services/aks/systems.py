@@ -98,7 +98,13 @@ OS_SKUS: dict[str, OsSku] = {
         _linux("Flatcar", None, NVIDIA_PAGE, in_provider=False, closed=_FLATCAR_CLOSED),
         _linux("AzureLinuxOSGuard", None, NVIDIA_PAGE, in_provider=False),
         _windows("Windows2019", WINDOWS_PAGE, Source(f"{_CHANGES}: Windows Server 2019", Dated.VALID_FROM, date(2026, 3, 1))),
-        _windows("Windows2022", WINDOWS_PAGE),
+        _windows("Windows2022", WINDOWS_PAGE, Source(f"{_CHANGES}: Windows Server 2022", Dated.VALID_FROM, date(2028, 6, 30))),
+        _windows(
+            "WindowsAnnual",
+            WINDOWS_PAGE,
+            Source(f"{_CHANGES}: Windows Server Annual Channel", Dated.VALID_FROM, date(2026, 5, 15)),
+            in_provider=False,
+        ),
         _windows("Windows2025", _CHANGES_READ, in_provider=False),
     )
 }
@@ -208,9 +214,19 @@ def _windows_pool(request: PoolRequest, as_of: date) -> Iterator[Problem]:
             source=str(PROVIDER_SOURCE),
             code=Code.IMPOSSIBLE,
         )
+    version = kubernetes_versions.number(request.kubernetes_version)
+    if request.os_sku == "Windows2022" and version is not None and version >= WINDOWS_2025_SINCE:
+        yield Problem(
+            path=request.at("os_sku"),
+            message="Kubernetes 1.37 and later have no pools with Windows Server 2022",
+            value=request.os_sku,
+            allowed="Windows2025",
+            fix="write Windows2025, or Kubernetes 1.36",
+            source=str(_CHANGES_READ),
+            code=Code.IMPOSSIBLE,
+        )
     if request.size is None or request.size.gpu is None:
         return
-    version = kubernetes_versions.number(request.kubernetes_version)
     if version is not None and version < WINDOWS_GPU_SINCE:
         yield Problem(
             path=request.at("kubernetes_version"),

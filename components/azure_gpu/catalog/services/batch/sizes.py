@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from datetime import date
 from typing import NamedTuple
 
-from azure_gpu.catalog import lifecycle, lifecycle_tables, tables
+from azure_gpu.catalog import lifecycle, lifecycle_tables, listed, tables
 from azure_gpu.catalog.lifecycle import Lifecycle, Status
 from azure_gpu.catalog.problems import Problem, not_listed
 from azure_gpu.catalog.services.batch import sources
@@ -102,8 +102,16 @@ def size_problems(size: Size, use: SizeUse, as_of: date, series: Mapping[str, Li
     )
     in_batch = series.get(size.series.name)
     if in_batch is None:
+        if listed.has(listed.Azure.BATCH_SIZES, use.region, size.name):
+            return
         fix = "list a region's sizes with `az batch location list-skus --location <region>`"
-        yield not_listed(use.path, f"{size.name} in Batch, which takes almost every size,", use.size, sources.SIZES, fix)
+        yield not_listed(
+            use.path,
+            f"{size.name} in Batch, which takes almost every size,",
+            use.size,
+            listed.since(listed.Azure.BATCH_SIZES, use.region, sources.SIZES),
+            fix,
+        )
         return
     if as_of < in_batch.seen.day and size.lifecycle.status(as_of, use.region) is Status.UNKNOWN:
         return  # the size's own rule reports it

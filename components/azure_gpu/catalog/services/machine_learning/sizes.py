@@ -6,7 +6,7 @@ Azure says that it doesn't support every size, and lists them by API only, so a 
 from collections.abc import Iterator
 from datetime import date
 
-from azure_gpu.catalog import lifecycle, lifecycle_tables, tables
+from azure_gpu.catalog import lifecycle, lifecycle_tables, listed, tables
 from azure_gpu.catalog.lifecycle import Status
 from azure_gpu.catalog.problems import Problem, not_listed
 from azure_gpu.catalog.services.machine_learning import endpoints
@@ -34,9 +34,17 @@ def size_problems(size: Size, use: SizeUse, as_of: date) -> Iterator[Problem]:
 
 def _series(size: Size, use: SizeUse, as_of: date) -> Iterator[Problem]:
     known = COMPUTE_SERIES.get(size.series.name)
+    if known is None and listed.has(listed.Azure.ML_SIZES, use.region, size.name):
+        return
     if known is None:
         what = f"the series {size.series.name} in Azure Machine Learning compute"
-        yield not_listed(use.path, what, use.size, TARGETS_PAGE, "list a region's sizes with `az ml compute list-sizes`")
+        yield not_listed(
+            use.path,
+            what,
+            use.size,
+            listed.since(listed.Azure.ML_SIZES, use.region, TARGETS_PAGE),
+            "list a region's sizes with `az ml compute list-sizes`",
+        )
         return
     what = f"the series {size.series.name} in Azure Machine Learning compute"
     yield from lifecycle.check(known, what, as_of, path=use.path, value=use.size, region=use.region)
