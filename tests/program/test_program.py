@@ -19,7 +19,10 @@ from tests.components.settings_of import configuration
 
 ROOT = Path(__file__).parents[2]
 LASTING = ("dev", "prod")  # the others are there for a day
-PROTECTED = {"foundation-blob-service", "foundation-storage", "ml-models-container", "ml-vault", "ml-workspace"}
+PROTECTED = {
+    *("foundation-blob-service", "foundation-storage", "foundation-registry", "foundation-logs", "batch-account"),
+    *("ml-models-container", "ml-vault", "ml-workspace"),
+}
 
 
 def run(said: dict[str, Any], *, preview: bool = False) -> Recorded:

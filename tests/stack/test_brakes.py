@@ -23,9 +23,7 @@ from tests.support.terminal import END_OF_INPUT, Ended, on_terminal
 pytestmark = pytest.mark.slow  # the real engine, and each test brings something up
 
 PARTS = dict.fromkeys(["resource_group", "identity", "registry", "log_workspace", "storage"], "create")
-PROTECTED = (
-    "foundation-blob-service, foundation-storage, ml-models-container, ml-vault, ml-workspace"  # of a stack with all of them
-)
+PROTECTED = "foundation-blob-service, foundation-logs, foundation-registry, foundation-storage"
 HOLDING = {"foundation-registry", "foundation-logs", "foundation-storage"}
 ACCOUNTS, IDENTITIES = "2023-05-01", "2023-01-31"
 
@@ -146,7 +144,7 @@ def test_down_refuses_what_is_protected_and_names_the_two_commands(stack: Progra
         done = stack.operations("down", "--yes")
         code, shown = done.returncode, done.stderr
     assert code == 1, shown
-    assert f"nothing was destroyed: stack {stack.name} protects foundation-blob-service, foundation-storage; to delete" in shown
+    assert f"nothing was destroyed: stack {stack.name} protects {PROTECTED}; to delete" in shown
     assert f"  python -m operations pulumi state unprotect --all --yes --stack {stack.name}" in shown
     assert f"  python -m operations down --stack {stack.name} --config-folder {stack.azure.state}" in shown
 

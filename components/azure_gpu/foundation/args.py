@@ -102,8 +102,8 @@ class FoundationArgs(FoundationSettings, _Workloads, OwnerArgs):
     tags: NotRequired[Mapping[str, OpenInput[str]]]
     """Tags on everything that takes tags, also of the components that get this foundation. Default: none."""
     protect_data: NotRequired[bool]
-    """Plain: whether storage account, key vault and workspace are protected from deletion and replacement, and deleted blobs are
-    kept for 7 days. Default: true."""
+    """Plain: whether its storage account, registry and log workspace are protected from deletion and replacement, and so what
+    holds data of the components that get this foundation, and deleted blobs are kept for 7 days. Default: true."""
     write_blobs: NotRequired[bool]
     """Plain: whether the identity gets the role Storage Blob Data Contributor on the storage account, which Batch, Azure Machine
     Learning, virtual machines and runs with files require. The serving identity gets read access in both cases. Default: true."""

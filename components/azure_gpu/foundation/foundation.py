@@ -49,6 +49,7 @@ LOG_RETENTION_DAYS = 30  # the service's default, made explicit
 
 _OF_STACK = frozenset({"team", "tags", "protect_data", "other_subscriptions"})  # keys that become arguments of the stack
 _Part = Literal["resource_group", "identity", "serving_identity", "registry", "log_workspace", "storage"]
+_HOLDING_DATA = frozenset({"registry", "log_workspace", "storage"})
 _Spec = tuple[FoundationSpec, FoundationLookup]
 _Wired = Wired[FoundationWiring, _Spec]
 
@@ -162,10 +163,14 @@ class Foundation(Component[FoundationArgs, FoundationWiring, _Spec]):
         return declared(self._spec.context.location, cast("pulumi.Input[str] | None", self._args.get("location")))
 
     def _with(self, part: _Part) -> pulumi.ResourceOptions:
-        """Returns the options of a created part, with its overrides."""
+        """Returns the options of a created part, with its overrides; one that holds data is protected."""
         # pyrefly: ignore[bad-assignment, bad-specialization]
         settings: Mapping[str, Any] = written(self._args.get(part, {}))
-        return pulumi.ResourceOptions(parent=self, transformations=overrides.applied(settings.get("overrides"), self))
+        return pulumi.ResourceOptions(
+            parent=self,
+            protect=self._spec.context.protect if part in _HOLDING_DATA else None,
+            transformations=overrides.applied(settings.get("overrides"), self),
+        )
 
     def _resource_group(self) -> pulumi.Output[str]:
         part = self._spec.resource_group
@@ -472,7 +477,7 @@ class Foundation(Component[FoundationArgs, FoundationWiring, _Spec]):
             minimum_tls_version=storage.MinimumTlsVersion.TLS1_2,  # older versions are broken
             enable_https_traffic_only=True,  # Azure's default, made explicit
             tags=self._spec.context.tags(),
-            opts=pulumi.ResourceOptions.merge(self._with("storage"), pulumi.ResourceOptions(protect=self._spec.context.protect)),
+            opts=self._with("storage"),
         )
         self._blob_service(account)
         return account.id

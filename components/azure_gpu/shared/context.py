@@ -41,8 +41,8 @@ class StackArgs(TypedDict):
     today: str
     """The date on which the program runs, YYYY-MM-DD."""
     protect_data: NotRequired[bool]
-    """Whether storage account, key vault and workspace are protected from deletion and replacement, and deleted blobs are kept
-    for 7 days. Default: true."""
+    """Whether what holds data is protected from deletion and replacement, and deleted blobs are kept for 7 days. Default:
+    true."""
     component: NotRequired["ComponentOfProgram"]
     """The component of a program. Default: the component is from a stack file."""
 

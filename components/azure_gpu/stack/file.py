@@ -193,9 +193,9 @@ class StackFile(TypedDict):
     assign_roles: NotRequired[bool]
     """False leaves the role assignments to an administrator and prints the commands. Default: true."""
     protect_data: NotRequired[bool]
-    """Whether resources that hold data are protected: `pulumi` then doesn't delete or replace a storage account, key vault or
-    Azure Machine Learning workspace that the stack created, and the storage account keeps deleted blobs for 7 days and older
-    versions of overwritten ones. False suits a stack for a day. Default: true."""
+    """Whether resources that hold data are protected: `pulumi` then doesn't delete or replace a storage account, registry, log
+    workspace, Batch account, key vault or Azure Machine Learning workspace that the stack created, and the storage account keeps
+    deleted blobs for 7 days and older versions of overwritten ones. False suits a stack for a day. Default: true."""
     foundation: NotRequired[FoundationEntry]
     """The resources that other parts depend on, each `create` or `existing: <id>`. Default: a resource group."""
     budget: NotRequired[BudgetEntry]

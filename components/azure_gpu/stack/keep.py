@@ -27,7 +27,7 @@ from azure_gpu.shared import existing
 from azure_gpu.shared.look_up import OF_STACK
 from azure_gpu.stack import other_stacks
 
-_STORAGE = azure_types.STORAGE_ACCOUNT.token
+_HOLDING_DATA = {azure_types.STORAGE_ACCOUNT.token, azure_types.BATCH_ACCOUNT.token}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -239,7 +239,9 @@ def options(kept_parts: Sequence[KeptPart], component: str, opts: pulumi.Resourc
         return opts
     by_type = {each.azure_type.token: each for each in own if each.azure_type != azure_types.BATCH_APPLICATION}
     applications = {each.name: each for each in own if each.azure_type == azure_types.BATCH_APPLICATION}
-    holds_data = {azure_types.STORAGE_ACCOUNT.token, azure_types.BLOB_SERVICE.token} if _STORAGE in by_type else set[str]()
+    holds_data = _HOLDING_DATA & by_type.keys()
+    if azure_types.STORAGE_ACCOUNT.token in holds_data:
+        holds_data |= {azure_types.BLOB_SERVICE.token}
     protects = opts is not None and bool(opts.protect)
 
     def kept(args: pulumi.ResourceTransformationArgs) -> pulumi.ResourceTransformationResult | None:

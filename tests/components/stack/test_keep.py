@@ -120,7 +120,10 @@ def test_what_others_have_under_its_name_is_refused(theirs: dict[str, str]) -> N
 
 @pytest.mark.parametrize("protects", [None, True])
 def test_kept_data_is_protected_only_where_the_file_says_so(protects: bool | None) -> None:
-    foundation = {**SAID["foundation"], **({"opts": {"protect": True}} if protects else {})}
-    storage = run({**SAID, "foundation": foundation}, NOT_THERE).named("foundation-storage")
-    assert storage.retain_on_delete
-    assert storage.protect is bool(protects)
+    opts = {"opts": {"protect": True}} if protects else {}
+    said = {**SAID, **{section: {**SAID[section], **opts} for section in ("foundation", "batch_account")}}
+    recorded = run(said, NOT_THERE)
+    for name in ("foundation-storage", "foundation-blob-service", "batch-account"):
+        kept_part = recorded.named(name)
+        assert kept_part.retain_on_delete
+        assert kept_part.protect is bool(protects)

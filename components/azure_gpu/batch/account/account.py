@@ -128,6 +128,7 @@ class BatchAccount(Component[BatchAccountArgs, BatchAccountWiring, _Spec]):
             # Its name is fixed, so the old one must be deleted before its replacement is created.
             opts=pulumi.ResourceOptions(
                 parent=self,
+                protect=spec.context.protect,
                 replace_on_changes=REPLACING,
                 delete_before_replace=True,
                 transformations=overrides.applied(args.get("overrides"), self),

@@ -44,6 +44,9 @@ class BatchAccountSettings(PartArgs):
 class BatchAccountArgs(BatchAccountSettings, CommonArgs):
     """Arguments of BatchAccount. A created one keeps its data in the storage account, which it accesses as the identity."""
 
+    protect_data: NotRequired[bool]
+    """Plain: whether the account is protected from deletion and replacement. Default: the foundation's, else true."""
+
 
 class BatchAccountWiring(BatchAccountSettings, OfStack):
     """Arguments of BatchAccount, including the foundation's outputs. A created one keeps its data in `storage`."""

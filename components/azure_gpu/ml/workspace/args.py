@@ -328,6 +328,10 @@ class MlWorkspaceSettings(PartArgs):
 class MlWorkspaceArgs(MlWorkspaceSettings, CommonArgs):
     """Arguments of MlWorkspace. By default a workspace is created, which keeps its data in the storage account."""
 
+    protect_data: NotRequired[bool]
+    """Plain: whether the workspace, its vault and its container are protected from deletion and replacement. Default: the
+    foundation's, else true."""
+
 
 class MlWorkspaceWiring(MlWorkspaceSettings, OfStack):
     """Arguments of MlWorkspace, including the outputs of the stack's other parts. A created workspace keeps its data in
