@@ -13,7 +13,8 @@ def test_a_cluster_costs_its_tier_and_its_nodes_and_what_is_not_known_stays_so()
     cost = clusters.hourly(nodes, "Standard", "eastus", packaged())
     assert cost.usd_hour == Decimal("0.10") + Decimal("0.192") + 2 * Decimal("0.526")
     assert "list price of 2020-05-13" in cost.text(date(2026, 11, 21))
-    unknown = clusters.hourly([*nodes, Machines("Standard_D4s_v5", 1)], "Premium", "westeurope", packaged())
+    assert clusters.hourly(nodes[:1], "Free", "westeurope", packaged()).usd_hour == Decimal("0.23")
+    unknown = clusters.hourly([*nodes, Machines("Standard_D16s_v5", 1)], "Premium", "westeurope", packaged())
     assert unknown.usd_hour is None
-    assert unknown.text(date(2026, 11, 21)) == "not known: no price of the tier Premium and of Standard_D4s_v5 in westeurope"
+    assert unknown.text(date(2026, 11, 21)) == "not known: no price of the tier Premium and of Standard_D16s_v5 in westeurope"
     assert clusters.hourly([Machines("Standard_D4s_v5", 0)], "Free", "nowhere", packaged()).usd_hour == 0

@@ -8,34 +8,28 @@ import re
 from collections.abc import Iterator
 from datetime import date
 from decimal import Decimal
+from functools import cache
 
-from azure_gpu.catalog import regions
+from azure_gpu.catalog import regions, tables
 from azure_gpu.catalog.prices.price_book import Price
 from azure_gpu.catalog.problems import Code, Problem, Severity
 from azure_gpu.catalog.sizes.lookup import normalise
 from azure_gpu.catalog.sources import Dated, Source
+from azure_gpu.catalog.tables import Table
 
 PAGE = Source("Microsoft Learn, articles/aks/use-system-pools.md", Dated.OBSERVED, date(2026, 4, 30))
 SIZES_PAGE = Source("Microsoft Learn, articles/aks/quotas-skus-regions.md", Dated.OBSERVED, date(2024, 1, 12))
 
-# `catalog.prices` has only machines with GPUs or InfiniBand. The day is the file's timestamp.
+# `catalog.prices` has only machines with GPUs or InfiniBand.
 PRICES = Source(
-    "Azure/karpenter-provider-azure, pkg/providers/pricing/zz_generated.pricing.go at 0499866a, from Azure's Retail Prices API",
+    "Azure/karpenter-provider-azure, pkg/providers/pricing/zz_generated.pricing.go, from Azure's Retail Prices API",
     Dated.OBSERVED,
-    date(2023, 12, 18),
+    date(2026, 6, 18),
 )
-_USD_HOUR = {  # on demand, by region and size
-    "australiacentral": {"Standard_D2s_v5": "0.120", "Standard_D4s_v3": "0.250", "Standard_D4s_v5": "0.240"},
-    "eastus": {
-        "Standard_D2s_v3": "0.096",
-        "Standard_D2s_v5": "0.096",
-        "Standard_D4ds_v5": "0.226",
-        "Standard_D4s_v3": "0.192",
-        "Standard_D4s_v4": "0.192",
-        "Standard_D4s_v5": "0.192",
-    },
-}
-
+TABLE = Table(
+    tables.beside(__file__, "system_pool_prices.csv"),
+    {"size": "of a machine without a GPU", "region": "as ARM spells it", "usd_hour": "on demand, without a licence"},
+)
 
 DEDICATED_TAINT = "CriticalAddonsOnly=true:NoSchedule"
 REQUIRED_VCPUS = 4
@@ -74,9 +68,14 @@ def family(size_name: str) -> str:
 
 def price(size_name: str, region: str) -> Price | None:
     """The hourly price of the machine in the region; None if unknown."""
-    by_size = {name.lower(): usd for name, usd in _USD_HOUR.get(regions.normalise(region), {}).items()}
-    usd = by_size.get(normalise(size_name).lower())
+    usd = _usd_hour().get((normalise(size_name).lower(), regions.normalise(region)))
     return Price(Decimal(usd), PRICES.day, str(PRICES)) if usd is not None else None
+
+
+@cache
+def _usd_hour() -> dict[tuple[str, str], str]:
+    """The prices by size, in lower case, and region."""
+    return {(row.filled("size").lower(), row.filled("region")): row.filled("usd_hour") for row in tables.read(TABLE)}
 
 
 def check(size_name: str, path: str) -> Iterator[Problem]:
