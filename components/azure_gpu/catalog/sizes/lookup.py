@@ -13,6 +13,9 @@ from azure_gpu.catalog.problems import Code, Problem, Severity
 from azure_gpu.catalog.sizes.model import Size
 
 PREFIX = "Standard_"
+# Families whose machines have no GPU, by the first letters of a size's name. Source: Microsoft Learn, virtual-machines/sizes/
+# overview: A, B, D and DC for general purpose, E, EC and M for memory, F and FX for compute, L for storage; GPUs are those of N.
+_WITHOUT_GPU = re.compile(r"standard_(a|b|d[cs]?|ec?|fx?|l|m)[0-9]+[a-z0-9-]*(_v[0-9]+)?", re.IGNORECASE)
 _KEY_PREFIX = PREFIX.lower()
 
 
@@ -61,6 +64,15 @@ class Sizes:
             message = "unknown VM size, probably misspelt"
             fix = f"write {meant}"
             return Problem(path=path, message=message, value=name, fix=fix, instead=(meant,), code=Code.UNKNOWN)
+        if _WITHOUT_GPU.fullmatch(normalise(name)):
+            return Problem(
+                path=path,
+                message="this VM size has no GPU, so its driver, price and quota weren't checked",
+                value=name,
+                fix="choose a size with a GPU, such as Standard_NC4as_T4_v3, unless these machines are to have none",
+                code=Code.UNKNOWN,
+                severity=Severity.WARNING,
+            )
         close = self.nearest(name)
         return Problem(
             path=path,

@@ -54,7 +54,14 @@ def test_no_size_of_azure_would_be_taken_for_a_slip_of_another_had_it_come_later
         assert others.unknown(size.name, "size").severity is Severity.WARNING, size.name
 
 
-@pytest.mark.parametrize("name", ["Standard_D4s_v3", "Standard_E8s_v5", "no such thing", "", "(6 vcpus)"])
+@pytest.mark.parametrize("name", ["Standard_D4s_v3", "d4s_v5", "Standard_E8s_v5", "Standard_DS3_v2", "Standard_B2ms"])
+def test_a_size_of_a_family_without_gpus_is_told_so(name: str) -> None:
+    problem = SIZES.unknown(name, "size")
+    assert (problem.severity, problem.instead) == (Severity.WARNING, ())
+    assert problem.message.startswith("this VM size has no GPU")
+
+
+@pytest.mark.parametrize("name", ["Standard_Q4s_v3", "no such thing", "", "(6 vcpus)"])
 def test_a_name_like_no_other_gets_the_command_that_lists_all(name: str) -> None:
     problem = SIZES.unknown(name, "size")
     assert problem.instead == ()
