@@ -13,15 +13,17 @@ import pulumi
 from pulumi_azure_native import authorization
 
 from azure_gpu.aks.existing import ClusterFacts
+from azure_gpu.aks.kubeconfig import KUBELOGIN_PAGE
 from azure_gpu.aks.spec import ClusterSpec
 from azure_gpu.catalog import roles
 from azure_gpu.catalog.problems import Code, Problem, Severity
 from azure_gpu.catalog.sources import Dated, Source
 from azure_gpu.formats import azure_types
-from azure_gpu.shared import assigned_already, own_state
+from azure_gpu.shared import assigned_already, own_state, prerequisites
 from azure_gpu.shared.look_up import OF_STACK, AskedBy, answered
 from azure_gpu.shared.provider_keys import PROVIDER, PROVIDER_VARIABLES
 
+_PROGRAM = "kubelogin"
 METHOD = "AAD_LOGIN_METHOD"
 SOURCE = Source(
     "Azure/kubelogin v0.2.13, pkg/internal/token/options.go: AAD_LOGIN_METHOD is taken before --login",
@@ -48,7 +50,8 @@ def look_up(
             if each and assigned_already.outside_of_stack(role, spec.existing, each, asked_by, own, of_stack_file=of_stack_file)
         )
         found = replace(found, already_admins=already)
-    return found, check(spec, facts, admin, os.environ, lambda: _runs(asked_by))
+    needed = prerequisites.on_path(_PROGRAM, spec.path, KUBELOGIN_PAGE) if spec.on_cluster and facts.entra else []
+    return found, [*check(spec, facts, admin, os.environ, lambda: _runs(asked_by)), *needed]
 
 
 def name_of_default(name: str) -> str:

@@ -3,6 +3,7 @@
 The engine turns an unquoted `2019-06-01` in a stack file into `2019-06-01 00:00:00 +0000 UTC`, so both mean the same day.
 """
 
+import calendar
 import re
 from datetime import UTC, date, datetime, timedelta
 
@@ -20,6 +21,17 @@ def parse_day(text: str) -> date | None:
         return date.fromisoformat(match[1])
     except ValueError:
         return None
+
+
+def nearest_day(text: str) -> date | None:
+    """The last day of the month of a day that the calendar doesn't have, such as 2027-02-30; None for any other text."""
+    match = _DAY.fullmatch(text.strip())
+    if match is None or parse_day(text) is not None:
+        return None
+    year, month, day = (int(part) for part in match[1].split("-"))
+    if not (date.min.year <= year and 1 <= month <= 12 and day):
+        return None
+    return date(year, month, calendar.monthrange(year, month)[1])
 
 
 def days_later(day: date, days: int) -> date:

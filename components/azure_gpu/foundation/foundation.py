@@ -21,7 +21,7 @@ from azure_gpu.foundation.args import FoundationArgs, FoundationWiring
 from azure_gpu.foundation.existing import FoundationLookup, look_up
 from azure_gpu.foundation.role_commands import role_commands
 from azure_gpu.foundation.spec import FoundationSpec, resolve
-from azure_gpu.shared import overrides, private_network, program, retry_hooks, role_of_identity
+from azure_gpu.shared import brakes, overrides, private_network, program, retry_hooks, role_of_identity
 from azure_gpu.shared.component import Component, OnlyInPython
 from azure_gpu.shared.context import (
     ComponentOfProgram,
@@ -31,6 +31,7 @@ from azure_gpu.shared.context import (
     RegistryArgs,
     ServingArgs,
     StorageArgs,
+    check_region,
     declared,
 )
 from azure_gpu.shared.look_up import AskedBy
@@ -49,7 +50,11 @@ LOG_RETENTION_DAYS = 30  # the service's default, made explicit
 
 _OF_STACK = frozenset({"team", "tags", "protect_data", "other_subscriptions"})  # keys that become arguments of the stack
 _Part = Literal["resource_group", "identity", "serving_identity", "registry", "log_workspace", "storage"]
-_HOLDING_DATA = frozenset({"registry", "log_workspace", "storage"})
+_HOLDING_DATA = {
+    "registry": azure_types.REGISTRY,
+    "log_workspace": azure_types.LOG_WORKSPACE,
+    "storage": azure_types.STORAGE_ACCOUNT,
+}
 _Spec = tuple[FoundationSpec, FoundationLookup]
 _Wired = Wired[FoundationWiring, _Spec]
 
@@ -118,6 +123,7 @@ class Foundation(Component[FoundationArgs, FoundationWiring, _Spec]):
 
     def _resolve(self, args: FoundationWiring, context: Context) -> tuple[_Spec, list[Problem]]:
         spec, problems = resolve(args, context)
+        problems += check_region(args.get("location"), context.own_path("location"))
         return (spec, FoundationLookup(image_tags={})), problems
 
     def _look_up(self, spec: _Spec, asked_by: AskedBy) -> tuple[_Spec, list[Problem]]:
@@ -168,9 +174,17 @@ class Foundation(Component[FoundationArgs, FoundationWiring, _Spec]):
         settings: Mapping[str, Any] = written(self._args.get(part, {}))
         return pulumi.ResourceOptions(
             parent=self,
-            protect=self._spec.context.protect if part in _HOLDING_DATA else None,
+            protect=self._protected(part),
             transformations=overrides.applied(settings.get("overrides"), self),
         )
+
+    def _protected(self, part: _Part) -> bool | None:
+        spec, logical = self._spec, {"log_workspace": "logs"}.get(part, part)
+        planned = {"registry": spec.registry, "log_workspace": spec.log_workspace, "storage": spec.storage}.get(part)
+        if planned is None:
+            return None
+        azure_type = _HOLDING_DATA[part]
+        return brakes.protect(spec.context, azure_type, f"{self._name}-{logical}", planned.name, spec.context.location)
 
     def _resource_group(self) -> pulumi.Output[str]:
         part = self._spec.resource_group

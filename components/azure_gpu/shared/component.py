@@ -8,6 +8,7 @@ from typing import Annotated, Any, ClassVar, Generic, TypeAlias, TypeVar, cast, 
 import pulumi
 
 from azure_gpu.catalog.problems import Problem
+from azure_gpu.shared import prerequisites
 from azure_gpu.shared.context import Context, resolve_stack
 from azure_gpu.shared.look_up import AskedBy
 from azure_gpu.shared.program import Described, describe
@@ -72,6 +73,8 @@ class Component(pulumi.ComponentResource, Generic[Args, Wiring, Spec]):
         stack = cast(Mapping[str, Any], wired.args)["stack"]
         context, of_stack = resolve_stack(stack, pulumi.get_project(), pulumi.get_stack())
         spec, problems = self._resolve(wired.args, context)
+        if wired.component:
+            problems = prerequisites.of_program(problems, cast(Mapping[str, Any], wired.args), context, wired.asked_by)
         wired.refuse([*of_stack, *problems])
         spec, problems = self._look_up(spec, wired.asked_by)
         wired.refuse(problems)

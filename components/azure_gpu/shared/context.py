@@ -13,7 +13,7 @@ import pulumi
 from azure_gpu.catalog import defaults_day, regions, roles, tags
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.formats import tags as keys
-from azure_gpu.formats.dates import SPELLING, parse_day
+from azure_gpu.formats.dates import SPELLING, nearest_day, parse_day
 from azure_gpu.shared import wording
 from azure_gpu.shared.naming import physical_name
 
@@ -52,6 +52,8 @@ class ComponentOfProgram(NamedTuple):
 
     kind: str  # such as BatchPool
     name: str  # its logical name
+    formerly: tuple[str, ...] = ()  # the logical names that it had before, by its aliases
+    in_state: frozenset[str] = frozenset()  # names in Azure of the stack's resources, in lower case; read where it has aliases
 
     def __str__(self) -> str:
         """The path of its problems."""
@@ -241,8 +243,16 @@ class Context:
 
     def name(self, arm_type: str, what: str) -> str:
         """Physical name of the stack's resource of this type; `what` distinguishes it from others of its type. In a program, the
-        component's logical name is part of it."""
-        own = self.component.name if self.component is not None else ""
+        component's logical name is part of it: the one of its creation, where an alias names that."""
+        if self.component is None:
+            return self._name(arm_type, what, "")
+        own = self.component.name
+        name = self._name(arm_type, what, own)
+        former = (self._name(arm_type, what.replace(own, each, 1), each) for each in self.component.formerly)
+        names = [name, *former]
+        return next((each for each in names if each.lower() in self.component.in_state), name)
+
+    def _name(self, arm_type: str, what: str, own: str) -> str:
         inside = what == own or what.startswith(f"{own}-") or what.endswith(f"-{own}")
         of_stack = [self.project, self.team, self.stack] if self.team or self.component is None else [self.project, self.stack]
         words = [*of_stack, *(word for word in ("" if inside else own, what) if word)]
@@ -346,4 +356,6 @@ def resolve_day(text: str | None, path: str) -> tuple[date | None, list[Problem]
     day = parse_day(text)
     if day is not None:
         return day, []
-    return None, [Problem(path=path, message="not a valid date", value=text, allowed=SPELLING, fix='write it as "2026-11-30"')]
+    nearest = nearest_day(text)
+    fix = f'write "{nearest}"' if nearest is not None else 'write it as "2026-11-30"'
+    return None, [Problem(path=path, message="not a valid date", value=text, allowed=SPELLING, fix=fix)]

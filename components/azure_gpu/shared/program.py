@@ -11,11 +11,12 @@ from typing import Any, NotRequired, TypedDict, cast
 import pulumi
 from pulumi_azure_native import authorization, resources
 
-from azure_gpu.catalog.problems import Problem
-from azure_gpu.shared import existing, look_up
+from azure_gpu.catalog.problems import Problem, errors
+from azure_gpu.shared import brakes, existing, look_up, refusal, taken_names
 from azure_gpu.shared.context import ComponentOfProgram, Context, Dependencies, StackArgs, known
 from azure_gpu.shared.look_up import AskedBy
 from azure_gpu.shared.refusal import Refused
+from azure_gpu.shared.secret_places import OfProgram
 from azure_gpu.shared.validation import check
 from azure_gpu.shared.wired import Wired
 
@@ -56,16 +57,17 @@ def describe(
     kind: type[pulumi.ComponentResource], name: str, expected: Any, given: object, opts: pulumi.ResourceOptions | None
 ) -> Described:
     """Checks the shape of arguments. `expected`: their TypedDict. Raises `Refused` where they can't be used at all."""
-    component = ComponentOfProgram(kind.__name__, name)
+    component = brakes.component(kind.__name__, name, opts)
     checked = check(given, expected, str(component))
     if not checked.usable:
         raise Refused(checked.problems, str(component))
-    args = cast(dict[str, Any], checked.value)
+    args, of_secrets = OfProgram(str(component), expected).placed(cast(dict[str, Any], checked.value))
+    refusal.warn(of_secrets)
     asked_by = look_up.before(opts, args.get("other_subscriptions", {}))
     return Described(
         component=component,
         args=args,
-        problems=checked.problems,
+        problems=[*checked.problems, *errors(of_secrets), *taken_names.check(component, args)],
         asked_by=asked_by,
         subscription_id=_subscription(component, asked_by),
     )

@@ -341,7 +341,8 @@ def _check_object(value: object, shown: object, expected: Any, path: str) -> Che
             if checked.usable:
                 kept[key] = checked.value
         elif key in expected.__required_keys__:
-            problems.append(Problem(path=_below(path, key), message="required, but not set", fix=f"add {key}"))
+            allowed = f"{_components(hints[key])}, or its ARM id" if components_of(hints[key]) else ""
+            problems.append(Problem(_below(path, key), "required, but not set", allowed=allowed, fix=f"add {key}"))
     return Checked(kept, problems, usable=expected.__required_keys__ <= kept.keys())
 
 

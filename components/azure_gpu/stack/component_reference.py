@@ -32,8 +32,12 @@ import pulumi_azure_native as azure
 from azure_gpu import GpuCluster
 
 rg = azure.resources.ResourceGroup("rg", location="westeurope")
-pools = {"t4": {"size": "Standard_NC4as_T4_v3", "max_nodes": 2}}
-GpuCluster("gpu", resource_group_name=rg.name, gpu_pools=pools, expires_after="2026-12-31")
+GpuCluster(
+    "gpu",
+    resource_group_name=rg.name,
+    gpu_pools={"t4": {"size": "Standard_NC4as_T4_v3", "max_nodes": 2}},
+    expires_after="2026-12-31",
+)
 ```
 
 - **Arguments** are keywords, or one object: `GpuCluster("gpu", {...})`. Both are typed, at any depth. Each constructor validates
@@ -44,7 +48,9 @@ GpuCluster("gpu", resource_group_name=rg.name, gpu_pools=pools, expires_after="2
 - **Dependencies** come from a `foundation`, or one by one by their ARM ids. Subscription and login are the provider's, also an
   explicit one's; the date is today's. Names in Azure are built from project, team, stack and the component's name.
 - **Options** of Pulumi work: `providers`, `aliases`, `protect`, transforms, `--target` and `--replace`. An alias keeps the
-  resources of a renamed component only where its name in Azure is set, as that follows the component's name.
+  resources of a renamed component with their names in Azure: `aliases=[pulumi.Alias(name="the old name")]`.
+- **Data** is protected: a storage account, registry, log workspace, Batch account, key vault or workspace is neither deleted nor
+  replaced by `pulumi`, unless `protect_data` is false. `pulumi state unprotect` lets go of what a stack no longer needs.
 - **Other languages** have the same names in camel case, `gpuPools` for `gpu_pools`, by `pulumi package add`.
 - **Not in a program**: a default of `image_source`, `operations` and their checks before an `up`.
 

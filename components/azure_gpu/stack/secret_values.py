@@ -8,18 +8,19 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, cast, is_typeddict
+from typing import Any
 
 from azure_gpu.catalog.problems import Problem, Severity
-from azure_gpu.formats import likely_secrets, stack_file
+from azure_gpu.formats import stack_file
 from azure_gpu.formats.stack_file import Steps
+from azure_gpu.shared import secret_places
 from azure_gpu.shared.installation import COMMAND
-from azure_gpu.shared.validation import below, form, is_map, key_hints, may_be_secret
+from azure_gpu.shared.secret_places import FOR_SECRETS, Leaf, path
+from azure_gpu.shared.validation import below, key_hints, may_be_secret
 from azure_gpu.stack.file import StackFile
 from azure_gpu.stack.keys import FILE_VARIABLE, PROJECT, config_key
 
 _FLAGGED_VARIABLE = "PULUMI_CONFIG_SECRET_KEYS"  # written by the engine: the top-level keys with a secret in them, as JSON
-_FOR_SECRETS = "secret_environment"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,9 +62,8 @@ def problems(encrypted: Encrypted, given: Mapping[str, object]) -> list[Problem]
     as they were read."""
     found: list[Problem] = []
     for steps in encrypted.places:
-        keeps, prefix = _keeps_secrets(steps)
-        if not keeps:
-            found.append(_refused(steps, prefix))
+        if not _keeps_secrets(steps):
+            found.append(_refused(steps))
     for section in sorted(encrypted.unplaced & given.keys()):
         if any(each.is_kept for each in texts(given[section], section)):
             found.append(
@@ -81,7 +81,7 @@ def problems(encrypted: Encrypted, given: Mapping[str, object]) -> list[Problem]
                     path=section,
                     message="a value in this section is encrypted, but every key that is set in it is kept in plain text, in the"
                     " state and in Azure",
-                    allowed=f"secrets in keys for them, such as {_FOR_SECRETS}",
+                    allowed=f"secrets in keys for them, such as {FOR_SECRETS}",
                     fix="move the value to such a key, or write it in plain text if it isn't a secret",
                 )
             )
@@ -108,72 +108,39 @@ def _of_program(found: list[Steps], project: str) -> Iterator[Steps]:
             yield ((key if colon else namespace).removeprefix("config:"), *rest)
 
 
-class Text(NamedTuple):
-    """A text in a stack file."""
-
-    steps: Steps
-    value: str
-    is_kept: bool  # stays encrypted in the state and hidden in Azure
-    is_named: bool  # has a user-defined name, such as an environment variable
-
-    @property
-    def name(self) -> str:
-        return str(self.steps[-1])
-
-
-def texts(value: object, section: str) -> Iterator[Text]:
+def texts(value: object, section: str) -> Iterator[Leaf]:
     """Yields every text below a section."""
-    yield from _below_texts(value, key_hints(StackFile).get(section, Any), (section,), is_named=False)
+    yield from secret_places.leaves(value, key_hints(StackFile).get(section, Any), (section,))
 
 
-def _below_texts(value: object, annotation: Any, steps: Steps, *, is_named: bool) -> Iterator[Text]:
-    in_map = is_map(annotation)
-    if isinstance(value, Mapping):
-        for key, inner in cast(Mapping[object, object], value).items():
-            yield from _below_texts(inner, below(annotation, str(key)), (*steps, str(key)), is_named=in_map)
-    elif isinstance(value, list):
-        for index, inner in enumerate(cast(list[object], value)):
-            yield from _below_texts(inner, below(annotation, index), (*steps, index), is_named=False)
-    elif isinstance(value, str):
-        yield Text(steps, value, is_kept=may_be_secret(annotation), is_named=is_named)
-
-
-def _keeps_secrets(steps: Steps) -> tuple[bool, Steps]:
-    """Whether an encrypted value stays secret at this path; if not, also the innermost object around it that has a key for
-    secrets."""
-    annotation: Any = key_hints(StackFile).get(str(steps[0]), Any)
-    nearest: Steps = ()
-    for at, step in enumerate(steps[1:], 1):
-        inner = form(annotation)
-        if is_typeddict(inner) and _FOR_SECRETS in key_hints(inner):
-            nearest = steps[:at]
+def _keeps_secrets(steps: Steps) -> bool:
+    """Whether an encrypted value stays secret at this path."""
+    annotation: Any = StackFile
+    for step in steps:
         annotation = below(annotation, step)
-    return annotation is Any or may_be_secret(annotation), nearest
+    return annotation is Any or may_be_secret(annotation)
 
 
-def _looks_secret(text: Text) -> bool:
-    """Whether a text looks like a secret, by its user-defined name, by a key for secrets, or by its form."""
-    if not text.value or text.value == stack_file.SECRET:
-        return False
-    by_name = (text.is_named or text.is_kept) and likely_secrets.is_secret_name(text.name)
-    return by_name or likely_secrets.holds_secret(text.value)
+def _looks_secret(text: Leaf) -> bool:
+    return bool(text.value) and text.value != stack_file.SECRET and text.looks_secret
 
 
-def _refused(steps: Steps, nearest: Steps) -> Problem:
+def _refused(steps: Steps) -> Problem:
+    nearest = secret_places.nearest(steps, StackFile)
     plain = "write it in plain text if it isn't a secret"
     return Problem(
-        path=_path(steps),
+        path=path(steps),
         message="this value is encrypted in the stack file, but this key is kept in plain text, in the state and in Azure",
-        allowed=f"a secret in {_path((*nearest, _FOR_SECRETS))}" if nearest else "plain text",
+        allowed=f"a secret in {path((*nearest, FOR_SECRETS))}" if nearest else "plain text",
         fix=f"set it with {_command(_moved(steps, nearest))} and remove it here, or {plain}" if nearest else plain,
     )
 
 
-def _warned(text: Text) -> Problem:
-    _, nearest = _keeps_secrets(text.steps)
+def _warned(text: Leaf) -> Problem:
+    nearest = secret_places.nearest(text.steps, StackFile)
     to = text.steps if text.is_kept else _moved(text.steps, nearest) if nearest else ()
     return Problem(
-        path=_path(text.steps),
+        path=path(text.steps),
         message="this looks like a secret, and is in plain text in the stack file"
         + ("" if text.is_kept else ", in the state and in Azure"),
         fix=f"set it with {_command(to)}" + ("" if text.is_kept else " and remove it here")
@@ -186,15 +153,8 @@ def _warned(text: Text) -> Problem:
 def _moved(steps: Steps, nearest: Steps) -> Steps:
     """Returns the path where the value belongs: the same name, in the secrets of the object around it."""
     name = steps[-1] if isinstance(steps[-1], str) and len(steps) > len(nearest) + 1 else "<NAME>"
-    return (*nearest, _FOR_SECRETS, name)
+    return (*nearest, FOR_SECRETS, name)
 
 
 def _command(steps: Steps) -> str:
-    return f"`pulumi config set --secret --path '{_path(steps)}'`"
-
-
-def _path(steps: Steps) -> str:
-    text = ""
-    for step in steps:
-        text += f"[{step}]" if isinstance(step, int) else f".{step}" if text else step
-    return text
+    return f"`pulumi config set --secret --path '{path(steps)}'`"

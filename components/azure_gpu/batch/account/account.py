@@ -20,7 +20,7 @@ from azure_gpu.catalog.problems import Problem
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.arm_ids import ArmId
 from azure_gpu.foundation import common
-from azure_gpu.shared import log_settings, overrides, private_network, retry_hooks
+from azure_gpu.shared import brakes, log_settings, overrides, private_network, retry_hooks
 from azure_gpu.shared.component import Component, OnlyInPython
 from azure_gpu.shared.context import Context, StorageArgs, declared, dependencies_of
 from azure_gpu.shared.look_up import AskedBy
@@ -128,7 +128,9 @@ class BatchAccount(Component[BatchAccountArgs, BatchAccountWiring, _Spec]):
             # Its name is fixed, so the old one must be deleted before its replacement is created.
             opts=pulumi.ResourceOptions(
                 parent=self,
-                protect=spec.context.protect,
+                protect=brakes.protect(
+                    spec.context, azure_types.BATCH_ACCOUNT, f"{self._name}-account", spec.name, spec.location
+                ),
                 replace_on_changes=REPLACING,
                 delete_before_replace=True,
                 transformations=overrides.applied(args.get("overrides"), self),

@@ -24,7 +24,7 @@ from azure_gpu.container_apps.environment.spec import JobEnvironmentSpec, not_so
 from azure_gpu.foundation import common
 from azure_gpu.shared import log_settings, overrides
 from azure_gpu.shared.component import Component, OnlyInPython
-from azure_gpu.shared.context import Context, declared, dependencies_of, known
+from azure_gpu.shared.context import Context, check_region, declared, dependencies_of, known
 from azure_gpu.shared.look_up import AskedBy
 from azure_gpu.shared.program import Around
 from azure_gpu.shared.wired import Wired
@@ -66,7 +66,8 @@ class JobEnvironment(Component[JobEnvironmentArgs, JobEnvironmentWiring, _Spec])
     def _resolve(self, args: JobEnvironmentWiring, context: Context) -> tuple[_Spec, list[Problem]]:
         group = known(args.get("resource_group_name")) or args.get("resource_group", "")
         spec, problems = resolve(args, context, group)
-        return (spec, {}), [*problems, *not_sold(spec, spec.needed)]
+        of_region = check_region(args.get("location"), context.own_path("location"))
+        return (spec, {}), [*of_region, *problems, *not_sold(spec, spec.needed)]
 
     def _look_up(self, spec: _Spec, asked_by: AskedBy) -> tuple[_Spec, list[Problem]]:
         environment, _ = spec

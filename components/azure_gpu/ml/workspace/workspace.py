@@ -35,7 +35,7 @@ from azure_gpu.ml.workspace.resolve import resolve
 from azure_gpu.ml.workspace.roles import Scopes
 from azure_gpu.ml.workspace.rules import missing_dependencies
 from azure_gpu.ml.workspace.spec import PATH, MlWorkspaceSpec, offer
-from azure_gpu.shared import log_settings, overrides, private_network, retry_hooks
+from azure_gpu.shared import brakes, log_settings, overrides, private_network, retry_hooks
 from azure_gpu.shared.component import Component, OnlyInPython
 from azure_gpu.shared.context import Context, LogsArgs, as_serving, declared, dependencies_of, known, pull_role_of
 from azure_gpu.shared.look_up import AskedBy
@@ -220,7 +220,9 @@ class MlWorkspace(Component[MlWorkspaceArgs, MlWorkspaceWiring, MlWorkspaceSpec]
             opts=pulumi.ResourceOptions(
                 parent=self,
                 depends_on=before,
-                protect=spec.context.protect,
+                protect=brakes.protect(
+                    spec.context, azure_types.ML_WORKSPACE, f"{self._name}-workspace", spec.name or None, spec.location
+                ),
                 replace_on_changes=REPLACING_WORKSPACE,
                 # A fixed name has to be free, which it is 14 days after the old one's deletion: Azure reports that.
                 delete_before_replace="workspace_name" in args,

@@ -1,0 +1,88 @@
+"""What has to be there before the first resource: a program on PATH, a registered subscription, a region that exists.
+
+A missing one is a warning in a preview, which works without it, and refuses an `up`, which would end halfway. Under Pulumi's
+mocks nothing is created, and so nothing is missing.
+"""
+
+import shutil
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pulumi
+from pulumi.runtime import is_dry_run
+from pulumi.runtime.mocks import MockMonitor
+from pulumi.runtime.settings import get_monitor
+
+from azure_gpu.catalog import regions
+from azure_gpu.catalog.problems import Code, Problem, Severity
+from azure_gpu.catalog.providers import INSIGHTS
+from azure_gpu.shared import arm_reads
+from azure_gpu.shared.context import Context
+from azure_gpu.shared.look_up import AskedBy
+
+_API_VERSION = "2021-04-01"
+_REGIONS_VERSION = "2022-12-01"
+_registered: set[str] = set()  # subscriptions, in lower case
+
+
+def missing(path: str, message: str, allowed: str, fix: str, source: str = "") -> Problem:
+    """A problem of something that isn't there yet."""
+    severity = Severity.WARNING if is_dry_run() else Severity.ERROR
+    return Problem(path, message, None, allowed, fix, source=source, code=Code.NOT_FOUND, severity=severity)
+
+
+def on_path(program: str, path: str, page: str) -> list[Problem]:
+    """`page`: where the installation of the program is described."""
+    if isinstance(get_monitor(), MockMonitor) or shutil.which(program) is not None:
+        return []
+    return [missing(path, f"{program} isn't on PATH, and is needed to sign in", "", f"install {program}: {page}")]
+
+
+def of_program(found: Sequence[Problem], args: Mapping[str, Any], context: Context, asked_by: AskedBy) -> list[Problem]:
+    """Adds to the problems of a component in a program what only Azure can tell. Where Azure can't be read they stay as they
+    are."""
+    checked = [_in_subscription(each, context, asked_by.opts) for each in found]
+    kept = [each for each in checked if each is not None]
+    return [*kept, *_insights(context, asked_by.opts)] if "logs" in args else kept
+
+
+def _in_subscription(problem: Problem, context: Context, opts: pulumi.InvokeOptions) -> Problem | None:
+    """A region that the catalog doesn't list is refused where the subscription doesn't list it either; None where it does."""
+    if problem.code is not Code.NOT_LISTED or not problem.path.endswith(".location"):
+        return problem
+    try:
+        listed = arm_reads.get(f"/subscriptions/{context.subscription_id}/locations", _REGIONS_VERSION, opts)
+    except arm_reads.UnreadableError:
+        return problem
+    names = {str(each.get("name", "")).lower() for each in listed.get("value") or ()}
+    if not names:
+        return problem
+    if regions.normalise(str(problem.value)) in names:
+        return None
+    fix = problem.fix.removesuffix(" if that is meant")
+    message = "the subscription has no such region"
+    return problem._replace(message=message, fix=fix, source="", code=Code.NOT_FOUND, severity=Severity.ERROR)
+
+
+def _insights(context: Context, opts: pulumi.InvokeOptions) -> list[Problem]:
+    """Pulumi's provider registers the subscription for every other resource provider: pulumi/pulumi-azure-native issue 3479."""
+    subscription = context.subscription_id.lower()
+    if subscription in _registered:
+        return []
+    try:
+        found = arm_reads.get(f"/subscriptions/{subscription}/providers/{INSIGHTS}", _API_VERSION, opts)
+    except arm_reads.UnreadableError:
+        return []
+    if str(found.get("registrationState", "Registered")).lower() == "registered":
+        _registered.add(subscription)
+        return []
+    command = f"az provider register --namespace {INSIGHTS} --wait --subscription {subscription}"
+    return [
+        missing(
+            str(context.component),
+            f"the subscription isn't registered for {INSIGHTS}, which sends its logs to the log workspace",
+            "a registered subscription, or no log workspace",
+            f"run `{command}`, once for each subscription",
+            "pulumi/pulumi-azure-native issue 3479 (2024-08-01)",
+        )
+    ]

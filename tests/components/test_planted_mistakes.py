@@ -1,0 +1,118 @@
+"""Mistakes that people make in programs of their own: each is found before anything is declared, at its place, with its fix."""
+
+from typing import Any
+
+import pulumi
+import pytest
+
+import azure_gpu
+from azure_gpu.shared import arm_reads, prerequisites
+from azure_gpu.shared.refusal import Refused
+from tests.components.recording import Recorded
+from tests.components.test_constructors import GOOD, GROUP, alone, program
+
+POOL, CLUSTER = alone(GOOD["BatchPool"]), alone(GOOD["GpuCluster"])
+REGIONS = {"value": [{"name": "westeurope"}, {"name": "newlandnorth"}]}
+
+
+def told(name: str, **args: Any) -> tuple[list[str], Recorded]:
+    """The problems with which a component is refused, and what was declared and logged."""
+    refused: list[str] = []
+
+    def build() -> None:
+        try:
+            getattr(azure_gpu, name)("mine", args)
+        except Refused as error:
+            refused.extend(map(str, error.problems))
+
+    return refused, program(build)
+
+
+REFUSED = [  # what is missing or wrong, and parts of the one line that is told
+    ("BatchPool", {**POOL, "autoscale": {"max_node": 2}}, (".autoscale.max_node: unknown key", "did you mean max_nodes?")),
+    ("BatchPool", {**POOL, "autoscale": {"max_nodes": "two"}}, (".autoscale.max_nodes: expected an integer", "given: 'two'")),
+    ("GpuCluster", {**CLUSTER, "gpu_pools": []}, (".gpu_pools: expected an object, got a list",)),
+    ("BatchPool", {**POOL, "size": "Standard_NC6"}, (".size: Standard_NC6 retired on 2023-09-06", "choose Standard_NC4as_T4_v3")),
+    ("BatchPool", {**POOL, "batch_account": ...}, (".batch_account: required", "allowed: a BatchAccount, or its ARM id")),
+    ("ServerlessGpuJob", {}, (".job_environment: required", "allowed: a JobEnvironment, or its ARM id")),
+    ("GpuCluster", {**CLUSTER, "resource_group_name": ...}, (".resource_group_name: ", "or `foundation`")),
+    ("BatchPool", {**POOL, "expires_after": "2025-03-31"}, (".expires_after: must be after ", "fix: write expires_after: ")),
+    ("BatchPool", {**POOL, "expires_after": ...}, (".expires_after: required", "fix: add expires_after: ")),
+    ("BatchPool", {**POOL, "expires_after": "2027-02-30"}, (".expires_after: not a valid date", 'fix: write "2027-02-28"')),
+    ("BatchPool", {**POOL, "batch_account": f"{GROUP}/Microsoft.Storage/storageAccounts/x"}, ("Microsoft.Batch/batchAccounts",)),
+]
+
+
+@pytest.mark.parametrize(("name", "args", "parts"), REFUSED)
+def test_a_mistake_is_refused_with_its_fix(name: str, args: dict[str, Any], parts: tuple[str, ...]) -> None:
+    refused, recorded = told(name, **{key: value for key, value in args.items() if value is not ...})
+    assert [line for line in refused if all(part in line for part in parts)] != [], refused
+    assert recorded.registrations == []
+
+
+WARNED = [
+    ("Foundation", {"location": "westeurop"}, (".location: the region isn't on the list", "fix: write 'westeurope'")),
+    ("Foundation", {"location": "mars"}, (".location: the region isn't on the list", "az account list-locations")),
+    ("JobEnvironment", {**alone(GOOD["JobEnvironment"]), "location": "westeurop"}, (".location: ", "fix: write 'westeurope'")),
+    ("BatchPool", {**POOL, "size": "Standard_NC4as_T4"}, (".size: unknown VM size", "write Standard_NC4as_T4_v3 or ")),
+    (
+        "GpuCluster",
+        {**CLUSTER, "gpu_pools": {"a": {"size": "Standard_D4s_v5"}}},
+        (".a.size: this VM size has no GPU", "choose a"),
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "args", "parts"), WARNED)
+def test_what_may_be_newer_than_the_catalog_is_one_warning(name: str, args: dict[str, Any], parts: tuple[str, ...]) -> None:
+    refused, recorded = told(name, **args)
+    assert refused == []
+    [line] = [line for line in recorded.log if parts[0] in line]
+    assert all(part in line for part in parts), line
+
+
+@pytest.mark.parametrize("name", ["Foundation", "JobEnvironment", "BatchAccount"])
+def test_a_region_that_the_subscription_does_not_list_is_refused(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(arm_reads, "get", lambda path, *_: REGIONS if path.endswith("/locations") else {})
+    needed = {key: value for key, value in GOOD[name].items() if key != "log_workspace_id"}
+    [line], _ = told(name, **{**needed, "location": "westeurop"})
+    assert line.startswith(f'{name}("mine").location: the subscription has no such region')
+    assert "fix: write 'westeurope'" in line
+    refused, recorded = told(name, **{**needed, "location": "New Land North"})
+    assert (refused, [each for each in recorded.log if ".location" in each]) == ([], [])
+
+
+def test_two_pools_of_one_account_with_one_name_are_refused_and_of_two_accounts_are_not() -> None:
+    def build() -> None:
+        named = {**POOL, "pool_name": "x"}
+        azure_gpu.BatchPool("a", named)
+        with pytest.raises(Refused, match=r'BatchPool\("b"\)\.pool_name: this name in Azure is already used by BatchPool\("a"\)'):
+            azure_gpu.BatchPool("b", {**named, "pool_name": "X"})
+        azure_gpu.BatchPool("c", {**named, "batch_account": f"{POOL['batch_account']}2"})
+
+    assert [each.name for each in program(build).of_type("azure-native:batch:Pool")] == ["a-pool", "c-pool"]
+
+
+def test_an_output_as_a_size_is_refused() -> None:
+    def build() -> None:
+        with pytest.raises(Refused, match="size: must be known when the program runs, got an output"):
+            azure_gpu.BatchPool("mine", {**POOL, "size": pulumi.Output.from_input("x")})
+
+    assert program(build).registrations == []
+
+
+@pytest.mark.parametrize("preview", [False, True])
+def test_what_is_missing_is_a_warning_in_a_preview_and_refuses_an_up(preview: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(prerequisites, "is_dry_run", lambda: preview)
+    monkeypatch.setattr(prerequisites, "MockMonitor", ())
+    monkeypatch.setenv("PATH", "")
+    unregistered = {"registrationState": "NotRegistered"}
+    monkeypatch.setattr(arm_reads, "get", lambda path, *_: unregistered if path.endswith("microsoft.insights") else {})
+    refused, recorded = told("GpuCluster", **CLUSTER)
+    [line] = [each for each in (recorded.log if preview else refused) if "kubelogin" in each]
+    assert line.startswith('GpuCluster("mine"): kubelogin isn\'t on PATH')
+    monkeypatch.setattr(arm_reads, "get", lambda *_: unregistered)
+    refused, recorded = told("BatchAccount", **GOOD["BatchAccount"])
+    [line] = [each for each in (recorded.log if preview else refused) if "Microsoft.Insights" in each]
+    assert "fix: run `az provider register --namespace Microsoft.Insights --wait --subscription " in line
+    assert (recorded.registrations != []) is preview
