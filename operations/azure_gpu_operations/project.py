@@ -1,7 +1,7 @@
 """The project of the commands: which program `pulumi` runs, and the folder of the stack files.
 
-In a checkout both are its root. Installed, stack files are in the current folder; if that has no Pulumi.yaml, the packaged
-program runs, in the current folder too.
+In a checkout both are its root, except in a folder elsewhere with a Pulumi.yaml, where an editable install was called. Installed,
+stack files are in the current folder; if that has no Pulumi.yaml, the packaged program runs, in the current folder too.
 """
 
 import os
@@ -33,10 +33,15 @@ class Project(NamedTuple):
 
 def project() -> Project:
     """The project of this process."""
-    if CHECKOUT:
-        return Project(CHECKOUT, CHECKOUT)
     here = Path.cwd()
+    if CHECKOUT and not ((here / FILE).is_file() and _is_foreign(here)):
+        return Project(CHECKOUT, CHECKOUT)
     return Project(here if (here / FILE).is_file() else _PACKAGED_PROGRAM, here)
+
+
+def _is_foreign(folder: Path) -> bool:
+    """Whether a folder isn't in the checkout: an editable install is called in repositories of others."""
+    return CHECKOUT is not None and not folder.resolve().is_relative_to(CHECKOUT)
 
 
 def name_of(folder: Path) -> str:
@@ -65,7 +70,7 @@ def is_shipped(program: Path) -> bool:
 
 def engine_environment() -> dict[str, str]:
     """The environment of `pulumi`. An installed package is found by the program, as it runs on the Python of this process."""
-    if CHECKOUT:
+    if CHECKOUT and project().program == CHECKOUT:
         return dict(os.environ)
     path = os.pathsep.join((str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)))
     return {**os.environ, "PATH": path, FOLDER_VARIABLE: str(project().files)}

@@ -50,11 +50,15 @@ class Stack:
 
     def create(self) -> None:
         """Creates the stack. The engine then writes the salt of its secrets into the configuration file."""
+        if not self.file.is_file():
+            names = ", ".join(stack_names(self.project_folder)) or "none"
+            raise EngineError(
+                f"{self.file} doesn't exist, and neither does stack {self.name}; existing stacks: {names}; create the file with "
+                f"`{COMMAND} new {self.name} --example NAME`"
+            )
         if self.config_file is None:
             self._run("stack", "init", self.name, "--no-select", quiet=True)
             return
-        if not self.config_file.is_file():
-            raise EngineError(f"{self.config_file} doesn't exist; create it with `{COMMAND} new {self.name} --example NAME`")
         # `stack init` has no option for a configuration file and writes into the project's folder; so it gets a temporary one.
         with tempfile.TemporaryDirectory() as text:
             folder = Path(text)

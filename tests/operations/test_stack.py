@@ -41,6 +41,16 @@ def test_a_stack_is_created_where_it_does_not_exist(engine: Engine, ran: list[st
     assert engine.ran == ran
 
 
+def test_a_mistyped_name_creates_neither_a_stack_nor_a_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "Pulumi.yaml").write_text("name: own")
+    engine = Engine("dev")
+    monkeypatch.setattr(stacks, "run_engine", engine.run)
+    with pytest.raises(EngineError, match=r"Pulumi.dve.yaml doesn't exist, and neither does stack dve; existing stacks: dev; "):
+        Stack(tmp_path, "dve").deployment_or_new()
+    assert "init" not in engine.ran
+    assert [each.name for each in tmp_path.iterdir()] == ["Pulumi.yaml"]
+
+
 def test_a_stack_that_exists_and_can_not_be_exported_is_not_created(monkeypatch: pytest.MonkeyPatch) -> None:
     engine = Engine("dev", broken=True)
     monkeypatch.setattr(stacks, "run_engine", engine.run)

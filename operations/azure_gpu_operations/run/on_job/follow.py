@@ -1,5 +1,6 @@
 """Follows an execution to its end, and shows its log. KeyboardInterrupt passes through."""
 
+import re
 import threading
 import time
 from collections.abc import Callable
@@ -9,6 +10,7 @@ from typing import NamedTuple
 import requests
 from azure.core.exceptions import AzureError as AzureCoreError
 
+from azure_gpu.shared.installation import COMMAND
 from azure_gpu_operations.azure import AzureError
 from azure_gpu_operations.job_client import POLL_SECONDS, Jobs
 from azure_gpu_operations.jobs import Execution, Job
@@ -19,6 +21,12 @@ from azure_gpu_operations.run.protocol import Output, Say
 STOPPING_SECONDS = 60  # how long to wait for the service to stop it
 DRAIN_SECONDS = 10  # how long the log may continue after the execution's end
 READER = "reads the log of an execution"  # the thread's name
+# What Container Apps says where an environment has no GPU quota: "Maximum Allowed Cores exceeded ... limit 0, used 0, asked 1".
+_NO_QUOTA = re.compile(r"quota|maximum allowed cores", re.IGNORECASE)
+_MORE_QUOTA = (
+    f"; the environment's GPU quota is used up or 0: `{COMMAND} preflight` says how more is requested; on the embedded Azure "
+    "`python -m localazure request-quotas`"
+)
 QUIET_POLLS = 15  # polls before the reason of the wait is shown
 
 
@@ -28,9 +36,12 @@ class End(NamedTuple):
     execution: Execution | None  # None: it was deleted
     in_time: bool = True
     log_lines: int = 0
+    ran: bool = True  # false: it still waited for a machine at its end or timeout, and so cost nothing
 
     @property
     def seconds(self) -> float | None:
+        if not self.ran:
+            return 0.0
         return self.execution.seconds(datetime.now(UTC)) if self.execution else None
 
 
@@ -51,6 +62,7 @@ def follow(
     reader.start()
     try:
         execution, in_time = _wait(jobs, job, name, limit_seconds, output.say, sleep)
+        ran = execution is None or not (execution.containers and _waits(execution))
         if not in_time:
             execution = at_limit()
     except BaseException:  # else lines would be shown behind the error, or behind Ctrl-C
@@ -63,7 +75,7 @@ def follow(
         output.say(
             "the service dropped lines that were written too fast; all lines are in the stack's log workspace within minutes"
         )
-    return End(execution, in_time, rest.given)
+    return End(execution, in_time, rest.given, ran)
 
 
 def _wait(
@@ -83,7 +95,7 @@ def _wait(
         if deadline is not None and time.monotonic() >= deadline:
             return found, False
         if waits:
-            say(f"still waiting for a GPU: {waits}")
+            say(f"still waiting for a GPU: {waits}{_MORE_QUOTA if _NO_QUOTA.search(waits) else ''}")
         return None
 
     return polling.poll_until(
