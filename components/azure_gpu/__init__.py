@@ -79,6 +79,8 @@ else:
         "ServerlessGpuJobArgs": "container_apps.job.args",
     }
 
+    _KUBERNETES = "pulumi_kubernetes"
+
     def __getattr__(name: str) -> Any:
         if name == "__version__":
             from importlib.metadata import version  # here, as this import takes as long as everything else together
@@ -86,7 +88,13 @@ else:
             return version("azure-gpu")
         if name not in _MODULES:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        loaded = getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)
+        try:
+            loaded = getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)
+        except ModuleNotFoundError as error:
+            if error.name != _KUBERNETES:
+                raise
+            message = f"{name} requires the package pulumi-kubernetes; run: pip install 'azure-gpu[kubernetes]'"
+            raise ImportError(message, name=_KUBERNETES) from None
         globals()[name] = loaded
         return loaded
 

@@ -7,9 +7,11 @@ import sys
 import zipfile
 from importlib.metadata import version
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
+import azure_gpu
 from azure_gpu.formats.build_context import context_hash
 from azure_gpu.shared.installation import WORKLOADS
 from azure_gpu.shared.workloads import Workload
@@ -29,6 +31,16 @@ from azure_gpu.catalog.prices import packaged
 price, region = packaged().cheapest("Standard_NC4as_T4_v3")
 print(price is not None, region != "", *(name for name in sys.modules if name.startswith("pulumi")))
 """
+PRINT_NAMES = """
+import azure_gpu
+print(azure_gpu.BatchPool, azure_gpu.__version__, sep="\\n")
+try:
+    azure_gpu.GpuCluster
+except ImportError as error:
+    print(error)
+"""
+HINT = "GpuCluster requires the package pulumi-kubernetes; run: pip install 'azure-gpu[kubernetes]'"
+LARGEST_WHEEL = 2_000_000  # bytes
 NOT_PUBLISHED = ("__pycache__", ".pyc", "test_", "conftest", "localazure", ".venv", ".local")
 
 
@@ -51,6 +63,7 @@ def printed(python: Path, program: str, folder: Path) -> list[str]:
 
 @pytest.mark.slow
 def test_the_wheel_holds_the_library_its_data_the_verbs_the_program_and_the_workloads(wheel: Path) -> None:
+    assert wheel.stat().st_size < LARGEST_WHEEL
     held = set(zipfile.ZipFile(wheel).namelist())
     library = {file.relative_to(CHECKOUT / "components") for file in (CHECKOUT / "components" / "azure_gpu").rglob("*.*")}
     verbs = {
@@ -88,6 +101,15 @@ def test_the_program_of_the_wheel_is_the_checkouts_on_the_python_of_the_command(
     assert [line for line in lines if line not in own] == []
 
 
+def test_a_component_on_a_cluster_names_the_extra_that_it_requires(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(_: str) -> ModuleType:
+        raise ModuleNotFoundError("No module named 'pulumi_kubernetes'", name="pulumi_kubernetes")
+
+    monkeypatch.setattr("importlib.import_module", missing)
+    with pytest.raises(ImportError, match=re.escape(HINT)):
+        azure_gpu.__getattr__("GpuCluster")
+
+
 def test_the_version_is_that_of_the_newest_entry_of_the_changelog() -> None:
     assert version("azure-gpu") == ENTRY.findall((CHECKOUT / "CHANGELOG.md").read_text(encoding="utf-8"))[0]
 
@@ -111,8 +133,9 @@ def test_the_wheel_of_the_source_archive_is_the_same(wheel: Path, tmp_path: Path
 
 @pytest.mark.slow
 def test_an_empty_environment_has_the_library_after_one_install(library: Path, tmp_path: Path) -> None:
-    names, installed = printed(library, "import azure_gpu\nprint(azure_gpu.GpuCluster)\nprint(azure_gpu.__version__)", tmp_path)
-    assert (names, installed) == ("<class 'azure_gpu.aks.cluster.GpuCluster'>", version("azure-gpu"))
+    names, installed, hint = printed(library, PRINT_NAMES, tmp_path)
+    assert (names, installed) == ("<class 'azure_gpu.batch.pool.pool.BatchPool'>", version("azure-gpu"))
+    assert hint == HINT
 
 
 @pytest.mark.slow

@@ -66,6 +66,9 @@ class ScriptedJobs(Jobs):
             raise AzureError("HTTP 503: later", 503)
         if state == "no capacity":
             return Execution(name, "Running", containers=(ContainerStatus("r", "main", "Waiting", None, "There is no capacity"),))
+        if state == "no quota":
+            why = "Maximum Allowed Cores exceeded for the environment: limit 0, used 0, asked 1"
+            return Execution(name, "Running", containers=(ContainerStatus("r", "main", "Waiting", None, why),))
         if state == "at work":
             return Execution(name, "Running", containers=(ContainerStatus("r", "main", "Running", None, ""),))
         return Execution(name, state)
@@ -222,6 +225,17 @@ def test_when_its_time_is_over_it_is_stopped_and_said_whether_it_is(
     assert run.follow() == Outcome(124, words)
     assert jobs.stopped == (["trainer-1"] if not jobs.refuses else [])
     assert any(said in line for line in told), told
+
+
+def test_one_that_waits_at_a_quota_of_0_says_how_to_request_more_and_has_cost_nothing(serve: Serve) -> None:
+    told: list[str] = []
+    jobs = ScriptedJobs(*["no quota"] * QUIET_POLLS, "Succeeded")
+    assert follow(jobs, job(serve([])), "trainer-1", output_to(told), at_limit=lambda: None, sleep=lambda _: None).ran
+    assert "`python -m operations preflight` says how more is requested; on the embedded Azure `python -m localazure" in told[0]
+    stopped = Execution("trainer-1", "Stopped")
+    jobs = ScriptedJobs("no quota")
+    end = follow(jobs, job(serve([])), "trainer-1", output_to([]), limit_seconds=0, at_limit=lambda: stopped)
+    assert (end.in_time, end.ran, end.seconds) == (False, False, 0.0)
 
 
 def test_after_a_while_without_azure_it_is_said_that_the_execution_may_still_run(

@@ -11,7 +11,8 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Iterator, Mapping
+import subprocess
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -103,7 +104,7 @@ class Base:
             self._engine(day, program, environment)
         words = ("preview", "--json", "--show-replacement-steps", "--stack", stack, "--config-file", str(file))
         events = self._folder / f"events-{stack}.jsonl"
-        done = engine((*words, *packs.words(events)), program, {**environment, EVENT_LOGS: "true"}, file)
+        done = _twice(lambda: engine((*words, *packs.words(events)), program, {**environment, EVENT_LOGS: "true"}, file))
         if base is None:
             self._engine(("stack", "rm", stack, "--yes", "--preserve-config"), program, environment)
         try:
@@ -139,7 +140,7 @@ class Base:
             raise BaseError(f"the base's stack couldn't be created: {last_line(done.stderr)}")
         self._encrypt(stack, base, file, self._project, environment)
         up = ("up", "--yes", "--skip-preview", "--stack", stack)
-        done = engine(up, self._project, environment, file)
+        done = _twice(lambda: engine(up, self._project, environment, file))
         judged_at = self._day if done.returncode != 0 and _is_refused(done.stdout) and not base.as_of else ""
         if judged_at:  # by the program, which judges by today: a date may have passed since the commit
             self._engine(("config", "set", base.as_of_key, judged_at, "--stack", stack), self._project, environment)
@@ -227,6 +228,16 @@ def running_base(repository: Repository, commit: str, project_folder: str, cache
             yield Base(folder, azure, project_folder, day)
     with contextlib.suppress(OSError):  # another review may remove the same
         _remove_oldest(cache, keep=folder)
+
+
+_DIED = "exited prematurely"  # what the engine says of a provider's process, pkg/resource/plugin of pulumi/pulumi
+
+
+def _twice(run: Callable[[], "subprocess.CompletedProcess[str]"]) -> "subprocess.CompletedProcess[str]":
+    """Runs the engine, and once more where a provider's process died, such as on a machine under load. Both continue what is
+    there."""
+    done = run()
+    return run() if done.returncode != 0 and _DIED in f"{done.stdout}{done.stderr}" else done
 
 
 def _write(file: Path, content: Mapping[str, Any]) -> None:

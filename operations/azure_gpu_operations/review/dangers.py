@@ -99,7 +99,7 @@ def dangers(change: Change, steps: Iterable[Mapping[str, Any]]) -> list[Danger]:
                 before=cause.first if cause else None,
                 after=cause.second if cause else None,
                 place=change.places.of(cause.key) if cause else NOWHERE,
-                milder=_milder(each, loss, cause),
+                milder=_milder(each, loss, cause, _renamed_to(owner.path, change.differences)),
                 minutes=_MINUTES.get(each.type, ""),
                 quota=_quota(each),
                 refused=f"{loss.option} {each.name}" if loss is not None else "",
@@ -158,7 +158,24 @@ def _plain(text: str | None) -> str:
     return (text or "").strip('"')
 
 
-def _milder(each: Planned, loss: losses.Loss | None, cause: Difference | None) -> str:
+def _renamed_to(part: str, differences: Sequence[Difference]) -> str:
+    """The new part with exactly the keys of one that is gone; "" without one."""
+    section = part.rpartition(".")[0]
+    if not section:
+        return ""
+    gone, new = dict[str, str | None](), dict[str, dict[str, str | None]]()
+    for each in differences:
+        if each.key.startswith(f"{part}.") and each.second is None:
+            gone[each.key.removeprefix(part)] = each.first
+        elif each.key.startswith(f"{section}.") and each.first is None:
+            name, _, key = each.key.removeprefix(f"{section}.").partition(".")
+            new.setdefault(name, {})[f".{key}"] = each.second
+    return next((f"{section}.{name}" for name, keys in new.items() if gone and keys == gone), "")
+
+
+def _milder(each: Planned, loss: losses.Loss | None, cause: Difference | None, renamed_to: str) -> str:
+    if each.operation is Operation.DELETE and renamed_to:
+        return f"{renamed_to} is new and has the same keys: if this part was renamed, take back its name, and nothing is deleted"
     if cause is not None and cause.key == "team":
         return f"set team back to {_plain(cause.first)}; to record another owner, add a tag in `tags`"
     if loss is not None:

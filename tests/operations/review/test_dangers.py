@@ -112,6 +112,16 @@ def test_a_part_that_goes_as_a_whole_is_named_as_a_whole() -> None:
     assert found.milder.startswith("restore pools.train")
 
 
+def test_a_part_that_was_renamed_is_told_with_the_name_that_keeps_it() -> None:
+    step = {"op": "delete", "urn": TRAIN_POOL["urn"], "oldState": TRAIN_POOL}
+    gone = [Difference("pools.train.autoscale.max_nodes", "2", None), Difference("pools.train.size", "a", None)]
+    new = [Difference(each.key.replace("train", "trainer"), None, each.first) for each in gone]
+    [found] = of([TRAIN, TRAIN_POOL], [step], *gone, *new)
+    assert found.milder.startswith("pools.trainer is new and has the same keys: if this part was renamed, take back its name")
+    [found] = of([TRAIN, TRAIN_POOL], [step], *gone, *new[:1])
+    assert found.milder.startswith("restore pools.train")
+
+
 def test_without_a_changed_key_the_program_has_changed() -> None:
     [found] = of([TRAIN, TRAIN_POOL], [replaced(TRAIN_POOL, {"vmSize": "B"}, ["vmSize"])])
     assert (found.cause, found.place.file) == ("", "")
