@@ -17,7 +17,7 @@ from pathlib import Path
 
 def main() -> None:
     sys.path.insert(0, str(Path(__file__).parents[2] / "workloads" / "mnist"))
-    from mnist_training import training  # noqa: F401 - this is what forks have at once
+    from mnist_training import session  # noqa: F401 - this is what forks have at once
 
     wake, woken = os.pipe()
     os.set_blocking(woken, False)

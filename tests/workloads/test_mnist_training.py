@@ -21,9 +21,9 @@ from pathlib import Path
 import keras
 import tensorflow as tf
 from mnist_training import files
-from mnist_training.training import Arrays
+from mnist_training.session import data_of
 model, digits, events = sys.argv[1:]
-arrays = Arrays.of(files.read_files(Path(digits)))
+arrays = data_of(files.read_files(Path(digits)))
 guesses = keras.models.load_model(model).predict(arrays.test_images, verbose=0).argmax(axis=1)
 print(round(float((guesses == arrays.test_labels).mean()), 4))
 for path in sorted(Path(events).iterdir()):

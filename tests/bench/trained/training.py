@@ -14,11 +14,12 @@ import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from unittest import mock
 
 import keras
 import tensorflow as tf
-from mnist_training import distribution, files, group, options, training
-from mnist_training.model import build_model
+from mnist_training import distribution, files, group, options, session
+from mnist_training.training import Data, build_model
 
 STEPS_PER_EXECUTION = (1, 50)
 EPOCHS = 40
@@ -48,7 +49,7 @@ class Deadline(keras.callbacks.Callback):
             raise SlowerError
 
 
-def fit(arrays: training.Arrays, target: float, seed: int, most: float, batch_size: int, jit: bool, steps: int) -> Taken:
+def fit(arrays: Data, target: float, seed: int, most: float, batch_size: int, jit: bool, steps: int) -> Taken:
     keras.backend.clear_session()
     keras.utils.set_random_seed(seed)
     rows, columns = arrays.train_images.shape[1:]
@@ -70,7 +71,7 @@ def fit(arrays: training.Arrays, target: float, seed: int, most: float, batch_si
     raise SlowerError
 
 
-def ours(arrays: training.Arrays, target: float, seed: int, folder: Path, batch_size: int) -> Taken:
+def ours(arrays: Data, target: float, seed: int, folder: Path, batch_size: int) -> Taken:
     keras.backend.clear_session()
     epoch = len(arrays.train_labels) // batch_size
     chosen = options.parse(
@@ -78,23 +79,24 @@ def ours(arrays: training.Arrays, target: float, seed: int, folder: Path, batch_
         f"--evaluate-every {epoch} --checkpoint-every {EPOCHS * epoch}".split()
     )
     alone = group.Group()
-    started = training.Training(arrays, "bench", chosen, alone, [], distribution.Watch(alone, 1, sys.exit))
-    # Processor time counts from and to the same moments as the outcome's time by the clock.
+    started = session.Session(arrays, "bench", chosen, alone, [], distribution.Watch(alone, 1, sys.exit))
+    # Processor time counts from and to the same moments as the report's time by the clock.
     spent: list[float] = []
-    chunks, reached = started._chunks, started._reached
-    started._chunks = lambda first: spent.append(time.process_time()) or chunks(first)
-    started._reached = lambda *given: reached(*given) and (spent.append(time.process_time()) or True)
-    with contextlib.redirect_stdout(io.StringIO()):
-        outcome = started.run()
-    if outcome.target_seconds is None:
+    train, told = started._train, session.Progress.accuracy
+    started._train = lambda *given: spent.append(time.process_time()) or train(*given)
+    each_told = mock.patch.object(session.Progress, "accuracy", lambda *given: spent.append(time.process_time()) or told(*given))
+    with each_told, contextlib.redirect_stdout(io.StringIO()):
+        report = started.run()
+    seconds = report["seconds"]["to_target"]
+    if seconds is None:
         raise SlowerError
-    return Taken(outcome.target_seconds, spent[1] - spent[0], outcome.accuracy)
+    return Taken(seconds, spent[-1] - spent[0], report["accuracy"])
 
 
 def main() -> None:
     data, target, rounds, folder, *sizes = sys.argv[1:]
     with contextlib.redirect_stdout(io.StringIO()):
-        arrays = training.Arrays.of(files.read_files(Path(data)))
+        arrays = session.data_of(files.read_files(Path(data)))
     batch_sizes = [int(size) for size in sizes]
     fastest_fit: tuple[float, tuple[int, bool, int]] | None = None
     # What is compiled by XLA comes last: it is the slowest on a CPU, and so is broken off soonest.

@@ -74,24 +74,25 @@ def _run(chosen: options.Options, workers: group.Group, started: float) -> dict:
     os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "1" if shorter else "0")
     used, gpus = _device(chosen.require_gpu)
 
-    from . import distribution, training
+    from . import distribution, session
 
     def end(problem: str) -> NoReturn:
         _tell(RefusedError([problem], ExitCode.LOST))
         os._exit(ExitCode.LOST)  # the training thread may be blocked in TensorFlow forever
 
     watch = distribution.Watch(workers, chosen.group_timeout, end)
-    started_from = training.Training(training.Arrays.of(read), f"{dataset} {read.fingerprint}", chosen, workers, gpus, watch)
+    training = session.Session(session.data_of(read), f"{dataset} {read.fingerprint}", chosen, workers, gpus, watch)
     del read  # the images, once they are on the device
-    outcome = started_from.run()
+    trained = training.run()
     required, option = _required(chosen)
-    passed = outcome.accuracy >= required
+    passed, seconds = trained["accuracy"] >= required, trained["seconds"]
     if not passed and workers.is_chief:
-        problem = f"accuracy {outcome.accuracy} on {held_out} held-out images of {dataset}; required: {required}"
+        problem = f"accuracy {trained['accuracy']} on {held_out} held-out images of {dataset}; required: {required}"
         print(f"mnist_training: {problem} ({option})", file=sys.stderr, flush=True)
-    if outcome.target_seconds is not None:
-        print(f"Accuracy {required} reached at step {outcome.target_step} after {outcome.target_seconds:.3f} s", flush=True)
-    uploaded = upload.send(outcome.saved_model) if upload and passed and outcome.saved_model else None
+    if seconds["to_target"] is not None:
+        print(f"Accuracy {required} reached at step {trained['steps']} after {seconds['to_target']:.3f} s", flush=True)
+    uploaded = upload.send(Path(trained["saved_model"])) if upload and passed and workers.is_chief else None
+    seconds["to_first_step"] = round(seconds.pop("first_step_at") - started, 3)
     return {
         "workload": "mnist",
         "dataset": dataset,
@@ -99,33 +100,13 @@ def _run(chosen: options.Options, workers: group.Group, started: float) -> dict:
         "examples": {"train": examples, "held_out": held_out},
         **used,
         "network": chosen.model,
-        "precision": outcome.precision,
         "workers": workers.size,
         "worker": workers.index,
-        "replicas": outcome.replicas,
-        "steps": outcome.last_step,
-        "resumed_from": outcome.resumed_from,
         "batch_size": chosen.batch_size,
         "seed": chosen.seed,
-        "seconds": {
-            "training": round(outcome.seconds, 3),
-            "to_first_step": round(outcome.first_step_at - started, 3),
-            "cpu_to_first_step": round(outcome.cpu_to_first_step, 3),
-            "to_target": None if outcome.target_seconds is None else round(outcome.target_seconds, 3),
-        },
-        "steps_per_second": outcome.steps_per_second,
-        "accuracy": outcome.accuracy,
+        **trained,
         "min_accuracy": required,
-        "peak_memory_mib": _peak_memory_mib(),
-        **{
-            name: None if path is None else str(path)
-            for name, path in (
-                ("model", outcome.model),
-                ("saved_model", outcome.saved_model),
-                ("checkpoint", outcome.checkpoint),
-                ("curves", outcome.curves),
-            )
-        },
+        "peak_memory_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,  # of this process, as Linux counts it
         "uploaded_to": uploaded,
         "passed": passed,
     }
@@ -136,11 +117,6 @@ def _required(chosen: options.Options) -> tuple[float, str]:
     if chosen.target_accuracy is not None and chosen.target_accuracy > chosen.min_accuracy:
         return chosen.target_accuracy, "--target-accuracy"
     return chosen.min_accuracy, "--min-accuracy"
-
-
-def _peak_memory_mib() -> int:
-    """Of this process, as Linux counts it."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
 
 
 def _upload(address: str | None) -> "Upload | None":

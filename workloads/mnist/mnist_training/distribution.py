@@ -82,14 +82,13 @@ def exchange(strategy: tf.distribute.Strategy, group: Group, row: Sequence[int])
     if group.size == 1:
         return own
 
-    @tf.function
     def summed() -> tf.Tensor:
         def replica() -> tf.Tensor:
             return tf.distribute.get_replica_context().all_reduce(tf.distribute.ReduceOp.SUM, tf.constant(own))
 
         return strategy.experimental_local_results(strategy.run(replica))[0]
 
-    return summed().numpy() // (strategy.num_replicas_in_sync // group.size)
+    return tf.function(summed, autograph=False)().numpy() // (strategy.num_replicas_in_sync // group.size)
 
 
 class Watch:

@@ -1,60 +1,39 @@
-"""The training loop: steps, evaluations and checkpoints. The first worker writes the files of the output folder.
+"""Trains a network on handwritten digits: the loop, one step, and the two networks.
 
-Batches and dropout depend only on seed and step, so a resumed run has the same result as an uninterrupted one; several workers
-differ only by the order of sums.
+This file needs none of the others, so it can be copied into a program of your own; options, data files, the log, checkpoints,
+curves and groups of workers are in the files beside it.
+
+A replica is a worker's CPU or one GPU. Each computes its rows of every batch, and the gradients are summed, so that any number of
+replicas computes the same step. Batches and dropout depend only on seed and step, so a resumed training has the same result as an
+uninterrupted one.
 """
 
-import functools
-import math
-import time
-import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from functools import lru_cache
 
 import keras
 import numpy as np
 import tensorflow as tf
 
-from . import checkpoint, distribution, failures, precision, saved_model, steps, storage
-from .curves import Curves
-from .files import Files
-from .group import VARIABLE, Group, meet
-from .model import build_model, dropout, network
-from .options import CONVOLUTION, COSINE, PERCEPTRON, Options
-from .progress import Progress
-from .refusal import ExitCode, RefusedError
+CLASSES = 10
+HIDDEN = 500
+FILTERS = (16, 32)  # of the two convolutions of 3 x 3, each followed by a maximum over 2 x 2
+DROPOUT = {"perceptron": 0.1, "convolution": 0.25}  # share of the last hidden layer that is left out in a step
+MOMENTUM, VELOCITY = "/momentum", "/velocity"  # after a weight's name: Adam's two moments
+_BETA_1, _BETA_2, _EPSILON = 0.9, 0.999, 1e-7  # of Adam, as Keras has them
+_SCALE = 1 / 255
+_LOSS_SCALE = {tf.float16: 1024.0}  # gradients of float16 would vanish below 2^-24
+_EVALUATION_BATCH = {"perceptron": 2000, "convolution": 250}  # images; activations stay below 50 MB
+_NO_LABEL = 255  # label of the images that fill up the last batch of an evaluation
+_BITS = 16  # of a random number that decides whether a value is dropped
+_IN_BLOCK = 4 * 32 // _BITS  # random numbers of one value of Philox's counter, which makes four words of 32 bits
 
-MODEL_NAME = "model.keras"
-_EVALUATION_BATCH = {PERCEPTRON: 2000, CONVOLUTION: 250}  # images; activations stay below 50 MB
-_POINTS = "curve"  # in a checkpoint: the points of the learning curves
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """`accuracy`: share of correctly classified held-out images; `seconds`: of steps and evaluations; `target_seconds`: until the
-    target accuracy, None if it wasn't reached. Paths are None in a worker that writes no files."""
-
-    accuracy: float
-    resumed_from: int
-    last_step: int
-    seconds: float
-    first_step_at: float  # time.monotonic() when the first step was done
-    cpu_to_first_step: float  # seconds of this process' processors until then
-    # After the first call, which traces; by wall clock and by processor time, including evaluations and checkpoints.
-    steps_per_second: dict[str, float | None]
-    target_step: int | None
-    target_seconds: float | None
-    precision: str
-    replicas: int
-    model: Path | None
-    saved_model: Path | None
-    checkpoint: Path | None
-    curves: Path | None
+Drop = Callable[[tf.Tensor], tf.Tensor]
 
 
 @dataclass(frozen=True, slots=True)
-class Arrays:
+class Data:
     """Images as bytes `(count, rows, columns)` and labels as bytes `(count,)`."""
 
     train_images: np.ndarray
@@ -62,277 +41,255 @@ class Arrays:
     test_images: np.ndarray
     test_labels: np.ndarray
 
-    @classmethod
-    def of(cls, files: Files) -> "Arrays":
-        """The arrays of the four files, sharing their memory."""
-        arrays = (files.train_images, files.train_labels, files.test_images, files.test_labels)
-        return cls(*(np.frombuffer(array.values, np.uint8).reshape(array.shape) for array in arrays))
 
+class NotFiniteError(Exception):
+    """The loss of `step` is not a number. The weights are lost."""
 
-@dataclass(slots=True)
-class _Run:
-    """State of a training."""
-
-    step: int
-    saved: int | None  # step of the last checkpoint
-    accuracy: float = 0.0
-    target_step: int | None = None
-    target_seconds: float | None = None
-    first_step_at: float = 0.0
-    cpu_to_first_step: float = 0.0
-    traced: int = 0  # steps of the first call
+    def __init__(self, step: int) -> None:
+        super().__init__(f"the loss is not a number at step {step}")
+        self.step = step
 
 
 class Training:
-    """A training from its start or its checkpoint to its end. `run` may be called once."""
+    """Weights and moments in `variables`, by name, on every device; `run` trains them, and `evaluate` measures them."""
 
     def __init__(
-        self, arrays: Arrays, dataset: str, options: Options, group: Group, gpus: Sequence[object], watch: distribution.Watch
+        self,
+        model: str,
+        data: Data,
+        values: Mapping[str, np.ndarray],
+        *,
+        batch_size: int,
+        seed: int,
+        rate: Callable[[int], float],  # the learning rate of a step
+        dtype: tf.DType = tf.float32,  # of matrix products; weights and sums over a batch keep 32 bits
+        dropout: float | None = None,  # None: the network's own
+        xla: bool = False,
+        strategy: tf.distribute.Strategy | None = None,
     ) -> None:
-        """`dataset`: recorded in the checkpoint; a checkpoint of another one is rejected."""
-        self._options, self._group, self._watch = options, group, watch
-        self._arrays: Arrays | None = arrays  # until they are on the devices
-        self._examples, self._held_out = len(arrays.train_labels), len(arrays.test_labels)
-        self._precision = _precision(options, gpus)
-        self._path = options.output_dir / checkpoint.NAME
-        self._size = rows, columns = arrays.train_images.shape[1:]
-        self._identity = checkpoint.Identity(f"mnist_{options.model}", f"{rows} x {columns}", dataset)
-        self._gpus = gpus
+        self._strategy = strategy or tf.distribute.get_strategy()
+        self._replicas = self._strategy.num_replicas_in_sync
+        self._network, self._dtype, self._rate = NETWORKS[model], dtype, rate
+        self._dropout = DROPOUT[model] if dropout is None else dropout
+        self._batch_size, self._seed = batch_size, seed
+        self._examples, self._held_out = len(data.train_labels), len(data.test_labels)
+        with self._strategy.scope():  # of several workers, all get the values of the first
+            self.variables = {name: tf.Variable(value) for name, value in values.items()}
+        self._trained = [
+            (variable, self.variables[name + MOMENTUM], self.variables[name + VELOCITY])
+            for name, variable in self.variables.items()
+            if not name.endswith((MOMENTUM, VELOCITY))
+        ]
+        self._train = self._place(data.train_images), self._place(data.train_labels)
+        size = min(_EVALUATION_BATCH[model], -(-self._held_out // self._replicas))
+        self._test = tuple(map(self._place, _batches(data.test_images, data.test_labels, size)))
+        # Each function is traced once: what may differ between calls has an open size. AutoGraph isn't needed, which would read
+        # this source again and write it to the folder of temporary files.
+        alone = self._replicas == 1
+        chunk = [tf.TensorSpec((None, batch_size), tf.int32), tf.TensorSpec((None,), tf.float32), tf.TensorSpec((), tf.int32)]
+        self._chunk = tf.function(self._steps, chunk, autograph=False, jit_compile=xla and alone)
+        self._evaluation = tf.function(self._all_held_out, [], autograph=False)
+        # With several replicas, gradients are exchanged between compiled parts, outside XLA.
+        self._gradients = self._own_gradients
+        if xla and not alone:
+            self._gradients = tf.function(self._own_gradients, autograph=False, jit_compile=True)
 
-    def run(self) -> Outcome:
-        """Trains to the last step or the target accuracy, and saves checkpoint, curves, model and SavedModel.
-
-        `RefusedError` if anything ends it earlier.
-        """
-        state = _Run(step=0, saved=None)
-        try:
-            return self._run(state)
-        except (tf.errors.OpError, MemoryError) as error:
-            raise failures.refusal(error, self._group, self._options.batch_size, self._last(state)) from error
-
-    def _run(self, state: _Run) -> Outcome:
-        options, group = self._options, self._group
-        meet(group, options.group_timeout)
-        with distribution.bounded(group, options.group_timeout):
-            strategy = distribution.make_strategy(group, self._gpus)
-        self._watch.start()
-        replicas = strategy.num_replicas_in_sync
-        if options.batch_size % replicas:
-            near = options.batch_size - options.batch_size % replicas or replicas
-            raise RefusedError(
-                [f"--batch-size: {options.batch_size} can't be shared by {replicas} workers and GPUs; choose {near}"]
-            )
-        values, points = self._start(state, strategy)
-        computing = steps.Steps(
-            strategy,
-            network(options.model),
-            values,
-            batch_size=options.batch_size,
-            dropout=dropout(options.model),
-            seed=options.seed,
-            dtype=tf.as_dtype(self._precision),
-            xla=options.xla == "on",
-        )
-        images, labels, *held_out = self._place(computing, min(_EVALUATION_BATCH[options.model], -(-self._held_out // replicas)))
-        curves = Curves(points, state.step, options.output_dir if group.is_chief else None)
-        progress = Progress(state.step, options.steps, shown=group.is_chief)
-        first = state.step
-        if not group.is_chief:
-            print(f"Worker {group.index} of {group.size}: {group.name(0)} prints the accuracy and writes the model", flush=True)
-
-        def evaluate() -> None:
-            right, loss = computing.evaluate(*held_out)
-            state.accuracy = round(right / self._held_out, 4)
-            if not curves.points or curves.points[-1][0] < state.step:
-                curves.add(state.step, state.accuracy, loss / self._held_out)
-            progress.accuracy(state.step, state.accuracy)
-
-        began = time.monotonic()
-        for chunk in self._chunks(first):
-            if chunk.start % options.evaluate_every == 0:
-                evaluate()
-                if self._reached(state, began):
-                    break
-            order, position = self._order(chunk.start, computing)
-            loss, good = computing.run(images, labels, order, position, chunk.start, [self._rate(step) for step in chunk])
-            self._watch.progress()
-            if not state.first_step_at:
-                state.first_step_at, state.cpu_to_first_step, state.traced = time.monotonic(), time.process_time(), len(chunk)
-            if good < len(chunk):
-                self._refuse_no_number(chunk.start + good, state)
-            state.step = chunk.stop
-            progress.at(state.step, loss)
-            if state.step % options.checkpoint_every == 0 or state.step == options.steps:
-                self._save(computing, curves, state)
-        seconds, cpu = time.monotonic() - began, time.process_time()
-        if state.target_step is None:
-            evaluate()
-            self._reached(state, began)
-        if state.saved != state.step and state.step > first:
-            self._save(computing, curves, state)
-        progress.clear()
-
-        model_path = served_path = picture = None
-        if group.is_chief:
-            picture = curves.finish(f"{options.model}: accuracy {state.accuracy} after {state.step} steps")
-            model_path, served_path = self._write_model(computing)
-        distribution.exchange(strategy, group, [0])  # the others wait until the model is written
-        self._watch.stop()
-        return Outcome(
-            accuracy=state.accuracy,
-            resumed_from=first,
-            last_step=state.step,
-            seconds=seconds,
-            first_step_at=state.first_step_at or time.monotonic(),
-            cpu_to_first_step=state.cpu_to_first_step,
-            steps_per_second={
-                "clock": _rate(state.step - first - state.traced, began + seconds - state.first_step_at),
-                "cpu": _rate(state.step - first - state.traced, cpu - state.cpu_to_first_step),
-            },
-            target_step=state.target_step,
-            target_seconds=state.target_seconds,
-            precision=self._precision,
-            replicas=replicas,
-            model=model_path,
-            saved_model=served_path,
-            checkpoint=self._path if group.is_chief else None,
-            curves=picture,
-        )
-
-    def _start(
-        self, state: _Run, strategy: tf.distribute.Strategy
-    ) -> tuple[dict[str, np.ndarray], list[tuple[int, float, float]]]:
-        """The initial values and points; sets the step in `state`. The first worker reads the checkpoint for all."""
-        keras.utils.set_random_seed(self._options.seed)
-        tf.config.experimental.enable_op_determinism()
-        # After the strategy: TensorFlow must join a group before any computation.
-        self._model = build_model(self._options.model, *self._size)
-        values = steps.initial({weight.path: weight.numpy() for weight in self._model.trainable_variables})
-        points: list[tuple[int, float, float]] = []
-        problems: list[str] = []
-        message = ""
-        if self._options.resume and self._group.is_chief:
-            if self._path.exists():
-                try:
-                    state.step, loaded = checkpoint.load(self._path, {**values, _POINTS: np.zeros((0, 3))}, self._identity)
-                    points = [(int(step), accuracy, loss) for step, accuracy, loss in loaded.pop(_POINTS).tolist()]
-                    values = {name: loaded[name] for name in values}
-                    message = f"Resuming from {self._path} at step {state.step}"
-                except RefusedError as refusal:
-                    problems = refusal.problems
-            else:
-                message = f"No checkpoint in {self._options.output_dir}: starting at step 0"
-        rows = distribution.exchange(strategy, self._group, [-1 if problems else state.step, *self._same_everywhere()])
-        self._watch.progress()
-        if problems:
-            raise RefusedError(problems)
-        self._compare(rows)
-        state.step = int(rows[0, 0])
-        state.saved = state.step or None  # a checkpoint of step 0 is never written
-        if message:
-            print(message, flush=True)
-        return values, points
-
-    def _place(self, computing: steps.Steps, size: int) -> list[tf.Tensor]:
-        """Moves training images and labels, and held-out ones in batches of `size`, to the devices."""
-        assert self._arrays is not None
-        arrays, self._arrays = self._arrays, None
-        held_out = steps.batches(arrays.test_images, arrays.test_labels, size)
-        return [computing.place(array) for array in (arrays.train_images, arrays.train_labels, *held_out)]
-
-    def _same_everywhere(self) -> list[int]:
-        """Hashes of options and data, which must be the same for all workers."""
-        options = self._options
-        chosen = (options.model, options.steps, options.batch_size, options.learning_rate, options.schedule, options.seed)
-        rhythm = (options.evaluate_every, options.checkpoint_every, options.target_accuracy, options.xla)
-        return [zlib.crc32(repr(each).encode()) & 0x7FFFFFFF for each in ((chosen, rhythm), self._identity)]
-
-    def _compare(self, rows: np.ndarray) -> None:
-        problems = []
-        if rows[0, 0] < 0:
-            problems.append(f"{self._group.name(0)} can't use its checkpoint; see its log")
-        for index, row in enumerate(rows):
-            for what, own, first in zip(("options", "data"), row[1:], rows[0, 1:], strict=True):
-                if own != first:
-                    problems.append(
-                        f"{self._group.name(index)} has different {what} than {self._group.name(0)}; use the same for all"
-                    )
-        if problems:
-            raise RefusedError([f"{VARIABLE}: {problem}" for problem in problems])
-
-    def _chunks(self, first: int) -> Iterator[range]:
-        """The steps from `first` on, in ranges per call: up to an evaluation, a checkpoint or the end of an epoch."""
-        options = self._options
-        per_epoch = self._examples // options.batch_size
+    def run(self, first: int, last: int, *every: int) -> Iterator[tuple[int, float]]:
+        """Trains from step `first` to step `last`; yields the number of steps done, and the loss of the last one, at least at the
+        multiples of each of `every`. One call of a compiled function runs all steps up to the next of these, or of an epoch."""
+        epoch = self._examples // self._batch_size
         step = first
-        while step < options.steps:
-            borders = [(step // every + 1) * every for every in (options.evaluate_every, options.checkpoint_every, per_epoch)]
-            end = min(*borders, options.steps)
-            yield range(step, end)
+        while step < last:
+            end = min(last, *((step // each + 1) * each for each in (*every, epoch)))
+            order = _shuffled(self._seed, step // epoch, self._examples)
+            rows = order[step % epoch * self._batch_size :][: (end - step) * self._batch_size].reshape(-1, self._batch_size)
+            rates = np.array([self._rate(number) for number in range(step, end)], np.float32)
+            loss, good = self._chunk(rows, rates, step)
+            if good < end - step:
+                raise NotFiniteError(step + int(good))
             step = end
+            yield step, float(loss)
 
-    def _order(self, step: int, computing: steps.Steps) -> tuple[tf.Tensor, int]:
-        """The order of the images in the epoch of `step`, on the devices, and the index of that step's batch."""
-        epoch, position = divmod(step, self._examples // self._options.batch_size)
-        if getattr(self, "_epoch", None) != epoch:
-            self._epoch = epoch
-            self._placed = computing.place(
-                np.random.default_rng((self._options.seed, epoch)).permutation(self._examples).astype(np.int32)
-            )
-        return self._placed, position
+    def evaluate(self) -> tuple[float, float]:
+        """The share of correctly classified held-out images, and their mean loss."""
+        right, loss = self._evaluation().numpy()
+        return int(right) / self._held_out, float(loss) / self._held_out
 
-    def _rate(self, step: int) -> float:
-        rate = self._options.learning_rate
-        if self._options.schedule == COSINE:
-            return rate * (1 + math.cos(math.pi * step / self._options.steps)) / 2
-        return rate
+    def _steps(self, rows: tf.Tensor, rates: tf.Tensor, first: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        """A step for each of `rows`. Returns the loss of the last one, and the number of steps with a finite loss."""
 
-    def _reached(self, state: _Run, began: float) -> bool:
-        target = self._options.target_accuracy
-        if target is None or state.accuracy < target:
-            return False
-        if state.target_step is None:
-            state.target_step, state.target_seconds = state.step, time.monotonic() - began
-        return True
+        def step(number: tf.Tensor, _: tf.Tensor, good: tf.Tensor) -> tuple[tf.Tensor, ...]:
+            loss = self._everywhere(self._step, *self._train, rows[number], rates[number], first + number)
+            return number + 1, loss, good + tf.cast(tf.math.is_finite(loss), tf.int32)
 
-    def _save(self, computing: steps.Steps, curves: Curves, state: _Run) -> None:
-        if self._group.is_chief:
-            arrays = {name: variable.numpy() for name, variable in computing.variables.items()}
-            if not all(np.isfinite(array).all() for array in arrays.values()):
-                self._refuse_no_number(state.step, state)
-            points = np.array(curves.points, np.float64).reshape(-1, 3)
-            checkpoint.save(self._path, {**arrays, _POINTS: points}, state.step, self._identity)
-        state.saved = state.step
+        _, loss, good = tf.while_loop(lambda number, *_: number < tf.size(rates), step, (0, 0.0, 0))
+        return loss, good
 
-    def _refuse_no_number(self, step: int, state: _Run) -> None:
-        problem = (
-            f"the loss is not a number (NaN) at step {step}: --learning-rate {self._options.learning_rate:g} may be too high; "
+    def _step(self, images: tf.Tensor, labels: tf.Tensor, rows: tf.Tensor, rate: tf.Tensor, step: tf.Tensor) -> tf.Tensor:
+        share = self._batch_size // self._replicas
+        first = self._replica() * share
+        mine = tf.slice(rows, [first], [share])
+        *gradients, loss = self._gradients(tf.gather(images, mine), tf.gather(labels, mine), step, first)
+        if self._replicas > 1:
+            *gradients, loss = _summed([*gradients, loss])
+        powers = [tf.pow(beta, tf.cast(step + 1, tf.float32)) for beta in (_BETA_1, _BETA_2)]
+        for (weight, momentum, velocity), gradient in zip(self._trained, gradients, strict=True):
+            # One kernel instead of the ten of Keras' optimiser, each of which reads all weights.
+            handles = weight.handle, momentum.handle, velocity.handle
+            tf.raw_ops.ResourceApplyAdam(
+                **dict(zip(("var", "m", "v"), handles, strict=True)),
+                **dict(zip(("beta1_power", "beta2_power"), powers, strict=True)),
+                lr=rate, beta1=_BETA_1, beta2=_BETA_2, epsilon=_EPSILON, grad=gradient,
+            )  # fmt: skip
+        return loss
+
+    def _own_gradients(self, images: tf.Tensor, labels: tf.Tensor, step: tf.Tensor, first_row: tf.Tensor) -> list[tf.Tensor]:
+        """The gradients of this replica's rows, and their share of the batch's loss."""
+        weights = self._weights()
+        scale = _LOSS_SCALE.get(self._dtype, 1.0)
+        with tf.GradientTape(watch_accessed_variables=False) as tape:
+            tape.watch(weights)
+            logits = self._network(weights, images, self._dtype, lambda values: self._drop(values, step, first_row))
+            losses = tf.nn.sparse_softmax_cross_entropy_with_logits(tf.cast(labels, tf.int32), logits)
+            loss = tf.reduce_sum(losses) / self._batch_size
+            scaled = loss * scale if scale != 1 else loss
+        gradients: list = tape.gradient(scaled, weights)
+        return [*(gradient / scale if scale != 1 else gradient for gradient in gradients), loss]
+
+    def _drop(self, values: tf.Tensor, step: tf.Tensor, first_row: tf.Tensor) -> tf.Tensor:
+        """Dropout. Row r of the whole batch gets the same random numbers however many replicas share it: each replica draws those
+        of its own rows, by starting Philox's counter at its first one."""
+        least = round(self._dropout * 2**_BITS)
+        if not least:
+            return values
+        count = values.shape.num_elements()
+        first = first_row * int(values.shape[1])
+        blocks = -(-count // _IN_BLOCK) + 1  # the first number may be inside of a block
+        key, counter = tf.raw_ops.StatelessRandomGetKeyCounter(seed=[self._seed, step])
+        counter += tf.stack([tf.cast(first // _IN_BLOCK, tf.uint64), tf.constant(0, tf.uint64)])
+        drawn = tf.raw_ops.StatelessRandomUniformFullIntV2(
+            shape=[blocks * 4], key=key, counter=counter, alg=tf.random.Algorithm.PHILOX.value, dtype=tf.uint32
         )
-        raise RefusedError([problem + self._last(state)], ExitCode.WRONG_RESULT)
+        numbers = tf.reshape(tf.bitcast(drawn, tf.uint16), [-1])
+        mine = tf.reshape(tf.slice(numbers, [tf.math.floormod(first, _IN_BLOCK)], [count]), values.shape)
+        kept = tf.cast(tf.cast(mine, tf.int32) >= least, values.dtype)
+        return values * kept * tf.cast(2**_BITS / (2**_BITS - least), values.dtype)
 
-    def _last(self, state: _Run) -> str:
-        if state.saved is None:
-            return "no checkpoint yet"
-        where = self._path if self._group.is_chief else f"{self._path} of {self._group.name(0)}"
-        return f"the last good checkpoint is that of step {state.saved}, {where}"
+    def _all_held_out(self) -> tf.Tensor:
+        return self._everywhere(self._own_held_out, *self._test)
 
-    def _write_model(self, computing: steps.Steps) -> tuple[Path, Path]:
-        for weight in self._model.trainable_variables:
-            weight.assign(computing.variables[weight.path].numpy())
-        model_path = self._options.output_dir / MODEL_NAME
-        storage.write_whole(model_path, self._model.save)
-        served_path = self._options.output_dir / saved_model.NAME
-        storage.write_whole_folder(served_path, functools.partial(saved_model.write, self._model, *self._size))
-        return model_path, served_path
+    def _own_held_out(self, images: tf.Tensor, labels: tf.Tensor) -> tf.Tensor:
+        """Totals over the held-out images, of which each replica looks at every so many batches: correct ones, and loss."""
+        weights = self._weights()
+
+        def batch(number: tf.Tensor, totals: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+            logits = self._network(weights, images[number], tf.float32, lambda values: values)
+            expected = tf.cast(labels[number], tf.int32)
+            right = tf.equal(tf.argmax(logits, 1, output_type=tf.int32), expected)
+            losses = tf.nn.sparse_softmax_cross_entropy_with_logits(tf.minimum(expected, CLASSES - 1), logits)
+            losses *= tf.cast(expected != _NO_LABEL, tf.float32)
+            return number + self._replicas, totals + tf.stack([tf.reduce_sum(tf.cast(right, tf.float32)), tf.reduce_sum(losses)])
+
+        start = tf.convert_to_tensor(self._replica())
+        _, totals = tf.while_loop(lambda number, _: number < labels.shape[0], batch, (start, tf.zeros(2)))
+        return totals if self._replicas == 1 else _summed([totals])[0]
+
+    def _weights(self) -> list[tf.Tensor]:
+        return [tf.convert_to_tensor(weight) for weight, _, _ in self._trained]
+
+    def _everywhere(self, function: Callable[..., tf.Tensor], *arguments: tf.Tensor) -> tf.Tensor:
+        """What `function`, run by every replica, returns to the first one of this worker."""
+        if self._replicas == 1:
+            return function(*arguments)
+        return self._strategy.experimental_local_results(self._strategy.run(function, args=arguments))[0]
+
+    def _replica(self) -> tf.Tensor | int:
+        if self._replicas == 1:
+            return 0
+        return tf.cast(tf.distribute.get_replica_context().replica_id_in_sync_group, tf.int32)
+
+    def _place(self, array: np.ndarray) -> tf.Tensor:
+        """Copies `array` to each device."""
+        if self._replicas == 1:
+            return tf.constant(array)
+        devices = self._strategy.extended.worker_devices
+
+        def on_device(context: tf.distribute.experimental.ValueContext) -> tf.Tensor:
+            with tf.device(devices[context.replica_id_in_sync_group % len(devices)]):
+                return tf.constant(array)
+
+        return self._strategy.experimental_distribute_values_from_function(on_device)
 
 
-def _rate(steps: int, seconds: float) -> float | None:
-    return round(steps / seconds, 2) if steps > 0 and seconds > 0 else None
+def initial(model: keras.Model) -> dict[str, np.ndarray]:
+    """The values of a training's first step: the model's weights, and zeros for their moments."""
+    weights = {weight.path: weight.numpy() for weight in model.trainable_variables}
+    return weights | {name + kind: np.zeros_like(value) for kind in (MOMENTUM, VELOCITY) for name, value in weights.items()}
 
 
-def _precision(options: Options, gpus: Sequence[object]) -> str:
-    if not gpus:
-        return precision.of_cpu(options.precision)
-    details: Mapping[str, object] = tf.config.experimental.get_device_details(gpus[0])
-    capability = details.get("compute_capability")
-    return precision.of_gpu(options.precision, capability if isinstance(capability, tuple) else None)
+@lru_cache(maxsize=1)
+def _shuffled(seed: int, epoch: int, count: int) -> np.ndarray:
+    return np.random.default_rng((seed, epoch)).permutation(count).astype(np.int32)
+
+
+def _summed(tensors: Sequence[tf.Tensor]) -> list[tf.Tensor]:
+    """Sums each of `tensors` over all replicas, in one message, because messages cost more than bytes."""
+    flat = tf.concat([tf.reshape(tensor, [-1]) for tensor in tensors], 0)
+    flat = tf.distribute.get_replica_context().all_reduce(tf.distribute.ReduceOp.SUM, flat)
+    parts = tf.split(flat, [tensor.shape.num_elements() for tensor in tensors])
+    return [tf.reshape(part, tensor.shape) for part, tensor in zip(parts, tensors, strict=True)]
+
+
+def _batches(images: np.ndarray, labels: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:
+    """Images `(count, rows, columns)` and labels as batches of `size`; what fills up the last one has an invalid label."""
+    missing = -len(labels) % size
+    images = np.concatenate([images, np.zeros((missing, *images.shape[1:]), np.uint8)])
+    labels = np.concatenate([labels, np.full(missing, _NO_LABEL, np.uint8)])
+    return images.reshape(-1, size, *images.shape[1:]), labels.reshape(-1, size)
+
+
+# The networks: each as a Keras model, which is saved, and as the function of a step, which computes a logit per class from the
+# weights and a batch of bytes, and can compute products in a shorter type. The perceptron is that of TensorFlow's "MNIST with
+# summaries" tutorial, whose log the ACI article shows: one hidden layer reaches 97 % on MNIST, and trains in seconds on two CPU
+# cores. The convolution reaches 99 %.
+
+
+def build_model(name: str, rows: int, columns: int) -> keras.Model:
+    """A model from bytes `(batch, rows, columns)` to one logit per class."""
+    layers = keras.layers
+    if name == "perceptron":
+        hidden = [layers.Flatten(name="flatten"), layers.Dense(HIDDEN, activation="relu", name="hidden")]
+    else:
+        hidden = [layers.Reshape((rows, columns, 1), name="grey")]
+        for number, filters in enumerate(FILTERS, 1):
+            hidden.append(layers.Conv2D(filters, 3, padding="same", activation="relu", name=f"convolution_{number}"))
+            hidden.append(layers.MaxPooling2D(2, padding="same", name=f"maximum_{number}"))
+        hidden.append(layers.Flatten(name="flatten"))
+    image, scale = layers.Input((rows, columns), dtype="uint8", name="image"), layers.Rescaling(_SCALE, name="scale")
+    last = layers.Dropout(DROPOUT[name], name="dropout"), layers.Dense(CLASSES, name="logits")
+    return keras.Sequential([image, scale, *hidden, *last], name=f"mnist_{name}")
+
+
+def _perceptron(weights: Sequence[tf.Tensor], images: tf.Tensor, dtype: tf.DType, drop: Drop) -> tf.Tensor:
+    kernel, bias, last_kernel, last_bias = weights
+    pixels = tf.cast(tf.reshape(images, (-1, kernel.shape[0])), dtype)  # bytes are exact in every type
+    hidden = tf.nn.relu(tf.nn.bias_add(_product(pixels, kernel, dtype) * _SCALE, bias))
+    return tf.nn.bias_add(_product(drop(hidden), last_kernel, dtype), last_bias)
+
+
+def _convolution(weights: Sequence[tf.Tensor], images: tf.Tensor, dtype: tf.DType, drop: Drop) -> tf.Tensor:
+    *convolutions, last_kernel, last_bias = weights
+    layer = tf.cast(tf.expand_dims(images, -1), dtype) * tf.cast(_SCALE, dtype)
+    for kernel, bias in zip(convolutions[::2], convolutions[1::2], strict=True):
+        layer = tf.nn.conv2d(layer, tf.cast(kernel, dtype), 1, "SAME")
+        # The maximum first: the result is the same, and the rest has a quarter of the values.
+        layer = tf.nn.relu(tf.nn.bias_add(tf.nn.max_pool2d(layer, 2, 2, "SAME"), tf.cast(bias, dtype)))
+    flat = tf.reshape(layer, (-1, last_kernel.shape[0]))
+    return tf.nn.bias_add(_product(drop(flat), last_kernel, dtype), last_bias)
+
+
+def _product(left: tf.Tensor, right: tf.Tensor, dtype: tf.DType) -> tf.Tensor:
+    return tf.cast(tf.matmul(tf.cast(left, dtype), tf.cast(right, dtype)), tf.float32)
+
+
+NETWORKS = {"perceptron": _perceptron, "convolution": _convolution}
