@@ -87,7 +87,7 @@ def _without_gpu(use: SizeUse, as_of: date, until: date | None, sizes: Sizes) ->
     found = lifecycle.through(lambda day: cpu_series.check(use.size, day, use.path), as_of, until)
     if use.service is Service.ML_ENDPOINT and endpoints.has_gpu(use.size) is False:
         return [*found, *endpoints.unlisted(use.size, use.path)]
-    return found if cpu_series.find(use.size) is not None else [sizes.unknown(use.size, use.path)]
+    return found or [sizes.unknown(use.size, use.path)]
 
 
 def _workload_profile(use: SizeUse, as_of: date) -> list[Problem]:

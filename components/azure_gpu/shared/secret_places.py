@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, cast, is_typeddict
 
 import pulumi
-from pulumi.runtime.sync_await import _sync_await  # pyright: ignore[reportPrivateUsage] - what its blocking calls use
+from pulumi.runtime.sync_await import _sync_await  # what its blocking calls use
 
 from azure_gpu.catalog.problems import Problem, Severity
 from azure_gpu.formats import likely_secrets

@@ -46,5 +46,5 @@ def test_it_follows_one_refusal_alone(error: str, sent: list[Any], monkeypatch: 
     args = pulumi.ErrorHookArgs(
         urn="", id="/pool", name="p", type="", old_inputs=OLD, new_inputs=new, failed_operation="update", errors=[error]
     )
-    asyncio.run(patch.instead(args, None, None))  # pyright: ignore[reportArgumentType] - only a line of the log is about it
+    asyncio.run(patch.instead(args, None, None))
     assert found == sent

@@ -1,6 +1,7 @@
 """What Pulumi's SDK keeps of a deployment in a process is taken back after each test: workers run others' tests too."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from pulumi.runtime import settings
@@ -15,3 +16,11 @@ def settings_as_before() -> Iterator[None]:
     # `_utils.ContextProperty.fset`); only None in place of None takes that back.
     for value in (None, None, before):
         settings.SETTINGS.callbacks = value
+
+
+@pytest.fixture(autouse=True)
+def kubelogin_on_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a cluster asks for; nothing runs it."""
+    program = tmp_path / "kubelogin"
+    program.touch(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")

@@ -18,5 +18,5 @@ from azure_gpu_operations.review import base
 def test_a_provider_that_died_gets_a_second_try(codes: list[int], said: str, ran: int) -> None:
     done = [subprocess.CompletedProcess(["pulumi"], code, stdout=said, stderr="") for code in codes]
     tried = iter(done)
-    found = base._twice(lambda: next(tried))  # pyright: ignore[reportPrivateUsage] - what follows needs an embedded Azure
+    found = base._twice(lambda: next(tried))
     assert found is done[ran - 1]
