@@ -163,6 +163,7 @@ def main() -> None:
         listening.listen(64)
         Path(f"{path}.new").rename(path)
         gc.freeze()
+        gc.set_threshold(100_000)  # of what is started: it ends soon, and has memory
         command = Server(listening).next()
     if command is None:
         shutil.rmtree(Path(path).parent)
