@@ -64,7 +64,7 @@ def confirmed(text: str) -> bool:
     return len(lines) >= at + len(T4) and all(line.startswith(said) for line, said in zip(lines[at:], T4, strict=False))
 
 
-def test_a_machine_that_is_up_has_proved_its_driver_and_a_second_preview_changes_nothing(stack: ProgramStack) -> None:
+def test_a_machine_that_is_up_has_proved_its_driver_and_a_refresh_changes_nothing(stack: ProgramStack) -> None:
     done = stack.operations("start", "trainer")
     assert done.returncode == 0, done.stderr
     assert "Standard_NC4as_T4_v3 in eastus, Linux" in done.stdout
@@ -73,7 +73,6 @@ def test_a_machine_that_is_up_has_proved_its_driver_and_a_second_preview_changes
     assert confirmed(done.stdout.replace("    ", ""))
     assert "deallocated by Azure each day at 19:00, UTC" in done.stdout
     assert "its last day ends at 2026-12-01T00:00:00Z" in done.stdout
-    assert stack.steps() == []
     refreshed = stack.pulumi("refresh", "--yes", "--skip-preview", "--diff", "--expect-no-changes")
     assert refreshed.returncode == 0, refreshed.stdout + refreshed.stderr
 
@@ -101,13 +100,6 @@ def test_what_a_run_left_on_the_machine_is_gone(stack: ProgramStack) -> None:
     machine = stack.outputs()["vms"]["trainer"]
     left = stack.azure.get(f"{machine}/runCommands", "2024-11-01").json()["value"]
     assert [each["name"] for each in left] == ["prove-driver"]
-
-
-def test_a_run_that_takes_too_long_is_stopped(stack: ProgramStack, script: Path) -> None:
-    script.write_text("import time\nprint('begins', flush=True)\ntime.sleep(600)\n")
-    done = stack.operations("run", str(script), "--on", "vm", "--timeout", "0.05")
-    assert done.returncode == 124, done.stdout + done.stderr
-    assert "trainer: stopped after its timeout" in done.stderr
 
 
 def test_a_run_that_was_left_is_followed_and_stopped_by_its_name(stack: ProgramStack, tmp_path: Path) -> None:
