@@ -20,7 +20,7 @@ from tests.workloads.scoring_server import picture
 
 __all__ = ["scoring_models", "scoring_python"]
 # A cluster and three servers of TensorFlow: by day test_online_images serves an endpoint by pods of a cluster,
-# test_online_clients drives one by azure-ai-ml, test_scoring_on_a_cluster serves the same workload, and test_scoring_models tells
+# test_online_clients drives one by azure-ai-ml, test_run_on_aks serves the same workload, and test_scoring_models tells
 # images apart.
 pytestmark = [pytest.mark.slow, pytest.mark.nightly, pytest.mark.timeout(900)]
 
