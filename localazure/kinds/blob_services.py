@@ -6,9 +6,6 @@ Sources: the recorded answers of Microsoft.Storage 2025-06-01 for the service of
 "Blob Services - Set Service Properties" 2024-01-01, for the limits.
 """
 
-from collections.abc import Mapping
-from typing import Any
-
 from azure_gpu.formats import arm_ids, azure_types
 from azure_gpu.formats.arm_ids import ArmId
 from localazure.arm.errors import ArmError
@@ -18,8 +15,6 @@ from localazure.kinds.storage_services import LATER_VERSIONS, sku_of_account
 from localazure.services import Services
 
 NAME = "default"
-_DAYS = range(1, 366)
-_RETENTION = ("deleteRetentionPolicy", "containerDeleteRetentionPolicy")
 
 
 class BlobServices(Kind):
@@ -47,17 +42,6 @@ class BlobServices(Kind):
         named = arm_ids.parse(f"{scope}/blobServices/{NAME}")
         implied = self.implied(named, services.store) if named is not None else None
         return changed or ([implied] if implied is not None else [])
-
-    def check(self, change: Change) -> None:
-        for name in _RETENTION:
-            policy: Mapping[str, Any] = change.properties.get(name) or {}
-            if policy.get("enabled") and policy.get("days") not in _DAYS:
-                raise ArmError(
-                    400,
-                    "InvalidValuesForRequestParameters",
-                    f"Values for request parameters are invalid: {name}.days.",
-                    target=f"properties.{name}.days",
-                )
 
     def check_removal(self, resource: Resource, services: Services) -> None:  # noqa: ARG002
         raise ArmError(405, "MethodNotAllowed", "The blob service of a storage account can't be deleted.")

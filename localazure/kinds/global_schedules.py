@@ -1,7 +1,7 @@
 """Daily shutdowns of virtual machines (Microsoft.DevTestLab/schedules): at their time they deallocate their machine.
 
 Forms: Microsoft Learn, rest/api/dtl/global-schedules; the name and the task of a machine's shutdown as portal and azure-cli make
-them (`shutdown-computevm-<machine>`, ComputeVmShutdownTask). Nobody is notified. Refusals' codes are assumed.
+them (`shutdown-computevm-<machine>`, ComputeVmShutdownTask). Nobody is notified.
 """
 
 import asyncio
@@ -11,7 +11,6 @@ from datetime import datetime, timedelta
 
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.arm_ids import parse
-from localazure.arm.errors import ArmError, not_implemented
 from localazure.arm.kind import Action, Answer, Call, Change, Kind, merged
 from localazure.arm.store import Body, Resource
 from localazure.kinds.network_common import guid
@@ -21,7 +20,6 @@ from localazure.machines.machines import Machines
 from localazure.services import Services
 
 log = logging.getLogger(__name__)
-TASK = "ComputeVmShutdownTask"
 _PREFIX = "shutdown-computevm-"
 _LEEWAY = timedelta(hours=1)  # after a time that no server saw, a later one doesn't make up for it
 
@@ -38,32 +36,18 @@ class GlobalSchedules(Kind):
     def actions(self) -> Mapping[str, Action]:
         return {"execute": self.execute}
 
-    def check(self, change: Change) -> None:
-        properties = change.body.setdefault("properties", {})
-        if not properties.get("taskType"):
-            raise _invalid("taskType", f"It is required; {TASK} stops a machine.")
-        if properties["taskType"] != TASK:
-            raise not_implemented(f"schedules with the task '{properties.get('taskType')}'; only {TASK} is supported")
-        for name in ("weeklyRecurrence", "hourlyRecurrence"):
-            if properties.get(name):
-                raise not_implemented(f"'{name}' of a schedule; set 'dailyRecurrence'")
-        if schedules.time_of(str((properties.get("dailyRecurrence") or {}).get("time") or "")) is None:
-            raise _invalid("dailyRecurrence.time", "It takes a time of day in four digits, such as 1900.")
-        if properties.get("timeZoneId") not in schedules.ZONES:
-            known = ", ".join(sorted(schedules.ZONES))
-            raise _invalid("timeZoneId", f"It takes the name of a Windows time zone: {known}.")
+    def facts(self, change: Change) -> Body:
+        properties = change.properties
         target = parse(str(properties.get("targetResourceId") or ""))
-        if target is None or not target.is_type(azure_types.VIRTUAL_MACHINE.arm_type):
-            raise _invalid("targetResourceId", "It takes the id of a virtual machine.")
-        if change.services.store.get(target.key) is None:
-            raise ArmError(
-                404, "ResourceNotFound", f"The virtual machine '{target.text}' was not found.", target="targetResourceId"
-            )
-        if change.id.name.lower() != f"{_PREFIX}{target.name}".lower():
-            raise _invalid("name", f"The shutdown of this machine must be named {_PREFIX}{target.name}.")
-        notified: Body = properties.get("notificationSettings") or {}
-        if notified.get("status") == "Enabled" and not (notified.get("emailRecipient") or notified.get("webhookUrl")):
-            raise _invalid("notificationSettings", "A notification requires an email recipient or a webhook.")
+        of_machine = target is not None and target.is_type(azure_types.VIRTUAL_MACHINE.arm_type)
+        wanted = f"{_PREFIX}{target.name}" if target is not None and of_machine else f"{_PREFIX}<name of the machine>"
+        return {
+            "time": schedules.time_of(str((properties.get("dailyRecurrence") or {}).get("time") or "")) is not None,
+            "zone": properties.get("timeZoneId") in schedules.ZONES,
+            "zones": ", ".join(sorted(schedules.ZONES)),
+            "wanted": wanted,
+            "named": change.id.name.lower() == wanted.lower(),
+        }
 
     def defaults(self, change: Change) -> Body:  # noqa: ARG002
         return {"properties": {"status": "Enabled", "notificationSettings": {"status": "Disabled", "timeInMinutes": 30}}}
@@ -110,7 +94,3 @@ class GlobalSchedules(Kind):
         machine = self._machines.find(str(resource.properties["targetResourceId"]))
         if machine is not None and machine.power != DEALLOCATED:
             await self._machines.stop(machine.key, deallocate=True)
-
-
-def _invalid(target: str, reason: str) -> ArmError:
-    return ArmError(400, "BadRequest", f"The schedule is invalid: {target}: {reason}", target=target)

@@ -7,7 +7,6 @@ import uuid
 
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.arm_ids import parse
-from localazure.arm.errors import ArmError
 from localazure.arm.kind import Change, Kind
 from localazure.arm.store import Body, Resource
 from localazure.kinds.etags import cosmos_etag
@@ -15,8 +14,6 @@ from localazure.services import Services
 
 RETENTION_DAYS = 90
 _GROUPS, _WORKSPACES = "2024-03-01", "2023-09-01"
-# Microsoft Learn, azure-monitor/app/pricing: the days that a component takes
-RETENTIONS = (30, 60, 90, 120, 180, 270, 365, 550, 730)
 
 
 class InsightsComponents(Kind):
@@ -27,24 +24,6 @@ class InsightsComponents(Kind):
 
     azure_type = azure_types.INSIGHTS_COMPONENT
     created_status = 200
-
-    def check(self, change: Change) -> None:
-        properties = change.properties
-        given = properties.get("WorkspaceResourceId")
-        parsed = parse(given) if given else None
-        is_one = parsed is not None and parsed.is_type(azure_types.LOG_WORKSPACE.arm_type)
-        if given and (parsed is None or not is_one or change.services.store.get(parsed.key) is None):
-            raise ArmError(
-                400,
-                "BadRequest",
-                f"The workspace of logs '{given}' was not found.",
-                target="properties.WorkspaceResourceId",
-            )
-        days = properties.get("RetentionInDays", RETENTION_DAYS)
-        if days not in RETENTIONS:
-            allowed = ", ".join(str(each) for each in RETENTIONS)
-            message = f"RetentionInDays is {days}; it takes {allowed}."
-            raise ArmError(400, "BadRequest", message, target="properties.RetentionInDays")
 
     def defaults(self, change: Change) -> Body:  # noqa: ARG002
         return {

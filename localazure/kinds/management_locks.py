@@ -8,7 +8,7 @@ from azure_gpu.formats.arm_ids import SUBSCRIPTION_TYPE, ArmId, parse
 from azure_gpu.formats.azure_types import AzureType
 from localazure.arm.errors import ArmError, not_implemented
 from localazure.arm.kind import Change, Kind
-from localazure.arm.management_locks import CAN_NOT_DELETE, LOCK_TYPE, READ_ONLY
+from localazure.arm.management_locks import LOCK_TYPE
 from localazure.arm.store import Resource
 from localazure.services import SUBSCRIPTIONS, Services
 
@@ -32,10 +32,7 @@ class ManagementLocks(Kind):
 
     def check(self, change: Change) -> None:
         _check_scope(change.id.scope, change.services)
-        level = change.properties.get("level")
-        if level not in (CAN_NOT_DELETE, READ_ONLY):
-            message = f"The lock level '{level}' is not valid. It takes {CAN_NOT_DELETE} or {READ_ONLY}."
-            raise ArmError(400, "InvalidLockLevel", message, target="properties.level")
+        super().check(change)
 
     def listed(self, scope: str, conditions: str, services: Services) -> list[Resource]:
         if conditions:

@@ -11,6 +11,7 @@ import secrets
 import uuid
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.arm_ids import ArmId, parse
@@ -19,6 +20,7 @@ from localazure.arm.kind import Action, Answer, Call, Change, merged
 from localazure.arm.store import Body, Resource
 from localazure.blobs.errors import BlobError
 from localazure.blobs.service import Blobs
+from localazure.evidence import Refusal
 from localazure.kinds import attached_identities, ml_datastores, ml_workspace_forms, ml_workspace_rules
 from localazure.kinds.blob_containers import as_arm
 from localazure.kinds.ml_kind import DELETED, MlKind
@@ -59,7 +61,14 @@ class MlWorkspaces(MlKind):
         return ml_workspace_forms.read(body)
 
     def check(self, change: Change) -> None:
-        ml_workspace_rules.check(change)
+        super().check(change)
+        ml_workspace_rules.check_identity(change)
+
+    def facts(self, change: Change) -> Body:
+        return ml_workspace_rules.facts(change)
+
+    def refusal(self, row: Refusal, message: str, target: str, value: Any) -> ArmError:
+        return ml_workspace_rules.refusal(row, message, target, value)
 
     def defaults(self, change: Change) -> Body:
         kept = change.previous.body if change.previous else {}

@@ -22,7 +22,8 @@ class NetworkSecurityGroups(NetworkKind):
 
     def check(self, change: Change) -> None:
         given = change.properties.get("securityRules") or ()
-        network_rules.check_rules((str(rule.get("name") or ""), rule.get("properties") or {}) for rule in given)
+        rules = ((str(rule.get("name") or ""), rule.get("properties") or {}) for rule in given)
+        network_rules.check_rules(rules, change.as_of)
 
     async def provision(self, change: Change) -> Body:
         network_rules.keep(change.id, change.body.get("properties", {}).pop("securityRules", None) or [], change.services)

@@ -5,10 +5,11 @@ Microsoft.Network 2024-05-01; what is shown: Test_MachineLearning_Workspaces_202
 """
 
 from collections.abc import Iterable
-from typing import Any
+from datetime import date
 
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.arm_ids import ArmId, parse
+from localazure.arm import refusals as table
 from localazure.arm.kind import Change
 from localazure.arm.store import Body, Resource
 from localazure.kinds import network_refusals as refusals, undeclared
@@ -29,31 +30,19 @@ class SecurityRules(NetworkKind):
 
     def check(self, change: Change) -> None:
         others = [one for one in rules_of(change.id.scope, change.services) if one.key != change.id.key]
-        check_rules([*((one.id.name, one.properties) for one in others), (change.id.name, change.properties)])
+        check_rules([*((one.id.name, one.properties) for one in others), (change.id.name, change.properties)], change.as_of)
 
     def defaults(self, change: Change) -> Body:  # noqa: ARG002
         return {"properties": dict(NO_LISTS)}
 
 
-def check_rules(rules: Iterable[tuple[str, Body]]) -> None:
+def check_rules(rules: Iterable[tuple[str, Body]], as_of: date) -> None:
     """The rules of one group by name and properties. ArmError for the last one that doesn't fit to those before it."""
     seen: dict[tuple[str, int], str] = {}
     for name, properties in rules:
-        priority: Any = properties.get("priority")
-        if not name or not isinstance(priority, int) or not 100 <= priority <= 4096:
-            raise refusals.refused(
-                "SecurityRuleInvalidPriority",
-                f"Security rule has invalid Priority. Value provided: {priority} Allowed range 100-4096.",
-            )
-        for field in ("access", "direction", "protocol"):
-            if not properties.get(field):
-                raise refusals.invalid(f"Security rule {name} has no {field}.", f"properties.securityRules.{field}")
-        place = (str(properties["direction"]).lower(), priority)
-        if place in seen:
-            raise refusals.refused(
-                "SecurityRuleConflict",
-                f"Security rule {name} conflicts with rule {seen[place]}. Rules cannot have the same Priority and Direction.",
-            )
+        place = (str(properties.get("direction")).lower(), properties.get("priority", 0))
+        facts = {"taken": seen.get(place, "")}
+        table.judge(undeclared.SECURITY_RULE.arm_type, {"name": name, "properties": properties}, as_of, facts=facts)
         seen[place] = name
 
 

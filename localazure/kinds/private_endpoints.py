@@ -1,12 +1,11 @@
 """Private endpoints: kept, approved and shown. No network is imitated: what lies behind one answers on loopback without it too.
 
-Group ids: Microsoft Learn, private-link/private-endpoint-overview, "Private-link resource". Codes are assumed.
+Group ids: Microsoft Learn, private-link/private-endpoint-overview, "Private-link resource".
 """
 
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.arm_ids import parse
 from azure_gpu.formats.azure_types import AzureType
-from localazure.arm.errors import ArmError, not_implemented
 from localazure.arm.kind import Change, merged
 from localazure.arm.store import Body, Resource
 from localazure.kinds import endpoint_interfaces
@@ -28,17 +27,29 @@ class PrivateEndpoints(NetworkKind):
     azure_type = azure_types.PRIVATE_ENDPOINT
     shown_only = ("properties.isIPv6EnabledPrivateEndpoint", "properties.ipVersionType")
 
-    def check(self, change: Change) -> None:
-        properties = change.properties
-        subnet = str((properties.get("subnet") or {}).get("id") or "")
-        parsed = parse(subnet)
-        if parsed is None or not parsed.is_type(azure_types.SUBNET.arm_type):
-            raise _bad("InvalidRequestFormat", "A private endpoint requires 'properties.subnet.id'.", "properties.subnet")
-        connections = [each for name in endpoint_interfaces.CONNECTIONS for each in properties.get(name) or []]
-        if len(connections) != 1:
-            message = f"A private endpoint has one connection; {len(connections)} were given."
-            raise _bad("PrivateEndpointMustHaveOneConnection", message, f"properties.{endpoint_interfaces.CONNECTIONS[0]}")
-        _check_connection(connections[0].get("properties") or {}, change.services)
+    def facts(self, change: Change) -> Body:
+        """Of its connection: what it leads to, and the groups that it names."""
+        properties, store = change.properties, change.services.store
+        given = [(kind, each) for kind in endpoint_interfaces.CONNECTIONS for each in properties.get(kind) or []]
+        kind, connection = given[0] if given else ("", {})
+        linked: Body = connection.get("properties") or {}
+        subnet = parse(str((properties.get("subnet") or {}).get("id") or ""))
+        text = str(linked.get("privateLinkServiceId") or "")
+        target = parse(text)
+        known = next((each for each in _GROUPS if target is not None and target.is_type(each.arm_type)), None)
+        groups = [str(each) for each in linked.get("groupIds") or []]
+        taken = _GROUPS[known] if known is not None else ()
+        return {
+            "id": change.id.text,
+            "subnet": subnet is not None and subnet.is_type(azure_types.SUBNET.arm_type),
+            "connection": f"{change.id.text}/{kind}/{connection.get('name')}",
+            "target": text if known is not None or target is None else target.type,
+            "target_type": known.arm_type if known is not None else "",
+            "there": target is not None and store.get(target.key) is not None,
+            "groups": groups,
+            "named": ", ".join(groups),
+            "taken": [each for each in groups if each.lower() in {one.lower() for one in taken}],
+        }
 
     async def provision(self, change: Change) -> Body:
         endpoint_interfaces.make(change.stored, change.services)
@@ -69,23 +80,6 @@ class PrivateEndpoints(NetworkKind):
         return {"properties": {"customNetworkInterfaceName": "", "ipConfigurations": []}}
 
 
-def _check_connection(connection: Body, services: Services) -> None:
-    target = str(connection.get("privateLinkServiceId") or "")
-    parsed = parse(target)
-    known = next((each for each in _GROUPS if parsed is not None and parsed.is_type(each.arm_type)), None)
-    if parsed is None or known is None:
-        raise not_implemented(f"a private endpoint to '{parsed.type if parsed else target}'")
-    if services.store.get(parsed.key) is None:
-        message = f"Resource {target} referenced by a private endpoint was not found."
-        raise _bad("InvalidResourceReference", message, "privateLinkServiceId")
-    groups = [str(each) for each in connection.get("groupIds") or []]
-    if len(groups) != 1 or groups[0].lower() not in {each.lower() for each in _GROUPS[known]}:
-        message = (
-            f"'{parsed.type}' takes one of the group ids {', '.join(_GROUPS[known])}; given were {', '.join(groups) or 'none'}."
-        )
-        raise _bad("InvalidGroupId", message, "groupIds")
-
-
 def _approved(resource: Resource, kind: str, connection: Body) -> Body:
     name = connection.get("name") or resource.id.name
     words = "Auto Approved" if resource.state == "Creating" else "Auto-Approved"  # as recorded
@@ -94,7 +88,3 @@ def _approved(resource: Resource, kind: str, connection: Body) -> Body:
     shown = merged(connection, {"properties": live})
     own = {"id": f"{resource.id.text}/{kind}/{name}", "name": name, "type": f"{resource.id.type}/{kind}"}
     return {**shown, **own, "etag": etag(resource)}
-
-
-def _bad(code: str, message: str, target: str) -> ArmError:
-    return ArmError(400, code, message, target=target)

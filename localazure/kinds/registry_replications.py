@@ -4,7 +4,6 @@ Statuses and members: Test_ContainerRegistry_Registry_20230701_CRUD (2025-01-22)
 """
 
 from azure_gpu.formats import azure_types
-from localazure.arm.errors import ArmError
 from localazure.arm.kind import Change, Kind
 from localazure.arm.store import Body
 from localazure.kinds import undeclared
@@ -20,12 +19,6 @@ class Replications(Kind):
     long_running_update = False
     long_running_delete = True
     has_system_data = True
-
-    def check(self, change: Change) -> None:
-        registry = change.services.store.get(self.parent_id(change.id))
-        sku = str(registry.body["sku"]["name"]) if registry else "Premium"
-        if sku != "Premium":  # assumed: code and words
-            raise ArmError(400, "ReplicationsNotSupported", f"Replications require a registry of the sku Premium, not {sku}.")
 
     def defaults(self, change: Change) -> Body:  # noqa: ARG002
         return {"properties": {"regionEndpointEnabled": True, "zoneRedundancy": "Disabled"}}

@@ -3,22 +3,19 @@
 What they permit is asked by other kinds through `has_role`; ARM's own caller, the folder's service principal, owns everything.
 """
 
-import re
 from collections.abc import Collection
 
 from azure_gpu.catalog import roles
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.arm_ids import SUBSCRIPTION_TYPE, ArmId, parse
 from localazure.arm import filters
-from localazure.arm.errors import ArmError, conflict
+from localazure.arm.errors import ArmError
 from localazure.arm.kind import Change, Kind
 from localazure.arm.store import Body, Resource, Store
 from localazure.services import SUBSCRIPTIONS, Services
 from localazure.weather import new_principals, role_delay
 
 _IDENTITIES = azure_types.USER_ASSIGNED_IDENTITY.arm_type
-_GUID = re.compile(r"[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}", re.IGNORECASE)
-_IMMUTABLE = ("principalId", "roleDefinitionId")
 
 
 class RoleAssignments(Kind):
@@ -38,27 +35,30 @@ class RoleAssignments(Kind):
         return ArmError(400, "InvalidRoleAssignmentId", f"The role assignment ID '{name}' is not valid. It takes {allowed}.")
 
     def check(self, change: Change) -> None:
-        services = change.services
-        _check_scope(change.id.scope, services.store)
-        role = _known_role(str(change.properties["roleDefinitionId"]))
-        principal = str(change.properties["principalId"])
-        if _GUID.fullmatch(principal) is None:
-            # Test_ConfigMapUpdated_TriggersReconcile (2025-11-30)
-            raise ArmError(
-                400, "InvalidPrincipalId", f"A valid principal ID must be provided for role assignment: '{principal}'."
-            )
-        _check_principal(principal, change.properties, services)
-        if change.previous is not None:
-            _check_unchanged(change)
-            return
-        for other in services.store.of_type(self.arm_type, change.id.scope):
-            given = other.properties
-            same = other.id.scope.lower() == change.id.scope.lower() and given["principalId"] == principal
-            if same and _role_of(given["roleDefinitionId"]) == role:
-                raise conflict(
-                    f"The role assignment already exists. The ID of the existing role assignment is {other.id.name}.",
-                    "RoleAssignmentExists",
-                )
+        _check_scope(change.id.scope, change.services.store)
+        super().check(change)
+
+    def facts(self, change: Change) -> Body:
+        given, services = change.properties, change.services
+        definition, principal = str(given["roleDefinitionId"]), str(given["principalId"])
+        role = _role_of(definition)
+        here = (one for one in services.store.of_type(self.arm_type, change.id.scope) if change.creating)
+        same = (
+            one.id.name
+            for one in here
+            if one.id.scope.lower() == change.id.scope.lower()
+            and one.properties["principalId"] == principal
+            and _role_of(one.properties["roleDefinitionId"]) == role
+        )
+        return {
+            "role": role.replace("-", ""),
+            "role_known": role in roles.NAMES and definition.lower().endswith(f"/roledefinitions/{role}"),
+            "roles": ", ".join(roles.NAMES.values()),
+            "principal": principal.replace("-", ""),
+            "principal_found": _is_found(principal, given, services),
+            "directory": services.settings.tenant_id,
+            "existing": next(same, ""),
+        }
 
     def defaults(self, change: Change) -> Body:  # noqa: ARG002
         return {"properties": {"principalType": "ServicePrincipal"}}
@@ -110,39 +110,16 @@ def _check_scope(text: str, store: Store) -> None:
         raise ArmError(404, "ResourceNotFound", f"The scope '{text}' of the role assignment was not found.")
 
 
-def _known_role(definition_id: str) -> str:
-    role = _role_of(definition_id)
-    if role not in roles.NAMES or not definition_id.lower().endswith(f"/roledefinitions/{role}"):
-        raise ArmError(
-            400,
-            "RoleDefinitionDoesNotExist",
-            f"The specified role definition with ID '{role.replace('-', '')}' does not exist. The embedded Azure knows "
-            f"{', '.join(roles.NAMES.values())}, as .../providers/Microsoft.Authorization/roleDefinitions/<GUID>.",
-            target="properties.roleDefinitionId",
-        )
-    return role
-
-
 def _role_of(definition_id: str) -> str:
     return definition_id.rsplit("/", 1)[-1].lower()
 
 
-def _check_principal(principal: str, assignment: Body, services: Services) -> None:
+def _is_found(principal: str, assignment: Body, services: Services) -> bool:
     """Known are this folder's service principal, the identities, and the identities that other resources have of their own."""
     if principal == services.settings.principal_id:
-        return
+        return True
     owner = _owner_of(principal, services)
-    if owner is not None and new_principals.is_found(owner, assignment, services):
-        return
-    raise ArmError(
-        400,
-        "PrincipalNotFound",
-        f"Principal {principal.replace('-', '')} does not exist in the directory {services.settings.tenant_id}. Check that you "
-        "have the correct principal ID. If you are creating this principal and then immediately assigning a role, this error "
-        "might be related to a replication delay. In this case, set the role assignment principalType property to a value, such "
-        "as ServicePrincipal, User, or Group.  See https://aka.ms/docs-principaltype",
-        target="properties.principalId",
-    )
+    return owner is not None and new_principals.is_found(owner, assignment, services)
 
 
 def _owner_of(principal: str, services: Services) -> Resource | None:
@@ -152,16 +129,6 @@ def _owner_of(principal: str, services: Services) -> Resource | None:
             return resource
     everything = (each for subscription in SUBSCRIPTIONS for each in services.store.below(f"/subscriptions/{subscription}"))
     return next((each for each in everything if each.service.get("identity", {}).get("principalId") == principal), None)
-
-
-def _check_unchanged(change: Change) -> None:
-    before = change.previous.properties if change.previous else {}
-    if any(str(before[name]).lower() != str(change.properties[name]).lower() for name in _IMMUTABLE):
-        raise ArmError(
-            400,
-            "RoleAssignmentUpdateNotPermitted",
-            "Tenant ID, application ID, principal ID, and scope are not allowed to be updated.",
-        )
 
 
 def _conditions(text: str) -> tuple[bool, str]:

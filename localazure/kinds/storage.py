@@ -30,7 +30,6 @@ _SERVICES = ("blob", "dfs", "file", "queue", "table", "web")
 _LATER: Body = {"properties": {"allowCrossTenantDelegationSas": False, "networkAcls": {"ipv6Rules": []}}}
 _ENCRYPTED = ("blob", "file")
 _SUFFIX = "core.windows.net"
-_FIXED = ("isHnsEnabled", "isNfsV3Enabled")
 # Microsoft Learn, rest/api/storageservices/naming-and-referencing-shares--directories--files--and-metadata
 SHARE_NAME = re.compile(r"(?=.{3,63}$)[a-z0-9]+(?:-[a-z0-9]+)*")
 SHARE_RULE = "3 to 63 lowercase letters, digits and hyphens, no hyphen at either end and no two in a row"
@@ -70,16 +69,7 @@ class StorageAccounts(Kind):
 
     def check(self, change: Change) -> None:
         attached_identities.check(change)
-        if change.previous is None:
-            return
-        for name in _FIXED:
-            if change.properties.get(name, False) != change.previous.properties.get(name, False):
-                raise ArmError(
-                    400,
-                    "AccountPropertyCannotBeUpdated",
-                    f"The property '{name}' was specified in the input, but it cannot be updated.",
-                    target=f"properties.{name}",
-                )
+        super().check(change)
 
     def defaults(self, change: Change) -> Body:  # noqa: ARG002
         services = {name: {"enabled": True, "keyType": "Account"} for name in _ENCRYPTED}

@@ -41,20 +41,6 @@ def group_of(resource: dict[str, Any]) -> str:
     return resource["id"].split("/")[4]
 
 
-def test_a_new_account_is_accepted_and_shown_where_the_answer_says(azure: EmbeddedAzure, group: str) -> None:
-    """Test_Batch_Account_CRUD_v20240701 (2025-11-11)."""
-    path = f"{group}/providers/Microsoft.Batch/batchAccounts/{new_name()}"
-    for version, status in (("2024-02-01", 202), ("2024-07-01", 200), ("2025-06-01", 200)):
-        answer = azure.put(path, {"location": "westeurope"}, version)
-        assert answer.status_code == status
-        if status == 202:
-            assert answer.content == b""
-            assert "azure-asyncoperation" not in answer.headers
-            azure.finished(answer)
-            assert azure.client.get(answer.headers["location"]).json()["id"] == path
-        assert azure.get(path, version).json()["properties"]["poolQuota"] == 100
-
-
 def test_keys_are_made_once_and_renewed_one_at_a_time(azure: EmbeddedAzure, group: str, batch: BatchManagementClient) -> None:
     account = put_account(azure, group)
     keys = batch.batch_account.get_keys(group_of(account), account["name"])

@@ -35,11 +35,3 @@ def test_what_is_put_is_shown_and_an_empty_body_puts_it_back(account: Account) -
     assert len(account.azure.get(f"{account.id}/blobServices", VERSION).json()["value"]) == 1
     assert account.azure.put(path(account), {}, VERSION).status_code == 200
     assert account.azure.get(path(account), VERSION).json()["properties"]["deleteRetentionPolicy"] == OFF
-
-
-def test_days_are_1_to_365_and_nobody_deletes_it(account: Account) -> None:
-    for policy in ({"enabled": True}, {"enabled": True, "days": 0}, {"enabled": True, "days": 366}):
-        refused = account.azure.put(path(account), {"properties": {"deleteRetentionPolicy": policy}}, VERSION)
-        assert refused.status_code == 400, policy
-    assert account.azure.put(path(account), {}, VERSION).status_code == 200
-    assert account.azure.delete(path(account), VERSION).status_code == 405

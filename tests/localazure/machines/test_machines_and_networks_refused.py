@@ -115,18 +115,13 @@ def test_another_size_starts_a_machine_anew(served_azure: ServedAzure) -> None:
     assert machine.out("cat /proc/self/stat | cut -d' ' -f4") != boot, "another process runs its commands"
 
 
-def test_an_interface_has_one_machine_an_address_and_a_subnet_that_is_there(network: Network, machine: TestMachine) -> None:
+def test_an_interface_has_one_machine_and_an_address(network: Network, machine: TestMachine) -> None:
     azure = network.azure
     used = azure.get(machine.id, COMPUTE).json()["properties"]["networkProfile"]["networkInterfaces"][0]["id"]
     shown = azure.get(used, NETWORK).json()["properties"]
     assert shown["virtualMachine"]["id"] == machine.id
     assert shown["ipConfigurations"][0]["properties"]["privateIPAddress"].startswith("10.1.0.")
     assert refused(network, network.machine_body(interface=used))[:2] == (409, "OperationNotAllowed")
-    assert ml.refused(azure.delete(network.subnet, NETWORK))[:2] == (400, "InUseSubnetCannotBeDeleted")
-    outside = azure.put(f"{network.id}/subnets/out", {"properties": {"addressPrefix": "10.9.0.0/24"}}, NETWORK)
-    assert ml.refused(outside)[:2] == (400, "NetcfgSubnetRangeOutsideVnet")
-    overlap = azure.put(f"{network.id}/subnets/over", {"properties": {"addressPrefix": "10.1.0.128/25"}}, NETWORK)
-    assert ml.refused(overlap)[:2] == (400, "NetcfgSubnetRangesOverlap")
 
 
 def test_a_network_keeps_subnets_that_are_resources_of_their_own(network: Network) -> None:
@@ -146,11 +141,9 @@ def test_a_network_keeps_subnets_that_are_resources_of_their_own(network: Networ
     assert azure.finished(gone)["status"] == "Succeeded"
 
 
-def test_public_addresses_groups_and_bastion_are_judged_and_shown(network: Network) -> None:
+def test_public_addresses_groups_and_bastion_are_shown(network: Network) -> None:
     azure, group = network.azure, network.group
     address = f"{group}/providers/Microsoft.Network/publicIPAddresses/ip"
-    basic = {"location": REGION, "properties": {}}
-    assert ml.refused(azure.put(address, basic, NETWORK))[:2] == (400, "IPv4BasicSkuPublicIpCountLimitReached")
     standard = {"location": REGION, "sku": {"name": "Standard"}, "properties": {"publicIPAllocationMethod": "Static"}}
     ml.done(azure, azure.put(address, standard, NETWORK))
     assert azure.get(address, NETWORK).json()["properties"]["ipAddress"].startswith("203.0.113.")
@@ -177,9 +170,6 @@ def test_public_addresses_groups_and_bastion_are_judged_and_shown(network: Netwo
     body["properties"]["networkSecurityGroup"] = {"id": security}
     ml.done(azure, azure.put(nic, body, NETWORK))
     bastion = f"{group}/providers/Microsoft.Network/bastionHosts/bastion"
-    wrong = [{"name": "ip", "properties": {"subnet": {"id": network.subnet}, "publicIPAddress": {"id": address}}}]
-    found = azure.put(bastion, {"location": REGION, "sku": {"name": "Basic"}, "properties": {"ipConfigurations": wrong}}, NETWORK)
-    assert ml.refused(found)[1] == "SubnetNameInvalid"
     developer = {"location": REGION, "sku": {"name": "Developer"}, "properties": {"virtualNetwork": {"id": network.id}}}
     assert ml.done(azure, azure.put(bastion, developer, NETWORK))["properties"]["dnsName"].startswith("bst-")
 
@@ -194,9 +184,6 @@ def test_a_schedule_deallocates_its_machine(network: Network, machine: TestMachi
         "timeZoneId": "W. Europe Standard Time",
         "targetResourceId": machine.id,
     }
-    assert ml.refused(azure.put(f"{path}x", {"location": REGION, "properties": properties}, SCHEDULES))[1] == "BadRequest"
-    wrong = {**properties, "timeZoneId": "Europe/Berlin"}
-    assert "Windows time zone" in ml.refused(azure.put(path, {"location": REGION, "properties": wrong}, SCHEDULES))[2]
     ml.done(azure, azure.put(path, {"location": REGION, "properties": properties}, SCHEDULES))
     assert azure.finished(azure.post(f"{path}/execute", SCHEDULES))["status"] == "Succeeded"
     assert machine.power == "deallocated"
