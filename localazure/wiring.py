@@ -28,6 +28,7 @@ from localazure.kinds.galleries import Galleries
 from localazure.kinds.gallery_images import GalleryImages, GalleryImageVersions
 from localazure.kinds.global_schedules import GlobalSchedules
 from localazure.kinds.identities import UserAssignedIdentities
+from localazure.kinds.insights_alerts import ActionGroups, SmartDetectorAlertRules
 from localazure.kinds.insights_components import InsightsComponents
 from localazure.kinds.jobs import Jobs
 from localazure.kinds.key_vaults import KeyVaults
@@ -176,6 +177,8 @@ def kinds(backends: Backends) -> tuple[Kind, ...]:
         MlOnlineDeployments(backends.endpoints),
         KeyVaults(),
         InsightsComponents(),
+        SmartDetectorAlertRules(),
+        ActionGroups(),
         MlWorkspaces(backends.blobs),
         MlDatastores(),
         MlComputes(backends.ml_jobs),

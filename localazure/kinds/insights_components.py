@@ -11,6 +11,7 @@ from localazure.arm.kind import Change, Kind
 from localazure.arm.store import Body, Resource
 from localazure.kinds.etags import cosmos_etag
 from localazure.services import Services
+from localazure.weather import own_acts
 
 RETENTION_DAYS = 90
 _GROUPS, _WORKSPACES = "2024-03-01", "2023-09-01"
@@ -46,6 +47,7 @@ class InsightsComponents(Kind):
         kept: Body = {"Ver": "v2"} if days in (None, RETENTION_DAYS) else {"Ver": "v2", "Retention": f"P{days}D"}
         if change.previous is not None:
             return {"properties": kept}
+        own_acts.after_component(change.id.text, change.services)
         application, key = str(uuid.uuid4()), str(uuid.uuid4())
         region = change.body["location"]
         if not change.properties.get("WorkspaceResourceId"):

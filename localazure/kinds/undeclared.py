@@ -31,3 +31,8 @@ SECURITY_RULE = _in_group(
     "networkSecurityGroupName",
     "securityRuleName",
 )
+# What Azure makes beside a component of Application Insights.
+ALERT_RULE = _in_group(
+    "alertsmanagement:SmartDetectorAlertRule", "microsoft.alertsManagement/smartDetectorAlertRules", "alertRuleName"
+)
+ACTION_GROUP = _in_group("monitor:ActionGroup", "microsoft.insights/actionGroups", "actionGroupName")

@@ -1,5 +1,5 @@
-"""What services do by themselves some time after a change: upgrades of clusters and of their nodes' images, and the least number
-of instances that an autoscale setting requests.
+"""What services do by themselves some time after a change: upgrades of clusters and of their nodes' images, the least number
+of instances that an autoscale setting requests, and the alert rule of a new component of Application Insights.
 
 What was to come when a server ends isn't done by the next one. Channels: MicrosoftDocs/azure-aks-docs,
 articles/aks/auto-upgrade-cluster.md and auto-upgrade-node-os-image.md.
@@ -9,12 +9,14 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from datetime import date, timedelta
+from typing import Any
 
 from azure_gpu.formats import azure_types
 from localazure import shapes
 from localazure.arm.caller import Caller
 from localazure.arm.errors import ArmError
 from localazure.arm.store import Resource
+from localazure.kinds import undeclared
 from localazure.services import Services
 from localazure.weather.parts import OWN_ACTS
 
@@ -46,6 +48,17 @@ def after_autoscale(setting: str, services: Services) -> None:
                 log.info("autoscale %s: %s", setting, error)
                 await services.clock.sleep(services.weather.seconds(OWN_ACTS))
         return None
+
+    _later(act, services)
+
+
+def after_component(component: str, services: Services) -> None:
+    """A component of Application Insights was made: it gets a rule of its own, and its group the action group of all of them."""
+
+    async def act() -> None:
+        found = services.store.get(component)
+        if found is not None:
+            await _alert(found, services)
 
     _later(act, services)
 
@@ -87,6 +100,27 @@ def _upgrade(cluster: Resource, as_of: date, image: Callable[[Resource, date], s
 def _next_patch(version: str) -> str:
     major, minor, patch = version.split(".")
     return f"{major}.{minor}.{int(patch) + 1}"
+
+
+async def _alert(component: Resource, services: Services) -> None:
+    """Names: hashicorp/terraform-provider-azurerm pull requests 18357 and 22163. The rest of the bodies: CompositionalIT/farmer
+    issue 637, and assumed."""
+    group = component.id.text.split("/providers/")[0]
+    actions = f"{group}/providers/{undeclared.ACTION_GROUP.arm_type}/Application Insights Smart Detection"
+    rule = f"{group}/providers/{undeclared.ALERT_RULE.arm_type}/Failure Anomalies - {component.id.name}"
+    detected = {
+        "description": "Tells of an unusual rise in the rate of failed requests.",
+        "state": "Enabled",
+        "severity": "Sev3",
+        "frequency": "PT1M",
+        "detector": {"id": "FailureAnomaliesDetector"},
+        "scope": [component.id.text],
+        "actionGroups": {"groupIds": [actions]},
+    }
+    kept: dict[str, Any] = {"groupShortName": "SmartDetect", "enabled": True}
+    for each, azure_type, properties in ((actions, undeclared.ACTION_GROUP, kept), (rule, undeclared.ALERT_RULE, detected)):
+        body = {"location": "global", "properties": properties}
+        await services.arm.put(each, shapes.default_api_version(azure_type), body, Caller("", ""))
 
 
 async def _scale(setting: str, services: Services) -> None:

@@ -321,7 +321,8 @@ _ALL = (
     Part(
         OWN_ACTS,
         "Services change what they have: a cluster with an upgrade channel takes a newer patch of its version and its nodes "
-        "a newer image; an autoscale setting lifts a deployment to its least number of instances. That a newer patch is "
+        "a newer image; an autoscale setting lifts a deployment to its least number of instances; beside a component of "
+        "Application Insights come an alert rule and an action group, which stay when it is deleted. That a newer patch is "
         "always there is assumed.",
         "3 s after a change",
         "minutes to a week",
@@ -329,6 +330,7 @@ _ALL = (
         (
             Source("MicrosoftDocs/azure-aks-docs fb060abe, articles/aks/auto-upgrade-cluster.md", "2026-08-21", "documented"),
             Source("Microsoft Learn, azure-monitor/autoscale/autoscale-understanding-settings", "2026-11", "documented"),
+            Source("hashicorp/terraform-provider-azurerm issues 10563 and 18026", "2023-08-28", "documented"),
         ),
         3.0,
     ),

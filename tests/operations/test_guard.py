@@ -15,7 +15,7 @@ from azure_gpu.catalog.problems import Severity
 from azure_gpu.formats import azure_types
 from azure_gpu_operations import __main__ as command, azure, project, stack_verbs
 from azure_gpu_operations.guard import ending, fingerprint, kept, update_check
-from azure_gpu_operations.guard.foreign_resources import foreign_resources
+from azure_gpu_operations.guard.foreign_resources import delete_beside, foreign_resources
 from azure_gpu_operations.guard.held import Held, held
 from azure_gpu_operations.guard.losses import NOTHING_ALLOWED, Allowed, gone, losses, problem, renamed
 from azure_gpu_operations.stack import EngineError, Planned, Stack
@@ -564,6 +564,15 @@ def test_what_azure_makes_beside_application_insights_is_nobody_elses() -> None:
         "actionGroups on-call",
     ]
     assert len(list(foreign_resources(arm, GROUP, state()))) == 5, "without a component of the stack's own they are others'"
+
+    deleted: list[str] = []
+    arm.delete = lambda resource_id, version: deleted.append(resource_id)  # pyright: ignore[reportUnknownLambdaType]
+    assert delete_beside(arm, state(component)) == ["Failure Anomalies - dev-insights"], "another component is in the group"
+    values.pop(0)
+    assert delete_beside(arm, state(component)) == ["Failure Anomalies - dev-insights", "Application Insights Smart Detection"]
+    of_group = {**resource(azure_types.RESOURCE_GROUP.token, "rg"), "id": GROUP.upper()}
+    assert delete_beside(arm, state(component, of_group)) == [], "they go with their group"
+    assert deleted == [values[0]["id"], values[0]["id"], values[1]["id"]]
 
 
 def test_what_is_kept_is_no_loss_and_named_with_what_deletes_it() -> None:
