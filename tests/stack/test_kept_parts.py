@@ -31,7 +31,7 @@ def configuration(**changed: Any) -> dict[str, Any]:
         "location": "eastus",
         "as_of": "2026-11-21",
         "protect_data": True,
-        "foundation": dict.fromkeys(["resource_group", "identity", "log_workspace", "storage"], "create"),
+        "foundation": dict.fromkeys(["resource_group", "identity", "storage"], "create"),
         "job_environment": {"keep": True},
         "jobs": {"adder": {"expires_after": "2026-11-30"}},
         "batch_account": {"keep": True, "applications": {"tool": {}}},

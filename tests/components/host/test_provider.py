@@ -253,6 +253,22 @@ def test_text_that_an_sdk_has_made_a_secret_is_checked_and_stays_one() -> None:
     assert "token: none" not in " ".join(readable(each.wire) for each in engine.recorded.registrations)
 
 
+def test_a_secret_at_a_plain_key_and_a_name_taken_twice_are_told_under_the_names_of_the_schema() -> None:
+    group = {"resourceGroupName": "mine", "image": "python:3.11", "environment": {"DB_PASSWORD": output("hush", secret=True)}}
+    pool = given("BatchPool", {**alone(GOOD["BatchPool"]), "pool_name": "x"})
+    with running(LOOK_UPS) as engine:
+        told = refused_of(engine, "ContainerGroup", group)
+        [(place, reason)] = told.properties
+        assert place == 'ContainerGroup("other").environment.DB_PASSWORD'
+        assert 'move it to ContainerGroup("other").secretEnvironment as DB_PASSWORD' in reason
+        assert "hush" not in str(told)
+        for _ in range(2):  # as a preview and an update do
+            engine.construct("BatchPool", "one", pool)
+        [(place, reason)] = refused_of(engine, "BatchPool", pool).properties
+        assert place == 'BatchPool("other").poolName'
+        assert 'already used by BatchPool("one").poolName' in reason
+
+
 def refused_of(engine: Engine, kind: str, inputs: dict[str, Any]) -> Refusal:
     with pytest.raises(Refusal) as refusal:
         engine.construct(kind, "other", inputs)
