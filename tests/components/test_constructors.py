@@ -3,6 +3,7 @@
 Bad arguments are made from the types of each component's arguments, so that a new key is tested as soon as it is there.
 """
 
+import inspect
 import runpy
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -102,6 +103,17 @@ def test_a_component_is_declared_from_what_it_needs_by_keywords_or_as_one_object
         assert set(recorded.outputs[each.urn]) <= set(component.__annotations__)
     in_azure = Counter(place for each in recorded.registrations if (place := place_in_azure(each)))
     assert [place for place, times in in_azure.items() if times > 1] == []
+
+
+@pytest.mark.parametrize("name", sorted(GOOD))
+def test_help_shows_every_key_with_its_meaning(name: str) -> None:
+    component = getattr(azure_gpu, name)
+    text = inspect.getdoc(component) or ""
+    assert text.splitlines()[0] == inspect.cleandoc(vars(component)["__doc__"]).splitlines()[0]
+    required = component.args_type.__required_keys__
+    assert [
+        key for key in key_hints(component.args_type) if f"\n{key}{' (required)' * (key in required)}\n    " not in text
+    ] == []
 
 
 def test_a_class_that_a_program_derives_from_a_component_is_still_that_component() -> None:

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -37,15 +38,26 @@ ServerlessGpuJob("p", job_environment="id", image="python:3.11", event={"rules":
 """
 
 
+def shown() -> Iterator[str]:
+    """The programs that the pages show as a whole, which anybody copies into a project with strict types."""
+    for page, heading in (("README.md", "## In your own Pulumi program"), ("components/README.md", ""), ("docs/testing.md", "")):
+        text = (CHECKOUT / page).read_text(encoding="utf-8").partition(heading)[2] if heading else (CHECKOUT / page).read_text()
+        yield text.partition("```python\n")[2].partition("```")[0]
+    yield (CHECKOUT / "examples" / "languages" / "python" / "__main__.py").read_text(encoding="utf-8")
+
+
 @pytest.mark.slow
 def test_a_type_checker_finds_what_is_wrong_at_any_depth_and_takes_the_rest(tmp_path: Path) -> None:
     """That it takes the programs of tests/stack/own_programs, `make lint` shows."""
     (tmp_path / "program.py").write_text(PROGRAM)
+    for number, text in enumerate(shown()):
+        (tmp_path / f"shown_{number}.py").write_text(f"# pyright: strict\n{text}")
     settings = {"extraPaths": [str(CHECKOUT / "components")], "typeCheckingMode": "standard"}
     (tmp_path / "pyrightconfig.json").write_text(json.dumps(settings))
     command = [PYRIGHT, "--project", tmp_path / "pyrightconfig.json", "--pythonpath", sys.executable, "--outputjson"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     told = [each for each in json.loads(done.stdout)["generalDiagnostics"] if each["severity"] == "error"]
+    assert [each for each in told if "shown_" in each["file"]] == []
     found = {each["range"]["start"]["line"] for each in told}
     lines = PROGRAM.splitlines()
     assert {lines[each] for each in found} == {line for line in lines if line.endswith(WRONG)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Generic, TypeAlias, TypeVar, cast, get_args, get_origin
 
@@ -12,6 +13,7 @@ from azure_gpu.shared import prerequisites
 from azure_gpu.shared.context import Context, resolve_stack
 from azure_gpu.shared.look_up import AskedBy
 from azure_gpu.shared.program import Described, describe
+from azure_gpu.shared.validation import key_docstrings
 from azure_gpu.shared.wired import Wired
 
 Args = TypeVar("Args")
@@ -24,7 +26,25 @@ OnlyInPython: TypeAlias = Annotated[_T, "not an output"]
 _OF_SPEC = ("expires_at", "hourly_cost", "idle_cost")
 
 
-class Component(pulumi.ComponentResource, Generic[Args, Wiring, Spec]):
+class _Documented(type):
+    """Makes `help(BatchPool)` show the keys of the arguments with their meanings, units and defaults. Read when it is asked for:
+    the docstrings of keys are in the source."""
+
+    @property
+    def __doc__(cls) -> str:  # pyright: ignore[reportIncompatibleVariableOverride] - what `help` reads
+        own = inspect.cleandoc(vars(cls).get("__doc__") or "")
+        args_type = getattr(cls, "args_type", None)
+        if args_type is None:
+            return own
+        required: frozenset[str] = args_type.__required_keys__
+        keys = [
+            f"{key}{' (required)' if key in required else ''}\n    " + text.replace("\n", "\n    ")
+            for key, text in sorted(key_docstrings(args_type).items(), key=lambda each: each[0] not in required)
+        ]
+        return "\n\n".join([own, f"Arguments, as keywords or as one {args_type.__name__}:", *keys])
+
+
+class Component(pulumi.ComponentResource, Generic[Args, Wiring, Spec], metaclass=_Documented):
     """A component. `Args`: the arguments in a program; `Wiring`: those with its dependencies; `Spec`: the resolved ones.
 
     A class annotates its outputs, and names its arguments as one object and as keywords in its overloads, which type checkers

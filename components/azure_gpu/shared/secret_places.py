@@ -43,7 +43,7 @@ class Leaf(NamedTuple):
 def leaves(value: object, annotation: Any, steps: Steps, *, is_named: bool = False) -> Iterator[Leaf]:
     """Yields every text and every output below a value."""
     if isinstance(value, str) or is_output(value):
-        yield Leaf(steps, value, may_be_secret(annotation), is_named, annotation is Any)
+        yield Leaf(steps, value, may_be_secret(annotation), is_named, form(annotation) is Any)
     elif isinstance(value, Mapping):
         in_map = is_map(annotation)
         for key, inner in cast(Mapping[object, object], value).items():

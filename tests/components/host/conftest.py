@@ -1,10 +1,11 @@
 """What Pulumi's SDK keeps of a deployment in a process is taken back after each test: workers run others' tests too."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from pulumi.runtime import settings
+
+from azure_gpu.shared import prerequisites
 
 
 @pytest.fixture(autouse=True)
@@ -19,8 +20,6 @@ def settings_as_before() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
-def kubelogin_on_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a cluster asks for; nothing runs it."""
-    program = tmp_path / "kubelogin"
-    program.touch(0o755)
-    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+def with_kubelogin(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The engine of these tests isn't the SDK's mock, under which nothing is asked of the machine."""
+    monkeypatch.setattr(prerequisites, "on_path", lambda *_: [])

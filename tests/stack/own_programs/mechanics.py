@@ -11,8 +11,9 @@ if config.get_bool("transformed"):
     pulumi.runtime.register_resource_transform(lambda args: pulumi.ResourceTransformResult(args.props, args.opts))
 own = azure.Provider("azure", **config.require_object("login"))
 rest = pulumi.ResourceOptions(providers=[own])
+moved = config.get("base") or "base"
 base = Foundation(
-    "base",
+    moved,
     location="westeurope",
     identity="create",
     registry="create",
@@ -20,7 +21,9 @@ base = Foundation(
     protect_data=False,
     workloads=["vector_add"],
     image_source=config.require("image_source"),
-    opts=rest,
+    opts=pulumi.ResourceOptions.merge(
+        rest, pulumi.ResourceOptions(aliases=[pulumi.Alias(name="base")] if moved != "base" else None)
+    ),
 )
 account = BatchAccount("batch", foundation=base, opts=rest)
 pool = BatchPool(
