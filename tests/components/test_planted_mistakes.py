@@ -8,8 +8,8 @@ import pytest
 import azure_gpu
 from azure_gpu.shared import arm_reads, prerequisites
 from azure_gpu.shared.refusal import Refused
-from tests.components.recording import Recorded
-from tests.components.test_constructors import GOOD, GROUP, alone, program
+from tests.components.recording import Recorded, declare
+from tests.components.test_constructors import GOOD, GROUP, LOOK_UPS, alone, program
 
 POOL, CLUSTER = alone(GOOD["BatchPool"]), alone(GOOD["GpuCluster"])
 REGIONS = {"value": [{"name": "westeurope"}, {"name": "newlandnorth"}]}
@@ -91,6 +91,23 @@ def test_two_pools_of_one_account_with_one_name_are_refused_and_of_two_accounts_
         azure_gpu.BatchPool("c", {**named, "batch_account": f"{POOL['batch_account']}2"})
 
     assert [each.name for each in program(build).of_type("azure-native:batch:Pool")] == ["a-pool", "c-pool"]
+
+
+@pytest.mark.parametrize(("limit", "warned"), [(8, False), (0, True)])
+def test_machines_beyond_the_quota_of_an_account_that_exists_are_a_warning(limit: int, warned: bool) -> None:
+    quota = {
+        "dedicatedCoreQuotaPerVMFamily": [{"name": "Standard NCASv3_T4 Family", "coreQuota": limit}],
+        "dedicatedCoreQuota": 99,
+    }
+    account = {**LOOK_UPS["azure-native:batch:getBatchAccount"], **quota, "dedicatedCoreQuotaPerVMFamilyEnforced": True}
+    recorded = declare(
+        lambda: azure_gpu.BatchPool("mine", {**POOL, "autoscale": {"max_nodes": 2}}),
+        lookups={**LOOK_UPS, "azure-native:batch:getBatchAccount": account},
+    )
+    told = [line for line in recorded.log if line.startswith('BatchPool("mine").size: ')]
+    assert [("8 vCPU of Standard NCASv3_T4 Family" in line, "fix: request a limit of 8" in line) for line in told] == [
+        (True, True)
+    ] * warned
 
 
 def test_an_output_as_a_size_is_refused() -> None:

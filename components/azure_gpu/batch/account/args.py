@@ -1,7 +1,7 @@
 """The arguments of a Batch account, with their defaults, and its data for pools."""
 
 from collections.abc import Mapping
-from typing import Annotated, NotRequired, TypedDict
+from typing import TYPE_CHECKING, Annotated, NotRequired, TypedDict
 
 import pulumi
 
@@ -12,6 +12,9 @@ from azure_gpu.shared.overrides import Overrides, OverridesOf
 from azure_gpu.shared.part import PartArgs
 from azure_gpu.shared.private_network import PrivateEndpointArgs
 from azure_gpu.shared.validation import OpenInput
+
+if TYPE_CHECKING:
+    from azure_gpu.catalog.quotas import BatchAccountLimits
 
 
 class ApplicationArgs(TypedDict):
@@ -67,6 +70,8 @@ class AccountOfPool(TypedDict):
     """Plain: whether a storage account is linked to it."""
     existing: bool
     """Plain: true for an existing account, in which others may have pools."""
+    limits: NotRequired["BatchAccountLimits"]
+    """Plain: its quotas, where it was read. Default: not known."""
     provider: NotRequired[pulumi.ProviderResource | None]
     """Wired: the provider for its subscription, where that is another. Default: the pool's own."""
 

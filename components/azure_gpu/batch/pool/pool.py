@@ -72,7 +72,10 @@ class BatchPool(Component[BatchPoolArgs, BatchPoolWiring, BatchPoolSpec]):
 
     def _resolve(self, args: BatchPoolWiring, context: Context) -> tuple[BatchPoolSpec, list[Problem]]:
         spec, problems = resolve(self._name, args, context, dependencies_of(args))
-        return spec, [*problems, *_missing(context.path("pools", self._name), args)]
+        path = context.path("pools", self._name)
+        limits = args["account"].get("limits")
+        of_quota = pool_rules.quota(spec, limits, path) if limits is not None else []
+        return spec, [*problems, *_missing(path, args), *of_quota]
 
     def _declare(self, spec: BatchPoolSpec) -> None:
         renewed = self._renewal(spec)

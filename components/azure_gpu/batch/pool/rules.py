@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from azure_gpu.batch.pool.args import (
     DEFAULT_PUBLIC_ADDRESSES,
@@ -14,11 +15,13 @@ from azure_gpu.batch.pool.args import (
 )
 from azure_gpu.batch.pool.catalog_request import SIZE_NAME
 from azure_gpu.batch.pool.mounts import mount_problems, needs_problems, with_keys
-from azure_gpu.catalog import names
-from azure_gpu.catalog.problems import Code, Problem, errors
+from azure_gpu.catalog import names, quotas
+from azure_gpu.catalog.problems import Code, Problem, Severity, errors
+from azure_gpu.catalog.quotas import BatchAccountLimits
 from azure_gpu.catalog.services.batch import sources
 from azure_gpu.catalog.services.batch.request import PoolRequest
 from azure_gpu.catalog.services.batch.scale import LARGEST_NUMBER
+from azure_gpu.catalog.size_use import Service, SizeUse
 from azure_gpu.formats import arm_ids, azure_types, image_reference
 from azure_gpu.formats.tags import POOL_MPI
 from azure_gpu.shared.context import check_tags
@@ -26,6 +29,9 @@ from azure_gpu.shared.installation import COMMAND
 from azure_gpu.shared.naming import HASH_LENGTH
 from azure_gpu.shared.validation import written
 from azure_gpu.shared.wording import give_part, stacks, with_part
+
+if TYPE_CHECKING:
+    from azure_gpu.batch.pool.spec import BatchPoolSpec
 
 LOGICAL_NAME = "logical-name"  # in the pool's metadata: its name in the stack
 _SOURCES_OF_FILES = ("url", "container_url", "auto_storage_container")
@@ -48,6 +54,18 @@ def problems_of(path: str, settings: BatchPoolSettings, request: PoolRequest, re
         *_mounts_by_key(settings, replace, path),
         *check_tags(settings.get("tags", {}), f"{path}.tags"),
     ]
+
+
+def quota(spec: "BatchPoolSpec", account: BatchAccountLimits, path: str) -> list[Problem]:
+    """Warns of machines beyond the quotas of an account that exists: Batch takes such a pool, and gives it no nodes."""
+    dedicated, spot = spec.scale.most or (0, 0)
+    uses = [
+        SizeUse(Service.BATCH, spec.size, account.region, f"{path}.size", path, nodes, spot=is_spot)
+        for nodes, is_spot in ((dedicated, False), (spot, True))
+        if nodes
+    ]
+    found = quotas.batch_problems(uses, account)
+    return [each._replace(severity=Severity.WARNING) for each in found if each.code is Code.NO_QUOTA]
 
 
 def _size(settings: BatchPoolSettings, request: PoolRequest, path: str) -> Iterator[Problem]:
