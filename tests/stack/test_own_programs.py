@@ -85,7 +85,7 @@ class Program:
 def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The Python of an environment with the package and nothing else."""
     wheel = built_wheel(CHECKOUT, tmp_path_factory.mktemp("wheel"))
-    return environment(wheel, tmp_path_factory.mktemp("installed"), pip=True)
+    return environment(wheel, tmp_path_factory.mktemp("installed"), extra="kubernetes", pip=True)
 
 
 @pytest.fixture
