@@ -2,6 +2,7 @@
 
 import subprocess
 from contextlib import nullcontext
+from threading import Event
 from types import SimpleNamespace
 from typing import NoReturn
 
@@ -13,7 +14,7 @@ from workloads.mnist.mnist_training.refusal import ExitCode, RefusedError
 
 def test_a_gpu_is_described_in_the_articles_lines() -> None:
     details = {"device_name": "Tesla K80", "compute_capability": (3, 7)}
-    assert device.describe(details, "823.5, CCB6:00:00.0, 12206.08, 12134.4").lines() == [
+    assert device.lines(details, "823.5, CCB6:00:00.0, 12206.08, 12134.4") == [
         "Found device 0 with properties:",
         "name: Tesla K80 major: 3 minor: 7 memoryClockRate(GHz): 0.8235",
         "pciBusID: ccb6:00:00.0",
@@ -23,7 +24,7 @@ def test_a_gpu_is_described_in_the_articles_lines() -> None:
 
 @pytest.mark.parametrize("row", ["", "[N/A], [N/A], [N/A], [N/A]", "No devices were found"])
 def test_what_nobody_knows_is_called_unknown(row: str) -> None:
-    assert device.describe({}, row).lines() == [
+    assert device.lines({}, row) == [
         "Found device 0 with properties:",
         "name: unknown major: unknown minor: unknown memoryClockRate(GHz): unknown",
         "pciBusID: unknown",
@@ -40,9 +41,9 @@ def test_nvidia_smi_that_is_missing_leaves_the_row_empty(monkeypatch: pytest.Mon
 
 
 @pytest.fixture
-def held(monkeypatch: pytest.MonkeyPatch) -> native_log.HeldBack:
+def held(monkeypatch: pytest.MonkeyPatch) -> Event:
     """What native code writes is held back, or shown; holding it back takes a process."""
-    made = native_log.HeldBack()
+    made = Event()
     monkeypatch.setattr(native_log, "held_back", lambda: nullcontext(made))
     return made
 
@@ -85,7 +86,7 @@ def test_the_program_asks_nvidia_smi_for_the_gpu_that_it_sees(
 def test_what_native_code_says_is_shown_where_a_gpu_fails_or_is_missing_though_required(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
-    held: native_log.HeldBack,
+    held: Event,
     gpus: list[str],
     expected: bool,
     require_gpu: bool,
@@ -101,5 +102,5 @@ def test_what_native_code_says_is_shown_where_a_gpu_fails_or_is_missing_though_r
         assert int(ExitCode.NO_GPU) == 3
     else:
         assert program._device(require_gpu=require_gpu)[0]["device"] == ("gpu" if gpus else "cpu")
-    assert held.is_shown is shown
+    assert held.is_set() is shown
     assert ("No GPU found: training runs on the CPU (a reason)\n" in capsys.readouterr().out) is (not gpus and not require_gpu)

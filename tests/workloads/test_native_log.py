@@ -18,7 +18,7 @@ PROGRAM = """
 import os, signal, sys
 from mnist_training.native_log import held_back
 try:
-    with held_back() as native:
+    with held_back() as shown:
         os.write(2, b"E0000 00:00:1 cuda_platform.cc:51] failed call to cuInit: UNKNOWN ERROR (303)\\n")
         {inside}
 except ValueError as error:
@@ -59,10 +59,10 @@ def test_what_native_code_writes_is_held_back_unless_the_block_shows_it_or_raise
 ) -> None:
     reader = Reader()
     monkeypatch.setattr(native_log.subprocess, "Popen", lambda *_, **__: reader)
-    with pytest.raises(ValueError, match="no") if end == "raise" else nullcontext(), native_log.held_back() as native:
+    with pytest.raises(ValueError, match="no") if end == "raise" else nullcontext(), native_log.held_back() as shown:
         os.write(2, b"failed call to cuInit\n")
         if end == "show":
-            native.show()
+            shown.set()
         if end == "raise":
             raise ValueError("no")
     os.write(2, b"after\n")
@@ -87,10 +87,10 @@ def test_a_real_reader_writes_what_it_has_when_the_block_says_so_raises_or_dies_
     children = "import subprocess; print(open(f'/proc/self/task/{os.getpid()}/children').read().split())"
     quiet = run([sys.executable, "-c", PROGRAM.format(inside="pass") + children], MNIST)
     assert (quiet.code, quiet.stdout, quiet.stderr) == (0, "[]\n", "after\n")
-    assert program("native.show()").stderr == f"{NOISE}after\n"
+    assert program("shown.set()").stderr == f"{NOISE}after\n"
     raised = program("raise ValueError('no')")
     assert (raised.stdout, raised.stderr) == ("raised no\n", f"{NOISE}after\n")
-    much = program("os.write(2, b'x' * 300_000); native.show()")  # more than a pipe holds
+    much = program("os.write(2, b'x' * 300_000); shown.set()")  # more than a pipe holds
     assert much.stderr == f"{NOISE}{'x' * 300_000}after\n"
     for end in ("os.abort()", "os.kill(os.getpid(), signal.SIGKILL)", "os._exit(4)"):
         died = program(end)  # ends when everybody who has its standard error has
@@ -208,10 +208,10 @@ STARTS = """
 import os, sys
 os.environ["TF_CPP_MIN_LOG_LEVEL"] = "0"  # all that there is
 from image_scoring import gpu_absence, native_log
-with native_log.held_back() as native:
+with native_log.held_back() as shown:
     import tensorflow as tf
     tf.config.list_physical_devices("GPU")
-    native.show()
+    shown.set()
 """
 
 

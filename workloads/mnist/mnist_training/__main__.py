@@ -148,23 +148,23 @@ def _dataset(chosen: options.Options) -> tuple[str, Path, files.Files]:
 
 def _device(require_gpu: bool) -> tuple[dict[str, str], list]:
     """Finds the GPUs and describes them in the log. Returns their entries of the report, and TensorFlow's list."""
-    with native_log.held_back() as native:
+    with native_log.held_back() as shown:
         with unused_packages.left_out():
             import tensorflow as tf
 
         gpus = tf.config.list_physical_devices("GPU")
         absence = None if gpus else gpu_absence.explain(os.environ)
         if absence is not None and (require_gpu or not absence.is_expected):
-            native.show()
+            shown.set()
     if absence is None:
         visible = os.environ.get("CUDA_VISIBLE_DEVICES", ",".join(map(str, range(len(gpus))))).split(",")
-        name = "unknown"
+        name = device.UNKNOWN
         for index, gpu in enumerate(gpus):
             tf.config.experimental.set_memory_growth(gpu, True)  # a shared GPU has other users
             row = device.query_nvidia_smi(visible[index].strip()) if index < len(visible) else ""
-            found = device.describe(tf.config.experimental.get_device_details(gpu), row)
-            print("\n".join(found.lines(index)), flush=True)
-            name = found.name or name
+            details = tf.config.experimental.get_device_details(gpu)
+            print("\n".join(device.lines(details, row, index)), flush=True)
+            name = details.get("device_name") or name
         return {"device": "gpu", "device_name": name}, gpus
     if require_gpu:
         fix = "check the NVIDIA driver and the CUDA packages"

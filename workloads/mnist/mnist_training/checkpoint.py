@@ -79,11 +79,9 @@ def _shape_problems(path: Path, arrays: Mapping[str, np.ndarray], expected: Mapp
     return [
         f"{path}: variable {name!r} has shape {found.get(name, 'none')}; expected {shapes.get(name, 'none')}"
         for name in sorted(found.keys() | shapes.keys())
-        if not _fits(found.get(name), shapes.get(name))
+        if not (name in found and name in shapes and _fits(found[name], shapes[name]))
     ]
 
 
-def _fits(found: tuple[int, ...] | None, expected: tuple[int, ...] | None) -> bool:
-    if found is None or expected is None or len(found) != len(expected):
-        return False
-    return all(size == most or not most for size, most in zip(found, expected, strict=True))
+def _fits(found: tuple[int, ...], expected: tuple[int, ...]) -> bool:
+    return len(found) == len(expected) and all(size == most or not most for size, most in zip(found, expected, strict=True))

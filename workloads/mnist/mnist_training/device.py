@@ -5,51 +5,27 @@ The values come from TensorFlow, `nvidia-smi` and the operating system; missing 
 
 import subprocess
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
-_UNKNOWN = "unknown"
-_FIELDS = ("clocks.max.memory", "pci.bus_id", "memory.total", "memory.free")
+UNKNOWN = "unknown"
+_FIELDS = ("clocks.max.memory", "pci.bus_id", "memory.total", "memory.free")  # MHz, and MiB
 _SMI_TIMEOUT = 20  # seconds; a driver that has just been loaded takes several
 
 
-@dataclass(frozen=True, slots=True)
-class Gpu:
-    """One GPU. Sizes in MiB, clock in MHz; None where unknown."""
-
-    name: str | None
-    compute_capability: tuple[int, int] | None
-    pci_bus_id: str | None = None
-    memory_clock: float | None = None
-    total_memory: float | None = None
-    free_memory: float | None = None
-
-    def lines(self, index: int = 0) -> list[str]:
-        """The lines of the log, in the form of the TensorFlow of 2018."""
-        major, minor = self.compute_capability or (_UNKNOWN, _UNKNOWN)
-        clock = _UNKNOWN if self.memory_clock is None else f"{self.memory_clock / 1000:.4g}"
-        return [
-            f"Found device {index} with properties:",
-            f"name: {self.name or _UNKNOWN} major: {major} minor: {minor} memoryClockRate(GHz): {clock}",
-            f"pciBusID: {self.pci_bus_id or _UNKNOWN}",
-            f"totalMemory: {_gib(self.total_memory)} freeMemory: {_gib(self.free_memory)}",
-        ]
-
-
-def describe(details: Mapping[str, object], smi_row: str) -> Gpu:
-    """Joins TensorFlow's `get_device_details` with one row that `nvidia-smi` prints for `_FIELDS`; either may be empty."""
+def lines(details: Mapping[str, object], smi_row: str, index: int = 0) -> list[str]:
+    """The lines of the log, in the form of the TensorFlow of 2018. `details`: TensorFlow's `get_device_details`; `smi_row`: what
+    `query_nvidia_smi` returns. Either may be empty."""
     cells = [cell.strip() for cell in smi_row.split(",")]
     clock, bus, total, free = cells if len(cells) == len(_FIELDS) else [""] * len(_FIELDS)
-    name = details.get("device_name")
     capability = details.get("compute_capability")
-    return Gpu(
-        name=name if isinstance(name, str) else None,
-        compute_capability=(capability[0], capability[1]) if isinstance(capability, tuple) else None,
-        pci_bus_id=bus.lower() if ":" in bus else None,
-        memory_clock=_number(clock),
-        total_memory=_number(total),
-        free_memory=_number(free),
-    )
+    major, minor = capability if isinstance(capability, tuple) else (UNKNOWN, UNKNOWN)
+    return [
+        f"Found device {index} with properties:",
+        f"name: {details.get('device_name') or UNKNOWN} major: {major} minor: {minor} "
+        f"memoryClockRate(GHz): {_number(clock, 1000, '.4g')}",
+        f"pciBusID: {bus.lower() if ':' in bus else UNKNOWN}",
+        f"totalMemory: {_number(total, 1024, '.2f', 'GiB')} freeMemory: {_number(free, 1024, '.2f', 'GiB')}",
+    ]
 
 
 def query_nvidia_smi(device: str) -> str:
@@ -65,18 +41,14 @@ def query_nvidia_smi(device: str) -> str:
 def cpu_name() -> str:
     """The processor's name, as Linux gives it."""
     try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+        text = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     except OSError:
-        return _UNKNOWN
-    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), _UNKNOWN)
+        return UNKNOWN
+    return next((line.partition(":")[2].strip() for line in text if line.startswith("model name")), UNKNOWN)
 
 
-def _number(text: str) -> float | None:
+def _number(text: str, divisor: int, form: str, unit: str = "") -> str:
     try:
-        return float(text)
+        return f"{float(text) / divisor:{form}}{unit}"
     except ValueError:  # "[N/A]", "[Not Supported]"
-        return None
-
-
-def _gib(mebibytes: float | None) -> str:
-    return _UNKNOWN if mebibytes is None else f"{mebibytes / 1024:.2f}GiB"
+        return UNKNOWN

@@ -10,6 +10,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
+from collections.abc import Callable
 from pathlib import Path
 from typing import TextIO
 
@@ -28,29 +29,22 @@ class _WrongChecksumError(Exception):
     """The downloaded bytes aren't the published ones; the message has both checksums."""
 
 
-class Progress:
-    """A progress bar on a terminal, and a line per quarter in a log."""
+def _shown(name: str, total: int | None, stream: TextIO) -> Callable[[int], None]:
+    """Draws a progress bar on a terminal, and writes a line per quarter to a log; nothing if the server sent no total."""
+    quarters, drawn = 0, 0.0
 
-    def __init__(self, name: str, total: int | None, stream: TextIO) -> None:
-        self._name, self._total, self._stream = name, total, stream
-        self._quarter = 0
-        self._drawn = 0.0
+    def show(received: int) -> None:
+        nonlocal quarters, drawn
+        share, now = min(received / total, 1.0) if total else 0.0, time.monotonic()
+        if not stream.isatty() and int(share * 4) > quarters:
+            quarters = int(share * 4)
+            stream.write(f"{name}: {share:.0%} of {(total or 0) / 1e6:.1f} MB\n")
+        elif stream.isatty() and total and (share == 1.0 or now - drawn > 0.1):
+            drawn, end = now, "\n" if share == 1.0 else ""
+            stream.write(f"\r{name} [{'#' * round(share * _BAR):<{_BAR}}] {share:4.0%} of {total / 1e6:.1f} MB{end}")
+            stream.flush()
 
-    def show(self, received: int) -> None:
-        """Draws `received` bytes of the total, if the server has sent that."""
-        if self._total is None:
-            return
-        share = min(received / self._total, 1.0)
-        now = time.monotonic()
-        if self._stream.isatty() and (share == 1.0 or now - self._drawn > 0.1):
-            self._drawn = now
-            bar = "#" * round(share * _BAR)
-            end = "\n" if share == 1.0 else ""
-            self._stream.write(f"\r{self._name} [{bar:<{_BAR}}] {share:4.0%} of {self._total / 1e6:.1f} MB{end}")
-            self._stream.flush()
-        elif not self._stream.isatty() and int(share * 4) > self._quarter:
-            self._quarter = int(share * 4)
-            self._stream.write(f"{self._name}: {share:.0%} of {self._total / 1e6:.1f} MB\n")
+    return show
 
 
 def download(folder: Path, mirror: str = MIRROR, kinds: tuple[FileKind, ...] = KINDS) -> None:
@@ -89,12 +83,12 @@ def _fetch(url: str, kind: FileKind, temporary: Path) -> None:
     with response, temporary.open("wb") as file:
         length = response.headers.get("Content-Length", "")
         total = int(length) if length.isdecimal() and int(length) > 0 else None
-        progress = Progress(f"{kind.name}.gz", total, sys.stderr)
+        show = _shown(f"{kind.name}.gz", total, sys.stderr)
         while chunk := _next_chunk(response):
             file.write(chunk)
             digest.update(chunk)
             received += len(chunk)
-            progress.show(received)
+            show(received)
     if total is not None and received < total:
         raise _UnreachableError(f"the connection ended after {received} of {total} bytes")
     if digest.hexdigest() != kind.gzip_sha256:

@@ -1,6 +1,6 @@
 """Holds back what native code writes to standard error while TensorFlow starts, and shows it if needed.
 
-The output of the block is discarded if it succeeds, and shown if it raises, calls `show`, or if the process dies in it.
+The output of the block is discarded if it succeeds, and shown if it raises, says so, or if the process dies in it.
 
 TF_CPP_MIN_LOG_LEVEL doesn't affect all lines: Abseil writes early ones directly to file descriptor 2. So the descriptor is
 replaced by a pipe. Another process reads it, because an aborting process can't show anything. (If this process is the first of a
@@ -14,6 +14,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from threading import Event
 
 _STANDARD_ERROR = 2
 _SHOWN_WITHIN = 10  # seconds; the reader only copies what it has
@@ -21,24 +22,14 @@ _SHOWN_WITHIN = 10  # seconds; the reader only copies what it has
 _READER = "import sys; held = sys.stdin.buffer.read(); sys.stderr.buffer.write(held); sys.stderr.buffer.flush()"
 
 
-class HeldBack:
-    """The held-back output of a block; `show` writes it when the block ends."""
-
-    def __init__(self) -> None:
-        self.is_shown = False
-
-    def show(self) -> None:
-        self.is_shown = True
-
-
 @contextmanager
-def held_back() -> Iterator[HeldBack]:
-    """Holds back standard error in the block, including that of native code."""
-    held = HeldBack()
+def held_back() -> Iterator[Event]:
+    """Holds back standard error in the block, including that of native code. The block sets the event to have it shown."""
+    shown = Event()
     try:
         reader = subprocess.Popen([sys.executable, "-I", "-S", "-c", _READER], stdin=subprocess.PIPE)
     except OSError:  # if no process can be started, the extra lines are acceptable
-        yield held
+        yield shown
         return
     assert reader.stdin is not None
     sys.stderr.flush()
@@ -46,13 +37,13 @@ def held_back() -> Iterator[HeldBack]:
     os.dup2(reader.stdin.fileno(), _STANDARD_ERROR)
     reader.stdin.close()
     try:
-        yield held
+        yield shown
     except BaseException:
-        held.show()
+        shown.set()
         raise
     finally:
         sys.stderr.flush()
-        if not held.is_shown:
+        if not shown.is_set():
             reader.kill()
         os.dup2(before, _STANDARD_ERROR)
         os.close(before)

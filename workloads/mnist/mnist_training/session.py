@@ -220,7 +220,7 @@ class Session:
         for weight in self._model.trainable_variables:
             weight.assign(training.variables[weight.path].numpy())
         storage.write_whole(model, self._model.save)
-        storage.write_whole_folder(served, self._export)
+        storage.write_whole(served, self._export)
         paths = (model, served, self._path, picture)
         return {name: None if path is None else str(path) for name, path in zip(_WRITTEN, paths, strict=True)}
 

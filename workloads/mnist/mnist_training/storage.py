@@ -18,51 +18,25 @@ def make_folder(folder: Path) -> None:
 
 
 def write_whole(path: Path, write: Callable[[Path], None]) -> None:
-    """Lets `write` write a temporary file beside `path` and renames it, so that no incomplete file is visible.
+    """Lets `write` write a temporary file or folder beside `path`, which then replaces it, so that nothing incomplete is visible.
 
-    `RefusedError` if the disk is full or not writable; the temporary file is deleted, and `path` is unchanged.
+    `RefusedError` if the disk is full or not writable; what is temporary is deleted, and `path` is unchanged.
     """
     try:
-        # The ending stays last because Keras tells formats apart by it.
-        descriptor, name = tempfile.mkstemp(prefix=f".{path.stem}-", suffix=path.suffix, dir=path.parent)
+        folder = Path(tempfile.mkdtemp(prefix=f".{path.stem}-", dir=path.parent))
+        try:
+            made = folder / f"new{path.suffix}"  # Keras tells formats apart by the ending
+            write(made)
+            if made.is_dir() and path.exists():
+                path.replace(folder / "old")
+            elif made.is_file():
+                with made.open("rb+") as file:
+                    os.fsync(file.fileno())
+            made.replace(path)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
     except OSError as error:
-        raise _unwritable(path, error) from error
-    os.close(descriptor)
-    temporary = Path(name)
-    try:
-        write(temporary)
-        with temporary.open("rb+") as file:
-            os.fsync(file.fileno())
-        temporary.chmod(0o644)  # mkstemp makes it readable only for its owner
-        temporary.replace(path)
-    except OSError as error:
-        raise _unwritable(path, error) from error
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-def write_whole_folder(path: Path, write: Callable[[Path], None]) -> None:
-    """Lets `write` write a temporary folder beside `path`, which then replaces the existing one.
-
-    `RefusedError` if the disk is full or not writable; `path` is unchanged.
-    """
-    try:
-        temporary = Path(tempfile.mkdtemp(prefix=f".{path.name}-", dir=path.parent))
-    except OSError as error:
-        raise _unwritable(path, error) from error
-    made = temporary / "new"
-    try:
-        write(made)
-        if path.exists():
-            path.replace(temporary / "old")
-        made.replace(path)
-    except OSError as error:
-        raise _unwritable(path, error) from error
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
-
-
-def _unwritable(path: Path, error: OSError) -> RefusedError:
-    # h5py raises OSError without a number; then its text is the reason.
-    reason = error.strerror or str(error)
-    return RefusedError([f"{path}: can't be written: {reason}; nothing was kept; free some space or choose another folder"])
+        # h5py raises OSError without a number; then its text is the reason.
+        reason = error.strerror or str(error)
+        fix = "nothing was kept; free some space or choose another folder"
+        raise RefusedError([f"{path}: can't be written: {reason}; {fix}"]) from error

@@ -6,7 +6,7 @@ The program needs no secret; the identity needs the role Storage Blob Data Contr
 import logging
 import os
 from pathlib import Path
-from urllib.parse import quote, unquote, urlsplit
+from urllib.parse import quote
 
 from azure.core.exceptions import AzureError, HttpResponseError
 from azure.identity import ManagedIdentityCredential
@@ -40,12 +40,7 @@ class Upload:
         return self._address
 
     def _send(self, file: Path, address: str) -> None:
-        parts = urlsplit(address)
-        # An account's URL may have a path. Only the whole URL matters, so any split works.
-        container, _, blob = parts.path.lstrip("/").partition("/")
-        client = BlobClient(
-            f"{parts.scheme}://{parts.netloc}", unquote(container), unquote(blob), credential=self._credential, **_QUICK
-        )
+        client = BlobClient.from_blob_url(address, credential=self._credential, **_QUICK)
         try:
             with client, file.open("rb") as content:
                 client.upload_blob(content, overwrite=True)

@@ -16,13 +16,13 @@ from image_scoring.refusal import RefusedError
 from image_scoring.signature import ModelInput, Takes
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")  # before TensorFlow is imported: silences its native code
-with native_log.held_back() as _native:
+with native_log.held_back() as _shown:
     import tensorflow as tf
 
     _GPUS = tf.config.list_physical_devices("GPU")
     _ABSENCE = None if _GPUS else gpu_absence.explain(os.environ)
     if _ABSENCE is not None and not _ABSENCE.is_expected:
-        _native.show()
+        _shown.set()
     for _gpu in _GPUS:  # before anything runs: a GPU that is in use can't be changed any more
         tf.config.experimental.set_memory_growth(_gpu, True)  # other workers use it too
 
