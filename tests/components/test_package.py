@@ -107,6 +107,7 @@ def test_a_component_on_a_cluster_names_the_extra_that_it_requires(monkeypatch: 
 
     monkeypatch.setattr("importlib.import_module", missing)
     with pytest.raises(ImportError, match=re.escape(HINT)):
+        # pyrefly: ignore[missing-attribute]
         azure_gpu.__getattr__("GpuCluster")
 
 

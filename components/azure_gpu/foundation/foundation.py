@@ -123,7 +123,7 @@ class Foundation(Component[FoundationArgs, FoundationWiring, _Spec]):
 
     def _resolve(self, args: FoundationWiring, context: Context) -> tuple[_Spec, list[Problem]]:
         spec, problems = resolve(args, context)
-        problems += check_region(args.get("location"), context.own_path("location"))
+        problems += check_region(cast("pulumi.Input[str] | None", args.get("location")), context.own_path("location"))
         return (spec, FoundationLookup(image_tags={})), problems
 
     def _look_up(self, spec: _Spec, asked_by: AskedBy) -> tuple[_Spec, list[Problem]]:

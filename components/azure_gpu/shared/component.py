@@ -31,7 +31,7 @@ class _Documented(type):
     the docstrings of keys are in the source."""
 
     @property
-    def __doc__(cls) -> str:  # pyright: ignore[reportIncompatibleVariableOverride] - what `help` reads
+    def __doc__(cls) -> str:  # pyrefly: ignore[bad-override] - what `help` reads
         own = inspect.cleandoc(vars(cls).get("__doc__") or "")
         args_type = getattr(cls, "args_type", None)
         if args_type is None:

@@ -115,7 +115,7 @@ class OfProgram:
 _STEPS = 20  # of the event loop, in which outputs settle that wait for no resource, such as those of the configuration
 
 
-def _asked(outputs: Sequence[pulumi.Output[Any]]) -> list["asyncio.Future[bool]"]:
+def _asked(outputs: Sequence[pulumi.Output[Any]]) -> Sequence["asyncio.Future[bool]"]:
     """Returns for each output whether it is secret: done where that is known without a resource."""
     asked = [asyncio.ensure_future(each.is_secret()) for each in outputs]
     for _ in range(_STEPS):

@@ -16,6 +16,7 @@ REGION = "westeurope"
 
 
 def foundation(name: str, opts: pulumi.ResourceOptions | None = None, **more: Any) -> None:
+    # pyrefly: ignore[no-matching-overload]
     azure_gpu.Foundation(name, opts=opts, **{"location": REGION, "team": "vision", **PARTS, **more})
 
 

@@ -46,7 +46,8 @@ class Session:
         self._path = options.output_dir / checkpoint.NAME
         self._size = rows, columns = data.train_images.shape[1:]
         self._identity = checkpoint.Identity(f"mnist_{options.model}", f"{rows} x {columns}", dataset)
-        self._step, self._saved = 0, None  # steps done; the step of the last checkpoint
+        self._step = 0  # steps done
+        self._saved: int | None = None  # the step of the last checkpoint
         self._accuracy = 0.0
 
     def run(self) -> dict[str, Any]:
