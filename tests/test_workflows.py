@@ -32,7 +32,7 @@ MAY = {
     ("drift", "drift"): {**AZURE, "issues": "write"},
     ("end", "past"): AZURE,
     ("end", "review-stacks"): AZURE,
-    ("release", "publish"): {"contents": "write"},
+    ("release", "publish"): {"attestations": "write", "contents": "write", "id-token": "write"},
 }
 
 
