@@ -20,10 +20,10 @@ def test_the_stack_has_nothing_of_its_own() -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
-@pytest.mark.usefixtures("kubernetes_bin")
 def test_the_commands_run_as_they_stand_and_change_nothing_of_the_cluster(
-    azure: ServedAzure, engine_bin: Path, tmp_path: Path
+    still_azure: ServedAzure, engine_bin: Path, tmp_path: Path
 ) -> None:
+    azure = still_azure
     group = by_hand.group(azure, "taken")
     cluster = by_hand.cluster(azure, group, "byhand", cpu_pool=False)
     before = by_hand.stays(azure.get(cluster, by_hand.CLUSTERS).json())
