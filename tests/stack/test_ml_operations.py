@@ -1,6 +1,11 @@
-"""A model's way by the commands of `operations`: uploaded, registered, served, asked, replaced and taken back."""
+"""A model's way by the commands of `operations`: made by a run, uploaded, registered, served, asked, replaced and taken back.
+
+That what the workload `mnist` trains is served by `scoring` is in tests/workloads/test_digits.py and in test_example_blue_green.
+"""
 
 import json
+import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -9,14 +14,15 @@ import yaml
 from PIL import Image
 
 from tests.stack.configurations import with_ml
-from tests.stack.conftest import MakeStack
-from tests.support.embedded import ServedAzure
+from tests.support.embedded import CHECKOUT, ServedAzure, until
 from tests.support.ml_resources import upload
-from tests.support.stack import ProgramStack
+from tests.support.stack import ProgramStack, standing
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 IMAGE = "mcr.microsoft.com/azureml/minimal-py312-inference:latest"
+JOB = {"gpu": "T4", "cpu": 4, "memory_in_gib": 16, "timeout_minutes": 10, "expires_after": "2026-11-30"}
+TRAIN = "from pathlib import Path\nPath('made').mkdir()\nPath('made/saved_model.pb').write_text('graph')\n"
 # Answers with how many bytes it got, and says how long that took. It loads for longer than lies between two looks at its log.
 SCORE = b"""
 import os
@@ -38,10 +44,25 @@ def run(request):
 """
 
 
-def configuration(**more: Any) -> dict[str, Any]:
+def configuration() -> dict[str, Any]:
+    """A job, and a workspace without a model: there is none yet."""
     light = {"version": "1", "image": IMAGE, "conda_file": "tests/support/light_scoring/conda.yml"}
     base = with_ml({"environments": {"light": light}, "computes": {}})
-    return {**base, "foundation": dict.fromkeys(["resource_group", "identity", "log_workspace", "storage"], "create"), **more}
+    parts = dict.fromkeys(["resource_group", "identity", "registry", "log_workspace", "storage"], "create")
+    return {**base, "foundation": parts, "jobs": {"trainer": JOB}}
+
+
+@pytest.fixture(scope="module")
+def stack(azure: ServedAzure, engine_bin: Path) -> Iterator[ProgramStack]:
+    with standing(azure, "models", configuration(), engine_bin=engine_bin) as made:
+        yield made
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> Path:
+    file = tmp_path / "model.py"
+    file.write_text(TRAIN)
+    return file
 
 
 def deployment(model: str) -> dict[str, Any]:
@@ -66,16 +87,39 @@ def said(stack: ProgramStack, command: str, *words: str, code: int = 0) -> str:
     return done.stdout + done.stderr
 
 
-def test_a_models_way_from_a_folder_to_answers_to_its_successor_and_back(
-    azure: ServedAzure, make_stack: MakeStack, tmp_path: Path
+def test_a_run_that_went_well_leaves_a_model_in_the_stacks_file(stack: ProgramStack, script: Path) -> None:
+    told = said(stack, "run", str(script), "--on", "job", "--output", "made", "--model", "trained:1")
+    models = yaml.safe_load(stack.config_file.read_text())["config"]["azure-gpu:ml_workspace"]["models"]
+    assert models["trained-1"] == {"model_name": "trained", "version": "1", "path": "trained/1"}
+    assert f"the model trained, version 1: python -m operations up --stack {stack.name} registers it" in told
+
+
+def test_a_run_that_left_no_model_says_so(stack: ProgramStack, tmp_path: Path) -> None:
+    script = tmp_path / "nothing.py"
+    script.write_text("open('note.txt', 'w').write('nothing')\n")
+    told = said(stack, "run", str(script), "--on", "job", "--output", "note.txt", "--model", "none", code=1)
+    assert "error: the run's output contains no SavedModel; to fetch it: python -m operations logs run-nothing-" in told
+
+
+def left_alone(stack: ProgramStack, script: Path) -> str:
+    """The name of a run whose caller was killed when it had begun."""
+    line = stack.line("run", str(script), "--on", "job", "--output", "made")
+    caller = subprocess.Popen(line, cwd=CHECKOUT, env=stack.environment, stderr=subprocess.PIPE, text=True)
+    assert caller.stderr is not None
+    name = next(line for line in caller.stderr if "its files will be stored in" in line).split()[-1]
+    caller.kill()
+    caller.communicate()
+    return name
+
+
+def test_a_models_way_from_a_run_whose_caller_was_killed_to_answers_to_its_successor_and_back(
+    azure: ServedAzure, stack: ProgramStack, script: Path, tmp_path: Path
 ) -> None:
-    stack = make_stack(azure, configuration())
-    said(stack, "up")
+    name = left_alone(stack, script)
+    until(lambda: stack.operations("logs", name, "--into", str(tmp_path)).returncode == 0, "the model is there", 240)
 
     # The model is brought into the stack's storage, once, and into the stack's file.
-    folder = tmp_path / "saved_model"
-    folder.mkdir()
-    (folder / "saved_model.pb").write_bytes(b"graph")
+    folder = tmp_path / "made"
     model = (str(folder), "--name", "digits", "--version")
     assert "digits-1" in said(stack, "upload", "model", *model, "1", "--write")
     assert "1 files, 1 KiB: 0 uploaded, 1 already there" in said(stack, "upload", "model", *model, "1", "--write")
