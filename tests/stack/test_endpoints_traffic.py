@@ -4,7 +4,6 @@ One stack for all; each test says what it wants to be declared. Its servers are 
 """
 
 import json
-import math
 import threading
 from collections import Counter
 from collections.abc import Iterator
@@ -22,7 +21,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 TWO: dict[str, dict[str, Any]] = {"blue": {}, "green": {}}
 SHARED = {"blue": 90, "green": 10}
 TEMPLATE = "azure-native:resources:Deployment"
-_BETWEEN_SECONDS = 0.005  # between two requests, so that the engine, whose update they accompany, gets its share of the machine
+_BETWEEN_SECONDS = 0.02  # between two requests, so that the engine, whose update they accompany, gets its share of the machine
 
 
 class Served:
@@ -91,11 +90,7 @@ def test_what_somebody_changed_by_hand_is_shown_and_repaired_by_each_next_up(ser
         repaired = served.endpoint.shown()
         assert (repaired["tags"], repaired["identity"]) == (declared["tags"], declared["identity"])
         assert repaired["properties"] == declared["properties"]
-    assert served.stack.steps() == []
-
-
-def test_a_refresh_is_clean_but_for_the_first_after_a_change_of_traffic(served: Served) -> None:
-    served.become(TWO, traffic=SHARED)
+    # A refresh is clean but for the first after a change of traffic.
     assert served.stack.pulumi("refresh", "--yes", "--skip-preview").returncode == 0
     clean = served.stack.pulumi("refresh", "--yes", "--skip-preview", "--expect-no-changes")
     assert clean.returncode == 0, clean.stdout + clean.stderr
@@ -114,19 +109,45 @@ def test_the_template_can_be_sent_again_and_other_targets_leave_the_endpoint_s_s
     done = served.stack.pulumi("up", "--yes", "--skip-preview", "--replace", served.state_of("colours-traffic")["urn"])
     assert done.returncode == 0, done.stdout + done.stderr
     assert served.endpoint.shown()["properties"]["traffic"] == SHARED
-    assert served.stack.steps() == []
 
 
-def test_of_1000_requests_each_deployment_answers_its_share(served: Served) -> None:
+def test_promoting_changing_taking_one_out_and_bringing_it_back_lose_no_request(served: Served) -> None:
     served.become(TWO, traffic=SHARED)
-    answered = served.endpoint.colours(1000)
-    assert abs(answered["green"] - 100) < 3 * math.sqrt(1000 * 0.1 * 0.9)
-    assert answered["blue"] + answered["green"] == 1000
-    with served.endpoint.client() as client:
-        assert {served.endpoint.ask(client, **{DEPLOYMENT: "green"}).json()["colour"] for _ in range(5)} == {"green"}
+    served.say(TWO, traffic={"green": 100})
+    [step] = served.planned()  # promoting is two numbers
+    assert (step["op"], step["urn"].split("::")[-2].split("$")[-1]) == ("update", TEMPLATE)
+    place = "properties.template.resources[0].properties.traffic"
+    assert set(step["detailedDiff"]) == {f"{place}.blue", f"{place}.green", DRIFT_PATH}
+    with Load(served.endpoint) as load:
+        served.up()
+        assert served.endpoint.colours(50) == Counter(green=50)
+
+        # A change of the endpoint keeps its traffic.
+        changed = {"tags": {"cost": "42"}, "description": "[colours]"}
+        served.become(TWO, traffic={"green": 100}, **changed)
+        shown = served.endpoint.shown()
+        assert shown["properties"]["traffic"] == {"green": 100}
+        assert (shown["tags"]["cost"], shown["properties"]["description"]) == ("42", "[colours]")
+        assert served.stack.steps() == []
+
+        # A deployment is deleted after its traffic has gone to others, and comes before it gets any.
+        served.say({"blue": {}}, traffic={"blue": 100}, **changed)
+        assert served.stack.steps() == [
+            Step("update", TEMPLATE, "colours-traffic"),
+            Step("delete", "azure-native:machinelearningservices:OnlineDeployment", "colours-deployment-green"),
+        ]
+        said = served.up()
+        assert said.index("colours-traffic updat") < said.index("colours-deployment-green delet")
+        assert served.endpoint.deployments() == ["blue"]
+        served.say(TWO, traffic=SHARED, **changed)
+        said = served.up()
+        assert said.index("colours-deployment-green creat") < said.index("colours-traffic updat")
+        assert served.endpoint.deployments() == ["blue", "green"]
+    assert load.asked > 100
+    assert load.lost == []
 
 
-def test_mirroring_doubles_the_load_and_changes_no_answer(served: Served) -> None:
+def test_mirroring_and_shares_are_what_is_declared(served: Served) -> None:
     served.become(TWO, traffic={"blue": 100}, mirror={"green": 50})
     before = served.endpoint.requests_of("green")
     assert served.endpoint.colours(100) == Counter(blue=100)
@@ -134,51 +155,10 @@ def test_mirroring_doubles_the_load_and_changes_no_answer(served: Served) -> Non
     assert mirrored <= 70
     served.become(TWO, traffic=SHARED)
     assert not served.endpoint.shown()["properties"].get("mirrorTraffic")
-
-
-def test_promoting_is_two_numbers_and_loses_no_request(served: Served) -> None:
-    served.become(TWO, traffic=SHARED)
-    served.say(TWO, traffic={"green": 100})
-    [step] = served.planned()
-    assert (step["op"], step["urn"].split("::")[-2].split("$")[-1]) == ("update", TEMPLATE)
-    place = "properties.template.resources[0].properties.traffic"
-    assert set(step["detailedDiff"]) == {f"{place}.blue", f"{place}.green", DRIFT_PATH}
-    with Load(served.endpoint) as load:
-        served.up()
-        assert served.endpoint.colours(50) == Counter(green=50)
-        served.become(TWO, traffic=SHARED)  # and back
-        assert served.endpoint.colours(50)["blue"] > 25
-    assert load.asked > 100
-    assert load.lost == []
-
-
-def test_a_change_of_the_endpoint_keeps_its_traffic_all_the_while(served: Served) -> None:
-    served.become(TWO, traffic=SHARED)
-    with Load(served.endpoint) as load:
-        served.become(TWO, traffic=SHARED, tags={"cost": "42"}, description="[colours]")
-    assert load.lost == []
-    shown = served.endpoint.shown()
-    assert shown["properties"]["traffic"] == SHARED
-    assert (shown["tags"]["cost"], shown["properties"]["description"]) == ("42", "[colours]")
-    assert served.stack.steps() == []
-
-
-def test_a_deployment_is_deleted_after_its_traffic_has_gone_to_others_and_comes_before_it_gets_any(served: Served) -> None:
-    served.become(TWO, traffic=SHARED)
-    served.say({"green": {}}, traffic={"green": 100})
-    assert served.stack.steps() == [
-        Step("update", TEMPLATE, "colours-traffic"),
-        Step("delete", "azure-native:machinelearningservices:OnlineDeployment", "colours-deployment-blue"),
-    ]
-    with Load(served.endpoint) as load:
-        said = served.up()
-        assert said.index("colours-traffic updat") < said.index("colours-deployment-blue delet")
-        assert served.endpoint.deployments() == ["green"]
-        served.say(TWO, traffic=SHARED)
-        said = served.up()
-        assert said.index("colours-deployment-blue creat") < said.index("colours-traffic updat")
-    assert load.lost == []
-    assert served.endpoint.deployments() == ["blue", "green"]
+    # How exactly shares are kept is in tests/localazure/ml/test_online_router.py.
+    assert 0 < served.endpoint.colours(100)["green"] < 20
+    with served.endpoint.client() as client:
+        assert served.endpoint.ask(client, **{DEPLOYMENT: "green"}).json()["colour"] == "green"
 
 
 def test_the_endpoint_itself_can_be_made_anew_after_a_refresh(served: Served) -> None:
