@@ -71,9 +71,16 @@ class Project:
 
     def declared(self) -> set[tuple[str, str]]:
         """Type and name of each resource, but the stack and the default providers, which differ from project to project."""
-        resources = json.loads(self.well("stack", "export", "--stack", STACK))["deployment"].get("resources") or []
-        urns = [each["urn"].split("::")[2:] for each in resources]
-        return {(kind, name) for kind, name in urns if kind != "pulumi:pulumi:Stack" and not name.startswith("default")}
+        return named(json.loads(self.well("stack", "export", "--stack", STACK))["deployment"].get("resources") or [])
+
+    def planned(self) -> set[tuple[str, str]]:
+        """The same of what would be there, by a preview."""
+        return named(step for step in json.loads(self.well("preview", "--json"))["steps"] if step["op"] in ("create", "same"))
+
+
+def named(rows: Iterable[Mapping[str, Any]]) -> set[tuple[str, str]]:
+    urns = [each["urn"].split("::")[2:] for each in rows]
+    return {(kind, name) for kind, name in urns if kind != "pulumi:pulumi:Stack" and not name.startswith("default")}
 
 
 def copied_example(checkout: Path, language: str) -> Path:
