@@ -11,7 +11,8 @@ from tests.support.azure_cli import AzureCli
 from tests.support.embedded import ServedAzure
 from tests.support.stack import ProgramStack
 
-# What somebody has who has used Azure for a while: quotas, roles for his blobs, a registration. test_first_up has none of it.
+# What somebody has who has used Azure for a while: quotas, roles for his blobs, a registration; test_promised_commands begins
+# without it.
 HAD = ("batch-quota", "environment-quota", "owner-without-data", "unregistered-insights")
 
 

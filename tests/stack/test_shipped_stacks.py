@@ -24,6 +24,11 @@ def test_a_shipped_stack_has_no_problem_but_that_of_its_page(name: str) -> None:
     assert [each.path for each in problems(name, file(name))] == expected
 
 
+def test_the_stack_without_a_cluster_is_the_local_one_without_it() -> None:
+    without, local = (configuration(file(name)) for name in ("lite", "local"))
+    assert without | {"azure-gpu:team": "local"} == {key: value for key, value in local.items() if key != "azure-gpu:clusters"}
+
+
 def test_what_is_off_in_the_dev_stack_can_be_switched_on() -> None:
     text = file("dev")
     assert "enabled: false" in text
