@@ -214,12 +214,10 @@ def test_the_engine_plans_only_where_something_that_decides_has_changed(stack: P
         assert "hunter2" not in done.stdout
         return [word for word in log.read_text().split() if word in ("preview", "up")]
 
-    engine_runs()
-    assert engine_runs() == ["up"]
-    assert engine_runs(tags={"owner": "me", "deploy_token": "hunter2"}) == ["up"]
     assert engine_runs(ml_endpoints={}) == ["preview", "up"]
+    assert engine_runs(ml_endpoints={}, tags={"owner": "me", "deploy_token": "hunter2"}) == ["up"]
     assert stack.pulumi("up", "--yes", "--skip-preview").returncode == 0  # not looked at by anybody
-    assert engine_runs(ml_endpoints={}) == ["preview", "up"]
+    assert engine_runs(ml_endpoints={}, tags={"owner": "me", "deploy_token": "hunter2"}) == ["preview", "up"]
     assert engine_runs() == ["preview", "up"]
 
 
@@ -314,9 +312,6 @@ def test_pulumi_destroy_of_the_shipped_stack_that_lasts(azure: ServedAzure, ship
     done = stack.pulumi("up", "--yes", "--skip-preview")
     assert done.returncode == 0, done.stdout
     before = urns(stack)
-    done = stack.pulumi("destroy", "--yes")
-    assert done.returncode != 0
-    assert "cannot be deleted" in done.stdout
     refused = stack.operations("down", "--yes")
     assert refused.returncode == 1
     what, first, second = (line.strip() for line in refused.stderr.splitlines()[-3:])

@@ -97,14 +97,10 @@ def test_each_service_that_somebody_has_deleted_is_a_proof_that_fails_and_says_w
     assert [name for name, row in proofs.items() if not row["why"]] == []
 
 
-# What needs packages, models and images that nobody has uploaded or built. What is put onto clusters is answered alike, whatever
-# it is, as in the local stack; an edge is in tests/stack/test_review.py.
-CASES = ["ml_endpoint.happy.blue_and_green", "pool.happy.everything"]
-
-
-@pytest.mark.parametrize("name", CASES)
-def test_a_happy_case_comes_up_at_once(name: str, still_azure: ServedAzure, engine_bin: Path) -> None:
-    with happy_cases.declared(name, still_azure, engine_bin) as stack:
+# What needs models and images that nobody has uploaded or built; packages are in tests/localazure/nothing_runs. What is put onto
+# clusters is answered alike, whatever it is, as in the local stack; an edge is in tests/stack/test_review.py.
+def test_a_happy_case_comes_up_at_once(still_azure: ServedAzure, engine_bin: Path) -> None:
+    with happy_cases.declared("ml_endpoint.happy.blue_and_green", still_azure, engine_bin) as stack:
         assert processes_of(still_azure.pid) == []
         refreshed = stack.pulumi("refresh", "--yes", "--skip-preview")
         assert refreshed.returncode == 0, refreshed.stdout + refreshed.stderr
