@@ -103,8 +103,3 @@ def new_account(azure: ServedAzure, group: str, **properties: Any) -> Account:
 @pytest.fixture(scope="session")
 def azure(served_azure: ServedAzure) -> ServedAzure:
     return served_azure
-
-
-@pytest.fixture
-def own_azure(own_served_azure: ServedAzure) -> ServedAzure:
-    return own_served_azure
