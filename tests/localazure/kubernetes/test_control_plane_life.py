@@ -25,7 +25,7 @@ from tests.support.kubernetes import ControlPlane
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
-    """One of this module's own, whose parts are killed."""
+    """One of this module's own, whose parts are killed, and which the last test that uses it removes."""
     with kubernetes.running(kubernetes.clusters_in(tmp_path_factory.mktemp("life")), kubernetes.shape("life")) as running:
         yield running
 
@@ -142,12 +142,12 @@ def test_a_stopped_cluster_has_no_process_and_is_started_with_all_that_it_stored
 
 
 @pytest.mark.slow
-def test_removal_leaves_no_process_no_port_and_no_file(tmp_path: Path) -> None:
-    with kubernetes.running(kubernetes.clusters_in(tmp_path), kubernetes.shape("gone")) as running:
-        ports = json.loads((running.folder / "cluster.json").read_text())["ports"].values()
-        assert len(processes_of(running.folder)) == 5
-    assert processes_of(running.folder) == []
-    assert list(tmp_path.iterdir()) == []
+def test_removal_leaves_no_process_no_port_and_no_file(cluster: ControlPlane) -> None:
+    ports = json.loads((cluster.folder / "cluster.json").read_text())["ports"].values()
+    assert len(processes_of(cluster.folder)) == 5
+    asyncio.run(cluster.clusters.remove(cluster.key))
+    assert processes_of(cluster.folder) == []
+    assert list(cluster.folder.parent.iterdir()) == []
     for port in ports:
         with socket.socket() as tried:
             assert tried.connect_ex(("127.0.0.1", port)) != 0
