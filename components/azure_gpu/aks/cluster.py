@@ -38,7 +38,7 @@ from azure_gpu.formats.tags import NODE_POOL
 from azure_gpu.foundation import common
 from azure_gpu.kubernetes import objects
 from azure_gpu.kubernetes.gpu_objects import declare as gpu_objects_declare
-from azure_gpu.shared import log_settings, overrides, retry_hooks, role_command, role_of_identity, sdk_types
+from azure_gpu.shared import assigned_already, log_settings, overrides, retry_hooks, role_command, role_of_identity, sdk_types
 from azure_gpu.shared.attachable import AttachableCluster, ClusterOfWorkspace
 from azure_gpu.shared.component import Component, OnlyInPython
 from azure_gpu.shared.context import Context, as_serving, declared, pull_role_of
@@ -342,12 +342,21 @@ class GpuCluster(Component[GpuClusterArgs, GpuClusterWiring, _Spec], AttachableC
         if not self._args.get("assign_roles", True):
             self._print_commands(facts)
             return assigned
-        if "registry" in self._args and (cluster.declared is not None or facts.kubelet_object_id):
+        nodes = facts.kubelet_object_id
+        if "registry" in self._args and (cluster.declared is not None or (nodes and not self._pulls_already(nodes))):
             registry = self._args["registry"]
             assigned += self._assigned("pull-role", pull_role_of(registry), registry["id"], self.kubelet_principal_id)
         if facts.azure_rbac:
             assigned += cluster_access.assign(self._name, spec, facts, cluster, self._new_admins, self)
         return assigned
+
+    def _pulls_already(self, nodes: str) -> bool:
+        """Whether an existing cluster's nodes have their role by somebody else, as `az aks update --attach-acr` assigns it."""
+        registry, context = self._args.get("registry", {}), self._spec.context
+        scope = arm_ids.parse(registry.get("existing_id", ""))
+        return scope is not None and assigned_already.outside_of_stack(
+            pull_role_of(registry), scope, nodes, self._asked_by, context.subscription_id, of_stack_file=context.component is None
+        )
 
     def _assigned(
         self, suffix: str, role: str, scope: pulumi.Input[str], principal_id: pulumi.Input[str]

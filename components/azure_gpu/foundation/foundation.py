@@ -333,8 +333,10 @@ class Foundation(Component[FoundationArgs, FoundationWiring, _Spec]):
         # Users of the registry wait for the role, for any image.
         pulled_from = pulumi.Output.all(server, *before_pulling).apply(lambda values: values[0])
         offered = RegistryArgs(name=part.name, id=registry_id, server=pulled_from, workload_images=images, pull_role=pull_role)
-        if part.existing and part.existing.subscription.lower() != self._spec.context.subscription_id.lower():
-            offered["subscription_id"] = part.existing.subscription
+        if part.existing:
+            offered["existing_id"] = part.existing.text
+            if part.existing.subscription.lower() != self._spec.context.subscription_id.lower():
+                offered["subscription_id"] = part.existing.subscription
         self.dependencies["registry"] = offered
         return registry_id, server
 

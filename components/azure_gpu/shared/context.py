@@ -73,6 +73,8 @@ class RegistryArgs(TypedDict):
     """Plain: its subscription, where that is another. Default: the component's own."""
     pull_role: NotRequired[str]
     """Plain: the GUID of the role that allows pulling from it. Default: AcrPull."""
+    existing_id: NotRequired[str]
+    """Plain: its ARM id, where it isn't the stack's own: others may have assigned roles on it."""
     workload_images: dict[str, pulumi.Input[str]]
     """Wired: the images of the workloads that the stack builds, by the workload's name."""
 

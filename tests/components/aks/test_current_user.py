@@ -94,3 +94,17 @@ def test_who_is_administrator_of_an_existing_cluster_by_somebody_else_is_not_ass
     lookups = {**KEYS, "azure-native:containerservice:getManagedCluster": found}
     recorded = declare(lambda: GpuCluster("gpus", Wired(args)), lookups=lookups)
     assert [each[0] for each in recorded.roles] == assigned
+
+
+@pytest.mark.parametrize(("already", "who"), [(True, []), (False, ["kubelet of shared"])])
+def test_nodes_of_an_existing_cluster_that_pull_from_an_existing_registry_get_no_second_role(
+    already: bool, who: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scope = f"/subscriptions/{SUBSCRIPTION}/resourceGroups/platform/providers/Microsoft.ContainerRegistry/registries/theirs"
+    monkeypatch.setattr(assigned_already, "outside_of_stack", lambda _role, of, *_, **__: already and of.text == scope)
+    nodes = {"identityProfile": {"kubeletidentity": {"objectId": "kubelet-of-shared"}}}
+    found = {"location": "eastus", "kubernetesVersion": "1.34.2", **nodes}
+    registry = {"name": "theirs", "id": scope, "server": "theirs.azurecr.io", "workload_images": {}, "existing_id": scope}
+    args: Any = {**ARGS, "existing": THEIRS, "on_cluster": False, "registry": registry}
+    lookups = {**KEYS, "azure-native:containerservice:getManagedCluster": found}
+    assert [each[0] for each in declare(lambda: GpuCluster("gpus", Wired(args)), lookups=lookups).roles] == who
