@@ -78,7 +78,7 @@ KEYS: dict[str, Any] = {
     },
     "azure-native:network:getVirtualNetwork": {
         "addressSpace": {"addressPrefixes": ["10.2.0.0/16"]},
-        "subnets": [{"name": "nodes", "addressPrefix": "10.2.0.0/20"}],
+        "subnets": [{"name": "nodes", "addressPrefix": "10.2.0.0/20"}, {"name": "d", "addressPrefix": "10.2.16.0/20"}],
     },
     "azure-native:containerservice:listManagedClusterUserCredentials": {
         "kubeconfigs": [{"name": "clusterUser", "value": base64.b64encode(KUBECONFIG.encode()).decode()}]

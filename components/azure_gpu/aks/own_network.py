@@ -4,53 +4,50 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pulumi_azure_native import network as azure_network
-
 from azure_gpu.aks.args import ClusterNetwork
 from azure_gpu.aks.rules import SUBNET, paths_of_ranges
 from azure_gpu.aks.spec import ClusterSpec
-from azure_gpu.catalog.problems import Code, Problem, Severity
+from azure_gpu.catalog.problems import Problem, Severity
+from azure_gpu.catalog.services import private_networks
 from azure_gpu.catalog.services.aks import addresses, network
 from azure_gpu.catalog.services.aks.addresses import NOT_READ, NetworkAddresses
-from azure_gpu.formats import arm_ids, azure_types
-from azure_gpu.shared import existing
+from azure_gpu.formats.arm_ids import ArmId
+from azure_gpu.shared import read_network
 from azure_gpu.shared.look_up import AskedBy
+from azure_gpu.shared.read_network import Found
 
 
 def look_up(spec: ClusterSpec, asked_by: AskedBy) -> tuple[NetworkAddresses, list[Problem]]:
     """Reads the addresses of the subnet's network, with the problems of what is set; one that can't be read is a warning."""
     if spec.subnet is None or not spec.subnet.is_type(SUBNET):
         return NOT_READ, []
-    whole = arm_ids.parse(spec.subnet.scope)
-    assert whole is not None
-    path, own = f"{spec.path}.subnet_id", spec.context.subscription_id
-    if whole.subscription.lower() != own.lower() and asked_by.given(whole) is None:
-        return NOT_READ, [_unread(Problem(path, "in another subscription, whose network isn't read", whole.text))]
-    found, problems = existing.read(
-        lambda group, name, opts: azure_network.get_virtual_network(
-            resource_group_name=group, virtual_network_name=name, opts=opts
-        ),
-        azure_types.VIRTUAL_NETWORK,
-        whole,
-        path,
-        asked_by,
-        own,
-    )
+    path, unchecked = f"{spec.path}.subnet_id", "whether addresses of pods and services overlap it"
+    found, problems = read_network.of_subnet(spec.subnet, path, asked_by, spec.context.subscription_id, unchecked)
     if found is None:
-        return NOT_READ, [each if each.code is Code.NOT_FOUND else _unread(each) for each in problems]
+        return NOT_READ, problems
     read = _addresses(found)
-    return read, [*addresses.check_network(spec.ranges, read, paths_of_ranges(spec)), *_name_servers(spec, found)]
+    of_ranges = addresses.check_network(spec.ranges, read, paths_of_ranges(spec))
+    return read, [*of_ranges, *_place(spec.subnet, spec.most_nodes, found, path), *_name_servers(spec, found)]
 
 
-def _addresses(found: azure_network.GetVirtualNetworkResult) -> NetworkAddresses:
+def _place(subnet: ArmId, most_nodes: int, found: Found, path: str) -> Iterator[Problem]:
+    shown = read_network.shown(found, subnet.name)
+    if shown is None:
+        yield from read_network.no_such_subnet(found, subnet, path)
+        return
+    yield from private_networks.check_subnet(private_networks.CLUSTERS, shown, path)
+    yield from private_networks.check_nodes(shown, most_nodes, path)
+
+
+def _addresses(found: Found) -> NetworkAddresses:
     subnets = [text for each in found.subnets or [] for text in (each.address_prefix, *(each.address_prefixes or [])) if text]
     spaces = [found.address_space, *(each.remote_address_space for each in found.virtual_network_peerings or [])]
     others = [text for space in spaces if space is not None for text in space.address_prefixes or []]
     return NetworkAddresses(tuple(dict.fromkeys(subnets)), tuple(dict.fromkeys(others)))
 
 
-def _name_servers(spec: ClusterSpec, found: azure_network.GetVirtualNetworkResult) -> Iterator[Problem]:
-    servers = list(found.dhcp_options.dns_servers or []) if found.dhcp_options is not None else []
+def _name_servers(spec: ClusterSpec, found: Found) -> Iterator[Problem]:
+    servers = read_network.name_servers(found)
     if servers and spec.access.network is ClusterNetwork.PRIVATE and spec.access.system_zone:
         yield Problem(
             path=f"{spec.path}.access.private_dns_zone",
@@ -62,12 +59,3 @@ def _name_servers(spec: ClusterSpec, found: azure_network.GetVirtualNetworkResul
             source=str(network.PRIVATE_PAGE),
             severity=Severity.WARNING,
         )
-
-
-def _unread(problem: Problem) -> Problem:
-    return problem._replace(
-        message=f"{problem.message}; whether addresses of pods and services overlap it isn't checked",
-        fix="read permission on the virtual network lets it be checked",
-        code=Code.UNKNOWN,
-        severity=Severity.WARNING,
-    )

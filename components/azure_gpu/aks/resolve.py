@@ -59,10 +59,9 @@ def resolve(name: str, args: GpuClusterSettings, context: Context) -> tuple[GpuC
     cluster_context = _context_of_pools(own, context, path, day, tags)
     pools, pool_problems = _pools(args.get("gpu_pools", {}), cluster_context, day)
     objects, object_problems = gpu_objects_resolve.resolve_objects(own, [*pools.values()], path)
-    cluster = _cluster(name, own, context, found, cluster_context, objects)
-    system = cluster.system
-    most = max(system.max_nodes, 0) + sum(max(pool.request.max_count, 0) for pool in pools.values())
-    of_catalog = lifecycle.through(lambda on: cluster_problems(own, cluster, most, on), day, cluster_context.last)
+    gpu_nodes = sum(max(pool.request.max_count, 0) for pool in pools.values())
+    cluster = _cluster(name, own, context, found, cluster_context, objects, gpu_nodes)
+    of_catalog = lifecycle.through(lambda on: cluster_problems(own, cluster, on), day, cluster_context.last)
     problems += [*end_problems, *id_problems, *of_catalog, *pool_problems]
     reported = {problem.path for problem in errors(pool_problems)}  # such as MIG on a T4, which pool and objects both report
     if cluster.on_cluster:
@@ -104,9 +103,10 @@ def _cluster(
     found: ArmId | None,
     of_pools: ClusterContext,
     objects: ClusterObjectsSpec,
+    gpu_nodes: int,
 ) -> ClusterSpec:
-    """Resolves the cluster itself. `found`: the id of an existing one."""
-    arm_type = azure_types.MANAGED_CLUSTER.arm_type
+    """Resolves the cluster itself. `found`: the id of an existing one; `gpu_nodes`: the most of its GPU pools."""
+    arm_type, system = azure_types.MANAGED_CLUSTER.arm_type, _system(args.get("system_pool", SystemPoolArgs()))
     return ClusterSpec(
         context=context,
         path=of_pools.path,
@@ -117,7 +117,8 @@ def _cluster(
         kubernetes_version=args.get("kubernetes_version", ""),
         long_term_support=of_pools.long_term_support,
         tier=TIERS[Tier(args.get("tier", Tier.FREE))],
-        system=_system(args.get("system_pool", SystemPoolArgs())),
+        system=system,
+        most_nodes=max(system.max_nodes, 0) + gpu_nodes,
         access=_access(args.get("access", AccessArgs())),
         subnet=arm_ids.parse(known(args.get("subnet_id")) or ""),
         ranges=Ranges(args.get("pod_cidr", ""), args.get("service_cidr", "")),

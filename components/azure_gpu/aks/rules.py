@@ -267,8 +267,8 @@ def _ml_extension(settings: GpuClusterSettings, spec: ClusterSpec) -> Iterator[P
         )
 
 
-def cluster_problems(args: GpuClusterSettings, spec: ClusterSpec, most_nodes: int, day: date) -> list[Problem]:
-    """The catalog's problems of the cluster itself. `most_nodes`: those of all its pools."""
+def cluster_problems(args: GpuClusterSettings, spec: ClusterSpec, day: date) -> list[Problem]:
+    """The catalog's problems of the cluster itself."""
     problems: list[Problem] = []
     problems += check_region(args.get("location"), spec.location_path)
     if "existing" in args:
@@ -282,7 +282,7 @@ def cluster_problems(args: GpuClusterSettings, spec: ClusterSpec, most_nodes: in
     problems += clusters.check_tier(spec.tier, spec.long_term_support, f"{spec.path}.tier", f"{spec.path}.long_term_support")
     problems += network.check_policy(spec.network_policy.value, day, f"{spec.path}.network_policy")
     assumed = addresses.choose(spec.ranges, NOT_READ)  # before the virtual network is looked up
-    return [*problems, *addresses.check_ranges(assumed, most_nodes, paths_of_ranges(spec))]
+    return [*problems, *addresses.check_ranges(assumed, spec.most_nodes, paths_of_ranges(spec))]
 
 
 def paths_of_ranges(spec: ClusterSpec) -> dict[str, str]:

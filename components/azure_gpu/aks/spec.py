@@ -73,6 +73,7 @@ class ClusterSpec:
     long_term_support: bool
     tier: str
     system: SystemPool
+    most_nodes: int  # of all its pools
     access: Access
     subnet: ArmId | None  # None: not set, or the output of another resource
     ranges: Ranges  # as set; `own_network.ranges` has the others

@@ -84,7 +84,9 @@ def wire(
         dependencies["resource_group"] = known(into) or "<resource-group>"
     if "assign_roles" in args:
         dependencies["assign_roles"] = args["assign_roles"]
-    args.update(private_network.keys_of(component.kind, args, dependencies.get("private_network")))
+    network = dependencies.get("private_network")
+    described.problems.extend(private_network.missing(component.kind, args, network, str(component)))
+    args.update(private_network.keys_of(component.kind, args, network))
     if "identity_id" in args:  # overrides both identities of the foundation
         dependencies.pop("serving", None)
     for key, part in _PARTS.items():

@@ -14,7 +14,7 @@ from azure_gpu.formats.arm_ids import ArmId
 from azure_gpu.formats.azure_types import AzureType
 from azure_gpu.formats.build_context import BuildContextError, context_hash
 from azure_gpu.foundation.spec import PATH, FoundationSpec
-from azure_gpu.shared import assigned_already, existing, registry_modes
+from azure_gpu.shared import assigned_already, existing, private_network, registry_modes
 from azure_gpu.shared.look_up import OF_STACK, AskedBy
 from azure_gpu.shared.part import Part
 from azure_gpu.shared.workloads import Workload
@@ -102,7 +102,8 @@ def look_up(spec: FoundationSpec, asked_by: AskedBy = OF_STACK) -> tuple[Foundat
             ),
         ),
     )
-    return _with_roles(found, spec, asked_by), [*problems, *tag_problems]
+    of_network = private_network.look_up(spec.network, f"{spec.context.path(PATH)}.network", asked_by)
+    return _with_roles(found, spec, asked_by), [*problems, *of_network, *tag_problems]
 
 
 def _with_roles(found: FoundationLookup, spec: FoundationSpec, asked_by: AskedBy) -> FoundationLookup:

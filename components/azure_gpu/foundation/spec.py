@@ -1,11 +1,12 @@
 """`FoundationSpec`: the resolved arguments of a foundation, with their validation. Existing parts are read in `existing`."""
 
 import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, cast
 
 from azure_gpu.catalog.problems import Code, Problem
-from azure_gpu.catalog.services.private_networks import TASKS_PAGE
+from azure_gpu.catalog.services.private_networks import ENDPOINTS, PREMIUM_PAGE, TASKS_PAGE
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.azure_types import AzureType
 from azure_gpu.foundation.args import FoundationWiring
@@ -18,6 +19,7 @@ from azure_gpu.shared.validation import written
 from azure_gpu.shared.workloads import Workload
 
 PATH = "foundation"  # in a stack file
+_PREMIUM = "Premium"
 _WITH_LOGIN = re.compile(r"https?://(?P<login>[^/@#\s]+)@")
 _IMAGE_SOURCE = re.compile(r"https://[^\s#]+\.git#[\w./-]+")
 
@@ -127,7 +129,28 @@ def resolve(args: FoundationWiring, context: Context) -> tuple[FoundationSpec, l
     )
     problems += principals.check(data_access, f"{context.path(PATH)}.storage.data_access")
     of_parts = [*_group_problems(spec), *_identity_problems(spec), *_registry_problems(spec), *_image_source_problems(spec)]
-    return spec, [*problems, *of_network, *of_parts]
+    return spec, [*problems, *of_network, *_private_parts(spec, args), *of_parts]
+
+
+def _private_parts(spec: FoundationSpec, args: FoundationWiring) -> Iterator[Problem]:
+    """Rejects private parts that can't have an endpoint: without a subnet, or in a registry that isn't Premium."""
+    if spec.network is None:
+        return
+    path = spec.context.path(PATH)
+    for key, part in (("registry", spec.registry), ("storage", spec.storage)):
+        if part is not None and part.existing is None and spec.network.existing and ENDPOINTS not in spec.network.existing:
+            yield private_network.no_subnet(f"{path}.{key}", ENDPOINTS)
+    sku = dict(written(args.get("registry", {})).get("overrides", {})).get("sku")
+    if isinstance(sku, Mapping) and cast(Mapping[str, object], sku).get("name", _PREMIUM) != _PREMIUM:
+        yield Problem(
+            path=f"{path}.registry.overrides.sku",
+            message="only a Premium registry has private endpoints, and `network` makes this one private",
+            value=cast(Mapping[str, object], sku)["name"],
+            allowed=_PREMIUM,
+            fix="remove it",
+            source=str(PREMIUM_PAGE),
+            code=Code.IMPOSSIBLE,
+        )
 
 
 def _group_problems(spec: FoundationSpec) -> list[Problem]:

@@ -121,6 +121,8 @@ class PrivateNetwork(TypedDict):
     """Wired: ARM ids of its subnets by name."""
     zones: Mapping[str, pulumi.Input[str]]
     """Wired: ARM ids of private DNS zones by name; none where a policy registers names."""
+    outbound: str
+    """Plain: how its subnets reach the internet: nat, firewall or none."""
 
 
 class Dependencies(TypedDict):

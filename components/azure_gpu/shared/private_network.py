@@ -4,23 +4,32 @@ The foundation declares the network; `keys_of` are the keys that other component
 of other networks are declared by `endpoint` too.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Literal, NotRequired, TypedDict
+from typing import Any, Literal, NotRequired, TypedDict, cast
 
 import pulumi
 from pulumi_azure_native import network, privatedns
 
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.catalog.services import private_networks
-from azure_gpu.catalog.services.private_networks import BATCH_ZONE, CLUSTERS, ENDPOINTS, JOBS, MACHINES, ML_ZONES, POOLS
+from azure_gpu.catalog.services.private_networks import (
+    BATCH_ZONE,
+    CLUSTERS,
+    ENDPOINTS,
+    ENVIRONMENTS,
+    JOBS,
+    MACHINES,
+    ML_ZONES,
+    POOLS,
+)
 from azure_gpu.formats import arm_ids, azure_types
 from azure_gpu.formats.azure_types import AzureType
-from azure_gpu.shared.context import Context, PrivateNetwork
+from azure_gpu.shared import existing, read_network
+from azure_gpu.shared.context import Context, PrivateNetwork, known
+from azure_gpu.shared.look_up import AskedBy
 from azure_gpu.shared.validation import OpenInput
-
-ENVIRONMENTS = "Microsoft.App/environments"  # that the subnet of an environment with workload profiles is delegated to
 
 
 class Dns(StrEnum):
@@ -30,19 +39,52 @@ class Dns(StrEnum):
     POLICY = "policy"
 
 
+class WayOut(StrEnum):
+    """How the subnets reach the internet."""
+
+    NAT = "nat"
+    FIREWALL = "firewall"
+    NONE = "none"
+
+
+class SubnetsArgs(TypedDict):
+    """ARM ids of existing subnets, which are never changed. Only those of the components that the stack has are required."""
+
+    endpoints: NotRequired[OpenInput[str]]
+    """Wired: for private endpoints: one address for each registry, Batch account, vault and workspace, two for a storage
+    account."""
+    jobs: NotRequired[OpenInput[str]]
+    """Wired: for the environment of jobs: /27 or larger, delegated to Microsoft.App/environments."""
+    machines: NotRequired[OpenInput[str]]
+    """Wired: for virtual machines."""
+    clusters: NotRequired[OpenInput[str]]
+    """Wired: for nodes of clusters, with an address for each."""
+    pools: NotRequired[OpenInput[str]]
+    """Wired: for nodes of Batch pools, with an address for each."""
+
+
 class PrivateNetworkArgs(TypedDict):
     """The private network of a stack. `private` is short for all defaults."""
 
     private: NotRequired[bool]
     """Plain: true creates the network."""
+    subnets: NotRequired[SubnetsArgs]
+    """Subnets of an existing network, such as a spoke of a hub, in place of a network that the stack creates. Default: the stack
+    creates one."""
+    outbound: NotRequired[WayOut | Literal["nat", "firewall", "none"]]
+    """Plain: how nodes and machines reach the internet. nat: by a NAT gateway, which the stack creates with its network, and
+    which existing subnets have; firewall: by the route table of existing subnets; none: not at all, which clusters don't
+    support. Default: nat."""
     address_space: NotRequired[str]
-    """Plain: its addresses, /23 or larger. Azure can't change the ranges of subnets in use. Default: 10.72.0.0/20."""
+    """Plain: the addresses of a network that the stack creates, /23 or larger. Azure can't change the ranges of subnets in use.
+    Default: 10.72.0.0/20."""
     dns: NotRequired[Dns | Literal["own", "policy"]]
     """Plain: who registers the names of private endpoints. own: the stack, in zones that it creates, or in those of
     `private_dns_zones`; policy: a policy of the company, so that the stack creates no zone. Default: own."""
     private_dns_zones: NotRequired[Sequence[str]]
-    """Plain: ARM ids of existing private DNS zones, which the network must be linked to; with dns: own. Default: zones that the
-    stack creates."""
+    """Plain: ARM ids of existing private DNS zones, which must be linked to the network, or to that of its name servers. With
+    dns: policy only privatelink.<region>.azmk8s.io, in which private clusters register themselves. Default: zones that the stack
+    creates."""
 
 
 class PrivateEndpointArgs(TypedDict):
@@ -62,7 +104,9 @@ class PrivateNetworkSpec:
 
     context: Context
     address_space: str
-    subnets: Mapping[str, str]  # ranges by name
+    subnets: Mapping[str, str]  # ranges by name, where the network is created
+    existing: Mapping[str, pulumi.Input[str]]  # ids of existing subnets by name; empty: the network is created
+    outbound: WayOut
     own_zones: tuple[str, ...]
     existing_zones: Mapping[str, str]  # ids by name
 
@@ -72,62 +116,170 @@ def resolve(args: PrivateNetworkArgs, context: Context, path: str) -> tuple[Priv
     space = args.get("address_space", private_networks.DEFAULT_ADDRESS_SPACE)
     zones, by_policy = args.get("private_dns_zones", []), args.get("dns") == Dns.POLICY
     of_space = list(private_networks.check_space(space, f"{path}.address_space"))
-    problems = [*of_space, *private_networks.check_zones(zones, f"{path}.private_dns_zones")]
-    if not args.get("private", True):
-        fix = "remove `network`, or write network: private"
-        problems.append(Problem(f"{path}.private", "only true is supported", value=False, allowed="true", fix=fix))
-    if by_policy and zones:
-        problems.append(
-            Problem(
-                path=f"{path}.private_dns_zones",
-                message="a policy registers the names, and chooses the zones",
-                allowed="with dns: own",
-                fix="remove it, or write dns: own",
-            )
-        )
     found = {each.name.lower(): each.text for each in map(arm_ids.parse, zones) if each is not None}
     spec = PrivateNetworkSpec(
         context=context,
         address_space=space,
         subnets=private_networks.subnets(private_networks.DEFAULT_ADDRESS_SPACE if of_space else space),
+        existing=dict(cast(Mapping[str, pulumi.Input[str]], args.get("subnets", {}))),
+        outbound=WayOut(args.get("outbound", WayOut.NAT)),
         own_zones=() if by_policy else tuple(each for each in private_networks.ZONES if each not in found),
         existing_zones=found,
     )
-    return spec, problems
+    of_zones = private_networks.check_zones(zones, f"{path}.private_dns_zones", by_policy=by_policy)
+    return spec, [*of_space, *of_zones, *_together(args, spec, path), *_of_subnets(spec, f"{path}.subnets")]
+
+
+def _together(args: PrivateNetworkArgs, spec: PrivateNetworkSpec, path: str) -> Iterator[Problem]:
+    """Rejects keys that exclude each other."""
+    if not args.get("private", True):
+        fix = "remove `network`, or write network: private"
+        yield Problem(f"{path}.private", "only true is supported", value=False, allowed="true", fix=fix)
+    if spec.existing and "address_space" in args:
+        yield Problem(
+            path=f"{path}.address_space",
+            message="only of a network that is created, and `subnets` selects an existing one",
+            value=spec.address_space,
+            allowed="without subnets",
+            fix="remove one of the two",
+        )
+    if "subnets" in args and not spec.existing:
+        fix = "add the ids of subnets, or remove it: the stack then creates a network"
+        yield Problem(f"{path}.subnets", "no subnet is set", allowed=f"ids of {', '.join(spec.subnets)}", fix=fix)
+    if not spec.existing and spec.outbound is WayOut.FIREWALL:
+        yield Problem(
+            path=f"{path}.outbound",
+            message="a firewall requires `subnets`: their route table leads to it, and a network that is created has none",
+            value=spec.outbound.value,
+            allowed="nat or none, or firewall with subnets",
+            fix="set `subnets`, or remove it",
+        )
+
+
+def _of_subnets(spec: PrivateNetworkSpec, path: str) -> Iterator[Problem]:
+    """Rejects what aren't subnets of one network. An output can't be validated."""
+    networks: dict[str, str] = {}
+    for name, given in spec.existing.items():
+        text = known(given)
+        wrong = existing.check_id(text, azure_types.SUBNET, f"{path}.{name}") if text is not None else []
+        yield from wrong
+        if text is not None and not wrong:
+            networks.setdefault(text.rpartition("/subnets/")[0].lower(), name)
+    if len(networks) > 1:
+        yield Problem(
+            path=path,
+            message=f"the subnets are in different networks: {', '.join(networks.values())}",
+            value=list(networks),
+            allowed="subnets of one virtual network, in which the names of private endpoints are resolved",
+            fix="use subnets of one network; a component's own `subnet_id` can be in another",
+        )
 
 
 _AT_PLAN: Any = object()  # stands for an id that isn't known before the network exists, as an output does
-PLANNED = PrivateNetwork(
-    subnets={each: _AT_PLAN for each in (ENDPOINTS, JOBS, MACHINES, CLUSTERS, POOLS)},
-    zones={each: _AT_PLAN for each in private_networks.ZONES},
-)
-"""The network of a stack while it is planned."""
+
+
+def planned(spec: PrivateNetworkSpec) -> PrivateNetwork:
+    """Returns the network of a stack while it is planned."""
+    subnets = spec.existing or dict.fromkeys(spec.subnets, _AT_PLAN)
+    return _network(spec, subnets, dict.fromkeys(spec.own_zones, _AT_PLAN))
+
+
+def _network(
+    spec: PrivateNetworkSpec, subnets: Mapping[str, pulumi.Input[str]], own_zones: Mapping[str, pulumi.Input[str]]
+) -> PrivateNetwork:
+    return PrivateNetwork(subnets=subnets, zones={**spec.existing_zones, **own_zones}, outbound=spec.outbound)
+
+
+# What puts a component into the network: the key of its subnet, and the subnet.
+_PUT_BY = {
+    "BatchAccount": ("private_endpoint", ENDPOINTS),
+    "BatchPool": ("subnet_id", POOLS),
+    "JobEnvironment": ("subnet_id", JOBS),
+    "GpuCluster": ("subnet_id", CLUSTERS),
+    "GpuVm": ("subnet_id", MACHINES),
+    "MlWorkspace": ("private_endpoint", ENDPOINTS),
+}
+_CLUSTERS_OUT = {WayOut.NAT: "userAssignedNATGateway", WayOut.FIREWALL: "userDefinedRouting"}
+
+
+def _is_outside(component: str, args: Mapping[str, Any], of: PrivateNetwork | None) -> bool:
+    """Whether the network concerns a component not at all."""
+    with_own_network = component == "GpuVm" and {"address_space", "outbound", "bastion"} & args.keys()
+    return of is None or component not in _PUT_BY or "existing" in args or bool(with_own_network)
 
 
 def keys_of(component: str, args: Mapping[str, Any], of: PrivateNetwork | None) -> dict[str, Any]:
     """Returns keys of a component in the private network: its own where it sets them. `component`: such as BatchPool."""
-    if of is None or "existing" in args:
+    if of is None or _is_outside(component, args, of):
         return {}
-    subnets = of["subnets"]
-    keys: dict[str, Any] = {}
-    if component == "BatchAccount":
-        keys = {"private_endpoint": endpoint_keys(of, [BATCH_ZONE])}
-    elif component == "BatchPool":
-        keys = {"subnet_id": subnets[POOLS], "public_addresses": False, "explicit_outbound": True}
-    elif component == "JobEnvironment":
-        keys = {"subnet_id": subnets[JOBS]}
+    key, subnet = _PUT_BY[component]
+    keys: dict[str, Any] = {} if subnet not in of["subnets"] else {key: of["subnets"][subnet]}
+    if key == "private_endpoint" and keys:
+        keys = {key: endpoint_keys(of, [BATCH_ZONE] if component == "BatchAccount" else ML_ZONES)}
+    if component == "BatchPool":
+        keys |= {"public_addresses": False, "explicit_outbound": of["outbound"] != WayOut.NONE}
     elif component == "GpuCluster":
-        keys = {"subnet_id": subnets[CLUSTERS], "outbound": "userAssignedNATGateway"}
-        return {**keys, **args, "access": {"network": "private", **args.get("access", {})}}
-    elif component == "GpuVm" and not {"address_space", "outbound", "bastion"} & args.keys():
-        keys = {"subnet_id": subnets[MACHINES]}
+        access = {"network": "private", **_zone_of_clusters(of), **args.get("access", {})}
+        out = {"outbound": _CLUSTERS_OUT[WayOut(of["outbound"])]} if of["outbound"] in _CLUSTERS_OUT else {}
+        return {**keys, **out, **args, "access": access}
     elif component == "MlWorkspace":
-        keys = {
-            "network": "private",
-            "managed_network": "internet_outbound",
-            "private_endpoint": endpoint_keys(of, ML_ZONES),
-        }
+        keys |= {"network": "private", "managed_network": "internet_outbound"}
     return {key: args.get(key, value) for key, value in keys.items()}
+
+
+def _zone_of_clusters(of: PrivateNetwork) -> dict[str, Any]:
+    found = [zone for name, zone in of["zones"].items() if private_networks.is_of_clusters(name)]
+    return {"private_dns_zone": found[0]} if found else {}
+
+
+def missing(component: str, args: Mapping[str, Any], of: PrivateNetwork | None, path: str) -> list[Problem]:
+    """Returns problems of a component that existing subnets have no place for, or no way out. `path`: of the component."""
+    if of is None or _is_outside(component, args, of):
+        return []
+    problems: list[Problem] = []
+    key, subnet = _PUT_BY[component]
+    if subnet not in of["subnets"] and (key not in args or component == "MlWorkspace"):  # whose vault has an endpoint, too
+        problems.append(no_subnet(f"{path}.{key}", subnet))
+    if component == "GpuCluster" and of["outbound"] == WayOut.NONE and "outbound" not in args:
+        problems.append(
+            Problem(
+                path=f"{path}.outbound",
+                message="nodes of a cluster require a way to the internet, and the stack's network has none",
+                allowed="outbound: nat or firewall of foundation.network",
+                fix="set foundation.network.outbound to nat or firewall",
+            )
+        )
+    return problems
+
+
+def no_subnet(path: str, subnet: str) -> Problem:
+    """The problem of what is private and has no subnet."""
+    return Problem(
+        path=path,
+        message=f"private, and `foundation.network.subnets` has none for it: `{subnet}` is missing",
+        allowed="the id of an existing subnet",
+        fix=f"set foundation.network.subnets.{subnet}; `az network vnet subnet show --query id` prints it",
+    )
+
+
+def look_up(spec: PrivateNetworkSpec | None, path: str, asked_by: AskedBy) -> list[Problem]:
+    """Reads the network of existing subnets; returns the problems of what doesn't fit. `path`: of the network."""
+    given = {name: arm_ids.parse(known(each) or "") for name, each in spec.existing.items()} if spec is not None else {}
+    subnets = {name: each for name, each in given.items() if each is not None and each.is_type(azure_types.SUBNET.arm_type)}
+    if spec is None or not subnets:
+        return []
+    first, own, unchecked = next(iter(subnets)), spec.context.subscription_id, "whether the subnets fit"
+    found, problems = read_network.of_subnet(subnets[first], f"{path}.subnets.{first}", asked_by, own, unchecked)
+    if found is None:
+        return problems
+    for name, each in subnets.items():
+        shown, here = read_network.shown(found, each.name), f"{path}.subnets.{name}"
+        if shown is None:
+            problems += read_network.no_such_subnet(found, each, here)
+        elif name != CLUSTERS:  # which each cluster checks, as it knows the number of its nodes
+            problems += private_networks.check_subnet(name, shown, here)
+    servers = read_network.name_servers(found)
+    return [*problems, private_networks.own_name_servers(servers, f"{path}.dns")] if servers and spec.own_zones else problems
 
 
 def endpoint_keys(of: PrivateNetwork, zones: Sequence[str]) -> PrivateEndpointArgs:
@@ -159,7 +311,17 @@ class Surroundings:
 
 
 def declare(spec: PrivateNetworkSpec, at: Surroundings) -> PrivateNetwork:
-    """Declares the network, with a security group and a NAT gateway for its subnets, and the zones."""
+    """Declares the network where none exists, and the zones."""
+    if spec.existing:
+        first = pulumi.Output.from_input(next(iter(spec.existing.values())))
+        return _network(spec, spec.existing, _zones(spec, at, first.apply(lambda text: text.rpartition("/subnets/")[0])))
+    declared = _new_network(spec, at)
+    subnets = {name: pulumi.Output.concat(declared.id, "/subnets/", name) for name in spec.subnets}
+    return _network(spec, subnets, _zones(spec, at, declared.id))
+
+
+def _new_network(spec: PrivateNetworkSpec, at: Surroundings) -> "network.VirtualNetwork":
+    """Declares a network, with a security group for its subnets, and a NAT gateway unless there is no way out."""
 
     def named(azure_type: AzureType, what: str = "private") -> str:
         return spec.context.name(azure_type.arm_type, what)
@@ -170,24 +332,8 @@ def declare(spec: PrivateNetworkSpec, at: Surroundings) -> PrivateNetwork:
         **at.common,  # without rules of its own: Azure's let in the network itself alone
         opts=at.opts,
     )
-    address = network.PublicIPAddress(
-        f"{at.name}-nat-address",
-        public_ip_address_name=named(azure_types.PUBLIC_IP_ADDRESS, "nat"),
-        **at.common,
-        public_ip_allocation_method=network.IPAllocationMethod.STATIC,
-        public_ip_address_version=network.IPVersion.I_PV4,
-        sku=network.PublicIPAddressSkuArgs(name=network.PublicIPAddressSkuName.STANDARD),
-        opts=at.opts,
-    )
-    gateway = network.NatGateway(
-        f"{at.name}-nat",
-        nat_gateway_name=named(azure_types.NAT_GATEWAY),
-        **at.common,
-        sku=network.NatGatewaySkuArgs(name=network.NatGatewaySkuName.STANDARD),
-        public_ip_addresses=[network.SubResourceArgs(id=address.id)],
-        opts=at.opts,
-    )
-    declared = network.VirtualNetwork(
+    gateway = _nat(spec, at) if spec.outbound is WayOut.NAT else None
+    return network.VirtualNetwork(
         f"{at.name}-network",
         virtual_network_name=named(azure_types.VIRTUAL_NETWORK),
         **at.common,
@@ -196,23 +342,43 @@ def declare(spec: PrivateNetworkSpec, at: Surroundings) -> PrivateNetwork:
         subnets=[_subnet(name, prefix, group, gateway) for name, prefix in spec.subnets.items()],
         opts=at.opts,
     )
-    subnets = {name: pulumi.Output.concat(declared.id, "/subnets/", name) for name in spec.subnets}
-    return PrivateNetwork(subnets=subnets, zones={**spec.existing_zones, **_zones(spec, at, declared)})
 
 
-def _subnet(name: str, prefix: str, group: "network.NetworkSecurityGroup", gateway: "network.NatGateway") -> "network.SubnetArgs":
+def _nat(spec: PrivateNetworkSpec, at: Surroundings) -> "network.NatGateway":
+    address = network.PublicIPAddress(
+        f"{at.name}-nat-address",
+        public_ip_address_name=spec.context.name(azure_types.PUBLIC_IP_ADDRESS.arm_type, "nat"),
+        **at.common,
+        public_ip_allocation_method=network.IPAllocationMethod.STATIC,
+        public_ip_address_version=network.IPVersion.I_PV4,
+        sku=network.PublicIPAddressSkuArgs(name=network.PublicIPAddressSkuName.STANDARD),
+        opts=at.opts,
+    )
+    return network.NatGateway(
+        f"{at.name}-nat",
+        nat_gateway_name=spec.context.name(azure_types.NAT_GATEWAY.arm_type, "private"),
+        **at.common,
+        sku=network.NatGatewaySkuArgs(name=network.NatGatewaySkuName.STANDARD),
+        public_ip_addresses=[network.SubResourceArgs(id=address.id)],
+        opts=at.opts,
+    )
+
+
+def _subnet(
+    name: str, prefix: str, group: "network.NetworkSecurityGroup", gateway: "network.NatGateway | None"
+) -> "network.SubnetArgs":
     delegated = [network.DelegationArgs(name="jobs", service_name=ENVIRONMENTS)] if name == JOBS else None
     return network.SubnetArgs(
         name=name,
         address_prefix=prefix,
         default_outbound_access=False,
         network_security_group=network.NetworkSecurityGroupArgs(id=group.id),
-        nat_gateway=network.SubResourceArgs(id=gateway.id) if name != ENDPOINTS else None,
+        nat_gateway=network.SubResourceArgs(id=gateway.id) if gateway is not None and name != ENDPOINTS else None,
         delegations=delegated,
     )
 
 
-def _zones(spec: PrivateNetworkSpec, at: Surroundings, of: "network.VirtualNetwork") -> dict[str, pulumi.Output[str]]:
+def _zones(spec: PrivateNetworkSpec, at: Surroundings, network_id: pulumi.Output[str]) -> dict[str, pulumi.Output[str]]:
     """Returns the zones of the stack, which are linked to its network before they are used."""
     found: dict[str, pulumi.Output[str]] = {}
     common: dict[str, Any] = {**at.common, "location": "global"}
@@ -225,7 +391,7 @@ def _zones(spec: PrivateNetworkSpec, at: Surroundings, of: "network.VirtualNetwo
             private_zone_name=zone.name,
             **common,
             registration_enabled=False,
-            virtual_network=privatedns.SubResourceArgs(id=of.id),
+            virtual_network=privatedns.SubResourceArgs(id=network_id),
             opts=at.opts,  # deleted before its zone, which Azure doesn't delete while it has links
         )
         found[name] = pulumi.Output.all(zone.id, link.urn).apply(lambda values: str(values[0]))

@@ -40,7 +40,8 @@ def plan(settings: Settings, look_ups: LookUps, project: str, stack: str) -> Pla
     for kind in sorted(KINDS, key=lambda kind: kind.planned_last):
         parts = settings.parts[kind.section]
         planning.specs[kind.section] = {
-            name: kind.resolve(planning, name, planning.whole(kind.component, args)) for name, args in parts.items()
+            name: kind.resolve(planning, name, planning.whole(kind.component, args, kind.path(name)))
+            for name, args in parts.items()
         }
     specs = planning.specs
     names = {section: [*parts] for section, parts in settings.parts.items()}

@@ -67,10 +67,12 @@ class Planning:
     def foundation(self) -> FoundationSpec:
         return self.specs["foundation"]["foundation"][0]
 
-    def whole(self, component: str, args: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Returns the arguments of a part with those that it gets by a private network of the stack."""
-        private = bool(self.specs.get("foundation")) and self.foundation.network is not None
-        return {**args, **private_network.keys_of(component, args, private_network.PLANNED if private else None)}
+    def whole(self, component: str, args: Mapping[str, Any], path: str) -> Mapping[str, Any]:
+        """Returns the arguments of a part with those that it gets by a private network of the stack. `path`: of the part."""
+        spec = self.foundation.network if self.specs.get("foundation") else None
+        planned = private_network.planned(spec) if spec is not None else None
+        self.add(*private_network.missing(component, args, planned, path))
+        return {**args, **private_network.keys_of(component, args, planned)}
 
     @property
     def has(self) -> dict[str, bool]:

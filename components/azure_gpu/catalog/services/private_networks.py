@@ -5,8 +5,9 @@ import re
 from collections.abc import Iterator, Sequence
 from datetime import date
 from ipaddress import IPv4Network
+from typing import NamedTuple
 
-from azure_gpu.catalog.problems import Code, Problem
+from azure_gpu.catalog.problems import Code, Problem, Severity
 from azure_gpu.catalog.services.aks.addresses import DEFAULT_POD_CIDR, DEFAULT_SERVICE_CIDR, OVERLAP_PAGE
 from azure_gpu.catalog.services.machine_learning.workspaces import PRIVATE_ZONES, PRIVATE_ZONES_PAGE
 from azure_gpu.catalog.sources import Dated, Source
@@ -15,6 +16,13 @@ JOBS_PAGE = Source("Microsoft Learn, container-apps/networking, Environment sele
 TASKS_PAGE = Source(
     "Microsoft Learn, container-registry/manage-network-bypass-policy-for-tasks", Dated.OBSERVED, date(2026, 11, 29)
 )
+PREMIUM_PAGE = Source("Microsoft Learn, container-registry/container-registry-private-link", Dated.OBSERVED, date(2026, 11, 29))
+DELEGATION_THREAD = Source("MicrosoftDocs/azure-docs issue 47048", Dated.OBSERVED, date(2020, 1, 29))
+AKS_PAGE = Source(
+    "MicrosoftDocs/azure-aks-docs, articles/aks/concepts-network-cni-overview.md", Dated.OBSERVED, date(2026, 8, 21)
+)
+SIZE_PAGE = Source("Microsoft Learn, Troubleshoot InsufficientSubnetSize", Dated.OBSERVED, date(2026, 11, 29))
+NAMES_PAGE = Source("Microsoft Learn, private-link/private-endpoint-dns-integration", Dated.OBSERVED, date(2026, 11, 29))
 BLOB_ZONE = "privatelink.blob.core.windows.net"
 FILE_ZONE = "privatelink.file.core.windows.net"
 REGISTRY_ZONE = "privatelink.azurecr.io"
@@ -25,10 +33,14 @@ ZONES = (BLOB_ZONE, FILE_ZONE, REGISTRY_ZONE, VAULT_ZONE, BATCH_ZONE, *ML_ZONES)
 """The zones that names of private endpoints are in. Source: `PRIVATE_ZONES_PAGE`."""
 
 DEFAULT_ADDRESS_SPACE = "10.72.0.0/20"
+SMALLEST_FOR_JOBS = 27
 LONGEST_PREFIX = 23  # of the whole network: its subnet for jobs has a sixteenth of it, and Container Apps requires a /27
 _ZONE = re.compile(
     r"/subscriptions/[^/]+/resourceGroups/[^/]+/providers/Microsoft.Network/privateDnsZones/([^/]+)", re.IGNORECASE
 )
+_OF_CLUSTERS = re.compile(r"(?:[a-z0-9-]+\.)?privatelink\.[a-z0-9]+\.azmk8s\.io")
+ENVIRONMENTS = "Microsoft.App/environments"  # that the subnet of an environment with workload profiles is delegated to
+RESERVED_ADDRESSES = 5  # of each subnet
 ENDPOINTS, JOBS, MACHINES, CLUSTERS, POOLS = "endpoints", "jobs", "machines", "clusters", "pools"
 
 
@@ -74,8 +86,98 @@ def check_space(address_space: str, path: str) -> Iterator[Problem]:
             )
 
 
-def check_zones(zones: Sequence[str], path: str) -> Iterator[Problem]:
-    """The problems of the ids of existing zones."""
+class Subnet(NamedTuple):
+    """An existing subnet, as Azure shows it."""
+
+    prefixes: tuple[str, ...]
+    delegations: tuple[str, ...]  # the services that it is delegated to
+
+    @property
+    def addresses(self) -> int:
+        """The number of addresses that can be used."""
+        networks = [ipaddress.ip_network(each) for each in self.prefixes if ":" not in each]
+        return sum(max(0, each.num_addresses - RESERVED_ADDRESSES) for each in networks)
+
+
+def check_subnet(name: str, subnet: Subnet, path: str) -> Iterator[Problem]:
+    """The problems of an existing subnet for its purpose: `name`, such as jobs."""
+    others = [each for each in subnet.delegations if name != JOBS or each.lower() != ENVIRONMENTS.lower()]
+    source = {ENDPOINTS: DELEGATION_THREAD, CLUSTERS: AKS_PAGE, JOBS: JOBS_PAGE}.get(name)
+    if source is None and others:
+        yield Problem(
+            path=path,
+            message=f"the subnet is delegated to {', '.join(others)}, which may not let others into it",
+            allowed="a subnet without a delegation",
+            fix="use another subnet",
+            code=Code.UNKNOWN,
+            severity=Severity.WARNING,
+        )
+    elif others:
+        yield Problem(
+            path=path,
+            message=f"the subnet is delegated to {', '.join(others)}",
+            allowed=f"a subnet that is delegated to {ENVIRONMENTS}" if name == JOBS else "a subnet without a delegation",
+            fix="use another subnet",
+            source=str(source),
+            code=Code.IMPOSSIBLE,
+        )
+    elif name == JOBS and not subnet.delegations:
+        yield Problem(
+            path=path,
+            message=f"the subnet of an environment with workload profiles has to be delegated to {ENVIRONMENTS}",
+            allowed=f"a subnet that is delegated to {ENVIRONMENTS}",
+            fix=f"have its owner run: az network vnet subnet update --ids <id> --delegations {ENVIRONMENTS}",
+            source=str(JOBS_PAGE),
+            code=Code.IMPOSSIBLE,
+        )
+    if name == JOBS and 0 < subnet.addresses < 2 ** (32 - SMALLEST_FOR_JOBS) - RESERVED_ADDRESSES:
+        yield Problem(
+            path=path,
+            message=f"the subnet is too small: Container Apps requires a /{SMALLEST_FOR_JOBS}",
+            value=", ".join(subnet.prefixes),
+            allowed=f"/{SMALLEST_FOR_JOBS} or larger",
+            fix="use another subnet",
+            source=str(JOBS_PAGE),
+            code=Code.IMPOSSIBLE,
+        )
+
+
+def check_nodes(subnet: Subnet, most_nodes: int, path: str) -> Iterator[Problem]:
+    """The problem of a subnet with fewer addresses than a cluster may have nodes: AKS counts those of autoscaled pools at their
+    most."""
+    if subnet.prefixes and subnet.addresses < most_nodes:
+        yield Problem(
+            path=path,
+            message=f"the subnet has {subnet.addresses} addresses, and the cluster's pools may have {most_nodes} nodes in all",
+            value=", ".join(subnet.prefixes),
+            allowed="an address for each node, and one more for each pool while it is upgraded; Azure keeps five of a subnet",
+            fix="use a larger subnet, or lower `max_nodes`",
+            source=str(SIZE_PAGE),
+            code=Code.IMPOSSIBLE,
+        )
+
+
+def own_name_servers(servers: Sequence[str], path: str) -> Problem:
+    """A warning: name servers of a network that don't know the zones that a stack creates."""
+    return Problem(
+        path=path,
+        message=f"the network asks name servers of its own ({', '.join(servers)}), which don't know the zones that the stack "
+        "creates: names of private endpoints would resolve to public addresses, which are closed",
+        value="own",
+        allowed="policy, or private_dns_zones that these servers resolve",
+        fix="set dns: policy or the ids of your zones, or have the servers forward to 168.63.129.16 in this network",
+        source=str(NAMES_PAGE),
+        severity=Severity.WARNING,
+    )
+
+
+def is_of_clusters(name: str) -> bool:
+    """Whether private clusters register in a zone of this name."""
+    return _OF_CLUSTERS.fullmatch(name) is not None
+
+
+def check_zones(zones: Sequence[str], path: str, *, by_policy: bool = False) -> Iterator[Problem]:
+    """The problems of the ids of existing zones. `by_policy`: a policy registers the names of private endpoints."""
     seen: set[str] = set()
     for index, zone in enumerate(zones):
         found = _ZONE.fullmatch(zone)
@@ -90,16 +192,24 @@ def check_zones(zones: Sequence[str], path: str) -> Iterator[Problem]:
             )
             continue
         name = found[1].lower()
-        if name in seen or name not in ZONES:
+        if name in seen or (name not in ZONES and not is_of_clusters(name)):
             yield Problem(
                 path=f"{path}[{index}]",
                 message="the zone is listed twice: a network resolves a name in one of them"
                 if name in seen
                 else "no private endpoint of this stack has a name in this zone",
                 value=zone,
-                allowed=f"one each of {', '.join(ZONES)}",
+                allowed=f"one each of {', '.join(ZONES)}, privatelink.<region>.azmk8s.io",
                 fix="remove it",
                 source=str(PRIVATE_ZONES_PAGE),
                 code=Code.IMPOSSIBLE,
+            )
+        elif by_policy and not is_of_clusters(name):
+            yield Problem(
+                path=f"{path}[{index}]",
+                message="a policy registers the names, and chooses the zones",
+                value=zone,
+                allowed="with dns: own; with dns: policy only privatelink.<region>.azmk8s.io",
+                fix="remove it, or write dns: own",
             )
         seen.add(name)
