@@ -9,6 +9,7 @@ from tests.workloads.workload_runs import MNIST, run
 
 PROGRAM = """
 import json
+import sys
 import keras
 import numpy as np
 import tensorflow as tf
@@ -75,6 +76,7 @@ for name in training.NETWORKS:
         next(computing(values={path: np.full_like(value, np.nan) for path, value in values.items()}).run(0, 4))
     except training.NotFiniteError as error:
         said[name]["step of NaN"] = error.step
+assert not [name for name in sys.modules if "autograph_generated" in name], "each of them is a file that a killed run leaves"
 print(json.dumps(said))
 """
 ORDER = """

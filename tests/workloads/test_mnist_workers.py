@@ -71,7 +71,10 @@ def test_several_workers_end_with_the_weights_of_one(mnist_python: Path, undistu
     assert difference(mnist_python, undisturbed(1), undisturbed(size)) < TOLERANCE
 
 
-@pytest.mark.parametrize("everyone", [False, True], ids=["one of two", "both"])
+@pytest.mark.parametrize(
+    "everyone",
+    [pytest.param(False, id="one of two"), pytest.param(True, id="both", marks=pytest.mark.nightly)],  # goes on the same way
+)
 def test_a_group_whose_workers_are_killed_ends_with_the_weights_of_one_that_is_not(
     mnist_python: Path,
     tmp_path: Path,

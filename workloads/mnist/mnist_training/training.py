@@ -172,8 +172,8 @@ class Training:
         )
         numbers = tf.reshape(tf.bitcast(drawn, tf.uint16), [-1])
         mine = tf.reshape(tf.slice(numbers, [tf.math.floormod(first, _IN_BLOCK)], [count]), values.shape)
-        kept = tf.cast(tf.cast(mine, tf.int32) >= least, values.dtype)
-        return values * kept * tf.cast(2**_BITS / (2**_BITS - least), values.dtype)
+        kept = tf.cast(tf.greater_equal(mine, tf.constant(least, tf.uint16)), values.dtype)
+        return values * (kept * tf.cast(2**_BITS / (2**_BITS - least), values.dtype))
 
     def _all_held_out(self) -> tf.Tensor:
         return self._everywhere(self._own_held_out, *self._test)
