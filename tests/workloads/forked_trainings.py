@@ -11,6 +11,7 @@ import os
 import selectors
 import signal
 import sys
+import tempfile
 import traceback
 from pathlib import Path
 
@@ -50,6 +51,7 @@ def start(wanted: dict) -> int:
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         os.environ.update(wanted["environment"])
+        tempfile.tempdir = str(Path(wanted["output"]).parent)  # AutoGraph's files are removed at an exit that forks don't have
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         for descriptor, file in ((1, wanted["output"]), (2, wanted["errors"])):
             os.dup2(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), descriptor)

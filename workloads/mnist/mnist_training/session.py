@@ -225,7 +225,6 @@ class Session:
         paths = (model, served, self._path, picture)
         return {name: None if path is None else str(path) for name, path in zip(_WRITTEN, paths, strict=True)}
 
-    @tf.autograph.experimental.do_not_convert  # as in training.py: no file of each function among the temporary ones
     def _export(self, folder: Path) -> None:
         """Writes the SavedModel for servers. Its input `image` is bytes (batch, rows, columns); its output `scores` has a
         probability per class, where the model has logits."""
