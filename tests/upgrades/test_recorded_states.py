@@ -156,7 +156,7 @@ def test_a_cluster_keeps_its_addresses_whatever_its_network_has_by_now(tmp_path:
     record = json.loads(recorded.replace("/subscriptions/s/", "/subscriptions/11111111-2222-3333-4444-555555555555/"))
     network = {
         "addressSpace": {"addressPrefixes": ["10.0.0.0/8"]},
-        "subnets": [{"name": "d", "addressPrefix": "10.0.0.0/20"}],
+        "subnets": [{"name": "n", "addressPrefix": "10.0.0.0/20"}],
     }
     plan = plans.over(record, tmp_path, engine_bin, answers={"azure-native:network:getVirtualNetwork": network})
     assert not [change for change in plan.changes if ":ManagedCluster::" in change]

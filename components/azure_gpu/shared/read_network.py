@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 from pulumi_azure_native import network as azure_network
 
 from azure_gpu.catalog.problems import Code, Problem, Severity
@@ -11,7 +13,7 @@ from azure_gpu.formats.arm_ids import ArmId
 from azure_gpu.shared import existing
 from azure_gpu.shared.look_up import AskedBy
 
-Found = azure_network.GetVirtualNetworkResult
+Found: TypeAlias = "azure_network.GetVirtualNetworkResult"
 
 
 def of_subnet(subnet: ArmId, path: str, asked_by: AskedBy, own: str, unchecked: str) -> tuple[Found | None, list[Problem]]:

@@ -92,7 +92,7 @@ def of_id(given: pulumi.Input[str], path: str, asked_by: AskedBy, own: str) -> t
     return account, problems
 
 
-def _limits(account: ArmId, found: batch.GetBatchAccountResult) -> BatchAccountLimits:
+def _limits(account: ArmId, found: "batch.GetBatchAccountResult") -> BatchAccountLimits:
     families = cast("Sequence[Any] | None", found.dedicated_core_quota_per_vm_family) or ()
     return BatchAccountLimits(
         account=account.name,
