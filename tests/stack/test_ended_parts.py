@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.support.embedded import ServedAzure
-from tests.support.stack import ProgramStack
+from tests.support.stack import ProgramStack, changes_of
 
 pytestmark = pytest.mark.slow
 JOB = "azure-native:app:Job"
@@ -26,9 +26,9 @@ def test_a_part_that_has_ended_stays_as_it_is_and_the_rest_goes_on(azure: Served
     try:
         stack.update()
         stack.configure(says("2026-12-05", first={**FIRST, "cpu": 8}, second={**SECOND, "cpu": 8}))
-        assert {step.name for step in stack.steps() if step.type == JOB} == {"second-job"}
-        told = "jobs.first.expires_after: its last day has passed: the part stays unchanged until a later one is set"
-        assert told in stack.update()
+        said = stack.update()
+        assert {step.name for step in changes_of(said) if step.type == JOB} == {"second-job"}
+        assert "jobs.first.expires_after: its last day has passed: the part stays unchanged until a later one is set" in said
         assert stack.steps() == []
 
         stack.configure(says("2026-12-05", third=FIRST, second={**SECOND, "cpu": 8}))

@@ -15,7 +15,7 @@ import pytest
 from azure_gpu.ml.endpoint.traffic import DRIFT_PATH
 from tests.support.embedded import ServedAzure, until
 from tests.support.light_endpoint import DEPLOYMENT, Endpoint, foundation, serving, uploaded
-from tests.support.stack import ProgramStack, Step
+from tests.support.stack import ProgramStack, Step, changes_of
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 TWO: dict[str, dict[str, Any]] = {"blue": {}, "green": {}}
@@ -132,11 +132,11 @@ def test_promoting_changing_taking_one_out_and_bringing_it_back_lose_no_request(
 
         # A deployment is deleted after its traffic has gone to others, and comes before it gets any.
         served.say({"blue": {}}, traffic={"blue": 100}, **changed)
-        assert served.stack.steps() == [
+        said = served.up()
+        assert changes_of(said) == [
             Step("update", TEMPLATE, "colours-traffic"),
             Step("delete", "azure-native:machinelearningservices:OnlineDeployment", "colours-deployment-green"),
         ]
-        said = served.up()
         assert said.index("colours-traffic updat") < said.index("colours-deployment-green delet")
         assert served.endpoint.deployments() == ["blue"]
         served.say(TWO, traffic=SHARED, **changed)
