@@ -159,6 +159,7 @@ def test_each_part_is_told_with_what_became_of_it() -> None:
     assert told["left"] == 2
     listed = list(lines([found._replace(tried=False, gone=frozenset(), error="")], NOW))
     assert listed[-2:] == ["3 parts have expired and not been destroyed", "to destroy the parts that aren't kept, add --yes"]
+    assert list(lines([StackResult("dev")], NOW)) == ["nothing in stack dev has expired at 2026-12-05T00:00:00Z"]
     assert list(lines([StackResult("dev"), StackResult("prod")], NOW)) == [
         "nothing in 2 stacks has expired at 2026-12-05T00:00:00Z"
     ]
