@@ -17,7 +17,6 @@ from localazure.arm import refusals
 from localazure.arm.errors import ArmError
 from localazure.arm.store import Body, Resource
 
-INVALID = "InvalidRequestContent"  # ARM's general code, where the service's own isn't known
 JUDGED_AS = "Microsoft.App/managedEnvironments/workloadProfiles"  # as the table of refusals has them
 CONSUMPTION = "Consumption"  # name and type of the profile that every environment with profiles may have
 FLEX = "Flex"

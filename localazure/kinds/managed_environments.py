@@ -6,7 +6,6 @@ Statuses, headers, states and what is filled in: Azure Service Operator's sessio
 """
 
 import hashlib
-import hmac
 import secrets
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -25,7 +24,6 @@ from localazure.weather import granted_quotas
 API_VERSIONS = frozenset({"2026-07-01"})
 DOMAIN_SUFFIX = "azurecontainerapps.local"
 EVENTS = "container-apps"  # first part of the paths that event streams and logs are read at
-LOG_DESTINATIONS = ("log-analytics", "azure-monitor", "none", "")
 KEDA_VERSION, DAPR_VERSION = "2.17.2", "1.13.6-msft.6"
 
 
@@ -77,7 +75,7 @@ class ManagedEnvironments(Kind):
         change.body.setdefault("properties", {})
         environment_profiles.check(change.body, change.previous, change.as_of)
         attached_identities.check(change)
-        _check_logs(change)
+        super().check(change)
         _check_profiles_in_use(change)
 
     def defaults(self, change: Change) -> Body:  # noqa: ARG002
@@ -167,32 +165,6 @@ def _check_profiles_in_use(change: Change) -> None:
             # The service's own code isn't known.
             message = f"The workload profile '{used}' can't be removed: the job '{job.id.name}' runs on it."
             raise ArmError(409, "WorkloadProfileInUse", message, target="properties.workloadProfiles")
-
-
-def _check_logs(change: Change) -> None:
-    """Where logs go. The service's own codes aren't known."""
-    logs = change.properties.get("appLogsConfiguration") or {}
-    target = "properties.appLogsConfiguration"
-    destination = logs.get("destination") or ""
-    if destination not in LOG_DESTINATIONS:
-        allowed = ", ".join(f"'{one}'" for one in LOG_DESTINATIONS if one)
-        message = f"The destination '{destination}' of appLogsConfiguration isn't one of {allowed}."
-        raise ArmError(400, environment_profiles.INVALID, message, target=f"{target}.destination")
-    analytics = logs.get("logAnalyticsConfiguration")
-    if destination != "log-analytics":
-        return
-    if not analytics or not analytics.get("customerId") or not analytics.get("sharedKey"):
-        message = "The destination 'log-analytics' needs a logAnalyticsConfiguration with customerId and sharedKey."
-        raise ArmError(400, environment_profiles.INVALID, message, target=f"{target}.logAnalyticsConfiguration")
-    workspaces = change.services.store.of_type(azure_types.LOG_WORKSPACE.arm_type)
-    workspace = next((one for one in workspaces if one.service["properties"]["customerId"] == analytics["customerId"]), None)
-    if workspace is None:
-        message = f"There is no Log Analytics workspace with the customer id '{analytics['customerId']}'."
-        raise ArmError(400, environment_profiles.INVALID, message, target=f"{target}.logAnalyticsConfiguration.customerId")
-    given = analytics["sharedKey"].encode()
-    if not any(hmac.compare_digest(key.encode(), given) for key in workspace.private["keys"].values()):
-        message = f"The sharedKey isn't a key of the Log Analytics workspace '{workspace.id.name}'."
-        raise ArmError(400, environment_profiles.INVALID, message, target=f"{target}.logAnalyticsConfiguration.sharedKey")
 
 
 def _number(name: str, value: object) -> object:

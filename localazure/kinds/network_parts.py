@@ -4,17 +4,12 @@ and keep away nobody.
 Source: Microsoft Learn, REST reference of Microsoft.Network 2024-05-01.
 """
 
-from datetime import date
-
 from azure_gpu.formats import azure_types
 from localazure.arm.kind import Change
 from localazure.arm.store import Body, Resource
 from localazure.kinds import network_refusals as refusals, network_rules
 from localazure.kinds.network_common import NetworkKind, check_reference, guid, named, number, users_of
 from localazure.services import Services
-
-BASIC_ENDS = date(2025, 9, 30)  # azure.microsoft.com/updates, "Basic SKU public IP addresses will be retired"
-_BASTION_SUBNET = "AzureBastionSubnet"
 
 
 class NetworkSecurityGroups(NetworkKind):
@@ -60,25 +55,8 @@ class NatGateways(NetworkKind):
 class PublicAddresses(NetworkKind):
     azure_type = azure_types.PUBLIC_IP_ADDRESS
 
-    def check(self, change: Change) -> None:
-        sku: Body = change.body.get("sku") or {}
-        basic = str(sku.get("name") or "Basic") == "Basic"
-        if basic and change.creating and change.as_of >= BASIC_ENDS:
-            raise refusals.refused(
-                "IPv4BasicSkuPublicIpCountLimitReached",
-                "Cannot create more than 0 IPv4 Basic SKU public IP addresses for this subscription in this region.",
-            )
-        if not basic and change.properties.get("publicIPAllocationMethod", "Static") != "Static":
-            raise refusals.refused(
-                "PublicIPAddressAllocationMethodNotSupported",
-                f"Standard sku publicIp {change.id.text} must have AllocationMethod set to Static.",
-            )
-        if change.previous is not None and (change.previous.body.get("sku") or {}).get("name", "Basic") != sku.get(
-            "name", "Basic"
-        ):
-            raise refusals.refused(
-                "PublicIPAddressSkuCannotBeChanged", f"The sku of publicIp {change.id.text} can't be changed.", "sku"
-            )
+    def facts(self, change: Change) -> Body:
+        return {"new": change.creating, "id": change.id.text}
 
     def defaults(self, change: Change) -> Body:
         name = (change.body.get("sku") or {}).get("name", "Basic")
@@ -117,24 +95,10 @@ class BastionHosts(NetworkKind):
     has_guid = False
 
     def check(self, change: Change) -> None:
-        sku = str((change.body.get("sku") or {}).get("name") or "Standard")
-        configurations = change.properties.get("ipConfigurations") or []
-        if sku == "Developer":
-            if not check_reference(change.properties.get("virtualNetwork"), change, azure_types.VIRTUAL_NETWORK.arm_type):
-                raise refusals.invalid(
-                    "A Bastion host of the sku Developer requires 'virtualNetwork'.", "properties.virtualNetwork"
-                )
-            return
-        if len(configurations) != 1:
-            raise refusals.invalid("A Bastion host requires one IP configuration.", "properties.ipConfigurations")
-        own = configurations[0].get("properties") or {}
-        subnet = check_reference(own.get("subnet"), change, azure_types.SUBNET.arm_type)
-        if subnet.rsplit("/", 1)[-1] != _BASTION_SUBNET:
-            raise refusals.refused(
-                "SubnetNameInvalid",
-                f"The subnet of a Bastion host has the name {_BASTION_SUBNET}.",
-                "properties.ipConfigurations",
-            )
+        super().check(change)
+        check_reference(change.properties.get("virtualNetwork"), change, azure_types.VIRTUAL_NETWORK.arm_type)
+        own: Body = (change.properties.get("ipConfigurations") or [{}])[0].get("properties") or {}
+        check_reference(own.get("subnet"), change, azure_types.SUBNET.arm_type)
         check_reference(own.get("publicIPAddress"), change, azure_types.PUBLIC_IP_ADDRESS.arm_type)
         address = str((own.get("publicIPAddress") or {}).get("id") or "").lower()
         for other in users_of(address, "publicIPAddress", change.services, but=change.id.key) if address else ():

@@ -16,7 +16,7 @@ from localazure.kinds import attached_identities, vm_quotas, vm_refusals as refu
 from localazure.kinds.gallery_images import image_at
 from localazure.kinds.network_interfaces import machine_of
 from localazure.kinds.network_refusals import missing_reference
-from localazure.machines import cloud_init, model
+from localazure.machines import model
 from localazure.services import SUBSCRIPTION
 
 LATER_VERSIONS = frozenset({"2025-04-01", "2025-11-01", "2026-03-01", "2026-04-01"})  # azure-mgmt-compute 39, azure-cli 2.91
@@ -30,7 +30,6 @@ def check(change: Change, arm_type: str) -> None:
     profile = properties.get("osProfile")
     named = {"properties": {"osProfile": {"computerName": change.id.name, **profile}}} if profile else {}
     table.judge(arm_type, merged(change.body, named), change.as_of, facts=_facts(change))
-    _check_custom_data(profile or {})
     _check_size(change)
     _check_image(change)
     _check_interfaces(change)
@@ -83,14 +82,6 @@ def _spell(properties: Body) -> None:
         for known in ("FromImage", "Empty", "Attach"):
             if str(disk.get("createOption") or "").lower() == known.lower():
                 disk["createOption"] = known
-
-
-def _check_custom_data(profile: Body) -> None:
-    try:
-        cloud_init.decoded(str(profile.get("customData") or ""))
-    except cloud_init.CustomDataError:
-        message = "Custom data in OSProfile must be in Base64 encoding and with a maximum length of 87380 characters."
-        raise refusals.invalid("customData", message) from None
 
 
 def _check_size(change: Change) -> None:
