@@ -6,7 +6,7 @@ import zipfile
 from typing import Any
 
 import pytest
-from azure.core.exceptions import HttpResponseError, ResourceNotFoundError
+from azure.core.exceptions import HttpResponseError
 from azure.mgmt.batch import BatchManagementClient
 
 from azure_gpu.catalog.roles import STORAGE_BLOB_DATA_CONTRIBUTOR
@@ -86,19 +86,6 @@ def test_with_azures_own_client(azure: EmbeddedAzure, account: str) -> None:
     batch.application_package.delete(group_name, name, "tools", "1.0")
     batch.application.delete(group_name, name, "tools")
     assert list(batch.application.list(group_name, name)) == []
-
-
-def test_a_default_version_has_to_be_there(azure: EmbeddedAzure, account: str) -> None:
-    batch, group_name, name = client(BatchManagementClient, azure), account.split("/")[4], account.split("/")[-1]
-    with pytest.raises(ResourceNotFoundError, match="The specified application package does not exist"):
-        batch.application.create(group_name, name, "tools", {"properties": {"defaultVersion": "1.0"}})
-
-
-def test_packages_need_storage(azure: EmbeddedAzure, group: str) -> None:
-    account = put_account(azure, group)["id"]
-    azure.put(f"{account}/applications/tools", {}, API)
-    answer = azure.put(f"{account}/applications/tools/versions/1.0", {}, API)
-    assert (answer.status_code, answer.json()["error"]["code"]) == (409, "OperationInvalidForCurrentState")
 
 
 def test_an_account_by_identity_needs_a_role_on_its_storage(azure: EmbeddedAzure, group: str) -> None:

@@ -155,31 +155,11 @@ class TestTasks:
         answer = account.post("jobs/job/tasks/t/terminate")
         assert (answer.status_code, code(answer)) == (409, "TaskCompleted")
 
-    def test_what_isnt_imitated_of_jobs_and_tasks_is_refused_by_name(self, account: Account) -> None:
-        account.add_job("job")
-        account.add_tasks("job", "t")
-        for method, path in (
-            ("POST", "jobs/job/disable"),
-            ("POST", "jobs/job/enable"),
-            ("PUT", "jobs/job/tasks/t"),
-            ("POST", "jobs/job/tasks/t/reactivate"),
-            ("DELETE", "jobs/job/tasks/t/files/stdout.txt"),
-            ("GET", "applications"),
-        ):
-            answer = account.request(method, path)
-            assert (answer.status_code, code(answer)) == (501, "NotImplemented"), path
-
     def test_a_deleted_task_is_gone(self, account: Account) -> None:
         account.add_job("job")
         account.add_tasks("job", "t")
         assert account.request("DELETE", "jobs/job/tasks/t").status_code == 200
         assert code(account.get("jobs/job/tasks/t")) == "TaskNotFound"
-
-    def test_files_of_a_task_that_never_ran_are_unavailable(self, account: Account) -> None:
-        account.add_job("job")
-        account.add_tasks("job", "t")
-        answer = account.get("jobs/job/tasks/t/files")
-        assert (answer.status_code, code(answer)) == (409, "TaskFilesUnavailable")
 
     def test_passwords_are_taken_and_never_answered(self, account: Account) -> None:
         account.add_job("job")
@@ -191,10 +171,6 @@ class TestTasks:
 
 
 class TestPaths:
-    def test_an_id_with_a_slash_in_it_stays_one_id(self, account: Account) -> None:
-        answer = account.client.get(f"/batch/{account.name}/jobs/a%2Ftasks", params={"api-version": VERSION})
-        assert (answer.status_code, code(answer)) == (404, "JobNotFound")
-
     def test_ids_of_the_request_are_told(self, account: Account) -> None:
         headers = {"client-request-id": "11111111-2222-3333-4444-555555555555", "return-client-request-id": "true"}
         answer = account.request("GET", "jobs", headers=headers)
