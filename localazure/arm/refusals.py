@@ -84,12 +84,21 @@ def judge(
                 raise form(row, _filled(row.message, found, judged), target, found.value)
 
 
+def found(path: str, condition: str, body: Body, facts: Body) -> Iterator[Any]:
+    """The values of a path of a body for which a condition holds."""
+    return (each.value for each in _matching(path, condition, _Judged(body, None, facts)))
+
+
 def _refused(row: Refusal, judged: _Judged) -> Iterator[_Value]:
+    return _matching(row.path, row.condition, judged)
+
+
+def _matching(path: str, condition: str, judged: _Judged) -> Iterator[_Value]:
     earlier: list[Any] = []
-    for found in _values(judged.body, row.path):
-        if all(_holds(clause, found, judged, earlier) for clause in clauses(row.condition)):
-            yield found
-        earlier.append(found.value)
+    for each in _values(judged.body, path):
+        if all(_holds(clause, each, judged, earlier) for clause in clauses(condition)):
+            yield each
+        earlier.append(each.value)
 
 
 @functools.cache

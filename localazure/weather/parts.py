@@ -57,6 +57,7 @@ TASKS_NOT_ALLOWED = "tasks-not-allowed"
 DOCKER_HUB_LIMIT = "docker-hub-limit"
 REGISTRY_ERROR = "registry-error"
 ABAC_REGISTRIES = "abac-registries"
+LANDING_ZONE = "landing-zone"
 
 _TROUBLESHOOTING = "Microsoft Learn, role-based-access-control/troubleshooting"
 
@@ -394,6 +395,20 @@ _ALL = (
                 "2026-11-24",
                 "documented",
             ),
+        ),
+    ),
+    Part(
+        LANDING_ZONE,
+        "Policies of a landing zone deny what has a public endpoint, subnets without a security group, and logins by keys, with "
+        "403 `RequestDisallowedByPolicy`. The definitions are rows of `catalog/policies.csv`, each with its repository and "
+        "commit; those about pods, and those that add or deploy something, aren't evaluated. That ids are of the subscription "
+        "and not of a management group is assumed.",
+        "until it is turned off",
+        "for as long as they are assigned",
+        False,
+        (
+            Source("Azure/Enterprise-Scale dbd9bd21, policySetDefinitions/Deny-PublicPaaSEndpoints", "2026-08-19", "documented"),
+            Source("microsoft/vscode-apimanagement issue 348", "2024-03-15", "documented"),
         ),
     ),
 )

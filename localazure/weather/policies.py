@@ -1,5 +1,5 @@
 """Azure Policy: an assignment that denies a value of a property, and one that adds a tag. They are faults, assigned to the whole
-subscription.
+subscription. The part `landing-zone` of the weather assigns those of the catalog, `azure_gpu.catalog.policies`.
 
 Order and codes: Microsoft Learn, azure-resource-manager/troubleshooting/error-policy-requestdisallowedbypolicy; that what a
 policy adds is looked at by one that denies: governance/policy/concepts/effect-basics, "Order of evaluation". Read 2026-11-24.
@@ -7,13 +7,16 @@ policy adds is looked at by one that denies: governance/policy/concepts/effect-b
 
 import fnmatch
 import json
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
+from azure_gpu.catalog.policies import Policy, everything
 from azure_gpu.formats.arm_ids import ArmId
+from localazure.arm import refusals
 from localazure.arm.errors import ArmError
 from localazure.arm.store import Body
-from localazure.fault import Fault
 from localazure.services import SUBSCRIPTION, Services
+from localazure.weather.parts import LANDING_ZONE
 
 _ABOVE = f"/subscriptions/{SUBSCRIPTION}/providers/Microsoft.Authorization"
 
@@ -29,8 +32,23 @@ class DisallowedError(ArmError):
         return {**super().content(), "additionalInfo": [{"type": "PolicyViolation", "info": self.info}]}
 
 
+class _Denial(NamedTuple):
+    """What an assignment denies."""
+
+    assignment: str
+    definition: str
+    title: str
+    property: str
+    operator: str
+    target: str
+
+
 def apply(resource_id: ArmId, body: Body, services: Services, *, taggable: bool) -> Body:
     """`body` with the tags that policies add. DisallowedError where one denies it."""
+    if services.weather.holds(LANDING_ZONE):
+        for row, value in denied(resource_id.type, resource_id.name, body):
+            denial = _Denial(row.assignment, row.definition, row.title, row.property, row.condition.partition("; ")[0], "")
+            raise _denied(denial, resource_id, value)
     for policy in services.weather.policies:
         if not fnmatch.fnmatchcase(resource_id.key, policy.path.lower()):
             continue
@@ -41,37 +59,47 @@ def apply(resource_id: ArmId, body: Body, services: Services, *, taggable: bool)
             continue
         found, value = _at(body, policy.property)
         if found and (not policy.value or _text(value).lower() == policy.value.lower()):
-            raise _denied(policy, resource_id, value)
+            operator, target = ("Equals", policy.value) if policy.value else ("Exists", "true")
+            raise _denied(_Denial(policy.name, policy.name, policy.name, policy.property, operator, target), resource_id, value)
     return body
 
 
-def _denied(policy: Fault, resource_id: ArmId, value: Any) -> DisallowedError:
-    assignment, definition = f"{_ABOVE}/policyAssignments/{policy.name}", f"{_ABOVE}/policyDefinitions/{policy.name}"
+def denied(arm_type: str, name: str, body: Body) -> Iterator[tuple[Policy, Any]]:
+    """The rows of the catalog that deny a body, each with the value that it denies."""
+    for row in everything():
+        if row.type.lower() == arm_type.lower():
+            for value in refusals.found(row.property, row.condition, body, {"name": name}):
+                yield row, value
+
+
+def _denied(denial: _Denial, resource_id: ArmId, value: Any) -> DisallowedError:
+    assignment = f"{_ABOVE}/policyAssignments/{denial.assignment}"
+    definition = f"{_ABOVE}/policyDefinitions/{denial.definition}"
     identifiers = [
         {
-            "policyAssignment": {"name": policy.name, "id": assignment},
-            "policyDefinition": {"name": policy.name, "id": definition},
+            "policyAssignment": {"name": denial.assignment, "id": assignment},
+            "policyDefinition": {"name": denial.title, "id": definition},
         }
     ]
     shown = json.dumps(identifiers, separators=(",", ":"))
     evaluated = {
         "result": "True",
         "expressionKind": "Field",
-        "expression": f"{resource_id.type}/{policy.property.removeprefix('properties.')}",
-        "path": policy.property,
+        "expression": f"{resource_id.type}/{denial.property.removeprefix('properties.')}",
+        "path": denial.property,
         "expressionValue": value,
-        "operator": "Equals" if policy.value else "Exists",
-        "targetValue": policy.value or "true",
+        "operator": denial.operator,
+        "targetValue": denial.target,
     }
     info = {
         "evaluationDetails": {"evaluatedExpressions": [evaluated]},
         "policyDefinitionId": definition,
-        "policyDefinitionName": policy.name,
-        "policyDefinitionDisplayName": policy.name,
+        "policyDefinitionName": denial.definition,
+        "policyDefinitionDisplayName": denial.title,
         "policyDefinitionEffect": "deny",
         "policyAssignmentId": assignment,
-        "policyAssignmentName": policy.name,
-        "policyAssignmentDisplayName": policy.name,
+        "policyAssignmentName": denial.assignment,
+        "policyAssignmentDisplayName": denial.assignment,
         "policyAssignmentScope": f"/subscriptions/{SUBSCRIPTION}",
     }
     message = f"Resource '{resource_id.name}' was disallowed by policy. Policy identifiers: '{shown}'."

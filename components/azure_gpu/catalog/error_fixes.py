@@ -2,6 +2,8 @@
 
 from typing import NamedTuple
 
+from azure_gpu.catalog import policies
+
 
 class KnownError(NamedTuple):
     """An error that is known by its text."""
@@ -80,4 +82,6 @@ KNOWN_ERRORS = (
 def fix(text: str) -> str:
     """The fix of an error; empty if the error is unknown."""
     lowered = text.lower()
+    if "requestdisallowedbypolicy" in lowered and (answer := policies.denial(text)):
+        return answer
     return next((each.fix for each in KNOWN_ERRORS if all(part in lowered for part in each.parts)), "")
