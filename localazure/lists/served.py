@@ -10,7 +10,16 @@ from localazure.arm import answers, checks, filters
 from localazure.arm.errors import ArmError, not_implemented
 from localazure.arm.store import Body
 from localazure.kinds.ml_kind import API_VERSIONS as ML_VERSIONS
-from localazure.lists import batch, compute, container_instances, container_service, features, machine_learning, permissions
+from localazure.lists import (
+    batch,
+    compute,
+    container_apps,
+    container_instances,
+    container_service,
+    features,
+    machine_learning,
+    permissions,
+)
 from localazure.lists.query import ListQuery
 from localazure.services import Services
 
@@ -18,7 +27,7 @@ _ANY = "*"  # stands for a location in a path
 _COMPUTE, _BATCH, _ML = "microsoft.compute", "microsoft.batch", "microsoft.machinelearningservices"
 _AUTHORIZATION = "microsoft.authorization"
 _ACI = "microsoft.containerinstance"
-_AKS, _FEATURES = "microsoft.containerservice", "microsoft.features"
+_AKS, _APPS, _FEATURES = "microsoft.containerservice", "microsoft.app", "microsoft.features"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +41,7 @@ class _Served:
 _BATCH_VERSIONS = frozenset({"2024-02-01", "2024-07-01", "2025-06-01"})
 _ML_VERSIONS = frozenset({"2020-08-01", "2024-10-01", "2025-12-01"}) | ML_VERSIONS
 _ACI_VERSIONS = frozenset({"2018-10-01", "2023-05-01", "2024-05-01-preview"})
+_APPS_VERSIONS = frozenset({"2024-03-01", "2025-01-01", "2025-07-01"})
 _AKS_VERSIONS = frozenset({"2025-09-01", "2026-06-01", "2026-08-01"})
 _USAGE_VERSIONS = frozenset({"2022-03-01", "2024-11-01", "2026-04-01"})
 _LISTS: Mapping[tuple[str, ...], _Served] = {
@@ -49,6 +59,9 @@ _LISTS: Mapping[tuple[str, ...], _Served] = {
     ),
     (_AKS, "locations", _ANY, "kubernetesversions"): _Served(
         "locations/kubernetesVersions", _AKS_VERSIONS, container_service.kubernetes_versions
+    ),
+    (_APPS, "locations", _ANY, "availablemanagedenvironmentsworkloadprofiletypes"): _Served(
+        "locations/availableManagedEnvironmentsWorkloadProfileTypes", _APPS_VERSIONS, container_apps.profiles
     ),
     (_AUTHORIZATION, "permissions"): _Served("permissions", permissions.API_VERSIONS, permissions.permissions),
 }

@@ -80,14 +80,20 @@ def arm_client(login: SignIn, retries: RetryPolicy) -> ARMPipelineClient:
 
 
 def get_list(path: str, api_version: str, login: SignIn, retries: RetryPolicy) -> list[dict[str, Any]]:
-    """A list that no management client has a method for. HttpResponseError on refusal, as from those clients."""
-    return get_document(path, api_version, login, retries)["value"]
+    """A list that no management client has a method for, all its pages. HttpResponseError on refusal, as from those clients."""
+    document = get_document(path, api_version, login, retries)
+    rows = list(document["value"])
+    while document.get("nextLink"):
+        document = get_document(document["nextLink"], "", login, retries)
+        rows += document["value"]
+    return rows
 
 
 def get_document(path: str, api_version: str, login: SignIn, retries: RetryPolicy) -> dict[str, Any]:
     """A resource that no management client has a method for."""
     with arm_client(login, retries) as client:
-        answer = client.send_request(HttpRequest("GET", client.format_url(path), params={"api-version": api_version}))
+        version = {"api-version": api_version} if api_version else None  # a link to a next page has its own
+        answer = client.send_request(HttpRequest("GET", client.format_url(path), params=version))
         answer.raise_for_status()
         return answer.json()
 

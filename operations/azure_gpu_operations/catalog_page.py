@@ -33,7 +33,7 @@ Statuses and replacements are those of {FACTS_DAY.isoformat()}, the day on which
 which something began or ended, by the source; *observed on* is the day on which the source said so; earlier days are unknown.
 
 **Add a size**: one row in [`sizes/sizes.csv`](../components/azure_gpu/catalog/sizes/sizes.csv), its prices as rows of
-[`prices/vm_prices.csv`](../components/azure_gpu/catalog/prices/vm_prices.csv) (`python -m operations sizes refresh --size SIZE`
+[`prices/vm_prices.csv`](../components/azure_gpu/catalog/prices/vm_prices.csv) (`python -m operations catalog refresh --size SIZE`
 writes them), then `make renew`. A new series is also a row in `sizes/series.csv` and one in `sizes/lifecycles.csv`, whose `end`
 is its retirement; a new source is a row in `sources.csv`, a new region one in `regions.csv`. `sizes/size_tables.py` describes the
 columns; an invalid cell is reported with file, line and column. Empty: no source gives the value. 0: there is none.

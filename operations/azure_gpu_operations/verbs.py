@@ -64,7 +64,8 @@ VERBS = {
     ),
     "graph": Verb("graph.command", "draw a stack: its parts, dependencies, roles, and cost when idle and at maximum"),
     "preflight": Verb("preflight.command", "check a stack, or a use of GPUs, against Azure before anything is created"),
-    "sizes": Verb("sizes.command", "find GPU sizes, cheapest first; show everything about one; list retirements; refresh prices"),
+    "sizes": Verb("sizes.command", "find GPU sizes, cheapest first; show everything about one; list retirements"),
+    "catalog": Verb("catalog.command", "show which lists of the packaged catalog are past their shelf life; read them again"),
     "pulumi": Verb("pulumi_command", "run any `pulumi` command with the stack's file"),
     "shell": Verb("shell.command", "open a shell with the Azure CLI and kubectl, signed in to a stack's cloud"),
 }
@@ -72,15 +73,15 @@ VERBS = {
 # Names of earlier versions, a command or one of its options, for one release: what takes their place is printed with exit code 2.
 GONE = {
     "adopt": "`import ID… --stack S --write --out FILE` adopts existing resources, with the same options",
-    "catalog": "docs/catalog.md is the page; `sizes show SIZE` has what is known of a size",
     "compare": "`git diff --no-index Pulumi.A.yaml Pulumi.B.yaml`; what both extend is the same",
     "drain": "`stop POOL --stack S` removes a pool's nodes, each when its tasks have ended",
     "fetch": "`logs NAME --into FOLDER --stack S` downloads a run's output files",
     "graph --svg": "`graph --dot --stack S | dot -Tsvg > FILE` draws it; GitHub draws what `graph --mermaid --stack S` prints",
     "package": "`upload package FOLDER --application A --version V --stack S` is `package push`",
-    "prices": "`sizes show SIZE` has a size's list prices; `sizes refresh` is `prices refresh`",
+    "prices": "`sizes show SIZE` has a size's list prices; `catalog refresh --from prices` is `prices refresh`",
     "query --no-pictures": "there are no pictures any more; leave the option out",
     "rollback": "`promote ENDPOINT --back --stack S` restores the traffic before the last change",
+    "sizes refresh": "`catalog refresh --from prices` refreshes the prices, with the same options `--size` and `--region`",
     "upload-model": "`upload model FOLDER --name N --version V --stack S`",
     "vm": "`start NAME` starts a machine, or shows one that runs; `stop NAME` deallocates it; `running` has its state and cost",
     "wait": "`up` waits; the state alone: `az container show --ids ID --query instanceView.state`",

@@ -5,7 +5,7 @@ from decimal import Decimal
 
 import pytest
 
-from azure_gpu_operations.sizes.retail_prices import RetailPrices, RetailPricesError
+from azure_gpu_operations.catalog.retail_prices import RetailPrices, RetailPricesError
 from tests.support.retail_prices import SIX_ROWS, RetailPricesServer, row, t4
 
 NOW = datetime(2026, 11, 20, 12, 0, 0, tzinfo=UTC)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from azure_gpu.catalog.prices.container_apps import Meter
-from azure_gpu_operations.sizes import retail_rows
+from azure_gpu_operations.catalog import retail_rows
 from tests.support.retail_prices import EAST_US_METERS, SIX_ROWS, decimals, meter, row, t4
 
 TODAY = date(2026, 11, 20)

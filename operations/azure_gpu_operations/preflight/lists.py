@@ -15,16 +15,17 @@ from azure.mgmt.machinelearningservices import MachineLearningServicesMgmtClient
 from azure.mgmt.resource.resources import ResourceManagementClient
 from azure.mgmt.storage import StorageManagementClient
 
-from azure_gpu.catalog import regions
+from azure_gpu.catalog import listed, regions
 from azure_gpu.catalog.quotas import FROM_COMPUTE, FROM_MACHINE_LEARNING, BatchAccountLimits, Limit, PoolUse, RegionLimits
 from azure_gpu.catalog.size_use import Service, SizeUse
-from azure_gpu_operations.azure import SignIn, get_list, management_client, post_document
+from azure_gpu_operations.azure import SignIn, get_document, get_list, management_client, post_document
 from azure_gpu_operations.machine_learning import usages
 from azure_gpu_operations.preflight.fetching import retries
 from azure_gpu_operations.preflight.needs import NamedKind, RequestedName
 
 PERMISSIONS_VERSION = "2022-04-01"
 VAULTS_VERSION = "2024-11-01"
+LOCATIONS_VERSION, KUBERNETES_VERSION, PROFILES_VERSION = "2022-12-01", "2025-09-01", "2025-07-01"
 _TOTAL, _SPOT = "cores", "lowPriorityCores"  # what the compute service calls its totals
 
 
@@ -144,6 +145,46 @@ def readers(
 def _providers(client: ResourceManagementClient) -> dict[str, str]:
     """Registration states by namespace in lower case."""
     return {str(each.namespace).lower(): _text(each.registration_state) for each in client.providers.list()}
+
+
+def locations(login: SignIn, subscription_id: str) -> frozenset[str]:
+    """The regions that the subscription may use."""
+    return _names(get_list(f"/subscriptions/{subscription_id}/locations", LOCATIONS_VERSION, login, retries()))
+
+
+def kubernetes_versions(login: SignIn, subscription_id: str, region: str) -> frozenset[str]:
+    """Minor versions and their patches."""
+    path = f"/subscriptions/{subscription_id}/providers/Microsoft.ContainerService/locations/{region}/kubernetesVersions"
+    rows = get_document(path, KUBERNETES_VERSION, login, retries())["values"]
+    return frozenset({str(row["version"]) for row in rows} | {patch for row in rows for patch in row.get("patchVersions") or ()})
+
+
+def profiles(login: SignIn, subscription_id: str, region: str) -> frozenset[str]:
+    """Types of workload profiles that environments of Container Apps may have."""
+    path = f"/subscriptions/{subscription_id}/providers/Microsoft.App/locations/{region}"
+    path += "/availableManagedEnvironmentsWorkloadProfileTypes"
+    return _names(get_list(path, PROFILES_VERSION, login, retries()))
+
+
+def of_regions(
+    login: SignIn, subscription_id: str, places: Iterable[str]
+) -> Mapping[tuple[listed.Azure, str], Callable[[], Collection[str]]]:
+    """Readers of the lists that the catalog keeps of each region."""
+    compute = management_client(ComputeManagementClient, login, subscription_id, retries())
+    batch = management_client(BatchManagementClient, login, subscription_id, retries())
+    learning = management_client(MachineLearningServicesMgmtClient, login, subscription_id, retries())
+    found: dict[tuple[listed.Azure, str], Callable[[], Collection[str]]] = {}
+    for place in places:
+        found[listed.Azure.SIZES, place] = partial(_sizes, compute, place)
+        found[listed.Azure.BATCH_SIZES, place] = partial(_batch_sizes, batch, place)
+        found[listed.Azure.ML_SIZES, place] = partial(_ml_sizes, learning, place)
+        found[listed.Azure.KUBERNETES, place] = partial(kubernetes_versions, login, subscription_id, place)
+        found[listed.Azure.PROFILES, place] = partial(profiles, login, subscription_id, place)
+    return found
+
+
+def _names(rows: Iterable[Mapping[str, Any]]) -> frozenset[str]:
+    return frozenset(str(row["name"]).lower() for row in rows)
 
 
 def rights(login: SignIn, subscription_id: str) -> list[Permission]:

@@ -4,10 +4,8 @@
     sizes --instead-of SIZE [--rdma] …    what replaces a size
     sizes show SIZE [--region R]          everything about one size, with its sources
     sizes retiring [--within 180d]        sizes that retire soon, by day and by what to use instead
-    sizes refresh [--size S] [--region R] renew the list prices from Azure's public Retail Prices API
 
-Exit codes: 0 answered; 1 no size fits, the size is unknown, or the refresh failed and no file has changed; 2 invalid command
-line, or no size can ever fit it.
+Exit codes: 0 answered; 1 no size fits, or the size is unknown; 2 invalid command line, or no size can ever fit it.
 """
 
 import argparse
@@ -17,7 +15,6 @@ import sys
 from datetime import UTC, date, datetime
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 from azure_gpu.catalog import offers, regions, search
@@ -36,14 +33,13 @@ from azure_gpu_operations.sizes.arguments import are_wrong
 
 _NUMBER = r"[0-9]{1,9}"
 _SHOWN = 60  # characters
-PUBLIC_URL = "https://prices.azure.com/api/retail/prices"  # of the Retail Prices API
 
 
 def add_arguments(sizes: argparse.ArgumentParser) -> None:
     _filters(sizes)
     _common(sizes)
     sizes.set_defaults(run=_search)
-    verbs = sizes.add_subparsers(dest="verb", metavar="show | retiring | refresh")
+    verbs = sizes.add_subparsers(dest="verb", metavar="show | retiring")
     show = verbs.add_parser("show", help="everything about one size, with its sources")
     show.add_argument("size", help="such as Standard_NC4as_T4_v3 or nc4as_t4_v3")
     _common(show)
@@ -58,18 +54,6 @@ def add_arguments(sizes: argparse.ArgumentParser) -> None:
     )
     _common(retiring)
     retiring.set_defaults(run=_retiring)
-    _add_refresh(verbs.add_parser("refresh", help="renew the list prices from Azure's public price list"))
-
-
-def _add_refresh(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--region", action="append", default=[], help="only this region; may be repeated (default: all)")
-    text = "only this size, without Container Apps; may be repeated (default: every size that has a price or is sold)"
-    parser.add_argument("--size", action="append", default=[], help=text)
-    parser.add_argument("--url", type=_web_address, default=PUBLIC_URL, help=f"address of the API (default {PUBLIC_URL})")
-    parser.add_argument("--file", type=Path, help="price file of virtual machines (default: the catalog's)")
-    parser.add_argument("--container-apps-file", type=Path, help="price file of Container Apps' meters (default: the catalog's)")
-    parser.add_argument("--wide", action="store_true", help="all columns, wider than the terminal")
-    parser.set_defaults(run=_refresh)
 
 
 def _common(parser: argparse.ArgumentParser) -> None:
@@ -142,12 +126,6 @@ def _show(options: argparse.Namespace) -> int:
     else:
         tables.show_size(console(), known, _wide(options))
     return 0
-
-
-def _refresh(options: argparse.Namespace) -> int:
-    from azure_gpu_operations.sizes import refresh  # here: its client loads slowly
-
-    return refresh.refresh(options)
 
 
 def _retiring(options: argparse.Namespace) -> int:
@@ -228,12 +206,6 @@ def _count(text: str) -> tuple[Fraction, bool]:
     if match is None:
         raise argparse.ArgumentTypeError(f"{_short(text)} is not a number of GPUs; write 2, 1/6 or 2+")
     return Fraction(match[1]), bool(match[2])
-
-
-def _web_address(text: str) -> str:
-    if not text.startswith(("https://", "http://")):
-        raise argparse.ArgumentTypeError(f"{_short(text)} is not a valid URL; it begins with https://")
-    return text
 
 
 def _driver(text: str) -> Driver:

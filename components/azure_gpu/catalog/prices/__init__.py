@@ -1,6 +1,6 @@
 """Prices with their dates and sources.
 
-`packaged()` has the prices that come with the project; `python -m operations sizes refresh` updates their file.
+`packaged()` has the prices that come with the project; `python -m operations catalog refresh` updates their file.
 """
 
 from functools import cache

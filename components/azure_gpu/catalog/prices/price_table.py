@@ -24,7 +24,7 @@ TABLE = Table(
     },
 )
 HEADER = ",".join(TABLE.columns)
-API = "api"  # the source of rows that `sizes refresh` writes
+API = "api"  # the source of rows that `catalog refresh` writes
 
 # What the short names in the column `source` stand for.
 SOURCES: dict[str, str] = {

@@ -1,8 +1,6 @@
-"""Updates the rows of the price files from the Retail Prices API. Only `replace_files` writes, whole files at once."""
+"""Reads the rows of the price files again from the Retail Prices API."""
 
-import os
-import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal
@@ -10,35 +8,31 @@ from pathlib import Path
 from typing import Any
 
 from azure_gpu.catalog import regions
-from azure_gpu.catalog.prices import PriceBook, price_table
+from azure_gpu.catalog.lifecycle import Status
+from azure_gpu.catalog.prices import PriceBook, container_apps, price_table
 from azure_gpu.catalog.prices.container_apps import Meter, MeterPrices, MeterRow
 from azure_gpu.catalog.prices.price_table import PriceRow
-from azure_gpu_operations.sizes import retail_rows
-from azure_gpu_operations.sizes.retail_prices import RetailPrices, RetailPricesError
-from azure_gpu_operations.sizes.retail_rows import Choice
+from azure_gpu.catalog.sizes import SIZES
+from azure_gpu.catalog.sizes.lookup import normalise
+from azure_gpu_operations.catalog import retail_rows
+from azure_gpu_operations.catalog.changes import Change, Refreshed, What
+from azure_gpu_operations.catalog.retail_prices import RetailPrices, RetailPricesError
+from azure_gpu_operations.catalog.retail_rows import Choice
 
 _CONTAINER_APPS = "Azure Container Apps"
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """A changed price. `before` None: no price was known."""
-
-    what: str  # Standard_NC4as_T4_v3, or T4 of Container Apps
-    kind: str  # on demand, Spot, or per second
-    region: str
-    before: Decimal | None
-    after: Decimal
+_NAME = "prices"
 
 
 @dataclass(slots=True)
 class Renewal:
     """The result of one refresh. If `missing` isn't empty, the files must not be written."""
 
+    today: date
     changes: list[Change] = field(default_factory=list[Change])
     unchanged: int = 0  # prices that are as before
     unknown: list[str] = field(default_factory=list[str])  # requested, but no row matched
     ambiguous: list[str] = field(default_factory=list[str])  # several rows matched and differ; left out
+    none: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])  # sizes and regions without a row
     elsewhere: set[str] = field(default_factory=set[str])  # what is no region; left out
     missing: list[str] = field(default_factory=list[str])  # requests without an answer, and why
     not_requested: list[str] = field(default_factory=list[str])  # because an earlier request had no answer
@@ -50,8 +44,68 @@ class Renewal:
         elif choice.price is not None and choice.price == before:
             self.unchanged += 1
         elif choice.price is not None:
-            self.changes.append(Change(what, kind, region, before, choice.price))
+            known = What.NEW if before is None else What.CHANGED
+            subject, source = f"{what}, {kind}, {region}", _source(self.today)
+            self.changes.append(Change(known, subject, price_table.plain(before), price_table.plain(choice.price), source))
         return choice.price
+
+
+def refresh(
+    url: str, sizes: Sequence[str], regions_given: Sequence[str], files: tuple[Path, Path], today: date
+) -> tuple[Refreshed, int]:
+    """Today's prices of sizes in regions, and how many are unchanged. Without an answer to every request, nothing changes.
+
+    Args:
+        sizes: none: all that have a price or are sold, and Container Apps.
+        regions_given: none: all.
+        files: of machines, and of Container Apps' meters.
+    """
+    result, renewal = Refreshed(), Renewal(today)
+    try:
+        old = price_table.read(files[0].read_text(encoding="utf-8"), str(files[0]))
+        old_meters = container_apps.read(files[1].read_text(encoding="utf-8"), str(files[1]))
+    except (OSError, ValueError) as error:
+        result.failed[_NAME] = f"the price file can't be read: {error}"
+        return result, 0
+    requested = list(dict.fromkeys(regions.normalise(region) for region in regions_given))
+    asked = [_spelt(size, old) for size in sizes] or _all_sizes(old, today)
+    api = RetailPrices(url)
+    try:
+        new = machines(old, asked, requested, api, today, renewal)
+        texts = {files[0]: price_table.write(new)}
+        if not sizes:
+            texts[files[1]] = container_apps.write(meters(old_meters, requested, api, today, renewal))
+    finally:
+        api.close()
+    if not sizes and not renewal.missing and not (renewal.changes or renewal.unchanged):
+        renewal.missing.append("the API has no price of any size")
+    if renewal.missing:
+        result.failed[_NAME] = "; ".join([*renewal.missing, *(f"{what}: not requested" for what in renewal.not_requested)])
+        return result, 0
+    left_out = [*renewal.ambiguous, *(f"{each}: no row matches" for each in renewal.unknown)]
+    left_out += [f"{each}: no region" for each in sorted(renewal.elsewhere)]
+    result.texts = texts
+    result.changes = [*renewal.changes, *(Change(What.LEFT_OUT, each, "", "", _source(today)) for each in left_out)]
+    return result, renewal.unchanged
+
+
+def _source(today: date) -> str:
+    return f"{price_table.SOURCES[price_table.API]}, {today.isoformat()}"
+
+
+def _spelt(size: str, rows: Sequence[PriceRow]) -> str:
+    """A size as Azure spells it: the API is case-sensitive."""
+    known = SIZES.find(size)
+    if known is not None:
+        return known.name
+    name = normalise(size)
+    return next((row.size for row in rows if row.size.lower() == name.lower()), name)
+
+
+def _all_sizes(rows: Sequence[PriceRow], today: date) -> list[str]:
+    """Every size that has a price, and every size with a GPU that is sold."""
+    sold = {size.name for size in SIZES if size.gpu_count and size.lifecycle.status(today) is not Status.RETIRED}
+    return sorted({_spelt(row.size, []) for row in rows} | sold)
 
 
 def machines(
@@ -76,10 +130,16 @@ def machines(
                 fresh.append(PriceRow(size, region, usd_hour, usd_hour_spot, today, price_table.API))
             elif not on_demand.ambiguous and not spot.ambiguous:
                 renewal.unknown.append(f"{size}, {region}")
+                renewal.none.add((size.lower(), region))
         if not requested and not rows and not book.regions_of(size):
             renewal.unknown.append(f"{size}, everywhere")
     replaced = {(row.size.lower(), row.region) for row in fresh}
-    kept = [row for row in old if row.source != price_table.API or (row.size.lower(), row.region) not in replaced]
+    gone = {place for place in renewal.none if place not in replaced}
+    for row in old:
+        if row.source == price_table.API and (row.size.lower(), row.region) in gone:
+            before = price_table.plain(row.usd_hour or row.usd_hour_spot)
+            renewal.changes.append(Change(What.GONE, f"{row.size}, {row.region}", before, "", _source(today)))
+    kept = [row for row in old if row.source != price_table.API or (row.size.lower(), row.region) not in replaced | gone]
     return kept + fresh
 
 
@@ -104,24 +164,6 @@ def meters(old: Sequence[MeterRow], requested: Sequence[str], api: RetailPrices,
     replaced = {(row.meter, row.region) for row in fresh}
     kept = [row for row in old if row.source != price_table.API or (row.meter, row.region) not in replaced]
     return kept + fresh
-
-
-def replace_files(texts: Mapping[Path, str]) -> None:
-    """Writes each file atomically: a reader sees the old text or the new one. Raises OSError."""
-    written: list[tuple[Path, Path]] = []
-    try:
-        for path, text in texts.items():
-            with tempfile.NamedTemporaryFile("w", encoding="utf-8", newline="\n", dir=path.parent, delete=False) as new:
-                written.append((path, Path(new.name)))
-                new.write(text)
-                new.flush()
-                os.fsync(new.fileno())
-            Path(new.name).chmod(0o644)
-        for path, beside in written:
-            beside.replace(path)
-    finally:
-        for _, beside in written:
-            beside.unlink(missing_ok=True)
 
 
 def _by_region(

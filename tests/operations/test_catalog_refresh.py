@@ -1,4 +1,4 @@
-"""`sizes refresh`, against a server in the form of the Retail Prices API."""
+"""`catalog refresh`, against stand-ins: the Retail Prices API, pages of repositories, and the embedded Azure."""
 
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -27,9 +27,7 @@ def files(tmp_path: Path) -> tuple[Path, Path]:
 
 
 def refresh(server: RetailPricesServer, files: tuple[Path, Path], *words: str) -> int:
-    return main(
-        ["sizes", "refresh", "--url", server.url, "--file", str(files[0]), "--container-apps-file", str(files[1]), *words]
-    )
+    return main(["catalog", "refresh", "--from", "prices", "--url", server.url, "--folder", str(files[0].parent), *words])
 
 
 def today() -> date:
@@ -123,7 +121,7 @@ def test_a_refresh_that_fails_halfway_changes_no_file_and_says_what_is_missing(
     assert (files[0].read_text(encoding="utf-8"), files[1].read_text(encoding="utf-8")) == (OLD, OLD_METERS)
     assert sorted(path.name for path in files[0].parent.iterdir()) == ["container_apps_prices.csv", "vm_prices.csv"]
     said = capsys.readouterr().err
-    assert "no file was changed" in said
+    assert "prices: nothing was changed" in said
     assert "Standard_NC6s_v3" in said
     assert "HTTP 400" in said
     assert "Standard_NC12s_v3: not requested" in said

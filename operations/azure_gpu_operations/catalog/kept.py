@@ -1,0 +1,89 @@
+"""What the catalog keeps, by list: its kind, the day on which it was read, its source, and how it is read again."""
+
+from collections.abc import Iterable, Iterator
+from datetime import date
+from typing import NamedTuple
+
+from azure_gpu.catalog import listed, regions, shelf_life, sources, tables
+from azure_gpu.catalog.listed import Azure
+from azure_gpu.catalog.prices import container_apps as meters, price_table
+from azure_gpu.catalog.services import container_apps, driver_extension, vm_image_table
+from azure_gpu.catalog.services.aks import kubernetes_patches, kubernetes_versions
+from azure_gpu.catalog.services.batch import sources as batch
+from azure_gpu.catalog.services.machine_learning import endpoints, sizes as machine_learning
+from azure_gpu.catalog.shelf_life import Kind
+from azure_gpu.catalog.sources import Source
+
+_REFRESH = "operations catalog refresh"
+_PRICES, _PAGES, _AZURE = (f"{_REFRESH} --from {each}" for each in ("prices", "pages", "azure"))
+_BY_HAND = "by hand, from the page"
+
+
+class Kept(NamedTuple):
+    """One list."""
+
+    what: str
+    kind: Kind
+    source: Source  # its day is the day of the reading
+    refresh: str  # the command that reads it again
+
+    @property
+    def last_day(self) -> date:
+        """The last on which it proves something."""
+        return date.fromordinal(self.source.day.toordinal() + shelf_life.DAYS[self.kind])
+
+
+def lists() -> list[Kept]:
+    """All lists, those that are due first at the top."""
+    return sorted([*_prices(), *_of_services(), *_of_azure(), *_ends()], key=lambda one: (one.last_day, one.what))
+
+
+def _prices() -> Iterator[Kept]:
+    """The prices of each source: what a later source has as well is its own."""
+    machines = price_table.read(tables.text_of(price_table.TABLE.path))
+    for what, rows, named in (
+        ("VM prices", [(row.source, row.day) for row in machines], price_table.SOURCES),
+        ("prices of Container Apps", _meter_rows(), meters.SOURCES),
+    ):
+        for source in dict.fromkeys(name for name, _ in rows):
+            days = [day for name, day in rows if name == source]
+            yield Kept(f"{len(days)} {what}", Kind.PRICES, sources.observed(named[source], *_parts(max(days))), _PRICES)
+
+
+def _meter_rows() -> list[tuple[str, date]]:
+    return [(row.source, row.day) for row in meters.read(tables.text_of(meters.METER_PRICES))]
+
+
+def _of_services() -> Iterator[Kept]:
+    of_regions = (source for each in regions.known().values() for source in each.sources)
+    for what, source, azure, refresh in (
+        ("regions", _newest(of_regions), Azure.LOCATIONS, _AZURE),
+        ("workload profiles of Container Apps by region", container_apps.REGIONS_PAGE, Azure.PROFILES, _AZURE),
+        ("VM sizes of Batch", batch.SIZES, Azure.BATCH_SIZES, _AZURE),
+        ("series of Azure Machine Learning compute", machine_learning.TARGETS_PAGE, Azure.ML_SIZES, _AZURE),
+        ("sizes of managed online endpoints", endpoints.LIST, None, _BY_HAND),
+        ("Kubernetes versions of AKS", kubernetes_versions.source(), None, _PAGES),
+        ("Kubernetes patches of AKS", _newest(each.source for each in kubernetes_patches.SEEN), Azure.KUBERNETES, _PAGES),
+        ("versions of the NVIDIA driver extension", driver_extension.NEWEST_LIST, None, _BY_HAND),
+        ("images of virtual machines and Batch", vm_image_table.HPC_IMAGES, None, _BY_HAND),
+    ):
+        if azure is None or not any(what_listed is azure for what_listed, _ in listed.known()):
+            yield Kept(what, Kind.LISTS, source, refresh)
+
+
+def _of_azure() -> Iterator[Kept]:
+    for reading in listed.known().values():
+        yield Kept(reading.source.where, Kind.LISTS, reading.source, _AZURE)
+
+
+def _ends() -> Iterator[Kept]:
+    yield Kept("ends of VM series", Kind.ENDS, sources.RETIREMENTS, _PAGES)
+    yield Kept("ends and announcements of services", Kind.ENDS, machine_learning.EOL, _BY_HAND)
+
+
+def _newest(found: Iterable[Source]) -> Source:
+    return max(found, key=lambda source: source.day)
+
+
+def _parts(day: date) -> tuple[int, int, int]:
+    return day.year, day.month, day.day
