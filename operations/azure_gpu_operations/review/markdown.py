@@ -30,7 +30,7 @@ MARKER = "<!-- azure-gpu-review -->"
 LIMIT = 60_000
 _SHOWN_DANGERS = 5  # of a stack, before the rest is folded
 _TOGETHER = 3  # that one key forces are told in one line
-_MOST_NAMES = 8  # of resources in one line
+_MOST_NAMES = 4  # of resources in one line: a reader who approves reads some sixty words
 _LONGEST = 480  # characters of a text
 _PLURAL = {
     Operation.DELETE: "to delete",
@@ -125,14 +125,14 @@ def _dangers(those: Sequence[Danger]) -> str:
     sign = ":red_circle:" if held else ":warning:"
     done = " and ".join(dict.fromkeys(DONE[each.operation] for each in those))
     names = _some([f"**{text(each.what)} {code(each.name)}** ({text(each.lost)})" for each in held])
-    others = _some([f"{text(each.what)} {code(each.name)}" for each in those if not each.is_held])
-    refused = _some([code(each.refused) for each in those if each.refused])
+    others = [f"{text(each.what)} {code(each.name)}" for each in those if not each.is_held]
+    refused = [code(each.refused) for each in those if each.refused]
     pieces = [
         f"{sign} {code(first.cause)}{_changed(first)}{_at(first.place.file, first.place.line)}: "
-        f"**{len(those)} are {done}**" + (f", with what they hold: {names}" if held else ""),
-        f"also {others}" if others else "",
+        f"**{len(those)} are {done}**" + (f", with data: {names}" if held else ""),
         f"alternative: {text(first.milder)}" if first.milder else "",
-        f"`operations up` requires {refused}" if refused else "",
+        f"`operations up` requires {refused[0]}" + (f" and {len(refused) - 1} more" if refused[1:] else "") if refused else "",
+        f"{len(others)} hold no data" if held and others else _some(others),
     ]
     return "; ".join(filter(None, pieces))
 

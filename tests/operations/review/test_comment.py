@@ -21,6 +21,23 @@ def test_what_holds_data_is_in_the_first_ten_lines_with_its_key_its_cost_and_the
     assert "Standard_NC" in first
 
 
+def test_what_one_key_forces_is_one_line_of_sixty_words_with_what_an_approval_needs() -> None:
+    [stack] = sample.sample().stacks[:1]
+    kinds = ("storage account", "registry", "log workspace", "Batch account", "key vault", "workspace", "Batch pool", "identity")
+    milder = "set team back to lite; to record another owner, add a tag in `tags`"
+    lost = [
+        stack.dangers[0]._replace(
+            what=kind, name=f"name-{number}", cause="team", milder=milder, lost="its data", is_held=number < 6
+        )
+        for number, kind in enumerate(kinds)
+    ]
+    shown = comment(Review("b" * 40, "a" * 40, "", (stack._replace(dangers=tuple(lost)),)))
+    [line] = [line for line in shown.splitlines() if line.startswith("- :red_circle: `team`")]
+    assert sum(any(map(str.isalnum, word)) for word in line.split()) <= 60
+    for part in ("**8 are ", "storage account `name-0`", "and 2 more", "alternative: set team back", "2 hold no data"):
+        assert part in line
+
+
 def test_a_stack_that_nothing_changes_is_one_line() -> None:
     told = comment(Review("b" * 40, "a" * 40, "2026-11-25T00:00:00Z", ()))
     assert "No stack is changed" in told
@@ -68,7 +85,7 @@ def test_one_key_that_forces_two_thousand_leaves_room_for_the_rest() -> None:
     forced = tuple(one._replace(name=f"a-pool-with-a-long-name-{number}", cause="team") for number in range(2_000))
     told = comment(large._replace(stacks=(stack._replace(dangers=forced), *others)))
     assert len(told) <= LIMIT
-    assert "and 1992 more" in told.splitlines()[2]
+    assert "and 1996 more" in told.splitlines()[2]
     assert "USD a month" in told
     assert told.rstrip().endswith("</sub>")
 
