@@ -78,8 +78,8 @@ def ours(arrays: Data, target: float, seed: int, folder: Path, batch_size: int) 
         f"--target-accuracy {target} --batch-size {batch_size} --seed {seed} --steps {EPOCHS * epoch} --output-dir {folder} "
         f"--evaluate-every {epoch} --checkpoint-every {EPOCHS * epoch}".split()
     )
-    alone = group.Group()
-    started = session.Session(arrays, "bench", chosen, alone, [], distribution.Watch(alone, 1, sys.exit))
+    alone, gpus = group.Group(), tf.config.list_physical_devices("GPU")
+    started = session.Session(arrays, "bench", chosen, alone, gpus, distribution.Watch(alone, 1, sys.exit))
     # Processor time counts from and to the same moments as the report's time by the clock.
     spent: list[float] = []
     train, told = started._train, session.Progress.accuracy
