@@ -1,5 +1,10 @@
 """Trains a network on handwritten digits: the loop, one step, and the two networks.
 
+    model = build_model("perceptron", 28, 28)
+    training = Training("perceptron", data, initial(model), batch_size=100, seed=1, rate=lambda step: 0.001)
+    for step, loss in training.run(0, 1000, 100):
+        print(step, loss, training.evaluate())
+
 This file needs none of the others, so it can be copied into a program of your own; options, data files, the log, checkpoints,
 curves and groups of workers are in the files beside it.
 
@@ -132,15 +137,21 @@ class Training:
         *gradients, loss = self._gradients(tf.gather(images, mine), tf.gather(labels, mine), step, first)
         if self._replicas > 1:
             *gradients, loss = _summed([*gradients, loss])
-        powers = [tf.pow(beta, tf.cast(step + 1, tf.float32)) for beta in (_BETA_1, _BETA_2)]
+        power_1, power_2 = (tf.pow(beta, tf.cast(step + 1, tf.float32)) for beta in (_BETA_1, _BETA_2))
         for (weight, momentum, velocity), gradient in zip(self._trained, gradients, strict=True):
             # One kernel instead of the ten of Keras' optimiser, each of which reads all weights.
-            handles = weight.handle, momentum.handle, velocity.handle
             tf.raw_ops.ResourceApplyAdam(
-                **dict(zip(("var", "m", "v"), handles, strict=True)),
-                **dict(zip(("beta1_power", "beta2_power"), powers, strict=True)),
-                lr=rate, beta1=_BETA_1, beta2=_BETA_2, epsilon=_EPSILON, grad=gradient,
-            )  # fmt: skip
+                var=weight.handle,
+                m=momentum.handle,
+                v=velocity.handle,
+                beta1_power=power_1,
+                beta2_power=power_2,
+                lr=rate,
+                beta1=_BETA_1,
+                beta2=_BETA_2,
+                epsilon=_EPSILON,
+                grad=gradient,
+            )
         return loss
 
     def _own_gradients(self, images: tf.Tensor, labels: tf.Tensor, step: tf.Tensor, first_row: tf.Tensor) -> list[tf.Tensor]:

@@ -1,6 +1,7 @@
 """A threaded gunicorn worker whose threads don't wait for slow clients.
 
-It differs from gunicorn's threaded worker in four points. A connection gets a thread when its headers have arrived, and is in
+With gunicorn's own (27.0.1, 32 threads), 33 clients that send half a header or half a body leave a probe without an answer for
+as long as they like. This one differs in four points. A connection gets a thread when its headers have arrived, and is in
 the poller until then. Requests without body, such as a router's probe, have separate threads, so that slow bodies don't block
 them. `slow_clients.WATCH` ends requests that take too long to arrive, and the oldest ones if too many threads wait; one that has
 arrived may take any time to answer. After an answer the thread waits briefly for the next request before it returns the
