@@ -1,6 +1,7 @@
 """Microsoft.App in a region: the types of workload profiles that environments may have.
 
-Source: azure-cli 2.91, `az containerapp env workload-profile list-supported`, and the SDK's operation AvailableWorkloadProfiles_Get.
+Source: azure-cli 2.91, `az containerapp env workload-profile list-supported`, and the SDK's operation
+AvailableWorkloadProfiles_Get.
 """
 
 from typing import Any

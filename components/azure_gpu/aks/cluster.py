@@ -352,10 +352,19 @@ class GpuCluster(Component[GpuClusterArgs, GpuClusterWiring, _Spec], AttachableC
 
     def _pulls_already(self, nodes: str) -> bool:
         """Whether an existing cluster's nodes have their role by somebody else, as `az aks update --attach-acr` assigns it."""
-        registry, context = self._args.get("registry", {}), self._spec.context
-        scope = arm_ids.parse(registry.get("existing_id", ""))
-        return scope is not None and assigned_already.outside_of_stack(
-            pull_role_of(registry), scope, nodes, self._asked_by, context.subscription_id, of_stack_file=context.component is None
+        registry, context = self._args.get("registry"), self._spec.context
+        scope = arm_ids.parse(registry.get("existing_id", "")) if registry is not None else None
+        return (
+            registry is not None
+            and scope is not None
+            and assigned_already.outside_of_stack(
+                pull_role_of(registry),
+                scope,
+                nodes,
+                self._asked_by,
+                context.subscription_id,
+                of_stack_file=context.component is None,
+            )
         )
 
     def _assigned(

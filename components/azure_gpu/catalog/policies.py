@@ -48,7 +48,11 @@ def everything() -> tuple[Policy, ...]:
     """All rows. The file is read at the first call."""
     texts = ("assignment", "definition", "title", "type", "property", "condition")
     return tuple(
-        Policy(*(row.filled(each) for each in texts), row["answer"], f"{row['repository']}, {row['path']} at {row['commit'][:8]}")
+        Policy(
+            **{each: row.filled(each) for each in texts},
+            answer=row["answer"],
+            source=f"{row['repository']}, {row['path']} at {row['commit'][:8]}",
+        )
         for row in tables.read(TABLE)
     )
 

@@ -244,7 +244,7 @@ def missing(component: str, args: Mapping[str, Any], of: PrivateNetwork | None, 
         problems.append(
             Problem(
                 path=f"{path}.outbound",
-                message="nodes of a cluster require a way to the internet, and the stack's network has none",
+                message="nodes of a cluster require an outbound route to the internet, and the stack's network has none",
                 allowed="outbound: nat or firewall of foundation.network",
                 fix="set foundation.network.outbound to nat or firewall",
             )
