@@ -126,7 +126,7 @@ def test_promoting_changing_taking_one_out_and_bringing_it_back_lose_no_request(
         changed = {"tags": {"cost": "42"}, "description": "[colours]"}
         served.become(TWO, traffic={"green": 100}, **changed)
         shown = served.endpoint.shown()
-        assert shown["properties"]["traffic"] == {"green": 100}
+        assert shown["properties"]["traffic"] == {"blue": 0, "green": 100}
         assert (shown["tags"]["cost"], shown["properties"]["description"]) == ("42", "[colours]")
         assert served.stack.steps() == []
 
