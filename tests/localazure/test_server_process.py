@@ -13,8 +13,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+import trustme
 
-from localazure import __main__ as command_line
+from localazure import __main__ as command_line, tls
 from localazure.entra import identity
 from localazure.errors import CommandError
 from localazure.folder import LocalFolder
@@ -176,20 +177,15 @@ def test_the_bundle_holds_the_systems_authorities_and_ours(azure: ServedAzure) -
     assert bundle.count("BEGIN CERTIFICATE") > 10
 
 
-@pytest.mark.slow
-def test_a_bundle_that_the_user_has_named_stays_in_ours(tmp_path: Path, azure: ServedAzure) -> None:
-    named, bundle = tmp_path / "company.pem", tmp_path / "state" / "ca-bundle.pem"
-    named.write_text((azure.state / "ca" / "ca.pem").read_text())
-    command = [sys.executable, "-m", "localazure", "--state", str(tmp_path / "state")]
-    try:
-        for shells_bundle in (named, bundle):  # the second shell has read the environment that the first start wrote
-            environment = {**os.environ, "SSL_CERT_FILE": str(shells_bundle)}
-            subprocess.run([*command, "start"], cwd=CHECKOUT, env=environment, check=True, capture_output=True)
-            subprocess.run([*command, "stop"], cwd=CHECKOUT, check=True, capture_output=True)
-            assert named.read_text().strip() in bundle.read_text()
-            assert bundle.read_text().count("BEGIN CERTIFICATE") == 2
-    finally:
-        subprocess.run([*command, "stop"], cwd=CHECKOUT, check=True, capture_output=True)
+def test_a_bundle_that_the_user_has_named_stays_in_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder, named = LocalFolder(tmp_path / "state"), tmp_path / "company.pem"
+    folder.create()
+    named.write_text(trustme.CA().cert_pem.bytes().decode())
+    for shells_bundle in (named, folder.ca_bundle):  # the second shell has read the environment that the first start wrote
+        monkeypatch.setenv("SSL_CERT_FILE", str(shells_bundle))
+        tls.write_bundle(folder)
+        assert named.read_text().strip() in folder.ca_bundle.read_text()
+        assert folder.ca_bundle.read_text().count("BEGIN CERTIFICATE") == 2
 
 
 @pytest.mark.parametrize("arguments", [[], ["nonsense"], ["start", "--as-of", "soon"], ["connect"]])
