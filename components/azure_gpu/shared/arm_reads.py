@@ -77,9 +77,9 @@ def _endpoint() -> str:
 def _json(url: str, headers: Mapping[str, str], patched: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """The response to a GET, or to a PATCH with the body `patched`."""
     opener = urllib.request.build_opener(_NoRedirect)
-    data, method = (json.dumps(patched).encode(), "PATCH") if patched is not None else (None, "GET")
-    told = {**headers, "Accept": "application/json"}
-    request = urllib.request.Request(url, data, told, method=method)  # noqa: S310  always https
+    data, method = (None, "GET") if patched is None else (json.dumps(patched).encode(), "PATCH")
+    accepting = {**headers, "Accept": "application/json"}
+    request = urllib.request.Request(url, data, accepting, method=method)  # noqa: S310  always https
     for pause in _PAUSES_SECONDS:
         try:
             return _answer(opener, request)

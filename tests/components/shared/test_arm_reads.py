@@ -1,5 +1,6 @@
-"""A read of Resource Manager that is throttled is tried again, and any other refusal is told at once."""
+"""A read of Resource Manager that is throttled is tried again, and any other refusal is told at once; a PATCH is sent alone."""
 
+import json
 from email.message import Message
 from typing import Any
 from urllib.error import HTTPError
@@ -43,3 +44,19 @@ def test_it_is_tried_again_three_times_where_azure_throttles(monkeypatch: pytest
 def test_another_refusal_is_told_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     assert read(monkeypatch, 403) == (["Azure returned 403"], [])
     assert read(monkeypatch, 429, 404) == (["Azure returned 404"], [1])
+
+
+def test_a_patch_sends_what_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+    sent: list[Any] = []
+
+    def answer(_: object, request: Any) -> dict[str, Any]:
+        sent.append((request.method, request.full_url, json.loads(request.data), request.headers["Authorization"]))
+        return {}
+
+    def build() -> None:
+        patched = arm_reads.patch("/pools/a", "2024-07-01", {"tags": {}}, pulumi.InvokeOptions())
+        pulumi.export("patched", pulumi.Output.from_input(patched))
+
+    monkeypatch.setattr(arm_reads, "_answer", answer)
+    declare(build, lookups=TOKEN)
+    assert sent == [("PATCH", "https://management.azure.com/pools/a?api-version=2024-07-01", {"tags": {}}, "Bearer t")]

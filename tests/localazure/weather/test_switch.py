@@ -25,8 +25,6 @@ def test_rough_weather_is_what_every_subscription_meets_and_calm_weather_nothing
     assert holding(Weather(ROUGH)) == ALL_ROUGH
     asked_for = {"tasks-not-allowed", "docker-hub-limit", "registry-error", "abac-registries", "whole-pools", "landing-zone"}
     assert asked_for == set(PARTS) - ALL_ROUGH
-        PARTS
-    ) - ALL_ROUGH
 
 
 def test_each_part_is_a_fault_of_its_own_and_can_be_left_out() -> None:
