@@ -78,7 +78,13 @@ KEYS: dict[str, Any] = {
     },
     "azure-native:network:getVirtualNetwork": {
         "addressSpace": {"addressPrefixes": ["10.2.0.0/16"]},
-        "subnets": [{"name": "nodes", "addressPrefix": "10.2.0.0/20"}, {"name": "d", "addressPrefix": "10.2.16.0/20"}],
+        "subnets": [
+            {"name": "nodes", "addressPrefix": "10.2.0.0/20"},
+            {"name": "d", "addressPrefix": "10.2.16.0/20"},
+            {"name": "endpoints", "addressPrefix": "10.2.32.0/24"},
+            {"name": "jobs", "addressPrefix": "10.2.33.0/27", "delegations": [{"serviceName": "Microsoft.App/environments"}]},
+            {"name": "pools", "addressPrefix": "10.2.34.0/24"},
+        ],
     },
     "azure-native:containerservice:listManagedClusterUserCredentials": {
         "kubeconfigs": [{"name": "clusterUser", "value": base64.b64encode(KUBECONFIG.encode()).decode()}]

@@ -1,0 +1,85 @@
+"""examples/private-team and examples/spoke in the weather `landing-zone`: each comes up, is changed, and goes without a trace."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from string import Template
+from typing import Any
+
+import pytest
+import yaml
+
+from azure_gpu.formats import stack_file
+from tests.stack.conftest import MakeStack
+from tests.support import by_hand
+from tests.support.embedded import CHECKOUT, SUBSCRIPTION, ServedAzure
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+EXAMPLES = CHECKOUT / "examples"
+PUBLIC = {"publicNetworkAccess": "Disabled"}
+NETWORKS = "2024-05-01"
+
+
+@pytest.fixture
+def zone(azure: ServedAzure) -> Iterator[ServedAzure]:
+    """A subscription below a landing zone."""
+    azure.fault("weather", name="landing-zone")
+    yield azure
+    azure.fault("calm", name="landing-zone")
+
+
+def _settings(example: str, tenant_id: str) -> dict[str, Any]:
+    values = {"subscription_id": SUBSCRIPTION, "tenant_id": tenant_id, "team": "tests", "location": "eastus"}
+    text = Path(EXAMPLES / example / "stack.yaml").read_text(encoding="utf-8")
+    said = stack_file.configuration(Template(text).substitute(values, expires_after="2026-11-30"))
+    of_program = {key.partition(":")[2]: value for key, value in said.items() if key.startswith("azure-gpu:")}
+    return {
+        **{key: yaml.safe_load(value) if isinstance(value, str) else value for key, value in of_program.items()},
+        "as_of": "2026-11-21",
+    }
+
+
+def _comes_and_goes(stack: Any, zone: ServedAzure) -> None:
+    stack.create()
+    stack.update()
+    assert stack.steps() == []
+    exported = stack.outputs()
+    for key, version in (("registry", "2023-07-01"), ("storage", "2023-01-01"), ("batch_account", "2024-07-01")):
+        assert zone.get(exported[key], version).json()["properties"].items() >= PUBLIC.items()
+    done = stack.down()
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_team_without_a_public_endpoint(zone: ServedAzure, make_stack: MakeStack) -> None:
+    _comes_and_goes(make_stack(zone, _settings("private-team", zone.tenant_id)), zone)
+
+
+def test_a_spoke_of_a_hub(zone: ServedAzure, make_stack: MakeStack) -> None:
+    group = by_hand.group(zone, "network")
+    rules = {"location": "eastus", "properties": {}}
+    of_subnets = f"{group}/providers/Microsoft.Network/networkSecurityGroups/spoke"
+    zone.made(of_subnets, rules, NETWORKS)
+    ranges = {"endpoints": "10.20.0.0/24", "jobs": "10.20.1.0/27", "pools": "10.20.2.0/24"}
+    delegated = [{"name": "jobs", "properties": {"serviceName": "Microsoft.App/environments"}}]
+    subnets = [
+        {
+            "name": name,
+            "properties": {
+                "addressPrefix": prefix,
+                "networkSecurityGroup": {"id": of_subnets},
+                "delegations": delegated if name == "jobs" else [],
+            },
+        }
+        for name, prefix in ranges.items()
+    ]
+    network = {
+        "addressSpace": {"addressPrefixes": ["10.20.0.0/16"]},
+        "dhcpOptions": {"dnsServers": ["10.1.0.4"]},
+        "subnets": subnets,
+    }
+    spoke = f"{group}/providers/Microsoft.Network/virtualNetworks/spoke"
+    zone.made(spoke, {"location": "eastus", "properties": network}, NETWORKS)
+    settings = _settings("spoke", zone.tenant_id)
+    settings["foundation"]["network"]["subnets"] = {name: f"{spoke}/subnets/{name}" for name in ranges}
+    _comes_and_goes(make_stack(zone, settings), zone)
+    assert zone.get(spoke, NETWORKS).json()["properties"]["dhcpOptions"] == {"dnsServers": ["10.1.0.4"]}
+    assert zone.delete(group, by_hand.GROUPS).is_success
