@@ -1,5 +1,6 @@
 """What Azure may have since the catalog was made is warned of once and goes through: a size or a version, in every service."""
 
+import json
 from typing import Any
 
 import pytest
@@ -158,3 +159,53 @@ def test_a_newer_version_is_a_warning_and_goes_through(path: str, says: dict[str
     found = planned(says).problems
     assert {each.severity for each in found} == {Severity.WARNING}, [str(each) for each in found]
     assert any(each.path.startswith(path) and each.code is Code.UNKNOWN for each in found), [str(each) for each in found]
+
+
+DEPLOYED = endpoints("Standard_DS3_v2")
+DEPLOYED["ml_endpoints"]["e"]["expires_after"] = "2028-12-31"
+LASTING = {"expires_after": "2029-01-31"}
+# What Microsoft's pages and change logs of 2026 say, of which the catalog once knew less: stack, path, code, and
+# words of it. Sources: Azure/AKS, CHANGELOG.md (A), azure-compute-docs, page of ends (E), microsoft/azure-container-apps #1795.
+FACTS: dict[str, tuple[dict[str, Any], str, Code, str]] = {
+    "A: Windows Annual Channel ended": (
+        clusters({"os_sku": "WindowsAnnual", "os_type": "Windows"}),
+        "clusters.c.gpu_pools.t4.os_sku",
+        Code.RETIRED,
+        "2026-05-15",
+    ),
+    "1.32 has long-term support": (
+        clusters(kubernetes_version="1.32"),
+        "clusters.c.kubernetes_version",
+        Code.RETIRED,
+        "1.32 until 2027-03-31",
+    ),
+    "1.37 may be there": (clusters(kubernetes_version="1.37"), "clusters.c.kubernetes_version", Code.NOT_LISTED, "2026-08-05"),
+    "E: Dsv2 of an endpoint": (DEPLOYED, "ml_endpoints.e.deployments.blue.instance_type", Code.RETIRING, "2028-05-01"),
+    "E: Fsv2 of a system pool": (
+        clusters(system_pool={"size": "Standard_F4s_v2"}, **LASTING),
+        "clusters.c.system_pool.size",
+        Code.RETIRING,
+        "2028-11-15",
+    ),
+    "container-apps: Chile Central": ({**JOB, "location": "chilecentral"}, "location", Code.NOT_LISTED, "2026-03-01"),
+    "A: Malaysia South": ({**clusters(), "location": "malaysiasouth"}, "location", Code.NOT_LISTED, "isn't on the list"),
+}
+
+
+@pytest.mark.parametrize("fact", FACTS)
+def test_a_fact_of_2026_is_told(fact: str) -> None:
+    says, path, code, words = FACTS[fact]
+    told = [each for each in planned(says).problems if (each.path, each.code) == (path, code)]
+    assert told, [str(each) for each in planned(says).problems]
+    assert any(words in str(each) for each in told), [str(each) for each in told]
+
+
+@pytest.mark.parametrize("day", ["2027-01-15", "2027-05-28", "2028-11-30"])
+@pytest.mark.parametrize("says", [*sizes_of(T4).values(), JOB], ids=[*sizes_of(T4), "jobs.j"])
+def test_on_any_later_day_a_stack_is_planned_with_the_prices_there_are(says: dict[str, Any], day: str) -> None:
+    whole = {"location": "eastus", "foundation": FOUNDATION, **says, "as_of": day}
+    text = json.dumps(whole).replace("2026-12-31", "2029-12-31")
+    found = plan(read(configuration(json.loads(text)), day, encrypted(whole)), ASSUMED, PROJECT, STACK)
+    assert [str(each) for each in found.problems if each.severity is Severity.ERROR] == []
+    assert None not in [each.hourly_cost for each in found.parts["pools"].values()]
+    assert None not in [each.cost.running.usd_hour for each in found.parts["vms"].values()]

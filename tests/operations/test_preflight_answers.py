@@ -7,12 +7,14 @@ from typing import Any
 import pytest
 from azure.mgmt.batch import models
 
+from azure_gpu.catalog.problems import Code, Problem, Severity
 from azure_gpu.catalog.quotas import CountedUse, Limit, RegionLimits
 from azure_gpu.catalog.size_use import Service, SizeUse
-from azure_gpu_operations.preflight import lists, needs
+from azure_gpu_operations.preflight import lists, needs, settled
 from azure_gpu_operations.preflight.answers import allows, offers, quota_rows
 from azure_gpu_operations.preflight.fetching import Outcome
 from azure_gpu_operations.preflight.lists import ListKey, ListKind, Permission
+from azure_gpu_operations.preflight.rows import Answer
 from tests.support.embedded import SUBSCRIPTION
 
 T4 = "Standard NCASv3_T4 Family"
@@ -135,3 +137,42 @@ def test_machines_without_a_gpu_draw_from_machine_learnings_own_quota() -> None:
     (row,) = quota_rows(outcomes, [], ml_beside=[CountedUse(use, "standardFSv2Family", 8)])
     assert (row.answer, row.subject) == ("no quota", "ml_endpoints.digits")
     assert "request a limit of 8 vCPU of standardFSv2Family" in row.fix
+
+
+REGION = Problem("location", "the region isn't on the list", "belgiumcentral", code=Code.NOT_LISTED, severity=Severity.WARNING)
+OLDER = Problem("clusters.c.kubernetes_version", "Kubernetes 1.34 on AKS retired", "1.34", code=Code.RETIRED)
+NEWER = OLDER._replace(value="1.38", code=Code.UNKNOWN, severity=Severity.WARNING)
+PROFILE = Problem("jobs.j.location", "no list has it", "uksouth", code=Code.NOT_LISTED, severity=Severity.WARNING)
+VERSIONS = ListKey(ListKind.KUBERNETES, "westeurope")
+T4_PROFILE = "Consumption-GPU-NC8as-T4"
+USES = [
+    SizeUse(Service.AKS, "Standard_NC4as_T4_v3", "westeurope", "clusters.c.gpu_pools.t4.size", "location"),
+    SizeUse(Service.CONTAINER_APPS, T4_PROFILE, "uksouth", "jobs.j.gpu", "jobs.j.location"),
+]
+
+
+@pytest.mark.parametrize(
+    ("problem", "key", "value", "found"),
+    [
+        (REGION, ListKey(ListKind.LOCATIONS), frozenset({"belgiumcentral"}), []),
+        (REGION, ListKey(ListKind.LOCATIONS), frozenset({"westeurope"}), [("location", Answer.NOT_OFFERED)]),
+        (REGION, ListKey(ListKind.LOCATIONS), None, [("location", Answer.NOT_LISTED)]),
+        (OLDER, VERSIONS, frozenset({"1.34", "1.34.9"}), []),
+        (OLDER, VERSIONS, frozenset({"1.35"}), [("clusters.c.kubernetes_version", Answer.NOT_OFFERED)]),
+        (OLDER, VERSIONS, None, [("clusters.c.kubernetes_version", Answer.RETIRED)]),
+        (NEWER, VERSIONS, frozenset({"1.38"}), []),
+        (OLDER._replace(code=Code.RETIRING), VERSIONS, {"1.34"}, [("clusters.c.kubernetes_version", Answer.RETIRING)]),
+        (PROFILE, ListKey(ListKind.PROFILES, "uksouth"), frozenset({T4_PROFILE.lower()}), []),
+        (PROFILE, ListKey(ListKind.PROFILES, "uksouth"), frozenset({"d4"}), []),  # the offer's own row says so
+        (PROFILE, ListKey(ListKind.PROFILES, "uksouth"), None, [("jobs.j.location", Answer.NOT_LISTED)]),
+    ],
+)
+def test_azures_list_wins_over_the_catalogs(problem: Problem, key: ListKey, value: Any, found: list[tuple[str, Answer]]) -> None:
+    outcomes: dict[ListKey, Outcome[Any]] = {key: Outcome(value)}
+    assert [(row.subject, row.answer) for row in settled.rows([problem], USES, outcomes)] == found
+
+
+@pytest.mark.parametrize(("listed", "answer"), [({T4_PROFILE.lower()}, Answer.OK), ({"d4"}, Answer.NOT_OFFERED)])
+def test_a_profile_of_container_apps_is_offered_where_azure_lists_it(listed: set[str], answer: Answer) -> None:
+    outcomes: dict[ListKey, Outcome[Any]] = {ListKey(ListKind.PROFILES, "uksouth"): Outcome(frozenset(listed))}
+    assert offers(outcomes, USES[1:], date(2026, 11, 20))[0].answer is answer

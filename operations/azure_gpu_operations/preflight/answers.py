@@ -17,6 +17,7 @@ from azure_gpu_operations.preflight.fetching import Outcome
 from azure_gpu_operations.preflight.lists import BatchAccount, ListKey, ListKind, NameAnswer, Offer, Permission, name_key
 from azure_gpu_operations.preflight.needs import RequestedName
 from azure_gpu_operations.preflight.rows import Answer, Row, of_problems, unread
+from azure_gpu_operations.preflight.settled import offer_key
 
 ASSIGN_ROLES = "Microsoft.Authorization/roleAssignments/write"
 WRITE_BUDGETS = "Microsoft.Consumption/budgets/write"
@@ -169,13 +170,12 @@ def names(outcomes: Outcomes, requested: Iterable[RequestedName]) -> list[Row]:
 
 
 def _offer(outcomes: Outcomes, need: SizeUse, as_of: date) -> Row:
-    what = {Service.BATCH: ListKind.BATCH_SIZES, Service.ML_COMPUTE: ListKind.ML_SIZES, Service.ML_ENDPOINT: ListKind.ML_SIZES}
-    key = ListKey(what.get(need.service, ListKind.SIZES), need.region)
+    key = offer_key(need)
     outcome = outcomes[key]
     if outcome.value is None:
         return unread(need.path, "offer", key)
     size = SIZES.find(need.size)
-    name = (size.name if size else normalise(need.size)).lower()
+    name = (size.name if size else need.size if need.service is Service.CONTAINER_APPS else normalise(need.size)).lower()
     if name not in outcome.value:
         message = f"{need.size} isn't in the {key} offered to this subscription"
         if size and size.lifecycle.status(as_of, need.region) is Status.RETIRED:

@@ -78,9 +78,9 @@ def run(options: argparse.Namespace) -> int:
     except ValueError as error:
         return refuse(error)
     used_regions = tuple(sorted({*(use.region for use in (*taken.uses, *requested)), taken.region} - {""}))
-    rows = of_problems([*taken.problems, *offline.problems(requested, taken.day)], "catalog")
+    problems = [*taken.problems, *offline.problems(requested, taken.day)]
     if options.offline:
-        report = Report(as_of=taken.day, rows=tuple(rows), regions=used_regions)
+        report = Report(as_of=taken.day, rows=tuple(of_problems(problems, "catalog")), regions=used_regions)
     else:
         from azure_gpu_operations.preflight import online  # here, because Azure's clients take seconds to load
 
@@ -107,12 +107,13 @@ def run(options: argparse.Namespace) -> int:
             stack=options.stack or "",
             makes_budget=taken.makes_budget,
             budget_of_subscription=taken.budget_of_subscription,
+            problems=problems,
         )
         judged, unjudged = _validated(options, file, connection) if options.validate and file else ([], {})
         missing = {**found.missing, **unjudged}
         report = Report(
             as_of=taken.day,
-            rows=(*rows, *found.rows, *judged),
+            rows=(*found.rows, *judged),
             missing=missing,
             seconds=found.seconds,
             subscription=connection.subscription_id,

@@ -45,6 +45,9 @@ class ListKind(StrEnum):
     PACKAGES = "application packages of Batch"
     FEATURES = "registrations of features"
     DELETED_LOGS = "deleted log workspaces"
+    LOCATIONS = "locations"
+    KUBERNETES = "Kubernetes versions of AKS"
+    PROFILES = "workload profiles of Container Apps"
     NAME = "name"
 
 

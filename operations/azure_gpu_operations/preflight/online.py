@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING
 from azure.core.exceptions import AzureError
 from requests.exceptions import RequestException
 
+from azure_gpu.catalog.problems import Problem
 from azure_gpu.catalog.quotas import CountedUse
 from azure_gpu.catalog.size_use import TAKES_SIZES, Service, SizeUse
 from azure_gpu_operations.azure import SignIn, sign_in
 from azure_gpu_operations.connection import Connection
-from azure_gpu_operations.preflight import answers, deleted_logs, environment_quotas, features, lists, packages
+from azure_gpu_operations.preflight import answers, deleted_logs, environment_quotas, features, lists, packages, settled
 from azure_gpu_operations.preflight.fetching import LIMIT_SECONDS, SharedCredential, fetch, retries
 from azure_gpu_operations.preflight.needs import RequestedName
-from azure_gpu_operations.preflight.rows import Row
+from azure_gpu_operations.preflight.rows import Row, of_problems
 
 if TYPE_CHECKING:  # it loads all components, and `--help` needs none
     from azure_gpu.stack.inventory import EnvironmentUse, MachinesUse, PackageUse
@@ -55,19 +56,29 @@ def ask(
     stack: str = "",
     makes_budget: bool = False,
     budget_of_subscription: bool = False,
+    problems: Sequence[Problem] = (),
     limit_seconds: float = LIMIT_SECONDS,
 ) -> OnlineResult:
-    """`namespaces` are those of resource providers, `group` is an existing resource group, `own` the ids of what the stack has,
-    `log_workspace` the id of the one that will be created in `region`. Never raises for what Azure does."""
+    """Never raises for what Azure does.
+
+    Args:
+        problems: the catalog's, of which Azure decides what it can.
+        namespaces: those of resource providers.
+        group: an existing resource group.
+        own: the ids of what the stack has.
+        log_workspace: the id of the one that will be created in `region`.
+    """
     login = reached(connection)
     if isinstance(login, str):
-        return OnlineResult(missing={"everything": login})
+        return OnlineResult(rows=tuple(of_problems(problems, "catalog")), missing={"everything": login})
     login = replace(login, credential=SharedCredential(login.credential))
-    sized = [use for use in requested if use.service in TAKES_SIZES]  # of the others, no list tells what is offered
+    listed = (*TAKES_SIZES, Service.CONTAINER_APPS)
+    sized = [use for use in requested if use.service in listed]  # of the others, no list tells what is offered
     beside = [_counted(pool, Service.AKS) for pool in system_pools if pool.vcpus is not None]
     ml_beside = [_counted(each, Service.ML_ENDPOINT) for each in ml_machines if each.vcpus is not None]
     all_uses = [*requested, *(each.use for each in (*beside, *ml_beside))]
     readers = dict(lists.readers(login, connection.subscription_id, all_uses, names, group, own))
+    readers |= settled.readers(login, connection.subscription_id, problems, requested)
     held = lists.ListKey(lists.ListKind.PACKAGES)
     if requested_packages:
         readers[held] = partial(packages.states, login, batch_account_id, requested_packages, retries())
@@ -84,6 +95,7 @@ def ask(
     outcomes = fetch(readers, limit_seconds=limit_seconds)
     scope = f"resource group {group}" if group else f"subscription {connection.subscription_id}"
     rows = [
+        *settled.rows(problems, requested, outcomes),
         *answers.registrations(outcomes, namespaces),
         *(answers.rights(outcomes, scope) if assigns_roles else ()),
         *(
