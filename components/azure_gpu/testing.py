@@ -51,7 +51,7 @@ ANSWERS: Mapping[str, dict[str, Any] | Callable[[Mapping[str, Any]], dict[str, A
     },
     "azure-native:resources:getResourceGroup": lambda args: {"location": "westeurope", "name": args["resourceGroupName"]},
     "azure-native:managedidentity:getUserAssignedIdentity": {"id": "/identity", "principalId": "principal", "clientId": "client"},
-    "azure-native:containerregistry:getRegistry": {"id": "/registry", "loginServer": "registry.azurecr.io"},
+    "azure-native:containerregistry:getRegistry": {"id": "/registry", "loginServer": "images.azurecr.io"},
     "azure-native:operationalinsights:getWorkspace": {"id": "/logs", "customerId": "customer"},
     "azure-native:batch:getBatchAccount": {"location": "westeurope", "poolAllocationMode": "BatchService", "autoStorage": None},
     "azure-native:app:getManagedEnvironment": {

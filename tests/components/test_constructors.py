@@ -14,6 +14,7 @@ import pulumi
 import pytest
 
 import azure_gpu
+from azure_gpu import testing
 from azure_gpu.shared.refusal import Refused
 from azure_gpu.shared.validation import below, check, choices, form, is_map, key_hints
 from azure_gpu.stack.component_reference import EXAMPLES, found
@@ -58,6 +59,7 @@ GOOD: dict[str, dict[str, Any]] = {
     "ServerlessGpuJob": {**PARTS, **END, "job_environment": f"{GROUP}/Microsoft.App/managedEnvironments/jobs"},
 }
 LOOK_UPS: dict[str, Any] = {
+    **testing.ANSWERS,
     **KEYS,
     "azure-native:authorization:getClientConfig": {
         "objectId": "99999999-8888-7777-6666-555555555555",
@@ -65,16 +67,6 @@ LOOK_UPS: dict[str, Any] = {
         "subscriptionId": SUBSCRIPTION,
         "tenantId": "",
     },
-    "azure-native:resources:getResourceGroup": {"location": "westeurope", "name": "mine"},
-    "azure-native:managedidentity:getUserAssignedIdentity": {"id": "/identity", "principalId": "principal", "clientId": "client"},
-    "azure-native:containerregistry:getRegistry": {"id": "/registry", "loginServer": "images.azurecr.io"},
-    "azure-native:operationalinsights:getWorkspace": {"id": "/logs", "customerId": "customer"},
-    "azure-native:batch:getBatchAccount": {"location": "westeurope", "poolAllocationMode": "BatchService", "autoStorage": None},
-    "azure-native:app:getManagedEnvironment": {
-        "location": "westeurope",
-        "workloadProfiles": [{"name": "gpu-t4", "workloadProfileType": "Consumption-GPU-NC8as-T4"}],
-    },
-    "azure-native:machinelearningservices:getWorkspace": {"location": "westeurope", "publicNetworkAccess": "Enabled"},
 }
 OUTPUT = pulumi.Output.from_input("an output")
 NAMED_BY_THE_PROVIDER = "named-by-the-provider"
