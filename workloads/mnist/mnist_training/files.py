@@ -85,73 +85,60 @@ def read_files(folder: Path) -> Files:
     if not folder.is_dir():
         raise RefusedError([f"{folder}: not a folder; expected one with {', '.join(kind.name for kind in KINDS)} (.gz or not)"])
     problems: list[str] = []
-    arrays: dict[FileKind, idx.Array] = {}
-    paths: dict[FileKind, Path] = {}
+    read: dict[FileKind, tuple[Path, idx.Array]] = {}
     for kind in KINDS:
-        path = _path_of(folder, kind)
+        path = next((path for path in (folder / f"{kind.name}.gz", folder / kind.name) if path.exists()), None)
         if path is None:
             problems.append(f"{folder / kind.name}: not found, neither plain nor as {kind.name}.gz")
             continue
-        paths[kind] = path
         print(f"Extracting {path}", flush=True)
         try:
-            arrays[kind] = idx.read(path, kind.magic)
+            read[kind] = path, idx.read(path, kind.magic)
         except idx.IdxError as error:
             problems.append(f"{path}: {error}")
         except OSError as error:
             problems.append(f"{path}: can't be read: {error.strerror}")
-    problems += _pair_problems(arrays, paths, TRAIN_IMAGES, TRAIN_LABELS)
-    problems += _pair_problems(arrays, paths, TEST_IMAGES, TEST_LABELS)
-    problems += _size_problems(arrays, paths)
+    for images, labels in ((TRAIN_IMAGES, TRAIN_LABELS), (TEST_IMAGES, TEST_LABELS)):
+        if labels in read:
+            problems += _label_problems(*read[labels], read.get(images))
+    problems += _size_problems(read)
     if problems:
         raise RefusedError(problems)
-    digests = [hashlib.sha256(idx.encode(arrays[kind])).hexdigest() for kind in KINDS]
+    arrays = [read[kind][1] for kind in KINDS]
+    digests = [hashlib.sha256(idx.encode(array)).hexdigest() for array in arrays]
     return Files(
-        *(arrays[kind] for kind in KINDS),
+        *arrays,
         is_mnist=digests == [kind.sha256 for kind in KINDS],
         fingerprint=hashlib.sha256("".join(digests).encode()).hexdigest()[:16],
     )
 
 
-def _path_of(folder: Path, kind: FileKind) -> Path | None:
-    candidates = (folder / f"{kind.name}.gz", folder / kind.name)
-    return next((path for path in candidates if path.exists()), None)
-
-
-def _pair_problems(
-    arrays: dict[FileKind, idx.Array], paths: dict[FileKind, Path], images: FileKind, labels: FileKind
-) -> list[str]:
+def _label_problems(path: Path, labels: idx.Array, images: tuple[Path, idx.Array] | None) -> list[str]:
     """Problems of a file of labels, by itself and with its images."""
-    if labels not in arrays:
-        return []
     problems: list[str] = []
-    values = arrays[labels].values
-    if values and max(values) >= CLASSES:
-        wrong = next(position for position, value in enumerate(values) if value >= CLASSES)
-        count = sum(value >= CLASSES for value in values)
+    wrong = [position for position, value in enumerate(labels.values) if value >= CLASSES]
+    if wrong:
         problems.append(
-            f"{paths[labels]}: {count} of {len(values)} labels are out of range, the first is {values[wrong]} at {wrong}; "
-            f"expected 0 to {CLASSES - 1}"
+            f"{path}: {len(wrong)} of {len(labels.values)} labels are out of range, the first is {labels.values[wrong[0]]} at "
+            f"{wrong[0]}; expected 0 to {CLASSES - 1}"
         )
-    if images in arrays and arrays[images].shape[0] != len(values):
-        problems.append(
-            f"{paths[labels]}: {len(values)} labels; expected {arrays[images].shape[0]}, one for each image in {paths[images]}"
-        )
+    if images is not None and images[1].shape[0] != len(labels.values):
+        count = f"expected {images[1].shape[0]}, one for each image in {images[0]}"
+        problems.append(f"{path}: {len(labels.values)} labels; {count}")
     return problems
 
 
-def _size_problems(arrays: dict[FileKind, idx.Array], paths: dict[FileKind, Path]) -> list[str]:
+def _size_problems(read: dict[FileKind, tuple[Path, idx.Array]]) -> list[str]:
     """Problems with the number and size of images."""
-    problems: list[str] = []
-    for kind in (TRAIN_IMAGES, TEST_IMAGES):
-        if kind in arrays and not arrays[kind].values:
-            text = " x ".join(str(size) for size in arrays[kind].shape)
-            problems.append(f"{paths[kind]}: holds no pixels ({text}); expected at least one image of at least one pixel")
-    if TRAIN_IMAGES in arrays and TEST_IMAGES in arrays:
-        train, test = arrays[TRAIN_IMAGES].shape[1:], arrays[TEST_IMAGES].shape[1:]
-        if train != test:
-            problems.append(
-                f"{paths[TEST_IMAGES]}: images of {test[0]} x {test[1]}; "
-                f"expected {train[0]} x {train[1]}, as in {paths[TRAIN_IMAGES]}"
-            )
+    found = [read[kind] for kind in (TRAIN_IMAGES, TEST_IMAGES) if kind in read]
+    problems = [
+        f"{path}: holds no pixels ({' x '.join(map(str, array.shape))}); expected at least one image of at least one pixel"
+        for path, array in found
+        if not array.values
+    ]
+    if len(found) == 2:
+        (path, train), (test_path, test) = found
+        if train.shape[1:] != test.shape[1:]:
+            expected = f"expected {train.shape[1]} x {train.shape[2]}, as in {path}"
+            problems.append(f"{test_path}: images of {test.shape[1]} x {test.shape[2]}; {expected}")
     return problems
