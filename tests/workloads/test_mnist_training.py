@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.workloads.mnist_workers import Trainings
+from tests.workloads.mnist_workers import Trainings, same_arrays
 from tests.workloads.workload_runs import MNIST, Finished, run, write_data
 from workloads.mnist.mnist_training import gpu_absence
 
@@ -36,14 +36,6 @@ for path in sorted(Path(events).iterdir()):
         for value in event.summary.value:
             if value.tag == "accuracy":
                 print(f"{event.step}: {round(value.simple_value, 4)}")
-"""
-# Compares two checkpoints, array by array.
-COMPARE = """
-import sys
-import numpy as np
-first, second = (np.load(path) for path in sys.argv[1:])
-assert first.files == second.files
-print([name for name in first.files if not np.array_equal(first[name], second[name])])
 """
 
 
@@ -99,8 +91,7 @@ def test_a_resumed_run_ends_with_the_weights_of_one_that_never_stopped(
         line for line in straight.lines if (match := ACCURACY.fullmatch(line)) and int(match[1]) > 12
     ]
     checkpoints = [tmp_path / folder / "checkpoint.npz" for folder in ("straight", "stopped")]
-    compared = run([mnist_python, "-c", COMPARE, *checkpoints], MNIST)
-    assert compared.stdout == "[]\n", compared.stderr
+    assert same_arrays(mnist_python, *checkpoints)
     assert straight.report["dataset"] == "IDX files"
 
 
