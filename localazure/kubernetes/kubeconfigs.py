@@ -19,16 +19,16 @@ ADMIN, USER, MONITORING = "admin", "user", "monitoring"
 _ACCOUNTS = {ADMIN: "clusterAdmin", USER: "clusterUser", MONITORING: "clusterMonitoringUser"}
 
 
-def config(name: str, cluster: dict[str, Any], user: dict[str, Any], account: str = "", context: str = "") -> dict[str, Any]:
+def config(name: str, cluster: dict[str, Any], user: dict[str, Any], account: str = "") -> dict[str, Any]:
     """A kubeconfig of one cluster, one user and the context of both."""
-    account, context = account or name, context or name
+    account = account or name
     return {
         "apiVersion": "v1",
         "kind": "Config",
         "clusters": [{"name": name, "cluster": cluster}],
         "users": [{"name": account, "user": user}],
-        "contexts": [{"name": context, "context": {"cluster": name, "user": account}}],
-        "current-context": context,
+        "contexts": [{"name": name, "context": {"cluster": name, "user": account}}],
+        "current-context": name,
         "preferences": {},
     }
 
@@ -40,13 +40,16 @@ def by_files(server: str, authority: Path, pair: Pair) -> dict[str, Any]:
 
 
 def handed_out(shape: ClusterShape, server: str, authority: Path, admin: Pair, who: str, form: str = "") -> str:
-    """What AKS answers for `who`, as YAML. `form`: "exec" or "azure", which says how a user of Entra signs in."""
+    """What AKS answers for `who`, as YAML. `form`: "exec" or "azure", which says how a user of Entra signs in.
+
+    An administrator's context is called as a user's: it is `az aks get-credentials` that puts `-admin` behind its name, see
+    Azure/azure-cli issue 19779, and Azure PowerShell, which didn't, put one over the other: Azure/azure-powershell issue 12941.
+    """
     cluster = {"certificate-authority-data": _data(authority), "server": server}
     account = f"{_ACCOUNTS[who]}_{shape.resource_group}_{shape.name}"
-    context = f"{shape.name}-admin" if who == ADMIN else shape.name
     entra = shape.entra and who == USER
     user = _by_kubelogin(shape.tenant_id, form) if entra else _by_certificate(admin)
-    return yaml.safe_dump(config(shape.name, cluster, user, account, context), sort_keys=False, width=4096)
+    return yaml.safe_dump(config(shape.name, cluster, user, account), sort_keys=False, width=4096)
 
 
 def _by_certificate(pair: Pair) -> dict[str, Any]:

@@ -70,6 +70,7 @@ def test_the_documents_cluster_stands_at_its_date(az: AzureCli, group: str, clus
 @pytest.mark.timeout(300)
 def test_the_administrators_kubeconfig_is_for_the_cluster(group: str, kubeconfig: Path) -> None:
     written = yaml.safe_load(kubeconfig.read_text())
+    assert written["current-context"] == f"{NAME}-admin"
     assert [(each["context"]["cluster"], each["context"]["user"]) for each in written["contexts"]] == [
         (NAME, f"clusterAdmin_{group}_{NAME}")
     ]

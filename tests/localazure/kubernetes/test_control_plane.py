@@ -82,7 +82,7 @@ def test_what_an_administrator_is_handed_out_has_aks_names_and_works(control_pla
     text = control_plane.clusters.kubeconfig(control_plane.key, "admin")
     found = yaml.safe_load(text)
     assert found["clusters"][0]["name"] == "aks-test"
-    assert found["current-context"] == "aks-test-admin"
+    assert found["current-context"] == "aks-test"
     assert found["users"][0]["name"] == "clusterAdmin_rg-aks-test_aks-test"
     handed_out = control_plane.folder / "handed-out"
     handed_out.write_text(text)
