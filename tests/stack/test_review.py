@@ -196,13 +196,18 @@ def test_one_gpu_size_shows_what_is_replaced_what_it_costs_and_the_milder_way(cl
     assert "v1:abcdefgh" not in found.comment
 
 
-def test_what_the_program_rejects_is_the_report_on_its_line(clone: Clone) -> None:
+def test_what_the_program_rejects_is_the_report_on_its_line_beside_a_stack_that_is_new(clone: Clone) -> None:
     text = TEAM.replace("train:\n      size: Standard_NC4as_T4_v3", "train:\n      size: Standard_NC6")
     clone.write(text)
+    clone.write(LIVE, "Pulumi.new.yaml")
     found = clone.review("--fail-on", "rejected", code=5)
     assert found.stacks["prod"]["outcome"] == "rejected"
     assert "pools.train.size" in found.first
-    assert {each["line"] for each in found.annotations} == {line_of(text, "Standard_NC6")}
+    of_prod = [each for each in found.annotations if each["file"] == "Pulumi.prod.yaml"]
+    assert {each["line"] for each in of_prod} == {line_of(text, "Standard_NC6")}
+    assert found.stacks["new"]["outcome"] == "new"
+    assert set(found.operations("new").values()) == {"create"}
+    assert found.stacks["new"]["unchanged"] == 0
 
 
 def test_a_policy_that_the_change_breaks_is_told_on_its_line(clone: Clone, tmp_path: Path) -> None:
@@ -230,15 +235,6 @@ def test_a_change_of_a_component_shows_in_every_stack(clone: Clone) -> None:
     found = clone.review()
     assert found.operations() == {"train-pool": "update", "other-pool": "update"}
     assert {each["operation"] for each in found.stacks["prod"]["dangers"]} == {"update"}  # fewer nodes may end tasks
-
-
-def test_a_new_stack_and_one_whose_file_goes(clone: Clone) -> None:
-    (clone.folder / "Pulumi.prod.yaml").rename(clone.folder / "Pulumi.new.yaml")
-    found = clone.review()
-    assert found.stacks["prod"]["outcome"] == "deleted"
-    assert found.stacks["new"]["outcome"] == "new"
-    assert set(found.operations("new").values()) == {"create"}
-    assert found.stacks["new"]["unchanged"] == 0
 
 
 def test_a_base_whose_dates_have_passed_comes_up_at_the_day_of_its_commit(clone: Clone) -> None:
@@ -277,13 +273,9 @@ def test_with_a_login_it_is_against_what_is_deployed_also_where_that_is_protecte
     text = (clone.folder / "Pulumi.live.yaml").read_text()  # with the salt that the engine has written
     base = clone.commit()
     try:
-        clone.write(text.replace("Standard_NC4as_T4_v3", "Standard_NC8as_T4_v3"), "Pulumi.live.yaml")
-        found = clone.review("--live", "--stack", "live", base=base, login=signed_in)
-        assert found.stacks["live"]["lane"] == "live"
-        assert found.operations("live") == {"train-pool": "replace"}
-        assert "`pools.train.size`" in found.first
         clone.write(text.replace("vision", "sound"), "Pulumi.live.yaml")
         found = clone.review("--live", "--stack", "live", base=base, login=signed_in)
+        assert found.stacks["live"]["lane"] == "live"
         assert found.operations("live")["foundation-storage"] == "replace"
         assert "storage account `foundation-storage`" in found.first
     finally:
