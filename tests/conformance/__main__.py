@@ -37,6 +37,7 @@ from tests.conformance import lease, recordings, stacks, switch, validate
 from tests.conformance.azure import Azure, NoLoginError, of_embedded, of_login
 from tests.conformance.report import Outcome, counted, with_run
 from tests.support.embedded import CHECKOUT, ServedAzure, kubernetes_programs
+from tests.support.in_process import InProcessAzure
 
 STATE = CHECKOUT / ".local" / "conformance"
 LEVELS = ("validate", "cheap", "gpu")
@@ -80,7 +81,7 @@ def run(azure: Azure, server: ServedAzure | None, level: str, ceiling: Decimal, 
 def _validate(azure: Azure) -> Outcome:
     with tempfile.TemporaryDirectory() as folder:
         weather = "rough" if azure.name != "Azure" else "calm"
-        reference = ServedAzure(Path(folder), weather=weather)
+        reference = InProcessAzure(Path(folder), weather=weather)
         try:
             judged = validate.judge(azure, of_embedded(reference))
         finally:

@@ -6,7 +6,7 @@ In: method, path, version, body. Out: `Exchange`, after the end of a long operat
 import json
 import subprocess
 import time
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -39,13 +39,14 @@ class Exchange:
 
 @dataclass(slots=True)
 class Azure:
-    """Where requests go, and what was asked so far. `name` is how a report calls it."""
+    """Where requests go, and what was asked so far. `name` is how a report calls it, `sleep` waits by its time."""
 
     name: str
     client: httpx.Client
     subscription: str
     tenant: str = ""
     exchanges: list[Exchange] = field(default_factory=list[Exchange])
+    sleep: Callable[[float], None] = time.sleep
 
     def send(self, method: str, path: str, version: str, body: Any = None) -> Exchange:
         """The answer; of a long operation that has none of its own, the one at its end."""
@@ -53,7 +54,7 @@ class Azure:
         answer = self._answer(method, url, params=query, json=body)
         until = time.monotonic() + LIMIT_SECONDS
         while method == "POST" and answer.status_code == 202 and time.monotonic() < until:
-            time.sleep(_seconds(answer, 1))
+            self.sleep(_seconds(answer, 1))
             answer = self._answer("GET", answer.headers["Location"])
         kept = {name: answer.headers[name] for name in ("azure-asyncoperation", "location") if name in answer.headers}
         exchange = Exchange(
@@ -73,12 +74,12 @@ class Azure:
             answer = self.client.request(method, url, **options)
             if answer.status_code not in _AGAIN:
                 return answer
-            time.sleep(_seconds(answer, attempt))
+            self.sleep(_seconds(answer, attempt))
         return self.client.request(method, url, **options)
 
 
 def of_embedded(azure: EmbeddedAzure, name: str = "embedded Azure") -> Azure:
-    return Azure(name, azure.client, SUBSCRIPTION, azure.tenant_id)
+    return Azure(name, azure.client, SUBSCRIPTION, azure.tenant_id, sleep=azure.move)
 
 
 def of_login() -> Azure:

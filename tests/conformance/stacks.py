@@ -87,6 +87,8 @@ class Stack:
     clusters: bool = True
     server: ServedAzure | None = None
     run: str = field(default_factory=lambda: secrets.token_hex(3))
+    # USD an hour of each part, once it was asked for: the program runs for it.
+    costs: "dict[str, Decimal | None] | None" = field(default=None, init=False)
 
     @property
     def name(self) -> str:
@@ -167,15 +169,17 @@ def unpriced(stack: Stack) -> list[str]:
 
 
 def _costs(stack: Stack) -> dict[str, Decimal | None]:
-    """USD an hour of each part; at `cheap` nothing starts a GPU's machine."""
-    stack.write(datetime.now(UTC).date())
-    graph = reading.graph_of(recorded.record(CHECKOUT, stack.file, stack.name), datetime.now(UTC).date())
-    costs = {
-        f"{each.noun} {each.name}": each.most_cost if stack.level == "gpu" else each.idle_cost
-        for each in graph.parts
-        if each.has_cost
-    }
-    return {part: None if cost is None else Decimal(str(cost)) for part, cost in costs.items()}
+    """USD an hour of each part; at `cheap` nothing starts a GPU's machine. Writes the stack's file."""
+    if stack.costs is None:
+        stack.write(datetime.now(UTC).date())
+        graph = reading.graph_of(recorded.record(CHECKOUT, stack.file, stack.name), datetime.now(UTC).date())
+        costs = {
+            f"{each.noun} {each.name}": each.most_cost if stack.level == "gpu" else each.idle_cost
+            for each in graph.parts
+            if each.has_cost
+        }
+        stack.costs = {part: None if cost is None else Decimal(str(cost)) for part, cost in costs.items()}
+    return stack.costs
 
 
 def _dearest() -> Decimal:

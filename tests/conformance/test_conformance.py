@@ -22,7 +22,10 @@ from tests.conformance.azure import Azure, Exchange, of_embedded
 from tests.conformance.differences import Difference, between
 from tests.conformance.report import Outcome, with_run
 from tests.conformance.stacks import configuration
+from tests.support import warm_python
 from tests.support.embedded import SUBSCRIPTION, ServedAzure, until
+from tests.support.in_process import InProcessAzure
+from tests.support.stack import connected_environment
 
 GROUPS = "2024-03-01"
 # Container groups have no GPUs, and are proved at each level.
@@ -31,11 +34,34 @@ OWN = "11111111-2222-3333-4444-555555555555"
 LAPSED = lease.Lease("killed", "elsewhere", "another", 1, datetime(2026, 11, 20, tzinfo=UTC))
 
 
-@pytest.fixture
-def rough(tmp_path: Path) -> Iterator[ServedAzure]:
-    server = ServedAzure(tmp_path / "rough", weather="rough")
+@pytest.fixture(scope="module")
+def rough(starts_processes: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedAzure]:
+    """For all tests here; each leaves it empty."""
+    server = ServedAzure(tmp_path_factory.mktemp("rough"), weather="rough")
     yield server
     server.stop()
+
+
+@pytest.fixture
+def rough_here(tmp_path: Path) -> Iterator[InProcessAzure]:
+    """In this process, for what creates nothing."""
+    server = InProcessAzure(tmp_path / "rough", weather="rough")
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def warm(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the engine starts comes out of a warm Python."""
+    monkeypatch.setattr(stacks, "connected_environment", lambda *given: warm_python.warmed(connected_environment(*given)))
+
+
+@pytest.fixture(scope="module")
+def switched(served_azure: ServedAzure) -> tuple[str, datetime]:
+    """The group of a run that nobody ends, and until when it has: made before the other tests, which so fill the time."""
+    azure, until_then = of_embedded(served_azure), datetime.now(UTC) + timedelta(seconds=20)
+    switch.make(azure, lease.Lease("a1", "gone", "another", 1, until_then), "eastus")
+    return switch.group_id(azure, "a1"), until_then
 
 
 def exchange(status: int = 200, **response: Any) -> Exchange:
@@ -44,10 +70,11 @@ def exchange(status: int = 200, **response: Any) -> Exchange:
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-def test_every_body_of_every_case_is_judged_alike_in_rough_weather(rough: ServedAzure, tmp_path: Path) -> None:
+@pytest.mark.usefixtures("switched")
+def test_every_body_of_every_case_is_judged_alike_in_rough_weather(rough_here: InProcessAzure, tmp_path: Path) -> None:
     report = tmp_path / "report.md"
-    azure = of_embedded(rough)
-    assert command.run(azure, rough, "validate", Decimal(0), "", tmp_path, report) == 0
+    azure = of_embedded(rough_here)
+    assert command.run(azure, None, "validate", Decimal(0), "", tmp_path, report) == 0
     assert "No difference." in report.read_text()
     assert f"bodies of {len(validate.names())} cases" in report.read_text()
     groups = azure.send("GET", f"/subscriptions/{SUBSCRIPTION}/resourceGroups", GROUPS).response["value"]
@@ -56,6 +83,7 @@ def test_every_body_of_every_case_is_judged_alike_in_rough_weather(rough: Served
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
+@pytest.mark.usefixtures("warm")
 @pytest.mark.parametrize(
     ("level", "on_gpus"),
     [
@@ -122,13 +150,13 @@ def test_what_a_run_has_left_that_was_killed_is_deleted(
 
 @pytest.mark.slow
 @pytest.mark.timeout(300)
-def test_three_planted_differences_are_found(served_azure: ServedAzure, own_served_azure: ServedAzure) -> None:
-    own_served_azure.command("fault", "policy-deny", "no-public", "properties.publicNetworkAccess", "--path", "*/registries/*")
-    own_served_azure.command("fault", "fail", "--path", "*/whatIf", "--status", "409", "--code", "Conflict", "--count", "1")
-    found = of_embedded(own_served_azure)
+def test_three_planted_differences_are_found(azure: InProcessAzure, own_azure: InProcessAzure) -> None:
+    own_azure.fault("policy-deny", name="no-public", property="properties.publicNetworkAccess", path="*/registries/*", value="")
+    own_azure.fault("fail", path="*/whatIf", status=409, code="Conflict", count=1)
+    found = of_embedded(own_azure)
     found.client.event_hooks["response"].append(_without("duration"))
     chosen = ["foundation.happy.create", "pool.happy.mpi"]
-    differences = validate.judge(found, of_embedded(served_azure), chosen).differences
+    differences = validate.judge(found, of_embedded(azure), chosen).differences
     assert {(each.kind, each.expected, each.found) for each in differences if each.what == chosen[0]} == {
         ("status", "200", "400 RequestDisallowedByPolicy"),
         ("status", "200", "409 Conflict"),
@@ -140,6 +168,7 @@ def test_three_planted_differences_are_found(served_azure: ServedAzure, own_serv
 
 @pytest.mark.slow
 @pytest.mark.timeout(300)
+@pytest.mark.usefixtures("warm")
 def test_differences_planted_in_a_stack_are_found(
     own_served_azure: ServedAzure, engine_bin: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -295,11 +324,9 @@ def test_a_command_that_takes_too_long_ends_with_what_it_has_started(monkeypatch
 
 
 @pytest.mark.slow
-def test_the_switch_deletes_a_run_that_nobody_ends(own_served_azure: ServedAzure) -> None:
-    azure, until_then = of_embedded(own_served_azure), datetime.now(UTC) + timedelta(seconds=20)
-    switch.make(azure, lease.Lease("a1", "gone", "another", 1, until_then), "eastus")
-    group = switch.group_id(azure, "a1")
-    until(lambda: own_served_azure.get(group, GROUPS).status_code == 404, "the group is gone", seconds=150)
+def test_the_switch_deletes_a_run_that_nobody_ends(served_azure: ServedAzure, switched: tuple[str, datetime]) -> None:
+    group, until_then = switched
+    until(lambda: served_azure.get(group, GROUPS).status_code == 404, "the group is gone", seconds=150)
     assert datetime.now(UTC) >= until_then
 
 

@@ -19,6 +19,7 @@ from tests.components.recording import PROJECT, STACK, SUBSCRIPTION as OF_CASES
 from tests.components.settings_of import TODAY, configuration
 from tests.conformance.azure import Azure
 from tests.conformance.differences import Difference, between, codes_of
+from tests.support import warm_python_server
 from tests.support.embedded import CHECKOUT
 
 CASES = CHECKOUT / "tests" / "components" / "cases"
@@ -47,7 +48,7 @@ def names() -> list[str]:
 def templates(chosen: Sequence[str], subscription: str) -> Iterator[Case]:
     """The cases as templates for a subscription."""
     context = multiprocessing.get_context("fork")
-    import pulumi_azure_native.resources  # noqa: F401  loaded once, before the forks
+    warm_python_server.load()  # once, before the forks
 
     with context.Pool(1, maxtasksperchild=1) as pool:
         for name, answer in zip(chosen, pool.imap(_recorded, [(each, subscription) for each in chosen]), strict=True):

@@ -108,6 +108,10 @@ class EmbeddedAzure:
         """With what a client of Azure's SDKs is made, so that it reaches this one."""
         raise NotImplementedError
 
+    def move(self, seconds: float) -> None:
+        """Lets so much of the server's time pass."""
+        raise NotImplementedError
+
     def now(self) -> datetime:
         """The server's time."""
         raise NotImplementedError
@@ -237,6 +241,9 @@ class ServedAzure(EmbeddedAzure):
 
     def sdk_options(self) -> dict[str, Any]:
         return {"connection_verify": str(self.ca_bundle)}
+
+    def move(self, seconds: float) -> None:
+        time.sleep(seconds)
 
     def now(self) -> datetime:
         return datetime.now(UTC)

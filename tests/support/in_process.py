@@ -161,7 +161,6 @@ class InProcessAzure(EmbeddedAzure):
         return self._began + timedelta(seconds=self.loop.time(), microseconds=self._looks)
 
     def move(self, seconds: float) -> None:
-        """Lets so much of the server's time pass."""
         self.run(asyncio.sleep(seconds))
 
     def run(self, work: Any) -> Any:

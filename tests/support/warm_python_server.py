@@ -154,10 +154,7 @@ def main() -> None:
     path = sys.argv[1]  # in a folder of its own, which goes with the server
     rooms, libraries = sys.argv[2:], list(sys.path)
     sys.path[:0] = rooms
-    for name in PROGRAM + (OTHERS if rooms else ()):
-        import_module(name)
-    for name in _services():
-        vars(import_module(name).outputs)  # which makes it load: until then it only looks like a module
+    load(PROGRAM + (OTHERS if rooms else ()))
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(f"{path}.new")
         listening.listen(64)
@@ -169,6 +166,14 @@ def main() -> None:
         shutil.rmtree(Path(path).parent)
     else:
         _end(_status_of(*command, rooms, libraries))
+
+
+def load(modules: tuple[str, ...] = PROGRAM) -> None:
+    """What a program needs, so that forks of this process have it."""
+    for name in modules:
+        import_module(name)
+    for name in _services():
+        vars(import_module(name).outputs)  # which makes it load: until then it only looks like a module
 
 
 def _services() -> set[str]:
