@@ -8,7 +8,7 @@
 #   SESSIONS=slow     with `make test ALL=1`: only the slow ones; EXAMPLES=thorough: property tests with all their examples
 #   WORKERS=N         with `make test`: how many run at a time
 #   TIMES=N           with `make test`: the N slowest steps
-#   LEVEL=validate    with `make conformance`: validate, cheap or gpu
+#   LEVEL=validate    with `make conformance`: validate, cheap, gpu or change
 #   CEILING=5         with `make conformance`: USD that a run may cost; LOCATION=eastus: where
 #   EMBEDDED=1        with `make conformance`: the embedded Azure in place of the subscription of `az login`; CLEAN=1: only delete what runs left
 #   SEED=N            with `make faults`: another campaign; FAULTS=N, KILLS=N: with so many

@@ -3,6 +3,7 @@
     python -m tests.conformance --level validate             the bodies of all cases to validate and what-if: costs nothing
     python -m tests.conformance --level cheap --ceiling 5    a stack on CPUs, brought up, looked at, proved, taken down
     python -m tests.conformance --level gpu --ceiling 5      the same with one T4 of each service
+    python -m tests.conformance --level change --ceiling 1   a pool and a cluster changed by a second `up`, while a task runs
     python -m tests.conformance --clean                      deletes what earlier runs have left
     … --embedded                                             against an embedded Azure in rough weather
 
@@ -40,7 +41,7 @@ from tests.support.embedded import CHECKOUT, ServedAzure, kubernetes_programs
 from tests.support.in_process import InProcessAzure
 
 STATE = CHECKOUT / ".local" / "conformance"
-LEVELS = ("validate", "cheap", "gpu")
+LEVELS = ("validate", "cheap", "gpu", "change")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -115,6 +116,8 @@ def _stack(azure: Azure, server: ServedAzure | None, level: str, ceiling: Decima
     notes += ["a virtual machine without a GPU isn't something that this library declares"] if level == "cheap" else []
     notes += ran.proofs
     done = "One stack with all services was brought up, looked at, proved by work that runs there, and taken down."
+    if level == "change":
+        done = "A pool and a cluster were brought up, looked at, changed while a task ran, looked at again, and taken down."
     return Outcome(level, done, ran.differences, tuple(notes))
 
 

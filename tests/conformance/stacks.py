@@ -1,4 +1,4 @@
-"""Levels `cheap` and `gpu`: one stack with all services is brought up, looked at, proved by work that runs there, and taken down.
+"""Levels `cheap`, `gpu` and `change`: a stack is brought up, looked at, proved by work that runs there or changed, and goes.
 
 In: an Azure, where the engine's state lies, a price ceiling. Out: differences, and what work ran on. What it costs at most is
 computed by the library's prices before anything is created. Its resource group is made by `switch`, with the tags of `lease`, by
@@ -30,7 +30,7 @@ from azure_gpu_operations.graph import reading, recorded
 from azure_gpu_operations.preflight.template import Sent, template_of
 from azure_gpu_operations.prove.proof import Service
 from localazure import shapes
-from tests.conformance import lease, switch
+from tests.conformance import changes, lease, switch
 from tests.conformance.azure import Azure
 from tests.conformance.differences import Difference
 from tests.recorded.members import comparable, flat, lowered, same
@@ -39,7 +39,11 @@ from tests.support.stack import connected_environment, connection_keys
 
 TAG = lease.TAG
 GROUPS = "2024-03-01"
-HOURS = {"cheap": Decimal(1), "gpu": Decimal("1.5")}  # after which the run's group goes; it takes its stack down before
+HOURS = {
+    "cheap": Decimal(1),
+    "gpu": Decimal("1.5"),
+    "change": Decimal("0.75"),
+}  # after which the run's group goes; it takes its stack down before
 DOWN_HOURS = Decimal("0.25")  # before that
 DOWN_SECONDS = 3600
 GRACE_SECONDS = 120  # from an interrupt until what is left of a command is killed
@@ -87,6 +91,8 @@ class Stack:
     clusters: bool = True
     server: ServedAzure | None = None
     run: str = field(default_factory=lambda: secrets.token_hex(3))
+    changed: bool = False
+    """Whether its file has what `change` changes."""
     # USD an hour of each part, once it was asked for: the program runs for it.
     costs: "dict[str, Decimal | None] | None" = field(default=None, init=False)
 
@@ -109,6 +115,8 @@ class Stack:
         last = (today + timedelta(days=_DAYS)).isoformat()
         config = {**configuration(self.level, self.location, last, clusters=self.clusters), "tags": {TAG: self.run}}
         config["foundation"] = {**config["foundation"], "resource_group": {"existing": self.group}}
+        if self.changed:
+            config = changes.configuration(config, (today + timedelta(days=_DAYS + 1)).isoformat())
         keyed = {f"azure-gpu:{key}": value for key, value in config.items()} | dict(self.keys)
         self.file.write_text(yaml.safe_dump({"config": keyed}, sort_keys=False), encoding="utf-8")
 
@@ -123,7 +131,8 @@ class Stack:
 
 
 def configuration(level: str, location: str, last: str, *, clusters: bool = True) -> dict[str, Any]:
-    """A stack with each service. `cheap`: a CPU, or a GPU that nothing starts; `gpu`: one T4 each."""
+    """A stack with each service. `cheap`: a CPU, or a GPU that nothing starts; `gpu`: one T4 each; `change`: a pool
+    with one, and a cluster whose GPUs nothing starts."""
     until = {"expires_after": last}
     small = {"nodes": 1, "size": "Standard_D4s_v5"}
     pool = {"size": GPU, "containers": True, **until}  # from none to one node: a task brings it
@@ -134,6 +143,16 @@ def configuration(level: str, location: str, last: str, *, clusters: bool = True
     of_gpus: dict[str, Any] = {"ml_endpoints": {"digits": endpoint}, "vms": {"box": machine}} if level == "gpu" else {}
     cluster = {"system_pool": small, "gpu_pools": {"t4": {"size": GPU, "max_nodes": 1}}, **until}
     environments = {"environments": {"digits": {"workload": "digits"}}} if level == "gpu" else {}
+    if level == "change":
+        return {
+            "team": "conform",
+            "location": location,
+            "protect_data": False,
+            "foundation": dict.fromkeys(("resource_group", "identity", "storage"), "create"),
+            "batch_account": "create",
+            "pools": {"nodes": {"size": GPU, "autoscale": {"max_nodes": 1}, **until}},  # a task brings the node
+            **({"clusters": {"aks": cluster}} if clusters else {}),
+        }
     return {
         "team": "conform",
         "location": location,
@@ -169,17 +188,22 @@ def unpriced(stack: Stack) -> list[str]:
 
 
 def _costs(stack: Stack) -> dict[str, Decimal | None]:
-    """USD an hour of each part; at `cheap` nothing starts a GPU's machine. Writes the stack's file."""
+    """USD an hour of each part, with the GPUs of those that work starts there. Writes the stack's file."""
     if stack.costs is None:
         stack.write(datetime.now(UTC).date())
         graph = reading.graph_of(recorded.record(CHECKOUT, stack.file, stack.name), datetime.now(UTC).date())
         costs = {
-            f"{each.noun} {each.name}": each.most_cost if stack.level == "gpu" else each.idle_cost
+            f"{each.noun} {each.name}": each.most_cost if _works(stack.level, each.type) else each.idle_cost
             for each in graph.parts
             if each.has_cost
         }
         stack.costs = {part: None if cost is None else Decimal(str(cost)) for part, cost in costs.items()}
     return stack.costs
+
+
+def _works(level: str, token: str) -> bool:
+    """Whether work of this level starts the GPUs of a part."""
+    return level == "gpu" or (level == "change" and token.endswith(":BatchPool"))
 
 
 def _dearest() -> Decimal:
@@ -198,21 +222,33 @@ def check_price(stack: Stack, ceiling: Decimal) -> Decimal:
 
 
 def run(stack: Stack) -> Ran:
-    """Up, a look at everything, a preview that has to be empty, proofs, down. It goes down in any case."""
+    """Up, a look at everything, a preview that has to be empty, proofs or changes, down. It goes down in any case."""
     end = time.monotonic() + float(HOURS[stack.level] - DOWN_HOURS) * 3600
     found: list[Difference] = []
     proofs: list[str] = []
     try:
         stack.operations("up", seconds=end - time.monotonic())
         found += [*looked_at(stack), *_again(stack, end)]
-        rows = _proved(stack, end)
-        found += unproved(rows, gpus_are_real=stack.server is None)
-        proofs += [_line(row) for row in rows if row["passed"]]
+        if stack.level == "change":
+            for told in _changed(stack, end):
+                (proofs if isinstance(told, str) else found).append(told)  # pyright: ignore[reportArgumentType]
+        else:
+            rows = _proved(stack, end)
+            found += unproved(rows, gpus_are_real=stack.server is None)
+            proofs += [_line(row) for row in rows if row["passed"]]
     except CommandFailedError as error:
         found.append(Difference(f"stack {stack.name}", error.command, "failure", "success", error.text))
     finally:
         left = removed(stack)
     return Ran((*found, *left), tuple(proofs))
+
+
+def _changed(stack: Stack, end: float) -> Iterator[Difference | str]:
+    if stack.server is not None:
+        _request_quotas(stack.server)
+    stack.operations("access", "--grant", seconds=end - time.monotonic())  # for the script of the task
+    yield from changes.made(stack, end)
+    yield from (*looked_at(stack), *_again(stack, end))
 
 
 def removed(stack: Stack) -> list[Difference]:
@@ -339,15 +375,19 @@ def _proved(stack: Stack, end: float) -> list[dict[str, Any]]:
     if stack.level == "gpu":
         only = ()
         if stack.server is not None:
-            asked = stack.server.command("request-quotas")
-            if asked.returncode != 0:
-                raise CommandFailedError("request-quotas", asked.stderr)
+            _request_quotas(stack.server)
         stack.operations("access", "--grant", seconds=end - time.monotonic())
     text = stack.operations("prove", "--json", *only, seconds=end - time.monotonic(), codes=(0, 1))
     try:
         return json.loads(text)["proofs"]
     except ValueError:
         raise CommandFailedError("operations prove", f"ended without a proof: {text[-_TOLD:]}") from None
+
+
+def _request_quotas(server: ServedAzure) -> None:
+    asked = server.command("request-quotas")
+    if asked.returncode != 0:
+        raise CommandFailedError("request-quotas", asked.stderr)
 
 
 def unproved(rows: Iterable[Mapping[str, Any]], *, gpus_are_real: bool) -> Iterator[Difference]:

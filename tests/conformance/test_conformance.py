@@ -17,7 +17,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.conformance import __main__ as command, lease, recordings, stacks, switch, validate
+from tests.conformance import __main__ as command, changes, lease, recordings, stacks, switch, validate
 from tests.conformance.azure import Azure, Exchange, of_embedded
 from tests.conformance.differences import Difference, between
 from tests.conformance.report import Outcome, with_run
@@ -111,20 +111,41 @@ def test_a_stack_comes_up_shows_what_was_sent_and_goes(
     assert proved == ["container group", *on_gpus]
 
 
-def a_run(state: Path) -> None:
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+@pytest.mark.nightly
+def test_what_is_changed_while_a_task_runs_moves_no_node_and_a_pool_that_is_refused_as_a_whole_is_patched(
+    rough: ServedAzure, tmp_path: Path
+) -> None:
+    rough.fault("weather", name="whole-pools")
+    report = tmp_path / "report.md"
+    assert command.run(of_embedded(rough), rough, "change", Decimal(1), "", tmp_path, report) == 0, report.read_text()
+    assert "changed: pool and cluster, while the task ran" in report.read_text()
+    assert "changed: the pool by PATCH, as its PUT was refused" in report.read_text()
+
+
+def a_run(state: Path, level: str) -> None:
     """In a process group of its own, which is killed as a whole: the engine with it."""
     os.setpgrp()
     server = ServedAzure(state, weather="rough")  # the one that runs there
-    command.run(of_embedded(server), server, "cheap", Decimal(5), "", state, state / "report.md")
+    command.run(of_embedded(server), server, level, Decimal(7), "", state, state / "report.md")
+
+
+KILLED_AT = (
+    "Microsoft.ManagedIdentity/userAssignedIdentities",
+    "Microsoft.Batch/batchAccounts",
+    "Microsoft.Batch/batchAccounts/pools",
+)
 
 
 @pytest.mark.slow
 @pytest.mark.nightly  # once in five runs it wasn't half there within two minutes, on a busy machine; alone it takes 20 s
 @pytest.mark.timeout(600)
+@pytest.mark.parametrize(("level", "at"), [(level, at) for level in ("cheap", "gpu", "change") for at in KILLED_AT])
 def test_what_a_run_has_left_that_was_killed_is_deleted(
-    rough: ServedAzure, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    rough: ServedAzure, tmp_path: Path, capsys: pytest.CaptureFixture[str], level: str, at: str
 ) -> None:
-    run = multiprocessing.get_context("spawn").Process(target=a_run, args=(rough.state,))
+    run = multiprocessing.get_context("spawn").Process(target=a_run, args=(rough.state, level))
     run.start()
     azure = of_embedded(rough)
 
@@ -133,9 +154,12 @@ def test_what_a_run_has_left_that_was_killed_is_deleted(
 
     def half() -> bool:
         assert run.exitcode is None, "it has ended before"
-        return any(each["type"] == "Microsoft.Batch/batchAccounts" for each in left("resources"))
+        accounts = [each["id"] for each in left("resources") if each["type"] == "Microsoft.Batch/batchAccounts"]
+        if at.endswith("/pools"):
+            return any(azure.send("GET", f"{each}/pools", "2024-07-01").response["value"] for each in accounts)
+        return any(each["type"] == at for each in left("resources"))
 
-    until(half, "half of it is there", seconds=400)
+    until(half, f"{at} is there", seconds=400)
     assert run.pid is not None
     os.killpg(run.pid, signal.SIGKILL)
     run.join()
@@ -265,9 +289,10 @@ def test_more_than_the_ceiling_is_refused_and_the_ceiling_itself_is_not(monkeypa
 
 
 @pytest.mark.slow  # the stack is recorded in a Python of its own
-def test_a_run_costs_less_than_the_default_ceiling(tmp_path: Path) -> None:
-    stack = stack_at(tmp_path, "cheap", "eastus")
-    assert Decimal("0.5") < stacks.check_price(stack, Decimal(5)) <= 5
+@pytest.mark.parametrize(("level", "ceiling"), [("cheap", Decimal(5)), ("change", Decimal(1))])
+def test_a_run_costs_less_than_the_default_ceiling(tmp_path: Path, level: str, ceiling: Decimal) -> None:
+    stack = stack_at(tmp_path, level, "eastus")
+    assert Decimal("0.5") < stacks.check_price(stack, ceiling) <= ceiling
     assert stacks.unpriced(stack) == []
 
 
@@ -284,6 +309,17 @@ def stack_at(folder: Path, level: str, region: str) -> stacks.Stack:
 
 
 NOW = datetime(2026, 11, 25, 12, tzinfo=UTC)
+
+
+def test_the_change_raises_limits_and_moves_an_end_and_a_tag_and_nothing_else() -> None:
+    before = {**configuration("change", "eastus", "2026-12-01"), "tags": {lease.TAG: "a1"}}
+    after = changes.configuration(before, "2026-12-02")
+    pool = {"size": stacks.GPU, "autoscale": {"max_nodes": 2}, "expires_after": "2026-12-02"}
+    aks = before["clusters"]["aks"]
+    cluster = {**aks, "gpu_pools": {"t4": {"size": stacks.GPU, "max_nodes": 2}}, "expires_after": "2026-12-02"}
+    tags = {lease.TAG: "a1", "changed": "yes"}
+    assert after == {**before, "tags": tags, "pools": {"nodes": pool}, "clusters": {"aks": cluster}}
+    assert aks["gpu_pools"]["t4"]["max_nodes"] == 1, "what was is left as it was"
 
 
 @pytest.mark.parametrize(
