@@ -118,7 +118,8 @@ class Stack:
         if self.changed:
             config = changes.configuration(config, (today + timedelta(days=_DAYS + 1)).isoformat())
         keyed = {f"azure-gpu:{key}": value for key, value in config.items()} | dict(self.keys)
-        self.file.write_text(yaml.safe_dump({"config": keyed}, sort_keys=False), encoding="utf-8")
+        before = yaml.safe_load(self.file.read_text(encoding="utf-8")) if self.file.exists() else {}  # with the salt of secrets
+        self.file.write_text(yaml.safe_dump({**before, "config": keyed}, sort_keys=False), encoding="utf-8")
 
     def operations(self, *arguments: str, seconds: float, codes: tuple[int, ...] = (0,)) -> str:
         """A command of `operations`. CommandFailedError where it ends with another code or takes longer."""
