@@ -30,7 +30,7 @@ def configuration(config: Mapping[str, Any], later: str) -> dict[str, Any]:
     changed = deepcopy(dict(config))
     changed["tags"] = {**changed["tags"], "changed": "yes"}
     for pool in changed.get("pools", {}).values():
-        pool |= {"autoscale": {"max_nodes": 2}, "expires_after": later}
+        pool |= {"autoscale": {**pool["autoscale"], "max_nodes": 2}, "expires_after": later}
     for cluster in changed.get("clusters", {}).values():
         cluster["expires_after"] = later
         cluster["gpu_pools"]["t4"]["max_nodes"] = 2

@@ -151,7 +151,8 @@ def configuration(level: str, location: str, last: str, *, clusters: bool = True
             "protect_data": False,
             "foundation": dict.fromkeys(("resource_group", "identity", "storage"), "create"),
             "batch_account": "create",
-            "pools": {"nodes": {"size": GPU, "autoscale": {"max_nodes": 1}, **until}},  # a task brings the node
+            # From the start: Batch looks at the tasks of a pool once in five minutes.
+            "pools": {"nodes": {"size": GPU, "autoscale": {"min_nodes": 1, "max_nodes": 1}, **until}},
             **({"clusters": {"aks": cluster}} if clusters else {}),
         }
     return {

@@ -118,6 +118,7 @@ def test_what_is_changed_while_a_task_runs_moves_no_node_and_a_pool_that_is_refu
     rough: ServedAzure, tmp_path: Path
 ) -> None:
     rough.fault("weather", name="whole-pools")
+    rough.fault("calm", name="batch-quota")  # the node begins with the pool
     report = tmp_path / "report.md"
     assert command.run(of_embedded(rough), rough, "change", Decimal(1), "", tmp_path, report) == 0, report.read_text()
     assert "changed: pool and cluster, while the task ran" in report.read_text()
@@ -314,7 +315,7 @@ NOW = datetime(2026, 11, 25, 12, tzinfo=UTC)
 def test_the_change_raises_limits_and_moves_an_end_and_a_tag_and_nothing_else() -> None:
     before = {**configuration("change", "eastus", "2026-12-01"), "tags": {lease.TAG: "a1"}}
     after = changes.configuration(before, "2026-12-02")
-    pool = {"size": stacks.GPU, "autoscale": {"max_nodes": 2}, "expires_after": "2026-12-02"}
+    pool = {"size": stacks.GPU, "autoscale": {"min_nodes": 1, "max_nodes": 2}, "expires_after": "2026-12-02"}
     aks = before["clusters"]["aks"]
     cluster = {**aks, "gpu_pools": {"t4": {"size": stacks.GPU, "max_nodes": 2}}, "expires_after": "2026-12-02"}
     tags = {lease.TAG: "a1", "changed": "yes"}
