@@ -106,6 +106,11 @@ CHANGES: dict[str, set[str]] = {
         f"update azuregpu:index:MlEndpoint$azure-native:resources:Deployment::{each}-traffic: properties.template.metadata.drift"
         for each in ("digits", "on-cluster")
     },
+    # The subnet of a machine's own network has the group that its interface has; an update in place.
+    "The group at a machine's subnet": {
+        f"update azuregpu:index:GpuVm$azure-native:network:VirtualNetwork::{each}-network: subnets[0].networkSecurityGroup"
+        for each in ("trainer", "windows")
+    },
     # Images are built by deployments; the records of runs go. Images keep their tags.
     "Builds": {
         *(f"create azuregpu:index:Foundation$azure-native:resources:Deployment::foundation-build-{each}" for each in Workload),

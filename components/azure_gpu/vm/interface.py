@@ -43,21 +43,26 @@ class NetworkDeclaration:
     def declare(self, subnet_id: pulumi.Input[str] | None) -> VmInterface:
         """Declares the interface in the subnet `subnet_id`; None also declares a network."""
         address = self._public_address() if self._spec.network.public_address else None
-        interface = self._interface(subnet_id if subnet_id is not None else self._network(), address)
+        group = self._security_group()
+        interface = self._interface(subnet_id if subnet_id is not None else self._network(group), group, address)
         reached_at = address.ip_address if address is not None else interface.ip_configurations.apply(_private_address)
         return VmInterface(interface, reached_at.apply(lambda text: text or ""))
 
-    def _interface(self, subnet_id: pulumi.Input[str], address: network.PublicIPAddress | None) -> network.NetworkInterface:
-        spec = self._spec
-        group = network.NetworkSecurityGroup(
+    def _security_group(self) -> network.NetworkSecurityGroup:
+        return network.NetworkSecurityGroup(
             f"{self._name}-security-group",
-            network_security_group_name=spec.name_of(azure_types.NETWORK_SECURITY_GROUP),
+            network_security_group_name=self._spec.name_of(azure_types.NETWORK_SECURITY_GROUP),
             resource_group_name=self._group,
             location=self._location,
-            security_rules=[_rule(rule) for rule in spec.network.rules],
-            tags=spec.tags,
+            security_rules=[_rule(rule) for rule in self._spec.network.rules],
+            tags=self._spec.tags,
             opts=self._child,
         )
+
+    def _interface(
+        self, subnet_id: pulumi.Input[str], group: network.NetworkSecurityGroup, address: network.PublicIPAddress | None
+    ) -> network.NetworkInterface:
+        spec = self._spec
         return network.NetworkInterface(
             f"{self._name}-interface",
             network_interface_name=spec.name_of(azure_types.NETWORK_INTERFACE),
@@ -91,10 +96,11 @@ class NetworkDeclaration:
             opts=self._child,
         )
 
-    def _network(self) -> pulumi.Output[str]:
+    def _network(self, group: network.NetworkSecurityGroup) -> pulumi.Output[str]:
         """The id of a subnet in a new network, with a Bastion if configured."""
         spec = self._spec
-        subnets = [_subnet(SUBNET, spec.network.subnet, default_outbound=spec.network.default_outbound)]
+        # Policies of companies ask for a security group at the subnet, whatever is at the interface.
+        subnets = [_subnet(SUBNET, spec.network.subnet, default_outbound=spec.network.default_outbound, group_id=group.id)]
         if spec.network.bastion_subnet:
             subnets.append(_subnet(BASTION_SUBNET, spec.network.bastion_subnet, default_outbound=False))
         declared = network.VirtualNetwork(
@@ -145,9 +151,12 @@ class NetworkDeclaration:
         )
 
 
-def _subnet(name: str, prefix: str, *, default_outbound: bool) -> network.SubnetArgs:
+def _subnet(name: str, prefix: str, *, default_outbound: bool, group_id: pulumi.Input[str] | None = None) -> network.SubnetArgs:
     """Outbound access is always set: its default depends on the API's version since 2026-03-31."""
-    return network.SubnetArgs(name=name, address_prefix=prefix, default_outbound_access=default_outbound)
+    group = network.NetworkSecurityGroupArgs(id=group_id) if group_id is not None else None
+    return network.SubnetArgs(
+        name=name, address_prefix=prefix, default_outbound_access=default_outbound, network_security_group=group
+    )
 
 
 def _rule(rule: Rule) -> network.SecurityRuleArgs:
