@@ -39,7 +39,7 @@ PRICES = {
 }
 
 
-@pytest.mark.parametrize("example", [*PRICES, "take-over"])
+@pytest.mark.parametrize("example", [*PRICES, "private-team", "spoke", "take-over"])
 def test_each_command_has_its_minutes_and_its_cost_and_an_hour_the_catalogs_price(example: str) -> None:
     readme = CHECKOUT / "examples" / example / "README.md"
     priced(readme)
