@@ -33,6 +33,7 @@ MAY = {
     ("end", "past"): AZURE,
     ("end", "review-stacks"): AZURE,
     ("release", "publish"): {"attestations": "write", "contents": "write", "id-token": "write"},
+    ("catalog", "refresh"): {"contents": "write", "pull-requests": "write"},
 }
 
 
