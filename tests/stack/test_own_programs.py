@@ -155,7 +155,6 @@ def test_the_mechanics_of_pulumi_work_on_components(program: Callable[..., Progr
     mine.configure(transformed=True, containers_in_group=2)
     assert {"add-group-renewal", "add-group"} <= mine.steps().keys()
     mine.up()
-    assert mine.steps() == {}
 
     # Of a target nothing else is touched, and one resource is made anew by its name.
     mine.configure(transformed=True, containers=True)
@@ -186,7 +185,6 @@ def test_the_program_runs_in_a_project_of_another_name_with_overrides_and_option
     assert found["tags"]["cost-center"] == "42"
     assert found["tags"]["project"] == PROJECT
     assert found["properties"]["restartPolicy"] == "OnFailure"
-    assert mine.steps() == {}
 
     group["overrides"]["tags"] = {"cost-center": "43"}
     mine.write({"team": "vision", "location": "eastus", "protect_data": False, "container_groups": {"web": group}}, {})
