@@ -46,10 +46,14 @@ class Policy(NamedTuple):
 @cache
 def everything() -> tuple[Policy, ...]:
     """All rows. The file is read at the first call."""
-    texts = ("assignment", "definition", "title", "type", "property", "condition")
     return tuple(
         Policy(
-            **{each: row.filled(each) for each in texts},
+            assignment=row.filled("assignment"),
+            definition=row.filled("definition"),
+            title=row.filled("title"),
+            type=row.filled("type"),
+            property=row.filled("property"),
+            condition=row.filled("condition"),
             answer=row["answer"],
             source=f"{row['repository']}, {row['path']} at {row['commit'][:8]}",
         )

@@ -180,8 +180,8 @@ _AT_PLAN: Any = object()  # stands for an id that isn't known before the network
 
 def planned(spec: PrivateNetworkSpec) -> PrivateNetwork:
     """Returns the network of a stack while it is planned."""
-    subnets = spec.existing or dict.fromkeys(spec.subnets, _AT_PLAN)
-    return _network(spec, subnets, dict.fromkeys(spec.own_zones, _AT_PLAN))
+    subnets = spec.existing or {each: _AT_PLAN for each in spec.subnets}
+    return _network(spec, subnets, {each: _AT_PLAN for each in spec.own_zones})
 
 
 def _network(
