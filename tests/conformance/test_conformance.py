@@ -317,9 +317,11 @@ def test_the_change_raises_limits_and_moves_an_end_and_a_tag_and_nothing_else() 
     after = changes.configuration(before, "2026-12-02")
     pool = {"size": stacks.GPU, "autoscale": {"min_nodes": 1, "max_nodes": 2}, "expires_after": "2026-12-02"}
     aks = before["clusters"]["aks"]
+    # pyrefly: ignore[invalid-argument]
     cluster = {**aks, "gpu_pools": {"t4": {"size": stacks.GPU, "max_nodes": 2}}, "expires_after": "2026-12-02"}
     tags = {lease.TAG: "a1", "changed": "yes"}
     assert after == {**before, "tags": tags, "pools": {"nodes": pool}, "clusters": {"aks": cluster}}
+    # pyrefly: ignore[bad-index]
     assert aks["gpu_pools"]["t4"]["max_nodes"] == 1, "what was is left as it was"
 
 

@@ -115,7 +115,7 @@ def test_every_command_of_ours_is_there_with_its_options(monkeypatch: pytest.Mon
     monkeypatch.setattr(own_stack, "_write", lambda *words: None)
     calls = [(each.where, *call) for each in SCRIPTS for call in each.calls()]
     assert [each for each in calls if rejected(*each[1:])] == []
-    assert {"review", "preview", "up", "down", "end", "drift"} == {
+    assert {"review", "preview", "up", "down", "end", "drift", "catalog"} == {
         words[0] for _, module, words in calls if module == "operations"
     }
     assert sum(each.text.count(" -m azure_gpu") + each.text.count(" -m operations") for each in SCRIPTS) + 1 == len(calls)

@@ -67,8 +67,9 @@ def _regions_of(problem: Problem, uses: Sequence[SizeUse]) -> list[str]:
 def _asked(problem: Problem, outcomes: Mapping[ListKey, Outcome[Any]], keys: Sequence[ListKey], name: str) -> list[Row]:
     """Nothing where every list has the name; the catalog's row where one is missing."""
     values = [outcomes[key].value if key in outcomes else None for key in keys]
-    if not values or any(value is None for value in values):
+    if not values or None in values:
         return [of_problem(problem, _CHECK)]
+    # pyrefly: ignore[not-iterable]
     lacking = [str(key) for key, value in zip(keys, values, strict=True) if name not in value]
     if not lacking:
         # A version that Azure lists can still be near its end, which no list tells.
