@@ -40,7 +40,7 @@ except ImportError as error:
     print(error)
 """
 HINT = "GpuCluster requires the package pulumi-kubernetes; run: pip install 'azure-gpu[kubernetes]'"
-LARGEST_WHEEL = 2_000_000  # bytes
+LARGEST_WHEEL = 2_200_000  # bytes
 NOT_PUBLISHED = ("__pycache__", ".pyc", "test_", "conftest", "localazure", ".venv", ".local")
 
 

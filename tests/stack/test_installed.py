@@ -151,5 +151,6 @@ def test_verbs_without_an_engine_work_in_the_folder_and_name_the_command(azure_g
     done = azure_gpu("preview", "--stack", "missing")
     assert done.returncode == 1
     assert done.stderr == (
-        f"error: {company}/Pulumi.missing.yaml doesn't exist; create it with `azure-gpu new missing --example NAME`\n"
+        f"error: {company}/Pulumi.missing.yaml doesn't exist, and neither does stack missing; existing stacks: none;"
+        " create the file with `azure-gpu new missing --example NAME`\n"
     )

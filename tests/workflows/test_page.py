@@ -60,9 +60,9 @@ def option(words: list[str], name: str) -> str:
 
 
 def environments() -> set[str]:
-    """Those that the workflows use, and the stacks' own that the page sets up."""
+    """Those that the workflows use to sign in to Azure, and the stacks' own that the page sets up. A release's identity signs."""
     jobs = [job for file in WORKFLOWS.iterdir() for job in yaml.load(file.read_text(), yaml.CSafeLoader)["jobs"].values()]
-    return {job["environment"] for job in jobs if "environment" in job} - {"${{ matrix.stack }}"} | {"dev", "prod"}
+    return {job["environment"] for job in jobs if "environment" in job} - {"${{ matrix.stack }}", "release"} | {"dev", "prod"}
 
 
 @bash
