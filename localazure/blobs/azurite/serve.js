@@ -75,6 +75,8 @@ function start(settings) {
   return server;
 }
 
+let saving = Promise.resolve();
+
 function saveAfterChanges(server) {
   let waiting = false;
   let pause = SAVE_MILLISECONDS;
@@ -87,8 +89,8 @@ function saveAfterChanges(server) {
       setTimeout(async () => {
         waiting = false;
         const began = performance.now();
-        await save(server.extentMetadataStore);
-        await save(server.metadataStore);
+        saving = save(server.extentMetadataStore).then(() => save(server.metadataStore));
+        await saving;
         pause = Math.max(SAVE_MILLISECONDS, SAVE_SHARE * (performance.now() - began));
       }, pause);
     });
@@ -102,6 +104,7 @@ async function end(code) {
   if (ending) return;
   ending = true;
   try {
+    await saving; // closing writes what has changed since a save began, and doesn't wait for that save
     if (server) await server.close();
   } finally {
     process.exit(code);

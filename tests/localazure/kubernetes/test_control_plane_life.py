@@ -64,7 +64,9 @@ def test_a_part_that_dies_is_started_again_and_nothing_is_lost(cluster: ControlP
 @pytest.mark.slow
 def test_a_killed_supervisors_parts_are_ended_before_new_ones_start(cluster: ControlPlane) -> None:
     before = {part["pid"] for part in parts(cluster.folder).values()}
-    os.kill(supervisor(cluster.folder), signal.SIGKILL)
+    killed = supervisor(cluster.folder)
+    os.kill(killed, signal.SIGKILL)
+    until(lambda: not start_time(killed), "it is gone")  # which a signal doesn't wait for
     asyncio.run(_apply(cluster))
     assert not before & {part["pid"] for part in parts(cluster.folder).values()}
     assert not any(start_time(pid) for pid in before)
