@@ -41,7 +41,7 @@ from azure_gpu.kubernetes.gpu_objects import declare as gpu_objects_declare
 from azure_gpu.shared import assigned_already, log_settings, overrides, retry_hooks, role_command, role_of_identity, sdk_types
 from azure_gpu.shared.attachable import AttachableCluster, ClusterOfWorkspace
 from azure_gpu.shared.component import Component, OnlyInPython
-from azure_gpu.shared.context import Context, as_serving, declared, pull_role_of
+from azure_gpu.shared.context import Context, RegistryArgs, as_serving, declared, pull_role_of
 from azure_gpu.shared.look_up import AskedBy, told
 from azure_gpu.shared.program import Described
 from azure_gpu.shared.wired import Wired
@@ -342,29 +342,19 @@ class GpuCluster(Component[GpuClusterArgs, GpuClusterWiring, _Spec], AttachableC
         if not self._args.get("assign_roles", True):
             self._print_commands(facts)
             return assigned
-        nodes = facts.kubelet_object_id
-        if "registry" in self._args and (cluster.declared is not None or (nodes and not self._pulls_already(nodes))):
-            registry = self._args["registry"]
+        registry, nodes = self._args.get("registry"), facts.kubelet_object_id
+        if registry is not None and (cluster.declared is not None or (nodes and not self._pulls_already(registry, nodes))):
             assigned += self._assigned("pull-role", pull_role_of(registry), registry["id"], self.kubelet_principal_id)
         if facts.azure_rbac:
             assigned += cluster_access.assign(self._name, spec, facts, cluster, self._new_admins, self)
         return assigned
 
-    def _pulls_already(self, nodes: str) -> bool:
+    def _pulls_already(self, registry: RegistryArgs, nodes: str) -> bool:
         """Whether an existing cluster's nodes have their role by somebody else, as `az aks update --attach-acr` assigns it."""
-        registry, context = self._args.get("registry"), self._spec.context
-        scope = arm_ids.parse(registry.get("existing_id", "")) if registry is not None else None
-        return (
-            registry is not None
-            and scope is not None
-            and assigned_already.outside_of_stack(
-                pull_role_of(registry),
-                scope,
-                nodes,
-                self._asked_by,
-                context.subscription_id,
-                of_stack_file=context.component is None,
-            )
+        scope, role, context = arm_ids.parse(registry.get("existing_id", "")), pull_role_of(registry), self._spec.context
+        own, of_stack_file = context.subscription_id, context.component is None
+        return scope is not None and assigned_already.outside_of_stack(
+            role, scope, nodes, self._asked_by, own, of_stack_file=of_stack_file
         )
 
     def _assigned(

@@ -1,4 +1,4 @@
-"""What Azure's own lists had when `operations catalog refresh --azure` last read them, from `listed.csv`.
+"""What Azure's own lists had when `operations catalog refresh --from azure` last read them, from `listed.csv`.
 
 A row is a whole list of one place. What is on it is there; what isn't may have been added since. Quotas and restrictions are a
 subscription's own: they are asked for each time, and never kept.
