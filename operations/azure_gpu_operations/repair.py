@@ -12,7 +12,7 @@ import json
 import os
 import re
 import socket
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -115,25 +115,23 @@ def lost_creates(events: Iterable[str]) -> list[dict[str, Any]]:
 
 def held_delete(events: Iterable[str]) -> TransientError | None:
     """From an engine's events: why Azure refuses a delete for a while; None where it failed for other reasons."""
-    for line in events:
-        with suppress(ValueError):  # the engine was killed while it wrote
-            diagnostic = json.loads(line).get("diagnosticEvent") or {}
-            if diagnostic.get("severity") == "error" and (found := transient_errors.find(str(diagnostic.get("message")))):
-                return found
-    return None
+    return next((found for _, text in _errors(events) if (found := transient_errors.find(text))), None)
 
 
 def refused_pools(events: Iterable[str]) -> list[str]:
     """From an engine's events: the URNs of Batch pools whose update by PUT was refused. Their component has changed them by PATCH
     then, which the state doesn't have (`azure_gpu.batch.pool.patch`)."""
-    found: list[str] = []
+    pool = f"{azure_types.BATCH_POOL.token}::"
+    return list(dict.fromkeys(urn for urn, text in _errors(events) if pool in urn and CANNOT_BE_UPDATED in text))
+
+
+def _errors(events: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """The URN and the message of each error among an engine's events."""
     for line in events:
         with suppress(ValueError):  # the engine was killed while it wrote
             diagnostic = json.loads(line).get("diagnosticEvent") or {}
-            urn, text = str(diagnostic.get("urn")), str(diagnostic.get("message"))
-            if diagnostic.get("severity") == "error" and f"{azure_types.BATCH_POOL.token}::" in urn and CANNOT_BE_UPDATED in text:
-                found.append(urn)
-    return list(dict.fromkeys(found))
+            if diagnostic.get("severity") == "error":
+                yield str(diagnostic.get("urn")), str(diagnostic.get("message"))
 
 
 def half_made(deployment: Mapping[str, Any]) -> list[str]:

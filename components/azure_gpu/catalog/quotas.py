@@ -7,7 +7,7 @@ names are compared ignoring case and spaces. A quota doesn't guarantee capacity.
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import date
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from azure_gpu.catalog import regions
 from azure_gpu.catalog.problems import Code, Problem, Severity
@@ -68,6 +68,22 @@ class BatchAccountLimits(NamedTuple):
     spot: int | None = None  # vCPUs
     pool_quota: int | None = None
     pools: tuple[PoolUse, ...] = ()
+
+
+def limits_of(account: str, region: str, found: Any) -> BatchAccountLimits:
+    """The quotas of an account as Azure's SDK and Pulumi's name them, without its pools."""
+    return BatchAccountLimits(
+        account=account,
+        region=regions.normalise(region),
+        families=tuple(Limit(str(each.name), int(each.core_quota)) for each in found.dedicated_core_quota_per_vm_family or ()),
+        families_enforced=bool(found.dedicated_core_quota_per_vm_family_enforced),
+        dedicated=_whole(found.dedicated_core_quota),
+        spot=_whole(found.low_priority_core_quota),
+    )
+
+
+def _whole(quota: float | None) -> int | None:
+    return int(quota) if quota is not None else None
 
 
 class CountedUse(NamedTuple):

@@ -16,7 +16,15 @@ from azure.mgmt.resource.resources import ResourceManagementClient
 from azure.mgmt.storage import StorageManagementClient
 
 from azure_gpu.catalog import listed, regions
-from azure_gpu.catalog.quotas import FROM_COMPUTE, FROM_MACHINE_LEARNING, BatchAccountLimits, Limit, PoolUse, RegionLimits
+from azure_gpu.catalog.quotas import (
+    FROM_COMPUTE,
+    FROM_MACHINE_LEARNING,
+    BatchAccountLimits,
+    Limit,
+    PoolUse,
+    RegionLimits,
+    limits_of,
+)
 from azure_gpu.catalog.size_use import Service, SizeUse
 from azure_gpu_operations.azure import SignIn, get_document, get_list, management_client, post_document
 from azure_gpu_operations.machine_learning import usages
@@ -249,15 +257,8 @@ def batch_accounts(client: BatchManagementClient, own: Collection[str] = ()) -> 
 
 def _batch_account(client: BatchManagementClient, account: Any, own: Collection[str]) -> BatchAccount:
     group = str(account.id).split("/")[4]
-    quotas = account.dedicated_core_quota_per_vm_family or ()
     return BatchAccount(
-        BatchAccountLimits(
-            account=account.name,
-            region=regions.normalise(account.location or ""),
-            families=tuple(Limit(str(row.name), row.core_quota) for row in quotas),
-            families_enforced=bool(account.dedicated_core_quota_per_vm_family_enforced),
-            dedicated=account.dedicated_core_quota,
-            spot=account.low_priority_core_quota,
+        limits_of(account.name, account.location or "", account)._replace(
             pool_quota=account.pool_quota,
             pools=tuple(
                 _pool(each) for each in client.pool.list_by_batch_account(group, account.name) if str(each.id).lower() not in own

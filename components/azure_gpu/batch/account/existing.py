@@ -1,17 +1,14 @@
 """Reads an existing Batch account."""
 
-from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, cast
 
 import pulumi
 from pulumi_azure_native import batch
 
 from azure_gpu.batch.account.args import AccountOfPool
 from azure_gpu.batch.account.spec import PATH, AccountFacts, BatchAccountSpec
-from azure_gpu.catalog import regions
+from azure_gpu.catalog import quotas, regions
 from azure_gpu.catalog.problems import Problem
-from azure_gpu.catalog.quotas import BatchAccountLimits, Limit
 from azure_gpu.catalog.services.batch.request import AllocationMode
 from azure_gpu.formats import arm_ids, azure_types
 from azure_gpu.formats.arm_ids import ArmId
@@ -88,21 +85,5 @@ def of_id(given: pulumi.Input[str], path: str, asked_by: AskedBy, own: str) -> t
         account["allocation_mode"] = AllocationMode(found.pool_allocation_mode).value
         account["auto_storage"] = bool(found.auto_storage and found.auto_storage.storage_account_id)
         if account["allocation_mode"] == AllocationMode.BATCH_SERVICE.value:  # the other one uses quotas of virtual machines
-            account["limits"] = _limits(parsed, found)
+            account["limits"] = quotas.limits_of(parsed.name, found.location, found)
     return account, problems
-
-
-def _limits(account: ArmId, found: "batch.GetBatchAccountResult") -> BatchAccountLimits:
-    families = cast("Sequence[Any] | None", found.dedicated_core_quota_per_vm_family) or ()
-    return BatchAccountLimits(
-        account=account.name,
-        region=regions.normalise(found.location),
-        families=tuple(Limit(str(each.name), int(each.core_quota)) for each in families),
-        families_enforced=bool(found.dedicated_core_quota_per_vm_family_enforced),
-        dedicated=_whole(found.dedicated_core_quota),
-        spot=_whole(found.low_priority_core_quota),
-    )
-
-
-def _whole(quota: float | None) -> int | None:
-    return int(quota) if quota is not None else None
