@@ -16,8 +16,8 @@ from localazure.arm.store import Store
 from localazure.containers.images import Image as BuiltImage, Images, default_cache
 from tests.workloads.scoring_server import server
 from tests.workloads.workload_runs import MNIST, WORKLOADS, run, write_data
-from workloads.mnist.mnist_training import files, idx
-from workloads.scoring.image_scoring import model_folder
+from workloads.mnist.mnist_training import files
+from workloads.scoring.image_scoring import options
 
 DIGITS = WORKLOADS / "digits"
 SAMPLES = [DIGITS / "samples" / f"{digit}.png" for digit in range(10)]
@@ -29,7 +29,7 @@ def data() -> files.Files:
     return files.read_files(DIGITS / "data")
 
 
-def images_of(array: idx.Array) -> list[bytes]:
+def images_of(array: files.Array) -> list[bytes]:
     size = SIDE * SIDE
     return [array.values[start : start + size] for start in range(0, len(array.values), size)]
 
@@ -41,7 +41,7 @@ def test_the_data_is_called_what_it_is(data: files.Files, tmp_path: Path) -> Non
     assert (data.name, data.train_images.shape, data.test_images.shape) == ("scikit-learn digits", (1437, 28, 28), (360, 28, 28))
     for file in (DIGITS / "data").iterdir():
         shutil.copy(file, tmp_path)
-    content = bytearray(idx.encode(data.test_images))
+    content = bytearray(files.encode(data.test_images))
     content[-400] ^= 1
     (tmp_path / "t10k-images-idx3-ubyte.gz").write_bytes(content)
     assert files.read_files(tmp_path).name == "IDX files"
@@ -93,19 +93,19 @@ def test_a_deployments_own_model_comes_before_the_one_in_the_image(tmp_path: Pat
     own, in_image = tmp_path / "own", tmp_path / "image"
     own.mkdir()
     with pytest.raises(ValueError, match="AZUREML_MODEL_DIR is not set, and the image has no model"):
-        model_folder.choose({}, in_image)
-    assert model_folder.choose({"AZUREML_MODEL_DIR": str(own)}, in_image) == own
+        options.model_folder({}, in_image)
+    assert options.model_folder({"AZUREML_MODEL_DIR": str(own)}, in_image) == own
     in_image.mkdir()
-    assert model_folder.choose({}, in_image) == in_image
-    assert model_folder.choose({"AZUREML_MODEL_DIR": ""}, in_image) == in_image
-    assert model_folder.choose({"AZUREML_MODEL_DIR": str(own)}, in_image) == in_image
-    assert model_folder.choose({"AZUREML_MODEL_DIR": str(tmp_path / "none")}, in_image) == in_image
+    assert options.model_folder({}, in_image) == in_image
+    assert options.model_folder({"AZUREML_MODEL_DIR": ""}, in_image) == in_image
+    assert options.model_folder({"AZUREML_MODEL_DIR": str(own)}, in_image) == in_image
+    assert options.model_folder({"AZUREML_MODEL_DIR": str(tmp_path / "none")}, in_image) == in_image
     (own / "weights.bin").touch()  # no SavedModel, which the server then says
-    assert model_folder.choose({"AZUREML_MODEL_DIR": str(own)}, in_image) == own
+    assert options.model_folder({"AZUREML_MODEL_DIR": str(own)}, in_image) == own
 
 
 def test_the_image_of_scoring_has_no_model() -> None:
-    assert not model_folder.IN_IMAGE.exists()
+    assert not options.MODEL_IN_IMAGE.exists()
 
 
 # The build, with its training

@@ -1,6 +1,7 @@
 """The GPU's lines in the log. Without a GPU these tests show what is printed for one, not that TensorFlow uses it."""
 
 import subprocess
+import sys
 from contextlib import nullcontext
 from threading import Event
 from types import SimpleNamespace
@@ -8,7 +9,7 @@ from typing import NoReturn
 
 import pytest
 
-from workloads.mnist.mnist_training import __main__ as program, device, gpu_absence, native_log
+from workloads.mnist.mnist_training import __main__ as program, device, tensorflow_start
 from workloads.mnist.mnist_training.refusal import ExitCode, RefusedError
 
 
@@ -44,7 +45,7 @@ def test_nvidia_smi_that_is_missing_leaves_the_row_empty(monkeypatch: pytest.Mon
 def held(monkeypatch: pytest.MonkeyPatch) -> Event:
     """What native code writes is held back, or shown; holding it back takes a process."""
     made = Event()
-    monkeypatch.setattr(native_log, "held_back", lambda: nullcontext(made))
+    monkeypatch.setattr(tensorflow_start, "held_back", lambda: nullcontext(made))
     return made
 
 
@@ -70,7 +71,7 @@ def test_the_program_asks_nvidia_smi_for_the_gpu_that_it_sees(
     monkeypatch.setattr(device.subprocess, "run", smi)
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "GPU-7,GPU-9")
     monkeypatch.setitem(program.sys.modules, "tensorflow", FakeTensorFlow(["gpu"]))
-    assert program._device(require_gpu=True)[0] == {"device": "gpu", "device_name": "Tesla V100-PCIE-16GB"}
+    assert device.find(require_gpu=True)[0] == {"device": "gpu", "device_name": "Tesla V100-PCIE-16GB"}
     assert capsys.readouterr().out.splitlines()[1:] == [
         "name: Tesla V100-PCIE-16GB major: 7 minor: 0 memoryClockRate(GHz): 0.877",
         "pciBusID: 00000001:00:00.0",
@@ -93,14 +94,24 @@ def test_what_native_code_says_is_shown_where_a_gpu_fails_or_is_missing_though_r
     shown: bool,
 ) -> None:
     monkeypatch.setattr(device.subprocess, "run", lambda *_, **__: subprocess.CompletedProcess("", 0, "", ""))
-    monkeypatch.setattr(gpu_absence, "explain", lambda environment: gpu_absence.Absence(expected, "a reason"))
+    monkeypatch.setattr(tensorflow_start, "gpu_absence", lambda environment: tensorflow_start.Absence(expected, "a reason"))
     monkeypatch.setitem(program.sys.modules, "tensorflow", FakeTensorFlow(gpus))
     if require_gpu and not gpus:
         with pytest.raises(RefusedError, match="--require-gpu: TensorFlow finds no GPU: a reason") as refused:
-            program._device(require_gpu=True)
+            device.find(require_gpu=True)
         assert refused.value.code is ExitCode.NO_GPU
         assert int(ExitCode.NO_GPU) == 3
     else:
-        assert program._device(require_gpu=require_gpu)[0]["device"] == ("gpu" if gpus else "cpu")
+        assert device.find(require_gpu=require_gpu)[0]["device"] == ("gpu" if gpus else "cpu")
     assert held.is_set() is shown
     assert ("No GPU found: training runs on the CPU (a reason)\n" in capsys.readouterr().out) is (not gpus and not require_gpu)
+
+
+def test_packages_that_nothing_uses_are_left_out_of_the_import_of_tensorflow(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(device, "_UNUSED", ("colorsys",))
+    monkeypatch.delitem(sys.modules, "colorsys", raising=False)
+    with device._unused_packages_left_out(), pytest.raises(ImportError):
+        import colorsys
+    import colorsys
+
+    assert colorsys.rgb_to_hsv(0, 0, 0) == (0, 0, 0)

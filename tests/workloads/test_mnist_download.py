@@ -15,8 +15,8 @@ import pytest
 
 from tests.workloads.workload_runs import Finished
 from workloads.mnist.mnist_training import files
-from workloads.mnist.mnist_training.download import download
 from workloads.mnist.mnist_training.refusal import RefusedError
+from workloads.mnist.mnist_training.sources import download
 
 CONTENT = {f"{kind.name}.gz": kind.name.encode() * 50_000 for kind in files.KINDS}
 KINDS = tuple(
@@ -87,7 +87,7 @@ def test_the_four_files_arrive_and_are_announced_as_in_the_article(
     output = capsys.readouterr()
     size = len(CONTENT["train-images-idx3-ubyte.gz"])
     assert output.out.splitlines()[0] == f"Successfully downloaded train-images-idx3-ubyte.gz {size} bytes."
-    assert "train-images-idx3-ubyte.gz: 100% of 1.1 MB" in output.err.splitlines()
+    assert f"Downloading {URL}/train-images-idx3-ubyte.gz, 1.1 MB" in output.err.splitlines()
 
 
 def test_what_is_there_already_is_not_asked_for_again(tmp_path: Path, mirror: Mirror) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.workloads.workload_runs import Finished, write_data, write_idx
-from workloads.mnist.mnist_training import files, idx, storage
+from workloads.mnist.mnist_training import files, storage
 from workloads.mnist.mnist_training.refusal import RefusedError
 
 
@@ -46,7 +46,7 @@ def test_the_fingerprint_follows_the_bytes_and_not_the_compression(tmp_path: Pat
 def test_every_problem_of_every_file_is_told_at_once(tmp_path: Path) -> None:
     write_data(tmp_path)
     (tmp_path / "train-images-idx3-ubyte").write_bytes(bytes.fromhex("00000803 00000028 00000008"))
-    write_idx(tmp_path, files.TRAIN_LABELS, idx.Array((3,), b"\x00\x0a\xff"))
+    write_idx(tmp_path, files.TRAIN_LABELS, files.Array((3,), b"\x00\x0a\xff"))
     (tmp_path / "t10k-images-idx3-ubyte").unlink()
     (tmp_path / "t10k-labels-idx1-ubyte").write_bytes(b"PK\x03\x04 a zip file")
     assert problems_of(tmp_path) == [
@@ -71,7 +71,7 @@ def test_images_and_labels_that_were_swapped_are_both_told(tmp_path: Path) -> No
 
 def test_counts_that_differ_are_told_with_both_files(tmp_path: Path) -> None:
     write_data(tmp_path)
-    write_idx(tmp_path, files.TRAIN_LABELS, idx.Array((39,), bytes(39)))
+    write_idx(tmp_path, files.TRAIN_LABELS, files.Array((39,), bytes(39)))
     assert problems_of(tmp_path) == [
         f"{tmp_path}/train-labels-idx1-ubyte: 39 labels; expected 40, one for each image in {tmp_path}/train-images-idx3-ubyte"
     ]
@@ -79,7 +79,7 @@ def test_counts_that_differ_are_told_with_both_files(tmp_path: Path) -> None:
 
 def test_a_test_set_of_another_size_is_refused(tmp_path: Path) -> None:
     write_data(tmp_path)
-    write_idx(tmp_path, files.TEST_IMAGES, idx.Array((20, 28, 28), bytes(20 * 28 * 28)))
+    write_idx(tmp_path, files.TEST_IMAGES, files.Array((20, 28, 28), bytes(20 * 28 * 28)))
     assert problems_of(tmp_path) == [
         f"{tmp_path}/t10k-images-idx3-ubyte: images of 28 x 28; expected 8 x 8, as in {tmp_path}/train-images-idx3-ubyte"
     ]

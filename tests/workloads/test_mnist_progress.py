@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from workloads.mnist.mnist_training import precision
+from workloads.mnist.mnist_training import device
 from workloads.mnist.mnist_training.progress import Progress
 
 
@@ -64,8 +64,8 @@ def test_a_cpu_multiplies_in_the_type_that_it_has_instructions_for(
 ) -> None:
     info = tmp_path / "cpuinfo"
     info.write_text(f"processor\t: 0\nmodel name\t: some\nflags\t\t: {flags}\n\nprocessor\t: 1\n")
-    assert precision.of_cpu(chosen, info) == expected
-    assert precision.of_cpu("auto", tmp_path / "none") == "float32"
+    assert device.precision_of_cpu(chosen, info) == expected
+    assert device.precision_of_cpu("auto", tmp_path / "none") == "float32"
 
 
 @pytest.mark.parametrize(
@@ -80,5 +80,5 @@ def test_a_cpu_multiplies_in_the_type_that_it_has_instructions_for(
     ],
 )
 def test_a_gpu_multiplies_in_the_type_that_its_tensor_cores_have(capability: tuple[int, int] | None, expected: str) -> None:
-    assert precision.of_gpu("auto", capability) == expected
-    assert precision.of_gpu("float32", capability) == "float32"
+    assert device.precision_of_gpu("auto", capability) == expected
+    assert device.precision_of_gpu("float32", capability) == "float32"

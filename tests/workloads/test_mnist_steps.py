@@ -83,10 +83,10 @@ ORDER = """
 import numpy as np
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
-from mnist_training import digits
+from mnist_training import sources
 labels = load_digits().target.astype(np.uint8)
-parts = train_test_split(np.arange(len(labels)), test_size=digits.HELD_OUT, random_state=20190417, stratify=labels)
-print(np.array_equal(np.concatenate(parts), np.load(digits.ORDER)))
+parts = train_test_split(np.arange(len(labels)), test_size=sources.HELD_OUT, random_state=20190417, stratify=labels)
+print(np.array_equal(np.concatenate(parts), np.load(sources.ORDER)))
 """
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from tests.workloads.mnist_workers import Trainings, same_arrays
 from tests.workloads.workload_runs import MNIST, Finished, run, write_data
-from workloads.mnist.mnist_training import gpu_absence
+from workloads.mnist.mnist_training import tensorflow_start
 
 ACCURACY = re.compile(r"Accuracy at step (\d+): (0\.\d{1,4}|1\.0)")
 # Says how many of the held-out digits a saved model tells right, and what TensorBoard's files have: the version of each, and each
@@ -46,7 +46,7 @@ def test_the_digits_are_learnt_as_in_the_article(mnist_python: Path, tmp_path: P
     report = finished.report
     if report["device"] == "cpu":
         assert finished.stderr == "", "what TensorFlow's native code says of a machine without a GPU is no news"
-        assert [line for line in finished.lines if "GPU" in line] == [gpu_absence.explain({}).line("training")]
+        assert [line for line in finished.lines if "GPU" in line] == [tensorflow_start.gpu_absence({}).line("training")]
     assert report["accuracy"] > 0.95
     assert (report["dataset"], report["examples"]) == ("scikit-learn digits", {"train": 1437, "held_out": 360})
     assert not any("MNIST" in line for line in finished.lines), "scikit-learn's digits are not MNIST"

@@ -16,8 +16,8 @@ PROGRAM = """
 import base64, json, os, sys
 from pathlib import Path
 import score
-from image_scoring import answer
-from image_scoring.refusal import RefusedError
+from image_scoring import exchange as answer
+from image_scoring.exchange import RefusedError
 
 def answered(body, kind):
     try:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from uv import find_uv_bin
 
-from workloads.mnist.mnist_training import files, idx
+from workloads.mnist.mnist_training import files
 
 WORKLOADS = Path(__file__).parents[2] / "workloads"
 MNIST = WORKLOADS / "mnist"
@@ -132,14 +132,14 @@ def write_data(folder: Path, *, train: int = 40, test: int = 20, side: int = 8, 
     for count, images, labels in ((train, files.TRAIN_IMAGES, files.TRAIN_LABELS), (test, files.TEST_IMAGES, files.TEST_LABELS)):
         digits = [number % 10 for number in range(count)]
         pixels = b"".join(bytes([25 * digit] * side * side) for digit in digits)
-        write_idx(folder, images, idx.Array((count, side, side), pixels), compress)
-        write_idx(folder, labels, idx.Array((count,), bytes(digits)), compress)
+        write_idx(folder, images, files.Array((count, side, side), pixels), compress)
+        write_idx(folder, labels, files.Array((count,), bytes(digits)), compress)
     return folder
 
 
-def write_idx(folder: Path, kind: files.FileKind, array: idx.Array, compress: bool = False) -> Path:
+def write_idx(folder: Path, kind: files.FileKind, array: files.Array, compress: bool = False) -> Path:
     """One IDX file under its usual name."""
-    content = idx.encode(array)
+    content = files.encode(array)
     path = folder / (f"{kind.name}.gz" if compress else kind.name)
     path.write_bytes(gzip.compress(content) if compress else content)
     return path

@@ -14,14 +14,14 @@ from PIL import Image  # which Matplotlib brings
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "mnist"))
 
-from mnist_training import digits, files
+from mnist_training import files, sources
 
 HERE = Path(__file__).resolve().parent
 
 
 def main() -> None:
     with TemporaryDirectory() as folder:
-        digits.write_digits(Path(folder))
+        sources.write_digits(Path(folder))
         read = files.read_files(Path(folder))
         (HERE / "data").mkdir(exist_ok=True)
         for kind in files.KINDS:

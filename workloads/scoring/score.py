@@ -16,9 +16,9 @@ from azureml_inference_server_http.api.aml_response import AMLResponse
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))  # the server loads this file by its path
 
-from image_scoring import answer, body, content, limits, log_lines, model_folder
+from image_scoring import content, exchange, options
+from image_scoring.exchange import RefusedError
 from image_scoring.model import Model, log_cpu_use
-from image_scoring.refusal import RefusedError
 
 _AT_WORK = threading.BoundedSemaphore(2)  # concurrent requests that decode or run the model: one more than Python can run
 
@@ -26,9 +26,9 @@ _AT_WORK = threading.BoundedSemaphore(2)  # concurrent requests that decode or r
 def init() -> None:
     """Loads the model. ValueError in the log if it can't be served: `This score.py only supports one input`."""
     global model, allowed
-    log_lines.one_per_request()
-    allowed = limits.read(os.environ)
-    folder = model_folder.choose(os.environ)
+    exchange.log_one_line_per_request()
+    allowed = options.limits(os.environ)
+    folder = options.model_folder(os.environ)
     log_cpu_use(os.environ)
     model = Model(folder)
     model.warm_up()
@@ -46,26 +46,26 @@ def run(request) -> AMLResponse:
 
 
 def _post(request) -> AMLResponse:
-    times = answer.Times()
+    times = exchange.Times()
     try:
-        received = body.read(request, allowed)
+        received = exchange.read(request, allowed)
         times.ended("receive")
         with _AT_WORK:
             written = score(received, request.environ.get("CONTENT_TYPE", ""), times)
     except RefusedError as refusal:
-        return AMLResponse(answer.error(refusal), refusal.status, answer.JSON_HEADERS)
-    response = AMLResponse(written, 200, answer.JSON_HEADERS)
+        return AMLResponse(exchange.error(refusal), refusal.status, exchange.JSON_HEADERS)
+    response = AMLResponse(written, 200, exchange.JSON_HEADERS)
     response.headers["Server-Timing"] = times.header()  # one line; AMLResponse would write one for each comma
     return response
 
 
-def score(received: bytes, content_type: str, times: answer.Times) -> bytes:
+def score(received: bytes, content_type: str, times: exchange.Times) -> bytes:
     """The answer to one body."""
     items = content.read(content_type, received, model.input, allowed)
     times.ended("decode")
     outputs = model.run(items)
     times.ended("model")
-    written = answer.scores(outputs, model.scores)
+    written = exchange.scores(outputs, model.scores)
     times.ended("encode")
     return written
 
@@ -76,7 +76,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--model", required=True, metavar="DIR", help="folder with a SavedModel")
     parser.add_argument("files", nargs="+", metavar="FILE", help="PNG, JPEG, .npy or .json")
     given = parser.parse_args(arguments)
-    os.environ[model_folder.VARIABLE] = given.model
+    os.environ[options.MODEL_VARIABLE] = given.model
     try:
         init()
     except ValueError as error:
@@ -85,7 +85,7 @@ def main(arguments: list[str]) -> int:
     code = 0
     for name in given.files:
         try:
-            print(score(Path(name).read_bytes(), "", answer.Times()).decode(), flush=True)
+            print(score(Path(name).read_bytes(), "", exchange.Times()).decode(), flush=True)
         except (RefusedError, OSError) as error:
             print(f"score.py: {name}: {error}", file=sys.stderr)
             code = 2

@@ -16,15 +16,15 @@ PORT = "5001"
 
 
 def main(arguments: Sequence[str], environment: MutableMapping[str, str]) -> None:
-    from image_scoring import gpu_absence, model_folder  # of this folder, which is on the path where this file is the program
+    from image_scoring import options, tensorflow_start  # of this folder, which is on the path where this file is the program
 
     gpu_names = gpus(Path("/dev"), environment)
     settings(environment, gpu_names, cores(_CGROUP), memory(_CGROUP, Path("/proc/meminfo")))
-    absence = gpu_absence.explain(environment) if not gpu_names else None
+    absence = tensorflow_start.gpu_absence(environment) if not gpu_names else None
     if absence is not None and absence.is_expected:  # otherwise each worker logs what TensorFlow found
         print(absence.line("the model"), file=sys.stderr, flush=True)
-    if model_folder.IN_IMAGE.is_dir():
-        environment[model_folder.VARIABLE] = str(model_folder.choose(environment))  # so that the server's log names it
+    if options.MODEL_IN_IMAGE.is_dir():
+        environment[options.MODEL_VARIABLE] = str(options.model_folder(environment))  # so that the server's log names it
     script = environment.get("AZUREML_ENTRY_SCRIPT") or str(_HERE / "score.py")
     command = [sys.executable, "-m", "azureml_inference_server_http", "--entry_script", script, "--port", PORT]
     os.execve(sys.executable, [*command, *arguments], dict(environment))  # noqa: S606  # this process becomes the server

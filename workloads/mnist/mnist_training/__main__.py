@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
-from . import device, download, files, gpu_absence, group, native_log, options, precision, storage, unused_packages
+from . import device, group, options, sources
 from .refusal import ExitCode, RefusedError
 
 if TYPE_CHECKING:
@@ -64,15 +64,15 @@ def _tell(refusal: RefusedError) -> None:
 
 
 def _run(chosen: options.Options, workers: group.Group, started: float) -> dict:
-    dataset, folder, read = _dataset(chosen)
+    dataset, folder, read = sources.find(chosen)
     examples, held_out = read.train_labels.shape[0], read.test_labels.shape[0]
     if chosen.batch_size > examples:
         raise RefusedError([f"--batch-size: {chosen.batch_size}, but {examples} images to train on; allowed: 1 to {examples}"])
     upload = _upload(chosen.upload_to)
     # oneDNN multiplies bfloat16 on a CPU; with 32 bits its sums differ between machines.
-    shorter = precision.of_cpu(chosen.precision) != options.FLOAT32
+    shorter = device.precision_of_cpu(chosen.precision) != options.FLOAT32
     os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "1" if shorter else "0")
-    used, gpus = _device(chosen.require_gpu)
+    used, gpus = device.find(chosen.require_gpu)
 
     from . import distribution, session
 
@@ -126,51 +126,6 @@ def _upload(address: str | None) -> "Upload | None":
     from .upload import Upload
 
     return Upload(address)
-
-
-def _dataset(chosen: options.Options) -> tuple[str, Path, files.Files]:
-    """The training data: its name, its folder and its four files."""
-    storage.make_folder(chosen.output_dir)
-    if chosen.data_dir is None and not chosen.download:
-        from . import digits
-
-        folder = chosen.output_dir / "digits"
-        storage.make_folder(folder)
-        digits.write_digits(folder)
-        return files.DIGITS, folder, files.read_files(folder)
-    folder = chosen.data_dir or chosen.output_dir / files.MNIST
-    if chosen.download:
-        storage.make_folder(folder)
-        download.download(folder, chosen.mirror)
-    read = files.read_files(folder)
-    return read.name, folder, read
-
-
-def _device(require_gpu: bool) -> tuple[dict[str, str], list]:
-    """Finds the GPUs and describes them in the log. Returns their entries of the report, and TensorFlow's list."""
-    with native_log.held_back() as shown:
-        with unused_packages.left_out():
-            import tensorflow as tf
-
-        gpus = tf.config.list_physical_devices("GPU")
-        absence = None if gpus else gpu_absence.explain(os.environ)
-        if absence is not None and (require_gpu or not absence.is_expected):
-            shown.set()
-    if absence is None:
-        visible = os.environ.get("CUDA_VISIBLE_DEVICES", ",".join(map(str, range(len(gpus))))).split(",")
-        name = device.UNKNOWN
-        for index, gpu in enumerate(gpus):
-            tf.config.experimental.set_memory_growth(gpu, True)  # a shared GPU has other users
-            row = device.query_nvidia_smi(visible[index].strip()) if index < len(visible) else ""
-            details = tf.config.experimental.get_device_details(gpu)
-            print("\n".join(device.lines(details, row, index)), flush=True)
-            name = details.get("device_name") or name
-        return {"device": "gpu", "device_name": name}, gpus
-    if require_gpu:
-        fix = "check the NVIDIA driver and the CUDA packages"
-        raise RefusedError([f"--require-gpu: TensorFlow finds no GPU: {absence.reason}; {fix}"], ExitCode.NO_GPU)
-    print(absence.line("training"), flush=True)
-    return {"device": "cpu", "device_name": device.cpu_name()}, []
 
 
 if __name__ == "__main__":

@@ -1,15 +1,75 @@
-"""Describes the device of a training: a GPU, in the form of TensorFlow's log, or the CPU.
+"""The device of a training: imports TensorFlow, finds a GPU or the CPU, describes it in the form of TensorFlow's log, and chooses
+the type of the matrix products of a step, the shortest that the hardware multiplies faster than 32 bits.
 
-The values come from TensorFlow, `nvidia-smi` and the operating system; missing ones are printed as unknown.
+The values come from TensorFlow, `nvidia-smi` and the operating system; missing ones are printed as unknown. The type is chosen
+before TensorFlow is imported, because oneDNN, which multiplies bfloat16 on a CPU, can only be enabled by the environment.
 """
 
+import os
 import subprocess
-from collections.abc import Mapping
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
+
+from . import tensorflow_start
+from .options import AUTO, BFLOAT16, FLOAT16, FLOAT32
+from .refusal import ExitCode, RefusedError
 
 UNKNOWN = "unknown"
 _FIELDS = ("clocks.max.memory", "pci.bus_id", "memory.total", "memory.free")  # MHz, and MiB
 _SMI_TIMEOUT = 20  # seconds; a driver that has just been loaded takes several
+_UNUSED = ("matplotlib", "scipy", "sklearn")  # packages that Keras imports where they are installed
+# Linux' names (arch/x86/include/asm/cpufeatures.h) of the instructions that multiply bfloat16.
+_CPU_FLAGS = frozenset({"avx512_bf16", "amx_bf16"})
+# NVIDIA's tensor cores: float16 from compute capability 7.0 on, bfloat16 from 8.0 on (CUDA C++ Programming Guide, appendix on
+# compute capabilities, table "Tensor core data types").
+_GPU_FLOAT16, _GPU_BFLOAT16 = (7, 0), (8, 0)
+
+
+def find(require_gpu: bool) -> tuple[dict[str, str], list]:
+    """Finds the GPUs and describes them in the log. Returns their entries of the report, and TensorFlow's list."""
+    with tensorflow_start.held_back() as shown:
+        with _unused_packages_left_out():
+            import tensorflow as tf
+
+        gpus = tf.config.list_physical_devices("GPU")
+        absence = None if gpus else tensorflow_start.gpu_absence(os.environ)
+        if absence is not None and (require_gpu or not absence.is_expected):
+            shown.set()
+    if absence is None:
+        visible = os.environ.get("CUDA_VISIBLE_DEVICES", ",".join(map(str, range(len(gpus))))).split(",")
+        name = UNKNOWN
+        for index, gpu in enumerate(gpus):
+            tf.config.experimental.set_memory_growth(gpu, True)  # a shared GPU has other users
+            row = query_nvidia_smi(visible[index].strip()) if index < len(visible) else ""
+            details = tf.config.experimental.get_device_details(gpu)
+            print("\n".join(lines(details, row, index)), flush=True)
+            name = details.get("device_name") or name
+        return {"device": "gpu", "device_name": name}, gpus
+    if require_gpu:
+        fix = "check the NVIDIA driver and the CUDA packages"
+        raise RefusedError([f"--require-gpu: TensorFlow finds no GPU: {absence.reason}; {fix}"], ExitCode.NO_GPU)
+    print(absence.line("training"), flush=True)
+    return {"device": "cpu", "device_name": cpu_name()}, []
+
+
+@contextmanager
+def _unused_packages_left_out() -> Iterator[None]:
+    """Imports in the block raise ImportError for those packages that aren't imported yet; imports after it find them.
+
+    Importing TensorFlow imports Keras, whose wrappers import scikit-learn with SciPy, and whose galleries import Matplotlib. In
+    this image's environment that takes 4.8 s of CPU time, and 2.9 s without them (medians of four). Keras does without what it
+    can't import, and nothing here uses them through it.
+    """
+    absent = [name for name in _UNUSED if name not in sys.modules]
+    for name in absent:
+        sys.modules[name] = None  # type: ignore[assignment]  # how Python marks a module that can't be imported
+    try:
+        yield
+    finally:
+        for name in absent:
+            del sys.modules[name]
 
 
 def lines(details: Mapping[str, object], smi_row: str, index: int = 0) -> list[str]:
@@ -52,3 +112,22 @@ def _number(text: str, divisor: int, form: str, unit: str = "") -> str:
         return f"{float(text) / divisor:{form}}{unit}"
     except ValueError:  # "[N/A]", "[Not Supported]"
         return UNKNOWN
+
+
+def precision_of_cpu(chosen: str, cpuinfo: Path = Path("/proc/cpuinfo")) -> str:
+    if chosen != AUTO:
+        return chosen
+    try:
+        text = cpuinfo.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return FLOAT32
+    flags = next((line.partition(":")[2].split() for line in text.splitlines() if line.startswith("flags")), [])
+    return BFLOAT16 if _CPU_FLAGS & set(flags) else FLOAT32
+
+
+def precision_of_gpu(chosen: str, compute_capability: tuple[int, int] | None) -> str:
+    if chosen != AUTO:
+        return chosen
+    if compute_capability is None or compute_capability < _GPU_FLOAT16:
+        return FLOAT32
+    return BFLOAT16 if compute_capability >= _GPU_BFLOAT16 else FLOAT16

@@ -1,14 +1,90 @@
-"""Reads and validates the four files of a data set in MNIST's format: names, checksums, shapes and labels.
+"""Reads and validates the four files of a data set in MNIST's format: header, names, checksums, shapes and labels.
 
-`RefusedError` has all problems of all four files.
+Layout of a file, as yann.lecun.com/exdb/mnist described it: two zero bytes, one byte for the type of the values (8 for unsigned
+bytes), one byte for the number of dimensions, then each dimension as four bytes and the values, the last dimension running
+fastest. All numbers are big-endian, so the first four bytes read as 0x00000801 for labels and 0x00000803 for images. A file may
+be compressed with gzip. `RefusedError` has all problems of all four files.
 """
 
+import gzip
 import hashlib
+import math
+import struct
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import idx
 from .refusal import RefusedError
+
+LABELS_MAGIC = 0x00000801
+IMAGES_MAGIC = 0x00000803
+_UNSIGNED_BYTES = 0x0800  # the upper bytes of every magic number that is read here
+_MOST_DIMENSIONS = 255
+_GZIP_START = b"\x1f\x8b"
+_CONTENT = {LABELS_MAGIC: "labels", IMAGES_MAGIC: "images"}
+
+
+class IdxError(ValueError):
+    """The file isn't the expected IDX file. The message has no path, which the caller adds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Array:
+    """Unsigned bytes in the order of the file, with their shape: `(count,)` for labels, `(count, rows, columns)` for images."""
+
+    shape: tuple[int, ...]
+    values: bytes
+
+    def __post_init__(self) -> None:
+        if len(self.values) != math.prod(self.shape):
+            raise ValueError(f"shape {self.shape} holds {math.prod(self.shape)} values, {len(self.values)} were given")
+        if not 1 <= len(self.shape) <= _MOST_DIMENSIONS:
+            raise ValueError(f"an IDX file has 1 to {_MOST_DIMENSIONS} dimensions, {len(self.shape)} were given")
+
+
+def encode(array: Array) -> bytes:
+    """The bytes of an uncompressed IDX file."""
+    return struct.pack(f">I{len(array.shape)}I", _UNSIGNED_BYTES + len(array.shape), *array.shape) + array.values
+
+
+def decode(content: bytes, expected_magic: int) -> Array:
+    """The array in `content`, compressed or not. `expected_magic` is `IMAGES_MAGIC` or `LABELS_MAGIC`."""
+    content = _decompressed(content)
+    if len(content) < 4:
+        raise IdxError(f"{len(content)} bytes, too short for an IDX header; expected {_described(expected_magic)}")
+    (magic,) = struct.unpack_from(">I", content)
+    if magic != expected_magic:
+        raise IdxError(f"magic number {_described(magic)}; expected {_described(expected_magic)}{_swap_hint(magic)}")
+    dimensions = magic & 0xFF
+    header = 4 + 4 * dimensions
+    if len(content) < header:
+        raise IdxError(f"truncated: {len(content)} bytes; expected a header of {header} bytes")
+    shape = struct.unpack_from(f">{dimensions}I", content, 4)
+    promised = math.prod(shape)
+    if len(content) - header != promised:
+        damage = "truncated" if len(content) - header < promised else "too long"
+        dimensions_text = " x ".join(str(size) for size in shape)
+        raise IdxError(f"{damage}: {len(content) - header} values; expected {dimensions_text} = {promised}, as its header says")
+    return Array(shape, content[header:])
+
+
+def _decompressed(content: bytes) -> bytes:
+    # By content, not by name: browsers and tools unpack .gz files without renaming them.
+    if not content.startswith(_GZIP_START):
+        return content
+    try:
+        return gzip.decompress(content)
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise IdxError(f"damaged or truncated gzip data ({len(content)} bytes): {error}; expected a whole gzip file") from error
+
+
+def _described(magic: int) -> str:
+    return f"0x{magic:08x} ({_CONTENT[magic]})" if magic in _CONTENT else f"0x{magic:08x}"
+
+
+def _swap_hint(magic: int) -> str:
+    return f"; the file holds {_CONTENT[magic]}: images and labels may be swapped" if magic in _CONTENT else ""
+
 
 CLASSES = 10
 MNIST = "MNIST"
@@ -32,25 +108,25 @@ class FileKind:
 
 TRAIN_IMAGES = FileKind(
     "train-images-idx3-ubyte",
-    idx.IMAGES_MAGIC,
+    IMAGES_MAGIC,
     "440fcabf73cc546fa21475e81ea370265605f56be210a4024d2ca8f203523609",
     "ba891046e6505d7aadcbbe25680a0738ad16aec93bde7f9b65e87a2fc25776db",
 )
 TRAIN_LABELS = FileKind(
     "train-labels-idx1-ubyte",
-    idx.LABELS_MAGIC,
+    LABELS_MAGIC,
     "3552534a0a558bbed6aed32b30c495cca23d567ec52cac8be1a0730e8010255c",
     "65a50cbbf4e906d70832878ad85ccda5333a97f0f4c3dd2ef09a8a9eef7101c5",
 )
 TEST_IMAGES = FileKind(
     "t10k-images-idx3-ubyte",
-    idx.IMAGES_MAGIC,
+    IMAGES_MAGIC,
     "8d422c7b0a1c1c79245a5bcf07fe86e33eeafee792b84584aec276f5a2dbc4e6",
     "0fa7898d509279e482958e8ce81c8e77db3f2f8254e26661ceb7762c4d494ce7",
 )
 TEST_LABELS = FileKind(
     "t10k-labels-idx1-ubyte",
-    idx.LABELS_MAGIC,
+    LABELS_MAGIC,
     "f7ae60f92e00ec6debd23a6088c31dbd2371eca3ffa0defaefb259924204aec6",
     "ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2",
 )
@@ -65,10 +141,10 @@ class Files:
     `is_mnist`: every byte is that of the published data set; `fingerprint`: of the uncompressed content.
     """
 
-    train_images: idx.Array
-    train_labels: idx.Array
-    test_images: idx.Array
-    test_labels: idx.Array
+    train_images: Array
+    train_labels: Array
+    test_images: Array
+    test_labels: Array
     is_mnist: bool
     fingerprint: str
 
@@ -85,7 +161,7 @@ def read_files(folder: Path) -> Files:
     if not folder.is_dir():
         raise RefusedError([f"{folder}: not a folder; expected one with {', '.join(kind.name for kind in KINDS)} (.gz or not)"])
     problems: list[str] = []
-    read: dict[FileKind, tuple[Path, idx.Array]] = {}
+    read: dict[FileKind, tuple[Path, Array]] = {}
     for kind in KINDS:
         path = next((path for path in (folder / f"{kind.name}.gz", folder / kind.name) if path.exists()), None)
         if path is None:
@@ -93,8 +169,8 @@ def read_files(folder: Path) -> Files:
             continue
         print(f"Extracting {path}", flush=True)
         try:
-            read[kind] = path, idx.read(path, kind.magic)
-        except idx.IdxError as error:
+            read[kind] = path, decode(path.read_bytes(), kind.magic)
+        except IdxError as error:
             problems.append(f"{path}: {error}")
         except OSError as error:
             problems.append(f"{path}: can't be read: {error.strerror}")
@@ -105,7 +181,7 @@ def read_files(folder: Path) -> Files:
     if problems:
         raise RefusedError(problems)
     arrays = [read[kind][1] for kind in KINDS]
-    digests = [hashlib.sha256(idx.encode(array)).hexdigest() for array in arrays]
+    digests = [hashlib.sha256(encode(array)).hexdigest() for array in arrays]
     return Files(
         *arrays,
         is_mnist=digests == [kind.sha256 for kind in KINDS],
@@ -113,7 +189,7 @@ def read_files(folder: Path) -> Files:
     )
 
 
-def _label_problems(path: Path, labels: idx.Array, images: tuple[Path, idx.Array] | None) -> list[str]:
+def _label_problems(path: Path, labels: Array, images: tuple[Path, Array] | None) -> list[str]:
     """Problems of a file of labels, by itself and with its images."""
     problems: list[str] = []
     wrong = [position for position, value in enumerate(labels.values) if value >= CLASSES]
@@ -128,7 +204,7 @@ def _label_problems(path: Path, labels: idx.Array, images: tuple[Path, idx.Array
     return problems
 
 
-def _size_problems(read: dict[FileKind, tuple[Path, idx.Array]]) -> list[str]:
+def _size_problems(read: dict[FileKind, tuple[Path, Array]]) -> list[str]:
     """Problems with the number and size of images."""
     found = [read[kind] for kind in (TRAIN_IMAGES, TEST_IMAGES) if kind in read]
     problems = [

@@ -15,7 +15,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from . import checkpoint, distribution, failures, precision, storage
+from . import checkpoint, device, distribution, failures, storage
 from .curves import Curves
 from .files import Files
 from .group import VARIABLE, Group, meet
@@ -241,7 +241,7 @@ def _per_second(steps: int, seconds: float) -> float | None:
 
 def _precision(options: Options, gpus: Sequence[object]) -> str:
     if not gpus:
-        return precision.of_cpu(options.precision)
+        return device.precision_of_cpu(options.precision)
     details: Mapping[str, object] = tf.config.experimental.get_device_details(gpus[0])
     capability = details.get("compute_capability")
-    return precision.of_gpu(options.precision, capability if isinstance(capability, tuple) else None)
+    return device.precision_of_gpu(options.precision, capability if isinstance(capability, tuple) else None)

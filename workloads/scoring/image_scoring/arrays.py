@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import simdjson
 
-from image_scoring.refusal import RefusedError
+from image_scoring.exchange import RefusedError
 
 JSON_FORMS = '{"inputs": X}, {"instances": X} or just X, where X is an array of numbers or a list of images in base64'
 NPY_FORM = "numpy's .npy format, version 1, of integers, floating-point numbers or booleans"
@@ -27,22 +27,8 @@ _STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
 Strings = list[str]
 
 
-class _Parser:
-    """Reusable parsers: simdjson rejects a second document while parts of the first are in use."""
-
-    def __init__(self) -> None:
-        self._spare: list[simdjson.Parser] = []  # append and pop are atomic
-
-    def parse(self, body: bytes) -> tuple[Any, simdjson.Parser]:
-        parser = self._spare.pop() if self._spare and len(body) <= _KEPT_PARSER_BYTES else simdjson.Parser()
-        return parser.parse(body), parser
-
-    def give_back(self, parser: simdjson.Parser, size: int) -> None:
-        if size <= _KEPT_PARSER_BYTES:
-            self._spare.append(parser)
-
-
-_PARSER = _Parser()
+# Reusable parsers: simdjson rejects a second document while parts of the first are in use. Append and pop are atomic.
+_SPARE: list[simdjson.Parser] = []
 _LARGE = threading.Lock()
 
 
@@ -66,8 +52,10 @@ def _holds_more(body: bytes, most: int) -> bool:
 
 
 def _read_json(body: bytes, whole_numbers: bool) -> np.ndarray | Strings:
+    is_kept = len(body) <= _KEPT_PARSER_BYTES
+    parser = _SPARE.pop() if _SPARE and is_kept else simdjson.Parser()
     try:
-        document, parser = _PARSER.parse(body)
+        document = parser.parse(body)
     except (ValueError, RuntimeError) as error:  # a UnicodeDecodeError is a ValueError
         raise RefusedError(f"not JSON: {_reason(error)}", JSON_FORMS) from None
     value = _value(document)
@@ -75,7 +63,8 @@ def _read_json(body: bytes, whole_numbers: bool) -> np.ndarray | Strings:
     if read is None:
         read = _numbers(value, body, whole_numbers)
     del document, value  # a parser can be used again once nothing points into it; after an exception something may
-    _PARSER.give_back(parser, len(body))
+    if is_kept:
+        _SPARE.append(parser)
     return read
 
 

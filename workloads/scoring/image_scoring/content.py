@@ -10,8 +10,8 @@ from math import prod
 import numpy as np
 
 from image_scoring import arrays, pictures
-from image_scoring.limits import Limits
-from image_scoring.refusal import RefusedError
+from image_scoring.exchange import RefusedError
+from image_scoring.options import Limits
 from image_scoring.signature import ModelInput, Takes
 
 _NPY = b"\x93NUMPY"

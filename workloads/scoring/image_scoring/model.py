@@ -11,16 +11,16 @@ from pathlib import Path
 
 import numpy as np
 
-from image_scoring import gpu_absence, native_log, signature
-from image_scoring.refusal import RefusedError
+from image_scoring import signature, tensorflow_start
+from image_scoring.exchange import RefusedError
 from image_scoring.signature import ModelInput, Takes
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")  # before TensorFlow is imported: silences its native code
-with native_log.held_back() as _shown:
+with tensorflow_start.held_back() as _shown:
     import tensorflow as tf
 
     _GPUS = tf.config.list_physical_devices("GPU")
-    _ABSENCE = None if _GPUS else gpu_absence.explain(os.environ)
+    _ABSENCE = None if _GPUS else tensorflow_start.gpu_absence(os.environ)
     if _ABSENCE is not None and not _ABSENCE.is_expected:
         _shown.set()
     for _gpu in _GPUS:  # before anything runs: a GPU that is in use can't be changed any more

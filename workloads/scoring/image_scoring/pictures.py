@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 from PIL import Image, UnidentifiedImageError
 
-from image_scoring.limits import Limits
-from image_scoring.refusal import RefusedError
+from image_scoring.exchange import RefusedError
+from image_scoring.options import Limits
 
 Image.preinit()  # loads the decoders now rather than with the first image
 Image.MAX_IMAGE_PIXELS = None  # `measure` enforces the limits; Pillow's would only warn

@@ -9,9 +9,11 @@ second would pass it for hours.
 import socket
 import threading
 import time
+from collections.abc import Callable
 from contextlib import suppress
+from typing import Any
 
-THREADS = 32  # of a worker
+THREADS = 256  # of a worker; one that waits for a client costs a stack
 MOST_WAITING = THREADS * 3 // 4  # the others are reserved for requests that arrive
 _LOOKS_EVERY = 0.25  # seconds
 _SAFE_SECONDS = 1.0  # in which a request isn't closed as the oldest: the time of a large picture on a slow network
@@ -23,13 +25,12 @@ _TOO_SLOW = (
 
 
 class _Waiting:
-    """A request that hasn't arrived completely."""
+    """A request that hasn't arrived completely, for which a thread waits."""
 
     def __init__(self, seconds: float) -> None:
         self.since = time.monotonic()
         self.until = self.since + seconds
-        self.in_thread = self.in_body = False
-        self.gave_up = False
+        self.in_body = self.gave_up = False
 
 
 class Watch:
@@ -46,14 +47,9 @@ class Watch:
             self._start()
         self._waiting.setdefault(connection, _Waiting(seconds))
 
-    def begin_thread(self, connection: socket.socket, seconds: float) -> None:
-        """From now on a thread waits for it."""
-        self.begin(connection, seconds)
-        self._waiting[connection].in_thread = True
-
     def begin_body(self, connection: socket.socket, seconds: float) -> None:
-        """Its headers have arrived. Workers other than `worker.PatientWorker` start here."""
-        self.begin_thread(connection, seconds)
+        """Its headers have arrived. Where `gunicorn_settings.py` isn't used, the time starts here."""
+        self.begin(connection, seconds)
         self._waiting[connection].in_body = True
 
     def end(self, connection: socket.socket) -> None:
@@ -73,13 +69,12 @@ class Watch:
 
     def look(self, now: float) -> None:
         """Gives up late requests."""
-        open_ones = [(connection, waiting) for connection, waiting in list(self._waiting.items()) if not waiting.gave_up]
-        in_threads = sorted((each for each in open_ones if each[1].in_thread), key=lambda each: each[1].since)
-        surplus = in_threads[: max(0, len(in_threads) - MOST_WAITING)]
-        late = [each for each in surplus if now - each[1].since > _SAFE_SECONDS]
-        for connection, waiting in {*late, *(each for each in open_ones if now > each[1].until)}:
-            waiting.gave_up = True
-            _give_up(connection, waiting.in_body)
+        waiting = [(connection, each) for connection, each in list(self._waiting.items()) if not each.gave_up]
+        oldest = sorted(waiting, key=lambda pair: pair[1].since)[: max(0, len(waiting) - MOST_WAITING)]
+        late = {pair for pair in oldest if now - pair[1].since > _SAFE_SECONDS}
+        for connection, each in late.union(pair for pair in waiting if now > pair[1].until):
+            each.gave_up = True
+            _give_up(connection, each.in_body)
 
 
 def _give_up(connection: socket.socket, in_body: bool) -> None:
@@ -90,6 +85,19 @@ def _give_up(connection: socket.socket, in_body: bool) -> None:
         else:
             connection.send(_TOO_SLOW, socket.MSG_DONTWAIT)
             connection.shutdown(socket.SHUT_RDWR)
+
+
+class Arriving:
+    """The reader of a body that reports when all of it has been read: not every scoring script reads by `body.read`."""
+
+    def __init__(self, reader: Any, arrived: Callable[[], None]) -> None:
+        self._reader, self._arrived = reader, arrived
+
+    def read(self, size: int) -> bytes:
+        data = self._reader.read(size)
+        if not data or getattr(self._reader, "length", None) == 0:  # what remains, where the length is known
+            self._arrived()
+        return data
 
 
 WATCH = Watch()

@@ -1,8 +1,12 @@
-"""Limits of a request and scaling of pixels, from environment variables, with all defaults."""
+"""Options from environment variables, with all defaults: limits of a request, scaling of pixels, and the model's folder."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import NamedTuple
 
+MODEL_VARIABLE = "AZUREML_MODEL_DIR"
+# Beside score.py, as <name>/<version>: the server parses both from the path, as for a deployment's model.
+MODEL_IN_IMAGE = Path(__file__).resolve().parents[1] / "model" / "1"
 _MEBI = 1024 * 1024
 _SCALES = {"0..1": (1 / 255, 0.0), "-1..1": (2 / 255, -1.0), "0..255": (1.0, 0.0)}  # factor and offset
 _INPUTS = ("image", "text")
@@ -23,7 +27,7 @@ class Limits(NamedTuple):
         return 4 * self.image_pixels
 
 
-def read(environment: Mapping[str, str]) -> Limits:
+def limits(environment: Mapping[str, str]) -> Limits:
     """The limits in `environment`. ValueError names every invalid variable with its allowed values."""
     problems: list[str] = []
 
@@ -41,7 +45,7 @@ def read(environment: Mapping[str, str]) -> Limits:
             return default
         return text
 
-    limits = Limits(
+    chosen = Limits(
         body_bytes=whole("SCORING_MAX_BODY_MIB", 32, 1024) * _MEBI,
         body_seconds=float(whole("SCORING_BODY_SECONDS", 20, 3600)),
         images=whole("SCORING_MAX_IMAGES", 256, 100_000),
@@ -51,4 +55,22 @@ def read(environment: Mapping[str, str]) -> Limits:
     )
     if problems:
         raise ValueError("; ".join(problems))
-    return limits
+    return chosen
+
+
+def model_folder(environment: Mapping[str, str], in_image: Path = MODEL_IN_IMAGE) -> Path:
+    """The deployment's model if there is one. ValueError without any model.
+
+    A missing or empty folder counts as no model: it is assumed that the service leaves the variable unset for a deployment
+    without one. A folder with any content counts, so that a wrong model is an error and isn't hidden.
+    """
+    named = environment.get(MODEL_VARIABLE, "")
+    if not in_image.is_dir():
+        if not named:
+            raise ValueError(f"{MODEL_VARIABLE} is not set, and the image has no model; expected the folder of a SavedModel")
+        return Path(named)
+    return Path(named) if named and _holds_something(Path(named)) else in_image
+
+
+def _holds_something(folder: Path) -> bool:
+    return folder.is_file() or (folder.is_dir() and any(folder.iterdir()))

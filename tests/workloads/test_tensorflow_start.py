@@ -11,12 +11,12 @@ from typing import NoReturn
 import pytest
 
 from tests.workloads.workload_runs import MNIST, SCORING, Finished, run
-from workloads.mnist.mnist_training import gpu_absence, native_log
+from workloads.mnist.mnist_training import tensorflow_start
 
 # Writes as native code does, past Python; then what the test gives.
 PROGRAM = """
 import os, signal, sys
-from mnist_training.native_log import held_back
+from mnist_training.tensorflow_start import held_back
 try:
     with held_back() as shown:
         os.write(2, b"E0000 00:00:1 cuda_platform.cc:51] failed call to cuInit: UNKNOWN ERROR (303)\\n")
@@ -32,9 +32,9 @@ def program(inside: str) -> Finished:
     return run([sys.executable, "-c", PROGRAM.format(inside=inside)], MNIST)
 
 
-def test_two_workloads_that_are_built_apart_have_the_same_files() -> None:
-    for name in ("native_log.py", "gpu_absence.py"):
-        assert (MNIST / "mnist_training" / name).read_text() == (SCORING / "image_scoring" / name).read_text()
+def test_two_workloads_that_are_built_apart_have_the_same_file() -> None:
+    name = "tensorflow_start.py"
+    assert (MNIST / "mnist_training" / name).read_text() == (SCORING / "image_scoring" / name).read_text()
 
 
 class Reader:
@@ -58,8 +58,8 @@ def test_what_native_code_writes_is_held_back_unless_the_block_shows_it_or_raise
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], end: str
 ) -> None:
     reader = Reader()
-    monkeypatch.setattr(native_log.subprocess, "Popen", lambda *_, **__: reader)
-    with pytest.raises(ValueError, match="no") if end == "raise" else nullcontext(), native_log.held_back() as shown:
+    monkeypatch.setattr(tensorflow_start.subprocess, "Popen", lambda *_, **__: reader)
+    with pytest.raises(ValueError, match="no") if end == "raise" else nullcontext(), tensorflow_start.held_back() as shown:
         os.write(2, b"failed call to cuInit\n")
         if end == "show":
             shown.set()
@@ -76,8 +76,8 @@ def test_where_no_further_process_can_be_started_nothing_is_held_back(
     def full(*_: object, **__: object) -> NoReturn:
         raise OSError(11, "Resource temporarily unavailable")
 
-    monkeypatch.setattr(native_log.subprocess, "Popen", full)
-    with native_log.held_back():
+    monkeypatch.setattr(tensorflow_start.subprocess, "Popen", full)
+    with tensorflow_start.held_back():
         os.write(2, b"failed call to cuInit\n")
     assert capfd.readouterr().err == "failed call to cuInit\n"
 
@@ -109,7 +109,7 @@ def smi(monkeypatch: pytest.MonkeyPatch, code: int | None, output: str = "") -> 
             raise FileNotFoundError
         return subprocess.CompletedProcess(command, code, output, "")
 
-    monkeypatch.setattr(gpu_absence.subprocess, "run", answer)
+    monkeypatch.setattr(tensorflow_start.subprocess, "run", answer)
 
 
 CLOSED = "NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.54.15  Tue Mar  5 22:23:56 UTC 2024\nGCC version: 12.3.0\n"
@@ -124,22 +124,22 @@ def with_driver(root: Path, text: str = CLOSED) -> Path:
 
 
 def test_a_machine_without_a_driver_is_no_failure(tmp_path: Path) -> None:
-    found = gpu_absence.explain({}, tmp_path)
-    assert found == gpu_absence.explain({"CUDA_VISIBLE_DEVICES": ""}, tmp_path), "there is nothing to hide"
+    found = tensorflow_start.gpu_absence({}, tmp_path)
+    assert found == tensorflow_start.gpu_absence({"CUDA_VISIBLE_DEVICES": ""}, tmp_path), "there is nothing to hide"
     assert found == (True, "no NVIDIA driver: neither /proc/driver/nvidia/version nor /dev/nvidia0 exists")
     assert found.line("training") == f"No GPU found: training runs on the CPU ({found.reason})"
 
 
 @pytest.mark.parametrize("value", ["", "-1", "-1,0"])
 def test_hidden_gpus_are_no_failure_even_with_a_driver(tmp_path: Path, value: str) -> None:
-    found = gpu_absence.explain({"CUDA_VISIBLE_DEVICES": value}, with_driver(tmp_path))
+    found = tensorflow_start.gpu_absence({"CUDA_VISIBLE_DEVICES": value}, with_driver(tmp_path))
     assert found == (True, f"CUDA_VISIBLE_DEVICES={value!r} hides every GPU")
 
 
 def test_a_driver_that_fails_is_a_failure_in_its_own_words(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     words = "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver."
     smi(monkeypatch, 9, f"{words}\n")
-    found = gpu_absence.explain({"CUDA_VISIBLE_DEVICES": "0"}, with_driver(tmp_path))
+    found = tensorflow_start.gpu_absence({"CUDA_VISIBLE_DEVICES": "0"}, with_driver(tmp_path))
     assert found == (False, f"the NVIDIA driver 550.54.15 is there, and TensorFlow can't use it; nvidia-smi says: {words}")
 
 
@@ -148,7 +148,7 @@ def test_the_driver_is_named_with_its_version_where_that_can_be_read(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, text: str, said: str
 ) -> None:
     smi(monkeypatch, 3)
-    found = gpu_absence.explain({}, with_driver(tmp_path, text))
+    found = tensorflow_start.gpu_absence({}, with_driver(tmp_path, text))
     assert found.reason == (
         f"the NVIDIA driver{said} is there, and TensorFlow can't use it; nvidia-smi says: nothing, and ends with exit code 3"
     )
@@ -158,9 +158,9 @@ def test_a_device_without_a_driver_is_a_failure(monkeypatch: pytest.MonkeyPatch,
     smi(monkeypatch, None)
     (tmp_path / "dev").mkdir()
     (tmp_path / "dev" / "nvidiactl").touch()
-    assert gpu_absence.explain({}, tmp_path).is_expected
+    assert tensorflow_start.gpu_absence({}, tmp_path).is_expected
     (tmp_path / "dev" / "nvidia0").touch()
-    found = gpu_absence.explain({}, tmp_path)
+    found = tensorflow_start.gpu_absence({}, tmp_path)
     assert found == (False, "/dev/nvidia0 is there, but no NVIDIA driver, and TensorFlow can't use it; nvidia-smi not found")
 
 
@@ -172,8 +172,8 @@ from unittest.mock import MagicMock
 tf = sys.modules["tensorflow"] = MagicMock()
 tf.io.encode_jpeg.return_value.numpy.return_value = b""
 tf.config.list_physical_devices.side_effect = lambda kind: os.write(2, b"cuInit failed\\n") and {gpus}
-from image_scoring import gpu_absence
-gpu_absence.explain = lambda environment: gpu_absence.Absence({expected}, "a reason")
+from image_scoring import tensorflow_start
+tensorflow_start.gpu_absence = lambda environment: tensorflow_start.Absence({expected}, "a reason")
 from image_scoring.model import log_cpu_use
 log_cpu_use({environment})
 print([name for name, _, _ in tf.mock_calls if name in ("config.experimental.set_memory_growth", "zeros")])
@@ -207,8 +207,8 @@ def test_each_worker_shows_a_driver_that_fails_and_leaves_a_machine_without_one_
 STARTS = """
 import os, sys
 os.environ["TF_CPP_MIN_LOG_LEVEL"] = "0"  # all that there is
-from image_scoring import gpu_absence, native_log
-with native_log.held_back() as shown:
+from image_scoring import tensorflow_start
+with tensorflow_start.held_back() as shown:
     import tensorflow as tf
     tf.config.list_physical_devices("GPU")
     shown.set()
@@ -223,10 +223,10 @@ def test_what_tensorflow_says_while_it_starts_is_shown_where_it_is_to_be(scoring
 
 @pytest.mark.slow
 def test_the_command_line_says_once_that_the_cpu_runs_and_nothing_else(scoring_python: Path, scoring_models: Path) -> None:
-    if not gpu_absence.explain({}).is_expected:
+    if not tensorflow_start.gpu_absence({}).is_expected:
         pytest.skip("this machine has an NVIDIA driver or device")
     (scoring_models / "row.json").write_text("[[1, 2, 3]]")
     command = [scoring_python, "score.py", "--model", scoring_models / "rows", scoring_models / "row.json"]
     finished = run(command, SCORING, TF_CPP_MIN_LOG_LEVEL="0")
     assert finished.lines == ['{"scores":[[2.0,4.0,6.0]],"output":"scores"}']
-    assert finished.stderr == f"{gpu_absence.explain({}).line('the model')}\n"
+    assert finished.stderr == f"{tensorflow_start.gpu_absence({}).line('the model')}\n"

@@ -1,19 +1,61 @@
-"""Explains in one line of the log why TensorFlow finds no GPU.
+"""The start of TensorFlow: holds back what its native code writes, and explains in one line of the log why it finds no GPU.
 
-With an NVIDIA driver or device it is a failure, and the held-back output of native code is shown too.
+The held-back output is discarded if the block succeeds, and shown if it raises, says so, or if the process dies in it. With an
+NVIDIA driver or device a missing GPU is a failure, and the output is shown too.
+
+TF_CPP_MIN_LOG_LEVEL doesn't affect all lines: Abseil writes early ones directly to file descriptor 2. So the descriptor is
+replaced by a pipe. Another process reads it, because an aborting process can't show anything. (If this process is the first of a
+container and is killed, the kernel kills the reader too.)
 
 The same file is in workloads/mnist and in workloads/scoring, because each is built by itself; a test compares the two.
 """
 
+import os
 import re
 import subprocess
-from collections.abc import Mapping
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from threading import Event
 from typing import NamedTuple
 
+_STANDARD_ERROR = 2
+_SHOWN_WITHIN = 10  # seconds; the reader only copies what it has
+# Reads until the pipe is closed, at the end of the block or of this process, and writes everything.
+_READER = "import sys; held = sys.stdin.buffer.read(); sys.stderr.buffer.write(held); sys.stderr.buffer.flush()"
 _VISIBLE = "CUDA_VISIBLE_DEVICES"
 _DRIVER = "proc/driver/nvidia/version"  # the kernel module's, in containers too
 _SMI_TIMEOUT = 20  # seconds; a driver that has just been loaded takes several
+
+
+@contextmanager
+def held_back() -> Iterator[Event]:
+    """Holds back standard error in the block, including that of native code. The block sets the event to have it shown."""
+    shown = Event()
+    try:
+        reader = subprocess.Popen([sys.executable, "-I", "-S", "-c", _READER], stdin=subprocess.PIPE)
+    except OSError:  # if no process can be started, the extra lines are acceptable
+        yield shown
+        return
+    assert reader.stdin is not None
+    sys.stderr.flush()
+    before = os.dup(_STANDARD_ERROR)
+    os.dup2(reader.stdin.fileno(), _STANDARD_ERROR)
+    reader.stdin.close()
+    try:
+        yield shown
+    except BaseException:
+        shown.set()
+        raise
+    finally:
+        sys.stderr.flush()
+        if not shown.is_set():
+            reader.kill()
+        os.dup2(before, _STANDARD_ERROR)
+        os.close(before)
+        with suppress(subprocess.TimeoutExpired):
+            reader.wait(_SHOWN_WITHIN)
 
 
 class Absence(NamedTuple):
@@ -27,7 +69,7 @@ class Absence(NamedTuple):
         return f"No GPU found: {what} runs on the CPU ({self.reason})"
 
 
-def explain(environment: Mapping[str, str], root: Path = Path("/")) -> Absence:
+def gpu_absence(environment: Mapping[str, str], root: Path = Path("/")) -> Absence:
     """Called if TensorFlow finds no GPU. `root`: of the file system."""
     driver = _driver(root / _DRIVER)
     devices = sorted(file.name for file in (root / "dev").glob("nvidia[0-9]*"))
