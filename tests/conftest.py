@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import logging
+import re
 import signal
 import subprocess
 import sys
@@ -27,6 +28,8 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 register_profiles()
 
+_ALL_SLOW = re.compile(r"^pytestmark = .*\bmark\.slow\b", re.MULTILINE)
+
 # Futures whose exception nobody asked for are logged while garbage is collected, with lines of source that are parsed for it; a
 # parser that collects garbage itself then fails (Python 3.11: "AST constructor recursion depth mismatch").
 logging.getLogger("asyncio").setLevel(logging.CRITICAL)
@@ -44,6 +47,15 @@ def pytest_collection() -> Generator[None, object, object]:
             100_000
         )  # not 700: programs with their hundreds of resources are built and thrown away, a seventh of the time
         gc.enable()
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Files all of whose tests are slow aren't imported for the quick ones. One that is named is, and its tests are left out."""
+    if config.option.markexpr != "not slow" or collection_path.suffix != ".py" or not collection_path.name.startswith("test_"):
+        return None
+    if any(Path(argument.partition("::")[0]).resolve() == collection_path for argument in config.args):
+        return None
+    return True if _ALL_SLOW.search(collection_path.read_text(encoding="utf-8")) else None
 
 
 @pytest.hookimpl(tryfirst=True)  # before pytest leaves out what `-m` doesn't select

@@ -89,13 +89,16 @@ def now(name: str) -> Any:
 
 
 class _Read(Mapping[str, Any]):
-    """By name what was recorded. Each asking gets a copy, so that no test can change what the next one compares with."""
+    """By name what was recorded, read when it is asked for. Each asking gets a copy, so that no test can change what the next one
+    compares with."""
 
     def __init__(self, names: Iterable[str]) -> None:
-        self._pickled = {name: pickle.dumps(recorded_of(name)) for name in names}
+        self._pickled: dict[str, bytes | None] = dict.fromkeys(names)
 
     def __getitem__(self, name: str) -> Any:
-        return pickle.loads(self._pickled[name])
+        if (pickled := self._pickled[name]) is None:
+            pickled = self._pickled[name] = pickle.dumps(recorded_of(name))
+        return pickle.loads(pickled)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._pickled)
@@ -111,7 +114,11 @@ def recorded() -> Mapping[str, Any]:
 
 
 def recorded_of(name: str) -> dict[str, Any]:
-    return expanded(yaml.load((BODIES / f"{name}.yaml").read_text(encoding="utf-8"), yaml.CSafeLoader))
+    return expanded(yaml.load(file_text(name), yaml.CSafeLoader))
+
+
+def file_text(name: str) -> str:
+    return (BODIES / f"{name}.yaml").read_text(encoding="utf-8")
 
 
 def changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[str]:

@@ -1,6 +1,7 @@
 """The number of examples of a property test: all of them in `make test ALL=1`, a quarter otherwise."""
 
 import hypothesis
+from hypothesis.internal.conjecture import providers
 
 QUICK, THOROUGH = "quick", "thorough"
 _HYPOTHESIS_DEFAULT = 100
@@ -8,6 +9,9 @@ _HYPOTHESIS_DEFAULT = 100
 
 def register_profiles() -> None:
     """`thorough` is taken with `--hypothesis-profile=thorough`; `quick` applies without."""
+    # Hypothesis also draws literals that it finds in the source of all loaded modules: 60,000 of this project, unrelated to what
+    # a test is about. Parsing takes each worker ten seconds in a new clone, and what is known to upset programs is drawn rarely.
+    providers._get_local_constants = lambda: providers._local_constants
     # How long an example takes, also to generate, depends on what else the machine does.
     unhurried = hypothesis.settings(deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
     hypothesis.settings.register_profile(THOROUGH, unhurried, max_examples=_HYPOTHESIS_DEFAULT)

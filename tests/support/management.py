@@ -1,38 +1,17 @@
 """Azure's own management clients on an embedded Azure, made as their users make them."""
 
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 from azure.identity import ClientSecretCredential
-from azure.mgmt.appcontainers import ContainerAppsAPIClient
-from azure.mgmt.authorization import AuthorizationManagementClient
-from azure.mgmt.batch import BatchManagementClient
-from azure.mgmt.compute import ComputeManagementClient
-from azure.mgmt.containerinstance import ContainerInstanceManagementClient
-from azure.mgmt.containerregistry import ContainerRegistryManagementClient
-from azure.mgmt.containerservice import ContainerServiceClient
-from azure.mgmt.machinelearningservices import MachineLearningServicesMgmtClient
-from azure.mgmt.resource.resources import ResourceManagementClient
-from azure.mgmt.storage import StorageManagementClient
 
 from tests.support.embedded import SUBSCRIPTION, EmbeddedAzure
 
-Client = TypeVar(
-    "Client",
-    ContainerAppsAPIClient,
-    AuthorizationManagementClient,
-    BatchManagementClient,
-    ComputeManagementClient,
-    ContainerInstanceManagementClient,
-    ContainerRegistryManagementClient,
-    ContainerServiceClient,
-    MachineLearningServicesMgmtClient,
-    ResourceManagementClient,
-    StorageManagementClient,
-)
+Client = TypeVar("Client")
 
 
-def client(kind: type[Client], azure: EmbeddedAzure, **options: Any) -> Client:
-    """`options` go to the client, such as `retry_total`."""
+def client(kind: Callable[..., Client], azure: EmbeddedAzure, **options: Any) -> Client:
+    """`kind`: such as `BatchManagementClient`; each takes long to import. `options` go to it, such as `retry_total`."""
     return kind(
         credential(azure),
         SUBSCRIPTION,

@@ -1,23 +1,17 @@
-"""Jobs as tests make them, over HTTP as the provider sends it, and Microsoft's own SDK for Container Apps."""
+"""Jobs as tests make them, over HTTP as the provider sends it."""
 
 import uuid
 from typing import Any
 
 import httpx
-from azure.mgmt.appcontainers import ContainerAppsAPIClient
 
 from tests.localazure.conftest import new_group
 from tests.localazure.containers.sdk import Registry
-from tests.support import management
 from tests.support.embedded import EmbeddedAzure
 
 VERSION = "2025-02-02-preview"  # the provider's
 GPU = {"name": "gpu-t4", "workloadProfileType": "Consumption-GPU-NC8as-T4"}
 CONSUMPTION = {"name": "Consumption", "workloadProfileType": "Consumption"}
-
-
-def sdk_client(azure: EmbeddedAzure) -> ContainerAppsAPIClient:
-    return management.client(ContainerAppsAPIClient, azure)
 
 
 def new_apps(azure: EmbeddedAzure, registry: Registry) -> "Apps":

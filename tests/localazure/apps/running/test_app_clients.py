@@ -4,13 +4,14 @@ import uuid
 
 import pytest
 from azure.core.exceptions import HttpResponseError
-from azure.mgmt.appcontainers import models
+from azure.mgmt.appcontainers import ContainerAppsAPIClient, models
 
-from tests.localazure.apps.sdk import Apps, sdk_client
+from tests.localazure.apps.sdk import Apps
+from tests.support import management
 
 
 def test_the_sdk_makes_an_environment_and_a_job_runs_it_and_takes_all_away(apps: Apps) -> None:
-    client = sdk_client(apps.azure)
+    client = management.client(ContainerAppsAPIClient, apps.azure)
     name = f"sdk-{uuid.uuid4().hex[:8]}"
     environment = client.managed_environments.begin_create_or_update(
         apps.group_name,
@@ -85,7 +86,7 @@ def test_the_sdk_makes_an_environment_and_a_job_runs_it_and_takes_all_away(apps:
 
 
 def test_the_sdk_starts_a_job_with_another_template_and_updates_it(apps: Apps, job_name: str) -> None:
-    client = sdk_client(apps.azure)
+    client = management.client(ContainerAppsAPIClient, apps.azure)
     made = apps.create(job_name, apps.body("say", "x", triggerType="manual", manualTriggerConfig={"parallelism": 1}))
     assert made["properties"]["configuration"]["triggerType"] == "Manual"  # the Azure CLI's users write it so
     patch = models.JobPatchProperties(tags={"team": "a"})
