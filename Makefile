@@ -126,7 +126,7 @@ renew: .venv/ready ## write again all that is generated: recorded bodies, replac
 	$(PYTHON) -m localazure.shapes.bodies > components/azure_gpu/formats/arm_bodies.json.new
 	mv components/azure_gpu/formats/arm_bodies.json.new components/azure_gpu/formats/arm_bodies.json
 	$(PYTHON) -m azure_gpu_operations.catalog_page > docs/catalog.md
-	$(PYTHON) -m azure_gpu_operations.review.replacements > docs/replacements.md
+	$(PYTHON) -m tests.replacements.table > docs/replacements.md
 	PYTHONPATH=components/policy $(PYTHON) -m azure_gpu_policies.page > docs/policies.md
 	$(PYTHON) -m localazure.weather.page > docs/weather.md
 	$(PYTHON) -m localazure.evidence.coverage > docs/coverage.md

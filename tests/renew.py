@@ -12,10 +12,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-from azure_gpu_operations.review import replacements
 from tests.components import recorded_bodies
 from tests.operations import sent_bodies
-from tests.replacements import renew as replacement_rows
+from tests.replacements import renew as replacement_rows, table
 from tests.replacements.changes import arguments
 from tests.support.embedded import CHECKOUT
 from tests.upgrades import bringing_up, records
@@ -25,7 +24,7 @@ def main() -> int:
     bodies()
     sent_bodies.write()
     remove_what_is_gone()
-    rows = [each for each in arguments() if each not in {row.argument for row in replacements.rows()}]
+    rows = [each for each in arguments() if each not in {row.argument for row in table.rows()}]
     states = [name for name in records.offline() if not records.exists(name)]
     if not rows and not states:
         return 0
@@ -54,7 +53,7 @@ def bodies() -> None:
 
 def remove_what_is_gone() -> None:
     known = set(arguments())
-    for row in replacements.rows():
+    for row in table.rows():
         if row.argument not in known:
             print(f"{row.argument}: gone")
     replacement_rows.put(())

@@ -14,11 +14,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from azure_gpu_operations.review import replacements
-from azure_gpu_operations.review.replacements import Effect, Row, cells
-from tests.replacements import tried
+from tests.replacements import table, tried
 from tests.replacements.changes import Change, arguments, changes_of, further_changes_of
 from tests.replacements.engine import Outcome
+from tests.replacements.table import Effect, Row, cells
 from tests.support.embedded import CHECKOUT
 
 ARGUMENTS_AT_ONCE = 40
@@ -66,7 +65,7 @@ def _try(changes: Sequence[Change], engine_bin: Path, found: dict[str, list[tupl
 
 def differences(after: Iterable[Row]) -> list[str]:
     """A line for each row that isn't as in the table."""
-    before = {row.argument: cells(row) for row in replacements.rows()}
+    before = {row.argument: cells(row) for row in table.rows()}
     return [_line(row, before.get(row.argument)) for row in after if before.get(row.argument) != cells(row)]
 
 
@@ -82,9 +81,9 @@ def _line(row: Row, before: dict[str, str] | None) -> str:
 
 def put(after: Iterable[Row]) -> None:
     """Writes rows over those of the same arguments; rows of arguments that are gone go."""
-    replacements.rows.cache_clear()  # another run may have written others
-    every = {row.argument: row for row in (*replacements.rows(), *after)}
-    replacements.write(every[argument] for argument in arguments() if argument in every)
+    table.rows.cache_clear()  # another run may have written others
+    every = {row.argument: row for row in (*table.rows(), *after)}
+    table.write(every[argument] for argument in arguments() if argument in every)
 
 
 def _engine_bin() -> Path:

@@ -10,15 +10,15 @@ import pytest
 from azure_gpu_operations import compare
 from azure_gpu_operations.guard import losses
 from azure_gpu_operations.guard.held import held
-from azure_gpu_operations.review import dangers, replacements, steps
+from azure_gpu_operations.review import dangers, steps
 from azure_gpu_operations.review.model import Operation
 from azure_gpu_operations.review.parts import owners, parts, without_noise
-from azure_gpu_operations.review.replacements import Effect
 from azure_gpu_operations.review.source_locations import SourceLocations
-from tests.replacements import renew, tried
+from tests.replacements import renew, table, tried
 from tests.replacements.changes import Change, changes_of, places, value_at, with_objects
 from tests.replacements.engine import Outcome, Step
 from tests.replacements.stacks import Stack
+from tests.replacements.table import Effect
 from tests.replacements.tried import Tried
 from tests.upgrades import plans, records
 
@@ -29,7 +29,7 @@ SEED = os.environ.get("REPLACEMENTS_SEED", "24")
 @pytest.fixture(scope="module")
 def drawn(engine_bin: Path) -> list[Tried]:
     """REPLACEMENTS_SEED draws others. After a change on purpose: `python -m tests.replacements.renew --renew PATTERN`."""
-    of_engine = [row for row in replacements.rows() if row.effect not in (Effect.NOT_TRIED, Effect.REFUSED, Effect.NOTHING)]
+    of_engine = [row for row in table.rows() if row.effect not in (Effect.NOT_TRIED, Effect.REFUSED, Effect.NOTHING)]
     return tried.again(random.Random(SEED).sample(of_engine, DRAWN), engine_bin)
 
 
@@ -69,8 +69,7 @@ def test_changes_that_are_tried_together_are_planned_as_each_one_alone(tmp_path:
     pools[name]["size"] = "Standard_NC8as_T4_v3"
     plan = plans.over(record, tmp_path, engine_bin, {**record["config"], key: json.dumps(pools)})
     alone = [line for line in plan.changes if line.startswith("replace ")]
-    row = replacements.effect_of(f"pools.{name}.size")
-    assert row is not None
+    [row] = [each for each in table.rows() if each.argument == "pools.<name>.size"]
     assert [line.rsplit("$", 1)[-1].split("::")[0] for line in alone] == list(row.replaced)
 
 

@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from azure_gpu_operations.review import interruptions
-from azure_gpu_operations.review.replacements import Effect, Row, Updated
 from tests.components.recording import KEYS
 from tests.components.settings_of import configuration
 from tests.replacements.changes import Change, every_change_of, left_out, written
 from tests.replacements.engine import PROVIDER_KEYS, Base, Outcome, outcomes
+from tests.replacements.table import Effect, Row, Updated
 from tests.upgrades.stacks import EngineFailedError
 
 MOST_BESIDE = 3  # changes that a row shows beside the one that does most

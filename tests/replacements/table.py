@@ -1,37 +1,22 @@
-"""What a change of an argument does: nothing, an update, a replacement of its own resource or of others, an interruption.
+"""The replacement table, replacements.csv, and the page that is made of it: what a change of each argument does.
 
-The table is replacements.csv. `python -m tests.replacements.renew --renew` makes it by changing each argument and previewing
-that on the real engine; nothing in it is written by hand. `effect_of` finds the row of a path. Pure.
-`python -m azure_gpu_operations.review.replacements` prints docs/replacements.md.
+`python -m tests.replacements.renew --renew` makes it by changing each argument and previewing that on the real engine; nothing in
+it is written by hand. `python -m tests.replacements.table` prints docs/replacements.md.
 """
 
 import csv
-import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, fields
 from enum import StrEnum
 from functools import cache
 from itertools import groupby
 from pathlib import Path
+from typing import Any
 
 from azure_gpu_operations.review import interruptions
 from azure_gpu_operations.review.interruptions import Interruption
 
 TABLE = Path(__file__).with_name("replacements.csv")
-COLUMNS: tuple[str, ...] = (
-    "argument",
-    "component",
-    "effect",
-    "replaced",
-    "updated",
-    "created",
-    "deleted",
-    "change",
-    "also",
-    "stack",
-    "why",
-)
-_NAME, _ENTRY = "<name>", "[]"
 
 
 class Effect(StrEnum):
@@ -107,108 +92,64 @@ class Row:
         )
 
 
-def effect_of(path: str | Sequence[str | int]) -> Row | None:
-    """The row of a place in a stack file: `pools.train.size`, or its steps, where a name holds a dot. Below an argument whose
-    value has no arguments of its own, such as `pools.train.tags.cost`, it is the argument's. None where there is no such
-    argument."""
-    steps = _steps(path) if isinstance(path, str) else [f"[{step}]" if isinstance(step, int) else step for step in path]
-    here, found = _tree(), None
-    for step in steps:
-        following = here.below.get(step) or here.below.get(_ENTRY if step.startswith("[") else _NAME)
-        if following is None:
-            return found if not here.below else None
-        here, found = following, following.row or found
-    return here.row or found
-
-
 @cache
 def rows() -> tuple[Row, ...]:
     """The whole table, in the order of the stack file's keys."""
     with TABLE.open(newline="", encoding="utf-8") as file:
-        return tuple(_row(each) for each in csv.DictReader(file))
+        return tuple(Row(**{name: _READ.get(name, str)(cell) for name, cell in each.items()}) for each in csv.DictReader(file))
 
 
-def _row(cells: dict[str, str]) -> Row:
-    return Row(
-        argument=cells["argument"],
-        component=cells["component"],
-        effect=Effect(cells["effect"]),
-        replaced=tuple(cells["replaced"].split()),
-        updated=tuple(_updated(each) for each in _parts(cells["updated"])),
-        created=tuple(cells["created"].split()),
-        deleted=tuple(cells["deleted"].split()),
-        change=cells["change"],
-        also=tuple(_parts(cells["also"])),
-        stack=cells["stack"],
-        why=cells["why"],
-    )
+def _parts(cell: str) -> tuple[str, ...]:
+    return tuple(cell.split("; ")) if cell else ()
 
 
-def _parts(cell: str) -> list[str]:
-    return cell.split("; ") if cell else []
+def _words(cell: str) -> tuple[str, ...]:
+    return tuple(cell.split())
 
 
-def _updated(text: str) -> Updated:
-    """`azure-native:batch:Pool: metadata, startTask`."""
-    kind, _, properties = text.partition(": ")
-    return Updated(kind, tuple(each for each in properties.split(", ") if each))
+def _updated(cell: str) -> tuple[Updated, ...]:
+    """`azure-native:batch:Pool: metadata, startTask; …`."""
+    found = (text.partition(": ") for text in _parts(cell))
+    return tuple(Updated(kind, tuple(each for each in properties.split(", ") if each)) for kind, _, properties in found)
+
+
+# How a cell is read and written, by its column; the others are texts.
+_READ: Mapping[str, Callable[[str], Any]] = {
+    "effect": Effect,
+    "replaced": _words,
+    "updated": _updated,
+    "created": _words,
+    "deleted": _words,
+    "also": _parts,
+}
+_WRITTEN: Mapping[str, Callable[[Any], str]] = {
+    "replaced": " ".join,
+    "updated": lambda every: "; ".join(f"{each.type}: {', '.join(each.properties)}" for each in every),
+    "created": " ".join,
+    "deleted": " ".join,
+    "also": "; ".join,
+}
 
 
 def cells(row: Row) -> dict[str, str]:
     """The row as the table has it."""
-    return {
-        "argument": row.argument,
-        "component": row.component,
-        "effect": row.effect,
-        "replaced": " ".join(row.replaced),
-        "updated": "; ".join(f"{each.type}: {', '.join(each.properties)}" for each in row.updated),
-        "created": " ".join(row.created),
-        "deleted": " ".join(row.deleted),
-        "change": row.change,
-        "also": "; ".join(row.also),
-        "stack": row.stack,
-        "why": row.why,
-    }
+    return {each.name: _WRITTEN.get(each.name, str)(getattr(row, each.name)) for each in fields(row)}
 
 
 def write(every: Iterable[Row]) -> None:
     """Writes the table again."""
     with TABLE.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+        writer = csv.DictWriter(file, [each.name for each in fields(Row)], lineterminator="\n")
         writer.writeheader()
         writer.writerows(cells(each) for each in every)
     rows.cache_clear()
-    _tree.cache_clear()
-
-
-class _Node:
-    """A key of stack files, with those below it."""
-
-    def __init__(self) -> None:
-        self.below: dict[str, _Node] = {}
-        self.row: Row | None = None
-
-
-@cache
-def _tree() -> _Node:
-    root = _Node()
-    for row in rows():
-        here = root
-        for step in _steps(row.argument):
-            here = here.below.setdefault(step, _Node())
-        here.row = row
-    return root
-
-
-def _steps(path: str) -> list[str]:
-    return re.findall(r"\[[^\]]*\]|[^.\[\]]+", path)
 
 
 _HEAD = """# What a change of an argument does
 
 For every key of a stack file: what a change of it does to a stack that is up. The table is made on the real engine by
 `python -m tests.replacements.renew --renew`: each argument is changed, added and removed in small stacks, and each change is
-previewed; the row shows the one that does most, and beside it changes that do less. `operations review` reads the same table.
+previewed; the row shows the one that does most, and beside it changes that do less.
 {counts}
 
 - **effect**: {effects}.
