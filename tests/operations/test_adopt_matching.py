@@ -9,8 +9,8 @@ import yaml
 
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.azure_types import AzureType
-from azure_gpu_operations.adopting.import_file import import_file
 from azure_gpu_operations.adopting.matching import SECRET, UNKNOWN, Adopted, Planned, planned, take
+from azure_gpu_operations.adopting.scratch import import_file
 
 URN = "urn:pulumi:s::azure-gpu::azuregpu:index:GpuCluster$azure-native:containerservice"
 PROVIDER = "urn:pulumi:s::azure-gpu::pulumi:providers:azure-native::default_3_29_0::id"

@@ -9,8 +9,7 @@ import pytest
 
 from azure_gpu_operations import __main__ as command_line, commands
 from azure_gpu_operations.past_end import command, taking
-from azure_gpu_operations.past_end.judging import Judged, Past
-from azure_gpu_operations.past_end.parts import Part
+from azure_gpu_operations.past_end.judging import Judged, Part, Past
 from azure_gpu_operations.past_end.report import StackResult
 
 JOB = Part("job", "jobs.night", "ServerlessGpuJob", datetime(2026, 12, 1, tzinfo=UTC), ())

@@ -18,15 +18,13 @@ from azure_gpu_operations.clusters.arm_facts import cluster_of, pool_of
 from azure_gpu_operations.clusters.errors import ClusterError
 from azure_gpu_operations.clusters.objects import events_of, job_of, node_of, pod_of
 from azure_gpu_operations.explain import (
-    batch_facts,
     batch_rules,
     cluster_rules,
+    container_rules,
     machine_rules,
-    ml_facts,
     ml_rules,
     pod_rules,
     report,
-    rules,
     table,
 )
 from azure_gpu_operations.explain.cluster_facts import ClusterCase, JobCase, PodCase, PodContext
@@ -88,20 +86,20 @@ def cluster(row: Mapping[str, Any]) -> ClusterCase:
     )
 
 
-def of_endpoint(case: ml_facts.EndpointCase) -> tuple[Facts, Finding]:
+def of_endpoint(case: ml_rules.EndpointCase) -> tuple[Facts, Finding]:
     return ml_rules.explain(case)
 
 
 # How the facts of a section are made, and what explains them.
 MAKING: dict[str, tuple[Any, Callable[[Any], Finding | tuple[Facts, Finding]]]] = {
-    "group": (Facts, rules.explain),
-    "deployment": (ml_facts.DeploymentCase, ml_rules.explain_deployment),
-    "endpoint": (ml_facts.EndpointCase, of_endpoint),
-    "compute": (ml_facts.ComputeCase, ml_rules.explain_compute),
-    "job of a workspace": (ml_facts.JobCase, ml_rules.explain_job),
+    "group": (Facts, container_rules.explain),
+    "deployment": (ml_rules.DeploymentCase, ml_rules.explain_deployment),
+    "endpoint": (ml_rules.EndpointCase, of_endpoint),
+    "compute": (ml_rules.ComputeCase, ml_rules.explain_compute),
+    "job of a workspace": (ml_rules.JobCase, ml_rules.explain_job),
     "machine": (MachineCase, machine_rules.explain),
-    "pool": (batch_facts.PoolSeen, batch_rules.explain_pool),
-    "job of Batch": (batch_facts.JobSeen, batch_rules.explain_job),
+    "pool": (batch_rules.PoolSeen, batch_rules.explain_pool),
+    "job of Batch": (batch_rules.JobSeen, batch_rules.explain_job),
     "pod that waits for a node": (pod, pod_rules.explain),
     "pod on a node": (pod, pod_rules.explain),
     "job of Kubernetes": (kubernetes_job, cluster_rules.explain_job),
@@ -172,6 +170,6 @@ def test_a_report_wraps_sentences_at_the_width_and_leaves_lines_of_a_log_alone()
     [facts] = (row.values[1] for row in rows() if row.id == "group: a program's own error")
     log = "loss " * 30
     case = made(Facts, facts | {"containers": [{**facts["containers"][0], "log": [log]}]})
-    wrapped = report.lines(case, rules.explain(case), 60)
+    wrapped = report.lines(case, container_rules.explain(case), 60)
     assert [line for line in wrapped if len(line) > 60] == [f"    {log}"]
-    assert " ".join(wrapped).split() == " ".join(report.lines(case, rules.explain(case))).split()
+    assert " ".join(wrapped).split() == " ".join(report.lines(case, container_rules.explain(case))).split()

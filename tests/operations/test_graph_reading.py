@@ -9,7 +9,7 @@ import yaml
 
 from azure_gpu.catalog.roles import NAMES
 from azure_gpu_operations.graph import kinds, words
-from azure_gpu_operations.graph.as_json import as_json
+from azure_gpu_operations.graph.diagrams import as_json
 from azure_gpu_operations.graph.machines import Machines, gpu_of, idle_nodes
 from azure_gpu_operations.graph.model import Graph, Part
 from tests.components import recorded_bodies

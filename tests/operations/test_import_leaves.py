@@ -16,8 +16,8 @@ from azure_gpu.formats import arm_template, cluster_manifest, container_group_fi
 from azure_gpu.formats.container_group_settings import settings_of
 from azure_gpu.formats.document import Document
 from azure_gpu.formats.lenient_json import member
+from azure_gpu_operations.importing.blocks import fitting
 from azure_gpu_operations.importing.documents import FoundDocuments
-from azure_gpu_operations.importing.names import fitting
 from azure_gpu_operations.importing.recognition import Format, documents_of, format_of
 from tests.operations.test_import import files_of, rows
 from tests.support.edge_documents import COMPANION, FRAGMENT

@@ -4,14 +4,14 @@ import pytest
 
 from azure_gpu.catalog.problems import Problem, errors
 from azure_gpu.formats.container_group_file import read
-from azure_gpu_operations.importing.wiring import check
+from azure_gpu_operations.importing.judging import check_wiring
 from tests.support.container_group_files import PROBES_2021, SIDECAR_2018, VOLUMES_2019, WINDOWS_2020
 
 
 def found(text: str) -> list[Problem]:
     groups, problems = read(text, "f.yaml")
     assert errors(problems) == []
-    return list(check(groups[0]))
+    return list(check_wiring(groups[0]))
 
 
 @pytest.mark.parametrize(

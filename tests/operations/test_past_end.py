@@ -6,9 +6,7 @@ from typing import Any
 import pytest
 
 from azure_gpu_operations.exit_codes import FAILED, OK, PAST_LEFT
-from azure_gpu_operations.past_end.judging import Judged, Past, judge, keeps_whole
-from azure_gpu_operations.past_end.locks import Lock
-from azure_gpu_operations.past_end.parts import Part, parts
+from azure_gpu_operations.past_end.judging import Judged, Lock, Part, Past, judge, keeps_whole, parts
 from azure_gpu_operations.past_end.report import StackResult, as_json, exit_code, lines
 
 NOW = datetime(2026, 12, 5, tzinfo=UTC)

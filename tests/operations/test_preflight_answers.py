@@ -10,7 +10,7 @@ from azure.mgmt.batch import models
 from azure_gpu.catalog.problems import Code, Problem, Severity
 from azure_gpu.catalog.quotas import CountedUse, Limit, RegionLimits
 from azure_gpu.catalog.size_use import Service, SizeUse
-from azure_gpu_operations.preflight import lists, needs, settled
+from azure_gpu_operations.preflight import answers, lists, needs
 from azure_gpu_operations.preflight.answers import allows, offers, quota_rows
 from azure_gpu_operations.preflight.fetching import Outcome
 from azure_gpu_operations.preflight.lists import ListKey, ListKind, Permission
@@ -169,7 +169,7 @@ USES = [
 )
 def test_azures_list_wins_over_the_catalogs(problem: Problem, key: ListKey, value: Any, found: list[tuple[str, Answer]]) -> None:
     outcomes: dict[ListKey, Outcome[Any]] = {key: Outcome(value)}
-    assert [(row.subject, row.answer) for row in settled.rows([problem], USES, outcomes)] == found
+    assert [(row.subject, row.answer) for row in answers.catalog_rows([problem], USES, outcomes)] == found
 
 
 @pytest.mark.parametrize(("listed", "answer"), [({T4_PROFILE.lower()}, Answer.OK), ({"d4"}, Answer.NOT_OFFERED)])

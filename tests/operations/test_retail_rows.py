@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from azure_gpu.catalog.prices.container_apps import Meter
-from azure_gpu_operations.catalog import retail_rows
+from azure_gpu_operations.catalog import retail_prices
 from tests.support.retail_prices import EAST_US_METERS, SIX_ROWS, decimals, meter, row, t4
 
 TODAY = date(2026, 11, 20)
@@ -16,8 +16,8 @@ TODAY = date(2026, 11, 20)
 
 def test_the_linux_price_and_the_spot_price_are_found_among_six_rows() -> None:
     rows = decimals(SIX_ROWS)
-    assert retail_rows.on_demand(rows, TODAY).price == Decimal("0.096")
-    assert retail_rows.spot(rows, TODAY).price == Decimal("0.018816")
+    assert retail_prices.on_demand(rows, TODAY).price == Decimal("0.096")
+    assert retail_prices.spot(rows, TODAY).price == Decimal("0.018816")
 
 
 def test_a_windows_product_that_ends_in_win_is_not_linux() -> None:
@@ -25,13 +25,13 @@ def test_a_windows_product_that_ends_in_win_is_not_linux() -> None:
     spot = row(productName=product, skuName="NCC40adsH100v5 Spot", meterName="x", retailPrice=1.419034)
     windows = row(productName=f"{product} Win", retailPrice=8.82, **name)
     rows = decimals([windows, row(productName=product, retailPrice=6.98, **name), spot])
-    assert retail_rows.on_demand(rows, TODAY).price == Decimal("6.98")
-    assert retail_rows.spot(rows, TODAY).price == Decimal("1.419034")
+    assert retail_prices.on_demand(rows, TODAY).price == Decimal("6.98")
+    assert retail_prices.spot(rows, TODAY).price == Decimal("1.419034")
 
 
 def test_a_product_may_be_named_in_another_way() -> None:
     a100 = {"productName": "NCads A100 v4 Series Linux", "skuName": "Standard_NC24ads_A100_v4", "meterName": "NC24ads_A100_v4"}
-    assert retail_rows.on_demand(decimals([row(retailPrice=3.673, **a100)]), TODAY).price == Decimal("3.673")
+    assert retail_prices.on_demand(decimals([row(retailPrice=3.673, **a100)]), TODAY).price == Decimal("3.673")
 
 
 @pytest.mark.parametrize(
@@ -53,30 +53,30 @@ def test_a_product_may_be_named_in_another_way() -> None:
     ],
 )
 def test_what_is_no_price_of_a_linux_machine_on_demand_is_passed_over(changed: dict[str, Any]) -> None:
-    assert retail_rows.on_demand(decimals([t4(9.99, **changed), t4()]), TODAY).price == Decimal("0.526")
+    assert retail_prices.on_demand(decimals([t4(9.99, **changed), t4()]), TODAY).price == Decimal("0.526")
 
 
 def test_no_row_is_no_price_and_never_0() -> None:
-    for choose in (retail_rows.on_demand, retail_rows.spot):
+    for choose in (retail_prices.on_demand, retail_prices.spot):
         choice = choose([], TODAY)
         assert (choice.price, choice.ambiguous) == (None, "")
 
 
 def test_of_several_rows_the_one_that_began_last_counts() -> None:
     rows = decimals([t4(0.6, effectiveStartDate="2020-01-01T00:00:00Z"), t4(0.5, effectiveStartDate="2026-01-01T00:00:00Z")])
-    assert retail_rows.on_demand(rows, TODAY).price == Decimal("0.5")
+    assert retail_prices.on_demand(rows, TODAY).price == Decimal("0.5")
 
 
 def test_rows_that_began_together_and_differ_are_left_out_and_named() -> None:
-    choice = retail_rows.on_demand(decimals([t4(0.6), t4(0.5, productName="Another")]), TODAY)
+    choice = retail_prices.on_demand(decimals([t4(0.6), t4(0.5, productName="Another")]), TODAY)
     assert choice.price is None
     assert "Another / NC4as T4 v3 0.5" in choice.ambiguous
-    assert retail_rows.on_demand(decimals([t4(0.5), t4(0.5, productName="Another")]), TODAY).price == Decimal("0.5")
+    assert retail_prices.on_demand(decimals([t4(0.5), t4(0.5, productName="Another")]), TODAY).price == Decimal("0.5")
 
 
 def test_the_meters_of_container_apps_are_told_apart() -> None:
     rows = decimals(EAST_US_METERS)
-    found = {one: retail_rows.per_second(rows, one, TODAY).price for one in Meter}
+    found = {one: retail_prices.per_second(rows, one, TODAY).price for one in Meter}
     assert {one.value: str(price) for one, price in found.items()} == {
         "vcpu": "0.000024",
         "memory": "0.000003",
@@ -87,18 +87,18 @@ def test_the_meters_of_container_apps_are_told_apart() -> None:
 
 def test_a_meter_by_the_hour_is_brought_to_seconds() -> None:
     rows = decimals([meter("Standard NC T4 v3 GPU Usage", 0.36, "1 Hour")])
-    assert retail_rows.per_second(rows, Meter.T4, TODAY).price == Decimal("0.0001")
+    assert retail_prices.per_second(rows, Meter.T4, TODAY).price == Decimal("0.0001")
 
 
 @pytest.mark.parametrize("unit", ["1M", "100 Hours", ""])
 def test_a_meter_in_an_unknown_unit_is_not_known(unit: str) -> None:
     rows = decimals([meter("Standard NC T4 v3 GPU Usage", 0.36, unit)])
-    assert retail_rows.per_second(rows, Meter.T4, TODAY).price is None
+    assert retail_prices.per_second(rows, Meter.T4, TODAY).price is None
 
 
 def test_two_t4_meters_that_differ_are_left_out_and_named() -> None:
     rows = decimals([meter("Standard NC T4 v3 GPU Usage", 0.0001), meter("Standard NC T4 v4 GPU Usage", 0.0002)])
-    choice = retail_rows.per_second(rows, Meter.T4, TODAY)
+    choice = retail_prices.per_second(rows, Meter.T4, TODAY)
     assert choice.price is None
     assert "Standard NC T4 v4 GPU Usage" in choice.ambiguous
 
@@ -110,8 +110,8 @@ _ODD = st.one_of(st.none(), st.text(max_size=8), st.decimals(), st.integers(), s
 def test_odd_rows_never_raise_and_never_give_a_price_of_0(changes: list[dict[str, Any]]) -> None:
     rows = [{**decimals([t4()])[0], **changed} for changed in changes]
     for choice in (
-        retail_rows.on_demand(rows, TODAY),
-        retail_rows.spot(rows, TODAY),
-        retail_rows.per_second(rows, Meter.T4, TODAY),
+        retail_prices.on_demand(rows, TODAY),
+        retail_prices.spot(rows, TODAY),
+        retail_prices.per_second(rows, Meter.T4, TODAY),
     ):
         assert choice.price is None or choice.price > 0

@@ -12,8 +12,8 @@ from azure_gpu_operations.guard import losses
 from azure_gpu_operations.guard.held import held
 from azure_gpu_operations.review import dangers, steps
 from azure_gpu_operations.review.model import Operation
-from azure_gpu_operations.review.parts import owners, parts, without_noise
 from azure_gpu_operations.review.source_locations import SourceLocations
+from azure_gpu_operations.review.steps import owners, parts, without_noise
 from tests.replacements import renew, table, tried
 from tests.replacements.changes import Change, changes_of, places, value_at, with_objects
 from tests.replacements.engine import Outcome, Step

@@ -16,11 +16,10 @@ from azure_gpu.formats.arm_ids import parse
 from azure_gpu.formats.dates import days_later
 from azure_gpu.formats.stack_file import StackFileError
 from azure_gpu.formats.tags import PROPOSED_DAYS
-from azure_gpu_operations.adopting import keys, matching, reading
-from azure_gpu_operations.adopting.import_file import import_file, of_state
+from azure_gpu_operations.adopting import keys, matching
 from azure_gpu_operations.adopting.keys import Part
 from azure_gpu_operations.adopting.matching import Planned
-from azure_gpu_operations.adopting.scratch import IMPORT_OPTIONS, Scratch
+from azure_gpu_operations.adopting.scratch import IMPORT_OPTIONS, Scratch, import_file, of_state
 from azure_gpu_operations.azure import Arm
 from azure_gpu_operations.connection import Connection, connection_from, connection_in
 from azure_gpu_operations.importing.blocks import Entry, block, comment_lines
@@ -45,7 +44,7 @@ def run(options: argparse.Namespace) -> int:
         return 1
     try:
         with closing(Arm(connection)) as arm:
-            found, problems = reading.read(arm, options.sources)
+            found, problems = keys.read(arm, options.sources)
             if problems:
                 return _refuse(problems)
             part = keys.part_of(found, last_day.isoformat())

@@ -1,19 +1,22 @@
 """The stack file's sections for existing resources: the keys that `formats.arm_settings` reads in their bodies, with what keeps
-them as they are. Pure.
+them as they are.
 
-`overrides` set what has no key, once a plan shows what the program would send.
+`read` asks Azure for the resources of the given ids with their children, and tells which ids can't be adopted. `overrides` set
+what has no key, once a plan shows what the program would send.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from azure_gpu.catalog.problems import Problem
 from azure_gpu.formats import arm_ids, arm_settings, azure_types
 from azure_gpu.formats.arm_ids import ArmId
 from azure_gpu.formats.azure_types import AzureType
 from azure_gpu.formats.body_reader import Reading
 from azure_gpu.formats.document import Document
 from azure_gpu.formats.gpu_mentions import is_gpu_size
+from azure_gpu_operations.azure import Arm
 
 Body = Mapping[str, Any]
 Settings = dict[str, Any]
@@ -85,7 +88,7 @@ def _use_group_of(one: ExistingResource, part: Part) -> None:
 _NOT_SET = ("overrides", "kubernetes_version", "mounts", "compute")
 
 
-def _read(one: ExistingResource) -> Settings:
+def _keys_of(one: ExistingResource) -> Settings:
     """The keys of a body."""
     reading = Reading(Document(one.id.text, one.body, {}))
     parts = arm_settings.read(one.azure_type.arm_type, one.body, "", reading)
@@ -95,7 +98,7 @@ def _read(one: ExistingResource) -> Settings:
 
 def _inner(one: ExistingResource, key: str) -> Settings:
     """The same of a child, which its parent has under a key and its name."""
-    found = _read(one)
+    found = _keys_of(one)
     [inner] = (found.get(key, found) or {"": {}}).values()
     return {name: value for name, value in inner.items() if name not in _NOT_SET}
 
@@ -106,7 +109,7 @@ _APART: Body = {"replace": "drain-first"}  # keeps its name, which has no room f
 def _cluster(one: ExistingResource, part: Part, last_day: str) -> None:
     _use_group_of(one, part)
     apart = [each for each in one.within if is_gpu_size(each.properties["vmSize"])]
-    settings = _read(one)
+    settings = _keys_of(one)
     settings["gpu_pools"] = {each.name: {**_inner(each, "gpu_pools"), **_APART} for each in apart}
     # What is on the cluster already is somebody's; nothing is put there until this is taken out.
     settings |= {"cluster_name": one.name, "expires_after": last_day, "on_cluster": False, "opts": dict(PROTECTED)}
@@ -130,7 +133,7 @@ def _account(one: ExistingResource, part: Part, last_day: str) -> None:
     _needs(part, "storage", {"existing": storage} if storage else "create")
     if not _uses_stack_identity(one, part):
         _identity_of_stack(part)
-    for key, value in {**_read(one), "opts": dict(PROTECTED)}.items():
+    for key, value in {**_keys_of(one), "opts": dict(PROTECTED)}.items():
         part.put("batch_account", key, value)
     part.taken.append(one)
     if not any(each.azure_type is azure_types.BATCH_POOL for each in one.within):
@@ -144,7 +147,7 @@ def _pool(one: ExistingResource, part: Part, last_day: str) -> None:
     if "batch_account" not in part.sections:
         part.put("batch_account", "existing", one.id.scope)
     _uses_stack_identity(one, part)
-    settings = _read(one)
+    settings = _keys_of(one)
     variables = (one.properties.get("startTask") or {}).get("environmentSettings") or []
     if variables and "start_task" in settings:
         settings["start_task"]["environment"] = {each["name"]: each.get("value", "") for each in variables}
@@ -162,7 +165,7 @@ def _workspace(one: ExistingResource, part: Part, last_day: str) -> None:
     computes = {
         each.name: {"public_addresses": True, **_inner(each, ""), "expires_after": last_day, **_APART} for each in machines
     }
-    settings = {**_read(one), **({"computes": computes} if computes else {}), "opts": dict(PROTECTED)}
+    settings = {**_keys_of(one), **({"computes": computes} if computes else {}), "opts": dict(PROTECTED)}
     for key, value in settings.items():
         part.put("ml_workspace", key, value)
     for key, member in (("storage", "storageAccount"), ("registry", "containerRegistry")):
@@ -199,7 +202,7 @@ def _endpoint(one: ExistingResource, part: Part, last_day: str) -> None:
         part.notes.append(f"{one.name}: a stack can't declare an endpoint without a deployment; deploy a model first")
         return
     deployments = {each.name: _inner(each, "deployments") for each in one.within}
-    settings = {**_read(one), "endpoint_name": one.name, "deployments": deployments}
+    settings = {**_keys_of(one), "endpoint_name": one.name, "deployments": deployments}
     part.put("ml_endpoints", one.name, {**settings, "expires_after": last_day, "opts": dict(PROTECTED)})
     part.notes.append(
         f"{one.name}: an update creates the deployment {one.name}-traffic, a template that sends the endpoint's body again"
@@ -270,3 +273,106 @@ def overrides_of(token: str, component: str, name: str) -> tuple[str, ...] | Non
 def read_id(text: str) -> ArmId | None:
     """The id that a command line spells."""
     return arm_ids.parse(text)
+
+
+# The API version in which each type is read; all of them have the properties that the keys need.
+_VERSIONS = {
+    azure_types.RESOURCE_GROUP: "2024-03-01",
+    azure_types.USER_ASSIGNED_IDENTITY: "2023-01-31",
+    azure_types.STORAGE_ACCOUNT: "2024-01-01",
+    azure_types.REGISTRY: "2023-07-01",
+    azure_types.LOG_WORKSPACE: "2023-09-01",
+    azure_types.MANAGED_CLUSTER: "2025-09-01",
+    azure_types.AGENT_POOL: "2025-09-01",
+    azure_types.BATCH_ACCOUNT: "2024-07-01",
+    azure_types.BATCH_POOL: "2024-07-01",
+    azure_types.ML_WORKSPACE: "2025-12-01",
+    azure_types.ML_COMPUTE: "2025-12-01",
+    azure_types.ML_ONLINE_ENDPOINT: "2025-12-01",
+    azure_types.ML_ONLINE_DEPLOYMENT: "2025-12-01",
+}
+_WITHIN = {
+    azure_types.MANAGED_CLUSTER: (azure_types.AGENT_POOL,),
+    azure_types.BATCH_ACCOUNT: (azure_types.BATCH_POOL,),
+    azure_types.ML_WORKSPACE: (azure_types.ML_COMPUTE,),
+    azure_types.ML_ONLINE_ENDPOINT: (azure_types.ML_ONLINE_DEPLOYMENT,),
+}
+_WITH_PARENT = {
+    azure_types.AGENT_POOL: "cluster",
+    azure_types.ML_COMPUTE: "workspace",
+    azure_types.ML_ONLINE_DEPLOYMENT: "endpoint",
+}
+
+
+def read(arm: Arm, ids: Sequence[str]) -> tuple[list[ExistingResource], list[Problem]]:
+    """The existing resources, workspaces before their endpoints, and the problems. AzureError if ARM rejects a request."""
+    found: list[ExistingResource] = []
+    problems: list[Problem] = []
+    for text in dict.fromkeys(ids):
+        azure_type, problem = _type_of(text, arm.subscription_id)
+        if azure_type is None:
+            problems += [problem] if problem else []
+            continue
+        there = _there(arm, text, azure_type)
+        if there is None:
+            problems.append(Problem(text, "no resource in Azure has this id", fix="`az resource list` shows ids"))
+        elif one_to_be_one := _unfinished(there):
+            problems.append(one_to_be_one)
+        else:
+            found.append(there)
+    groups = {each.id.resource_group.lower(): each.id.resource_group for each in found if each.azure_type in _WITHIN}
+    if len(groups) > 1:
+        allowed = "ids in one resource group"
+        fix = "adopt each group into a separate stack"
+        problems.append(
+            Problem("ID", f"these lie in {len(groups)} resource groups: {', '.join(groups.values())}", allowed=allowed, fix=fix)
+        )
+    return sorted(found, key=lambda each: ADOPTED.index(each.azure_type)), problems
+
+
+def _type_of(text: str, subscription_id: str) -> tuple[AzureType | None, Problem | None]:
+    given = read_id(text)
+    example = azure_types.MANAGED_CLUSTER.path.replace("{", "<").replace("}", ">")
+    if given is None:
+        return None, Problem(
+            text, "not an Azure resource id", allowed=example, fix="copy the whole id; `az resource list` shows ids"
+        )
+    azure_type = next((each for each in ADOPTED if given.is_type(each.arm_type)), None)
+    if azure_type is None:
+        inside = next((noun for each, noun in _WITH_PARENT.items() if given.is_type(each.arm_type)), "")
+        fix = f"give the id of its {inside}, which includes it" if inside else "omit it"
+        return None, Problem(
+            text, f"{given.type} can't be adopted", allowed=", ".join(each.arm_type for each in ADOPTED), fix=fix
+        )
+    if given.subscription.lower() != subscription_id.lower():
+        fix = "adopt it into a stack of that subscription; `existing: <id>` uses it from here"
+        return None, Problem(text, "not in the stack's subscription", given.subscription, subscription_id, fix)
+    return azure_type, None
+
+
+def _unfinished(there: ExistingResource) -> Problem | None:
+    state = str(there.properties.get("provisioningState", "Succeeded"))
+    if state.lower() == "succeeded":
+        return None
+    return Problem(
+        there.id.text,
+        "not provisioned",
+        state,
+        "Succeeded",
+        "wait or repair it, then run the command again",
+    )
+
+
+def _there(arm: Arm, text: str, azure_type: AzureType) -> ExistingResource | None:
+    given = read_id(text)
+    assert given is not None
+    body = arm.get(given.text, _VERSIONS[azure_type])
+    if body is None:
+        return None
+    within = [
+        ExistingResource(inner, kind, each)
+        for kind in _WITHIN.get(azure_type, ())
+        for each in arm.values(f"{given.text}/{kind.arm_type.rsplit('/', 1)[-1]}", _VERSIONS[kind])
+        if (inner := read_id(each["id"])) is not None
+    ]
+    return ExistingResource(given, azure_type, body, tuple(within))

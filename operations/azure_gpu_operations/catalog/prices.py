@@ -14,10 +14,9 @@ from azure_gpu.catalog.prices.container_apps import Meter, MeterPrices, MeterRow
 from azure_gpu.catalog.prices.price_table import PriceRow
 from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.catalog.sizes.lookup import normalise
-from azure_gpu_operations.catalog import retail_rows
+from azure_gpu_operations.catalog import retail_prices
 from azure_gpu_operations.catalog.changes import Change, Refreshed, What
-from azure_gpu_operations.catalog.retail_prices import RetailPrices, RetailPricesError
-from azure_gpu_operations.catalog.retail_rows import Choice
+from azure_gpu_operations.catalog.retail_prices import Choice, RetailPrices, RetailPricesError
 
 _CONTAINER_APPS = "Azure Container Apps"
 _NAME = "prices"
@@ -121,8 +120,8 @@ def machines(
         if rows is None:
             continue
         for region in requested or sorted({*rows, *book.regions_of(size)}):
-            on_demand = retail_rows.on_demand(rows.get(region, []), today)
-            spot = retail_rows.spot(rows.get(region, []), today)
+            on_demand = retail_prices.on_demand(rows.get(region, []), today)
+            spot = retail_prices.spot(rows.get(region, []), today)
             old_price, old_spot = book.on_demand(size, region), book.spot(size, region)
             usd_hour = renewal.add(size, "on demand", region, old_price.usd_hour if old_price else None, on_demand)
             usd_hour_spot = renewal.add(size, "Spot", region, old_spot.usd_hour if old_spot else None, spot)
@@ -154,7 +153,7 @@ def meters(old: Sequence[MeterRow], requested: Sequence[str], api: RetailPrices,
     for region in requested or sorted(rows):
         for meter in Meter:
             known = before.per_second(meter, region)
-            choice = retail_rows.per_second(rows.get(region, []), meter, today)
+            choice = retail_prices.per_second(rows.get(region, []), meter, today)
             what = f"{meter.value} of Container Apps"
             price = renewal.add(what, "per second", region, known.usd_second if known else None, choice)
             if price is not None:

@@ -115,7 +115,7 @@ def _found(arm: Any, options: argparse.Namespace, found: StackView | None, parse
 
 def _explained(arm: Any, resource: str, resource_id: str, found: StackView | None) -> tuple[Any, Any] | None:
     """The facts and the finding; None where nothing is called so."""
-    from azure_gpu_operations.explain import built_images, read_group, read_job, rules  # here, as in `run`
+    from azure_gpu_operations.explain import built_images, container_rules, read_group, read_job  # here, as in `run`
 
     name = resource.rsplit("/", 1)[-1]
     parsed = arm_ids.parse(resource_id)
@@ -129,7 +129,7 @@ def _explained(arm: Any, resource: str, resource_id: str, found: StackView | Non
     facts = reader.read(arm, name, resource_id)
     registry = found.registry if found else ""
     facts = built_images.added(arm, facts, registry) if registry else facts
-    return facts, rules.explain(facts)
+    return facts, container_rules.explain(facts)
 
 
 def _in_machine_learning(arm: Any, name: str, found: StackView | None, parsed: Any) -> tuple[Any, Any] | None:
@@ -143,7 +143,7 @@ def _job(arm: Any, name: str, found: StackView | None) -> tuple[Any, Any] | None
     """A job of the stack's workspace by its name, which nothing else is called."""
     from azure_gpu_operations.explain import in_machine_learning  # here, as in `run`
 
-    return in_machine_learning.job(arm, name, found) if found is not None and found.ml_workspace else None
+    return in_machine_learning.job_named(arm, name, found) if found is not None and found.ml_workspace else None
 
 
 def _in_clusters(arm: Any, options: argparse.Namespace, found: StackView | None, parsed: Any) -> tuple[Any, Any]:

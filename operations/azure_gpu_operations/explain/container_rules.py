@@ -1,9 +1,11 @@
-"""Containers that may have failed, and executions of jobs, for the rows of `findings.yaml` about them. Pure."""
+"""Container groups and jobs of Container Apps, their containers that may have failed, and executions of jobs, for the rows of
+`findings.yaml` about them. Pure.
+"""
 
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from azure_gpu_operations.explain import table
+from azure_gpu_operations.explain import refusal_rules, table
 from azure_gpu_operations.explain.facts import ENDED_BY_TERM, KILLED, Container, Facts, Finding
 from azure_gpu_operations.explain.refusal_rules import about, of_image
 from azure_gpu_operations.jobs import WAITING
@@ -122,3 +124,28 @@ _RULES = (pull, place, volume, execution, probe, no_command, gpu_memory, memory,
 def first(facts: Facts) -> Finding | None:
     """The first of them that finds something."""
     return next((finding for rule in _RULES if (finding := rule(facts)) is not None), None)
+
+
+_STARTING = frozenset({"Pending", "Creating", "Processing", "InProgress", "Waiting", "Unknown", ""})
+
+
+def explain(facts: Facts) -> Finding:
+    details = (detail for container in facts.containers for detail in container.details)
+    values = {
+        "is_starting": facts.state in _STARTING and facts.provisioning != "Failed",
+        "known_state": facts.state or facts.provisioning or "unknown",
+        "last_sentences": facts.sentences[-3:],
+        "all_said": [*facts.sentences, *details][-5:],
+        "first_container": facts.containers[0].name if facts.containers else "",
+    }
+    rules: dict[str, table.Rule] = {
+        "refused": refusal_rules.specific,
+        "not_there": _not_there,
+        "containers": first,
+        "other": refusal_rules.other,
+    }
+    return table.explain_surely("group or job", facts, rules, values)
+
+
+def _not_there(facts: Facts) -> Finding | None:
+    return None if facts.exists else refusal_rules.other(facts) or refusal_rules.not_there(facts.kind.value)

@@ -1,14 +1,250 @@
-"""Rules of code for a pod that doesn't run or failed. The others are rows of `findings.yaml`. Pure.
+"""Rules of code for a pod that no node takes, doesn't run or failed. The others are rows of `findings.yaml`. Pure.
 
-`placing_rules` explains a pod that waits for a node, `container_rules` failures in its containers.
+`container_rules` explains failures in its containers.
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
-from azure_gpu_operations.explain import container_rules, placing_rules, table
+from azure_gpu.catalog.services.aks.device_plugin import GPU_RESOURCE
+from azure_gpu.catalog.sizes import SIZES
+from azure_gpu.shared.installation import COMMAND
+from azure_gpu_operations.clusters import scheduling
+from azure_gpu_operations.clusters.arm_facts import PoolFacts
+from azure_gpu_operations.clusters.objects import EventSeen, NodeSeen, PodSeen, Taint, taint_of
+from azure_gpu_operations.clusters.scheduling import Reason
+from azure_gpu_operations.explain import container_rules, table
 from azure_gpu_operations.explain.cluster_facts import PodCase
 from azure_gpu_operations.explain.facts import Cause, Facts, Finding
+from azure_gpu_operations.explain.refusal_rules import about
+
+_HARD = ("NoSchedule", "NoExecute")
+_NOT_READY_TAINTS = (
+    "node.kubernetes.io/not-ready",
+    "node.kubernetes.io/unreachable",
+    "node.cloudprovider.kubernetes.io/uninitialized",
+)
+
+
+class _Seen(NamedTuple):
+    """A waiting pod, with the nodes and pools where it may run."""
+
+    case: PodCase
+    resource: str  # of GPUs that it asks for; "": none
+    amount: int
+    reasons: tuple[Reason, ...]
+    autoscaler: EventSeen | None  # the autoscaler's last word
+    nodes: tuple[
+        NodeSeen, ...
+    ]  # where it may go by its own words: those of its pool, of all pools with GPUs where it asks for one
+    pools: tuple[PoolFacts, ...]  # likewise
+
+    @property
+    def pod(self) -> PodSeen:
+        return self.case.pod
+
+    @property
+    def evidence(self) -> tuple[str, ...]:
+        autoscaler = f"{self.autoscaler.reason}: {self.autoscaler.message}" if self.autoscaler is not None else ""
+        return tuple(text for text in (self.pod.unschedulable, autoscaler) if text)
+
+
+def unplaced(case: PodCase) -> Finding | None:
+    pod = case.pod
+    if pod.node or pod.is_over or not (pod.unschedulable or pod.gated):
+        return None
+    if pod.gated:
+        what = "its scheduling gates keep the scheduler from placing it, as a queue such as Kueue does"
+        return Finding(Cause.STARTING, what, "check which controller owns its scheduling gates", (pod.gated,))
+    seen = _seen(case)
+    rules: dict[str, table.Rule] = {"untolerated": _untolerated, "failed_scale_up": _failed_scale_up}
+    return table.explain_surely("pod without a node", seen, rules, _of_waiting(seen))
+
+
+def _seen(case: PodCase) -> _Seen:
+    pod = case.pod
+    resource = next((name for name, amount in pod.gpus.items() if amount), "")
+    nodes = tuple(node for node in case.around.nodes or () if _selected(pod, node))
+    pools = tuple(pool for pool in case.around.pools if not pod.pool or pool.is_meant(pod.pool))
+    if resource:
+        nodes = tuple(node for node in nodes if _has_gpu(node))
+        pools = tuple(pool for pool in pools if pool.has_gpu)
+    return _Seen(
+        case,
+        resource,
+        pod.gpus.get(resource, 0),
+        scheduling.reasons(pod.unschedulable),
+        scheduling.last_word(case.events),
+        nodes,
+        pools,
+    )
+
+
+def _of_waiting(seen: _Seen) -> dict[str, Any]:
+    """What rows of the table name."""
+    return {
+        "said": seen.evidence,
+        "said_first": seen.evidence[:1],
+        "gpu_resource": GPU_RESOURCE,
+        "from_zero_issue": "Azure/AKS issue 5161",
+        "is_scaling": seen.autoscaler is not None and seen.autoscaler.reason == scheduling.TRIGGERED,
+        "holders": _holders(seen),
+        **_of_pools(seen),
+        **_of_nodes(seen),
+        **_of_reasons(seen),
+    }
+
+
+def _of_pools(seen: _Seen) -> dict[str, Any]:
+    known, required = seen.case.around.pools, seen.pod.pool
+    names = ", ".join(pool.called for pool in seen.pools)
+    has_place = seen.nodes or not seen.pools
+    scales_from_zero = any(pool.autoscaling and not pool.count for pool in seen.pools)
+    full = [pool for pool in seen.pools if pool.autoscaling and pool.count >= pool.most]
+    at_most = seen.autoscaler is not None and scheduling.AT_MAX in seen.autoscaler.message
+    at_most = at_most or (seen.autoscaler is not None and full and len(full) == len(seen.pools))
+    limits = ", ".join(f"{pool.called} (at most {pool.most})" for pool in full) or "every matching pool"
+    return {
+        "unknown_pool": required if required and known and not any(pool.is_meant(required) for pool in known) else "",
+        "known_pools": ", ".join(sorted(pool.called for pool in known)),
+        "empty_pools": "" if has_place or any(pool.at_most for pool in seen.pools) else names,
+        "unknown_from_zero": names if not seen.nodes and seen.resource not in ("", GPU_RESOURCE) and scales_from_zero else "",
+        "at_most": limits if at_most else "",
+    }
+
+
+def _of_nodes(seen: _Seen) -> dict[str, Any]:
+    broken = _all([node for node in seen.nodes if not node.is_ready], seen)
+    closed = _all([node for node in seen.nodes if node.is_unschedulable], seen)
+    silent = _all([node for node in seen.nodes if not any(node.gpus.values())], seen) if seen.resource else []
+    pool = next((pool for pool in seen.case.around.pools if silent and pool.name == silent[0].pool), None)
+    offered = sorted({name for node in seen.nodes for name, amount in node.gpus.items() if amount})
+    most = max((node.gpus.get(seen.resource, 0) for node in seen.nodes), default=0)
+    others = offered if seen.resource and seen.resource not in offered else []
+    silent_nodes = f"the node {silent[0].name} has" if len(silent) == 1 else f"the {len(silent)} nodes with GPUs have"
+    return {
+        "broken_node": broken[0].name if broken else "",
+        "broken_nodes": "the only node that could take it isn't"
+        if len(broken) == 1
+        else f"all {len(broken)} nodes that could take it aren't",
+        "broken_reason": f"{broken[0].name}: {broken[0].not_ready}" if broken else "",
+        "cordoned": f"{', '.join(node.name for node in closed)} {'is' if len(closed) == 1 else 'are'}" if closed else "",
+        "cordoned_node": closed[0].name if closed else "",
+        "pool_without_driver": pool.called if pool is not None and not pool.installs_driver else "",
+        "silent_nodes": silent_nodes if silent else "",
+        "other_names": ", ".join(others),
+        "other_name": others[0] if others else "",
+        "most": most,
+        "is_too_many": seen.resource and most and seen.amount > most,
+    }
+
+
+def _of_reasons(seen: _Seen) -> dict[str, Any]:
+    missing = [each.missing for each in seen.reasons if each.missing]
+    short = next((each for each in missing if not each.startswith(("nvidia.com/", "amd.com/"))), "")
+    total = sum(node.gpus.get(seen.resource, 0) for node in seen.nodes)
+    adds = ", and no autoscaler adds a node" if seen.pools and not any(pool.autoscaling for pool in seen.pools) else ""
+    in_use = f"all {total} of {seen.resource} are in use" if total else f"no node has a free {seen.resource}"
+    required = ", ".join(f"{key}={value}" for key, value in seen.pod.node_selector.items())
+    selects = f"no node has the required labels: {required}" if required else "no node matches its affinity"
+    adds_none = " and the autoscaler adds none" if seen.autoscaler is not None else ""
+    return {
+        "no_free_gpu": f"{in_use}{adds}" if seen.resource in missing else "",
+        "short_of": short,
+        "short_of_what": {"cpu": "processors", "memory": "memory", "pods": "room for another pod"}.get(short, short),
+        "wrong_selector": selects + adds_none if any(scheduling.WRONG_SELECTOR in each.text for each in seen.reasons) else "",
+    }
+
+
+def _all(nodes: list[NodeSeen], seen: _Seen) -> list[NodeSeen]:
+    """These nodes, if they are all that could take the pod."""
+    return nodes if len(nodes) == len(seen.nodes) else []
+
+
+def _untolerated(seen: _Seen) -> Finding | None:
+    """Every node with GPUs has a taint that the pod doesn't tolerate."""
+    if not seen.resource and not seen.pod.pool:
+        return None
+    taints = [[taint for taint in node.taints if _speaks(taint)] for node in seen.nodes]
+    taints += [[found for text in pool.taints if (found := taint_of(text)) is not None] for pool in seen.pools]
+    missing = [[taint for taint in each if taint.effect in _HARD and not seen.pod.tolerates(taint)] for each in taints]
+    if missing and all(missing):
+        return _toleration(seen, min(missing, key=len))
+    # A user of one namespace can't read nodes: then only the message counts.
+    blind = not missing and seen.resource and seen.case.around.nodes is None
+    if blind and any(each.is_taint for each in seen.reasons) and not any(each.missing for each in seen.reasons):
+        return _toleration(seen, [each.taint for each in seen.reasons if each.taint is not None])
+    return None
+
+
+def _toleration(seen: _Seen, taints: list[Taint]) -> Finding:
+    named = ", ".join(str(taint) for taint in taints) or "a taint"
+    lines = "; ".join(
+        "{"
+        + f"key: {taint.key}, operator: {'Equal, value: ' + taint.value if taint.value else 'Exists'}"
+        + (f", effect: {taint.effect}" if taint.effect else "")
+        + "}"
+        for taint in taints
+    )
+    where = f"the pool {seen.pod.pool}" if seen.pod.pool else "every pool with GPUs"
+    return Finding(
+        Cause.UNTOLERATED,
+        f"nodes of {where} have the taint {named}, which this pod doesn't tolerate",
+        f"add to the pod's `tolerations`: {lines}" if lines else "add a toleration of the node's taint to the pod",
+        seen.evidence,
+    )
+
+
+def _failed_scale_up(seen: _Seen) -> Finding | None:
+    """The autoscaler tried to add nodes, and Azure failed."""
+    backs_off = seen.autoscaler is not None and scheduling.BACK_OFF in seen.autoscaler.message
+    failed = [pool for pool in seen.pools if pool.provisioning == "Failed"]
+    if not backs_off and not failed:
+        return None
+    messages = [
+        f"{each.code}: {each.message}" if each.code else each.message
+        for pool in seen.pools
+        for each in seen.case.around.pool_refusals.get(pool.name, ())
+    ]
+    quota = table.first("quota", messages)
+    if quota:
+        return about("quota", quota)
+    capacity = table.first("no capacity", messages)
+    found = about("no capacity", capacity) if capacity else None
+    pools = ", ".join(pool.called for pool in failed or seen.pools) or "its pool"
+    return found or Finding(
+        Cause.NO_CAPACITY,
+        f"the pool {pools} got no more nodes; the autoscaler waits before it tries again",
+        f"see why: {COMMAND} explain POOL; usual reasons: vCPU quota, or no free machine in the region",
+        (*seen.evidence, *messages[:1]),
+    )
+
+
+def _holders(seen: _Seen) -> str:
+    """The pods that hold the GPUs, as text."""
+    names = {node.name for node in seen.nodes}
+    held = [pod for pod in seen.case.around.holders if pod.gpus.get(seen.resource) and (not names or pod.node in names)]
+    held = [pod for pod in held if not pod.is_over and pod.name != seen.pod.name]
+    if not held:
+        return ""
+    shown = ", ".join(f"{pod.namespace}/{pod.name}" for pod in held[:4])
+    return f" (by {shown}{f' and {len(held) - 4} more' if len(held) > 4 else ''})"
+
+
+def _selected(pod: PodSeen, node: NodeSeen) -> bool:
+    return all(node.labels.get(key) == value for key, value in pod.node_selector.items())
+
+
+def _has_gpu(node: NodeSeen) -> bool:
+    """By its size if known, else by its advertised resources, as on an edge."""
+    size = SIZES.find(node.size) if node.size else None
+    return bool(node.gpus) or (size is not None and size.gpu is not None)
+
+
+def _speaks(taint: Taint) -> bool:
+    """False for taints of nodes that aren't ready: these are temporary, or have a separate rule."""
+    return taint.key not in _NOT_READY_TAINTS and not taint.key.startswith("node.kubernetes.io/")
+
 
 Rule = Callable[[PodCase], Finding | None]
 _SETTINGS = ("CreateContainerConfigError", "CreateContainerError", "InvalidImageName")
@@ -121,7 +357,7 @@ def _of_containers(rule: Callable[[Facts], Finding | None]) -> Rule:
 
 
 _RULES: dict[str, Rule] = {
-    "unplaced": placing_rules.unplaced,
+    "unplaced": unplaced,
     "settings": _settings,
     "pull": _pull,
     "volume": _volume,

@@ -11,7 +11,7 @@ from azure_gpu_operations.azure import Arm, AzureError
 from azure_gpu_operations.batch.account import BatchAccount, batch_account_of, last_lines, minutes, pairs
 from azure_gpu_operations.batch.pool_facts import facts_of, word
 from azure_gpu_operations.explain import activity_log
-from azure_gpu_operations.explain.batch_facts import JobSeen, NodeSeen, PoolSeen, TaskSeen
+from azure_gpu_operations.explain.batch_rules import JobSeen, NodeSeen, PoolSeen, TaskSeen
 from azure_gpu_operations.run.on_batch import waiting
 
 LAST_LINES = 15

@@ -37,13 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from azure_gpu_operations.graph import (
-        as_json,
-        diagrams,
-        reading,
-        recorded,
-        terminal,
-    )  # here: they take longer to load than --help
+    from azure_gpu_operations.graph import diagrams, reading, recorded, terminal  # here: they take longer to load than --help
     from azure_gpu_operations.planned import UnreadableStackFileError
 
     try:
@@ -57,7 +51,7 @@ def run(options: argparse.Namespace) -> int:
         print(f"warning: {warning}", file=sys.stderr)
     graph = reading.graph_of(found, _day(found.as_of))
     if options.json:
-        print(json.dumps(as_json.as_json(graph), indent=2))
+        print(json.dumps(diagrams.as_json(graph), indent=2))
     elif options.mermaid or options.dot:
         print((diagrams.mermaid if options.mermaid else diagrams.dot)(graph), end="")
     else:

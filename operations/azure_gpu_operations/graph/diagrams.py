@@ -1,10 +1,13 @@
-"""Writes a graph as a diagram for programs that lay it out: Mermaid, which GitHub, GitLab and editors show, and Graphviz' DOT.
+"""Writes a graph for programs: as an object of JSON, or as a diagram that they lay out, in Mermaid, which GitHub, GitLab and
+editors show, or Graphviz' DOT.
 
-Nothing in a name ends its label: each character that has a meaning in one of the languages is written by its number, or escaped.
+Nothing in a name ends its label: each character that has a meaning in one of the languages is written by its number, or
+escaped.
 """
 
 import json
 from collections.abc import Iterator
+from typing import Any
 
 from azure_gpu_operations.graph import words
 from azure_gpu_operations.graph.kinds import Layer
@@ -98,3 +101,36 @@ def _escaped(text: str) -> str:
 def _quoted(lines: list[str]) -> str:
     r"""A string of DOT; `\n` separates the lines."""
     return '"' + r"\n".join(printable(each).replace("\\", "\\\\").replace('"', '\\"') for each in lines) + '"'
+
+
+def as_json(graph: Graph) -> dict[str, Any]:
+    most, idle = words.totals(graph)
+    return {
+        "stack": graph.stack,
+        "as_of": graph.day.isoformat(),
+        "region": words.region(graph) or None,
+        "parts": [_as_json(each) for each in graph.parts],
+        "depends_on": [use._asdict() for use in graph.uses],
+        "roles": [role._asdict() for role in graph.roles],
+        "usd_an_hour": {
+            "at_most": {"known": float(most.usd), "not_known": most.unknown},
+            "at_idle": {"known": float(idle.usd), "not_known": idle.unknown},
+        },
+    }
+
+
+def _as_json(part: Part) -> dict[str, Any]:
+    """A cost is null where it isn't known, and missing where a part has none of its own."""
+    return {
+        "key": part.key,
+        "kind": part.noun,
+        "layer": part.layer.value,
+        "name": part.name,
+        "type": part.type,
+        "region": part.location or None,
+        "exists": part.exists,
+        "machines": [each._asdict() for each in part.machines],
+        "notes": list(part.notes),
+        **({"usd_an_hour": {"at_most": part.most_cost, "at_idle": part.idle_cost}} if part.has_cost else {}),
+        "expires_at": part.expires or None,
+    }

@@ -9,12 +9,10 @@ from datetime import date
 from azure_gpu.catalog.roles import NAMES
 from azure_gpu.formats import arm_ids, azure_types
 from azure_gpu_operations.graph import kinds, stand_ins
-from azure_gpu_operations.graph.describing import described, idle_cost_of_pool
 from azure_gpu_operations.graph.kinds import Layer
 from azure_gpu_operations.graph.model import Graph, Part, Role, Use, bare
-from azure_gpu_operations.graph.ownership import Ownership, key_of
-from azure_gpu_operations.graph.recorded import Recorded, Resource
-from azure_gpu_operations.graph.texts import texts
+from azure_gpu_operations.graph.ownership import Ownership, described, idle_cost_of_pool, key_of
+from azure_gpu_operations.graph.recorded import Recorded, Resource, texts
 
 _ROLE = azure_types.ROLE_ASSIGNMENT.token
 _LOG_SETTINGS = azure_types.DIAGNOSTIC_SETTING.token

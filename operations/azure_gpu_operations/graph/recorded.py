@@ -7,13 +7,28 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from azure_gpu.shared.provider_keys import SUBSCRIPTION_ID, TENANT_ID
 from azure_gpu.stack.keys import FILE_VARIABLE, config_key
 from azure_gpu_operations import planned
 from azure_gpu_operations.project import engine_environment, name_of
+
+
+def texts(value: object) -> Iterator[str]:
+    """Keys too: Azure names identities by them."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for key, inner in cast(Mapping[str, object], value).items():
+            yield key
+            yield from texts(inner)
+    elif isinstance(value, list):
+        for inner in cast(list[object], value):
+            yield from texts(inner)
+
 
 _MODULE = "azure_gpu_operations.graph.recording"
 _FLAGGED_VARIABLE = "PULUMI_CONFIG_SECRET_KEYS"  # as the engine tells a program which keys are encrypted

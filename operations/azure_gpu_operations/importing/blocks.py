@@ -1,5 +1,8 @@
-"""Writes entries of a stack file as YAML for `config:`, with comments. An inactive entry is a comment as a whole."""
+"""Names entries of a stack file, and writes them as YAML for `config:`, with comments. An inactive entry is a comment as a
+whole.
+"""
 
+import re
 import textwrap
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
@@ -9,6 +12,27 @@ import yaml
 from azure_gpu.formats.bounded_yaml import DUMPER
 from azure_gpu_operations.project import key_of
 from azure_gpu_operations.terminal import printable
+
+
+def fitting(name: str) -> str:
+    """The nearest name that Azure and stack files accept."""
+    return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:63].rstrip("-") or "group"
+
+
+def distinct(names: list[str], default: str) -> list[str]:
+    """A name for each, none of them twice. `default` is for those that are empty."""
+    result: list[str] = []
+    for name in names:
+        first = fitting(name or default)
+        result.append(next(each for each in _numbered(first) if each not in result))
+    return result
+
+
+def _numbered(name: str) -> Iterator[str]:
+    yield name
+    for number in range(2, 1_000_000):
+        yield f"{name}-{number}"
+
 
 _WIDTH = 118  # of a comment, without its indentation
 

@@ -30,11 +30,9 @@ from azure_gpu.formats.lenient_json import member
 from azure_gpu.formats.part_in_file import PartInFile
 from azure_gpu.formats.tags import PROPOSED_DAYS
 from azure_gpu.shared.installation import COMMAND
-from azure_gpu_operations.importing.blocks import Entry
-from azure_gpu_operations.importing.names import fitting
+from azure_gpu_operations.importing.blocks import Entry, fitting
 from azure_gpu_operations.importing.pools import gpus_of, judge
-from azure_gpu_operations.importing.recognition import Format, documents_of, files_of, format_of
-from azure_gpu_operations.importing.texts import text_of
+from azure_gpu_operations.importing.recognition import Format, documents_of, files_of, format_of, text_of
 
 _GONE = (Code.RETIRED, Code.NOT_OFFERED)
 _LONGEST_ENDPOINT = 32

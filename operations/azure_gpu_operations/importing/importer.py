@@ -18,13 +18,12 @@ from azure_gpu.formats.document import Document
 from azure_gpu.formats.shaped import is_of_placeholder
 from azure_gpu.formats.stack_file import SECRET, StackFileError, configuration
 from azure_gpu.shared.provider_keys import SUBSCRIPTION_ID
-from azure_gpu_operations.importing import documents, documents_page, manifests, page, recognition, retired
-from azure_gpu_operations.importing.blocks import Entry, block, comment_lines
+from azure_gpu_operations.importing import documents, manifests, page, recognition
+from azure_gpu_operations.importing.blocks import Entry, block, comment_lines, distinct
 from azure_gpu_operations.importing.container_groups import take, with_problems
 from azure_gpu_operations.importing.documents import Context, TakenDocuments
 from azure_gpu_operations.importing.merging import MergeError, merged
-from azure_gpu_operations.importing.names import distinct
-from azure_gpu_operations.importing.texts import text_of
+from azure_gpu_operations.importing.recognition import text_of
 from azure_gpu_operations.project import key_of, project
 from azure_gpu_operations.terminal import printable
 
@@ -53,7 +52,7 @@ def _run(options: argparse.Namespace) -> int:
     location = options.location or stack.get(key_of("location"), "")
     subscription = options.subscription or stack.get(SUBSCRIPTION_ID)
     path = Path(options.file)
-    gone = retired.refused(path)
+    gone = recognition.refused(path)
     if gone is not None:
         _tell([gone])
         return 1
@@ -118,9 +117,9 @@ def _run_documents(options: argparse.Namespace, context: Context, subscription: 
     _tell(problems)
     refused = errors(problems)
     if options.json:
-        print(json.dumps(documents_page.data(taken, context.as_of, problems, _engine(options)), indent=2))
+        print(json.dumps(page.document_data(taken, context.as_of, problems, _engine(options)), indent=2))
     elif taken.entries or taken.left or taken.commands:
-        print("\n".join(documents_page.lines(taken, context.as_of, problems, _engine(options))))
+        print("\n".join(page.document_lines(taken, context.as_of, problems, _engine(options))))
     if refused:
         return _refused(options, len(refused), bool(taken.entries or taken.commands))
     if taken.is_empty:

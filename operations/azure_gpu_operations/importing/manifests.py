@@ -7,8 +7,7 @@ from typing import Any, NamedTuple
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.formats import cluster_manifest, edge_deployment
 from azure_gpu.formats.kubernetes_manifest import RUNS, VISIBLE
-from azure_gpu_operations.importing.blocks import Entry
-from azure_gpu_operations.importing.names import fitting
+from azure_gpu_operations.importing.blocks import Entry, fitting
 
 EDGES, CLUSTERS = "edges", "clusters"
 _KIND = re.compile(r"^[ \t{]*[\"']?kind[\"']?:[ \t]*['\"]?([A-Z]\w*)", re.MULTILINE)

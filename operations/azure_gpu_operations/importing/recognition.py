@@ -1,6 +1,7 @@
 """What a file is: the tool that it belongs to, by `$schema`, `kind`, `type` or its keys.
 
-`documents_of` splits a file into documents, each with its lines; `format_of` names the format of one.
+`documents_of` splits a file into documents, each with its lines; `format_of` names the format of one; `refused` a tool that
+ended, whose format isn't read any more, and where it can still be converted.
 """
 
 import functools
@@ -10,12 +11,32 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, cast
 
-from azure_gpu.catalog.problems import Problem
+from azure_gpu.catalog.problems import Code, Problem
 from azure_gpu.formats import arm_settings, kubernetes_manifest, lenient_json, located_yaml, ml_yaml, placeholders, retired_ml
 from azure_gpu.formats.body_reader import mapping
 from azure_gpu.formats.container_group_shape import ARM_TYPE
 from azure_gpu.formats.document import Document
-from azure_gpu_operations.importing.texts import text_of
+
+LARGEST = 32 * 1024 * 1024  # bytes; a notebook with pictures in it has some millions
+
+
+def text_of(file: str) -> tuple[str | None, list[Problem]]:
+    """What PowerShell writes, UTF-16 with a mark, is read too."""
+    try:
+        with Path(file).open("rb") as opened:
+            content = opened.read(LARGEST + 1)
+    except FileNotFoundError:
+        return None, [Problem(file, "it isn't there", fix=f"paths start at {Path.cwd()}", code=Code.NOT_FOUND)]
+    except OSError as error:
+        return None, [Problem(file, f"it can't be read: {(error.strerror or str(error)).lower()}")]
+    if len(content) > LARGEST:
+        return None, [Problem(file, "the file is too large", allowed=f"at most {LARGEST} bytes")]
+    encoding = "utf-16" if content[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
+    try:
+        return content.decode(encoding), []
+    except UnicodeDecodeError:
+        return None, [Problem(file, "not text in UTF-8", fix="name a file of text, saved as UTF-8")]
+
 
 ENDINGS = (".yaml", ".yml", ".json")
 _OF_RETIRED_CLIENTS = (".compute", ".runconfig", ".py", ".txt", ".md")
@@ -140,3 +161,29 @@ def _is_piece(body: Mapping[str, Any]) -> bool:
         or "template" in spec
         or ("image" in body and "name" in body)
     )
+
+
+_LAST = "azure-gpu 0.1.0, the last release that reads it"
+_SHIPYARD = re.compile(
+    r"^[{\s]*[\"']?(?:pool_specification|job_specifications|batch_shipyard|remote_fs|slurm)[\"']?[ \t]*:", re.MULTILINE
+)
+_SDK = re.compile(r"^[ \t]*(?:from|import)[ \t]+azureml\b|\bAks(?:Compute|Webservice)\b", re.MULTILINE)
+
+
+def refused(path: Path) -> Problem | None:
+    """The one line for a file or a folder of a format that went; None for every other."""
+    files = [one for one in sorted(path.iterdir()) if one.is_file()][:200] if path.is_dir() else [path]
+    for file in files:
+        suffix = file.suffix.lower()
+        text = text_of(str(file))[0] if suffix in (".yaml", ".yml", ".json", ".py", ".ipynb", ".md", ".txt") else None
+        if text is None:
+            continue
+        if suffix in (".yaml", ".yml", ".json") and _SHIPYARD.search(text):
+            return _gone(file, "Batch Shipyard")
+        if suffix in (".py", ".ipynb", ".md") and _SDK.search(text) and retired_ml.document_of(text, str(file)) is None:
+            return _gone(file, "version 1 of Azure Machine Learning's SDK")
+    return None
+
+
+def _gone(file: Path, tool: str) -> Problem:
+    return Problem(str(file), f"a file of {tool} isn't read any more", fix=f"convert it with {_LAST}", code=Code.RETIRED)

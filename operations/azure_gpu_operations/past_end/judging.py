@@ -1,15 +1,165 @@
-"""Decides which expired parts of a stack are destroyed, and why the others are kept. Pure."""
+"""Decides which expired parts of a stack are destroyed, and why the others are kept.
+
+A part is a component that can expire, or another resource with the tag `expires-at`, such as a compute of a workspace; its end
+is in the exported deployment. A management lock of Azure protects its scope and everything below it.
+
+Source of locks: Azure/azure-rest-api-specs,
+specification/resources/resource-manager/Microsoft.Authorization/locks/stable/2020-05-01, and Microsoft Learn,
+azure-resource-manager/management/lock-resources.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
+from azure_gpu.formats import azure_types
+from azure_gpu.formats.dates import instant
+from azure_gpu.formats.tags import EXPIRES_AT
 from azure_gpu.shared.installation import COMMAND
+from azure_gpu_operations.azure import Arm
 from azure_gpu_operations.guard.foreign_resources import created
 from azure_gpu_operations.guard.held import held, protected
-from azure_gpu_operations.past_end.locks import Lock
-from azure_gpu_operations.past_end.parts import Part, Resource, is_root, parts, references
 from azure_gpu_operations.terminal import some
+
+_API_VERSION = "2020-05-01"
+_PROVIDER = "/providers/microsoft.authorization/locks/"
+
+
+class Lock(NamedTuple):
+    """One lock."""
+
+    name: str
+    scope: str
+    """The locked ARM id."""
+    level: str
+    """CanNotDelete, ReadOnly."""
+
+    def keeps(self, resource_id: str) -> bool:
+        """Whether it protects the resource, or something within it."""
+        here, there = self.scope.lower().rstrip("/"), resource_id.lower().rstrip("/")
+        return here == there or there.startswith(f"{here}/") or here.startswith(f"{there}/")
+
+    @property
+    def words(self) -> str:
+        return f"the lock {self.name} ({self.level}) on {self.scope.rsplit('/', 1)[-1]}"
+
+
+def of_subscription(arm: Arm, subscription_id: str) -> Iterator[Lock]:
+    """Locks of the subscription, its groups and resources. AzureError if they can't be read."""
+    for body in arm.values(f"/subscriptions/{subscription_id}/providers/Microsoft.Authorization/locks", _API_VERSION):
+        resource_id = str(body["id"])
+        at = resource_id.lower().rfind(_PROVIDER)
+        level = str((body.get("properties") or {}).get("level") or "")
+        if at >= 0 and level != "NotSpecified":
+            yield Lock(str(body.get("name") or ""), resource_id[:at], level)
+
+
+_ROOT = "pulumi:pulumi:Stack"
+_COMPUTE_PREFIX = "ml-compute-"  # of its logical name in the program
+Resource = Mapping[str, Any]
+
+
+class Part(NamedTuple):
+    """One part with all its resources."""
+
+    urn: str
+    path: str
+    """Its path in a stack file, such as `pools.train`; in a custom program component and name."""
+    kind: str
+    """Its type without namespace, such as `BatchPool`."""
+    end: datetime | None
+    """None: it doesn't expire."""
+    resources: tuple[Resource, ...]
+    """In the order of the state, parents first."""
+
+    @property
+    def name(self) -> str:
+        """Its name in outputs and other commands."""
+        return self.path.rsplit(".", 1)[-1]
+
+    @property
+    def urns(self) -> tuple[str, ...]:
+        return tuple(str(each["urn"]) for each in self.resources)
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """The ARM ids of its resources."""
+        return tuple(str(each["id"]) for each in self.resources if str(each.get("id") or "").startswith("/subscriptions/"))
+
+    def is_past(self, now: datetime) -> bool:
+        return self.end is not None and self.end <= now
+
+
+def parts(deployment: Mapping[str, Any]) -> list[Part]:
+    """In the order of the state."""
+    from azure_gpu.stack.kinds import KINDS  # here, as it loads what resolves the library's components
+
+    resources: Sequence[Resource] = deployment.get("resources") or []
+    ends: Mapping[str, Any] = _exported(resources).get("expires_at") or {}
+    sections = {kind.token: kind.section for kind in KINDS if kind.ends}
+    found: list[Part] = []
+    taken: set[str] = set()
+    for each in resources:
+        section = sections.get(str(each["type"]))
+        if section is None:
+            continue
+        name = _name(each)
+        own: Mapping[str, Any] = each.get("outputs") or {}
+        end = instant(own.get("expires_at")) or instant(ends.get(name))
+        found.append(_part(each, f"{section}.{name}", end, resources))
+        taken |= set(found[-1].urns)
+    for each in resources:
+        end = instant(_tags(each).get(EXPIRES_AT))
+        if end is not None and each["urn"] not in taken and each.get("custom") and not each.get("external"):
+            found.append(_part(each, _path(each), end, resources))
+            taken |= set(found[-1].urns)
+    return found
+
+
+def references(resource: Resource) -> Iterator[str]:
+    """The URNs that a resource depends on."""
+    yield from (str(each) for each in resource.get("dependencies") or [])
+    for urns in (resource.get("propertyDependencies") or {}).values():
+        yield from (str(each) for each in urns or [])
+    if resource.get("provider"):
+        yield str(resource["provider"]).rpartition("::")[0]
+    if resource.get("parent"):
+        yield str(resource["parent"])
+
+
+def is_root(resource: Resource) -> bool:
+    """Whether it is the stack itself."""
+    return resource["type"] == _ROOT
+
+
+def _part(top: Resource, path: str, end: datetime | None, resources: Sequence[Resource]) -> Part:
+    urns = {str(top["urn"])}
+    within: list[Resource] = []
+    for each in resources:
+        if each["urn"] in urns or each.get("parent") in urns:
+            urns.add(str(each["urn"]))
+            within.append(each)
+    return Part(str(top["urn"]), path, str(top["type"]).rsplit(":", 1)[-1], end, tuple(within))
+
+
+def _path(resource: Resource) -> str:
+    name = _name(resource)
+    if resource["type"] == azure_types.ML_COMPUTE.token and name.startswith(_COMPUTE_PREFIX):
+        return f"ml_workspace.computes.{name.removeprefix(_COMPUTE_PREFIX)}"
+    return name
+
+
+def _exported(resources: Sequence[Resource]) -> Mapping[str, Any]:
+    return next((each.get("outputs") or {} for each in resources if is_root(each)), {})
+
+
+def _tags(resource: Resource) -> Mapping[str, Any]:
+    tags = (resource.get("inputs") or {}).get("tags")
+    return tags if isinstance(tags, Mapping) else {}
+
+
+def _name(resource: Resource) -> str:
+    return str(resource["urn"]).rsplit("::", 1)[-1]
 
 
 class Past(NamedTuple):
@@ -50,11 +200,11 @@ def judge(deployment: Mapping[str, Any], locks: Sequence[Lock], now: datetime) -
 def keeps_whole(deployment: Mapping[str, Any], locks: Sequence[Lock]) -> str:
     """Why a short-lived stack isn't destroyed as a whole; "" if it is."""
     if urns := protected(deployment):
-        return f"{some(sorted(map(_name, urns)))} is protected"
+        return f"{some(sorted(map(_name_of, urns)))} is protected"
     for each in created(deployment):
         for lock in locks:
             if lock.keeps(str(each["id"])):
-                return f"{lock.words} protects {_name(str(each['urn']))}"
+                return f"{lock.words} protects {_name_of(str(each['urn']))}"
     return ""
 
 
@@ -62,7 +212,7 @@ def _own_reason(deployment: Mapping[str, Any], part: Part, locks: Sequence[Lock]
     kept = set(protected(deployment)) & set(part.urns)
     if kept:
         stack = _stack_of(part.urn)
-        return f"{some(sorted(map(_name, kept)))} is protected; fix: {COMMAND} pulumi state unprotect URN --stack {stack}"
+        return f"{some(sorted(map(_name_of, kept)))} is protected; fix: {COMMAND} pulumi state unprotect URN --stack {stack}"
     data = [each for each in held(deployment) if each.urn in part.urns and each.holds_data]
     if data:
         lost = data[0].lost.removeprefix("its ")
@@ -76,7 +226,7 @@ def _own_reason(deployment: Mapping[str, Any], part: Part, locks: Sequence[Lock]
 def _used(deployment: Mapping[str, Any], part: Part, going: set[str]) -> str:
     """The resources that stay and depend on the part."""
     own = set(part.urns)
-    users = sorted({_name(str(each["urn"])) for each in _others(deployment, going) if own & set(references(each))})
+    users = sorted({_name_of(str(each["urn"])) for each in _others(deployment, going) if own & set(references(each))})
     return f"{some(users)} of the stack depends on it; fix: remove that from the stack file and run `up` first" if users else ""
 
 
@@ -86,7 +236,7 @@ def _others(deployment: Mapping[str, Any], going: set[str]) -> Iterator[Resource
             yield each
 
 
-def _name(urn: str) -> str:
+def _name_of(urn: str) -> str:
     return urn.rsplit("::", 1)[-1]
 
 

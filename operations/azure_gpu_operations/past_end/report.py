@@ -6,8 +6,7 @@ from typing import Any, NamedTuple
 
 from azure_gpu.shared.installation import COMMAND
 from azure_gpu_operations.exit_codes import FAILED, OK, PAST_LEFT
-from azure_gpu_operations.past_end.judging import Judged, Past
-from azure_gpu_operations.past_end.parts import Part
+from azure_gpu_operations.past_end.judging import Judged, Part, Past
 
 LISTED, TAKEN_DOWN, STAYS, FAILED_TO_GO = "past", "taken down", "stays", "failed"
 

@@ -19,9 +19,8 @@ from azure_gpu_operations.commands import bring_down, settle
 from azure_gpu_operations.errors import expected
 from azure_gpu_operations.guard import ending
 from azure_gpu_operations.guard.foreign_resources import created, foreign_resources
-from azure_gpu_operations.past_end import locks
-from azure_gpu_operations.past_end.judging import Judged, judge, keeps_whole
-from azure_gpu_operations.past_end.locks import Lock
+from azure_gpu_operations.past_end import judging
+from azure_gpu_operations.past_end.judging import Judged, Lock, judge, keeps_whole
 from azure_gpu_operations.past_end.report import StackResult
 from azure_gpu_operations.stack import Stack, backend_folder
 from azure_gpu_operations.stack_view import of_deployment
@@ -103,7 +102,7 @@ def _inspected(stack: Stack, deployment: Mapping[str, Any], now: datetime) -> _I
 def _locks(arm: Arm, subscription_id: str) -> tuple[list[Lock], list[str]]:
     """The locks, or a note why they can't be read; Azure then rejects the deletion of locked resources."""
     try:
-        return list(locks.of_subscription(arm, subscription_id)), []
+        return list(judging.of_subscription(arm, subscription_id)), []
     except expected() as error:
         return [], [f"management locks can't be read ({first_line(error)}); Azure rejects the deletion of locked resources"]
 

@@ -1,23 +1,113 @@
-"""Judges the requested sizes and names by the lists of the subscription. A missing list makes an answer unknown."""
+"""Judges the requested sizes and names by the lists of the subscription. A missing list makes an answer unknown.
+
+Azure's own lists also decide what the catalog's lists leave open: regions, Kubernetes versions, workload profiles, sizes. The
+catalog's answer is what remains where Azure wasn't asked, or gave no answer.
+"""
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date
+from functools import partial
 from typing import Any
 
-from azure_gpu.catalog import quotas
+from azure_gpu.catalog import quotas, regions
 from azure_gpu.catalog.lifecycle import WARNING_DAYS, Status
-from azure_gpu.catalog.problems import Problem
+from azure_gpu.catalog.problems import Code, Problem
 from azure_gpu.catalog.quotas import CountedUse
 from azure_gpu.catalog.size_use import Service, SizeUse
 from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.catalog.sizes.lookup import normalise
+from azure_gpu_operations.azure import SignIn
+from azure_gpu_operations.preflight import lists
 from azure_gpu_operations.preflight.fetching import Outcome
 from azure_gpu_operations.preflight.lists import BatchAccount, ListKey, ListKind, NameAnswer, Offer, Permission, name_key
 from azure_gpu_operations.preflight.needs import RequestedName
-from azure_gpu_operations.preflight.rows import Answer, Row, of_problems, unread
-from azure_gpu_operations.preflight.settled import offer_key
+from azure_gpu_operations.preflight.rows import Answer, Row, of_problem, of_problems, unread
+
+_CHECK = "catalog"
+_OPEN = (Code.NOT_LISTED, Code.NOT_IN_REGION)  # what a list lacks; an unknown size stays unknown, wherever it is sold
+_OF_VERSION = "kubernetes_version"
+
+
+def catalog_readers(
+    login: SignIn, subscription: str, problems: Iterable[Problem], uses: Sequence[SizeUse]
+) -> Mapping[ListKey, Callable[[], Any]]:
+    """What has to be read for these problems and uses."""
+    found: dict[ListKey, Callable[[], Any]] = {}
+    for problem in problems:
+        if _is_of_region(problem):
+            found[ListKey(ListKind.LOCATIONS)] = partial(lists.locations, login, subscription)
+        elif problem.path.endswith(_OF_VERSION):
+            for region in _regions_of(problem, uses):
+                key = ListKey(ListKind.KUBERNETES, region)
+                found[key] = partial(lists.kubernetes_versions, login, subscription, region)
+    for region in {use.region for use in uses if use.service is Service.CONTAINER_APPS}:
+        found[ListKey(ListKind.PROFILES, region)] = partial(lists.profiles, login, subscription, region)
+    return found
+
+
+def catalog_rows(problems: Iterable[Problem], uses: Sequence[SizeUse], outcomes: Mapping[ListKey, Outcome[Any]]) -> list[Row]:
+    """The catalog's problems, but for those of which Azure's lists tell; a row where they say no."""
+    found: list[Row] = []
+    for problem in problems:
+        if _is_of_region(problem):
+            found += _asked(problem, outcomes, [ListKey(ListKind.LOCATIONS)], regions.normalise(str(problem.value)))
+        elif problem.path.endswith(_OF_VERSION) and problem.code is not Code.INVALID:
+            keys = [ListKey(ListKind.KUBERNETES, region) for region in _regions_of(problem, uses)]
+            found += _asked(problem, outcomes, keys, str(problem.value))
+        elif problem.code not in _OPEN or not _offers_tell(problem, uses, outcomes):
+            found.append(of_problem(problem, _CHECK))
+    return found
+
+
+def _is_of_region(problem: Problem) -> bool:
+    """Whether it is about a region that the catalog doesn't have, and not about what a region has."""
+    value = regions.normalise(str(problem.value))
+    return problem.code is Code.NOT_LISTED and regions.may_be(value) and value not in regions.known()
+
+
+def _regions_of(problem: Problem, uses: Sequence[SizeUse]) -> list[str]:
+    """Of the pools of the cluster whose version it is."""
+    cluster = problem.path.removesuffix(_OF_VERSION)
+    return sorted({use.region for use in uses if use.service is Service.AKS and use.path.startswith(cluster)})
+
+
+def _asked(problem: Problem, outcomes: Mapping[ListKey, Outcome[Any]], keys: Sequence[ListKey], name: str) -> list[Row]:
+    """Nothing where every list has the name; the catalog's row where one is missing."""
+    values = [outcomes[key].value if key in outcomes else None for key in keys]
+    if not values or None in values:
+        return [of_problem(problem, _CHECK)]
+    # pyrefly: ignore[not-iterable]
+    lacking = [str(key) for key, value in zip(keys, values, strict=True) if name not in value]
+    if not lacking:
+        # A version that Azure lists can still be near its end, which no list tells.
+        return [of_problem(problem, _CHECK)] if problem.code is Code.RETIRING else []
+    message = f"{problem.value} isn't in the list of {', '.join(lacking)} of this subscription"
+    return [Row(problem.path, "offer", Answer.NOT_OFFERED, message, problem.fix)]
+
+
+def _offers_tell(problem: Problem, uses: Sequence[SizeUse], outcomes: Mapping[ListKey, Outcome[Any]]) -> bool:
+    """Whether each use that it is about has an answer of Azure, which is a row of its own."""
+    about = [use for use in uses if problem.path in (use.path, use.region_path)]
+    return bool(about) and all(
+        (outcome := outcomes.get(offer_key(use))) is not None and outcome.value is not None for use in about
+    )
+
+
+def offer_key(use: SizeUse) -> ListKey:
+    """The list that tells whether a use is offered."""
+    match use.service:
+        case Service.BATCH:
+            what = ListKind.BATCH_SIZES
+        case Service.ML_COMPUTE | Service.ML_ENDPOINT:
+            what = ListKind.ML_SIZES
+        case Service.CONTAINER_APPS:
+            what = ListKind.PROFILES
+        case _:
+            what = ListKind.SIZES
+    return ListKey(what, use.region)
+
 
 ASSIGN_ROLES = "Microsoft.Authorization/roleAssignments/write"
 WRITE_BUDGETS = "Microsoft.Consumption/budgets/write"
@@ -28,65 +118,44 @@ Outcomes = Mapping[ListKey, Outcome[Any]]
 
 def registrations(outcomes: Outcomes, namespaces: Iterable[str]) -> list[Row]:
     """One row per resource provider."""
-    outcome: Outcome[dict[str, str]] = outcomes[ListKey(ListKind.PROVIDERS)]
+    key, check = ListKey(ListKind.PROVIDERS), "registration"
+    found: dict[str, str] | None = outcomes[key].value
+    if found is None:
+        return [unread(namespace, check, key) for namespace in namespaces]
     rows: list[Row] = []
     for namespace in namespaces:
-        if outcome.value is None:
-            rows.append(unread(namespace, "registration", ListKey(ListKind.PROVIDERS)))
-            continue
-        state = outcome.value.get(namespace.lower(), "not there")
+        state = found.get(namespace.lower(), "not there")
         if state.lower() == _REGISTERED:
-            rows.append(Row(subject=namespace, check="registration", answer=Answer.OK, message="registered"))
+            rows.append(Row(namespace, check, Answer.OK, "registered"))
         else:
-            rows.append(
-                Row(
-                    subject=namespace,
-                    check="registration",
-                    answer=Answer.NOT_REGISTERED,
-                    message=f"resource provider {namespace} is {state} in the subscription",
-                    fix=f"`az provider register --namespace {namespace}`",
-                )
-            )
+            message = f"resource provider {namespace} is {state} in the subscription"
+            fix = f"`az provider register --namespace {namespace}`"
+            rows.append(Row(namespace, check, Answer.NOT_REGISTERED, message, fix))
     return rows
 
 
-def rights(outcomes: Outcomes, scope: str) -> list[Row]:
+def rights(outcomes: Outcomes, scope: str) -> Row:
     """Whether roles may be assigned, which a stack does so that its identity can pull images."""
-    outcome: Outcome[list[Permission]] = outcomes[ListKey(ListKind.RIGHTS)]
-    if outcome.value is None:
-        return [unread(scope, "assign roles", ListKey(ListKind.RIGHTS))]
-    if any(allows(permission, ASSIGN_ROLES) for permission in outcome.value):
-        return [Row(subject=scope, check="assign roles", answer=Answer.OK, message="this login can assign roles")]
-    return [
-        Row(
-            subject=scope,
-            check="assign roles",
-            answer=Answer.NO_RIGHT,
-            message=f"this login can't assign roles: none of its roles allows {ASSIGN_ROLES}",
-            fix="request the role Role Based Access Control Administrator or Owner, or set `assign_roles: false`, which prints "
-            "the commands for an administrator",
-        )
-    ]
+    fix = "request the role Role Based Access Control Administrator or Owner, or set `assign_roles: false`, which prints "
+    fix += "the commands for an administrator"
+    return _right(outcomes[ListKey(ListKind.RIGHTS)], ASSIGN_ROLES, scope, "assign roles", "assign roles", fix)
 
 
-def budget_rights(outcome: Outcome[list[Permission]], scope: str, *, of_subscription: bool) -> list[Row]:
+def budget_rights(outcome: Outcome[list[Permission]], scope: str, *, of_subscription: bool) -> Row:
     """Whether a budget may be made. `of_subscription`: it is filtered by resource groups."""
-    check, otherwise = "write budgets", "or set `budget.in_azure: false`, so that only `operations review` uses it"
+    otherwise = "or set `budget.in_azure: false`, so that only `operations review` uses it"
     if of_subscription:
         otherwise = f"or set `budget.resource_groups: []`, so that it covers only the stack's resource group, {otherwise}"
+    fix = f"request the role Cost Management Contributor, Contributor or Owner, {otherwise}"
+    return _right(outcome, WRITE_BUDGETS, scope, "write budgets", "create the stack's budget", fix)
+
+
+def _right(outcome: Outcome[list[Permission]], action: str, scope: str, check: str, may: str, fix: str) -> Row:
     if outcome.value is None:
-        return [unread(scope, check, ListKey(ListKind.RIGHTS))]
-    if any(allows(permission, WRITE_BUDGETS) for permission in outcome.value):
-        return [Row(subject=scope, check=check, answer=Answer.OK, message="this login can create the stack's budget")]
-    return [
-        Row(
-            subject=scope,
-            check=check,
-            answer=Answer.NO_RIGHT,
-            message=f"this login can't create the stack's budget: none of its roles allows {WRITE_BUDGETS}",
-            fix=f"request the role Cost Management Contributor, Contributor or Owner, {otherwise}",
-        )
-    ]
+        return unread(scope, check, ListKey(ListKind.RIGHTS))
+    if any(allows(permission, action) for permission in outcome.value):
+        return Row(scope, check, Answer.OK, f"this login can {may}")
+    return Row(scope, check, Answer.NO_RIGHT, f"this login can't {may}: none of its roles allows {action}", fix)
 
 
 def allows(permission: Permission, action: str) -> bool:
@@ -101,14 +170,8 @@ def offers(outcomes: Outcomes, needs: Iterable[SizeUse], as_of: date) -> list[Ro
         row = _offer(outcomes, need, as_of)
         rows.append(row)
         if row.answer in (Answer.OK, Answer.RETIRING):
-            rows.append(
-                Row(
-                    subject=need.path,
-                    check="capacity",
-                    answer=Answer.NO_CAPACITY_KNOWN,
-                    message="free capacity is known only when a machine starts",
-                )
-            )
+            message = "free capacity is known only when a machine starts"
+            rows.append(Row(need.path, "capacity", Answer.NO_CAPACITY_KNOWN, message))
     return rows
 
 
@@ -143,30 +206,19 @@ def quota_rows(
 
 def names(outcomes: Outcomes, requested: Iterable[RequestedName]) -> list[Row]:
     """One row per name."""
-    rows: list[Row] = []
-    for each in requested:
-        outcome: Outcome[NameAnswer] = outcomes[name_key(each)]
-        subject = f"--name {each.kind}={each.name}"
-        if outcome.value is None:
-            rows.append(unread(subject, "name", name_key(each)))
-        elif outcome.value.available:
-            rows.append(Row(subject=subject, check="name", answer=Answer.OK, message="the name is available"))
-        elif each.kept:
-            message = (
-                f"{outcome.value.message or 'the name is taken'}; possibly by a resource that the stack kept, which `up` adopts"
-            )
-            rows.append(_unknown(subject, "name", message))
-        else:
-            rows.append(
-                Row(
-                    subject=subject,
-                    check="name",
-                    answer=Answer.NAME_TAKEN,
-                    message=outcome.value.message or "the name is taken",
-                    fix="choose another name",
-                )
-            )
-    return rows
+    return [_name(each, outcomes[name_key(each)].value) for each in requested]
+
+
+def _name(requested: RequestedName, found: NameAnswer | None) -> Row:
+    subject, check = f"--name {requested.kind}={requested.name}", "name"
+    if found is None:
+        return unread(subject, check, name_key(requested))
+    if found.available:
+        return Row(subject, check, Answer.OK, "the name is available")
+    message = found.message or "the name is taken"
+    if requested.kept:
+        return Row(subject, check, Answer.UNKNOWN, f"{message}; possibly by a resource that the stack kept, which `up` adopts")
+    return Row(subject, check, Answer.NAME_TAKEN, message, "choose another name")
 
 
 def _offer(outcomes: Outcomes, need: SizeUse, as_of: date) -> Row:
@@ -179,7 +231,7 @@ def _offer(outcomes: Outcomes, need: SizeUse, as_of: date) -> Row:
     if name not in outcome.value:
         message = f"{need.size} isn't in the {key} offered to this subscription"
         if size and size.lifecycle.status(as_of, need.region) is Status.RETIRED:
-            return Row(subject=need.path, check="offer", answer=Answer.RETIRED, message=f"{message}: it is retired")
+            return Row(need.path, "offer", Answer.RETIRED, f"{message}: it is retired")
         return _not_offered(need, message, "choose another region or size")
     if need.service is Service.BATCH:
         return _until(need, outcome.value[name], as_of)
@@ -209,10 +261,10 @@ def _until(need: SizeUse, end: date | None, as_of: date) -> Row:
         return _offered(need, f"offered in {need.region}")
     if end < as_of:
         message = f"Batch retired {need.size} on {end.isoformat()}"
-        return Row(subject=need.path, check="offer", answer=Answer.RETIRED, message=message)
+        return Row(need.path, "offer", Answer.RETIRED, message)
     near = (end - as_of).days <= WARNING_DAYS
     message = f"offered in {need.region}; Batch retires it on {end.isoformat()}"
-    return Row(subject=need.path, check="offer", answer=Answer.RETIRING if near else Answer.OK, message=message)
+    return Row(need.path, "offer", Answer.RETIRING if near else Answer.OK, message)
 
 
 def _batch_quotas(outcomes: Outcomes, needs: Sequence[SizeUse], requested: str) -> tuple[list[Row], list[SizeUse]]:
@@ -232,7 +284,7 @@ def _batch_quotas(outcomes: Outcomes, needs: Sequence[SizeUse], requested: str) 
         elif len(chosen) > 1:
             choices = ", ".join(sorted(account.limits.account for account in chosen))
             message = f"{region} has several Batch accounts with separate quotas: {choices}"
-            rows += [_unknown(need.path, "quota", message, "set --batch-account") for need in here]
+            rows += [Row(need.path, "quota", Answer.UNKNOWN, message, "set --batch-account") for need in here]
         elif chosen[0].in_subscription:
             in_subscription += here
         else:
@@ -265,26 +317,22 @@ def _new_account(outcomes: Outcomes, needs: Sequence[SizeUse], region: str, acco
         "create the account with `up`, run preflight again, and request the missing quota; `keep: true` of batch_account "
         "keeps it when the stack is destroyed"
     )
-    return rows + [_unknown(need.path, "quota", message, fix) for need in needs]
+    return rows + [Row(need.path, "quota", Answer.UNKNOWN, message, fix) for need in needs]
 
 
 def _fitting(needs: Sequence[SizeUse], found: Sequence[Problem], what: str) -> list[Row]:
     """Rows of the problems; if there are none, a row per need that all of them fit."""
     if found:
         return of_problems(found, "quota")
-    return [Row(subject=need.path, check="quota", answer=Answer.OK, message=f"within {what}") for need in needs]
+    return [Row(need.path, "quota", Answer.OK, f"within {what}") for need in needs]
 
 
 def _offered(need: SizeUse, message: str) -> Row:
-    return Row(subject=need.path, check="offer", answer=Answer.OK, message=message)
+    return Row(need.path, "offer", Answer.OK, message)
 
 
 def _not_offered(need: SizeUse, message: str, fix: str) -> Row:
-    return Row(subject=need.path, check="offer", answer=Answer.NOT_OFFERED, message=message, fix=fix)
-
-
-def _unknown(subject: str, check: str, message: str, fix: str = "") -> Row:
-    return Row(subject=subject, check=check, answer=Answer.UNKNOWN, message=message, fix=fix)
+    return Row(need.path, "offer", Answer.NOT_OFFERED, message, fix)
 
 
 def _any(patterns: Iterable[str], action: str) -> bool:

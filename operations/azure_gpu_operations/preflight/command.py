@@ -18,21 +18,19 @@ import argparse
 import json
 import logging
 import os
-from collections.abc import Iterable, Sequence
 from datetime import UTC, date, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from azure_gpu.catalog import providers, regions
+from azure_gpu.catalog import regions
 from azure_gpu.catalog.problems import errors
-from azure_gpu.catalog.size_use import SizeUse
-from azure_gpu.formats import arm_ids, azure_types, dates
+from azure_gpu.formats import dates
 from azure_gpu_operations import stack_options
 from azure_gpu_operations.command_line import refuse
 from azure_gpu_operations.connection import Connection, connection_from, connection_in, connection_of
 from azure_gpu_operations.console import add_wide, console
-from azure_gpu_operations.preflight import needs, offline, program
+from azure_gpu_operations.preflight import needs, program
 from azure_gpu_operations.preflight.program import Inventory
 from azure_gpu_operations.preflight.report import Report
 from azure_gpu_operations.preflight.rows import Row, of_problems
@@ -78,7 +76,7 @@ def run(options: argparse.Namespace) -> int:
     except ValueError as error:
         return refuse(error)
     used_regions = tuple(sorted({*(use.region for use in (*taken.uses, *requested)), taken.region} - {""}))
-    problems = [*taken.problems, *offline.problems(requested, taken.day)]
+    problems = [*taken.problems, *needs.problems(requested, taken.day)]
     if options.offline:
         report = Report(as_of=taken.day, rows=tuple(of_problems(problems, "catalog")), regions=used_regions)
     else:
@@ -86,27 +84,14 @@ def run(options: argparse.Namespace) -> int:
 
         logging.getLogger("azure.identity").setLevel(logging.ERROR)  # the report has its message in one line
         connection, own = _connection(options, file)
-        existing = frozenset(resource_id.rsplit("/", 1)[-1] for resource_id in own)
         found = online.ask(
             connection,
-            [*taken.uses, *requested],
-            taken.day,
-            namespaces=_namespaces(taken, requested),
-            names=[*names, *(name for name in taken.names if name.name not in existing)],
-            assigns_roles=taken.assigns_roles,
-            group=taken.group,
-            batch_account=options.batch_account or taken.batch_account,
+            taken,
+            requested=requested,
+            names=names,
             own=own,
-            system_pools=taken.system_pools,
-            ml_machines=taken.ml_machines,
-            requested_packages=taken.packages,
-            environments=taken.environments,
-            log_workspace="" if taken.log_workspace.lower() in {each.lower() for each in own} else taken.log_workspace,
-            region=taken.region,
-            batch_account_id=taken.batch_account_id or _of_type(own, azure_types.BATCH_ACCOUNT.arm_type),
+            batch_account=options.batch_account,
             stack=options.stack or "",
-            makes_budget=taken.makes_budget,
-            budget_of_subscription=taken.budget_of_subscription,
             problems=problems,
         )
         judged, unjudged = _validated(options, file, connection) if options.validate and file else ([], {})
@@ -169,11 +154,6 @@ def _day(given: str) -> date | None:
     return day
 
 
-def _namespaces(taken: Inventory, requested: Sequence[SizeUse]) -> tuple[str, ...]:
-    of_needs = {namespace for need in requested for namespace in providers.OF_SERVICE[need.service]}
-    return tuple(sorted({*taken.namespaces, *of_needs}))
-
-
 def _connection(options: argparse.Namespace, file: Path | None) -> tuple[Connection, frozenset[str]]:
     """From the stack's state, where it exists; else from its configuration; else from the environment. And the ids of what the
     stack has already: a name that it holds itself isn't free, and needn't be."""
@@ -185,11 +165,6 @@ def _connection(options: argparse.Namespace, file: Path | None) -> tuple[Connect
         ids = [str(resource.get("id", "")) for resource in deployment.get("resources") or []]
         return found, frozenset(ids)
     return connection_in(file), frozenset()
-
-
-def _of_type(ids: Iterable[str], arm_type: str) -> str:
-    """The one of this type, "" where there is none."""
-    return next((each for each in ids if (parsed := arm_ids.parse(each)) is not None and parsed.is_type(arm_type)), "")
 
 
 def _deployment(stack: Stack) -> dict[str, Any]:

@@ -39,13 +39,13 @@ def rows(workspace: str, region: str, outcomes: Mapping[ListKey, Outcome[Any]]) 
         return
     if was_in == region:
         message = f"a deleted workspace has the name {id_.name}: `up` restores it with its logs"
-        yield Row(subject=_PATH, check="name", answer=Answer.OK, message=message)
+        yield Row(_PATH, "name", Answer.OK, message)
         return
     yield Row(
-        subject=_PATH,
-        check="name",
-        answer=Answer.NAME_TAKEN,
-        message=f"a deleted workspace in {was_in} reserves the name {id_.name} for 14 days, so it isn't available in {region}",
+        _PATH,
+        "name",
+        Answer.NAME_TAKEN,
+        f"a deleted workspace in {was_in} reserves the name {id_.name} for 14 days, so it isn't available in {region}",
         fix=f"restore it in {was_in} and delete it permanently: `az monitor log-analytics workspace recover --resource-group "
         f"{id_.resource_group} --workspace-name {id_.name}`, then `az monitor log-analytics workspace delete --force "
         f"--resource-group {id_.resource_group} --workspace-name {id_.name}`; or wait; or give `team` or the stack another name",

@@ -61,7 +61,7 @@ def _row(use: "EnvironmentUse", found: Quotas | None, stack: str) -> Row:
     request = f"on the environment's Quota page in the portal, or in a support request; {show} shows the granted limit"
 
     def row(answer: Answer, message: str, fix: str = "") -> Row:
-        return Row(subject=use.path, check="quota", answer=answer, message=message, fix=fix, source=str(QUOTAS_PAGE))
+        return Row(use.path, "quota", answer, message, fix=fix, source=str(QUOTAS_PAGE))
 
     if found is None:
         return row(Answer.UNKNOWN, f"couldn't be read: {_key(use)}")

@@ -40,14 +40,14 @@ def _row(use: SizeUse, found: str | None) -> Row:
     check = f"feature {INFINIBAND_FEATURE}"
     if found is None:
         message = f"the registration of feature {INFINIBAND_FEATURE} couldn't be read"
-        return Row(subject=use.path, check=check, answer=Answer.UNKNOWN, message=message)
+        return Row(use.path, check, Answer.UNKNOWN, message)
     if found.lower() == _REGISTERED:
-        return Row(subject=use.path, check=check, answer=Answer.OK, message="registered")
+        return Row(use.path, check, Answer.OK, "registered")
     return Row(
-        subject=use.path,
-        check=check,
-        answer=Answer.NOT_REGISTERED,
-        message=f"InfiniBand between nodes of {use.size} requires this feature, which is {found}",
+        use.path,
+        check,
+        Answer.NOT_REGISTERED,
+        f"InfiniBand between nodes of {use.size} requires this feature, which is {found}",
         fix=f"`az feature register --namespace {NAMESPACE} --name {INFINIBAND_FEATURE}`, wait until it is Registered, then "
         f"`az provider register --namespace {NAMESPACE}`",
     )

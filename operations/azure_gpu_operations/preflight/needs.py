@@ -1,4 +1,5 @@
-"""Parses --need and --name: `batch=Standard_NC4as_T4_v3*4@westeurope:spot`, `storage=mnistdata`.
+"""Parses --need and --name: `batch=Standard_NC4as_T4_v3*4@westeurope:spot`, `storage=mnistdata`; and checks needs against the
+catalog.
 
 SIZE is a VM size and COUNT the number of machines. For `container-apps`, SIZE is the type of a workload profile; for `aci`,
 SIZE is a GPU SKU and COUNT the number of GPUs.
@@ -6,11 +7,14 @@ SIZE is a GPU SKU and COUNT the number of GPUs.
 
 import difflib
 import re
+from collections.abc import Sequence
+from datetime import date
 from enum import StrEnum
 from typing import NamedTuple
 
 from azure_gpu.catalog import offers, regions
-from azure_gpu.catalog.problems import errors
+from azure_gpu.catalog.prices import packaged
+from azure_gpu.catalog.problems import Problem, errors
 from azure_gpu.catalog.size_use import OperatingSystem, Service, SizeUse
 from azure_gpu.catalog.sizes import SIZES
 
@@ -102,3 +106,9 @@ def _spot(text: str, price: str | None) -> bool:
     if price.strip().lower() != "spot":
         raise InvalidNeedError(f"{text!r}: unknown pricing {price!r}; use spot or omit it")
     return True
+
+
+def problems(needs: Sequence[SizeUse], as_of: date) -> list[Problem]:
+    """Every problem of every need, and of every region once."""
+    of_regions = [problem for each in dict.fromkeys(need.region for need in needs) for problem in regions.check(each, "region")]
+    return [*of_regions, *(problem for need in needs for problem in offers.check(need, as_of, prices=packaged()))]

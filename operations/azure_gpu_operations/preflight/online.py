@@ -1,26 +1,29 @@
 """Checks a stack and needs against a subscription, reading all lists at once."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import date
 from functools import partial
 from typing import TYPE_CHECKING
 
 from azure.core.exceptions import AzureError
 from requests.exceptions import RequestException
 
+from azure_gpu.catalog import providers
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.catalog.quotas import CountedUse
 from azure_gpu.catalog.size_use import TAKES_SIZES, Service, SizeUse
+from azure_gpu.formats import arm_ids, azure_types
 from azure_gpu_operations.azure import SignIn, sign_in
 from azure_gpu_operations.connection import Connection
-from azure_gpu_operations.preflight import answers, deleted_logs, environment_quotas, features, lists, packages, settled
+from azure_gpu_operations.preflight import answers, deleted_logs, environment_quotas, features, lists, packages
 from azure_gpu_operations.preflight.fetching import LIMIT_SECONDS, SharedCredential, fetch, retries
+from azure_gpu_operations.preflight.lists import ListKey, ListKind
 from azure_gpu_operations.preflight.needs import RequestedName
+from azure_gpu_operations.preflight.program import Inventory
 from azure_gpu_operations.preflight.rows import Row, of_problems
 
 if TYPE_CHECKING:  # it loads all components, and `--help` needs none
-    from azure_gpu.stack.inventory import EnvironmentUse, MachinesUse, PackageUse
+    from azure_gpu.stack.inventory import MachinesUse
 
 NO_SUBSCRIPTION = (
     "no subscription: set azure-native:subscriptionId in the stack's configuration, or ARM_SUBSCRIPTION_ID "
@@ -28,8 +31,13 @@ NO_SUBSCRIPTION = (
 )
 
 
+_LISTED = (*TAKES_SIZES, Service.CONTAINER_APPS)  # of other services, no list tells what is offered
+
+
 @dataclass(frozen=True, slots=True)
 class OnlineResult:
+    """Rows, why a list is missing, and the seconds that each list took, by its name."""
+
     rows: tuple[Row, ...] = ()
     missing: Mapping[str, str] = field(default_factory=dict[str, str])
     seconds: Mapping[str, float] = field(default_factory=dict[str, float])
@@ -37,85 +45,86 @@ class OnlineResult:
 
 def ask(
     connection: Connection,
-    requested: Sequence[SizeUse],
-    as_of: date,
+    taken: Inventory,
     *,
-    namespaces: Sequence[str] = (),
-    assigns_roles: bool = True,
+    requested: Sequence[SizeUse] = (),
     names: Sequence[RequestedName] = (),
-    group: str = "",
-    batch_account: str = "",
     own: Collection[str] = (),
-    system_pools: "Sequence[MachinesUse]" = (),
-    ml_machines: "Sequence[MachinesUse]" = (),
-    requested_packages: "Sequence[PackageUse]" = (),
-    environments: "Sequence[EnvironmentUse]" = (),
-    batch_account_id: str = "",
-    log_workspace: str = "",
-    region: str = "",
+    batch_account: str = "",
     stack: str = "",
-    makes_budget: bool = False,
-    budget_of_subscription: bool = False,
     problems: Sequence[Problem] = (),
     limit_seconds: float = LIMIT_SECONDS,
 ) -> OnlineResult:
     """Never raises for what Azure does.
 
     Args:
+        taken: what the stack needs; nothing without one.
+        requested, names: of the command line, beside the stack's.
+        own: the ids of what the stack has. A name that it holds itself isn't free, and needn't be.
         problems: the catalog's, of which Azure decides what it can.
-        namespaces: those of resource providers.
-        group: an existing resource group.
-        own: the ids of what the stack has.
-        log_workspace: the id of the one that will be created in `region`.
     """
     login = reached(connection)
     if isinstance(login, str):
         return OnlineResult(rows=tuple(of_problems(problems, "catalog")), missing={"everything": login})
-    login = replace(login, credential=SharedCredential(login.credential))
-    listed = (*TAKES_SIZES, Service.CONTAINER_APPS)
-    sized = [use for use in requested if use.service in listed]  # of the others, no list tells what is offered
-    beside = [_counted(pool, Service.AKS) for pool in system_pools if pool.vcpus is not None]
-    ml_beside = [_counted(each, Service.ML_ENDPOINT) for each in ml_machines if each.vcpus is not None]
-    all_uses = [*requested, *(each.use for each in (*beside, *ml_beside))]
-    readers = dict(lists.readers(login, connection.subscription_id, all_uses, names, group, own))
-    readers |= settled.readers(login, connection.subscription_id, problems, requested)
-    held = lists.ListKey(lists.ListKind.PACKAGES)
-    if requested_packages:
-        readers[held] = partial(packages.states, login, batch_account_id, requested_packages, retries())
-    flag = lists.ListKey(lists.ListKind.FEATURES)
-    with_feature = features.needing(requested)
+    login, subscription = replace(login, credential=SharedCredential(login.credential)), connection.subscription_id
+    uses = [*taken.uses, *requested]
+    existing = {resource_id.rsplit("/", 1)[-1] for resource_id in own}
+    wanted = [*names, *(name for name in taken.names if name.name not in existing)]
+    account_id = taken.batch_account_id or _batch_account(own)
+    logs = "" if taken.log_workspace.lower() in {each.lower() for each in own} else taken.log_workspace
+    beside = [_counted(pool, Service.AKS) for pool in taken.system_pools if pool.vcpus is not None]
+    ml_beside = [_counted(each, Service.ML_ENDPOINT) for each in taken.ml_machines if each.vcpus is not None]
+    all_uses = [*uses, *(each.use for each in (*beside, *ml_beside))]
+    with_feature = features.needing(uses)
+    of_budget, held, flag = ListKey(ListKind.RIGHTS), ListKey(ListKind.PACKAGES), ListKey(ListKind.FEATURES)
+    readers = {
+        **lists.readers(login, subscription, all_uses, wanted, taken.group, own),
+        **answers.catalog_readers(login, subscription, problems, uses),
+        **environment_quotas.readers(login, taken.environments),
+        **deleted_logs.readers(login, subscription, logs),
+    }
+    if taken.packages:
+        readers[held] = partial(packages.states, login, account_id, taken.packages, retries())
     if with_feature:
-        readers[flag] = partial(features.state, login, connection.subscription_id, retries())
-    readers |= environment_quotas.readers(login, environments)
-    readers |= deleted_logs.readers(login, connection.subscription_id, log_workspace)
-    of_budget = lists.ListKey(lists.ListKind.RIGHTS)
-    if makes_budget and budget_of_subscription and group:  # a role on the group doesn't include it
-        of_budget = lists.ListKey(lists.ListKind.RIGHTS, f"subscription {connection.subscription_id}")
-        readers[of_budget] = partial(lists.rights, login, connection.subscription_id)
+        readers[flag] = partial(features.state, login, subscription, retries())
+    if taken.makes_budget and taken.budget_of_subscription and taken.group:  # a role on the group doesn't include it
+        of_budget = ListKey(ListKind.RIGHTS, f"subscription {subscription}")
+        readers[of_budget] = partial(lists.rights, login, subscription)
     outcomes = fetch(readers, limit_seconds=limit_seconds)
-    scope = f"resource group {group}" if group else f"subscription {connection.subscription_id}"
+    scope = f"resource group {taken.group}" if taken.group else f"subscription {subscription}"
+    of_subscription = taken.budget_of_subscription
     rows = [
-        *settled.rows(problems, requested, outcomes),
-        *answers.registrations(outcomes, namespaces),
-        *(answers.rights(outcomes, scope) if assigns_roles else ()),
+        *answers.catalog_rows(problems, uses, outcomes),
+        *answers.registrations(outcomes, _namespaces(taken, requested)),
+        *([answers.rights(outcomes, scope)] if taken.assigns_roles else ()),
         *(
-            answers.budget_rights(outcomes[of_budget], of_budget.place or scope, of_subscription=budget_of_subscription)
-            if makes_budget
+            [answers.budget_rights(outcomes[of_budget], of_budget.place or scope, of_subscription=of_subscription)]
+            if taken.makes_budget
             else ()
         ),
-        *answers.offers(outcomes, sized, as_of),
+        *answers.offers(outcomes, [use for use in uses if use.service in _LISTED], taken.day),
         *features.rows(with_feature, outcomes[flag].value if with_feature else None),
-        *answers.quota_rows(outcomes, requested, batch_account, beside, ml_beside),
-        *environment_quotas.rows(environments, outcomes, stack),
-        *answers.names(outcomes, names),
-        *deleted_logs.rows(log_workspace, region, outcomes),
-        *(packages.rows(requested_packages, outcomes[held].value, batch_account_id, stack) if requested_packages else ()),
+        *answers.quota_rows(outcomes, uses, batch_account or taken.batch_account, beside, ml_beside),
+        *environment_quotas.rows(taken.environments, outcomes, stack),
+        *answers.names(outcomes, wanted),
+        *deleted_logs.rows(logs, taken.region, outcomes),
+        *(packages.rows(taken.packages, outcomes[held].value, account_id, stack) if taken.packages else ()),
     ]
     return OnlineResult(
         rows=tuple(rows),
         missing={str(key): outcome.missing for key, outcome in outcomes.items() if outcome.missing},
         seconds={str(key): outcome.seconds for key, outcome in outcomes.items()},
     )
+
+
+def _namespaces(taken: Inventory, requested: Sequence[SizeUse]) -> list[str]:
+    return sorted({*taken.namespaces, *(namespace for need in requested for namespace in providers.OF_SERVICE[need.service])})
+
+
+def _batch_account(own: Iterable[str]) -> str:
+    """The Batch account among these ids; "" where there is none."""
+    parsed = ((each, arm_ids.parse(each)) for each in own)
+    return next((each for each, id_ in parsed if id_ is not None and id_.is_type(azure_types.BATCH_ACCOUNT.arm_type)), "")
 
 
 def reached(connection: Connection) -> SignIn | str:

@@ -40,7 +40,7 @@ def rows(packages: "Sequence[PackageUse]", found: Sequence[str] | None, account_
     """One row per package; `found` None where Azure couldn't be asked."""
     if found is None:
         message = f"couldn't be read: {ListKind.PACKAGES}"
-        return [Row(subject=each.path, check="package", answer=Answer.UNKNOWN, message=message) for each in packages]
+        return [Row(each.path, "package", Answer.UNKNOWN, message) for each in packages]
     problems = {problem.path: problem for problem in inactive(packages, found, account_id, stack)}
     result: list[Row] = []
     for each in packages:
@@ -48,7 +48,7 @@ def rows(packages: "Sequence[PackageUse]", found: Sequence[str] | None, account_
         answer = Answer.OK if problem is None else Answer.NOT_ACTIVE
         message = f"{each.application} {each.version} is active" if problem is None else problem.message
         fix = "" if problem is None else problem.fix
-        result.append(Row(subject=each.path, check="package", answer=answer, message=message, fix=fix))
+        result.append(Row(each.path, "package", answer, message, fix=fix))
     return result
 
 

@@ -46,12 +46,12 @@ _ANSWERS = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Row:
-    """`subject` is what the user wrote or what a stack needs, `check` what was looked at."""
+    """The answer to one check, and the fix where it failed."""
 
-    subject: str
-    check: str
+    subject: str  # what the user wrote, or what a stack needs
+    check: str  # what was looked at
     answer: Answer
     message: str
     fix: str = ""
@@ -61,7 +61,7 @@ class Row:
 
 def unread(subject: str, check: str, what: object) -> Row:
     """A row whose answer is unknown, because a list is missing."""
-    return Row(subject=subject, check=check, answer=Answer.UNKNOWN, message=f"couldn't be read: {what}")
+    return Row(subject, check, Answer.UNKNOWN, f"couldn't be read: {what}")
 
 
 def of_problem(problem: Problem, check: str) -> Row:
@@ -69,15 +69,7 @@ def of_problem(problem: Problem, check: str) -> Row:
     answer = _ANSWERS.get(problem.code, Answer.REFUSED)
     if problem.severity is Severity.WARNING and answer in FAILING:
         answer = Answer.UNKNOWN
-    return Row(
-        subject=problem.path,
-        check=check,
-        answer=answer,
-        message=problem.message,
-        fix=problem.fix,
-        instead=problem.instead,
-        source=problem.source,
-    )
+    return Row(problem.path, check, answer, problem.message, problem.fix, problem.instead, problem.source)
 
 
 def of_problems(problems: Iterable[Problem], check: str) -> list[Row]:

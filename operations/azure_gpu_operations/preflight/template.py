@@ -15,8 +15,7 @@ from azure_gpu.formats.arm_ids import RESOURCE_GROUP_TYPE, SUBSCRIPTION_TYPE, Ar
 from azure_gpu.formats.azure_types import ALL, BY_TOKEN, AzureType
 from azure_gpu.formats.stack_file import SECRET
 from azure_gpu_operations.graph import stand_ins
-from azure_gpu_operations.graph.recorded import Recorded, Resource
-from azure_gpu_operations.graph.texts import texts
+from azure_gpu_operations.graph.recorded import Recorded, Resource, texts
 
 DEPLOYMENTS = "2025-04-01"
 _SCHEMAS = "https://schema.management.azure.com/schemas"

@@ -142,7 +142,7 @@ def rows(found: Validated, template: Template, recorded: Recorded, stack: str) -
     message = f"Resource Manager accepts {len(template.sent)} resources"
     if template.left_out:
         message += f"; not sent: {'; '.join(template.left_out)}"
-    return [Row(subject=stack, check=CHECK, answer=Answer.OK, message=message)]
+    return [Row(stack, CHECK, Answer.OK, message)]
 
 
 def leaves(error: Mapping[str, Any], above: tuple[str, ...] = ()) -> Iterator[Mapping[str, Any]]:
@@ -161,7 +161,7 @@ def _row(error: Mapping[str, Any], template: Template, recorded: Recorded, stack
     subject = place.path or (f"{sent.type} {_name(sent)}" if sent is not None else stack)
     if error.get("code") != _BY_POLICY:
         message = f"{error.get('code')}: {error.get('message')}"
-        return Row(subject=subject, check=CHECK, answer=Answer.REFUSED, message=message)
+        return Row(subject, CHECK, Answer.REFUSED, message)
     info = _violation(error)
     evaluated = _denied_expression(info)
     what = f"{sent.type} {_name(sent)}" if sent is not None else str(error.get("target") or "a resource")
@@ -169,7 +169,7 @@ def _row(error: Mapping[str, Any], template: Template, recorded: Recorded, stack
     message += f"; definition {_called(info, 'policyDefinition')}"
     message += f", of the initiative {_called(info, 'policySetDefinition')}" if info.get("policySetDefinitionId") else ""
     message += f"; assignment id {info['policyAssignmentId']}" if info.get("policyAssignmentId") else ""
-    return Row(subject=subject, check="policy", answer=Answer.REFUSED, message=message, fix=_fix(evaluated, place, sent))
+    return Row(subject, "policy", Answer.REFUSED, message, fix=_fix(evaluated, place, sent))
 
 
 def stack_file_key(sent: Sent, recorded: Recorded) -> StackFileKey:

@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator
 
-from azure_gpu_operations.review.causes import DONE
-from azure_gpu_operations.review.model import Danger, Review, StackReview, without_mail
+from azure_gpu_operations.review.model import DONE, Danger, Review, StackReview, without_mail
 
 Annotation = dict[str, str | int]
 

@@ -31,8 +31,7 @@ from azure_gpu_operations.exit_codes import FAILED, FOUND, OK
 from azure_gpu_operations.project import name_of, project
 from azure_gpu_operations.review.model import BUSY_HOURS, Outcome, Review, StackReview, as_data
 from azure_gpu_operations.review.policies import Packs
-from azure_gpu_operations.review.repository import Repository, RepositoryError, stack_files
-from azure_gpu_operations.review.touched import StackFiles, extended, touched
+from azure_gpu_operations.review.repository import Repository, RepositoryError, StackFiles, extended, stack_files, touched
 
 _NO_ANCESTOR = (
     "the common ancestor isn't known, so newer changes of the base show as reverted; fix: fetch the whole history "

@@ -15,9 +15,8 @@ from azure_gpu_operations.guard import losses
 from azure_gpu_operations.guard.held import Held
 from azure_gpu_operations.review.interruptions import Interrupts, of_step
 from azure_gpu_operations.review.model import UNKNOWN_YET, Danger, Operation
-from azure_gpu_operations.review.parts import Owner, followers, path_of
 from azure_gpu_operations.review.source_locations import NOWHERE, SourceLocations
-from azure_gpu_operations.review.steps import Planned
+from azure_gpu_operations.review.steps import Owner, Planned, followers, path_of
 
 # Keys that are part of most names or locations: a change forces replacements in all parts.
 _OF_ALL = ("team", "location", "project", "stack")

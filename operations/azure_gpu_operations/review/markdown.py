@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 from azure_gpu.catalog.budgets import standing
 from azure_gpu.shared.installation import COMMAND
-from azure_gpu_operations.review.causes import DONE, by_cause
 from azure_gpu_operations.review.model import (
+    DONE,
     Amount,
     Budget,
     Costs,
@@ -23,6 +23,7 @@ from azure_gpu_operations.review.model import (
     Part,
     Review,
     StackReview,
+    by_cause,
     without_mail,
 )
 

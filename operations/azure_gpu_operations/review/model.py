@@ -5,6 +5,8 @@ state; every writer escapes them for its format. Secrets are already `SECRET`.
 """
 
 import re
+from collections import defaultdict
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import Any, NamedTuple, cast
 
@@ -231,3 +233,14 @@ def _plain(value: Any) -> Any:
     names: tuple[str, ...] = getattr(value, "_fields", ())
     items = cast(tuple[Any, ...], value)
     return {name: _plain(each) for name, each in zip(names, items, strict=True)} if names else [_plain(each) for each in items]
+
+
+DONE = {Operation.REPLACE: "replaced", Operation.DELETE: "deleted", Operation.UPDATE: "interrupted"}
+
+
+def by_cause(dangers: Sequence[Danger]) -> list[list[Danger]]:
+    """Dangers grouped by the argument that causes them; one without a known argument is its own group."""
+    groups: dict[object, list[Danger]] = defaultdict(list)
+    for index, each in enumerate(dangers):
+        groups[(each.cause, each.before, each.after, each.place) if each.cause else index].append(each)
+    return list(groups.values())

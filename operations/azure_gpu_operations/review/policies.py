@@ -6,9 +6,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from azure_gpu_operations.review.model import Finding, Operation
-from azure_gpu_operations.review.parts import owners, path_of
 from azure_gpu_operations.review.source_locations import NOWHERE, SourceLocations
-from azure_gpu_operations.review.steps import Planned
+from azure_gpu_operations.review.steps import Planned, owners, path_of
 
 _MANDATORY = "mandatory"
 _STACK = "pulumi:pulumi:Stack"

@@ -1,16 +1,17 @@
-"""Finds the file and line of a key of a stack.
+"""Finds the file and line of a key of a stack, and so of each problem and warning.
 
 A path has the form of a problem's path, such as `pools.train.size`. A missing key gets the line of the nearest key around it; a
 path without a section in the files gets no line.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from azure_gpu.catalog.problems import Problem, Severity
 from azure_gpu.formats import located_yaml
 from azure_gpu.stack.keys import config_key
-from azure_gpu_operations.review.model import SourceLocation
+from azure_gpu_operations.review.model import Finding, SourceLocation
 
 NOWHERE = SourceLocation("", 0)
 
@@ -44,3 +45,43 @@ class SourceLocations:
 def _lines(text: Text) -> dict[str, int]:
     document, _ = located_yaml.read(text.text, text.file)
     return dict(document.lines) if document is not None else {}
+
+
+_LINE = re.compile(r"^\s*- (?P<path>[^:\s]+(?:\[[^\]]*\])?[^:\s]*): (?P<message>.+)$")
+# What frames the list of problems, and the engine's own words about a program that ended.
+_HEADING = re.compile(r"^(\d+ problems? in the configuration|an unhandled error occurred: program exited)")
+_TRACE = "Traceback (most recent call last)"
+_UNREAD = "UNREAD"  # code of a message that only the program prints
+
+
+def of_problems(problems: Iterable[Problem], places: SourceLocations, before: Iterable[Problem]) -> tuple[Finding, ...]:
+    """`before`: those of the base, which aren't news."""
+    known = {str(each) for each in before}
+    return tuple(
+        Finding(
+            severity="error" if each.severity is Severity.ERROR else "warning",
+            code=each.code.value,
+            path=each.path,
+            message=str(each),
+            place=places.of(each.path),
+            is_new=str(each) not in known,
+        )
+        for each in problems
+    )
+
+
+def of_errors(errors: Iterable[str], places: SourceLocations) -> tuple[tuple[Finding, ...], tuple[str, ...]]:
+    """The problems in a preview's errors, and all other lines."""
+    found: dict[str, Finding] = {}
+    rest: list[str] = []
+    for error in errors:
+        for line in error.splitlines():
+            match = _LINE.match(line)
+            if match:
+                message = f"{match['path']}: {match['message']}"
+                found[message] = Finding("error", _UNREAD, match["path"], message, places.of(match["path"]), is_new=True)
+            elif line.strip() and not _HEADING.match(line.strip()):
+                rest.append(line.strip())
+        if any(line.startswith(_TRACE) for line in rest):  # of the program: its last line has the exception
+            rest = [*(line for line in rest if not line.startswith(("File ", _TRACE)))][-1:]
+    return tuple(found.values()), tuple(dict.fromkeys(rest))

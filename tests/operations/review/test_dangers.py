@@ -9,9 +9,8 @@ from azure_gpu_operations.guard.held import held
 from azure_gpu_operations.review.annotations import annotations
 from azure_gpu_operations.review.dangers import Change, dangers
 from azure_gpu_operations.review.model import Danger, Lane, Operation, Outcome, Review, SourceLocation, StackReview
-from azure_gpu_operations.review.parts import owners
 from azure_gpu_operations.review.source_locations import SourceLocations, Text
-from azure_gpu_operations.review.steps import planned
+from azure_gpu_operations.review.steps import owners, planned
 
 PREFIX = "urn:pulumi:dev::azure-gpu::"
 UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"

@@ -1,9 +1,8 @@
 """Lines of keys, and findings on them."""
 
 from azure_gpu.catalog.problems import Code, Problem, Severity
-from azure_gpu_operations.review.findings import of_errors, of_problems
 from azure_gpu_operations.review.model import SourceLocation
-from azure_gpu_operations.review.source_locations import NOWHERE, SourceLocations, Text
+from azure_gpu_operations.review.source_locations import NOWHERE, SourceLocations, Text, of_errors, of_problems
 
 OWN = """config:
   azure-gpu:team: vision

@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 
 from azure_gpu_operations.review.model import SECRET, UNKNOWN_YET, Operation, Property
-from azure_gpu_operations.review.parts import followers, parts, without_noise
-from azure_gpu_operations.review.steps import leaves, planned
+from azure_gpu_operations.review.steps import followers, leaves, parts, planned, without_noise
 
 _PREFIX = "urn:pulumi:dev::azure-gpu::"
 POOL = "azure-native:batch:Pool"

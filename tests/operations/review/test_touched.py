@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from azure_gpu_operations.review.touched import StackFiles, extended, touched
+from azure_gpu_operations.review.repository import StackFiles, extended, touched
 
 COMMON = "config:\n  azure-gpu:jobs: {a: {workload: mnist}}\n"
 DEV = "config:\n  azure-gpu:extends: Pulumi.common.yaml\n"
