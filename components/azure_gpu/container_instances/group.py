@@ -16,7 +16,7 @@ from azure_gpu.catalog.problems import Problem
 from azure_gpu.container_instances import inputs
 from azure_gpu.container_instances.args import ContainerGroupArgs, ContainerGroupWiring
 from azure_gpu.container_instances.resolve import resolve
-from azure_gpu.container_instances.spec import ContainerGroupSpec, gpus
+from azure_gpu.container_instances.spec import ContainerGroupSpec
 from azure_gpu.foundation import common
 from azure_gpu.shared import log_settings, overrides, renewal, retry_hooks
 from azure_gpu.shared.component import Component, OnlyInPython
@@ -79,26 +79,26 @@ class ContainerGroup(Component[ContainerGroupArgs, ContainerGroupWiring, Contain
         self._announce(spec)
 
     def _group(self, spec: ContainerGroupSpec, wiring: ContainerGroupWiring) -> containerinstance.ContainerGroup:
-        count = f"{len(spec.containers)} containers"
+        settings, count = spec.settings, f"{len(spec.containers)} containers"
         renewed = renewal.declare(f"{self._name}-group", count, self, in_program=self._in_program)
         return containerinstance.ContainerGroup(
             f"{self._name}-group",
             container_group_name=renewed.through(declared(spec.group_name, wiring.get("group_name"))),
             resource_group_name=wiring["resource_group_name"],
             location=declared(spec.location, wiring.get("location")),
-            os_type=spec.os_type,
-            restart_policy=spec.restart_policy,
-            containers=[inputs.container(container, spec.network, wiring) for container in spec.containers],
+            os_type=settings.get("os_type", "Linux"),
+            restart_policy=settings.get("restart_policy", "OnFailure"),  # as for a job
+            containers=[inputs.container(container, spec, wiring) for container in spec.containers],
             init_containers=[inputs.init_container(container, wiring) for container in spec.init_containers] or None,
-            volumes=inputs.volumes(spec.volumes),
+            volumes=[inputs.volume(name, volume) for name, volume in sorted(spec.volumes.items())] or None,
             identity=inputs.identity(wiring),
             image_registry_credentials=inputs.credentials(spec, wiring),
-            ip_address=inputs.address(spec.network),
-            dns_config=inputs.dns_config(spec.network),
-            subnet_ids=_subnets(spec),
-            zones=list(spec.zones) or None,
-            priority=spec.settings.get("priority"),  # omitted where it isn't set, like the SKU: Azure has the same defaults
-            sku=spec.settings.get("sku"),
+            ip_address=inputs.address(spec),
+            dns_config=containerinstance.DnsConfigurationArgs(**settings["dns_config"]) if "dns_config" in settings else None,
+            subnet_ids=[{"id": settings["subnet_id"]}] if "subnet_id" in settings else None,
+            zones=list(settings.get("zones", [])) or None,
+            priority=settings.get("priority"),  # omitted where it isn't set, like the SKU: Azure has the same defaults
+            sku=settings.get("sku"),
             tags=spec.tags,
             opts=pulumi.ResourceOptions(
                 parent=self,
@@ -113,16 +113,10 @@ class ContainerGroup(Component[ContainerGroupArgs, ContainerGroupWiring, Contain
     def _announce(self, spec: ContainerGroupSpec) -> None:
         """Logs how long deploying a group with GPUs takes and from when on it is billed, only in a preview, as an update shows
         its preview first."""
-        if gpus(spec) and pulumi.runtime.is_dry_run():
+        if spec.gpu is not None and pulumi.runtime.is_dry_run():
             time, billed = (facts.one("container_instances", name) for name in ("time to deploy", "billed time"))
             pulumi.log.info(
                 f"{spec.group_name} has GPUs: deploying it takes {time.value}. It is billed {billed.value}. "
                 f"Source: {time.source}",
                 self,
             )
-
-
-def _subnets(spec: ContainerGroupSpec) -> list[containerinstance.ContainerGroupSubnetIdArgs] | None:
-    if "subnet_id" not in spec.settings:
-        return None
-    return [containerinstance.ContainerGroupSubnetIdArgs(id=spec.settings["subnet_id"])]

@@ -197,9 +197,9 @@ def _container_group(part: _Planned, spec: ContainerGroupSpec) -> Iterator[_Item
     if spec.gpu is not None:
         yield SizeUse(
             service=Service.CONTAINER_INSTANCES,
-            size=spec.gpu.sku,
+            size=spec.gpu["sku"],
             region=spec.location,
-            nodes=spec.gpu.count,
+            nodes=spec.gpu["count"],
             path=f"{path}.gpu.sku",
             region_path=part.region_path("container_groups"),
         )

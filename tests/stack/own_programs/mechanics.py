@@ -4,7 +4,7 @@ import pulumi
 import pulumi_azure_native as azure
 
 from azure_gpu import BatchAccount, BatchPool, ContainerGroup, Foundation
-from azure_gpu.container_instances.container import ContainerSettings
+from azure_gpu.container_instances.args import ContainerSettings
 
 config = pulumi.Config()
 if config.get_bool("transformed"):
