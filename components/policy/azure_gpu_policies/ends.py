@@ -14,7 +14,7 @@ from azure_gpu.formats.dates import days_later, instant
 from azure_gpu.formats.tags import EXPIRES_AT, PROPOSED_DAYS
 from azure_gpu_policies.known import UNKNOWN, at, entries, text
 from azure_gpu_policies.machines import CONTAINER_APP, machines_of
-from azure_gpu_policies.model import DATED, Level, Policy, PolicySettings, Setting, Severity, number
+from azure_gpu_policies.model import DATED, PolicySettings, Setting, number, policy
 from azure_gpu_policies.resources import Resource, Stack
 
 _ON_PROFILES = (azure_types.JOB.token, CONTAINER_APP)
@@ -85,13 +85,8 @@ _TAG = Setting(
 )
 
 POLICIES = (
-    Policy(
-        name="gpu-end-date",
-        title="A last day for each GPU",
-        description="Resources with GPUs have a last day in a tag, on themselves or on what they lie in.",
-        level=Level.MANDATORY,
-        severity=Severity.MEDIUM,
-        fix=f"Add the tag `{EXPIRES_AT}` with an RFC 3339 time.",
+    policy(
+        "gpu-end-date",
         of_stack=_ends,
         own_settings=(_TAG, number("days", "How many days away the last day may be; 0: no limit", 0), *DATED),
     ),

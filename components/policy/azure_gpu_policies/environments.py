@@ -10,7 +10,7 @@ from azure_gpu.formats.likely_secrets import holds_secret, is_secret_name
 from azure_gpu_policies import origins
 from azure_gpu_policies.known import UNKNOWN, at, entries, mapping, text
 from azure_gpu_policies.machines import CONTAINER_APP
-from azure_gpu_policies.model import Level, Policy, PolicySettings, Severity, texts
+from azure_gpu_policies.model import PolicySettings, policy, texts
 from azure_gpu_policies.pods import pod_of
 from azure_gpu_policies.resources import Resource
 
@@ -83,13 +83,8 @@ def _plain_secrets(resource: Resource, settings: PolicySettings) -> Iterator[Pro
 
 
 POLICIES = (
-    Policy(
-        name="plain-text-secret",
-        title="No secret in plain text",
-        description="Environment variables hold no passwords, keys or tokens in plain text.",
-        level=Level.MANDATORY,
-        severity=Severity.CRITICAL,
-        fix="Store the value as a secret of the service and refer to it; then renew it, as it may have been read.",
+    policy(
+        "plain-text-secret",
         of_resource=_plain_secrets,
         own_settings=(texts("variables", "Names of variables that look like secrets but aren't"),),
     ),

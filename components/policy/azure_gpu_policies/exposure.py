@@ -15,7 +15,7 @@ from azure_gpu.formats import azure_types
 from azure_gpu_policies import keys, origins
 from azure_gpu_policies.known import UNKNOWN, at, entries, is_open, is_word, text
 from azure_gpu_policies.machines import CONTAINER_APP
-from azure_gpu_policies.model import Level, Policy, PolicySettings, Severity, switch
+from azure_gpu_policies.model import PolicySettings, policy, switch
 from azure_gpu_policies.resources import Resource
 
 _NETWORK_ACCESS = "publicNetworkAccess"
@@ -231,42 +231,8 @@ _IDENTITY = switch(
 )
 
 POLICIES = (
-    Policy(
-        name="public-address",
-        title="No open ports",
-        description="Container groups, clusters of Azure ML and Container Apps have no port that is open to the internet.",
-        level=Level.MANDATORY,
-        severity=Severity.HIGH,
-        fix="Remove the public address, or put a network and a gateway in front.",
-        of_resource=_address,
-    ),
-    Policy(
-        name="anonymous-read",
-        title="No anonymous read access",
-        description="Files and images can be read only with a role.",
-        level=Level.MANDATORY,
-        severity=Severity.HIGH,
-        fix="Turn anonymous access off, and assign readers a role.",
-        of_resource=_anonymous,
-    ),
-    Policy(
-        name="public-endpoint",
-        title="No public endpoint with keys",
-        description="Endpoints and workspaces of Azure ML, storage, registries and Batch accounts aren't open to the internet.",
-        level=Level.MANDATORY,
-        severity=Severity.HIGH,
-        fix="Accept only identities, or turn public network access off and add a private endpoint.",
-        of_resource=_endpoint,
-        own_settings=(_IDENTITY,),
-    ),
-    Policy(
-        name="public-kubernetes-api",
-        title="No public API server",
-        description="The API server of a cluster is reachable only from listed addresses or in its network.",
-        level=Level.MANDATORY,
-        severity=Severity.HIGH,
-        fix="List the addresses that may reach it, or make the cluster private.",
-        of_resource=_kubernetes_api,
-        own_settings=(_IDENTITY,),
-    ),
+    policy("public-address", of_resource=_address),
+    policy("anonymous-read", of_resource=_anonymous),
+    policy("public-endpoint", of_resource=_endpoint, own_settings=(_IDENTITY,)),
+    policy("public-kubernetes-api", of_resource=_kubernetes_api, own_settings=(_IDENTITY,)),
 )

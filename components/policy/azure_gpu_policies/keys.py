@@ -8,7 +8,7 @@ from azure_gpu.formats import azure_types
 from azure_gpu_policies import origins
 from azure_gpu_policies.known import UNKNOWN, at, entries, is_word, mapping, text
 from azure_gpu_policies.machines import CONTAINER_APP
-from azure_gpu_policies.model import Level, OfResource, Policy, PolicySettings, Severity
+from azure_gpu_policies.model import OfResource, PolicySettings, policy
 from azure_gpu_policies.resources import Resource
 
 _SHARED_KEY = "SharedKey"
@@ -159,58 +159,10 @@ def _passwords(resource: Resource, _: PolicySettings) -> Iterator[Problem]:
 
 
 POLICIES = (
-    Policy(
-        name="registry-admin-user",
-        title="No registry with an admin user",
-        description="A registry has no admin user; identities use it.",
-        level=Level.MANDATORY,
-        severity=Severity.HIGH,
-        fix="Turn the admin user off, and assign identities the roles AcrPull and AcrPush.",
-        of_resource=_of(azure_types.REGISTRY, registry),
-    ),
-    Policy(
-        name="storage-shared-key",
-        title="No storage access with keys",
-        description="A storage account accepts identities and no account keys.",
-        level=Level.MANDATORY,
-        severity=Severity.HIGH,
-        fix="Set allowSharedKeyAccess to false, and assign identities roles.",
-        of_resource=_of(azure_types.STORAGE_ACCOUNT, storage),
-    ),
-    Policy(
-        name="ml-endpoint-keys",
-        title="No ML endpoint with keys",
-        description="An online endpoint of Azure ML accepts tokens of Entra and no keys.",
-        level=Level.MANDATORY,
-        severity=Severity.HIGH,
-        fix="Set authMode to AADToken, and assign callers a role.",
-        of_resource=_of(azure_types.ML_ONLINE_ENDPOINT, ml_endpoint),
-    ),
-    Policy(
-        name="aks-local-accounts",
-        title="No cluster with local accounts",
-        description="A cluster has no local accounts; people and programs log in by Entra.",
-        level=Level.MANDATORY,
-        severity=Severity.HIGH,
-        fix="Set disableLocalAccounts to true, and configure aadProfile.",
-        of_resource=_of(azure_types.MANAGED_CLUSTER, cluster),
-    ),
-    Policy(
-        name="batch-shared-key",
-        title="No Batch account with keys",
-        description="A Batch account accepts tokens of Entra and no account keys.",
-        level=Level.MANDATORY,
-        severity=Severity.HIGH,
-        fix="Set allowedAuthenticationModes to AAD and TaskAuthenticationToken.",
-        of_resource=_of(azure_types.BATCH_ACCOUNT, batch_account),
-    ),
-    Policy(
-        name="passwords",
-        title="Identities in place of passwords",
-        description="Images are pulled by an identity, and people log in to Linux machines with SSH keys.",
-        level=Level.ADVISORY,
-        severity=Severity.MEDIUM,
-        fix="Use an identity with the role AcrPull, and SSH keys.",
-        of_resource=_passwords,
-    ),
+    policy("registry-admin-user", of_resource=_of(azure_types.REGISTRY, registry)),
+    policy("storage-shared-key", of_resource=_of(azure_types.STORAGE_ACCOUNT, storage)),
+    policy("ml-endpoint-keys", of_resource=_of(azure_types.ML_ONLINE_ENDPOINT, ml_endpoint)),
+    policy("aks-local-accounts", of_resource=_of(azure_types.MANAGED_CLUSTER, cluster)),
+    policy("batch-shared-key", of_resource=_of(azure_types.BATCH_ACCOUNT, batch_account)),
+    policy("passwords", of_resource=_passwords),
 )

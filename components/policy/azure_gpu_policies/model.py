@@ -1,12 +1,13 @@
 """Defines `Policy`: a rule for one resource or for the stack, with a name, a level and settings.
 
-Pure; `pack` converts them to Pulumi's policies.
+What people read of a policy, its level and its severity are rows of `policies.tsv`. Pure; `pack` converts them to Pulumi's.
 """
 
+import csv
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date
-from enum import StrEnum
 from fnmatch import fnmatchcase
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from azure_gpu.catalog.problems import Problem
@@ -14,23 +15,6 @@ from azure_gpu.formats.dates import parse_day
 from azure_gpu.formats.tags import AS_OF
 from azure_gpu_policies.known import text
 from azure_gpu_policies.resources import Resource, Stack
-
-
-class Level(StrEnum):
-    """Pulumi's enforcement level."""
-
-    ADVISORY = "advisory"  # a violation is reported
-    MANDATORY = "mandatory"  # a violation fails the preview or update
-    DISABLED = "disabled"
-
-
-class Severity(StrEnum):
-    """Pulumi's severity."""
-
-    LOW = "low"
-    MEDIUM = "medium"
-    HIGH = "high"
-    CRITICAL = "critical"
 
 
 class Setting(NamedTuple):
@@ -124,8 +108,8 @@ class Policy(NamedTuple):
     name: str
     title: str
     description: str
-    level: Level
-    severity: Severity
+    level: str  # Pulumi's enforcement level: an advisory violation is reported, a mandatory one fails the preview or update
+    severity: str  # Pulumi's: low, medium, high, critical
     fix: str
     of_resource: OfResource | None = None
     of_stack: OfStack | None = None
@@ -158,3 +142,18 @@ class Policy(NamedTuple):
             return [(None, wrong)]
         kept = [each for each in self.of_stack(stack, settings) if each[0] is None or not settings.excepts(each[0].urn)]
         return list({(each.urn if each else "", str(problem)): (each, problem) for each, problem in kept}.values())
+
+
+with Path(__file__).with_name("policies.tsv").open(encoding="utf-8", newline="") as _rows:
+    _TEXTS = {row["name"]: row for row in csv.DictReader(_rows, delimiter="\t", quoting=csv.QUOTE_NONE)}
+
+
+def policy(
+    name: str,
+    *,
+    of_resource: OfResource | None = None,
+    of_stack: OfStack | None = None,
+    own_settings: tuple[Setting, ...] = (),
+) -> Policy:
+    """Returns the policy of this row of `policies.tsv`, with its rule."""
+    return Policy(**_TEXTS[name], of_resource=of_resource, of_stack=of_stack, own_settings=own_settings)

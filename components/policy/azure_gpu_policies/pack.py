@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from azure_gpu.catalog.regions import normalise
 from azure_gpu_policies.known import UNKNOWN
-from azure_gpu_policies.model import Level, Policy
+from azure_gpu_policies.model import Policy
 from azure_gpu_policies.policies import ALL
 from azure_gpu_policies.resources import Resource, Stack, canonical, renamed
 
@@ -91,16 +91,12 @@ def _pulumi_policy(sdk: Any, policy: Policy, declared: _Declared) -> Any:
         name=policy.name,
         description=policy.description,
         validate=resource if of_resource else stack,
-        enforcement_level=_level(sdk, policy.level),
+        enforcement_level=sdk.EnforcementLevel(policy.level),
         config_schema=sdk.PolicyConfigSchema(properties={each.name: dict(each.schema) for each in policy.settings}),
         display_name=policy.title,
-        severity=sdk.Severity(policy.severity.value),
+        severity=sdk.Severity(policy.severity),
         remediation_steps=policy.fix,
     )
-
-
-def _level(sdk: Any, level: Level) -> Any:
-    return sdk.EnforcementLevel(level.value)
 
 
 def today() -> date:

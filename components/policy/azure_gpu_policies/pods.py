@@ -7,7 +7,7 @@ from azure_gpu.catalog.problems import Problem
 from azure_gpu.catalog.services.aks import device_plugin
 from azure_gpu_policies import origins
 from azure_gpu_policies.known import UNKNOWN, at, entries, is_open, mapping, text
-from azure_gpu_policies.model import Level, Policy, PolicySettings, Severity, texts
+from azure_gpu_policies.model import PolicySettings, policy, texts
 from azure_gpu_policies.resources import Resource
 
 # Path of the pod's spec, by kind.
@@ -155,23 +155,9 @@ _NAMESPACES = texts(
 )
 
 POLICIES = (
-    Policy(
-        name="kubernetes-privileged",
-        title="No privileged pods",
-        description="Pods aren't privileged and don't share the namespaces of their node.",
-        level=Level.MANDATORY,
-        severity=Severity.HIGH,
-        fix="Remove privileged, hostNetwork, hostPID and hostIPC.",
-        of_resource=_privileged,
-        own_settings=(_NAMESPACES,),
-    ),
-    Policy(
-        name="kubernetes-host-path",
-        title="No host paths",
-        description="Pods don't mount folders of their node.",
-        level=Level.MANDATORY,
-        severity=Severity.HIGH,
-        fix="Use emptyDir or a persistentVolumeClaim.",
+    policy("kubernetes-privileged", of_resource=_privileged, own_settings=(_NAMESPACES,)),
+    policy(
+        "kubernetes-host-path",
         of_resource=_host_paths,
         own_settings=(
             texts(
@@ -183,14 +169,5 @@ POLICIES = (
             _NAMESPACES,
         ),
     ),
-    Policy(
-        name="kubernetes-gpu-limits",
-        title="GPUs requested by limits",
-        description="A container requests GPUs by its limits, which are equal to its requests.",
-        level=Level.MANDATORY,
-        severity=Severity.MEDIUM,
-        fix=f"Write resources.limits with {device_plugin.GPU_RESOURCE}.",
-        of_resource=_gpu_limits,
-        own_settings=(_NAMESPACES,),
-    ),
+    policy("kubernetes-gpu-limits", of_resource=_gpu_limits, own_settings=(_NAMESPACES,)),
 )

@@ -20,7 +20,7 @@ from azure_gpu.formats import azure_types
 from azure_gpu_policies.ends import profile_of
 from azure_gpu_policies.known import at, mapping, number, text
 from azure_gpu_policies.machines import CONTAINER_APP, Machines, machines_of
-from azure_gpu_policies.model import DATED, Level, Policy, PolicySettings, Severity, number as a_number
+from azure_gpu_policies.model import DATED, PolicySettings, number as a_number, policy
 from azure_gpu_policies.resources import Resource, Stack
 
 _WITHOUT_SIZES = (Service.CONTAINER_INSTANCES, Service.CONTAINER_APPS)
@@ -170,23 +170,13 @@ def _beside(unknown: tuple[str, ...] | list[str]) -> str:
 
 
 POLICIES = (
-    Policy(
-        name="gpu-price-resource",
-        title="A price limit for each resource",
-        description="The machines with GPUs of one resource stay below a price per hour, counted at their maximum number.",
-        level=Level.ADVISORY,
-        severity=Severity.MEDIUM,
-        fix="Declare fewer machines, smaller ones, or Spot machines.",
+    policy(
+        "gpu-price-resource",
         of_stack=_of_each,
         own_settings=(a_number("usd_hour", "USD per hour, at the maximum number of machines", 20), *DATED),
     ),
-    Policy(
-        name="gpu-price-stack",
-        title="A price limit for the stack",
-        description="All machines with GPUs of the stack stay below a price per hour, counted at their maximum number.",
-        level=Level.ADVISORY,
-        severity=Severity.MEDIUM,
-        fix="Declare fewer machines, smaller ones, or Spot machines.",
+    policy(
+        "gpu-price-stack",
         of_stack=_of_all,
         own_settings=(a_number("usd_hour", "USD per hour, at the maximum number of machines", 40), *DATED),
     ),

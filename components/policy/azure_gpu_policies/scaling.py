@@ -9,7 +9,7 @@ from azure_gpu.catalog.problems import Problem
 from azure_gpu.catalog.size_use import Service
 from azure_gpu_policies import origins
 from azure_gpu_policies.machines import Machines, machines_of
-from azure_gpu_policies.model import Level, Policy, PolicySettings, Severity, number
+from azure_gpu_policies.model import PolicySettings, number, policy
 from azure_gpu_policies.resources import Resource
 
 _ORIGINS = {
@@ -73,23 +73,13 @@ def _shown(machines: Machines, value: int) -> int | None:
 
 
 POLICIES = (
-    Policy(
-        name="gpu-scale-to-zero",
-        title="Scale to zero",
-        description="Pools and clusters with GPUs scale to zero while nothing runs.",
-        level=Level.ADVISORY,
-        severity=Severity.MEDIUM,
-        fix="Scale the pool by waiting work, down to 0.",
+    policy(
+        "gpu-scale-to-zero",
         of_resource=_to_zero,
         own_settings=(number("idle_machines", "How many machines of a pool may be idle", 0),),
     ),
-    Policy(
-        name="gpu-scale-maximum",
-        title="A maximum for each pool",
-        description="Pools and clusters with GPUs have a maximum number of machines.",
-        level=Level.ADVISORY,
-        severity=Severity.MEDIUM,
-        fix="Set a maximum number of machines for the pool.",
+    policy(
+        "gpu-scale-maximum",
         of_resource=_maximum,
         own_settings=(number("machines", "How many machines a pool may have at most", 32, 1),),
     ),

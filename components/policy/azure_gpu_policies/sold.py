@@ -18,7 +18,7 @@ from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.formats import azure_types
 from azure_gpu_policies.known import at, entries, is_word, mapping, number, text
 from azure_gpu_policies.machines import Machines, machines_of
-from azure_gpu_policies.model import DATED, Level, Policy, PolicySettings, Setting, Severity as Weight, number as a_number, texts
+from azure_gpu_policies.model import DATED, PolicySettings, Setting, number as a_number, policy, texts
 from azure_gpu_policies.resources import Resource, Stack
 
 _NOT_SOLD = (Code.NOT_OFFERED, Code.IMPOSSIBLE, Code.WRONG_DRIVER, Code.UNKNOWN)  # UNKNOWN, as an error: a misspelt name
@@ -230,53 +230,12 @@ _DAYS: Setting = a_number(
 )
 
 POLICIES = (
-    Policy(
-        name="gpu-retired",
-        title="Nothing retired",
-        description="Sizes, GPU SKUs, images, Kubernetes versions and parts of services aren't used after their retirement.",
-        level=Level.MANDATORY,
-        severity=Weight.HIGH,
-        fix="Use a replacement that the message names; it is sold there and runs the same code, as far as is known.",
-        of_resource=_retired,
-        own_settings=DATED,
-    ),
-    Policy(
-        name="gpu-retiring",
-        title="Nothing that retires soon",
-        description="Sizes, GPU SKUs, images, Kubernetes versions and parts of services don't retire soon.",
-        level=Level.ADVISORY,
-        severity=Weight.MEDIUM,
-        fix="Move to a replacement that the message names before that day.",
-        of_resource=_retiring,
-        own_settings=(_DAYS, *DATED),
-    ),
-    Policy(
-        name="gpu-not-offered",
-        title="Only supported sizes",
-        description="The service supports the size, with a driver for what runs on it.",
-        level=Level.MANDATORY,
-        severity=Weight.MEDIUM,
-        fix="Use a replacement that the message names, or another service.",
-        of_resource=_not_offered,
-        own_settings=DATED,
-    ),
-    Policy(
-        name="gpu-region",
-        title="Only where the size is sold",
-        description="The size is sold in its region, as far as price lists show.",
-        level=Level.ADVISORY,
-        severity=Weight.MEDIUM,
-        fix="Choose a region with a price, or a size that is sold there.",
-        of_stack=_not_in_region,
-        own_settings=DATED,
-    ),
-    Policy(
-        name="allowed-regions",
-        title="Only allowed regions",
-        description="Resources are in regions that the organization allows.",
-        level=Level.DISABLED,
-        severity=Weight.MEDIUM,
-        fix="Choose one of the regions in the policy's setting.",
+    policy("gpu-retired", of_resource=_retired, own_settings=DATED),
+    policy("gpu-retiring", of_resource=_retiring, own_settings=(_DAYS, *DATED)),
+    policy("gpu-not-offered", of_resource=_not_offered, own_settings=DATED),
+    policy("gpu-region", of_stack=_not_in_region, own_settings=DATED),
+    policy(
+        "allowed-regions",
         of_resource=_allowed_regions,
         own_settings=(texts("regions", "Regions as ARM or the portal spell them; empty: all"),),
     ),
