@@ -1,5 +1,6 @@
 """Rules of the service for a deployment: facts for the table of refusals, and parts that are missing."""
 
+from azure_gpu.catalog import durations
 from azure_gpu.catalog.services.machine_learning import deployments as catalog
 from azure_gpu.catalog.services.machine_learning.compute import KUBERNETES
 from azure_gpu.catalog.services.machine_learning.endpoints import DEFAULT_INSTANCE_TYPE
@@ -12,7 +13,7 @@ from localazure.arm.errors import not_implemented
 from localazure.arm.kind import Change
 from localazure.arm.store import Body, Resource
 from localazure.kinds import ml_online_quotas, ml_online_refusals as refusals
-from localazure.ml import assets, durations
+from localazure.ml import assets
 from localazure.ml.settings import REQUESTS
 
 _DURATIONS = {

@@ -5,7 +5,7 @@ Defaults: Microsoft Learn, machine-learning/reference-yaml-deployment-managed-on
 
 from typing import Any, NamedTuple
 
-from localazure.ml import durations
+from azure_gpu.catalog import durations
 from localazure.ml.slots import Settings
 
 Body = dict[str, Any]

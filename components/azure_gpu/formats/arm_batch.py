@@ -4,9 +4,8 @@ from collections.abc import Callable
 from typing import Any
 
 from azure_gpu.formats.arm_values import identity, last, minutes, size_of
-from azure_gpu.formats.body_reader import BodyReader, given
+from azure_gpu.formats.body_reader import BodyReader, PartInFile, given
 from azure_gpu.formats.likely_secrets import is_secret_name
-from azure_gpu.formats.part_in_file import PartInFile
 
 _OF_ACCOUNT = (
     *("accountEndpoint", "nodeManagementEndpoint", "dedicatedCoreQuota", "lowPriorityCoreQuota", "poolQuota"),

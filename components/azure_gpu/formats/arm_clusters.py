@@ -4,9 +4,8 @@ import re
 from typing import Any
 
 from azure_gpu.formats.arm_values import identity, last, size_of
-from azure_gpu.formats.body_reader import BodyReader, given
+from azure_gpu.formats.body_reader import BodyReader, PartInFile, given
 from azure_gpu.formats.gpu_mentions import is_gpu_size
-from azure_gpu.formats.part_in_file import PartInFile
 
 _OF_CLUSTER = (  # answered
     *("fqdn", "privateFqdn", "azurePortalFqdn", "nodeResourceGroup", "currentKubernetesVersion", "maxAgentPools", "resourceUid"),

@@ -5,8 +5,7 @@ from typing import Any
 
 from azure_gpu.catalog.services.container_apps import PROFILES
 from azure_gpu.formats.arm_values import identity, last
-from azure_gpu.formats.body_reader import BodyReader, given
-from azure_gpu.formats.part_in_file import PartInFile
+from azure_gpu.formats.body_reader import BodyReader, PartInFile, given
 
 PROFILE = "profile "  # before a workload profile's name, in `written` of both parts
 _MEMORY = re.compile(r"(\d+(?:\.\d+)?)Gi")

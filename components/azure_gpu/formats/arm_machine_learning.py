@@ -3,10 +3,9 @@
 from typing import Any
 
 from azure_gpu.formats.arm_values import identity, last, minutes, seconds, size_of
-from azure_gpu.formats.body_reader import BodyReader, given, mapping
+from azure_gpu.formats.body_reader import BodyReader, PartInFile, given, mapping
 from azure_gpu.formats.gpu_mentions import is_gpu_size
 from azure_gpu.formats.likely_secrets import is_secret_name
-from azure_gpu.formats.part_in_file import PartInFile
 
 _OF_WORKSPACE = (  # answered
     *(

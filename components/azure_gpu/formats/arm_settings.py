@@ -9,8 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from azure_gpu.formats import arm_batch, arm_clusters, arm_container_apps, arm_machine_learning
-from azure_gpu.formats.body_reader import BodyReader, Reading, mapping
-from azure_gpu.formats.part_in_file import PartInFile
+from azure_gpu.formats.body_reader import BodyReader, PartInFile, Reading, mapping
 
 # Types that aren't read, with the section of a stack file that has the same.
 SECTIONS: Mapping[str, str] = {

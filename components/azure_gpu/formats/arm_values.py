@@ -2,14 +2,11 @@
 
 import re
 
+from azure_gpu.catalog import durations
 from azure_gpu.catalog.sizes import SIZES
-from azure_gpu.formats.body_reader import BodyReader, mapping
-from azure_gpu.formats.part_in_file import PartInFile
+from azure_gpu.formats.body_reader import BodyReader, PartInFile, mapping
 
-_DURATION = re.compile(
-    r"P(?:(?P<days>\d+)D)?(?:T(?:(?P<hours>\d+)H)?(?:(?P<minutes>\d+)M)?(?:(?P<seconds>\d+(?:\.\d+)?)S)?)?", re.IGNORECASE
-)
-_CLOCK = re.compile(r"(?P<days>)(?P<hours>\d+):(?P<minutes>\d{1,2}):(?P<seconds>\d{1,2}(?:\.\d+)?)")
+_CLOCK = re.compile(r"(\d+):(\d{1,2}):(\d{1,2}(?:\.\d+)?)")
 
 
 def last(name: str | None) -> str:
@@ -27,14 +24,14 @@ def size_of(reader: BodyReader, key: str) -> str | None:
 def seconds(reader: BodyReader, key: str) -> float | int | None:
     """A duration, ISO 8601 or hh:mm:ss."""
     text = reader.text(key)
-    found = (_DURATION.fullmatch(text) or _CLOCK.fullmatch(text)) if text else None
-    if text is not None and (found is None or text.upper() in ("P", "PT")):
-        reader.leave(key, "expected a duration, such as PT15M")
-    if found is None:
+    if text is None:
         return None
-    whole = 86400 * int(found["days"] or 0) + 3600 * int(found["hours"] or 0) + 60 * int(found["minutes"] or 0)
-    number = whole + float(found["seconds"] or 0)
-    return int(number) if number == int(number) else number
+    clock = _CLOCK.fullmatch(text)
+    found = durations.seconds(f"PT{clock[1]}H{clock[2]}M{clock[3]}S" if clock else text.upper())
+    if found is None:
+        reader.leave(key, "expected a duration, such as PT15M")
+        return None
+    return int(found) if found == int(found) else found
 
 
 def minutes(reader: BodyReader, key: str) -> int | None:

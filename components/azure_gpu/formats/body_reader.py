@@ -2,20 +2,46 @@
 
 A reader of a format takes each key that a stack file has, skips what a service only answers, and ends with `rest`: what remains
 is a `Left` with its line, so that no setting is dropped in silence. A placeholder or a value of the wrong kind is a `Left` too,
-and reads as missing. Keys are found in any letter case, as ARM compares them.
-"""
+and reads as missing. Keys are found in any letter case, as ARM compares them. What was read is a `PartInFile`."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 from azure_gpu.formats import placeholders
 from azure_gpu.formats.document import Document
-from azure_gpu.formats.left import Left
 from azure_gpu.formats.lenient_json import member
 from azure_gpu.formats.likely_secrets import holds_secret
 from azure_gpu.formats.stack_file import SECRET
+
+
+class Left(NamedTuple):
+    """One setting that isn't taken, or not unchanged."""
+
+    at: str  # file:line: path
+    message: str  # why
+    fix: str = ""  # what to write or do instead; "" if nothing is needed
+    changed: bool = False  # it is taken, and means something else here
+
+    def __str__(self) -> str:
+        what = "changed" if self.changed else "left out"
+        return f"{what}, {self.at}: {self.message}" + (f"; {self.fix}" if self.fix else "")
+
+
+@dataclass(slots=True)
+class PartInFile:
+    """The settings of one entry. Paths in `written` and `secrets` are relative to the settings."""
+
+    section: str  # of the stack file, such as pools
+    name: str  # in the section; "" if the settings are the section's value
+    settings: dict[str, Any]
+    at: str  # file:line: path
+    written: dict[str, str] = field(default_factory=dict[str, str])  # file:line: path of each setting, by key
+    notes: list[str] = field(default_factory=list[str])  # comments that belong to no line
+    secrets: list[str] = field(default_factory=list[str])
+
 
 T = TypeVar("T")
 NO_KEY = "the stack file has no key for it"

@@ -4,7 +4,7 @@
 `GROUP`. Source: Microsoft's API descriptions, as generated in Azure/bicep-types-az for each of these versions.
 """
 
-from azure_gpu.formats.shapes import Anything, Flag, ListOf, Number, Object, Text, TextMap
+from azure_gpu.formats.shaped import Anything, Flag, ListOf, Number, Object, Text, TextMap
 
 ARM_TYPE = "Microsoft.ContainerInstance/containerGroups"
 _VIEW = frozenset({"instanceView"})

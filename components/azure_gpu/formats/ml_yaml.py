@@ -11,10 +11,9 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from azure_gpu.catalog.sizes import SIZES
-from azure_gpu.formats.body_reader import BodyReader, Reading, given
+from azure_gpu.formats.body_reader import BodyReader, PartInFile, Reading, given
 from azure_gpu.formats.gpu_mentions import is_gpu_size
 from azure_gpu.formats.likely_secrets import holds_secret, is_secret_name
-from azure_gpu.formats.part_in_file import PartInFile
 
 ENDPOINT, DEPLOYMENT, CLUSTER, INSTANCE, KUBERNETES, MACHINE, JOB, ENVIRONMENT, MODEL = (
     *("online endpoint", "online deployment", "compute cluster", "compute instance", "Kubernetes compute"),

@@ -9,11 +9,10 @@ from pathlib import PurePath
 from typing import Any, cast
 
 from azure_gpu.formats import located_yaml
-from azure_gpu.formats.body_reader import BodyReader, Reading, mapping
+from azure_gpu.formats.body_reader import BodyReader, PartInFile, Reading, mapping
 from azure_gpu.formats.document import Document
 from azure_gpu.formats.likely_secrets import is_secret_name
 from azure_gpu.formats.ml_yaml import Command, Found
-from azure_gpu.formats.part_in_file import PartInFile
 
 KEY = "retired"  # of the document's value, by which it is known
 PROPOSED_SIZE = "Standard_NC4as_T4_v3"

@@ -1,13 +1,14 @@
 """Validates a JSON value against a shape, as ARM does: names and choices in any letter case, numbers as text too.
 
-The result has the shape's own spelling, lacks what is wrong, and has SECRET in place of each secret; beside it are the paths of
-the secrets and the lines by the new spelling. A problem never contains a secret, or text that may contain one."""
+A shape is made of `Text`, `Number`, `Flag`, `TextMap`, `ListOf`, `Object` and `Anything`. The result has its spelling, lacks what
+is wrong, and has SECRET in place of each secret; beside it are the paths of the secrets and the lines by the new spelling. A
+problem never contains a secret, or text that may contain one."""
 
 import math
 import re
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, TypeAlias, Union, cast
 
 from azure_gpu.catalog import spelling
 from azure_gpu.catalog.problems import Code, Problem, Severity
@@ -15,8 +16,58 @@ from azure_gpu.formats import placeholders
 from azure_gpu.formats.document import Document
 from azure_gpu.formats.lenient_json import member
 from azure_gpu.formats.likely_secrets import holds_secret
-from azure_gpu.formats.shapes import Anything, Flag, ListOf, Number, Object, Shape, Text, TextMap
 from azure_gpu.formats.stack_file import SECRET
+
+
+class Text(NamedTuple):
+    """Text; where `choices` are given, one of them in any letter case. Of an open choice others are taken too."""
+
+    choices: tuple[str, ...] = ()
+    open: bool = False
+    secret: bool = False
+    filled: bool = True  # a placeholder in it is a problem; a shell's `${NAME}` in a command is none
+    free: bool = False  # input of a program: only a text that is a placeholder as a whole is treated as one
+
+
+class Number(NamedTuple):
+    """A number, or text that spells one: ARM takes both."""
+
+    whole: bool = False
+
+
+class Flag(NamedTuple):
+    """True or false."""
+
+
+class TextMap(NamedTuple):
+    """Text by name, under any name."""
+
+    secret: bool = False
+
+
+class Anything(NamedTuple):
+    """What is taken as it is."""
+
+
+class ListOf(NamedTuple):
+    """A list."""
+
+    of: "Shape"
+    what: str  # one of them, in words
+
+
+class Object(NamedTuple):
+    """An object with these properties. `answered` are those that a service adds to its answers; `unread`
+    those that people write and nothing reads, so that nothing changes without them."""
+
+    properties: Mapping[str, "Shape"]
+    required: Mapping[str, str] = {}  # with the likely fix
+    answered: frozenset[str] = frozenset()
+    unread: frozenset[str] = frozenset()
+
+
+Shape: TypeAlias = Union[Text, Number, Flag, TextMap, Anything, ListOf, Object]  # noqa: UP007 - `|` can't hold a name in quotes
+
 
 _LONGEST_SHOWN = 80  # characters
 _PLACEHOLDER = "is a placeholder, not a value"

@@ -23,8 +23,7 @@ from azure_gpu.catalog.problems import Problem, Severity, errors
 from azure_gpu.formats import located_yaml
 from azure_gpu.formats.document import Document
 from azure_gpu.formats.likely_secrets import holds_secret, is_secret_name
-from azure_gpu.formats.shaped import validate
-from azure_gpu.formats.shapes import Anything, Flag, ListOf, Number, Object, Shape, Text, TextMap
+from azure_gpu.formats.shaped import Anything, Flag, ListOf, Number, Object, Shape, Text, TextMap, validate
 
 ALL = "all"  # as `depends_on`: every task above
 LONGEST_ID = 64  # characters

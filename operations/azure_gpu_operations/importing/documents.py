@@ -19,15 +19,13 @@ from azure_gpu.catalog.problems import Code, Problem, Severity, errors
 from azure_gpu.catalog.size_use import Service, SizeUse
 from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.formats import arm_container_apps, arm_settings, arm_template, cluster_manifest, ml_yaml, retired_ml
-from azure_gpu.formats.body_reader import Reading, given, mapping
+from azure_gpu.formats.body_reader import Left, PartInFile, Reading, given, mapping
 from azure_gpu.formats.container_group_shape import ARM_TYPE
 from azure_gpu.formats.container_group_template import others_in
 from azure_gpu.formats.dates import days_later
 from azure_gpu.formats.document import Document
 from azure_gpu.formats.gpu_mentions import mentions
-from azure_gpu.formats.left import Left
 from azure_gpu.formats.lenient_json import member
-from azure_gpu.formats.part_in_file import PartInFile
 from azure_gpu.formats.tags import PROPOSED_DAYS
 from azure_gpu.shared.installation import COMMAND
 from azure_gpu_operations.importing.blocks import Entry, fitting

@@ -9,7 +9,7 @@ from typing import Any
 
 from azure_gpu.catalog.lifecycle import Status
 from azure_gpu.catalog.problems import Problem, as_data, errors
-from azure_gpu.formats.left import Left
+from azure_gpu.formats.body_reader import Left
 from azure_gpu.formats.ml_yaml import Command
 from azure_gpu.shared.installation import COMMAND
 from azure_gpu_operations.importing.blocks import Entry, block, comment_lines

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from azure_gpu.catalog import durations
 from azure_gpu_operations.azure import Arm, AzureError
 
 API_VERSION = "2025-12-01"
@@ -14,7 +15,6 @@ ENDPOINT_TYPE = "Microsoft.MachineLearningServices/workspaces/onlineEndpoints"
 DEPLOYMENT_TYPE = "Microsoft.MachineLearningServices/workspaces/onlineEndpoints/deployments"
 # The containers of a deployment, in the order in which they run.
 STORAGE_INITIALIZER, INFERENCE_SERVER = "StorageInitializer", "InferenceServer"
-_DURATION = re.compile(r"PT(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?")
 _INSTANCE, _LINES = "Instance status", "Container logs:"
 _EVENT = re.compile(r"Kind: \w+, Name: (?P<name>\w+), Type: Warning, .*?Message: (?P<message>.*)")
 _TIME = re.compile(r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)? ?")
@@ -151,8 +151,4 @@ def _shares(traffic: Any) -> dict[str, int]:
 
 def seconds_of(duration: Any) -> float | None:
     """Seconds of an ISO 8601 duration such as PT5S or PT1M30S; None for other text."""
-    found = _DURATION.fullmatch(str(duration or ""))
-    if found is None:
-        return None
-    hours, minutes, seconds = (float(each or 0) for each in found.groups())
-    return hours * 3600 + minutes * 60 + seconds
+    return durations.seconds(str(duration or ""))

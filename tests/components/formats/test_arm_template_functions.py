@@ -13,8 +13,8 @@ import pytest
 
 from azure_gpu.formats import lenient_json
 from azure_gpu.formats.arm_template import Expanded, Scope, expand
-from azure_gpu.formats.arm_template.arguments import Arguments
 from azure_gpu.formats.arm_template.date_functions import written
+from azure_gpu.formats.arm_template.values import Arguments
 from tests.components.tables import of_table
 
 SUBSCRIPTION = "00000000-0000-0000-0000-000000000000"

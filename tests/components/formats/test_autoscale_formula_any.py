@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given, settings, strategies as st
 
 from azure_gpu.formats.autoscale_formula import Targets, as_text, evaluate, formula_problems, language, parse
-from azure_gpu.formats.autoscale_formula.values import Interval, text
+from azure_gpu.formats.autoscale_formula.language import Interval, text
 from tests.support.examples import examples
 from tests.support.measured import Measured, values
 

@@ -1,4 +1,4 @@
-"""Who may score, by what roles; durations; and the packages that a conda file asks for."""
+"""Who may score, by what roles; and the packages that a conda file asks for."""
 
 import uuid
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from azure_gpu.formats.conda_file import CondaFileError
 from localazure.arm.caller import Caller
 from localazure.arm.store import Resource, Store
 from localazure.lists.deviations import Deviations
-from localazure.ml import conda, durations, service
+from localazure.ml import conda, service
 from localazure.ml.gate import Gate, own_token
 from localazure.ml.live import LiveEndpoint
 from localazure.ml.refusals import RefusedError
@@ -122,14 +122,6 @@ def test_a_token_of_an_endpoint_opens_that_one_until_it_ends(scene: Scene) -> No
     assert scene.now < refresh < expires
     scene.now = expires + timedelta(seconds=1)
     assert scene.code(endpoint, f"Bearer {token}".encode()) == "key_auth_access_denied"
-
-
-@pytest.mark.parametrize(
-    ("text", "seconds"),
-    [("PT5S", 5), ("PT0.5S", 0.5), ("PT1M30S", 90), ("P1DT1H", 90000), ("PT", None), ("5", None), ("P", None), ("PT5", None)],
-)
-def test_a_duration_is_read_as_arm_spells_it(text: str, seconds: float | None) -> None:
-    assert durations.seconds(text) == seconds
 
 
 def test_no_two_deployments_share_the_name_of_an_object_in_a_cluster() -> None:

@@ -2,9 +2,9 @@
 
 `expand` returns resources, outputs and all problems; `finish` and its like evaluate what only a running deployment knows."""
 
+from azure_gpu.formats.arm_template.frame import Ask, Runtime, Scope, ScopeOf
 from azure_gpu.formats.arm_template.model import Expanded, Nested, Output, TemplateResource
 from azure_gpu.formats.arm_template.parameters import Declared, declared, read_file, read_values
-from azure_gpu.formats.arm_template.scope import Ask, Runtime, Scope, ScopeOf
 from azure_gpu.formats.arm_template.template import Finished, expand, expand_nested, finish, finish_outputs
 from azure_gpu.formats.arm_template.values import DEFERRED, Deferred, RefusedError
 

@@ -1,19 +1,112 @@
 """Functions that depend on the context of an expression: parameters, variables, copyIndex, reference, resourceGroup, …
 
 They return `DEFERRED` for what only a running deployment knows. Source: Microsoft Learn,
-azure-resource-manager/templates/template-functions-resource, -deployment, -numeric, -string and -date."""
+azure-resource-manager/templates/template-functions-resource, -scope, -deployment, -numeric, -string and -date."""
 
 import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from azure_gpu.formats.arm_template import date_functions, scope_functions
-from azure_gpu.formats.arm_template.arguments import MANY, Arguments
-from azure_gpu.formats.arm_template.frame import Frame, Loop
-from azure_gpu.formats.arm_template.names import Names
-from azure_gpu.formats.arm_template.scope import Scope
-from azure_gpu.formats.arm_template.values import RefusedError, Value
+from azure_gpu.formats.arm_template import date_functions
+from azure_gpu.formats.arm_template.frame import Frame, Loop, Names, Scope
+from azure_gpu.formats.arm_template.values import MANY, Arguments, PartlyKnown, RefusedError, Value
+
+GROUP = "the resource group"
+SUBSCRIPTION = "the subscription"
+TENANT = "the tenant"
+
+
+def path_of(types: str, names: list[str]) -> str:
+    """Types and names alternately: `Microsoft.Network/virtualNetworks/lan/subnets/one`. RefusedError if their numbers differ."""
+    namespace, *steps = types.strip("/").split("/")
+    if not steps or len(steps) != len(names):
+        raise RefusedError(
+            f"the type '{types}' takes {len(steps)} name{'' if len(steps) == 1 else 's'} and {len(names)} "
+            f"{'is' if len(names) == 1 else 'are'} given"
+        )
+    return "/".join([namespace, *(f"{step}/{name}" for step, name in zip(steps, names, strict=True))])
+
+
+def _object(known: dict[str, Value | None], unknown: dict[str, str]) -> PartlyKnown | dict[str, Value]:
+    missing = {name.lower(): unknown[name] for name, value in known.items() if value is None and name in unknown}
+    there = {name: value for name, value in known.items() if name.lower() not in missing}
+    return PartlyKnown(there, missing) if missing else there
+
+
+def resource_group(scope: Scope, _: Arguments) -> Value:
+    known: dict[str, Value] = {
+        "id": scope.group_id,
+        "name": scope.resource_group,
+        "type": "Microsoft.Resources/resourceGroups",
+        "location": scope.location,
+        "tags": dict(scope.tags or {}),
+        "properties": {"provisioningState": "Succeeded"},
+    }
+    id_of = f"the id of {GROUP}" if scope.resource_group else GROUP
+    return _object(known, {"id": id_of, "name": GROUP, "location": f"the location of {GROUP}"})
+
+
+def subscription(scope: Scope, _: Arguments) -> Value:
+    known = {
+        "id": None if scope.subscription_id is None else f"/subscriptions/{scope.subscription_id}",
+        "subscriptionId": scope.subscription_id,
+        "tenantId": scope.tenant_id,
+        "displayName": None if scope.subscription_id is None else scope.subscription_id,
+    }
+    return _object(known, {"id": SUBSCRIPTION, "subscriptionId": SUBSCRIPTION, "tenantId": TENANT, "displayName": SUBSCRIPTION})
+
+
+def tenant(scope: Scope, _: Arguments) -> Value:
+    return _object({"tenantId": scope.tenant_id}, {"tenantId": TENANT})
+
+
+def deployment(scope: Scope, _: Arguments) -> Value:
+    known: dict[str, Value] = {"name": scope.deployment, "properties": None}
+    return _object(known, {"name": "the deployment's name", "properties": "what this deployment was sent"})
+
+
+def environment(scope: Scope, _: Arguments) -> Value:
+    if scope.environment is None:
+        raise RefusedError("the Azure cloud that is deployed to is not known here", unknown=True)
+    return dict(scope.environment)
+
+
+def resource_id(scope: Scope, given: Arguments) -> str:
+    texts = given.texts()
+    at = next((index for index, text in enumerate(texts) if "/" in text), len(texts))
+    if at > 2 or at == len(texts):
+        raise given.refused("it takes [subscription,] [resource group,] a type with a slash in it, and names")
+    group = texts[at - 1] if at else scope.resource_group
+    owner = texts[0] if at == 2 else scope.subscription_id
+    path = path_of(texts[at], texts[at + 1 :])
+    if owner is None:
+        raise RefusedError(f"{SUBSCRIPTION} is not known here", unknown=True)
+    if group is None and scope.of_subscription:
+        return f"/subscriptions/{owner}/providers/{path}"
+    if group is None:
+        raise RefusedError(f"{GROUP} is not known here", unknown=True)
+    return f"/subscriptions/{owner}/resourceGroups/{group}/providers/{path}"
+
+
+def subscription_resource_id(scope: Scope, given: Arguments) -> str:
+    texts = given.texts()
+    at = 0 if "/" in texts[0] else 1
+    owner = texts[0] if at else scope.subscription_id
+    path = path_of(texts[at], texts[at + 1 :])
+    if owner is None:
+        raise RefusedError(f"{SUBSCRIPTION} is not known here", unknown=True)
+    return f"/subscriptions/{owner}/providers/{path}"
+
+
+def tenant_resource_id(_: Scope, given: Arguments) -> str:
+    texts = given.texts()
+    return f"/providers/{path_of(texts[0], texts[1:])}"
+
+
+def extension_resource_id(_: Scope, given: Arguments) -> str:
+    texts = given.texts()
+    return f"{texts[0].rstrip('/')}/providers/{path_of(texts[1], texts[2:])}"
 
 
 class Reading(Protocol):
@@ -99,14 +192,14 @@ _ALL = (
     Contextual("newGuid", _new_guid, 0, 0),
     Contextual("utcNow", _utc_now, 0, 1),
     Contextual("reference", _reference, 1, 3),
-    _scoped("resourceGroup", scope_functions.resource_group, 0, 0),
-    _scoped("subscription", scope_functions.subscription, 0, 0),
-    _scoped("tenant", scope_functions.tenant, 0, 0),
-    _scoped("deployment", scope_functions.deployment, 0, 0),
-    _scoped("environment", scope_functions.environment, 0, 0),
-    _scoped("resourceId", scope_functions.resource_id, 2, MANY),
-    _scoped("subscriptionResourceId", scope_functions.subscription_resource_id, 2, MANY),
-    _scoped("tenantResourceId", scope_functions.tenant_resource_id, 2, MANY),
-    _scoped("extensionResourceId", scope_functions.extension_resource_id, 3, MANY),
+    _scoped("resourceGroup", resource_group, 0, 0),
+    _scoped("subscription", subscription, 0, 0),
+    _scoped("tenant", tenant, 0, 0),
+    _scoped("deployment", deployment, 0, 0),
+    _scoped("environment", environment, 0, 0),
+    _scoped("resourceId", resource_id, 2, MANY),
+    _scoped("subscriptionResourceId", subscription_resource_id, 2, MANY),
+    _scoped("tenantResourceId", tenant_resource_id, 2, MANY),
+    _scoped("extensionResourceId", extension_resource_id, 3, MANY),
 )
 BY_NAME: Mapping[str, Contextual] = {each.name.lower(): each for each in _ALL}

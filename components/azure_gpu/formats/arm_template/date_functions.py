@@ -8,12 +8,9 @@ import calendar
 import re
 from datetime import UTC, datetime, timedelta
 
-from azure_gpu.formats.arm_template.arguments import Arguments, Function
+from azure_gpu.catalog import durations
+from azure_gpu.formats.arm_template.values import Arguments, Function
 
-_ISO = re.compile(
-    r"(?P<sign>-?)P(?:(?P<years>[0-9]{1,4})Y)?(?:(?P<months>[0-9]{1,5})M)?(?:(?P<weeks>[0-9]{1,6})W)?(?:(?P<days>[0-9]{1,7})D)?"
-    r"(?:T(?:(?P<hours>[0-9]{1,8})H)?(?:(?P<minutes>[0-9]{1,9})M)?(?:(?P<seconds>[0-9]{1,10})S)?)?"
-)
 _LETTERS = {
     "yyyy": "%Y", "yy": "%y", "MMMM": "%B", "MMM": "%b", "MM": "%m", "M": "%-m", "dddd": "%A",
     "ddd": "%a", "dd": "%d", "d": "%-d", "HH": "%H", "hh": "%I", "mm": "%M", "ss": "%S", "tt": "%p",
@@ -54,18 +51,13 @@ def _read(given: Arguments, text: str) -> datetime:
 
 def _add(given: Arguments) -> str:
     instant = _read(given, given.text(0))
-    known = _ISO.fullmatch(given.text(1))
-    if known is None or len(given.text(1)) < 3:
+    duration = durations.read(given.text(1))
+    if duration is None:
         raise given.refused("the duration is not ISO 8601", "such as P3Y, PT1H or -P7D")
-    sign = -1 if known["sign"] else 1
-    part = {name: sign * int(value or 0) for name, value in known.groupdict().items() if name != "sign"}
     try:
-        months = instant.year * 12 + instant.month - 1 + part["years"] * 12 + part["months"]
-        year, month = divmod(months, 12)
+        year, month = divmod(instant.year * 12 + instant.month - 1 + duration.months, 12)
         day = min(instant.day, calendar.monthrange(year, month + 1)[1])
-        later = instant.replace(year=year, month=month + 1, day=day) + timedelta(
-            weeks=part["weeks"], days=part["days"], hours=part["hours"], minutes=part["minutes"], seconds=part["seconds"]
-        )
+        later = instant.replace(year=year, month=month + 1, day=day) + timedelta(seconds=duration.seconds)
     except (ValueError, OverflowError, IndexError) as error:
         raise given.refused("the result isn't a date") from error
     return written(later, given.text(2), given) if len(given) > 2 else later.strftime("%Y-%m-%dT%H:%M:%SZ")

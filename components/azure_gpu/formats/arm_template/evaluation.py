@@ -6,18 +6,18 @@ mistake is reported once, and not where it is used."""
 import difflib
 
 from azure_gpu.formats.arm_template import context_functions, date_functions, syntax, text_functions, value_functions
-from azure_gpu.formats.arm_template.arguments import Arguments, Function, counted
-from azure_gpu.formats.arm_template.frame import Frame, Loop
-from azure_gpu.formats.arm_template.names import Names
-from azure_gpu.formats.arm_template.scope import Ask
+from azure_gpu.formats.arm_template.frame import Ask, Frame, Loop, Names
 from azure_gpu.formats.arm_template.syntax import Call, Literal, Member, Node
 from azure_gpu.formats.arm_template.values import (
     DEFERRED,
+    Arguments,
     Deferred,
+    Function,
     PartlyKnown,
     RefusedError,
     UnresolvedError,
     Value,
+    counted,
     found,
     is_int,
     is_list,

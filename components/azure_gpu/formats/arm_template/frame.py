@@ -1,18 +1,115 @@
-"""The names that are defined at one place of a template: its parameters, variables, copy loops and scope.
+"""What names mean at one place of a template: its scope, parameters, variables and copy loops.
 
-Problems are added to `Shared.problems`, which all frames of a template share, with their place in the document."""
+Parameters and variables are evaluated once, when they are first used; those that need each other in a circle are a problem that
+names the circle. Problems are added to `Shared.problems`, which all frames of a template
+share, with their place in the document."""
 
-from collections.abc import Callable, Generator
+import difflib
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from azure_gpu.catalog.problems import Code, Problem
-from azure_gpu.formats.arm_template.names import Names
-from azure_gpu.formats.arm_template.scope import Runtime, Scope, ScopeOf
-from azure_gpu.formats.arm_template.values import TOO_MUCH, Meter, RefusedError
+from azure_gpu.formats.arm_template.values import TOO_MUCH, Meter, RefusedError, UnresolvedError, Value
 from azure_gpu.formats.document import Document
+
+
+class Scope(NamedTuple):
+    """Where a template is deployed. None: not known; an expression that needs it is a problem that names it."""
+
+    subscription_id: str | None = None
+    tenant_id: str | None = None
+    resource_group: str | None = None
+    location: str | None = None  # of the resource group
+    deployment: str | None = None
+    tags: Mapping[str, str] | None = None  # of the resource group
+    environment: Mapping[str, Any] | None = None  # what environment() answers
+    of_subscription: bool = False  # deployed to the subscription itself, without a resource group
+
+    @property
+    def base_id(self) -> str | None:
+        """What the ids of the resources begin with."""
+        return f"/subscriptions/{self.subscription_id}" if self.of_subscription and self.subscription_id else self.group_id
+
+    @property
+    def group_id(self) -> str | None:
+        if self.subscription_id is None or self.resource_group is None:
+            return None
+        return f"/subscriptions/{self.subscription_id}/resourceGroups/{self.resource_group}"
+
+
+ScopeOf = Callable[[str], Scope]  # by the name of a resource group
+
+
+class Ask(NamedTuple):
+    """A call of `reference` or of a function `list…`."""
+
+    function: str
+    resource: str  # an id, or a name if the resource isn't in the template
+    version: str  # "" where none is given and the resource isn't of this template
+    full: bool = False
+    body: Value = None
+
+
+Runtime = Callable[[Ask], Value]  # answers, or DEFERRED where it doesn't know yet; RefusedError
+
+
+Made = tuple[Value, bool]  # the value, and whether a secret is in it
+
+
+class Names:
+    """`makers` by name as written; names are compared without regard to letter case."""
+
+    def __init__(self, what: str, makers: Mapping[str, Callable[[], Made]]) -> None:
+        self._what = what  # "parameter" or "variable"
+        self._makers = {name.lower(): (name, make) for name, make in makers.items()}
+        self._made: dict[str, Made | None] = {}
+        self._under_way: list[str] = []
+
+    def add(self, makers: Mapping[str, Callable[[], Made]]) -> None:
+        self._makers |= {name.lower(): (name, make) for name, make in makers.items()}
+
+    def value(self, name: str) -> Made:
+        """UnresolvedError where its evaluation has failed before, RefusedError where there is none of the name."""
+        key = name.lower()
+        if key not in self._makers:
+            near = difflib.get_close_matches(key, self._makers, n=1, cutoff=0.75)
+            raise RefusedError(
+                f"the template has no {self._what} '{name}'", f"is '{self._makers[near[0]][0]}' meant?" if near else ""
+            )
+        if key in self._under_way:
+            circle = [*self._under_way[self._under_way.index(key) :], key]
+            raise RefusedError(
+                f"the {self._what}s {' → '.join(self._makers[each][0] for each in circle)} need each other in a circle"
+            )
+        if key not in self._made:
+            self._make(key)
+        made = self._made[key]
+        if made is None:
+            raise UnresolvedError
+        return made
+
+    def values(self) -> dict[str, Made]:
+        """Those that have a value, all of them evaluated."""
+        made: dict[str, Made] = {}
+        for name, _ in self._makers.values():
+            try:
+                made[name] = self.value(name)
+            except UnresolvedError:
+                continue
+        return made
+
+    def _make(self, key: str) -> None:
+        self._under_way.append(key)
+        try:
+            self._made[key] = self._makers[key][1]()
+        except UnresolvedError:
+            self._made[key] = None
+        finally:
+            self._under_way.pop()
+
 
 MAX_NESTING = 120  # of values, calls and names that need each other, together; Python's stack bears it
 MAX_PROBLEMS = 200  # of one template

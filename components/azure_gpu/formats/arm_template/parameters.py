@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from azure_gpu.catalog.problems import Problem
-from azure_gpu.formats.arm_template.names import Made
+from azure_gpu.formats.arm_template.frame import Made
 from azure_gpu.formats.arm_template.values import RefusedError, UnresolvedError, Value, is_int, is_list, is_object, kind_of, same
 from azure_gpu.formats.document import Document
 from azure_gpu.formats.lenient_json import member

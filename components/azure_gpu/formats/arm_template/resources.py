@@ -8,11 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from azure_gpu.formats.arm_ids import RESOURCE_GROUP_TYPE
-from azure_gpu.formats.arm_template import scope_functions, syntax
+from azure_gpu.formats.arm_template import context_functions, syntax
 from azure_gpu.formats.arm_template.evaluation import Reading
-from azure_gpu.formats.arm_template.frame import Frame, Loop
+from azure_gpu.formats.arm_template.frame import Frame, Loop, Scope
 from azure_gpu.formats.arm_template.model import Nested, TemplateResource
-from azure_gpu.formats.arm_template.scope import Scope
 from azure_gpu.formats.arm_template.values import RefusedError, UnresolvedError, Value, is_list, is_object, kind_of
 from azure_gpu.formats.lenient_json import member
 
@@ -181,7 +180,7 @@ def read_resource(
             nested, nested_reading = read_nested(entry, place, frame)
     scope = _scope_of(entry, place, frame)
     try:
-        path = scope_functions.path_of(head["type"], head["name"].split("/"))
+        path = context_functions.path_of(head["type"], head["name"].split("/"))
     except RefusedError as error:
         frame.shared.report(place, error)
         path = head["type"]

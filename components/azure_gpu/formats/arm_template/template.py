@@ -9,12 +9,9 @@ from typing import Any, NamedTuple
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.formats.arm_template import dependencies, parameters
 from azure_gpu.formats.arm_template.evaluation import Reading, is_loops
-from azure_gpu.formats.arm_template.frame import Frame, Shared
-from azure_gpu.formats.arm_template.model import Expanded, Nested, Output, TemplateResource
-from azure_gpu.formats.arm_template.names import Made, Names
-from azure_gpu.formats.arm_template.outputs import read_outputs
+from azure_gpu.formats.arm_template.frame import Frame, Made, Names, Runtime, Scope, ScopeOf, Shared
+from azure_gpu.formats.arm_template.model import Expanded, Nested, Output, TemplateResource, read_outputs
 from azure_gpu.formats.arm_template.resources import Collector, read_nested, read_resource
-from azure_gpu.formats.arm_template.scope import Runtime, Scope, ScopeOf
 from azure_gpu.formats.arm_template.values import Meter, RefusedError, UnresolvedError, Value, is_list, is_object, kind_of
 from azure_gpu.formats.document import Document
 from azure_gpu.formats.lenient_json import member

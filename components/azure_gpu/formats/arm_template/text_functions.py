@@ -11,8 +11,7 @@ from urllib.parse import quote, unquote, urljoin
 
 from azure_gpu.formats import lenient_json
 from azure_gpu.formats.arm_template import hashes
-from azure_gpu.formats.arm_template.arguments import MANY, Arguments, Function
-from azure_gpu.formats.arm_template.values import MAX_TEXT, Value, is_int, is_list, is_object, same
+from azure_gpu.formats.arm_template.values import MANY, MAX_TEXT, Arguments, Function, Value, is_int, is_list, is_object, same
 
 _PLACE = re.compile(r"\{\{|\}\}|\{(?P<index>[0-9]{1,3})(?:,(?P<width>-?[0-9]{1,4}))?(?::(?P<form>[^{}]*))?\}|[{}]")
 _QUOTED = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?P<single>(?:[^'\\]|\\.)*)'", re.DOTALL)  # a text in either quotes

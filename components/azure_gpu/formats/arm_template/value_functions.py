@@ -6,8 +6,7 @@ import json
 import math
 from collections.abc import Callable
 
-from azure_gpu.formats.arm_template.arguments import MANY, Arguments, Function, whole
-from azure_gpu.formats.arm_template.values import Value, found, is_int, is_list, is_object, same
+from azure_gpu.formats.arm_template.values import MANY, Arguments, Function, Value, found, is_int, is_list, is_object, same, whole
 
 MAX_RANGE = 10_000  # Microsoft Learn, template-functions-array#range
 

@@ -4,10 +4,9 @@
 return the numbers of nodes that it requests, in the service's form."""
 
 from azure_gpu.formats.autoscale_formula.evaluation import Evaluation, Targets, as_text, evaluate, results_of
-from azure_gpu.formats.autoscale_formula.formula import Formula, FormulaError, parse
-from azure_gpu.formats.autoscale_formula.problems import formula_problems
-from azure_gpu.formats.autoscale_formula.samples import Samples
-from azure_gpu.formats.autoscale_formula.values import Interval, Value
+from azure_gpu.formats.autoscale_formula.formula import Formula, FormulaError, formula_problems, parse
+from azure_gpu.formats.autoscale_formula.functions import Samples
+from azure_gpu.formats.autoscale_formula.language import Interval, Value
 
 __all__ = [
     "Evaluation", "Formula", "FormulaError", "Interval", "Samples", "Targets", "Value", "as_text", "evaluate", "formula_problems",

@@ -8,12 +8,10 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import NamedTuple
 
-from azure_gpu.formats.autoscale_formula import functions, language, operators, samples
+from azure_gpu.formats.autoscale_formula import functions, language
 from azure_gpu.formats.autoscale_formula.formula import Formula, FormulaError, placed
-from azure_gpu.formats.autoscale_formula.functions import FunctionError
-from azure_gpu.formats.autoscale_formula.language import DEALLOCATION, DEDICATED, SPOT
-from azure_gpu.formats.autoscale_formula.operators import OperatorError
-from azure_gpu.formats.autoscale_formula.samples import Samples, Series, TooFewSamplesError
+from azure_gpu.formats.autoscale_formula.functions import FunctionError, OperatorError, Samples, Series, TooFewSamplesError
+from azure_gpu.formats.autoscale_formula.language import DEALLOCATION, DEDICATED, SPOT, Interval, Option, Value, text, type_of
 from azure_gpu.formats.autoscale_formula.syntax import (
     Call,
     Chain,
@@ -28,7 +26,6 @@ from azure_gpu.formats.autoscale_formula.syntax import (
     Statement,
     Text,
 )
-from azure_gpu.formats.autoscale_formula.values import Interval, Option, Value, text, type_of
 
 _MOST_NODES = 2**31 - 1  # a target is a 32-bit number in the API
 _MOST_NUMBERS = 2_000_000  # in all lists that one run makes: a week of samples, which are 20,160, a hundred times
@@ -176,11 +173,11 @@ class _Run:
             case Name():
                 return self._name(node)
             case Sign():
-                return operators.negative(node.sign, self._value(node.operand))
+                return functions.negative(node.sign, self._value(node.operand))
             case Chain():
                 return self._chain(node)
             case Choice():
-                return self._value(node.yes if operators.true(self._value(node.condition)) else node.no)
+                return self._value(node.yes if functions.true(self._value(node.condition)) else node.no)
             case Call():
                 return self._call(node)
             case Method():
@@ -212,13 +209,13 @@ class _Run:
         left = self._value(node.first)
         for link in node.links:
             if link.sign in language.LOGICAL:
-                decided = operators.true(left) is (link.sign == "||")  # then what follows isn't looked at
-                left = float(operators.true(left) if decided else operators.true(self._value(link.operand)))
+                decided = functions.true(left) is (link.sign == "||")  # then what follows isn't looked at
+                left = float(functions.true(left) if decided else functions.true(self._value(link.operand)))
             else:
                 right = self._value(link.operand)
                 self._made(len(left) if isinstance(left, tuple) else 0)
                 try:
-                    left = operators.apply(left, link.sign, right)
+                    left = functions.apply(left, link.sign, right)
                 except OperatorError as error:
                     raise FaultError(str(error), link.at) from None
         return left
@@ -262,17 +259,17 @@ class _Run:
         arguments = [self._value(argument) for argument in node.arguments]
         match node.name, arguments:
             case language.GET_SAMPLE, [float() as count]:
-                return samples.newest(series, _whole(count))
+                return functions.newest(series, _whole(count))
             case language.GET_SAMPLE, [Interval() | datetime() as since]:
-                return samples.between(series, self._moment(since), self._now, 0)
+                return functions.between(series, self._moment(since), self._now, 0)
             case language.GET_SAMPLE, [Interval() | datetime() as since, float() as percent]:
-                return samples.between(series, self._moment(since), self._now, percent)
+                return functions.between(series, self._moment(since), self._now, percent)
             case language.GET_SAMPLE, [Interval() | datetime() as since, Interval() | datetime() as until, *rest]:
                 percent = rest[0] if rest and isinstance(rest[0], float) else 0
-                return samples.between(series, self._moment(since), self._moment(until), percent)
+                return functions.between(series, self._moment(since), self._moment(until), percent)
             case language.GET_PERCENT, [Interval() | datetime() as since, *rest]:
                 until = rest[0] if rest and isinstance(rest[0], Interval | datetime) else Interval(0)
-                return samples.percent_between(series, self._moment(since), self._moment(until))
+                return functions.percent_between(series, self._moment(since), self._moment(until))
             case "Count", _:
                 return float(len(series))
             case "GetSamplePeriod", _:
@@ -286,7 +283,7 @@ class _Run:
                 raise FaultError(f"{node.name} can't take {given or 'nothing'}", node.at)
 
     def _moment(self, value: Interval | datetime) -> datetime:
-        return operators.later(self._now, Interval(-value.ticks)) if isinstance(value, Interval) else value
+        return functions.later(self._now, Interval(-value.ticks)) if isinstance(value, Interval) else value
 
     def _member(self, node: Member) -> Value:
         value = self._value(node.of)

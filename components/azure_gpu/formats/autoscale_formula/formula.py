@@ -1,8 +1,14 @@
-"""A parsed and checked formula, or every error with its line and column."""
+"""A parsed and checked formula, or every error with its line and column, also as problems.
 
+The limits on its length and its number of statements are the catalog's, in `catalog.services.batch.autoscale`."""
+
+from collections.abc import Iterator
 from typing import NamedTuple
 
-from azure_gpu.formats.autoscale_formula import checks, syntax
+from azure_gpu.catalog import spelling
+from azure_gpu.catalog.problems import Code, Problem, Severity
+from azure_gpu.catalog.services.batch import sources
+from azure_gpu.formats.autoscale_formula import checks, language, syntax
 from azure_gpu.formats.autoscale_formula.syntax import Fault, Statement
 
 _MOST_MESSAGE = 300  # characters: a name can be as long as a formula
@@ -43,3 +49,54 @@ def placed(text: str, fault: Fault) -> FormulaError:
     before = text[: fault.at]
     message = fault.message if len(fault.message) <= _MOST_MESSAGE else fault.message[:_MOST_MESSAGE] + "…"
     return FormulaError(message, before.count("\n") + 1, fault.at - (before.rfind("\n") + 1) + 1)
+
+
+def formula_problems(text: str, path: str) -> list[Problem]:
+    """Errors: what can't be read, unknown names, wrong types. Warnings: a formula that sets no number of nodes, or nearly."""
+    formula, errors = parse(text)
+    if formula is None:
+        return [
+            Problem(
+                path=path,
+                message=str(error),
+                value=_line(text, error.line),
+                fix="correct the formula there",
+                source=str(sources.AUTOSCALE),
+                code=Code.INVALID,
+            )
+            for error in errors
+        ]
+    return list(_warnings(formula, path))
+
+
+def _warnings(formula: Formula, path: str) -> Iterator[Problem]:
+    set_here = [statement.target for statement in formula.statements if statement.target]
+    by_lower = {name.lower(): name for name in language.WRITABLE}
+    for target in set_here:
+        near = spelling.nearest(target.name.lower(), by_lower, 1, 0.85)
+        if target.name not in language.WRITABLE and target.name.startswith("$") and near:
+            error = placed(
+                formula.text, Fault(f"{target.name} is a variable of the formula's own, and no node depends on it", target.at)
+            )
+            yield _warning(path, str(error), _line(formula.text, error.line), f"write {by_lower[near[0]]} if that is meant")
+    if not any(target.name in language.TARGETS for target in set_here):
+        message = "the formula sets no number of nodes, so the pool stays as it is"
+        yield _warning(path, message, formula.text.strip()[:80], f"set {language.DEDICATED} or {language.SPOT}")
+
+
+def _warning(path: str, message: str, value: str, fix: str) -> Problem:
+    return Problem(
+        path=path,
+        message=message,
+        value=value,
+        fix=fix,
+        source=str(sources.AUTOSCALE),
+        code=Code.UNKNOWN,
+        severity=Severity.WARNING,
+    )
+
+
+def _line(text: str, line: int) -> str:
+    """The line of the formula in which something is wrong."""
+    lines = text.splitlines()
+    return lines[line - 1].strip()[:120] if 0 < line <= len(lines) else ""

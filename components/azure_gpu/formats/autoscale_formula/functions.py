@@ -1,15 +1,25 @@
-"""The functions of formulas.
+"""The functions and operators of formulas, and the samples that the service measured.
 
-`percentile` takes the value at that rank of the sorted list, and `round` rounds halves away from zero; no source documents how
-the service computes the first. FunctionError is raised for arguments that have no result."""
+A variable has one value every 30 seconds, of which some may be late or missing. `percentile` takes the value at that rank of the
+sorted list, and `round` rounds halves away from zero; no source documents how the service computes the first. The types of the
+operands were checked as far as that is possible without samples; an error is raised for the others."""
 
 import math
 import random
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
+from typing import Protocol
 
-from azure_gpu.formats.autoscale_formula.values import Value
+from azure_gpu.formats.autoscale_formula.language import (
+    COMPARISONS,
+    SAMPLE_SECONDS,
+    TICKS_PER_SECOND,
+    Interval,
+    Value,
+    interval_of,
+    type_of,
+)
 
 
 class FunctionError(Exception):
@@ -113,3 +123,142 @@ _COMPONENT_WISE: Mapping[str, Callable[[float], float]] = {
     "log": math.log10,
     "round": _round,
 }
+
+
+class OperatorError(Exception):
+    """Why an operation has no result."""
+
+
+def apply(left: Value, sign: str, right: Value) -> Value:
+    """`left sign right`, for every operator but && and ||."""
+    if sign in COMPARISONS:
+        return _compared(left, sign, right)
+    match left, right:
+        case float(), float():
+            return _arithmetic(left, sign, right)
+        case (Interval() as one, Interval() as other) if sign in "+-":
+            return Interval(one.ticks + other.ticks if sign == "+" else one.ticks - other.ticks)
+        case (Interval() as one, float()) if sign in "*/":
+            return Interval(round(_arithmetic(float(one.ticks), sign, right)))
+        case (float(), Interval() as other) if sign == "*":
+            return Interval(round(_arithmetic(left, sign, float(other.ticks))))
+        case (Interval() as length, datetime() as moment) | (datetime() as moment, Interval() as length) if sign == "+":
+            return later(moment, length)
+        case (datetime() as one, datetime() as other) if sign == "-":
+            return interval_of(one - other)
+        case tuple(), float() | tuple():
+            return _list(left, sign, right)
+        case _:
+            raise OperatorError(f"{type_of(left)} {sign} {type_of(right)} isn't an operation of a formula")
+
+
+def negative(sign: str, value: Value) -> Value:
+    """`-value` or `!value`."""
+    if isinstance(value, float):
+        return -value if sign == "-" else float(not value)
+    if sign == "-" and isinstance(value, Interval):
+        return Interval(-value.ticks)
+    raise OperatorError(f"{sign} takes no {type_of(value)}")
+
+
+def true(value: Value) -> bool:
+    """Whether a condition holds: a number that isn't 0."""
+    if not isinstance(value, float):
+        raise OperatorError(f"a condition is a number, and this is a {type_of(value)}")
+    return bool(value)
+
+
+def later(moment: datetime, length: Interval) -> datetime:
+    try:
+        return moment + timedelta(seconds=length.ticks / TICKS_PER_SECOND)
+    except OverflowError:
+        raise OperatorError("the time lies outside the years 1 to 9999") from None
+
+
+def _arithmetic(left: float, sign: str, right: float) -> float:
+    if sign == "/" and right == 0:
+        raise OperatorError("this divides by 0")
+    match sign:
+        case "+":
+            result = left + right
+        case "-":
+            result = left - right
+        case "*":
+            result = left * right
+        case _:
+            result = left / right
+    if not math.isfinite(result):
+        raise OperatorError("a number is too large")
+    return result
+
+
+def _list(left: tuple[float, ...], sign: str, right: float | tuple[float, ...]) -> tuple[float, ...]:
+    others = right if isinstance(right, tuple) else (right,) * len(left)
+    if len(others) != len(left):
+        raise OperatorError(f"the lists have {len(left)} and {len(others)} elements")
+    return tuple(_arithmetic(one, sign, other) for one, other in zip(left, others, strict=True))
+
+
+def _compared(left: Value, sign: str, right: Value) -> float:
+    return float(_order(left, sign, right) in _HOLDS[sign])
+
+
+def _order(left: Value, sign: str, right: Value) -> int:
+    """-1 where the left value is less, 0 where both are the same, 1 where it is greater."""
+    match left, right:
+        case float(), float():
+            return (left > right) - (left < right)
+        case str(), str():
+            return (left > right) - (left < right)
+        case datetime(), datetime():
+            return (left > right) - (left < right)
+        case Interval(), Interval():
+            return (left > right) - (left < right)
+        case _:
+            raise OperatorError(f"{type_of(left)} {sign} {type_of(right)} isn't an operation of a formula")
+
+
+# For which orders each comparison holds.
+_HOLDS: Mapping[str, tuple[int, ...]] = {"<": (-1,), "<=": (-1, 0), "==": (0,), ">=": (0, 1), ">": (1,), "!=": (-1, 1)}
+
+
+Series = Sequence[tuple[datetime, float]]  # oldest first
+
+
+class Samples(Protocol):
+    """Where samples come from. A variable of which there are none has an empty series."""
+
+    def series(self, variable: str) -> Series: ...
+
+
+class TooFewSamplesError(Exception):
+    """Fewer samples than a formula asks for; the service then changes nothing."""
+
+
+def newest(series: Series, count: int) -> tuple[float, ...]:
+    """The last `count` samples, or as many as there are."""
+    return tuple(float(value) for _, value in series[-count:]) if count > 0 else ()
+
+
+def between(series: Series, one: datetime, other: datetime, percent: float) -> tuple[float, ...]:
+    """The samples between two times, whichever is the earlier. TooFewSamplesError where they are less than `percent` of all."""
+    found = _between(series, one, other)
+    share = _share(len(found), one, other)
+    if share < percent:
+        raise TooFewSamplesError(f"{share:.6g} percent of the samples are there, and {percent:.6g} are asked for")
+    return found
+
+
+def percent_between(series: Series, one: datetime, other: datetime) -> float:
+    """How many of the samples that there should be are there, in percent."""
+    return _share(len(_between(series, one, other)), one, other)
+
+
+def _between(series: Series, one: datetime, other: datetime) -> tuple[float, ...]:
+    first, last = min(one, other), max(one, other)
+    return tuple(float(value) for at, value in series if first < at <= last)
+
+
+def _share(found: int, one: datetime, other: datetime) -> float:
+    possible = math.ceil(abs(other - one) / timedelta(seconds=SAMPLE_SECONDS))
+    return min(100.0, 100.0 * found / possible) if possible else 0.0

@@ -1,11 +1,14 @@
-"""The words of autoscale formulas: the service's variables, functions, methods, intervals and options.
+"""The words and values of autoscale formulas, and the tables by which the checks and the evaluation go.
 
-the tables by which the checks and the evaluation go. Sources: MicrosoftDocs/azure-docs,
-articles/batch/batch-automatic-scaling.md, in its versions of 2019-10-24, 2020-12-21 and 2025-06-05; the two names of before 2017
-are in the documentation of Test-AzureBatchAutoScale. No version documents whether letter case matters: here it does.
-"""
+Sources: MicrosoftDocs/azure-docs, articles/batch/batch-automatic-scaling.md, in its versions of 2019-10-24, 2020-12-21 and
+2025-06-05; the two names of before 2017 are in the documentation of Test-AzureBatchAutoScale. No version documents whether letter
+case matters: here it does. Nor does one show how the service writes an interval in the results of a run; here it is
+`d.hh:mm:ss`."""
 
+import math
 from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -119,3 +122,69 @@ COMPARISONS = ("<", "<=", "==", ">=", ">", "!=")
 COMPARED = (Type.DOUBLE, Type.STRING, Type.TIMESTAMP, Type.INTERVAL)  # each with its own type
 LOGICAL = ("&&", "||")
 NEGATED: Mapping[str, tuple[Type, ...]] = {"-": (Type.DOUBLE, Type.INTERVAL), "!": (Type.DOUBLE,)}
+
+
+@dataclass(frozen=True, order=True, slots=True)
+class Interval:
+    """A length of time in units of 100 ns, which is as fine as the service counts."""
+
+    ticks: int
+
+    @property
+    def seconds(self) -> float:
+        return self.ticks / TICKS_PER_SECOND
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """What becomes of tasks on nodes that are taken away."""
+
+    name: str
+
+
+# A list of numbers is a tuple.
+Value = float | tuple[float, ...] | str | datetime | Interval | Option
+
+
+def type_of(value: Value) -> Type:
+    """The type of a value, as the documentation calls it."""
+    if isinstance(value, Interval):
+        return Type.INTERVAL
+    if isinstance(value, Option):
+        return Type.OPTION
+    if isinstance(value, tuple):
+        return Type.VECTOR
+    if isinstance(value, datetime):
+        return Type.TIMESTAMP
+    return Type.STRING if isinstance(value, str) else Type.DOUBLE
+
+
+def text(value: Value) -> str:
+    """The value as the results of a run show it."""
+    if isinstance(value, Interval):
+        return _interval(value)
+    if isinstance(value, Option):
+        return value.name
+    if isinstance(value, tuple):
+        return f"[{','.join(_number(one) for one in value)}]"
+    if isinstance(value, datetime):
+        return value.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return value if isinstance(value, str) else _number(value)
+
+
+def interval_of(length: timedelta) -> Interval:
+    return Interval(length // timedelta(microseconds=1) * 10)
+
+
+def _number(value: float) -> str:
+    """Six digits that count, as in `$samples=96.6667`."""
+    if not math.isfinite(value):
+        return str(value)
+    return f"{value + 0.0:.6g}"  # adding 0 turns -0 into 0
+
+
+def _interval(value: Interval) -> str:
+    seconds, ticks = divmod(abs(value.ticks), TICKS_PER_SECOND)
+    days, rest = divmod(seconds, 86_400)
+    clock = f"{rest // 3600:02}:{rest // 60 % 60:02}:{rest % 60:02}"
+    return ("-" if value.ticks < 0 else "") + (f"{days}." if days else "") + clock + (f".{ticks:07}" if ticks else "")

@@ -1,11 +1,10 @@
 """Rules for computes of an Azure Machine Learning workspace: a cluster's scale, an attached machine, and kinds of compute."""
 
-import re
 from collections.abc import Iterator
 from datetime import date
 from typing import NamedTuple
 
-from azure_gpu.catalog import lifecycle
+from azure_gpu.catalog import durations, lifecycle
 from azure_gpu.catalog.lifecycle import WARNING_DAYS, Lifecycle
 from azure_gpu.catalog.problems import Code, Problem, Severity, impossible
 from azure_gpu.catalog.services.machine_learning.clients import CLIENTS, Client
@@ -37,10 +36,6 @@ COMPUTE_KINDS = (LEGACY_AKS, KUBERNETES, CLUSTER, INSTANCE, "VirtualMachine")
 SSH_PORT = 22
 SERVICE_TAG = "AzureMachineLearning"  # the service's own addresses, as rules of networks name them
 
-_DURATION = (
-    r"P(?=[0-9T])(?:[0-9]+Y)?(?:[0-9]+M)?(?:[0-9]+W)?(?:[0-9]+D)?(?:T(?=[0-9])(?:[0-9]+H)?(?:[0-9]+M)?(?:[0-9]+(?:\.[0-9]+)?S)?)?"
-)
-
 # Attached machines: the second source document has one; no source says whether the service still supports them.
 ATTACHED_MACHINE = Lifecycle(seen=WORKBENCH_ARTICLE, doubt=_NO_WORD_SINCE)
 # AKS as a kind of compute is of version 1 and ends with its SDK.
@@ -49,7 +44,7 @@ AKS_COMPUTE = Lifecycle(seen=INFERENCE_ARTICLE, end=CLIENTS[Client.SDK_V1].lifec
 
 def is_duration(text: str) -> bool:
     """Whether the text is a duration as ISO 8601 writes it: PT120S, P1DT2H."""
-    return re.fullmatch(_DURATION, text) is not None
+    return durations.read(text) is not None and not text.startswith("-")
 
 
 class ClusterRequest(NamedTuple):
