@@ -23,42 +23,7 @@ from azure_gpu.stack.settings_reference import TABLE, rows_below
 LIBRARY = Path(__file__).parents[1]
 EXAMPLES = LIBRARY.parents[1] / "docs" / "components" / "programs"
 INDEX = "README.md"
-_INDEX_HEAD = """# The components
-
-`__main__.py` declares these components, and any Pulumi program can use them:
-
-```python
-import pulumi_azure_native as azure
-from azure_gpu import GpuCluster
-
-rg = azure.resources.ResourceGroup("rg", location="westeurope")
-GpuCluster(
-    "gpu",
-    resource_group_name=rg.name,
-    gpu_pools={"t4": {"size": "Standard_NC4as_T4_v3", "max_nodes": 2}},
-    expires_after="2026-12-31",
-)
-```
-
-- **Arguments** are keywords, or one object: `GpuCluster("gpu", {...})`. Both are typed, at any depth. Each constructor validates
-  all of them before it declares anything, and raises every problem as one `azure_gpu.Refused`.
-- **Outputs** are accepted where a page says so: ids, regions, tags, names, images, variables. Values that determine what is
-  declared must be known when the program runs. Where a region is an output, or that of a resource group in the same program,
-  nothing is checked against it.
-- **Dependencies** come from a `foundation`, or one by one by their ARM ids. Subscription and login are the provider's, also an
-  explicit one's; the date is today's. Names in Azure are built from project, team, stack and the component's name.
-- **Options** of Pulumi work: `providers`, `aliases`, `protect`, transforms, `--target` and `--replace`. An alias keeps the
-  resources of a renamed component with their names in Azure: `aliases=[pulumi.Alias(name="the old name")]`.
-- **Data** is protected: a storage account, registry, log workspace, Batch account, key vault or workspace is neither deleted nor
-  replaced by `pulumi`, unless `protect_data` is false. `pulumi state unprotect` lets go of what a stack no longer needs.
-- **Other languages** have the same names in camel case, `gpuPools` for `gpu_pools`, by `pulumi package add`.
-- **Not in a program**: a default of `image_source`, `operations` and their checks before an `up`.
-
-The pages are generated from the docstrings of the components by `make renew`. The keys of a stack file are in
-[settings.md](../settings.md).
-
-| component | |
-| --- | --- |"""
+_INDEX_HEAD = Path(__file__).with_name("components_head.md")
 _REPLACED = """
 ## Replacement
 
@@ -99,7 +64,7 @@ def found() -> list[Component]:
 def pages(every: Sequence[Component]) -> dict[str, str]:
     """Returns the text of every page by file name, the index included."""
     lines = [f"| [{each.name}]({each.page}) | {paragraphs(each)[0]} |" for each in every]
-    return {INDEX: "\n".join([_INDEX_HEAD, *lines]) + "\n", **{each.page: page(each) for each in every}}
+    return {INDEX: _INDEX_HEAD.read_text(encoding="utf-8") + "\n".join(lines) + "\n", **{each.page: page(each) for each in every}}
 
 
 def page(component: Component) -> str:

@@ -7,59 +7,14 @@ import argparse
 import json
 import re
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from azure_gpu.shared.validation import OUTPUT, schema
 from azure_gpu.stack.file import StackFile
 from azure_gpu.stack.keys import PROJECT, config_key
 
-_HEAD = """# Every key of a stack file
-
-`Pulumi.<stack>.yaml` describes one environment. Its keys are under `config:`, each with the prefix `azure-gpu:`, the name of the
-project; in a project of another name the prefix is that name. The provider's own keys, `azure-native:…`, are beside them.
-[settings.schema.json](settings.schema.json) is the same list for editors. Both are generated from the docstrings of the settings
-by `make renew`. What the components declare and return is in [components/](components/README.md).
-
-- **Dates** are written in quotes: `as_of: "2019-06-01"`. YAML parses an unquoted date as a timestamp, which is read as the same
-  day.
-- **A part of the foundation** is `create`, or `existing: <ARM id>`, in any subscription that the provider's login may read; only
-  the resource group must be in the stack's. An existing part is looked up while the program runs, never changed or deleted, and
-  doesn't enter the stack's state; for another subscription the state gets a provider with the same login.
-- **Secrets** are encrypted by the engine: `pulumi config set --secret --path 'container_groups.train.secret_environment.TOKEN'`
-  prompts for the value. Don't write them by hand.
-- **`overrides`** sets any property that azure-native has for a resource, in addition to or in place of the program's:
-  `overrides: {networkConfiguration: {publicIPAddressConfiguration: {provision: NoPublicIPAddresses}}}` of a pool. Names are
-  validated against azure-native's SDK, objects are merged, other values replace what is set, null removes it. A preview lists the
-  overridden properties. Values are validated only by Azure: prices, dates and roles still follow the other keys. Resources
-  without a separate entry, such as a role or a network interface, have no overrides.
-- **`enabled: false`** switches a part off: it stays in the file, its keys and types are validated, but nothing of it is declared,
-  and its dates, sizes and quotas aren't checked. A preview lists the parts that are off. `pulumi up` deletes what such a part
-  declared before; `operations up` first requires `--delete NAME` where that holds data or serves requests. A part that requires
-  one that is off is an error: a pool and its Batch account, an endpoint and its workspace or compute, a compute and its cluster
-  or machine, a job and its GPU pool. An endpoint whose deployments are all off stays, and `traffic` may keep a share of 0 for a
-  deployment that is off. The foundation has no such switch, and the environment of jobs is deleted with the last job.
-- **`opts`** of an entry are the engine's options: `protect`, `ignore_changes` (properties as in `overrides`) and
-  `custom_timeouts`.
-- **`assign_roles: false`** is for users without permission to assign roles. Preview and update then print each
-  `az role assignment create` for an administrator to run once identity, registry, storage account and cluster exist. Until then
-  Azure rejects a group or a job that pulls from the registry, nodes can't access registry and storage, and a cluster can't be
-  accessed; afterwards `pulumi up` completes the rest.
-- **`expires_after`** is the last day of a group, a job, a pool or a cluster, and required for everything with a GPU. It becomes
-  the tag `expires-at`, by which people and tools find overdue resources. Azure deletes nothing by it. After that day the part
-  stays unchanged, regardless of its section, until a later day is set or the part is removed; the rest of the stack can be
-  updated. If Azure has announced the end of a size, an image, a version or anything else in use before that day, preview warns,
-  however far away the end is.
-- **`budget`** is a budget in Azure for a month of the stack, in USD; it sends mails and stops nothing. Its scope is the resource
-  group, including resources of others in an existing group. Nodes of a cluster are billed in a separate group: with a cluster,
-  the budget's scope is the subscription, filtered by the groups. It requires `Microsoft.Consumption/budgets/write` there, which
-  Owner, Contributor and Cost Management Contributor have. Azure counts in the currency of the billing account; if that isn't USD,
-  set `billing_amount`. A budget starts with the month of its first `up` and keeps that start.
-- **A pool that is replaced** exists beside its successor for a while, under another name, and needs twice the quota during the
-  overlap; `replace: drain-first` deletes the old one first. Commands find either by its name in the stack file. A GPU pool of a
-  cluster is replaced in the same way, without other changes of the cluster.
-- **A cluster** lists all its pools in its own body. After a `pulumi refresh` a preview is still empty, also after autoscaling;
-  the first change of a GPU pool after it also updates the cluster, which changes nothing on it.
-"""
+_HEAD = Path(__file__).with_name("settings_head.md")
 _WORDS = {"string": "string", "integer": "integer", "number": "number", "boolean": "`true` or `false`"}
 _DESCRIPTION = re.compile(r"(?:Plain: |Wired: )?(?P<meaning>.*?)(?: ?Default: (?P<default>.*?)\.)?")
 TABLE = "| key | type | default | |\n| --- | --- | --- | --- |"
@@ -74,7 +29,7 @@ def reference(stack_file: dict[str, Any]) -> str:
         rows = list(rows_below(node, key))
         if rows:
             tables += [f"\n## `{key}`\n", TABLE, *rows]
-    return "\n".join([_HEAD.rstrip("\n"), *tables]) + "\n"
+    return "\n".join([_HEAD.read_text(encoding="utf-8").rstrip("\n"), *tables]) + "\n"
 
 
 def rows_below(node: dict[str, Any], path: str) -> Iterator[str]:
