@@ -34,16 +34,17 @@ class AzureType:
         return self.path.format(subscriptionId=subscription, **values)
 
 
-def _in_group(token: str, arm_type: str, *names: str) -> AzureType:
+def _in_group(token: str, arm_type: str, names: str) -> AzureType:
+    """`names`: of the provider's inputs for each step of the type, with slashes between."""
     namespace, *kinds = arm_type.split("/")
-    steps = "".join(f"/{kind}/{{{name}}}" for kind, name in zip(kinds, names, strict=True))
+    steps = "".join(f"/{kind}/{{{name}}}" for kind, name in zip(kinds, names.split("/"), strict=True))
     return AzureType(f"azure-native:{token}", arm_type, f"{_GROUP}/providers/{namespace}{steps}")
 
 
-def _in_workspace(resource: str, kinds: str, *names: str) -> AzureType:
+def _in_workspace(resource: str, kinds: str, names: str) -> AzureType:
     """A type of Azure ML below its workspace."""
     arm_type = f"Microsoft.MachineLearningServices/workspaces/{kinds}"
-    return _in_group(f"machinelearningservices:{resource}", arm_type, "workspaceName", *names)
+    return _in_group(f"machinelearningservices:{resource}", arm_type, f"workspaceName/{names}")
 
 
 RESOURCE_GROUP = AzureType("azure-native:resources:ResourceGroup", "Microsoft.Resources/resourceGroups", _GROUP)
@@ -57,9 +58,7 @@ USER_ASSIGNED_IDENTITY = _in_group(
 )
 STORAGE_ACCOUNT = _in_group("storage:StorageAccount", "Microsoft.Storage/storageAccounts", "accountName")
 REGISTRY = _in_group("containerregistry:Registry", "Microsoft.ContainerRegistry/registries", "registryName")
-TASK_RUN = _in_group(
-    "containerregistry:TaskRun", "Microsoft.ContainerRegistry/registries/taskRuns", "registryName", "taskRunName"
-)
+TASK_RUN = _in_group("containerregistry:TaskRun", "Microsoft.ContainerRegistry/registries/taskRuns", "registryName/taskRunName")
 LOG_WORKSPACE = _in_group("operationalinsights:Workspace", "Microsoft.OperationalInsights/workspaces", "workspaceName")
 CONTAINER_GROUP = _in_group(
     "containerinstance:ContainerGroup", "Microsoft.ContainerInstance/containerGroups", "containerGroupName"
@@ -67,17 +66,13 @@ CONTAINER_GROUP = _in_group(
 MANAGED_ENVIRONMENT = _in_group("app:ManagedEnvironment", "Microsoft.App/managedEnvironments", "environmentName")
 JOB = _in_group("app:Job", "Microsoft.App/jobs", "jobName")
 BATCH_ACCOUNT = _in_group("batch:BatchAccount", "Microsoft.Batch/batchAccounts", "accountName")
-BATCH_POOL = _in_group("batch:Pool", "Microsoft.Batch/batchAccounts/pools", "accountName", "poolName")
-BATCH_APPLICATION = _in_group("batch:Application", "Microsoft.Batch/batchAccounts/applications", "accountName", "applicationName")
+BATCH_POOL = _in_group("batch:Pool", "Microsoft.Batch/batchAccounts/pools", "accountName/poolName")
+BATCH_APPLICATION = _in_group("batch:Application", "Microsoft.Batch/batchAccounts/applications", "accountName/applicationName")
 BATCH_APPLICATION_PACKAGE = _in_group(
-    "batch:ApplicationPackage",
-    "Microsoft.Batch/batchAccounts/applications/versions",
-    "accountName",
-    "applicationName",
-    "versionName",
+    "batch:ApplicationPackage", "Microsoft.Batch/batchAccounts/applications/versions", "accountName/applicationName/versionName"
 )
 BLOB_SERVICE = _in_group(
-    "storage:BlobServiceProperties", "Microsoft.Storage/storageAccounts/blobServices", "accountName", "blobServicesName"
+    "storage:BlobServiceProperties", "Microsoft.Storage/storageAccounts/blobServices", "accountName/blobServicesName"
 )
 BLOB_CONTAINER = AzureType(  # the blob service above it has one name only
     "azure-native:storage:BlobContainer",
@@ -85,29 +80,25 @@ BLOB_CONTAINER = AzureType(  # the blob service above it has one name only
     f"{_GROUP}/providers/Microsoft.Storage/storageAccounts/{{accountName}}/blobServices/default/containers/{{containerName}}",
 )
 GALLERY = _in_group("compute:Gallery", "Microsoft.Compute/galleries", "galleryName")
-GALLERY_IMAGE = _in_group("compute:GalleryImage", "Microsoft.Compute/galleries/images", "galleryName", "galleryImageName")
+GALLERY_IMAGE = _in_group("compute:GalleryImage", "Microsoft.Compute/galleries/images", "galleryName/galleryImageName")
 GALLERY_IMAGE_VERSION = _in_group(
     "compute:GalleryImageVersion",
     "Microsoft.Compute/galleries/images/versions",
-    "galleryName",
-    "galleryImageName",
-    "galleryImageVersionName",
+    "galleryName/galleryImageName/galleryImageVersionName",
 )
 FEDERATED_IDENTITY_CREDENTIAL = _in_group(
     "managedidentity:FederatedIdentityCredential",
     "Microsoft.ManagedIdentity/userAssignedIdentities/federatedIdentityCredentials",
-    "resourceName",
-    "federatedIdentityCredentialResourceName",
+    "resourceName/federatedIdentityCredentialResourceName",
 )
 MANAGED_CLUSTER = _in_group("containerservice:ManagedCluster", "Microsoft.ContainerService/managedClusters", "resourceName")
 AGENT_POOL = _in_group(
-    "containerservice:AgentPool", "Microsoft.ContainerService/managedClusters/agentPools", "resourceName", "agentPoolName"
+    "containerservice:AgentPool", "Microsoft.ContainerService/managedClusters/agentPools", "resourceName/agentPoolName"
 )
 MAINTENANCE_CONFIGURATION = _in_group(
     "containerservice:MaintenanceConfiguration",
     "Microsoft.ContainerService/managedClusters/maintenanceConfigurations",
-    "resourceName",
-    "configName",
+    "resourceName/configName",
 )
 DIAGNOSTIC_SETTING = AzureType(
     "azure-native:monitor:DiagnosticSetting",
@@ -133,16 +124,16 @@ ML_WORKSPACE = _in_group("machinelearningservices:Workspace", "Microsoft.Machine
 ML_DATASTORE = _in_workspace("Datastore", "datastores", "name")
 ML_COMPUTE = _in_workspace("Compute", "computes", "computeName")
 ML_MODEL_CONTAINER = _in_workspace("ModelContainer", "models", "name")
-ML_MODEL_VERSION = _in_workspace("ModelVersion", "models/versions", "name", "version")
+ML_MODEL_VERSION = _in_workspace("ModelVersion", "models/versions", "name/version")
 ML_ENVIRONMENT_CONTAINER = _in_workspace("EnvironmentContainer", "environments", "name")
-ML_ENVIRONMENT_VERSION = _in_workspace("EnvironmentVersion", "environments/versions", "name", "version")
+ML_ENVIRONMENT_VERSION = _in_workspace("EnvironmentVersion", "environments/versions", "name/version")
 ML_CODE_CONTAINER = _in_workspace("CodeContainer", "codes", "name")
-ML_CODE_VERSION = _in_workspace("CodeVersion", "codes/versions", "name", "version")
+ML_CODE_VERSION = _in_workspace("CodeVersion", "codes/versions", "name/version")
 ML_ONLINE_ENDPOINT = _in_workspace("OnlineEndpoint", "onlineEndpoints", "endpointName")
-ML_ONLINE_DEPLOYMENT = _in_workspace("OnlineDeployment", "onlineEndpoints/deployments", "endpointName", "deploymentName")
+ML_ONLINE_DEPLOYMENT = _in_workspace("OnlineDeployment", "onlineEndpoints/deployments", "endpointName/deploymentName")
 ML_JOB = _in_workspace("Job", "jobs", "id")
 VIRTUAL_NETWORK = _in_group("network:VirtualNetwork", "Microsoft.Network/virtualNetworks", "virtualNetworkName")
-SUBNET = _in_group("network:Subnet", "Microsoft.Network/virtualNetworks/subnets", "virtualNetworkName", "subnetName")
+SUBNET = _in_group("network:Subnet", "Microsoft.Network/virtualNetworks/subnets", "virtualNetworkName/subnetName")
 NETWORK_SECURITY_GROUP = _in_group(
     "network:NetworkSecurityGroup", "Microsoft.Network/networkSecurityGroups", "networkSecurityGroupName"
 )
@@ -153,27 +144,22 @@ PRIVATE_ENDPOINT = _in_group("network:PrivateEndpoint", "Microsoft.Network/priva
 PRIVATE_DNS_ZONE_GROUP = _in_group(
     "network:PrivateDnsZoneGroup",
     "Microsoft.Network/privateEndpoints/privateDnsZoneGroups",
-    "privateEndpointName",
-    "privateDnsZoneGroupName",
+    "privateEndpointName/privateDnsZoneGroupName",
 )
 PRIVATE_ZONE = _in_group("privatedns:PrivateZone", "Microsoft.Network/privateDnsZones", "privateZoneName")
 PRIVATE_ZONE_LINK = _in_group(
     "privatedns:VirtualNetworkLink",
     "Microsoft.Network/privateDnsZones/virtualNetworkLinks",
-    "privateZoneName",
-    "virtualNetworkLinkName",
+    "privateZoneName/virtualNetworkLinkName",
 )
 NAT_GATEWAY = _in_group("network:NatGateway", "Microsoft.Network/natGateways", "natGatewayName")
 DISK = _in_group("compute:Disk", "Microsoft.Compute/disks", "diskName")
 VIRTUAL_MACHINE = _in_group("compute:VirtualMachine", "Microsoft.Compute/virtualMachines", "vmName")
 VIRTUAL_MACHINE_EXTENSION = _in_group(
-    "compute:VirtualMachineExtension", "Microsoft.Compute/virtualMachines/extensions", "vmName", "vmExtensionName"
+    "compute:VirtualMachineExtension", "Microsoft.Compute/virtualMachines/extensions", "vmName/vmExtensionName"
 )
 VIRTUAL_MACHINE_RUN_COMMAND = _in_group(
-    "compute:VirtualMachineRunCommandByVirtualMachine",
-    "Microsoft.Compute/virtualMachines/runCommands",
-    "vmName",
-    "runCommandName",
+    "compute:VirtualMachineRunCommandByVirtualMachine", "Microsoft.Compute/virtualMachines/runCommands", "vmName/runCommandName"
 )
 GLOBAL_SCHEDULE = _in_group("devtestlab:GlobalSchedule", "Microsoft.DevTestLab/schedules", "name")
 

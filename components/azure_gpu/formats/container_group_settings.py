@@ -13,13 +13,15 @@ from azure_gpu.formats.lenient_json import member
 from azure_gpu.formats.stack_file import SECRET
 
 _PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
-_PROBE_NUMBERS = {
+_PROBE = {
     "initialDelaySeconds": "initial_delay_seconds",
     "periodSeconds": "period_seconds",
     "failureThreshold": "failure_threshold",
     "successThreshold": "success_threshold",
     "timeoutSeconds": "timeout_seconds",
 }
+_DNS = {"nameServers": "name_servers", "searchDomains": "search_domains", "options": "options"}
+_DEFAULTS = {"osType": ("os_type", "Linux"), "priority": ("priority", "Regular"), "sku": ("sku", "Standard")}  # of both
 _OWN_TAGS = {keys.AS_OF, keys.EXPIRES_AT, keys.PROJECT, keys.STACK, keys.TEAM}
 _ELSEWHERE = {
     "diagnostics": ("logs go to the stack's own workspace", "foundation: log_workspace: create, or existing: <id>"),
@@ -56,8 +58,12 @@ def config_path(key: str, step: str | int) -> str:
     return f"{key}.{step}" if key else step
 
 
-def _line(left: Left) -> int:
-    return left.line
+def _given(settings: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in settings.items() if value not in (None, "", {}, [])}
+
+
+def _renamed(values: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
+    return {ours: values[theirs] for theirs, ours in names.items() if theirs in values}
 
 
 def _items(parent: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
@@ -78,46 +84,33 @@ class _Settings:
         body = self.group.body
         properties: dict[str, Any] = body.get("properties") or {}
         result: dict[str, Any] = {"group_name": self.group.name, "location": body.get("location")}
-        containers: list[dict[str, Any]] = _items(properties, "containers")
+        containers = _items(properties, "containers")
         if len(containers) == 1:
             result["container_name"] = containers[0].get("name")
             result |= self.container(containers[0].get("properties") or {}, "properties.containers[0].properties", "")
             self.lonely_ports(result.pop("ports", []), properties)
-        elif containers:
-            result["containers"] = self.named(containers, "containers", self.container)
-        if properties.get("initContainers"):
-            result["init_containers"] = self.named(properties["initContainers"], "initContainers", self.container)
-            order = list(result["init_containers"])
-            result["init_order"] = order if order != sorted(order) else None  # the engine sorts a stack file's keys
+        else:
+            result["containers"] = self.named(containers, "containers", "containers")
+        result["init_containers"] = self.named(_items(properties, "initContainers"), "initContainers", "init_containers")
+        order = list(result["init_containers"])
+        result["init_order"] = order if order != sorted(order) else None  # the engine sorts a stack file's keys
         result["restart_policy"] = properties.get("restartPolicy", "Always")  # Azure's default
-        result["os_type"] = properties.get("osType") if properties.get("osType") != "Linux" else None
-        result |= self.network(properties)
+        result |= {ours: properties.get(key) for key, (ours, default) in _DEFAULTS.items() if properties.get(key) != default}
+        result |= {"zones": body.get("zones"), **self.network(properties)}
         result["volumes"] = {
             str(volume.get("name", "")): self.volume(volume, index) for index, volume in enumerate(_items(properties, "volumes"))
         }
-        result["registries"] = [
-            entry
-            for index, one in enumerate(_items(properties, "imageRegistryCredentials"))
-            if (entry := self.registry(one, index))
-        ]
-        result |= self.placement(body, properties)
+        logins = enumerate(_items(properties, "imageRegistryCredentials"))
+        result["registries"] = [entry for index, one in logins if (entry := self.registry(one, index))]
         result["tags"] = self.tags(body.get("tags") or {})
         self.elsewhere(body, properties)
-        return (
-            {key: value for key, value in result.items() if value not in (None, "", {}, [])},
-            sorted(self.left, key=_line),
-            self.secrets,
-        )
+        return _given(result), sorted(self.left, key=lambda left: left.line), self.secrets
 
-    def named(self, ones: list[dict[str, Any]], key: str, of: Any) -> dict[str, Any]:
-        stack_key = "containers" if key == "containers" else "init_containers"
+    def named(self, ones: list[dict[str, Any]], key: str, ours: str) -> dict[str, Any]:
+        names = [str(one.get("name", "")) for one in ones]
         return {
-            str(one.get("name", "")): of(
-                one.get("properties") or {},
-                f"properties.{key}[{index}].properties",
-                config_path(stack_key, str(one.get("name", ""))),
-            )
-            for index, one in enumerate(ones)
+            name: self.container(one.get("properties") or {}, f"properties.{key}[{index}].properties", config_path(ours, name))
+            for index, (name, one) in enumerate(zip(names, ones, strict=True))
         }
 
     def container(self, properties: Mapping[str, Any], path: str, key: str) -> dict[str, Any]:
@@ -128,10 +121,7 @@ class _Settings:
         result |= self.resources(properties.get("resources") or {}, f"{path}.resources")
         result["ports"] = [port["port"] for port in _items(properties, "ports") if "port" in port]
         result["mounts"] = {
-            str(mount.get("name", "")): {
-                "path": mount.get("mountPath"),
-                **({"read_only": True} if mount.get("readOnly") else {}),
-            }
+            str(mount.get("name", "")): {"path": mount.get("mountPath"), **_given({"read_only": mount.get("readOnly") or None})}
             for mount in _items(properties, "volumeMounts")
         }
         for probe, name in (("livenessProbe", "liveness"), ("readinessProbe", "readiness")):
@@ -182,7 +172,7 @@ class _Settings:
             result["http"] = {name: get[name] for name in ("port", "path", "scheme") if name in get}
             if get.get("httpHeaders"):
                 self.leave(f"{path}.httpGet.httpHeaders", "the stack file has no key for the headers of a probe")
-        result |= {ours: probe[theirs] for theirs, ours in _PROBE_NUMBERS.items() if theirs in probe}
+        result |= _renamed(probe, _PROBE)
         return {name: value for name, value in result.items() if value is not None}
 
     def lonely_ports(self, ports: list[int], properties: Mapping[str, Any]) -> None:
@@ -216,12 +206,7 @@ class _Settings:
         result["dns_label_scope"] = scope or ("Unsecure" if result["dns_label"] else None)
         if address.get("ip"):
             self.leave("properties.ipAddress.ip", "Azure chooses the address", "dns_label: for a name that stays")
-        dns: dict[str, Any] = properties.get("dnsConfig") or {}
-        result["dns_config"] = {
-            ours: dns[theirs]
-            for theirs, ours in (("nameServers", "name_servers"), ("searchDomains", "search_domains"), ("options", "options"))
-            if theirs in dns
-        }
+        result["dns_config"] = _renamed(properties.get("dnsConfig") or {}, _DNS)
         return result
 
     def volume(self, volume: Mapping[str, Any], index: int) -> dict[str, Any]:
@@ -234,16 +219,15 @@ class _Settings:
             share = volume["azureFile"]
             self.secrets.append(f"{key}.azure_file.key")
             known = {"share": share.get("shareName"), "account": share.get("storageAccountName")}
-            return {"azure_file": {**known, **({"read_only": True} if share.get("readOnly") else {})}}
+            return {"azure_file": {**known, **_given({"read_only": share.get("readOnly") or None})}}
         if "secret" in volume:
             files: dict[str, Any] = volume["secret"]
             self.secrets += [config_path(f"{key}.secret", file) for file in files]
             return {"secret": {}}
         if "gitRepo" in volume:
             git = volume["gitRepo"]
-            known = {
-                name: self.plain(git.get(name), f"{path}.gitRepo.{name}") for name in ("repository", "directory", "revision")
-            }
+            keys = ("repository", "directory", "revision")
+            known = {name: self.plain(git.get(name), f"{path}.gitRepo.{name}") for name in keys}
             return {"git_repo": {name: value for name, value in known.items() if value is not None}}
         if "emptyDir" not in volume:
             self.leave(path, "the volume is none of emptyDir, secret, azureFile and gitRepo", "empty_dir: true for scratch space")
@@ -258,13 +242,6 @@ class _Settings:
         position = sum(1 for secret in self.secrets if secret.startswith("registries["))
         self.secrets.append(f"registries[{position}].password")
         return {name: registry[name] for name in ("server", "username") if name in registry}
-
-    def placement(self, body: Mapping[str, Any], properties: Mapping[str, Any]) -> dict[str, Any]:
-        return {
-            "zones": body.get("zones"),
-            "priority": properties.get("priority") if properties.get("priority") != "Regular" else None,
-            "sku": properties.get("sku") if properties.get("sku") != "Standard" else None,
-        }
 
     def tags(self, tags: Mapping[str, str]) -> dict[str, str]:
         for key in tags:

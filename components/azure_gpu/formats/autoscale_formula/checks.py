@@ -5,22 +5,8 @@ Each fault has its offset. What depends on samples is left to the evaluation."""
 from collections.abc import Iterable, Sequence
 
 from azure_gpu.catalog import spelling
-from azure_gpu.formats.autoscale_formula import language
+from azure_gpu.formats.autoscale_formula import language, syntax
 from azure_gpu.formats.autoscale_formula.language import Type
-from azure_gpu.formats.autoscale_formula.syntax import (
-    Call,
-    Chain,
-    Choice,
-    Fault,
-    Member,
-    Method,
-    Name,
-    Node,
-    Number,
-    Sign,
-    Statement,
-    Text,
-)
 
 MOST_FAULTS = 20  # after this many, the rest of a formula isn't checked
 _NUMBERS = (Type.DOUBLE, Type.METRIC, Type.UNKNOWN)
@@ -30,7 +16,7 @@ _CALLED = {Type.VECTOR: "a list of numbers", Type.DOUBLE: "a number", Type.METRI
 _ONE_OF_LIST = "max(…), avg(…) or val(…, 0) makes one number of it"
 
 
-def faults_of(statements: Sequence[Statement]) -> list[Fault]:
+def faults_of(statements: Sequence[syntax.Statement]) -> list[syntax.Fault]:
     """Everything wrong with the names and types, or the first of very much."""
     checker = _Checker()
     for statement in statements:
@@ -43,10 +29,10 @@ class _Checker:
     """Goes through a formula as the service does, and keeps the type of every variable that was set so far."""
 
     def __init__(self) -> None:
-        self.faults: list[Fault] = []
+        self.faults: list[syntax.Fault] = []
         self._types: dict[str, Type] = {}
 
-    def statement(self, statement: Statement) -> None:
+    def statement(self, statement: syntax.Statement) -> None:
         given = self._type(statement.value)
         target = statement.target
         if target is None:
@@ -68,31 +54,31 @@ class _Checker:
             self._types[target.name] = Type.DOUBLE if given is Type.METRIC else given
 
     def _fault(self, message: str, at: int) -> Type:
-        self.faults.append(Fault(message, at))
+        self.faults.append(syntax.Fault(message, at))
         return Type.UNKNOWN
 
-    def _type(self, node: Node) -> Type:
+    def _type(self, node: syntax.Node) -> Type:
         match node:
-            case Number():
+            case syntax.Number():
                 return Type.DOUBLE
-            case Text():
+            case syntax.Text():
                 return Type.STRING
-            case Name():
+            case syntax.Name():
                 return self._name(node)
-            case Sign():
+            case syntax.Sign():
                 return self._sign(node)
-            case Chain():
+            case syntax.Chain():
                 return self._chain(node)
-            case Choice():
+            case syntax.Choice():
                 return self._choice(node)
-            case Call():
+            case syntax.Call():
                 return self._call(node)
-            case Method():
+            case syntax.Method():
                 return self._method(node)
-            case Member():
+            case syntax.Member():
                 return self._member(node)
 
-    def _name(self, node: Name) -> Type:
+    def _name(self, node: syntax.Name) -> Type:
         name = node.name
         if name in self._types:
             return self._types[name]
@@ -112,13 +98,13 @@ class _Checker:
             return self._fault(f"{name} isn't a variable of Batch, and nothing sets it before{meant}", node.at)
         return self._fault(f"nothing set {name} before{meant}", node.at)
 
-    def _sign(self, node: Sign) -> Type:
+    def _sign(self, node: syntax.Sign) -> Type:
         given = self._number_of_metric(self._type(node.operand))
         if given in (*language.NEGATED[node.sign], Type.UNKNOWN):
             return given
         return self._fault(f"{node.sign} takes no {given}", node.at)
 
-    def _chain(self, node: Chain) -> Type:
+    def _chain(self, node: syntax.Chain) -> Type:
         left = self._number_of_metric(self._type(node.first))
         for link in node.links:
             right = self._number_of_metric(self._type(link.operand))
@@ -146,14 +132,14 @@ class _Checker:
             fix = "; the list has to stand first"
         return self._fault(f"{left} {sign} {right} isn't an operation of a formula{fix}", at)
 
-    def _choice(self, node: Choice) -> Type:
+    def _choice(self, node: syntax.Choice) -> Type:
         condition = self._number_of_metric(self._type(node.condition))
         if condition not in _NUMBERS:
             self._fault(f"the condition in front of ? is a number, and this is {_said(condition)}", node.at)
         yes, no = self._number_of_metric(self._type(node.yes)), self._number_of_metric(self._type(node.no))
         return yes if yes is no else Type.UNKNOWN
 
-    def _call(self, node: Call) -> Type:
+    def _call(self, node: syntax.Call) -> Type:
         given = [self._type(argument) for argument in node.arguments]
         if node.name in (*language.OF_LISTS, language.VECTOR_OF):
             self._each(node.name, node.arguments, given, _LISTS)
@@ -174,12 +160,12 @@ class _Checker:
                 self._fault(f"{node.name}(…) takes {_said(wanted)} here, and this is {_said(one)}", argument.at)
         return signature.gives
 
-    def _each(self, name: str, arguments: Iterable[Node], given: Iterable[Type], wanted: tuple[Type, ...]) -> None:
+    def _each(self, name: str, arguments: Iterable[syntax.Node], given: Iterable[Type], wanted: tuple[Type, ...]) -> None:
         for argument, one in zip(arguments, given, strict=True):
             if one not in wanted:
                 self._fault(f"{name}(…) takes numbers and lists of numbers, and this is {_said(one)}", argument.at)
 
-    def _method(self, node: Method) -> Type:
+    def _method(self, node: syntax.Method) -> Type:
         of = self._type(node.of)
         given = [self._number_of_metric(self._type(argument)) for argument in node.arguments]
         result = language.METHODS.get(node.name)
@@ -195,7 +181,7 @@ class _Checker:
             self._fault(f"{node.name} takes {forms}", node.at)
         return result
 
-    def _member(self, node: Member) -> Type:
+    def _member(self, node: syntax.Member) -> Type:
         of = self._type(node.of)
         if of is Type.METRIC and node.name in language.METHODS:
             self._fault(f"{node.name} is a method: write {node.name}(…)", node.at)

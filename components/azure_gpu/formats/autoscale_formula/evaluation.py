@@ -8,24 +8,10 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import NamedTuple
 
-from azure_gpu.formats.autoscale_formula import functions, language
+from azure_gpu.formats.autoscale_formula import functions, language, syntax
 from azure_gpu.formats.autoscale_formula.formula import Formula, FormulaError, placed
-from azure_gpu.formats.autoscale_formula.functions import FunctionError, OperatorError, Samples, Series, TooFewSamplesError
+from azure_gpu.formats.autoscale_formula.functions import FunctionError, Samples, Series
 from azure_gpu.formats.autoscale_formula.language import DEALLOCATION, DEDICATED, SPOT, Interval, Option, Value, text, type_of
-from azure_gpu.formats.autoscale_formula.syntax import (
-    Call,
-    Chain,
-    Choice,
-    FaultError,
-    Member,
-    Method,
-    Name,
-    Node,
-    Number,
-    Sign,
-    Statement,
-    Text,
-)
 
 _MOST_NODES = 2**31 - 1  # a target is a 32-bit number in the API
 _MOST_NUMBERS = 2_000_000  # in all lists that one run makes: a week of samples, which are 20,160, a hundred times
@@ -72,7 +58,7 @@ def evaluate(formula: Formula, measured: Samples, now: datetime, *, targets: Tar
     try:
         run.all(formula.statements)
         reached = run.reached(formula.statements)
-    except FaultError as error:
+    except syntax.FaultError as error:
         return Evaluation(results_of(targets), placed(formula.text, error.fault), targets)
     return Evaluation({**results_of(reached), **run.own}, None, reached)
 
@@ -105,14 +91,14 @@ class _Run:
         self._set: dict[str, Value] = {}  # the service's variables
         self._numbers_made = 0
 
-    def all(self, statements: tuple[Statement, ...]) -> None:
+    def all(self, statements: tuple[syntax.Statement, ...]) -> None:
         try:
             for statement in statements:
                 self._statement(statement)
         except _StopError:
             return
 
-    def reached(self, statements: tuple[Statement, ...]) -> Targets:
+    def reached(self, statements: tuple[syntax.Statement, ...]) -> Targets:
         """The targets after the last statement. FaultError if one isn't a number of nodes."""
         option = self._set.get(DEALLOCATION)
         return Targets(
@@ -121,11 +107,11 @@ class _Run:
             deallocation=option.name if isinstance(option, Option) else self._before.deallocation,
         )
 
-    def _nodes(self, name: str, statements: tuple[Statement, ...]) -> int:
+    def _nodes(self, name: str, statements: tuple[syntax.Statement, ...]) -> int:
         value = self._target(name)
         last = next((one.target.at for one in reversed(statements) if one.target and _full(one.target.name) == name), 0)
         if not math.isfinite(value) or not 0 <= value <= _MOST_NODES:
-            raise FaultError(f"{name} is {value:g}, which isn't a number of nodes", last)
+            raise syntax.FaultError(f"{name} is {value:g}, which isn't a number of nodes", last)
         return int(value)  # the service cuts off what stands behind the point
 
     def _target(self, name: str) -> float:
@@ -136,7 +122,7 @@ class _Run:
             return value
         return float(self._before.dedicated if name == DEDICATED else self._before.spot)
 
-    def _statement(self, statement: Statement) -> None:
+    def _statement(self, statement: syntax.Statement) -> None:
         value = self._value(statement.value)
         target = statement.target
         if target is None:
@@ -146,19 +132,19 @@ class _Run:
             return
         wanted = Option if target.name == DEALLOCATION else float
         if not isinstance(value, wanted):
-            raise FaultError(f"{target.name} can't be a {type_of(value)}", target.at)
+            raise syntax.FaultError(f"{target.name} can't be a {type_of(value)}", target.at)
         self._set[target.name] = value
 
-    def _value(self, node: Node) -> Value:
+    def _value(self, node: syntax.Node) -> Value:
         try:
             value = self._of(node)
             if isinstance(value, tuple):
                 self._made(len(value))
             return value
-        except (FunctionError, OperatorError, TooFewSamplesError) as error:
-            raise FaultError(str(error), node.at) from None
+        except FunctionError as error:
+            raise syntax.FaultError(str(error), node.at) from None
         except OverflowError:
-            raise FaultError("a number is too large", node.at) from None
+            raise syntax.FaultError("a number is too large", node.at) from None
 
     def _made(self, count: int) -> None:
         """Called before or after a list is made, so that a formula of a few lines takes neither all memory nor all day."""
@@ -166,26 +152,26 @@ class _Run:
         if self._numbers_made > _MOST_NUMBERS:
             raise FunctionError(f"the formula makes lists of more than {_MOST_NUMBERS} numbers in all")
 
-    def _of(self, node: Node) -> Value:
+    def _of(self, node: syntax.Node) -> Value:
         match node:
-            case Number() | Text():
+            case syntax.Number() | syntax.Text():
                 return node.value
-            case Name():
+            case syntax.Name():
                 return self._name(node)
-            case Sign():
+            case syntax.Sign():
                 return functions.negative(node.sign, self._value(node.operand))
-            case Chain():
+            case syntax.Chain():
                 return self._chain(node)
-            case Choice():
+            case syntax.Choice():
                 return self._value(node.yes if functions.true(self._value(node.condition)) else node.no)
-            case Call():
+            case syntax.Call():
                 return self._call(node)
-            case Method():
+            case syntax.Method():
                 return self._method(node)
-            case Member():
+            case syntax.Member():
                 return self._member(node)
 
-    def _name(self, node: Name) -> Value:
+    def _name(self, node: syntax.Name) -> Value:
         name = node.name
         if name in self.own:
             return self.own[name]
@@ -199,13 +185,13 @@ class _Run:
             return Interval(language.INTERVALS[name])
         series = self._series(node)
         if not series:
-            raise FaultError(f"{name} has no samples yet", node.at)
+            raise syntax.FaultError(f"{name} has no samples yet", node.at)
         return float(series[-1][1])
 
-    def _series(self, node: Name) -> Series:
+    def _series(self, node: syntax.Name) -> Series:
         return self._measured.series(language.OLD_NAMES.get(node.name, node.name))
 
-    def _chain(self, node: Chain) -> Value:
+    def _chain(self, node: syntax.Chain) -> Value:
         left = self._value(node.first)
         for link in node.links:
             if link.sign in language.LOGICAL:
@@ -216,11 +202,11 @@ class _Run:
                 self._made(len(left) if isinstance(left, tuple) else 0)
                 try:
                     left = functions.apply(left, link.sign, right)
-                except OperatorError as error:
-                    raise FaultError(str(error), link.at) from None
+                except FunctionError as error:
+                    raise syntax.FaultError(str(error), link.at) from None
         return left
 
-    def _call(self, node: Call) -> Value:
+    def _call(self, node: syntax.Call) -> Value:
         values = [self._value(argument) for argument in node.arguments]
         if node.name in language.OF_LISTS:
             return functions.of_list(node.name, self._numbers(node.name, values))
@@ -252,9 +238,9 @@ class _Run:
         self._made(sum(len(value) if isinstance(value, tuple) else 1 for value in values))
         return functions.flat(values)
 
-    def _method(self, node: Method) -> Value:
-        if not isinstance(node.of, Name) or node.of.name not in language.READ_ONLY:
-            raise FaultError(f"only variables that the service measures have {node.name}(…)", node.at)
+    def _method(self, node: syntax.Method) -> Value:
+        if not isinstance(node.of, syntax.Name) or node.of.name not in language.READ_ONLY:
+            raise syntax.FaultError(f"only variables that the service measures have {node.name}(…)", node.at)
         series = self._series(node.of)
         arguments = [self._value(argument) for argument in node.arguments]
         match node.name, arguments:
@@ -276,19 +262,19 @@ class _Run:
                 return Interval(language.SAMPLE_SECONDS * language.TICKS_PER_SECOND)
             case "HistoryBeginTime", _:
                 if not series:
-                    raise FaultError("there are no samples yet, so their history has no beginning", node.at)
+                    raise syntax.FaultError("there are no samples yet, so their history has no beginning", node.at)
                 return series[0][0].astimezone(UTC)
             case _:
                 given = ", ".join(type_of(value) for value in arguments)
-                raise FaultError(f"{node.name} can't take {given or 'nothing'}", node.at)
+                raise syntax.FaultError(f"{node.name} can't take {given or 'nothing'}", node.at)
 
     def _moment(self, value: Interval | datetime) -> datetime:
         return functions.later(self._now, Interval(-value.ticks)) if isinstance(value, Interval) else value
 
-    def _member(self, node: Member) -> Value:
+    def _member(self, node: syntax.Member) -> Value:
         value = self._value(node.of)
         if not isinstance(value, datetime):
-            raise FaultError(f"only a timestamp has {node.name}, and this is a {type_of(value)}", node.at)
+            raise syntax.FaultError(f"only a timestamp has {node.name}, and this is a {type_of(value)}", node.at)
         return functions.member(node.name, value)
 
 

@@ -23,7 +23,7 @@ from azure_gpu.formats.autoscale_formula.language import (
 
 
 class FunctionError(Exception):
-    """Why a function has no result."""
+    """Why a function or an operator has no result, such as too few samples; the service then changes nothing."""
 
 
 def of_list(name: str, numbers: Sequence[float]) -> float:
@@ -125,10 +125,6 @@ _COMPONENT_WISE: Mapping[str, Callable[[float], float]] = {
 }
 
 
-class OperatorError(Exception):
-    """Why an operation has no result."""
-
-
 def apply(left: Value, sign: str, right: Value) -> Value:
     """`left sign right`, for every operator but && and ||."""
     if sign in COMPARISONS:
@@ -149,7 +145,7 @@ def apply(left: Value, sign: str, right: Value) -> Value:
         case tuple(), float() | tuple():
             return _list(left, sign, right)
         case _:
-            raise OperatorError(f"{type_of(left)} {sign} {type_of(right)} isn't an operation of a formula")
+            raise FunctionError(f"{type_of(left)} {sign} {type_of(right)} isn't an operation of a formula")
 
 
 def negative(sign: str, value: Value) -> Value:
@@ -158,13 +154,13 @@ def negative(sign: str, value: Value) -> Value:
         return -value if sign == "-" else float(not value)
     if sign == "-" and isinstance(value, Interval):
         return Interval(-value.ticks)
-    raise OperatorError(f"{sign} takes no {type_of(value)}")
+    raise FunctionError(f"{sign} takes no {type_of(value)}")
 
 
 def true(value: Value) -> bool:
     """Whether a condition holds: a number that isn't 0."""
     if not isinstance(value, float):
-        raise OperatorError(f"a condition is a number, and this is a {type_of(value)}")
+        raise FunctionError(f"a condition is a number, and this is a {type_of(value)}")
     return bool(value)
 
 
@@ -172,12 +168,12 @@ def later(moment: datetime, length: Interval) -> datetime:
     try:
         return moment + timedelta(seconds=length.ticks / TICKS_PER_SECOND)
     except OverflowError:
-        raise OperatorError("the time lies outside the years 1 to 9999") from None
+        raise FunctionError("the time lies outside the years 1 to 9999") from None
 
 
 def _arithmetic(left: float, sign: str, right: float) -> float:
     if sign == "/" and right == 0:
-        raise OperatorError("this divides by 0")
+        raise FunctionError("this divides by 0")
     match sign:
         case "+":
             result = left + right
@@ -188,14 +184,14 @@ def _arithmetic(left: float, sign: str, right: float) -> float:
         case _:
             result = left / right
     if not math.isfinite(result):
-        raise OperatorError("a number is too large")
+        raise FunctionError("a number is too large")
     return result
 
 
 def _list(left: tuple[float, ...], sign: str, right: float | tuple[float, ...]) -> tuple[float, ...]:
     others = right if isinstance(right, tuple) else (right,) * len(left)
     if len(others) != len(left):
-        raise OperatorError(f"the lists have {len(left)} and {len(others)} elements")
+        raise FunctionError(f"the lists have {len(left)} and {len(others)} elements")
     return tuple(_arithmetic(one, sign, other) for one, other in zip(left, others, strict=True))
 
 
@@ -215,7 +211,7 @@ def _order(left: Value, sign: str, right: Value) -> int:
         case Interval(), Interval():
             return (left > right) - (left < right)
         case _:
-            raise OperatorError(f"{type_of(left)} {sign} {type_of(right)} isn't an operation of a formula")
+            raise FunctionError(f"{type_of(left)} {sign} {type_of(right)} isn't an operation of a formula")
 
 
 # For which orders each comparison holds.
@@ -231,21 +227,17 @@ class Samples(Protocol):
     def series(self, variable: str) -> Series: ...
 
 
-class TooFewSamplesError(Exception):
-    """Fewer samples than a formula asks for; the service then changes nothing."""
-
-
 def newest(series: Series, count: int) -> tuple[float, ...]:
     """The last `count` samples, or as many as there are."""
     return tuple(float(value) for _, value in series[-count:]) if count > 0 else ()
 
 
 def between(series: Series, one: datetime, other: datetime, percent: float) -> tuple[float, ...]:
-    """The samples between two times, whichever is the earlier. TooFewSamplesError where they are less than `percent` of all."""
+    """The samples between two times, whichever is the earlier. FunctionError where they are less than `percent` of all."""
     found = _between(series, one, other)
     share = _share(len(found), one, other)
     if share < percent:
-        raise TooFewSamplesError(f"{share:.6g} percent of the samples are there, and {percent:.6g} are asked for")
+        raise FunctionError(f"{share:.6g} percent of the samples are there, and {percent:.6g} are asked for")
     return found
 
 
