@@ -6,8 +6,7 @@ of other networks are declared by `endpoint` too.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
-from typing import Any, Literal, NotRequired, TypedDict, cast
+from typing import Annotated, Any, Literal, NotRequired, TypedDict, cast
 
 import pulumi
 from pulumi_azure_native import network, privatedns
@@ -29,22 +28,10 @@ from azure_gpu.formats.azure_types import AzureType
 from azure_gpu.shared import existing, read_network
 from azure_gpu.shared.context import Context, PrivateNetwork, known
 from azure_gpu.shared.look_up import AskedBy
-from azure_gpu.shared.validation import OpenInput
+from azure_gpu.shared.validation import Choice, OpenInput
 
-
-class Dns(StrEnum):
-    """Who registers the names of private endpoints."""
-
-    OWN = "own"
-    POLICY = "policy"
-
-
-class WayOut(StrEnum):
-    """How the subnets reach the internet."""
-
-    NAT = "nat"
-    FIREWALL = "firewall"
-    NONE = "none"
+Dns = Annotated[Literal["own", "policy"], Choice("Dns", "Who registers the names of private endpoints.")]
+WayOut = Annotated[Literal["nat", "firewall", "none"], Choice("WayOut", "How the subnets reach the internet.")]
 
 
 class SubnetsArgs(TypedDict):
@@ -71,14 +58,14 @@ class PrivateNetworkArgs(TypedDict):
     subnets: NotRequired[SubnetsArgs]
     """Subnets of an existing network, such as a spoke of a hub, in place of a network that the stack creates. Default: the stack
     creates one."""
-    outbound: NotRequired[WayOut | Literal["nat", "firewall", "none"]]
+    outbound: NotRequired[WayOut]
     """Plain: how nodes and machines reach the internet. nat: by a NAT gateway, which the stack creates with its network, and
     which existing subnets have; firewall: by the route table of existing subnets; none: not at all, which clusters don't
     support. Default: nat."""
     address_space: NotRequired[str]
     """Plain: the addresses of a network that the stack creates, /23 or larger. Azure can't change the ranges of subnets in use.
     Default: 10.72.0.0/20."""
-    dns: NotRequired[Dns | Literal["own", "policy"]]
+    dns: NotRequired[Dns]
     """Plain: who registers the names of private endpoints. own: the stack, in zones that it creates, or in those of
     `private_dns_zones`; policy: a policy of the company, so that the stack creates no zone. Default: own."""
     private_dns_zones: NotRequired[Sequence[str]]
@@ -114,7 +101,7 @@ class PrivateNetworkSpec:
 def resolve(args: PrivateNetworkArgs, context: Context, path: str) -> tuple[PrivateNetworkSpec, list[Problem]]:
     """Resolves and validates the arguments. Pure."""
     space = args.get("address_space", private_networks.DEFAULT_ADDRESS_SPACE)
-    zones, by_policy = args.get("private_dns_zones", []), args.get("dns") == Dns.POLICY
+    zones, by_policy = args.get("private_dns_zones", []), args.get("dns") == "policy"
     of_space = list(private_networks.check_space(space, f"{path}.address_space"))
     found = {each.name.lower(): each.text for each in map(arm_ids.parse, zones) if each is not None}
     spec = PrivateNetworkSpec(
@@ -122,7 +109,7 @@ def resolve(args: PrivateNetworkArgs, context: Context, path: str) -> tuple[Priv
         address_space=space,
         subnets=private_networks.subnets(private_networks.DEFAULT_ADDRESS_SPACE if of_space else space),
         existing=dict(cast(Mapping[str, pulumi.Input[str]], args.get("subnets", {}))),
-        outbound=WayOut(args.get("outbound", WayOut.NAT)),
+        outbound=args.get("outbound", "nat"),
         own_zones=() if by_policy else tuple(each for each in private_networks.ZONES if each not in found),
         existing_zones=found,
     )
@@ -146,11 +133,11 @@ def _together(args: PrivateNetworkArgs, spec: PrivateNetworkSpec, path: str) -> 
     if "subnets" in args and not spec.existing:
         fix = "add the ids of subnets, or remove it: the stack then creates a network"
         yield Problem(f"{path}.subnets", "no subnet is set", allowed=f"ids of {', '.join(spec.subnets)}", fix=fix)
-    if not spec.existing and spec.outbound is WayOut.FIREWALL:
+    if not spec.existing and spec.outbound == "firewall":
         yield Problem(
             path=f"{path}.outbound",
             message="a firewall requires `subnets`: their route table leads to it, and a network that is created has none",
-            value=spec.outbound.value,
+            value=spec.outbound,
             allowed="nat or none, or firewall with subnets",
             fix="set `subnets`, or remove it",
         )
@@ -199,7 +186,7 @@ _PUT_BY = {
     "GpuVm": ("subnet_id", MACHINES),
     "MlWorkspace": ("private_endpoint", ENDPOINTS),
 }
-_CLUSTERS_OUT = {WayOut.NAT: "userAssignedNATGateway", WayOut.FIREWALL: "userDefinedRouting"}
+_CLUSTERS_OUT = {"nat": "userAssignedNATGateway", "firewall": "userDefinedRouting"}
 
 
 def _is_outside(component: str, args: Mapping[str, Any], of: PrivateNetwork | None) -> bool:
@@ -217,10 +204,10 @@ def keys_of(component: str, args: Mapping[str, Any], of: PrivateNetwork | None) 
     if key == "private_endpoint" and keys:
         keys = {key: endpoint_keys(of, [BATCH_ZONE] if component == "BatchAccount" else ML_ZONES)}
     if component == "BatchPool":
-        keys |= {"public_addresses": False, "explicit_outbound": of["outbound"] != WayOut.NONE}
+        keys |= {"public_addresses": False, "explicit_outbound": of["outbound"] != "none"}
     elif component == "GpuCluster":
         access = {"network": "private", **_zone_of_clusters(of), **args.get("access", {})}
-        out = {"outbound": _CLUSTERS_OUT[WayOut(of["outbound"])]} if of["outbound"] in _CLUSTERS_OUT else {}
+        out = {"outbound": _CLUSTERS_OUT[of["outbound"]]} if of["outbound"] in _CLUSTERS_OUT else {}
         return {**keys, **out, **args, "access": access}
     elif component == "MlWorkspace":
         keys |= {"network": "private", "managed_network": "internet_outbound"}
@@ -240,7 +227,7 @@ def missing(component: str, args: Mapping[str, Any], of: PrivateNetwork | None, 
     key, subnet = _PUT_BY[component]
     if subnet not in of["subnets"] and (key not in args or component == "MlWorkspace"):  # whose vault has an endpoint, too
         problems.append(no_subnet(f"{path}.{key}", subnet))
-    if component == "GpuCluster" and of["outbound"] == WayOut.NONE and "outbound" not in args:
+    if component == "GpuCluster" and of["outbound"] == "none" and "outbound" not in args:
         problems.append(
             Problem(
                 path=f"{path}.outbound",
@@ -332,7 +319,7 @@ def _new_network(spec: PrivateNetworkSpec, at: Surroundings) -> "network.Virtual
         **at.common,  # without rules of its own: Azure's let in the network itself alone
         opts=at.opts,
     )
-    gateway = _nat(spec, at) if spec.outbound is WayOut.NAT else None
+    gateway = _nat(spec, at) if spec.outbound == "nat" else None
     return network.VirtualNetwork(
         f"{at.name}-network",
         virtual_network_name=named(azure_types.VIRTUAL_NETWORK),
