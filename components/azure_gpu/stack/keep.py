@@ -8,6 +8,7 @@ The engine's option `retain_on_delete` leaves a part in Azure. The next stack of
 azure-native doesn't create a resource that already exists.
 """
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -49,29 +50,14 @@ class KeptPart:
         return self.names[self.azure_type.name_parameter]
 
 
-# The look-ups, by the parameters of the resource's id.
-_READ: Mapping[AzureType, Callable[[Mapping[str, str], pulumi.InvokeOptions], Any]] = {
-    azure_types.RESOURCE_GROUP: lambda names, opts: resources.get_resource_group(
-        resource_group_name=names["resourceGroupName"], opts=opts
-    ),
-    azure_types.USER_ASSIGNED_IDENTITY: lambda names, opts: managedidentity.get_user_assigned_identity(
-        resource_group_name=names["resourceGroupName"], resource_name=names["resourceName"], opts=opts
-    ),
-    azure_types.STORAGE_ACCOUNT: lambda names, opts: storage.get_storage_account(
-        resource_group_name=names["resourceGroupName"], account_name=names["accountName"], opts=opts
-    ),
-    azure_types.MANAGED_ENVIRONMENT: lambda names, opts: app.get_managed_environment(
-        resource_group_name=names["resourceGroupName"], environment_name=names["environmentName"], opts=opts
-    ),
-    azure_types.BATCH_ACCOUNT: lambda names, opts: batch.get_batch_account(
-        resource_group_name=names["resourceGroupName"], account_name=names["accountName"], opts=opts
-    ),
-    azure_types.BATCH_APPLICATION: lambda names, opts: batch.get_application(
-        resource_group_name=names["resourceGroupName"],
-        account_name=names["accountName"],
-        application_name=names["applicationName"],
-        opts=opts,
-    ),
+# The look-ups, which take the parameters of the resource's id.
+_READ: Mapping[AzureType, Callable[..., Any]] = {
+    azure_types.RESOURCE_GROUP: resources.get_resource_group,
+    azure_types.USER_ASSIGNED_IDENTITY: managedidentity.get_user_assigned_identity,
+    azure_types.STORAGE_ACCOUNT: storage.get_storage_account,
+    azure_types.MANAGED_ENVIRONMENT: app.get_managed_environment,
+    azure_types.BATCH_ACCOUNT: batch.get_batch_account,
+    azure_types.BATCH_APPLICATION: batch.get_application,
 }
 
 
@@ -191,7 +177,8 @@ def look_up(
 
 
 def _read(part: KeptPart, opts: pulumi.InvokeOptions) -> Any:
-    return _READ[part.azure_type](part.names, opts)
+    names = {re.sub(r"[A-Z]", lambda letter: f"_{letter[0].lower()}", name): value for name, value in part.names.items()}
+    return _READ[part.azure_type](**names, opts=opts)
 
 
 def _has(outputs: Mapping[str, object], output: tuple[str, ...]) -> bool:

@@ -1,14 +1,15 @@
 """Resolves a part of each kind with its look-ups: one function for each row of `kinds`.
 
 Each takes the arguments of a part and returns its spec, with what was looked up where the component takes both. Problems are
-collected in `Planning`.
-"""
+collected in `Planning`, among them those of clusters that require a part of the foundation that is missing."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
+from azure_gpu.aks.args import GpuClusterSettings, Monitoring
 from azure_gpu.aks.resolve import resolve as resolve_cluster
+from azure_gpu.aks.spec import ClusterSpec
 from azure_gpu.aks.workspace_offer import of_cluster
 from azure_gpu.batch.account import spec as account_spec
 from azure_gpu.batch.account.spec import AccountFacts
@@ -28,12 +29,13 @@ from azure_gpu.foundation import spec as foundation_spec
 from azure_gpu.foundation.spec import FoundationSpec
 from azure_gpu.images import spec as image_spec
 from azure_gpu.images.args import ImageOfPool
+from azure_gpu.kubernetes.gpu_objects import declare as gpu_objects_declare
 from azure_gpu.ml.endpoint import resolve as endpoint_resolve, rules as endpoint_rules
 from azure_gpu.ml.workspace import resolve as workspace_resolve, rules as workspace_rules
 from azure_gpu.ml.workspace.spec import offer
 from azure_gpu.shared import private_network
 from azure_gpu.shared.context import Context
-from azure_gpu.stack import missing
+from azure_gpu.shared.part import Part
 from azure_gpu.stack.look_ups import LookUps
 from azure_gpu.vm.resolve import resolve as resolve_vm
 from azure_gpu.vm.workspace_offer import of_workspace
@@ -153,7 +155,7 @@ def cluster(planning: Planning, name: str, args: Any) -> Any:
     spec, problems = resolve_cluster(name, args, planning.context)
     facts, more = planning.look_ups.cluster(spec.cluster)
     facts, of_runner = planning.look_ups.runner(name, spec.cluster, facts)
-    planning.add(*problems, *missing.for_cluster(name, args, spec.cluster, planning.foundation), *more, *of_runner)
+    planning.add(*problems, *_missing_for_cluster(name, args, spec.cluster, planning.foundation), *more, *of_runner)
     pools = planning.look_ups.pools([name]).get(name, facts.pools)
     return spec, replace(facts, pools=pools)
 
@@ -191,5 +193,45 @@ def ml_workspace(planning: Planning, _: str, args: Any) -> Any:
 def ml_endpoint(planning: Planning, name: str, args: Any) -> Any:
     workspaces = [offer(each) for each in planning.specs["ml_workspace"].values()]
     spec = planning.found(endpoint_resolve.resolve(name, args, planning.context, workspaces[0] if workspaces else None))
-    planning.add(*endpoint_rules.missing_dependencies(spec, identity=missing.serving_identity(planning.foundation) is not None))
+    planning.add(*endpoint_rules.missing_dependencies(spec, identity=_serving_identity(planning.foundation) is not None))
     return planning.found(planning.look_ups.endpoints({name: spec}))[name]
+
+
+def _serving_identity(foundation: FoundationSpec) -> Part | None:
+    """Returns the identity for serving; None: the stack has none."""
+    return foundation.serving_identity or foundation.identity
+
+
+def _missing_for_cluster(name: str, settings: GpuClusterSettings, spec: ClusterSpec, foundation: FoundationSpec) -> list[Problem]:
+    """Returns problems for parts of the foundation that a cluster requires and that are missing."""
+    missing: list[Problem] = []
+    if settings.get("monitoring") == Monitoring.LOGS and foundation.log_workspace is None:
+        missing.append(
+            Problem(
+                path=f"clusters.{name}.monitoring",
+                message="`monitoring: logs` requires `foundation.log_workspace`",
+                value=Monitoring.LOGS.value,
+                allowed="only with foundation.log_workspace",
+                fix="add log_workspace: create to the foundation",
+            )
+        )
+    identities = (foundation.identity, foundation.serving_identity)
+    own = any(identity is not None and identity.existing is None for identity in identities)
+    if settings.get("workload_identity", False) and not own:
+        missing.append(
+            Problem(
+                path=f"clusters.{name}.workload_identity",
+                message="requires an identity that the stack creates; an existing one isn't changed",
+                value=True,
+                allowed="only with foundation.identity: create",
+                fix="add identity: create to the foundation, or remove it",
+            )
+        )
+    serving = _serving_identity(foundation)
+    of_services = gpu_objects_declare.missing_of_services(
+        spec.objects,
+        identity=serving is not None and serving.existing is None and spec.pods_can_use_identity,
+        storage=foundation.storage is not None,
+        serving=foundation.serving_identity is not None,
+    )
+    return [*missing, *of_services]
