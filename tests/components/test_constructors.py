@@ -318,13 +318,3 @@ def test_a_provider_that_nobody_is_logged_in_with_is_told_in_one_line(name: str)
     assert str(problem).startswith(f"{name}(\"x\"): the provider's subscription can't be read: ")
     assert "please run az login to set up an account" in problem.message
     assert problem.fix.startswith("`az login`")
-
-
-def test_what_is_warned_of_is_shown_and_declared_all_the_same() -> None:
-    given = {**GOOD["GpuCluster"], "kubernetes_version": "1.35", "as_of": "2026-11-21"}
-    with clusters_that_answer():
-        # pyrefly: ignore[no-matching-overload]
-        recorded = declare(lambda: azure_gpu.GpuCluster("gpu", **given), lookups=LOOK_UPS)
-    [told] = [line for line in recorded.log if line.startswith('GpuCluster("gpu").kubernetes_version: ')]
-    assert "retires on 2027-03-31" in told
-    assert recorded.named("gpu-cluster")

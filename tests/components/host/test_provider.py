@@ -336,15 +336,6 @@ def test_what_is_warned_of_is_shown_under_the_names_of_the_schema() -> None:
     assert "retires on 2027-03-31" in told
 
 
-def test_nobody_logged_in_is_told_in_one_line() -> None:
-    failing = {**LOOK_UPS, "azure-native:authorization:getClientConfig": "please run az login to set up an account"}
-    with running(failing) as engine:
-        told = refused(engine, "BatchAccount", {"resourceGroupName": "mine"})
-    [(place, reason)] = told.properties
-    assert place == 'BatchAccount("mine")'
-    assert reason.startswith("the provider's subscription can't be read: ")
-
-
 @pytest.mark.parametrize(
     ("error", "message"),
     [(KeyError("a fault of ours"), "KeyError: 'a fault of ours'"), (Exception("the engine said no"), "the engine said no")],
