@@ -7,7 +7,7 @@ Microsoft.ContainerService 2025-09-01, "Agent Pools - Create Or Update"; article
 from datetime import date
 
 from azure_gpu.catalog import spot_price
-from azure_gpu.catalog.services.aks import spot
+from azure_gpu.catalog.services.aks import pools
 from azure_gpu.catalog.services.aks.systems import default_sku
 from azure_gpu.catalog.sizes import SIZES
 from localazure.arm.kind import merged
@@ -38,10 +38,10 @@ def completed(given: Body, before: Body | None, cluster: Body, as_of: date, *, s
     whole = merged(kept, without_empty(given))
     whole = merged(_defaults(whole, cluster, as_of), {**({"count": 1} if starts_with_one else {}), **whole})
     if whole.get("scaleSetPriority") == "Spot":
-        whole = merged({"scaleSetEvictionPolicy": spot.EVICTION_POLICIES[0], "spotMaxPrice": spot_price.ANY_PRICE}, whole)
-        whole["nodeLabels"] = {**(whole.get("nodeLabels") or {}), spot.LABEL[0]: spot.LABEL[1]}
+        whole = merged({"scaleSetEvictionPolicy": pools.EVICTION_POLICIES[0], "spotMaxPrice": spot_price.ANY_PRICE}, whole)
+        whole["nodeLabels"] = {**(whole.get("nodeLabels") or {}), pools.SPOT_LABEL[0]: pools.SPOT_LABEL[1]}
         taints = list(whole.get("nodeTaints") or [])
-        whole["nodeTaints"] = taints if spot.TAINT in taints else [*taints, spot.TAINT]
+        whole["nodeTaints"] = taints if pools.SPOT_TAINT in taints else [*taints, pools.SPOT_TAINT]
     return whole
 
 

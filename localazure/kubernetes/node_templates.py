@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from azure_gpu.catalog.facts import Fact
-from azure_gpu.catalog.services.aks import spot, system_pools
+from azure_gpu.catalog.services.aks import pools, system_pools
 from azure_gpu.catalog.services.aks.sizes import listing
 from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.catalog.sizes.model import Size, Vendor
@@ -211,7 +211,7 @@ def labels(pool: PoolShape, cluster: ClusterShape, what: Machine) -> dict[str, s
         if what.size.gpu.vendor is Vendor.NVIDIA:
             found[GPU_LABEL] = vendor
     if pool.spot:
-        found[spot.LABEL[0]] = spot.LABEL[1]
+        found[pools.SPOT_LABEL[0]] = pools.SPOT_LABEL[1]
     return found
 
 
@@ -225,7 +225,7 @@ def taints(pool: PoolShape) -> list[dict[str, str]]:
     """The pool's, with AKS's own of Spot nodes."""
     found = [one._asdict() for one in pool.taints]
     if pool.spot:
-        key, _, rest = spot.TAINT.partition("=")
+        key, _, rest = pools.SPOT_TAINT.partition("=")
         value, _, effect = rest.partition(":")
         own = {"key": key, "value": value, "effect": effect}
         if own not in found:

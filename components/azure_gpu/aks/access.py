@@ -16,7 +16,7 @@ import pulumi_kubernetes as kubernetes
 from pulumi_azure_native import authorization, containerservice
 
 from azure_gpu.aks import current_user, kubeconfig as cluster_kubeconfig
-from azure_gpu.aks.args import ClusterNetwork, GpuClusterWiring
+from azure_gpu.aks.args import GpuClusterWiring
 from azure_gpu.aks.existing import ClusterFacts
 from azure_gpu.aks.spec import ClusterSpec
 from azure_gpu.catalog import roles
@@ -194,7 +194,7 @@ def provider(
         # a state of before `deleted_with` block destroying it; objects that are missing in the state are adopted. Neither is safe
         # with an existing cluster, which stays; and who refreshes from outside the network or the ranges of a cluster that isn't
         # public would lose its objects from the state, after which a Job that has ended and gone is created, and runs, again.
-        delete_unreachable=own and spec.access.network is ClusterNetwork.PUBLIC,
+        delete_unreachable=own and spec.access.network == "public",
         upsert_existing_objects=own,
         opts=pulumi.ResourceOptions(
             parent=parent,

@@ -5,7 +5,6 @@ on the cluster are in `kubernetes.gpu_objects.args`.
 """
 
 from collections.abc import Mapping, Sequence
-from enum import StrEnum
 from typing import Annotated, Literal, NotRequired, TypedDict
 
 from azure_gpu.formats import azure_types
@@ -15,7 +14,7 @@ from azure_gpu.kubernetes.sharing_args import SharingArgs
 from azure_gpu.shared.context import OfStack
 from azure_gpu.shared.overrides import Overrides, OverridesOf
 from azure_gpu.shared.principals import PrincipalsArgs
-from azure_gpu.shared.validation import OpenInput
+from azure_gpu.shared.validation import Choice, OpenInput
 
 DEFAULT_SYSTEM_SIZE = "Standard_D4s_v5"  # the smallest that AKS's page on system pools takes, of a series that is everywhere
 DEFAULT_SYSTEM_NODES = 1
@@ -26,139 +25,55 @@ DEFAULT_WORKLOAD_IDENTITY = True
 DEFAULT_ON_CLUSTER = True
 
 
-class Tier(StrEnum):
-    """Service level of the control plane. Premium requires the long-term support plan."""
-
-    FREE = "free"
-    STANDARD = "standard"
-    PREMIUM = "premium"
-
-
-TierName = Tier | Literal["free", "standard", "premium"]
-
-
-class Eviction(StrEnum):
-    """What happens to a Spot node that Azure evicts."""
-
-    DELETE = "delete"
-    DEALLOCATE = "deallocate"
-
-
-EvictionName = Eviction | Literal["delete", "deallocate"]
-
-
-class Driver(StrEnum):
-    """Who installs the GPU driver on a pool's nodes."""
-
-    INSTALL = "install"
-    NONE = "none"
-
-
-DriverName = Driver | Literal["install", "none"]
-
-
-class PoolReplace(StrEnum):
-    """How a pool is replaced when a property changes that AKS can't change on an existing one."""
-
-    SIDE_BY_SIDE = "side-by-side"
-    DRAIN_FIRST = "drain-first"
-
-
-PoolReplaceName = PoolReplace | Literal["side-by-side", "drain-first"]
-
-
-class ClusterNetwork(StrEnum):
-    """From where the cluster's API is reachable."""
-
-    PUBLIC = "public"
-    RESTRICTED = "restricted"
-    PRIVATE = "private"
-
-
-ClusterNetworkName = ClusterNetwork | Literal["public", "restricted", "private"]
-
-
-class Login(StrEnum):
-    """How kubelogin gets a token without interaction."""
-
-    AZURE_CLI = "azurecli"
-    SERVICE_PRINCIPAL = "spn"
-    WORKLOAD_IDENTITY = "workloadidentity"
-    OIDC = "oidc"
-
-
-LoginName = Login | Literal["azurecli", "spn", "workloadidentity", "oidc"]
-
-
-class Outbound(StrEnum):
-    """How nodes reach the internet."""
-
-    LOAD_BALANCER = "loadBalancer"
-    MANAGED_NAT_GATEWAY = "managedNATGateway"
-    OWN_NAT_GATEWAY = "userAssignedNATGateway"
-    OWN_ROUTES = "userDefinedRouting"
-
-
-OutboundName = Outbound | Literal["loadBalancer", "managedNATGateway", "userAssignedNATGateway", "userDefinedRouting"]
-
-
-class NetworkPolicy(StrEnum):
-    """Network policy engine."""
-
-    NONE = "none"
-    CILIUM = "cilium"
-    CALICO = "calico"
-    AZURE = "azure"
-
-
-NetworkPolicyName = NetworkPolicy | Literal["none", "cilium", "calico", "azure"]
-
-
-class UpgradeChannel(StrEnum):
-    """Kubernetes versions to which AKS upgrades a cluster automatically."""
-
-    NONE = "none"
-    PATCH = "patch"
-    STABLE = "stable"
-    RAPID = "rapid"
-
-
-UpgradeChannelName = UpgradeChannel | Literal["none", "patch", "stable", "rapid"]
-
-
-class NodeImageChannel(StrEnum):
-    """How nodes get security updates of their operating system."""
-
-    NONE = "None"
-    UNMANAGED = "Unmanaged"
-    SECURITY_PATCH = "SecurityPatch"
-    NODE_IMAGE = "NodeImage"
-
-
-NodeImageChannelName = NodeImageChannel | Literal["None", "Unmanaged", "SecurityPatch", "NodeImage"]
-
-
-class Weekday(StrEnum):
-    MONDAY = "Monday"
-    TUESDAY = "Tuesday"
-    WEDNESDAY = "Wednesday"
-    THURSDAY = "Thursday"
-    FRIDAY = "Friday"
-    SATURDAY = "Saturday"
-    SUNDAY = "Sunday"
-
-
-WeekdayName = Weekday | Literal["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]
-
-
-class Monitoring(StrEnum):
-    """What the cluster sends to the stack's log workspace."""
-
-    LOGS = "logs"
-    NONE = "none"
-
-
-MonitoringName = Monitoring | Literal["logs", "none"]
+Tier = Annotated[
+    Literal["free", "standard", "premium"],
+    Choice("ClusterTier", "Service level of the control plane. Premium requires the long-term support plan."),
+]
+Eviction = Annotated[Literal["delete", "deallocate"], Choice("ClusterEviction", "What happens to a Spot node that Azure evicts.")]
+Driver = Annotated[Literal["install", "none"], Choice("ClusterDriver", "Who installs the GPU driver on a pool's nodes.")]
+PoolReplace = Annotated[
+    Literal["side-by-side", "drain-first"],
+    Choice("ClusterPoolReplace", "How a pool is replaced when a property changes that AKS can't change on an existing one."),
+]
+ClusterNetwork = Annotated[
+    Literal["public", "restricted", "private"], Choice("ClusterNetwork", "From where the cluster's API is reachable.")
+]
+Login = Annotated[
+    Literal["azurecli", "spn", "workloadidentity", "oidc"],
+    Choice(
+        "ClusterLogin",
+        "How kubelogin gets a token without interaction.",
+        (("azurecli", "AzureCli"), ("spn", "ServicePrincipal"), ("workloadidentity", "WorkloadIdentity"), ("oidc", "Oidc")),
+    ),
+]
+Outbound = Annotated[
+    Literal["loadBalancer", "managedNATGateway", "userAssignedNATGateway", "userDefinedRouting"],
+    Choice(
+        "ClusterOutbound",
+        "How nodes reach the internet.",
+        (
+            ("loadBalancer", "LoadBalancer"),
+            ("managedNATGateway", "ManagedNatGateway"),
+            ("userAssignedNATGateway", "OwnNatGateway"),
+            ("userDefinedRouting", "OwnRoutes"),
+        ),
+    ),
+]
+NetworkPolicy = Annotated[Literal["none", "cilium", "calico", "azure"], Choice("ClusterNetworkPolicy", "Network policy engine.")]
+UpgradeChannel = Annotated[
+    Literal["none", "patch", "stable", "rapid"],
+    Choice("ClusterUpgradeChannel", "Kubernetes versions to which AKS upgrades a cluster automatically."),
+]
+NodeImageChannel = Annotated[
+    Literal["None", "Unmanaged", "SecurityPatch", "NodeImage"],
+    Choice("ClusterNodeImageChannel", "How nodes get security updates of their operating system."),
+]
+Weekday = Annotated[
+    Literal["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"], Choice("ClusterWeekday", "")
+]
+Monitoring = Annotated[
+    Literal["logs", "none"], Choice("ClusterMonitoring", "What the cluster sends to the stack's log workspace.")
+]
 
 
 class SpotArgs(TypedDict):
@@ -168,7 +83,7 @@ class SpotArgs(TypedDict):
     """Whether the pool uses Spot machines. Default: true."""
     max_price: NotRequired[float]
     """Maximum price of a machine, in USD an hour with at most five decimals; -1: up to the regular price. Default: -1."""
-    eviction: NotRequired[EvictionName]
+    eviction: NotRequired[Eviction]
     """What happens to an evicted node; a deallocated one still counts against the quota. Default: delete."""
 
 
@@ -215,7 +130,7 @@ class GpuPoolArgs(TypedDict):
     """Availability zones of its nodes. Default: none; Azure chooses."""
     os_sku: NotRequired[str]
     """Operating system of its nodes, a Linux: Ubuntu, Ubuntu2204, AzureLinux, AzureLinux3. Default: Ubuntu."""
-    driver: NotRequired[DriverName]
+    driver: NotRequired[Driver]
     """Whether AKS installs the GPU driver. With none, a GPU operator has to. Default: install."""
     max_surge: NotRequired[str]
     """Number of additional nodes during an upgrade, a number or a percentage, for which quota is required; not with Spot.
@@ -230,7 +145,7 @@ class GpuPoolArgs(TypedDict):
     """Registered preview features of Microsoft.ContainerService, such as AKSInfinibandSupport. Default: none."""
     sharing: NotRequired[SharingArgs]
     """How programs share one of its GPUs. Default: one program per GPU."""
-    replace: NotRequired[PoolReplaceName]
+    replace: NotRequired[PoolReplace]
     """How the pool is replaced when a property changes that AKS can't change: its size, driver, MIG profile, zones, disk.
     side-by-side creates the new pool beside the old one, under a name that ends in four digits of a hash, and requires quota for
     both; drain-first deletes the old one first, with whatever runs on it. Changed taints create a new pool side by side too, and
@@ -249,7 +164,7 @@ class AdminsArgs(PrincipalsArgs):
 class AccessArgs(TypedDict):
     """Access to the cluster."""
 
-    network: NotRequired[ClusterNetworkName]
+    network: NotRequired[ClusterNetwork]
     """Plain: from where its API is reachable. public: from everywhere, with a login; restricted: only from `authorized_ranges`;
     private: only from the cluster's network, where this program then has to run, see `reachable`. Default: public."""
     authorized_ranges: NotRequired[Sequence[str]]
@@ -259,7 +174,7 @@ class AccessArgs(TypedDict):
     """Wired: only with private: system, none, or the ARM id of a private DNS zone. Default: system."""
     reachable: NotRequired[bool]
     """Plain: true if a private cluster is reachable from where this program runs, such as by VPN. Default: false."""
-    login: NotRequired[LoginName]
+    login: NotRequired[Login]
     """Plain: login method of the kubeconfig's kubelogin. Default: oidc where azure-native:useOidc is set, spn where
     azure-native:clientId is, else azurecli; AAD_LOGIN_METHOD in the environment comes before it."""
     authority_host: NotRequired[str]
@@ -278,11 +193,11 @@ class AccessArgs(TypedDict):
 class MaintenanceArgs(TypedDict):
     """When AKS may change the cluster automatically, and what. All of it is plain."""
 
-    upgrades: NotRequired[UpgradeChannelName]
+    upgrades: NotRequired[UpgradeChannel]
     """Kubernetes upgrades. Default: none; the cluster keeps its version until `kubernetes_version` changes."""
-    node_images: NotRequired[NodeImageChannelName]
+    node_images: NotRequired[NodeImageChannel]
     """Updates of the nodes' operating system; NodeImage replaces each node after draining it. Default: NodeImage."""
-    day: NotRequired[WeekdayName]
+    day: NotRequired[Weekday]
     """Day of the week on which a window starts. Default: Sunday."""
     start: NotRequired[str]
     """Time at which it starts, HH:MM. Default: 02:00."""
@@ -307,7 +222,7 @@ class GpuClusterSettings(ClusterObjectsSettings):
     newest but one, which then stays."""
     long_term_support: NotRequired[bool]
     """Plain: true selects the long-term support plan, which requires tier premium. Default: false."""
-    tier: NotRequired[TierName]
+    tier: NotRequired[Tier]
     """Plain: free, or standard for a service level agreement. Default: free."""
     system_pool: NotRequired[SystemPoolArgs]
     """The pool for AKS's own pods. Default: one node of the smallest size."""
@@ -325,16 +240,16 @@ class GpuClusterSettings(ClusterObjectsSettings):
     service_cidr: NotRequired[str]
     """Plain: addresses of services, visible only inside. Default: AKS's own, 10.0.0.0/16; with `subnet_id` another one if that
     overlaps the virtual network's addresses. A cluster that exists keeps its own."""
-    outbound: NotRequired[OutboundName]
+    outbound: NotRequired[Outbound]
     """Plain: how nodes reach the internet; a custom NAT gateway or route table requires `subnet_id`. Default: loadBalancer."""
-    network_policy: NotRequired[NetworkPolicyName]
+    network_policy: NotRequired[NetworkPolicy]
     """Plain: network policy engine. cilium is Azure CNI Powered by Cilium, which is also the data plane; new subscriptions can't
     enable azure any more. Default: none."""
     idle_minutes: NotRequired[int]
     """Plain: minutes after which an idle node is removed. Default: 10, as AKS has it."""
     maintenance: NotRequired[MaintenanceArgs]
     """When AKS may change the cluster automatically. Default: updates of the nodes' system, on Sundays from 02:00 UTC."""
-    monitoring: NotRequired[MonitoringName]
+    monitoring: NotRequired[Monitoring]
     """Plain: logs sends logs of API server, autoscaler and logins to the stack's log workspace. Default: logs where there is
     one."""
     workload_identity: NotRequired[bool]

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, TypedDict, Unpack, cast, overload
+from typing import Any, TypedDict, Unpack, overload
 from weakref import WeakKeyDictionary
 
 import pulumi
@@ -20,12 +20,12 @@ from pulumi_azure_native import authorization, containerservice, managedidentity
 
 from azure_gpu.aks import access as cluster_access, current_user, existing as cluster_existing, inputs, login, read_pools
 from azure_gpu.aks.access import Cluster
-from azure_gpu.aks.args import AccessArgs, GpuClusterArgs, GpuClusterSettings, GpuClusterWiring, PoolReplace
+from azure_gpu.aks.args import AccessArgs, GpuClusterArgs, GpuClusterWiring
 from azure_gpu.aks.existing import ClusterFacts
 from azure_gpu.aks.gpu_pools import GpuPoolSpec
-from azure_gpu.aks.immutable import REPLACING_CLUSTER, REPLACING_POOL
+from azure_gpu.aks.immutable import REPLACING_CLUSTER, REPLACING_POOL, pool_name
 from azure_gpu.aks.resolve import resolve
-from azure_gpu.aks.spec import ClusterSpec, GpuClusterSpec
+from azure_gpu.aks.spec import GpuClusterSpec
 from azure_gpu.aks.workspace_offer import of_cluster
 from azure_gpu.catalog import roles
 from azure_gpu.catalog.prices.hourly_cost import HourlyCost
@@ -120,15 +120,17 @@ class GpuCluster(Component[GpuClusterArgs, GpuClusterWiring, _Spec], AttachableC
     @staticmethod
     def _wire(described: Described) -> _Wired:
         """The login is that of the provider's configuration and environment."""
-        described.args.update(login.with_login(cast(GpuClusterSettings, described.args), login.configured()))
+        access = {**login.of_provider(login.configured()), **described.args.get("access", {})}
+        described.args.update({"access": access} if access else {})
         return common.wire(described)
 
     def _resolve(self, args: GpuClusterWiring, context: Context) -> tuple[_Spec, list[Problem]]:
         whole, problems = resolve(self._name, args, context)
         spec = whole.cluster
         images = args["registry"]["workload_images"] if "registry" in args else {}
+        identity = spec.pods_can_use_identity and as_serving(args).get("identity_is_own", False)
         of_services = gpu_objects_declare.missing_of_services(
-            spec.objects, identity=_speaks(spec, as_serving(args)), storage="storage" in args, serving="serving" in args
+            spec.objects, identity=identity, storage="storage" in args, serving="serving" in args
         )
         return (whole, ClusterFacts()), [*problems, *gpu_objects_declare.missing_images(spec.objects, images), *of_services]
 
@@ -152,13 +154,21 @@ class GpuCluster(Component[GpuClusterArgs, GpuClusterWiring, _Spec], AttachableC
         pools = self._pools(cluster, facts.pools)
         config = cluster_access.kubeconfig(self._spec, facts, cluster, self)
         self._outputs_of(cluster, facts)
-        self.gpu_pools = {pool: _pool_outputs(whole.pools[pool], declared) for pool, declared in pools.items()}
+        self.gpu_pools = {
+            name: PoolOfCluster(
+                name=pools[name].name.apply(lambda found: found or ""),
+                resource=nodes.resource,
+                label=f"{NODE_POOL}={name}",
+                tolerates=list(nodes.taints),
+            )
+            for name, nodes in whole.cluster.objects.pools.items()
+        }
         assigned = self._roles(facts, cluster)
         before: list[pulumi.Resource] = [*pools.values(), *assigned]
         self._config = cluster_access.usable(self._spec, config, assigned, self._new_admins, self)
         self.kubeconfig = pulumi.Output.secret(self._config)
         on_it = self._on_cluster(cluster, before) if self._spec.on_cluster else []
-        self.of_workspace = self._offered(of_cluster(whole), cluster, [*before, *on_it])
+        self.of_workspace = self._offered(of_cluster(whole.cluster), cluster, [*before, *on_it])
         self._announce(whole.idle)
 
     def _pools(self, cluster: Cluster, before: read_pools.InState) -> dict[str, containerservice.AgentPool]:
@@ -275,7 +285,10 @@ class GpuCluster(Component[GpuClusterArgs, GpuClusterWiring, _Spec], AttachableC
     ) -> bool:
         """Whether a resource that exists has other inputs now, with its `own` overrides; keeps their hash for the next run."""
         kind = sdk_types.args_class(azure_type.token)
-        self._hashes[name] = read_pools.hash_of(kind, overrides.in_body(sdk_types.as_inputs(kind, given), own, azure_type))
+        body = sdk_types.as_inputs(kind, given)
+        if own:
+            body = sdk_types.as_inputs(kind, overrides.in_body(body, own, azure_type))
+        self._hashes[name] = read_pools.hash_of(body)
         return before.changes(name, self._hashes[name])
 
     @property
@@ -307,11 +320,11 @@ class GpuCluster(Component[GpuClusterArgs, GpuClusterWiring, _Spec], AttachableC
     ) -> containerservice.AgentPool:
         subnet, name = self._args.get("subnet_id"), f"{self._name}-pool-{spec.name}"
         own = self._args.get("gpu_pools", {})[spec.name].get("overrides")
-        azure_name = pulumi.Output.from_input(subnet or "").apply(spec.azure_name)
+        azure_name = pulumi.Output.from_input(subnet or "").apply(lambda id_: pool_name(spec.name, spec.replace, spec.kept, id_))
         given = inputs.pool(spec, self._spec.kubernetes_version, subnet)
         changes = self._changes(name, azure_types.AGENT_POOL, given, own, before)
         if changes:
-            initial = spec.request.min_count
+            initial = spec.min_nodes
             found = self._read(cluster.group, cluster.name, cluster.provider, after)
             given["count"] = pulumi.Output.all(found, azure_name).apply(lambda now: read_pools.nodes_of(now[0], now[1], initial))
         return containerservice.AgentPool(
@@ -327,7 +340,7 @@ class GpuCluster(Component[GpuClusterArgs, GpuClusterWiring, _Spec], AttachableC
                 # Set by the autoscaler, and by stopping the cluster.
                 ignore_changes=["powerState"] if changes else ["count", "powerState"],
                 # Set in both cases: with a fixed name the provider deletes before it creates, unless told otherwise.
-                delete_before_replace=spec.replace is PoolReplace.DRAIN_FIRST,
+                delete_before_replace=spec.replace == "drain-first",
                 deleted_with=cluster.declared,
                 provider=cluster.provider,
                 transformations=overrides.applied(own, self),
@@ -443,21 +456,27 @@ class GpuCluster(Component[GpuClusterArgs, GpuClusterWiring, _Spec], AttachableC
             service_account=SERVING_ACCOUNT if "serving" in self._args else SERVICE_ACCOUNT,
         )
         in_namespace = pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(depends_on=declared.resources[:1]))
-        self._workload_identity(SERVICE_ACCOUNT, "credential", self._args, cluster, in_namespace)
-        if "serving" in self._args:
-            self._workload_identity(SERVING_ACCOUNT, "serving-credential", as_serving(self._args), cluster, in_namespace)
+        # Identities that the stack hasn't created aren't changed.
+        if cluster.declared is not None and self._spec.pods_can_use_identity:
+            args, serving = self._args, self._args.get("serving")
+            if args.get("identity_is_own", False):
+                own = args.get("identity_id", ""), args.get("identity_client_id", "")
+                self._workload_identity(SERVICE_ACCOUNT, "credential", *own, in_namespace)
+            if serving is not None and serving["is_own"]:
+                self._workload_identity(SERVING_ACCOUNT, "serving-credential", serving["id"], serving["client_id"], in_namespace)
         return declared.resources
 
     def _workload_identity(
-        self, service_account: str, suffix: str, args: GpuClusterWiring, cluster: Cluster, opts: pulumi.ResourceOptions
+        self,
+        service_account: str,
+        suffix: str,
+        identity_id: pulumi.Input[str],
+        client_id: pulumi.Input[str],
+        opts: pulumi.ResourceOptions,
     ) -> None:
-        """A service account whose tokens Entra accepts for the identity in `args`. Identities that the stack hasn't created
-        aren't changed."""
+        """A service account whose tokens Entra accepts for the identity."""
         spec = self._spec
-        if cluster.declared is None or not _speaks(spec, args):
-            return
-        identity_id = pulumi.Output.from_input(args.get("identity_id", ""))
-        found = identity_id.apply(arm_ids.parse)
+        found = pulumi.Output.from_input(identity_id).apply(arm_ids.parse)
         program = get_monitor()  # different for each program, under mocks too
         made = _credentials.setdefault(program, {}) if program is not None else dict[str, pulumi.Resource]()
         earlier = made.get(service_account)
@@ -478,7 +497,7 @@ class GpuCluster(Component[GpuClusterArgs, GpuClusterWiring, _Spec], AttachableC
             "metadata": {
                 "name": service_account,
                 "namespace": spec.objects.namespace,
-                "annotations": {workload_identity.CLIENT_ID_ANNOTATION: args.get("identity_client_id", "")},
+                "annotations": {workload_identity.CLIENT_ID_ANNOTATION: client_id},
             },
         }
         objects.declare(f"{self._name}-service-account-{service_account}", account, opts)
@@ -495,16 +514,3 @@ def _network_of(subnet: pulumi.Input[str]) -> pulumi.Input[str]:
     if isinstance(subnet, str):
         return subnet.partition("/subnets/")[0]
     return pulumi.Output.from_input(subnet).apply(lambda given: given.partition("/subnets/")[0])
-
-
-def _speaks(spec: ClusterSpec, args: GpuClusterWiring) -> bool:
-    return spec.pods_can_use_identity and args.get("identity_is_own", False)
-
-
-def _pool_outputs(spec: GpuPoolSpec, declared: containerservice.AgentPool) -> PoolOfCluster:
-    return PoolOfCluster(
-        name=declared.name.apply(lambda name: name or ""),
-        resource=spec.nodes.resource,
-        label=f"{NODE_POOL}={spec.name}",
-        tolerates=list(spec.nodes.taints),
-    )

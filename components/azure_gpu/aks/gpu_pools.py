@@ -4,20 +4,20 @@ AKS's rules are in `catalog.services.aks`; GPU sharing is validated with the obj
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import NamedTuple
 
-from azure_gpu.aks.args import DEFAULT_MAX_NODES, DEFAULT_MIN_NODES, DEFAULT_TAINTS, Driver, Eviction, GpuPoolArgs, PoolReplace
-from azure_gpu.aks.immutable import HASH_LENGTH, LONGEST_POOL_NAME, LONGEST_SIDE_BY_SIDE, default_replace, pool_name
+from azure_gpu.aks.args import DEFAULT_MAX_NODES, DEFAULT_MIN_NODES, DEFAULT_TAINTS, GpuPoolArgs, PoolReplace
+from azure_gpu.aks.immutable import HASH_LENGTH, LONGEST_POOL_NAME, LONGEST_SIDE_BY_SIDE, default_replace
 from azure_gpu.catalog import lifecycle, offers, spot_price
 from azure_gpu.catalog.prices import packaged
 from azure_gpu.catalog.problems import Code, Problem
-from azure_gpu.catalog.services.aks import pools, spot
+from azure_gpu.catalog.services.aks import pools
 from azure_gpu.catalog.services.aks.device_plugin import CONFIG_LABEL
 from azure_gpu.catalog.services.aks.network import MAX_PODS
-from azure_gpu.catalog.services.aks.pool import PoolRequest, Spot
+from azure_gpu.catalog.services.aks.pools import PoolRequest, Spot
 from azure_gpu.catalog.services.aks.sizes import INSTALL, NO_DRIVER
 from azure_gpu.catalog.services.aks.system_pools import MOST_NODES
 from azure_gpu.catalog.size_use import Service, SizeUse
@@ -32,8 +32,8 @@ from azure_gpu.shared.validation import written
 
 LONGEST_DRAIN_MINUTES = 1440
 DISK_GB = (30, 2048)
-EVICTION = {Eviction.DELETE: "Delete", Eviction.DEALLOCATE: "Deallocate"}
-DRIVER = {Driver.INSTALL: INSTALL, Driver.NONE: NO_DRIVER}
+EVICTION = {"delete": "Delete", "deallocate": "Deallocate"}
+DRIVER = {"install": INSTALL, "none": NO_DRIVER}
 
 _TAINT = re.compile(
     r"(?:[a-z0-9.-]{1,253}/)?[A-Za-z0-9](?:[A-Za-z0-9._-]{0,61}[A-Za-z0-9])?=[A-Za-z0-9._-]{0,63}:(?P<effect>[A-Za-z]+)"
@@ -52,8 +52,6 @@ class ClusterContext(NamedTuple):
     path: str  # of the cluster in the settings
     location: str
     location_path: str
-    kubernetes_version: str  # empty: unknown
-    long_term_support: bool
     tags: Tags
     last: date | None = None  # its last day; None: unknown
 
@@ -62,6 +60,7 @@ class ClusterContext(NamedTuple):
 class GpuPoolSpec(GpuPool):
     """A resolved pool."""
 
+    request: PoolRequest
     replace: PoolReplace
     zones: tuple[str, ...]
     labels: dict[str, str]  # of nodes, all of them
@@ -69,91 +68,70 @@ class GpuPoolSpec(GpuPool):
     os_disk_gb: int | None
     max_pods: int | None
     tags: Tags
-
-    @property
-    def kept(self) -> dict[str, object]:
-        """Properties that AKS can't change on an existing pool, by the paths of `aks.immutable`; subnets are wired."""
-        request = self.request
-        return {
-            "availabilityZones": list(self.zones),
-            "gpuInstanceProfile": request.mig_profile,
-            "gpuProfile": request.driver if request.driver != INSTALL else "",
-            "maxPods": self.max_pods,
-            "nodeTaints": sorted(self.nodes.taints),
-            "osDiskSizeGB": self.os_disk_gb,
-            "osSKU": request.os_sku,
-            "spot": list(request.spot) if request.spot else [],
-            "vmSize": self.nodes.size,
-        }
-
-    def azure_name(self, subnet_id: str) -> str:
-        """The agent pool's name in Azure."""
-        return pool_name(self.name, self.replace, self.kept, subnet_id)
+    kept: dict[str, object]  # what AKS can't change on an existing pool, by the paths of `aks.immutable`; subnets are wired
 
 
 def resolve(name: str, settings: GpuPoolArgs, cluster: ClusterContext, day: date) -> tuple[GpuPoolSpec, list[Problem]]:
     """Resolves the pool that the stack file calls `name`, with its problems."""
     path = f"{cluster.path}.gpu_pools.{name}"
-    size = SIZES.find(settings["size"])
-    request = _request(name, settings, path, size, cluster)
+    request = _request(name, settings, path)
     own_taints = settings.get("taints", DEFAULT_TAINTS)
     nodes = PoolNodes(
-        size=size.name if size is not None else settings["size"],
+        size=request.size.name if request.size is not None else settings["size"],
         sharing=sharing_request(settings.get("sharing", SharingArgs()), f"{path}.sharing"),
         # AKS adds Spot's taint and label itself, and then rejects an update without them (pulumi-azure-native 959).
-        taints=tuple(dict.fromkeys([*own_taints, *([spot.TAINT] if request.spot else [])])),
+        taints=tuple(dict.fromkeys([*own_taints, *([pools.SPOT_TAINT] if request.spot else [])])),
     )
-    of_spot = dict([spot.LABEL]) if request.spot else {}
-    replace = PoolReplace(settings.get("replace", default_replace(name)))
+    of_spot = dict([pools.SPOT_LABEL]) if request.spot else {}
+    numbers = {key: int(settings[key]) if key in settings else None for key in ("drain_minutes", "os_disk_gb", "max_pods")}
+    zones = tuple(sorted(dict.fromkeys(settings.get("zones", []))))
     spec = GpuPoolSpec(
-        request=request,
+        name=name,
+        path=path,
         nodes=nodes,
-        replace=replace,
-        zones=tuple(sorted(dict.fromkeys(settings.get("zones", [])))),
+        min_nodes=int(settings.get("min_nodes", DEFAULT_MIN_NODES)),
+        max_nodes=int(settings.get("max_nodes", DEFAULT_MAX_NODES)),
+        request=request,
+        replace=settings.get("replace", default_replace(name)),
+        zones=zones,
         labels={**settings.get("labels", {}), NODE_POOL: name, CONFIG_LABEL: nodes.config.key, **of_spot},
-        drain_minutes=int(settings["drain_minutes"]) if "drain_minutes" in settings else None,
-        os_disk_gb=int(settings["os_disk_gb"]) if "os_disk_gb" in settings else None,
-        max_pods=int(settings["max_pods"]) if "max_pods" in settings else None,
+        **numbers,
         tags={**cluster.tags, **settings.get("tags", {})},
+        kept=_kept(request, nodes, zones, numbers),
     )
-    problems = [
-        *_of_catalog(request, settings, cluster, day),
-        *_size(size, path),
-        *_names(name, replace, path),
-        *_words(settings, path),
-    ]
-    problems += [*_numbers(settings, path), *check_tags(settings.get("tags", {}), f"{path}.tags")]
-    return spec, problems
+    problems = _of_catalog(request, settings["size"], cluster, day)
+    problems += pools.check_nodes(spec.min_nodes, spec.max_nodes, f"{path}.min_nodes", f"{path}.max_nodes")
+    problems += [*_size(request.size, path), *_names(name, spec.replace, path), *_forms(settings, path)]
+    return spec, [*problems, *check_tags(settings.get("tags", {}), f"{path}.tags")]
 
 
-def _request(name: str, settings: GpuPoolArgs, path: str, size: Size | None, cluster: ClusterContext) -> PoolRequest:
+def _kept(request: PoolRequest, nodes: PoolNodes, zones: Sequence[str], numbers: Mapping[str, int | None]) -> dict[str, object]:
+    return {
+        "availabilityZones": list(zones),
+        "gpuInstanceProfile": request.mig_profile,
+        "gpuProfile": request.driver if request.driver != INSTALL else "",
+        "maxPods": numbers["max_pods"],
+        "nodeTaints": sorted(nodes.taints),
+        "osDiskSizeGB": numbers["os_disk_gb"],
+        "osSKU": request.os_sku,
+        "spot": list(request.spot) if request.spot else [],
+        "vmSize": nodes.size,
+    }
+
+
+def _request(name: str, settings: GpuPoolArgs, path: str) -> PoolRequest:
     """The pool for the catalog's rules."""
     of_spot = written(settings["spot"]) if "spot" in settings else None
     bid = None
     if of_spot is not None and of_spot.get("enabled", True):
-        bid = Spot(
-            eviction_policy=EVICTION[Eviction(of_spot.get("eviction", Eviction.DELETE))],
-            max_price=of_spot.get("max_price", spot_price.ANY_PRICE),
-        )
+        bid = Spot(EVICTION[of_spot.get("eviction", "delete")], of_spot.get("max_price", spot_price.ANY_PRICE))
     return PoolRequest(
         path=path,
         name=name,
-        size=size,
-        paths={
-            "name": path,
-            "kubernetes_version": f"{cluster.path}.kubernetes_version",
-            "mig_profile": f"{path}.sharing.profile",
-            "min_count": f"{path}.min_nodes",
-            "max_count": f"{path}.max_nodes",
-            "spot.eviction_policy": f"{path}.spot.eviction",
-        },
+        size=SIZES.find(settings["size"]),
+        paths={"name": path, "mig_profile": f"{path}.sharing.profile"},
         os_sku=settings.get("os_sku", ""),
-        kubernetes_version=cluster.kubernetes_version,
-        long_term_support=cluster.long_term_support,
-        autoscaler=True,
-        min_count=int(settings.get("min_nodes", DEFAULT_MIN_NODES)),
-        max_count=int(settings.get("max_nodes", DEFAULT_MAX_NODES)),
-        driver=DRIVER[Driver(settings.get("driver", Driver.INSTALL))],
+        driver=DRIVER[settings.get("driver", "install")],
         mig_profile=settings.get("sharing", SharingArgs()).get("profile", ""),
         spot=bid,
         max_surge=settings.get("max_surge", ""),
@@ -162,19 +140,18 @@ def _request(name: str, settings: GpuPoolArgs, path: str, size: Size | None, clu
     )
 
 
-def _of_catalog(request: PoolRequest, settings: GpuPoolArgs, cluster: ClusterContext, day: date) -> list[Problem]:
-    """The catalog's problems of the pool and of its size. The cluster's version is validated once, with the cluster."""
+def _of_catalog(request: PoolRequest, size: str, cluster: ClusterContext, day: date) -> list[Problem]:
+    """The catalog's problems of the pool and of its size. The cluster's version is validated with the cluster."""
     use = SizeUse(
         service=Service.AKS,
-        size=settings["size"],
+        size=size,
         region=cluster.location,
         path=request.at("size"),
         region_path=cluster.location_path,
         spot=request.spot is not None,
     )
-    of_version = request.at("kubernetes_version")
     found = lifecycle.through(lambda on: pools.check(request, on), day, cluster.last)
-    of_pool = [_respelt(problem, request) for problem in found if problem.path != of_version]
+    of_pool = [_respelt(problem, request) for problem in found]
     # The pool's own check covers the driver, since it knows which one is installed.
     of_size = offers.check(use, day, prices=packaged(), until=cluster.last)
     of_size = [problem for problem in of_size if problem.code is not Code.WRONG_DRIVER]
@@ -186,8 +163,8 @@ def _respelt(problem: Problem, request: PoolRequest) -> Problem:
     """Drivers are lower-case in a stack file."""
     if problem.path != request.at("driver"):
         return problem
-    value, allowed = str(problem.value).lower(), problem.allowed.replace(NO_DRIVER, Driver.NONE)
-    return problem._replace(value=value, allowed=allowed, fix=problem.fix.replace(NO_DRIVER, Driver.NONE))
+    value, allowed = str(problem.value).lower(), problem.allowed.replace(NO_DRIVER, "none")
+    return problem._replace(value=value, allowed=allowed, fix=problem.fix.replace(NO_DRIVER, "none"))
 
 
 def _size(size: Size | None, path: str) -> Iterator[Problem]:
@@ -202,18 +179,18 @@ def _size(size: Size | None, path: str) -> Iterator[Problem]:
 
 
 def _names(name: str, replace: PoolReplace, path: str) -> Iterator[Problem]:
-    if replace is PoolReplace.SIDE_BY_SIDE and LONGEST_SIDE_BY_SIDE < len(name) <= LONGEST_POOL_NAME:
+    if replace == "side-by-side" and LONGEST_SIDE_BY_SIDE < len(name) <= LONGEST_POOL_NAME:
         yield Problem(
             path=f"{path}.replace",
             message=f"{replace} adds a hash of {HASH_LENGTH} characters to the name, which has at most {LONGEST_POOL_NAME}",
             value=name,
             allowed=f"a name of at most {LONGEST_SIDE_BY_SIDE} characters",
-            fix=f"shorten the name, or set `replace: {PoolReplace.DRAIN_FIRST}`",
+            fix="shorten the name, or set `replace: drain-first`",
         )
 
 
-def _words(settings: GpuPoolArgs, path: str) -> Iterator[Problem]:
-    """Validates the format of taints, labels, zones and surge."""
+def _forms(settings: GpuPoolArgs, path: str) -> Iterator[Problem]:
+    """Problems in the form of taints, labels, zones and surge, and in the range of numbers."""
     for index, taint in enumerate(settings.get("taints", [])):
         match = _TAINT.fullmatch(taint)
         if match is None or match["effect"] not in _EFFECTS:
@@ -232,9 +209,6 @@ def _words(settings: GpuPoolArgs, path: str) -> Iterator[Problem]:
     if "max_surge" in settings and _SURGE.fullmatch(settings["max_surge"]) is None:
         allowed = "a number, or a percentage up to 100%"
         yield Problem(f"{path}.max_surge", "not a valid number of nodes", settings["max_surge"], allowed, 'write "1", or "33%"')
-
-
-def _numbers(settings: GpuPoolArgs, path: str) -> Iterator[Problem]:
     for key, least, most, what in (
         ("max_nodes", None, MOST_NODES, "number of nodes"),
         ("drain_minutes", 1, LONGEST_DRAIN_MINUTES, "drain time in minutes"),

@@ -12,9 +12,10 @@ from azure_gpu.aks.args import PoolReplace
 from azure_gpu.catalog import names
 from azure_gpu.formats import azure_types
 
-# Sources: catalog.services.aks.pool_rules.IMMUTABLE for size, driver, MIG profile and Spot; Microsoft Learn,
-# articles/aks/use-system-pools.md (2026-04-30), for the number of pods, among "various immutable settings";
-# hashicorp/terraform-provider-azurerm makes a new pool for another disk, zone, subnet or operating system.
+# Sources: Microsoft Learn, articles/aks/use-nvidia-gpu.md (2026-07-02) for size and driver, gpu-multi-instance.md (2026-05-22)
+# for the MIG profile, spot-node-pool.md (2025-04-06) for Spot, use-system-pools.md (2026-04-30) for the number of pods, among
+# "various immutable settings"; hashicorp/terraform-provider-azurerm makes a new pool for another disk, zone, subnet or operating
+# system. Taints aren't among it: MicrosoftDocs/azure-aks-docs, articles/aks/use-node-taints.md (2026-08-21).
 REPLACING_POOL = [
     "availabilityZones",
     "gpuInstanceProfile",
@@ -52,12 +53,12 @@ LONGEST_SIDE_BY_SIDE = LONGEST_POOL_NAME - HASH_LENGTH
 
 def default_replace(pool: str) -> PoolReplace:
     """side-by-side if the name leaves room for the hash."""
-    return PoolReplace.SIDE_BY_SIDE if len(pool) <= LONGEST_SIDE_BY_SIDE else PoolReplace.DRAIN_FIRST
+    return "side-by-side" if len(pool) <= LONGEST_SIDE_BY_SIDE else "drain-first"
 
 
 def pool_name(pool: str, replace: PoolReplace, kept: Mapping[str, object], subnet_id: str) -> str:
     """The agent pool's name in Azure; `kept`: properties that AKS can't change, by the paths above."""
-    return f"{pool}{digest(kept, subnet_id)[:HASH_LENGTH]}" if replace is PoolReplace.SIDE_BY_SIDE else pool
+    return f"{pool}{digest(kept, subnet_id)[:HASH_LENGTH]}" if replace == "side-by-side" else pool
 
 
 def digest(kept: Mapping[str, object], subnet_id: str) -> str:

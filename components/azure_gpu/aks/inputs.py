@@ -8,7 +8,7 @@ from typing import Any
 import pulumi
 from pulumi_azure_native import containerservice
 
-from azure_gpu.aks.args import AccessArgs, ClusterNetwork, NetworkPolicy, NodeImageChannel, UpgradeChannel
+from azure_gpu.aks.args import AccessArgs
 from azure_gpu.aks.gpu_pools import GpuPoolSpec
 from azure_gpu.aks.read_pools import SYSTEM_POOL
 from azure_gpu.aks.spec import ClusterSpec
@@ -76,7 +76,7 @@ def system_pool(spec: ClusterSpec, subnet_id: pulumi.Input[str] | None) -> conta
 
 
 def _api_server(spec: ClusterSpec, settings: AccessArgs) -> containerservice.ManagedClusterAPIServerAccessProfileArgs:
-    private = spec.access.network is ClusterNetwork.PRIVATE
+    private = spec.access.network == "private"
     zone = settings.get("private_dns_zone", "system")
     return containerservice.ManagedClusterAPIServerAccessProfileArgs(
         authorized_ip_ranges=list(spec.access.authorized_ranges) or None,
@@ -93,12 +93,12 @@ def _network(spec: ClusterSpec, ranges: Ranges) -> containerservice.ContainerSer
     return containerservice.ContainerServiceNetworkProfileArgs(
         network_plugin=containerservice.NetworkPlugin.AZURE,
         network_plugin_mode=containerservice.NetworkPluginMode.OVERLAY,
-        network_policy=None if spec.network_policy is NetworkPolicy.NONE else spec.network_policy.value,
-        network_dataplane=network.CILIUM if spec.network_policy is NetworkPolicy.CILIUM else None,
+        network_policy=None if spec.network_policy == "none" else spec.network_policy,
+        network_dataplane=network.CILIUM if spec.network_policy == "cilium" else None,
         pod_cidr=ranges.pods,
         service_cidr=ranges.services,
         dns_service_ip=addresses.dns_address(ranges.services),
-        outbound_type=spec.outbound.value,
+        outbound_type=spec.outbound,
         load_balancer_sku=containerservice.LoadBalancerSku.STANDARD,
     )
 
@@ -123,7 +123,7 @@ def _autoscaler(spec: ClusterSpec) -> containerservice.ManagedClusterPropertiesA
 
 def _upgrades(spec: ClusterSpec) -> containerservice.ManagedClusterAutoUpgradeProfileArgs:
     return containerservice.ManagedClusterAutoUpgradeProfileArgs(
-        upgrade_channel=spec.maintenance.upgrades.value, node_os_upgrade_channel=spec.maintenance.node_images.value
+        upgrade_channel=spec.maintenance.upgrades, node_os_upgrade_channel=spec.maintenance.node_images
     )
 
 
@@ -135,13 +135,13 @@ def windows(spec: ClusterSpec) -> Mapping[str, containerservice.MaintenanceWindo
         start_time=settings.start,
         utc_offset=settings.utc_offset,
         schedule=containerservice.ScheduleArgs(
-            weekly=containerservice.WeeklyScheduleArgs(day_of_week=settings.day.value, interval_weeks=1)
+            weekly=containerservice.WeeklyScheduleArgs(day_of_week=settings.day, interval_weeks=1)
         ),
     )
     channels = {
-        maintenance.CLUSTER_WINDOW: settings.upgrades is not UpgradeChannel.NONE,
+        maintenance.CLUSTER_WINDOW: settings.upgrades != "none",
         # The system's own updater has no window.
-        maintenance.NODES_WINDOW: settings.node_images in (NodeImageChannel.NODE_IMAGE, NodeImageChannel.SECURITY_PATCH),
+        maintenance.NODES_WINDOW: settings.node_images in ("NodeImage", "SecurityPatch"),
     }
     return {name: window for name, required in channels.items() if required}
 
@@ -162,10 +162,10 @@ def pool(spec: GpuPoolSpec, kubernetes_version: str, subnet_id: pulumi.Input[str
         "os_type": containerservice.OSType.LINUX,
         "os_sku": request.os_sku or None,
         "orchestrator_version": kubernetes_version or None,
-        "count": request.min_count,  # the initial number; see the system pool
+        "count": spec.min_nodes,  # the initial number; see the system pool
         "enable_auto_scaling": True,
-        "min_count": request.min_count,
-        "max_count": request.max_count,
+        "min_count": spec.min_nodes,
+        "max_count": spec.max_nodes,
         "availability_zones": list(spec.zones) or None,
         "node_labels": spec.labels,
         "node_taints": list(spec.nodes.taints),

@@ -6,19 +6,19 @@ from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from azure_gpu.aks.args import Login
-from azure_gpu.catalog.services.aks.access import SERVER_APP
+from azure_gpu.catalog.services.aks.clusters import SERVER_APP
 from azure_gpu.formats import bounded_yaml
 
 KUBELOGIN_PAGE = "https://azure.github.io/kubelogin/install.html"
 _ARGUMENTS = {
     # AAD_LOGIN_METHOD in the environment overrides --login, with ids from the same variables as the provider's.
-    Login.AZURE_CLI: ("--login", "azurecli", "--use-azurerm-env-vars"),
+    "azurecli": ("--login", "azurecli", "--use-azurerm-env-vars"),
     # Secret and ids come from the environment, ARM_CLIENT_ID etc., as for the provider.
-    Login.SERVICE_PRINCIPAL: ("--login", "spn", "--use-azurerm-env-vars"),
-    Login.WORKLOAD_IDENTITY: ("--login", "workloadidentity"),
+    "spn": ("--login", "spn", "--use-azurerm-env-vars"),
+    "workloadidentity": ("--login", "workloadidentity"),
     # The same ids, and GitHub's token of the running job or the file that AZURE_FEDERATED_TOKEN_FILE names. Source:
     # Azure/kubelogin 66784961, pkg/internal/token/options.go and githubactionscredential.go (2026-08-14).
-    Login.OIDC: ("--login", "workloadidentity", "--use-azurerm-env-vars"),
+    "oidc": ("--login", "workloadidentity", "--use-azurerm-env-vars"),
 }
 
 
@@ -45,7 +45,7 @@ def with_kubelogin(
     cluster = cast(Mapping[str, Any], config["clusters"][0]["cluster"])
     # kubelogin reads the host from the environment only for workload identity (its v0.2.13, pkg/internal/token/options.go). It
     # ignores the host with the Azure CLI; AAD_LOGIN_METHOD=spn in the environment requires it.
-    host = ("--authority-host", authority_host) if authority_host and login is not Login.WORKLOAD_IDENTITY else ()
+    host = ("--authority-host", authority_host) if authority_host and login != "workloadidentity" else ()
     discovery = ("--disable-instance-discovery",) if disable_instance_discovery else ()
     run = {
         "apiVersion": "client.authentication.k8s.io/v1beta1",

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from pulumi.runtime.config import CONFIG, get_config_env
 
-from azure_gpu.aks.args import AccessArgs, GpuClusterSettings, Login
+from azure_gpu.aks.args import AccessArgs
 from azure_gpu.shared.provider_keys import DISABLE_DISCOVERY, METADATA_HOST, PROVIDER, cloud_from
 
 _CLIENT, _OIDC = f"{PROVIDER}:clientId", f"{PROVIDER}:useOidc"
@@ -19,15 +19,15 @@ def configured() -> dict[str, str]:
     return {**cloud_from(os.environ), **get_config_env(), **CONFIG.get()}
 
 
-def with_login(cluster: GpuClusterSettings, configuration: Mapping[str, str]) -> GpuClusterSettings:
-    """Adds the provider's login to the cluster's settings where these don't set one."""
+def of_provider(configuration: Mapping[str, str]) -> AccessArgs:
+    """The provider's login, for a cluster whose settings don't set one."""
     defaults = AccessArgs()
     if configuration.get(_OIDC, "").lower() == "true":
-        defaults["login"] = Login.OIDC
+        defaults["login"] = "oidc"
     elif configuration.get(_CLIENT):
-        defaults["login"] = Login.SERVICE_PRINCIPAL
+        defaults["login"] = "spn"
     if configuration.get(DISABLE_DISCOVERY, "").lower() == "true":
         defaults["disable_instance_discovery"] = True
     if configuration.get(METADATA_HOST):
         defaults["authority_host"] = f"https://{configuration[METADATA_HOST]}/"
-    return {**cluster, "access": {**defaults, **cluster.get("access", {})}} if defaults else cluster
+    return defaults

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from azure_gpu.aks.args import ClusterNetwork
 from azure_gpu.aks.rules import SUBNET, paths_of_ranges
 from azure_gpu.aks.spec import ClusterSpec
 from azure_gpu.catalog.problems import Problem, Severity
@@ -48,7 +47,7 @@ def _addresses(found: Found) -> NetworkAddresses:
 
 def _name_servers(spec: ClusterSpec, found: Found) -> Iterator[Problem]:
     servers = read_network.name_servers(found)
-    if servers and spec.access.network is ClusterNetwork.PRIVATE and spec.access.system_zone:
+    if servers and spec.access.network == "private" and spec.access.system_zone:
         yield Problem(
             path=f"{spec.path}.access.private_dns_zone",
             message=f"the network asks name servers of its own ({', '.join(servers)}), which don't know the zone that AKS "

@@ -187,9 +187,9 @@ def nodes_of(found: "containerservice.GetManagedClusterResult", pool: str, initi
     return initial if now is None else int(now)
 
 
-def hash_of(kind: Any, inputs: Mapping[str, Any]) -> str:
+def hash_of(inputs: Mapping[str, Any]) -> str:
     """A hash of a resource's inputs without the number of nodes. Outputs are left out: they rarely change by themselves."""
-    given = {key: value for key, value in sdk_types.as_inputs(kind, inputs).items() if key not in ("count", "agentPoolProfiles")}
+    given = {key: value for key, value in inputs.items() if key not in ("count", "agentPoolProfiles")}
     return hashlib.sha256(json.dumps(given, sort_keys=True, default=lambda _: "").encode()).hexdigest()[:16]
 
 

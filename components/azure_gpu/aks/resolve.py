@@ -1,7 +1,6 @@
 """Resolves the arguments of a cluster: fills in all defaults and finds all problems. Pure."""
 
-from collections.abc import Iterable, Mapping
-from datetime import date
+from collections.abc import Iterable
 from typing import cast
 
 from azure_gpu.aks import gpu_pools, rules as cluster_rules
@@ -12,19 +11,9 @@ from azure_gpu.aks.args import (
     DEFAULT_WORKLOAD_IDENTITY,
     AccessArgs,
     AdminsArgs,
-    ClusterNetwork,
     GpuClusterSettings,
-    GpuPoolArgs,
-    Login,
     MaintenanceArgs,
-    Monitoring,
-    NetworkPolicy,
-    NodeImageChannel,
-    Outbound,
     SystemPoolArgs,
-    Tier,
-    UpgradeChannel,
-    Weekday,
 )
 from azure_gpu.aks.gpu_pools import ClusterContext, GpuPoolSpec
 from azure_gpu.aks.rules import cluster_problems
@@ -33,7 +22,7 @@ from azure_gpu.catalog import lifecycle
 from azure_gpu.catalog.prices import packaged
 from azure_gpu.catalog.prices.hourly_cost import HourlyCost, Machines
 from azure_gpu.catalog.problems import Problem, errors
-from azure_gpu.catalog.services.aks import clusters, kubernetes_versions
+from azure_gpu.catalog.services.aks import clusters
 from azure_gpu.catalog.services.aks.addresses import Ranges
 from azure_gpu.formats import arm_ids, azure_types
 from azure_gpu.formats.arm_ids import ArmId
@@ -44,7 +33,7 @@ from azure_gpu.shared import existing, principals
 from azure_gpu.shared.context import Context, Tags, check_tags, known, resolve_day
 from azure_gpu.shared.end_dates import last_day, resolve_end
 
-TIERS = {Tier.FREE: clusters.FREE, Tier.STANDARD: clusters.STANDARD, Tier.PREMIUM: clusters.PREMIUM}
+TIERS = {"free": clusters.FREE, "standard": clusters.STANDARD, "premium": clusters.PREMIUM}
 
 
 def resolve(name: str, args: GpuClusterSettings, context: Context) -> tuple[GpuClusterSpec, list[Problem]]:
@@ -56,10 +45,14 @@ def resolve(name: str, args: GpuClusterSettings, context: Context) -> tuple[GpuC
     expires_at, end_problems = resolve_end(own.get("expires_after"), day, f"{path}.expires_after", "a cluster", "of GPU nodes")
     found, id_problems = _existing(own, context, path)
     tags = {**context.tags(as_of), **own.get("tags", {}), **({EXPIRES_AT: expires_at} if expires_at else {})}
-    cluster_context = _context_of_pools(own, context, path, day, tags)
-    pools, pool_problems = _pools(args.get("gpu_pools", {}), cluster_context, day)
+    cluster_context = _context_of_pools(own, context, path, tags)
+    pools: dict[str, GpuPoolSpec] = {}
+    pool_problems: list[Problem] = []
+    for pool, given in args.get("gpu_pools", {}).items():
+        pools[pool], more = gpu_pools.resolve(pool, given, cluster_context, day)
+        pool_problems += more
     objects, object_problems = gpu_objects_resolve.resolve_objects(own, [*pools.values()], path)
-    gpu_nodes = sum(max(pool.request.max_count, 0) for pool in pools.values())
+    gpu_nodes = sum(max(pool.max_nodes, 0) for pool in pools.values())
     cluster = _cluster(name, own, context, found, cluster_context, objects, gpu_nodes)
     of_catalog = lifecycle.through(lambda on: cluster_problems(own, cluster, on), day, cluster_context.last)
     problems += [*end_problems, *id_problems, *of_catalog, *pool_problems]
@@ -69,31 +62,20 @@ def resolve(name: str, args: GpuClusterSettings, context: Context) -> tuple[GpuC
     pool_systems = {pool: each.request.os_sku for pool, each in pools.items()}
     problems += [*cluster_rules.problems_of(own, cluster, pool_systems), *check_tags(own.get("tags", {}), f"{path}.tags")]
     cost, idle = _costs(cluster, pools.values(), created="existing" not in own)
-    return GpuClusterSpec(cluster=cluster, pools=pools, expires_at=expires_at, cost=cost, idle=idle), problems
+    spec = GpuClusterSpec(
+        cluster=cluster, pools=pools, expires_at=expires_at, hourly_cost=cost.number, idle_cost=idle.number, idle=idle
+    )
+    return spec, problems
 
 
-def _context_of_pools(args: GpuClusterSettings, context: Context, path: str, day: date, tags: Tags) -> ClusterContext:
+def _context_of_pools(args: GpuClusterSettings, context: Context, path: str, tags: Tags) -> ClusterContext:
     return ClusterContext(
         path=path,
         location=context.region(args.get("location")),
         location_path=f"{path}.location" if "location" in args else context.own_path("location"),
-        # The version of an existing cluster is unknown before it is looked up.
-        kubernetes_version=args.get("kubernetes_version", "") or ("" if "existing" in args else kubernetes_versions.default(day)),
-        long_term_support=args.get("long_term_support", False),
         tags=tags,
         last=last_day(args.get("expires_after")),
     )
-
-
-def _pools(
-    settings: Mapping[str, GpuPoolArgs], cluster: ClusterContext, day: date
-) -> tuple[dict[str, GpuPoolSpec], list[Problem]]:
-    pools: dict[str, GpuPoolSpec] = {}
-    problems: list[Problem] = []
-    for name, given in settings.items():
-        pools[name], more = gpu_pools.resolve(name, given, cluster, day)
-        problems += more
-    return pools, problems
 
 
 def _cluster(
@@ -115,18 +97,18 @@ def _cluster(
         location=of_pools.location,
         location_path=of_pools.location_path,
         kubernetes_version=args.get("kubernetes_version", ""),
-        long_term_support=of_pools.long_term_support,
-        tier=TIERS[Tier(args.get("tier", Tier.FREE))],
+        long_term_support=args.get("long_term_support", False),
+        tier=TIERS[args.get("tier", "free")],
         system=system,
         most_nodes=max(system.max_nodes, 0) + gpu_nodes,
         access=_access(args.get("access", AccessArgs())),
         subnet=arm_ids.parse(known(args.get("subnet_id")) or ""),
         ranges=Ranges(args.get("pod_cidr", ""), args.get("service_cidr", "")),
-        outbound=Outbound(args.get("outbound", Outbound.LOAD_BALANCER)),
-        network_policy=NetworkPolicy(args.get("network_policy", NetworkPolicy.NONE)),
+        outbound=args.get("outbound", "loadBalancer"),
+        network_policy=args.get("network_policy", "none"),
         idle_minutes=int(args["idle_minutes"]) if "idle_minutes" in args else None,
         maintenance=_maintenance(args.get("maintenance", MaintenanceArgs())),
-        logs=Monitoring(args.get("monitoring", Monitoring.LOGS)) is Monitoring.LOGS,
+        logs=args.get("monitoring", "logs") == "logs",
         workload_identity=args.get("workload_identity", DEFAULT_WORKLOAD_IDENTITY),
         on_cluster=args.get("on_cluster", DEFAULT_ON_CLUSTER),
         objects=objects,
@@ -155,11 +137,11 @@ def _system(settings: SystemPoolArgs) -> SystemPool:
 
 def _access(settings: AccessArgs) -> Access:
     return Access(
-        network=ClusterNetwork(settings.get("network", ClusterNetwork.PUBLIC)),
+        network=settings.get("network", "public"),
         system_zone=settings.get("private_dns_zone", "system") == "system",
         authorized_ranges=tuple(settings.get("authorized_ranges", [])),
         reachable=settings.get("reachable", False),
-        login=Login(settings.get("login", Login.AZURE_CLI)),
+        login=settings.get("login", "azurecli"),
         login_is_set="login" in settings,
         authority_host=settings.get("authority_host", ""),
         disable_instance_discovery=settings.get("disable_instance_discovery", False),
@@ -170,9 +152,9 @@ def _access(settings: AccessArgs) -> Access:
 
 def _maintenance(settings: MaintenanceArgs) -> Maintenance:
     return Maintenance(
-        upgrades=UpgradeChannel(settings.get("upgrades", UpgradeChannel.NONE)),
-        node_images=NodeImageChannel(settings.get("node_images", NodeImageChannel.NODE_IMAGE)),
-        day=Weekday(settings.get("day", Weekday.SUNDAY)),
+        upgrades=settings.get("upgrades", "none"),
+        node_images=settings.get("node_images", "NodeImage"),
+        day=settings.get("day", "Sunday"),
         start=settings.get("start", "02:00"),
         hours=int(settings.get("hours", 4)),
         utc_offset=settings.get("utc_offset", "+00:00"),
@@ -184,7 +166,7 @@ def _costs(cluster: ClusterSpec, pools: Iterable[GpuPoolSpec], *, created: bool)
     system = cluster.system
     sizes = [(system.size, system.nodes, max(system.max_nodes, system.nodes), False)] if created else []
     for pool in pools:
-        sizes.append((pool.nodes.size, pool.request.min_count, pool.request.max_count, pool.request.spot is not None))
+        sizes.append((pool.nodes.size, pool.min_nodes, pool.max_nodes, pool.request.spot is not None))
     tier = cluster.tier if created else ""
     most = [Machines(size, number, spot) for size, _, number, spot in sizes]
     least = [Machines(size, number, spot) for size, number, _, spot in sizes]

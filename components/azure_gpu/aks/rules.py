@@ -6,18 +6,17 @@ import re
 from collections.abc import Iterator, Mapping
 from datetime import date
 
-from azure_gpu.aks.args import ClusterNetwork, GpuClusterSettings, NodeImageChannel, Outbound, SpotArgs, UpgradeChannel
+from azure_gpu.aks.args import GpuClusterSettings, SpotArgs
 from azure_gpu.aks.spec import ClusterSpec
 from azure_gpu.catalog import names
 from azure_gpu.catalog.problems import Code, Problem, Severity
 from azure_gpu.catalog.services.aks import (
-    access,
     addresses,
     clusters,
     kubernetes_versions,
     maintenance,
     network,
-    spot,
+    pools,
     system_pools,
     systems,
 )
@@ -93,7 +92,7 @@ def _system_pool(settings: GpuClusterSettings, spec: ClusterSpec) -> Iterator[Pr
             value=True,
             allowed="spot of a pool in gpu_pools",
             fix="remove it; a smaller size, or fewer nodes, make the system pool cheaper",
-            source=str(spot.SOURCE),
+            source=str(pools.SPOT_PAGE),
             code=Code.IMPOSSIBLE,
         )
     size = SIZES.find(pool.size)
@@ -125,7 +124,6 @@ def _system_pool(settings: GpuClusterSettings, spec: ClusterSpec) -> Iterator[Pr
 
 def _access(settings: GpuClusterSettings, spec: ClusterSpec) -> Iterator[Problem]:
     path = f"{spec.path}.access"
-    yield from access.check(spec.access.local_accounts, spec.access.login, f"{path}.login")
     host = spec.access.authority_host
     if host and _HOST.fullmatch(host) is None:
         yield Problem(f"{path}.authority_host", "not a valid authority address", host, "https://…/", "end it with a slash")
@@ -134,7 +132,7 @@ def _access(settings: GpuClusterSettings, spec: ClusterSpec) -> Iterator[Problem
 
 def _network(settings: GpuClusterSettings, spec: ClusterSpec) -> Iterator[Problem]:
     path, resolved, given = f"{spec.path}.access", spec.access, settings.get("access", {})
-    if resolved.network is ClusterNetwork.RESTRICTED:
+    if resolved.network == "restricted":
         if not resolved.authorized_ranges:
             yield Problem(
                 path=f"{path}.authorized_ranges",
@@ -144,7 +142,7 @@ def _network(settings: GpuClusterSettings, spec: ClusterSpec) -> Iterator[Proble
                 source=str(network.RANGES_PAGE),
             )
         yield from network.check_ranges(resolved.authorized_ranges, f"{path}.authorized_ranges")
-        if spec.outbound is Outbound.OWN_ROUTES:
+        if spec.outbound == "userDefinedRouting":
             yield network.firewall_address(f"{path}.authorized_ranges", resolved.authorized_ranges)
     elif "authorized_ranges" in given:
         yield Problem(
@@ -156,7 +154,7 @@ def _network(settings: GpuClusterSettings, spec: ClusterSpec) -> Iterator[Proble
             code=Code.IMPOSSIBLE,
         )
     zone = given.get("private_dns_zone")
-    if zone is not None and resolved.network is not ClusterNetwork.PRIVATE:
+    if zone is not None and resolved.network != "private":
         yield Problem(
             path=f"{path}.private_dns_zone",
             message=f"requires `network: private`, but it is {resolved.network}",
@@ -178,11 +176,11 @@ def _network(settings: GpuClusterSettings, spec: ClusterSpec) -> Iterator[Proble
             source=str(network.PRIVATE_PAGE),
             code=Code.IMPOSSIBLE,
         )
-    if spec.outbound in (Outbound.OWN_NAT_GATEWAY, Outbound.OWN_ROUTES) and "subnet_id" not in settings:
+    if spec.outbound in ("userAssignedNATGateway", "userDefinedRouting") and "subnet_id" not in settings:
         yield Problem(
             path=f"{spec.path}.outbound",
             message="a custom NAT gateway or route table requires `subnet_id`",
-            value=spec.outbound.value,
+            value=spec.outbound,
             allowed="loadBalancer or managedNATGateway without subnet_id",
             fix="set `subnet_id`, or remove `outbound`",
             code=Code.IMPOSSIBLE,
@@ -191,7 +189,7 @@ def _network(settings: GpuClusterSettings, spec: ClusterSpec) -> Iterator[Proble
 
 def _on_cluster(settings: GpuClusterSettings, spec: ClusterSpec) -> Iterator[Problem]:
     """Problems of a cluster that isn't reachable, if objects are created on it."""
-    private = spec.access.network is ClusterNetwork.PRIVATE
+    private = spec.access.network == "private"
     if spec.on_cluster and private and not spec.access.reachable:
         yield no_route(f"{spec.path}.access.reachable")
     if not spec.on_cluster and settings.get("jobs"):
@@ -230,21 +228,21 @@ def _subnet(settings: GpuClusterSettings, spec: ClusterSpec) -> Iterator[Problem
 def _maintenance(spec: ClusterSpec, pool_systems: Mapping[str, str]) -> Iterator[Problem]:
     window, path = spec.maintenance, f"{spec.path}.maintenance"
     yield from maintenance.check(window.start, window.hours, window.utc_offset, path)
-    if spec.kubernetes_version and window.upgrades in (UpgradeChannel.STABLE, UpgradeChannel.RAPID):
+    if spec.kubernetes_version and window.upgrades in ("stable", "rapid"):
         yield Problem(
             path=f"{path}.upgrades",
             message="this channel upgrades beyond `kubernetes_version`",
-            value=window.upgrades.value,
+            value=window.upgrades,
             allowed="none or patch, with `kubernetes_version`",
             fix="set patch, or remove `kubernetes_version`",
             code=Code.IMPOSSIBLE,
         )
     for name, system in pool_systems.items():
-        if window.node_images is NodeImageChannel.SECURITY_PATCH and system.startswith("AzureLinux"):
+        if window.node_images == "SecurityPatch" and system.startswith("AzureLinux"):
             yield Problem(
                 path=f"{path}.node_images",
                 message=f"AKS doesn't offer security patches for GPU nodes with Azure Linux, which gpu_pools.{name} has",
-                value=window.node_images.value,
+                value=window.node_images,
                 allowed="NodeImage, which replaces whole images",
                 fix="set NodeImage, or remove it",
                 source=str(NVIDIA_PAGE),
@@ -261,7 +259,7 @@ def _ml_extension(settings: GpuClusterSettings, spec: ClusterSpec) -> Iterator[P
         yield from extension_problems(
             path=f"{spec.path}.ml_extension",
             local_accounts=spec.access.local_accounts,
-            open_to_everybody=spec.access.network is ClusterNetwork.PUBLIC,
+            open_to_everybody=spec.access.network == "public",
             fewest_nodes=spec.system.nodes,
             fewest_vcpus=vcpus * spec.system.nodes if vcpus is not None else None,
         )
@@ -280,7 +278,7 @@ def cluster_problems(args: GpuClusterSettings, spec: ClusterSpec, day: date) -> 
         problems += kubernetes_versions.check(spec.kubernetes_version, day, path, lts=spec.long_term_support)
     problems += cpu_series.check(spec.system.size, day, f"{spec.path}.system_pool.size")
     problems += clusters.check_tier(spec.tier, spec.long_term_support, f"{spec.path}.tier", f"{spec.path}.long_term_support")
-    problems += network.check_policy(spec.network_policy.value, day, f"{spec.path}.network_policy")
+    problems += network.check_policy(spec.network_policy, day, f"{spec.path}.network_policy")
     assumed = addresses.choose(spec.ranges, NOT_READ)  # before the virtual network is looked up
     return [*problems, *addresses.check_ranges(assumed, spec.most_nodes, paths_of_ranges(spec))]
 

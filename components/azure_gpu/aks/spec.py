@@ -109,13 +109,6 @@ class GpuClusterSpec:
     cluster: ClusterSpec
     pools: dict[str, GpuPoolSpec]
     expires_at: str | None  # instant in UTC, RFC 3339
-    cost: HourlyCost  # with the maximum number of nodes
-    idle: HourlyCost  # with the minimum number of nodes
-
-    @property
-    def hourly_cost(self) -> float | None:
-        return self.cost.number
-
-    @property
-    def idle_cost(self) -> float | None:
-        return self.idle.number
+    hourly_cost: float | None  # with the maximum number of nodes
+    idle_cost: float | None  # with the minimum number of nodes
+    idle: HourlyCost  # the same, for people

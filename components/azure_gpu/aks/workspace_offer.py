@@ -1,15 +1,13 @@
 """What a cluster offers to an Azure Machine Learning workspace that attaches it."""
 
-from azure_gpu.aks.args import ClusterNetwork
-from azure_gpu.aks.spec import GpuClusterSpec
+from azure_gpu.aks.spec import ClusterSpec
 from azure_gpu.catalog.services.aks import system_pools
 from azure_gpu.kubernetes.gpu_objects.spec import PoolNodes
 from azure_gpu.shared.attachable import ClusterOfWorkspace
 
 
-def of_cluster(whole: GpuClusterSpec) -> ClusterOfWorkspace:
+def of_cluster(spec: ClusterSpec) -> ClusterOfWorkspace:
     """The cluster's plain values."""
-    spec = whole.cluster
     vcpus = system_pools.vcpus(spec.system.size)
     return ClusterOfWorkspace(
         id=spec.existing.text if spec.existing else "",
@@ -19,11 +17,11 @@ def of_cluster(whole: GpuClusterSpec) -> ClusterOfWorkspace:
         existing=spec.existing is not None,
         namespace=spec.objects.namespace if spec.on_cluster else "",
         local_accounts=spec.access.local_accounts,
-        open_to_everybody=spec.access.network is ClusterNetwork.PUBLIC,
+        open_to_everybody=spec.access.network == "public",
         nodes=spec.system.nodes,
         vcpus=(vcpus or 0) * spec.system.nodes,
-        gpus={name: _gpus(pool.nodes) for name, pool in whole.pools.items()},
-        taints={name: list(pool.nodes.taints) for name, pool in whole.pools.items()},
+        gpus={name: _gpus(pool) for name, pool in spec.objects.pools.items()},
+        taints={name: list(pool.taints) for name, pool in spec.objects.pools.items()},
     )
 
 

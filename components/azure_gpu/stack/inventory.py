@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 from typing import Any, NamedTuple
 
+from azure_gpu.aks.immutable import pool_name
 from azure_gpu.aks.spec import ClusterSpec, GpuClusterSpec
 from azure_gpu.batch.account.spec import BatchAccountSpec
 from azure_gpu.batch.pool.spec import BatchPoolSpec
@@ -279,12 +280,14 @@ def _cluster(part: _Planned, planned: tuple[GpuClusterSpec, object]) -> Iterator
         yield _name(azure_types.MANAGED_CLUSTER, spec.name, spec.path)
     for name, pool in whole.pools.items():
         path = f"{spec.path}.gpu_pools.{name}"
-        yield _name(azure_types.AGENT_POOL, pool.azure_name(part.text("clusters", "subnet_id")), path)
+        yield _name(
+            azure_types.AGENT_POOL, pool_name(pool.name, pool.replace, pool.kept, part.text("clusters", "subnet_id")), path
+        )
         yield SizeUse(
             service=Service.AKS,
             size=pool.nodes.size,
             region=spec.location,
-            nodes=pool.request.max_count,
+            nodes=pool.max_nodes,
             spot=pool.request.spot is not None,
             path=f"{path}.size",
             region_path=spec.location_path,

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
-from azure_gpu.aks.args import GpuClusterSettings, Monitoring
 from azure_gpu.aks.resolve import resolve as resolve_cluster
 from azure_gpu.aks.spec import ClusterSpec
 from azure_gpu.aks.workspace_offer import of_cluster
@@ -155,7 +154,14 @@ def cluster(planning: Planning, name: str, args: Any) -> Any:
     spec, problems = resolve_cluster(name, args, planning.context)
     facts, more = planning.look_ups.cluster(spec.cluster)
     facts, of_runner = planning.look_ups.runner(name, spec.cluster, facts)
-    planning.add(*problems, *_missing_for_cluster(name, args, spec.cluster, planning.foundation), *more, *of_runner)
+    of_foundation = _missing_for_cluster(
+        f"clusters.{name}",
+        spec.cluster,
+        planning.foundation,
+        logs=args.get("monitoring") == "logs",
+        workload_identity=args.get("workload_identity", False),
+    )
+    planning.add(*problems, *of_foundation, *more, *of_runner)
     pools = planning.look_ups.pools([name]).get(name, facts.pools)
     return spec, replace(facts, pools=pools)
 
@@ -172,7 +178,7 @@ def vm(planning: Planning, name: str, args: Any) -> Any:
 
 def ml_workspace(planning: Planning, _: str, args: Any) -> Any:
     of_stack = planning.foundation
-    offered = {name: of_cluster(spec) for name, (spec, _) in planning.specs["clusters"].items()}
+    offered = {name: of_cluster(spec.cluster) for name, (spec, _) in planning.specs["clusters"].items()}
     machines = {name: of_workspace(spec) for name, spec in planning.specs["vms"].items()}
     spec = planning.found(workspace_resolve.resolve(args, planning.context, offered, machines))
     spec = planning.found(planning.look_ups.workspace(spec))
@@ -202,25 +208,28 @@ def _serving_identity(foundation: FoundationSpec) -> Part | None:
     return foundation.serving_identity or foundation.identity
 
 
-def _missing_for_cluster(name: str, settings: GpuClusterSettings, spec: ClusterSpec, foundation: FoundationSpec) -> list[Problem]:
-    """Returns problems for parts of the foundation that a cluster requires and that are missing."""
+def _missing_for_cluster(
+    path: str, spec: ClusterSpec, foundation: FoundationSpec, *, logs: bool, workload_identity: bool
+) -> list[Problem]:
+    """Returns problems for parts of the foundation that the cluster at `path` requires and that are missing. `logs`,
+    `workload_identity`: whether its settings ask for them."""
     missing: list[Problem] = []
-    if settings.get("monitoring") == Monitoring.LOGS and foundation.log_workspace is None:
+    if logs and foundation.log_workspace is None:
         missing.append(
             Problem(
-                path=f"clusters.{name}.monitoring",
+                path=f"{path}.monitoring",
                 message="`monitoring: logs` requires `foundation.log_workspace`",
-                value=Monitoring.LOGS.value,
+                value="logs",
                 allowed="only with foundation.log_workspace",
                 fix="add log_workspace: create to the foundation",
             )
         )
     identities = (foundation.identity, foundation.serving_identity)
     own = any(identity is not None and identity.existing is None for identity in identities)
-    if settings.get("workload_identity", False) and not own:
+    if workload_identity and not own:
         missing.append(
             Problem(
-                path=f"clusters.{name}.workload_identity",
+                path=f"{path}.workload_identity",
                 message="requires an identity that the stack creates; an existing one isn't changed",
                 value=True,
                 allowed="only with foundation.identity: create",

@@ -147,12 +147,16 @@ def _parts(on: Iterable[Entry]) -> dict[str, dict[str, Any]]:
 
 def _completed(parts: Parts, file: Mapping[str, Any], stack: StackArgs, configuration: Mapping[str, str]) -> Parts:
     """Completes the arguments of some components by those of others, and by the provider's configuration."""
+    access = login.of_provider(configuration)
     without = {name: {key: args[key] for key in args if key != "in_azure"} for name, args in parts["budget"].items()}
     return {
         **parts,
         "foundation": {"foundation": _foundation(parts, file, stack)},
         "budget": without,
-        "clusters": {name: login.with_login(args, configuration) for name, args in parts["clusters"].items()},
+        "clusters": {
+            name: {**args, "access": {**access, **args.get("access", {})}} if access else args
+            for name, args in parts["clusters"].items()
+        },
         "job_environment": _job_environments(parts["jobs"], parts["job_environment"], stack["location"]),
     }
 

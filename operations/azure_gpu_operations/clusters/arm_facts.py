@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from azure_gpu.catalog.services.aks import spot
+from azure_gpu.catalog.services.aks import pools
 from azure_gpu.catalog.services.aks.clusters import FREE
-from azure_gpu.catalog.services.aks.pool import PROVIDER_API
+from azure_gpu.catalog.services.aks.systems import PROVIDER_API
 from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.formats import tags
 
@@ -95,8 +95,8 @@ def pool_of(body: Mapping[str, Any]) -> PoolFacts:
     properties = body.get("properties") or {}
     is_spot = str(properties.get("scaleSetPriority") or "").lower() == "spot"
     taints = [str(each) for each in properties.get("nodeTaints") or []]
-    if is_spot and spot.TAINT not in taints:
-        taints.append(spot.TAINT)
+    if is_spot and pools.SPOT_TAINT not in taints:
+        taints.append(pools.SPOT_TAINT)
     return PoolFacts(
         name=str(body.get("name") or ""),
         id=str(body.get("id") or ""),

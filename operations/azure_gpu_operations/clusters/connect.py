@@ -18,7 +18,7 @@ from azure.core.exceptions import AzureError as AzureCoreError
 from kubernetes import client as kubernetes_client, config as kubernetes_config
 from kubernetes.config.config_exception import ConfigException
 
-from azure_gpu.catalog.services.aks.access import SERVER_APP
+from azure_gpu.catalog.services.aks.clusters import SERVER_APP
 from azure_gpu_operations.azure import Arm, AzureError, first_line
 from azure_gpu_operations.clusters import kubeconfig
 from azure_gpu_operations.clusters.api import ClusterApi

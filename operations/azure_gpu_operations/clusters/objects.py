@@ -4,8 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-from azure_gpu.catalog.services.aks.pool import LABEL as POOL_LABEL
-from azure_gpu.catalog.services.aks.spot import LABEL as SPOT_LABEL
+from azure_gpu.catalog.services.aks.pools import LABEL as POOL_LABEL, SPOT_LABEL as SPOT_LABEL
 from azure_gpu.formats import tags
 from azure_gpu.formats.dates import instant
 

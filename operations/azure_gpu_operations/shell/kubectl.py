@@ -10,7 +10,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from azure_gpu.catalog.services.aks.access import SERVER_APP
+from azure_gpu.catalog.services.aks.clusters import SERVER_APP
 from azure_gpu_operations.clusters.kubeconfig import Kubeconfig
 from azure_gpu_operations.shell.cli import cache_folder
 from azure_gpu_operations.stack import Stack

@@ -7,10 +7,10 @@ from typing import Any
 import pulumi
 import pytest
 
-from azure_gpu.aks.args import GpuClusterSettings, GpuClusterWiring, GpuPoolArgs, Login
+from azure_gpu.aks.args import GpuClusterSettings, GpuClusterWiring, GpuPoolArgs
 from azure_gpu.aks.cluster import GpuCluster
-from azure_gpu.aks.immutable import digest
-from azure_gpu.aks.login import with_login
+from azure_gpu.aks.immutable import digest, pool_name
+from azure_gpu.aks.login import of_provider
 from azure_gpu.aks.resolve import resolve
 from azure_gpu.aks.spec import GpuClusterSpec
 from azure_gpu.catalog.problems import Problem
@@ -63,7 +63,8 @@ def _resolved(changed: dict[str, Any]) -> tuple[GpuClusterSpec, list[Problem]]:
 
 def name_of(**changed: Any) -> str:
     """The agent pool's name in Azure."""
-    return resolved(gpu_pools={"t4": {**T4, **changed}}).pools["t4"].azure_name("")
+    spec = resolved(gpu_pools={"t4": {**T4, **changed}}).pools["t4"]
+    return pool_name(spec.name, spec.replace, spec.kept, "")
 
 
 # What AKS changes on a pool that exists, with its properties beside it; all else is in REPLACING_POOL.
@@ -175,11 +176,11 @@ def _new_roles(answer: Exception | None, monkeypatch: pytest.MonkeyPatch) -> lis
 
 def test_a_program_that_logs_in_by_oidc_gets_into_the_cluster_likewise() -> None:
     settings = {"azure-native:clientId": "x", "azure-native:useOidc": "true"}
-    assert with_login({}, settings).get("access") == {"login": Login.OIDC}
+    assert of_provider(settings) == {"login": "oidc"}
     # Who that is follows the file alone; where Entra is, the environment may say.
     environment = {"ARM_CLIENT_ID": "x", "ARM_USE_OIDC": "TRUE", "ARM_METADATA_HOSTNAME": "localhost:1"}
-    assert with_login({}, cloud_from(environment)).get("access") == {"authority_host": "https://localhost:1/"}
-    assert with_login({}, {**settings, "azure-native:useOidc": "false"}).get("access") == {"login": Login.SERVICE_PRINCIPAL}
+    assert of_provider(cloud_from(environment)) == {"authority_host": "https://localhost:1/"}
+    assert of_provider({**settings, "azure-native:useOidc": "false"}) == {"login": "spn"}
 
 
 REGISTRY: RegistryArgs = {"name": "r", "id": "/registry", "server": "r.azurecr.io", "workload_images": {}}

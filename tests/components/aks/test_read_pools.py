@@ -10,7 +10,7 @@ from pulumi_azure_native import containerservice
 
 from azure_gpu.aks import read_pools
 from azure_gpu.aks.read_pools import NOT_THERE, InState
-from azure_gpu.shared import own_state
+from azure_gpu.shared import own_state, sdk_types
 from azure_gpu.shared.own_state import OwnResource
 from localazure.plugin import projection
 
@@ -98,11 +98,12 @@ def test_a_resource_changes_if_the_record_has_another_hash_of_it_or_none(looked_
 
 
 def test_the_hash_depends_on_all_inputs_but_the_nodes() -> None:
-    kind, unknown = containerservice.AgentPoolArgs, pulumi.Output.from_input("subnet")
-    first = read_pools.hash_of(kind, DECLARED)
-    assert first == read_pools.hash_of(kind, {**DECLARED, "count": 3}) == read_pools.hash_of(kind, {**DECLARED, "max_pods": None})
-    assert first != read_pools.hash_of(kind, {**DECLARED, "max_count": 5})
-    assert read_pools.hash_of(kind, {**DECLARED, "vnet_subnet_id": unknown}) != first
+    def hashed(**changed: Any) -> str:
+        return read_pools.hash_of(sdk_types.as_inputs(containerservice.AgentPoolArgs, {**DECLARED, **changed}))
+
+    assert hashed() == hashed(count=3) == hashed(max_pods=None)
+    assert hashed() != hashed(max_count=5)
+    assert hashed() != hashed(vnet_subnet_id=pulumi.Output.from_input("subnet"))
 
 
 def test_an_autoscaled_pool_that_changes_gets_the_nodes_that_it_has() -> None:

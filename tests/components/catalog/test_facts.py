@@ -8,7 +8,7 @@ import pytest
 
 from azure_gpu.catalog import facts, sources, tables
 from azure_gpu.catalog.services import container_apps
-from azure_gpu.catalog.services.aks import dcgm, device_plugin, maintenance, mig, pool
+from azure_gpu.catalog.services.aks import dcgm, device_plugin, maintenance, mig, systems
 from azure_gpu.catalog.services.batch import autoscale, packages
 from azure_gpu.catalog.services.machine_learning import compute, endpoints, extension, scoring, traffic, workspaces
 from azure_gpu.catalog.services.machines import admins
@@ -72,7 +72,7 @@ def test_what_a_fact_is_about_is_a_module_of_the_catalog_or_one_of_the_things_be
         ("aks.maintenance", "window of new versions of Kubernetes", [maintenance.CLUSTER_WINDOW]),
         ("aks.maintenance", "window of new node images", [maintenance.NODES_WINDOW]),
         ("aks.mig", "values of the device plugin's chart", [mig.SINGLE, mig.MIXED]),
-        ("aks.pool", "API version", [pool.PROVIDER_API]),
+        ("aks.pools", "API version", [systems.PROVIDER_API]),
         ("batch.autoscale", "too few samples", [autoscale.ENOUGH_SAMPLES]),
         ("batch.packages", "applications in an account", [packages.MOST_OF_ACCOUNT]),
         ("batch.packages", "packages of an application", [packages.MOST_OF_APPLICATION]),

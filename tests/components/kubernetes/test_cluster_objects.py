@@ -10,8 +10,6 @@ import pulumi_kubernetes as kubernetes
 import pytest
 
 from azure_gpu.catalog.problems import Severity
-from azure_gpu.catalog.services.aks.pool import PoolRequest
-from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.kubernetes import services as kubernetes_services, worker_group
 from azure_gpu.kubernetes.gpu_objects import declare as gpu_objects_declare
 from azure_gpu.kubernetes.gpu_objects.resolve import resolve_objects
@@ -33,8 +31,9 @@ OF_CONTROLLERS = {"ClusterQueue", "JobSet", "LocalQueue", "Release", "ResourceFl
 
 def pool(size: str, max_nodes: int = 1) -> GpuPool:
     sharing = sharing_request({}, "clusters.c.gpu_pools.p.sharing")
-    request = PoolRequest("clusters.c.gpu_pools.p", "p", SIZES.find(size), max_count=max_nodes)
-    return GpuPool(request=request, nodes=PoolNodes(size=size, sharing=sharing))
+    return GpuPool(
+        name="p", path="clusters.c.gpu_pools.p", nodes=PoolNodes(size=size, sharing=sharing), min_nodes=0, max_nodes=max_nodes
+    )
 
 
 def recorded_manifests() -> list[tuple[str, dict[str, Any]]]:

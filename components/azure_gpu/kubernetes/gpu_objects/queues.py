@@ -141,7 +141,7 @@ def _no_pool(own: QueueArgs, pools: Sequence[GpuPool], path: str) -> Problem:
 
 def _together(queues: Mapping[str, QueueSpec], pool: GpuPool, path: str) -> Iterator[Problem]:
     """Quotas larger than the pool's maximum would admit groups of which some pods then wait."""
-    each, most_nodes = pool.nodes.amount, pool.request.max_count
+    each, most_nodes = pool.nodes.amount, pool.max_nodes
     of_pool = {name: queue for name, queue in queues.items() if queue.pool == pool.name}
     requested = sum(queue.gpus for queue in of_pool.values())
     if each is None or requested <= each * most_nodes:
@@ -151,6 +151,6 @@ def _together(queues: Mapping[str, QueueSpec], pool: GpuPool, path: str) -> Iter
         message=f"queues {', '.join(of_pool)} have {requested} GPUs in total, more than pool {pool.name} can have",
         value=requested,
         allowed=f"at most {each * most_nodes} in total",
-        fix=f"lower them, or raise {pool.request.at('max_count')}",
+        fix=f"lower them, or raise {pool.path}.max_nodes",
         code=Code.IMPOSSIBLE,
     )

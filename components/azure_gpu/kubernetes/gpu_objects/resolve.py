@@ -5,7 +5,7 @@ from fractions import Fraction
 
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.catalog.services.aks import dcgm, device_plugin
-from azure_gpu.catalog.services.aks.pool import LABEL as AKS_POOL_LABEL
+from azure_gpu.catalog.services.aks.pools import LABEL as AKS_POOL_LABEL
 from azure_gpu.formats.tags import NODE_POOL
 from azure_gpu.kubernetes import jobs as kubernetes_jobs, services as kubernetes_services
 from azure_gpu.kubernetes.gpu_objects import queues, rules

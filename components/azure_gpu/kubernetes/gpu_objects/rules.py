@@ -37,7 +37,7 @@ def pool_of(job: ClusterJobSettings, pools: Sequence[GpuPool]) -> "GpuPool | Non
 
 def pool_problems(pool: GpuPool, *, by_plugin: bool) -> Iterator[Problem]:
     """Problems of the pool's sharing, and of NVIDIA's plugin on its GPUs."""
-    request, gpu, sharing = pool.request, pool.nodes.gpu, pool.nodes.sharing
+    gpu, sharing = pool.nodes.gpu, pool.nodes.sharing
     yield from gpu_sharing.check(sharing, gpu)
     if not by_plugin:
         if sharing.strategy in (Strategy.TIME_SLICING, Strategy.MPS):
@@ -52,11 +52,11 @@ def pool_problems(pool: GpuPool, *, by_plugin: bool) -> Iterator[Problem]:
             )
         return
     yield from gpu_sharing.with_device_plugin(sharing)
-    if request.min_count == 0:
-        yield from gpu_sharing_yield.from_zero(sharing, request.at("min_count"), request.max_count)
+    if pool.min_nodes == 0:
+        yield from gpu_sharing_yield.from_zero(sharing, f"{pool.path}.min_nodes", pool.max_nodes)
     if gpu is not None and gpu.vendor is not Vendor.NVIDIA:
         yield Problem(
-            path=request.at("size"),
+            path=f"{pool.path}.size",
             message=f"NVIDIA's device plugin doesn't support {gpu.vendor}'s {gpu.name}",
             value=pool.nodes.size,
             allowed="sizes with NVIDIA GPUs",
@@ -82,13 +82,13 @@ def job_problems(job: ClusterJobSettings, pool: "GpuPool | None", pools: Sequenc
     yield from kubernetes_jobs.mps_problems(job, pool.nodes.sharing, pool.nodes.gpu, path)
     most = pool.nodes.amount
     each = max(1, most // max(1, gpus)) if most is not None else None  # the affinity to different nodes is only a preference
-    if each is not None and (nodes := job.get("nodes", 1)) > pool.request.max_count * each:
+    if each is not None and (nodes := job.get("nodes", 1)) > pool.max_nodes * each:
         yield Problem(
             path=f"{path}.nodes",
             message=f"pool {pool.name} can't hold that many workers, so the group would never start",
             value=nodes,
-            allowed=f"1 to {pool.request.max_count * each}",
-            fix=f"write {pool.request.at('max_count')}: {math.ceil(nodes / each)}, or request fewer",
+            allowed=f"1 to {pool.max_nodes * each}",
+            fix=f"write {pool.path}.max_nodes: {math.ceil(nodes / each)}, or request fewer",
             code=Code.IMPOSSIBLE,
         )
     shared = pool.nodes.sharing.divided

@@ -6,7 +6,6 @@ import pulumi
 
 from azure_gpu.catalog.services import gpu_sharing_yield
 from azure_gpu.catalog.services.aks import device_plugin
-from azure_gpu.catalog.services.aks.pool import PoolRequest
 from azure_gpu.catalog.services.gpu_sharing import SharingRequest
 from azure_gpu.catalog.services.gpu_sharing_yield import Yield
 from azure_gpu.catalog.sizes import SIZES
@@ -69,13 +68,11 @@ class PoolNodes:
 class GpuPool:
     """A GPU pool of the cluster."""
 
-    request: PoolRequest
+    name: str  # in the stack file
+    path: str
     nodes: PoolNodes
-
-    @property
-    def name(self) -> str:
-        """Its name in the stack file."""
-        return self.request.name
+    min_nodes: int
+    max_nodes: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from azure_gpu.catalog.services.aks.pool import LABEL as POOL_LABEL
+from azure_gpu.catalog.services.aks.pools import LABEL as POOL_LABEL
 from azure_gpu.catalog.services.aks.workload_identity import SERVICE_ACCOUNT, USES_IDENTITY
 from azure_gpu.kubernetes import worker_group
 from azure_gpu_operations.clusters.objects import Taint

@@ -2,20 +2,12 @@
 
 import csv
 from pathlib import Path
-from typing import Any
 
-from azure_gpu.catalog.services.aks import pool_rules, sizes as aks_sizes
-from azure_gpu.catalog.services.aks.pool import PoolRequest, Spot
+from azure_gpu.catalog.services.aks import sizes as aks_sizes
 from tests.components.catalog.rule_tables import size_of
 from tests.components.tables import of_table
 
-EVERY_FEATURE = frozenset({"AKSInfinibandSupport", "WindowsGPUPreview", "ManagedGPUExperiencePreview"})
 FACTS = Path(__file__).parents[3] / "data" / "gpu_sizes.csv"
-
-
-def pool(size_name: str = "Standard_NC4as_T4_v3", /, **changed: Any) -> PoolRequest:
-    values: dict[str, Any] = {"name": "gpu", "features": EVERY_FEATURE, **changed}
-    return PoolRequest(path="gpu_pools.gpu", size=size_of(size_name) if size_name else None, **values)
 
 
 @of_table("name", "image", "version")
@@ -36,11 +28,3 @@ def test_the_drivers_are_those_of_the_table_of_facts() -> None:
         assert listed is not None, row["size_name"]
         assert listed.driver is not None, row["size_name"]
         assert listed.driver.name == images[row["aks_driver"]], row["size_name"]
-
-
-def test_what_an_existing_pool_keeps_for_good() -> None:
-    before = pool()
-    after = pool("Standard_NC24ads_A100_v4", driver="None", mig_profile="MIG1g", spot=Spot(), taints=("sku=gpu:NoSchedule",))
-    paths = [problem.path.removeprefix("gpu_pools.gpu.") for problem in pool_rules.changes(before, after)]
-    assert paths == ["size", "driver", "mig_profile", "spot"], "taints are changed in place"
-    assert list(pool_rules.changes(before, pool(node_count=5, autoscaler=True, max_count=9, tags={"a": "b"}))) == []

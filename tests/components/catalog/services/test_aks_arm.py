@@ -1,9 +1,9 @@
 """AKS's values against ARM's own types at the API version that the provider speaks."""
 
-from azure_gpu.catalog.services.aks import mig, pool as aks_pool, spot, systems
+from azure_gpu.catalog.services.aks import mig, pools, systems
 from tests.oracle import arm_types
 
-TYPES = arm_types.types_of("Microsoft.ContainerService/managedClusters", aks_pool.PROVIDER_API)
+TYPES = arm_types.types_of("Microsoft.ContainerService/managedClusters", systems.PROVIDER_API)
 
 
 def values(name: str) -> set[str]:
@@ -11,10 +11,9 @@ def values(name: str) -> set[str]:
     return set(arm_types.values(TYPES["ManagedClusterAgentPoolProfileProperties"].properties[name].kind))
 
 
-def test_profiles_policies_and_modes_are_arms() -> None:
+def test_profiles_and_policies_are_arms() -> None:
     assert values("gpuInstanceProfile") == set(mig.PROFILES)
-    assert values("scaleSetEvictionPolicy") == set(spot.EVICTION_POLICIES)
-    assert {aks_pool.SYSTEM, aks_pool.USER} <= values("mode")
+    assert values("scaleSetEvictionPolicy") == set(pools.EVICTION_POLICIES)
 
 
 def test_the_provider_has_exactly_the_skus_that_are_marked_so() -> None:

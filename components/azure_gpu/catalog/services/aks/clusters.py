@@ -16,6 +16,7 @@ from azure_gpu.catalog.sources import Dated, Source
 TIERS_PAGE = Source("Microsoft Learn, articles/aks/free-standard-pricing-tiers.md", Dated.OBSERVED, date(2024, 6, 7))
 STANDARD_PRICE = Source("Microsoft Tech Community, AKS introduces Uptime SLA", Dated.OBSERVED, date(2020, 5, 13))
 
+SERVER_APP = "6dae42f8-4368-4678-94ff-3960e28e3630"  # the audience of tokens: AKS in Entra, the same for every cluster
 FREE = "Free"
 STANDARD = "Standard"
 PREMIUM = "Premium"

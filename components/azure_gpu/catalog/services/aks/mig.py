@@ -10,7 +10,6 @@ from azure_gpu.catalog import lifecycle
 from azure_gpu.catalog.lifecycle import Lifecycle
 from azure_gpu.catalog.problems import Code, Problem, Severity
 from azure_gpu.catalog.services.aks.device_plugin import GPU_RESOURCE
-from azure_gpu.catalog.services.aks.pool import PoolRequest
 from azure_gpu.catalog.sizes.model import MigProfile, Size
 from azure_gpu.catalog.sources import Dated, Source
 
@@ -18,11 +17,8 @@ PAGE = Source("Microsoft Learn, articles/aks/gpu-multi-instance.md", Dated.OBSER
 _API = Source("Microsoft.ContainerService API 2021-08-01, gpuInstanceProfile", Dated.OBSERVED, date(2021, 8, 1))
 
 PROFILES = ("MIG1g", "MIG2g", "MIG3g", "MIG4g", "MIG7g")
-SMALLEST_API = "2021-08-01"  # older versions don't know the profile
 SINGLE = "single"  # every instance looks like a GPU
 MIXED = "mixed"  # every instance has its profile's name
-
-
 SEEN_BY_GPU = {"A100": _API, "H100": PAGE, "H200": PAGE}
 SEEN_BY_SIZE = {  # where a source names the size
     "Standard_NC40ads_H100_v5": Source("Azure/AKS, CHANGELOG.md", Dated.VALID_FROM, date(2025, 1, 30)),
@@ -30,32 +26,19 @@ SEEN_BY_SIZE = {  # where a source names the size
 }
 
 
-def check(request: PoolRequest, as_of: date) -> Iterator[Problem]:
-    """The problems of this MIG profile in this pool on that day; none without a profile."""
-    if not request.mig_profile:
-        return
-    path = request.at("mig_profile")
-    if request.mig_profile not in PROFILES:
+def check(profile: str, size: Size | None, as_of: date, path: str) -> Iterator[Problem]:
+    """The problems of this MIG profile in a pool on that day. `size`: None where it isn't known."""
+    if profile not in PROFILES:
         yield Problem(
             path=path,
             message="unknown MIG profile",
-            value=request.mig_profile,
+            value=profile,
             allowed=", ".join(PROFILES),
             fix="write one of AKS's names: MIG1g for 1g.5gb and 1g.10gb",
             source=str(PAGE),
         )
-    if request.api_version[: len(SMALLEST_API)] < SMALLEST_API:
-        yield Problem(
-            path=request.at("api_version"),
-            message="this API version doesn't support MIG profiles",
-            value=request.api_version,
-            allowed=f"{SMALLEST_API} and later",
-            fix="use a newer API version",
-            source=str(PAGE),
-            code=Code.IMPOSSIBLE,
-        )
-    if request.size is not None:
-        yield from size_problems(request.size, as_of, path, request.mig_profile)
+    if size is not None:
+        yield from size_problems(size, as_of, path, profile)
 
 
 def size_problems(size: Size, as_of: date, path: str, profile: str) -> Iterator[Problem]:
