@@ -6,9 +6,8 @@ from datetime import date
 from azure_gpu.catalog.lifecycle import Lifecycle
 from azure_gpu.catalog.services.aks.sizes import REFUSED_SERIES, listing
 from azure_gpu.catalog.services.batch import sizes as batch
-from azure_gpu.catalog.services.machine_learning import endpoints, sizes as machine_learning
-from azure_gpu.catalog.services.vm_image_table import IMAGES
-from azure_gpu.catalog.services.vm_images import ImageReference, find
+from azure_gpu.catalog.services.machine_learning import compute as machine_learning, endpoints
+from azure_gpu.catalog.services.vm_images import IMAGES, ImageReference, find
 from azure_gpu.catalog.size_use import Service
 from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.catalog.sizes.model import Size, Vendor

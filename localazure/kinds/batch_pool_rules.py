@@ -5,7 +5,7 @@ Codes: `batch_refusals`. How the service refuses a formula that it can't read is
 
 from datetime import date
 
-from azure_gpu.catalog.services.batch import node_agents, sizes as batch
+from azure_gpu.catalog.services.batch import images, sizes as batch
 from azure_gpu.catalog.services.batch.scale import MOST_TASK_SLOTS, SLOTS_PER_CORE
 from azure_gpu.catalog.services.vm_images import Distribution, ImageReference, Software
 from azure_gpu.catalog.size_use import OperatingSystem, Service
@@ -98,8 +98,8 @@ def _facts(change: Change, account: Resource) -> Body:
 
 
 def _agent(sku: str, image: Body, as_of: date) -> Body:
-    agent = node_agents.find(sku)
-    expected = node_agents.for_distribution(Distribution(image["distribution"])) if image else None
+    agent = images.find_agent(sku)
+    expected = images.agent_for(Distribution(image["distribution"])) if image else None
     return {
         "sku": agent.sku if agent is not None else sku,
         "ended": size_facts.outside(agent.lifecycle, f"The node agent {agent.sku}", as_of) if agent is not None else "",

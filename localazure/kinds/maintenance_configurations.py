@@ -3,7 +3,7 @@
 Names of configurations: Azure/ARO-HCP pull request 3260.
 """
 
-from azure_gpu.catalog.services.aks.maintenance import CLUSTER_WINDOW, NODES_WINDOW
+from azure_gpu.catalog.services.aks.clusters import CLUSTER_WINDOW, NODES_WINDOW
 from azure_gpu.formats import azure_types
 from localazure.arm.errors import ArmError
 from localazure.arm.kind import Change, Kind

@@ -6,7 +6,7 @@ catalog's; a patch that no source names is shown as `.0`.
 
 from datetime import date
 
-from azure_gpu.catalog.services.aks import kubernetes_patches, kubernetes_versions
+from azure_gpu.catalog.services.aks import kubernetes_versions
 from azure_gpu.catalog.sources import Dated
 from localazure.arm.errors import ArmError
 from localazure.arm.store import Body
@@ -22,12 +22,12 @@ def full(version: str, as_of: date) -> str:
     """With three numbers: the patch that was newest on that day, as far as it is known."""
     if version.count(".") >= 2:
         return version
-    return kubernetes_patches.patch(version, as_of) or f"{version}.0"
+    return kubernetes_versions.patch(version, as_of) or f"{version}.0"
 
 
 def chosen(as_of: date) -> str:
     """What AKS takes where none is requested."""
-    return full(kubernetes_patches.default_version(as_of), as_of)
+    return full(kubernetes_versions.default_version(as_of), as_of)
 
 
 def available(as_of: date) -> tuple[str, ...]:
@@ -36,7 +36,7 @@ def available(as_of: date) -> tuple[str, ...]:
     if minors:
         return tuple(full(each, as_of) for each in minors)
     newest: dict[str, str] = {}
-    for each in kubernetes_patches.seen_about(as_of):
+    for each in kubernetes_versions.seen_about(as_of):
         newest.setdefault(minor_of(each), each)
     return tuple(newest.values())
 

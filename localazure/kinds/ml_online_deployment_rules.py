@@ -3,8 +3,8 @@
 from azure_gpu.catalog import durations
 from azure_gpu.catalog.services.machine_learning import deployments as catalog
 from azure_gpu.catalog.services.machine_learning.compute import KUBERNETES
+from azure_gpu.catalog.services.machine_learning.deployments import MOST_DEPLOYMENTS
 from azure_gpu.catalog.services.machine_learning.endpoints import DEFAULT_INSTANCE_TYPE
-from azure_gpu.catalog.services.machine_learning.traffic import MOST_DEPLOYMENTS
 from azure_gpu.catalog.size_use import Service
 from azure_gpu.formats import azure_types
 from localazure import size_facts

@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from azure_gpu.catalog.facts import Fact
-from azure_gpu.catalog.services.aks import pools, system_pools
+from azure_gpu.catalog.services.aks import clusters, pools
 from azure_gpu.catalog.services.aks.sizes import listing
 from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.catalog.sizes.model import Size, Vendor
@@ -77,7 +77,7 @@ def machine(vm_size: str) -> Machine:
     if vm_size in _OLD_SIZES:
         return Machine(*_OLD_SIZES[vm_size])
     match = re.fullmatch(r"Standard_([A-Z]+)[0-9]+(?:-[0-9]+)?([a-z]*).*", vm_size)
-    vcpus = system_pools.vcpus(vm_size)
+    vcpus = clusters.vcpus(vm_size)
     if match is None or vcpus is None:
         return Machine(*_DEFAULT_MACHINE)
     family = _GIB_A_VCPU.get(match[1], 4)
@@ -92,7 +92,7 @@ def quota_vcpus(vm_size: str) -> int:
 
 def quota_family(vm_size: str) -> str:
     size = SIZES.find(vm_size)
-    return size.series.quota_family if size else system_pools.family(vm_size)
+    return size.series.quota_family if size else clusters.family(vm_size)
 
 
 def scale_set(cluster_key: str, pool: PoolShape) -> str:

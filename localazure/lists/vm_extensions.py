@@ -7,7 +7,7 @@ public source names.
 from collections.abc import Sequence
 
 from azure_gpu.catalog.services import driver_extension
-from azure_gpu.catalog.services.vm_image_table import IMAGES
+from azure_gpu.catalog.services.vm_images import IMAGES
 from localazure.arm.store import Body
 from localazure.services import SUBSCRIPTION
 

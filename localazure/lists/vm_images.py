@@ -6,8 +6,7 @@ An image that the catalog doesn't know doesn't exist; of versions there is the n
 from collections.abc import Sequence
 
 from azure_gpu.catalog.services import vm_images
-from azure_gpu.catalog.services.vm_image_table import IMAGES
-from azure_gpu.catalog.services.vm_images import ImageReference, VmImage
+from azure_gpu.catalog.services.vm_images import IMAGES, ImageReference, VmImage
 from localazure.arm.errors import ArmError, not_implemented
 from localazure.arm.store import Body
 from localazure.machines.model import UNKNOWN_VERSION

@@ -4,8 +4,7 @@ import math
 from typing import Any, NamedTuple
 
 from azure_gpu.catalog.services import vm_images
-from azure_gpu.catalog.services.vm_image_table import IMAGES
-from azure_gpu.catalog.services.vm_images import Distribution, ImageReference, Software, VmImage
+from azure_gpu.catalog.services.vm_images import IMAGES, Distribution, ImageReference, Software, VmImage
 from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.catalog.sizes.model import Size, Vendor

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from azure_gpu.catalog.services.machine_learning import scoring
+from azure_gpu.catalog.services.machine_learning import deployments
 from azure_gpu.formats import image_reference
 from azure_gpu.formats.conda_file import CondaFileError
 from localazure.arm.errors import ArmError, not_implemented
@@ -22,7 +22,7 @@ from localazure.ml.access import Identity
 from localazure.services import Services
 
 CODE = "/var/azureml-app/code"
-_MODULE = scoring.PACKAGE.replace("-", "_")
+_MODULE = deployments.SERVER_PACKAGE.replace("-", "_")
 _KEPT_LINES = 15
 
 
@@ -71,10 +71,10 @@ def _routes(given: Body) -> tuple[Route, Route, Route]:
 
     def route(name: str, path: str) -> Route:
         said: Body = given.get(name) or {}
-        return Route(int(said.get("port") or scoring.PORT), str(said.get("path") or path))
+        return Route(int(said.get("port") or deployments.PORT), str(said.get("path") or path))
 
-    score = route("scoringRoute", scoring.SCORING_ROUTE)
-    return score, route("livenessRoute", scoring.LIVENESS_ROUTE), route("readinessRoute", scoring.LIVENESS_ROUTE)
+    score = route("scoringRoute", deployments.SCORING_ROUTE)
+    return score, route("livenessRoute", deployments.LIVENESS_ROUTE), route("readinessRoute", deployments.LIVENESS_ROUTE)
 
 
 async def _pulled(text: str, identity: Identity | None, services: Services) -> Image:

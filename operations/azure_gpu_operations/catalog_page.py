@@ -6,19 +6,12 @@ python -m azure_gpu_operations.catalog_page > docs/catalog.md
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from azure_gpu.catalog import drivers, facts, image_cuda, left_out, offers, successors
+from azure_gpu.catalog import container_cuda, drivers, facts, left_out, offers, successors
 from azure_gpu.catalog.prices import notes, packaged
-from azure_gpu.catalog.services import (
-    container_apps,
-    container_instances,
-    driver_extension,
-    stack_edge_commands,
-    stack_edge_facts,
-    vm_image_table,
-)
-from azure_gpu.catalog.services.aks import dcgm, kubernetes_versions, sizes as aks_sizes, systems as aks_systems
-from azure_gpu.catalog.services.batch import node_agents, requirements as batch_requirements, sizes as batch
-from azure_gpu.catalog.services.machine_learning import clients, endpoints, extension, sizes as machine_learning_sizes
+from azure_gpu.catalog.services import container_apps, container_instances, driver_extension, stack_edge, vm_images
+from azure_gpu.catalog.services.aks import dcgm, kubernetes_versions, sizes, systems as aks_systems
+from azure_gpu.catalog.services.batch import images, requirements as batch_requirements, sizes as batch
+from azure_gpu.catalog.services.machine_learning import compute, compute as machine_learning_sizes, endpoints, extension
 from azure_gpu.catalog.size_use import Service
 from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.catalog.sizes.model import Series, Size
@@ -117,7 +110,7 @@ def _services() -> Iterator[str]:
     yield "## Batch\n\nSeries, as Batch's own pages and notices name them:\n"
     yield table(_lifecycles(batch.SERIES))
     yield "Node agents:\n"
-    yield table(list(node_agents.AGENTS))
+    yield table(list(images.AGENTS))
     yield "Operating systems, software and settings required by the article of 2018-12-17:\n"
     yield table([*batch_requirements.REQUIREMENTS, batch_requirements.CLOUD_SERVICES], first=("sizes", "series"))
     yield "Parts of Batch that have been or will be retired:\n"
@@ -133,7 +126,7 @@ def _services() -> Iterator[str]:
     )
     yield from _facts("batch")
     yield "## Images of virtual machines\n"
-    yield table(list(vm_image_table.IMAGES), first=("reference", "distribution", "has", "generations"))
+    yield table(list(vm_images.IMAGES), first=("reference", "distribution", "has", "generations"))
     yield from _facts("vm_images")
     yield "## The GPU driver extension\n"
     yield table(list(driver_extension.ENTRIES))
@@ -149,11 +142,11 @@ def _services() -> Iterator[str]:
         ]
     )
     yield "## AKS\n"
-    yield table(list(aks_sizes.LISTED.values()), first=("series", "driver", "installs_driver"))
+    yield table(list(sizes.LISTED.values()), first=("series", "driver", "installs_driver"))
     yield "Driver images:\n"
-    yield table(list({row.driver.name: row.driver for row in aks_sizes.LISTED.values() if row.driver}.values()))
+    yield table(list({row.driver.name: row.driver for row in sizes.LISTED.values() if row.driver}.values()))
     yield "Series that AKS doesn't support, with the source:\n"
-    yield table([{"series": series, "source": source} for series, source in aks_sizes.REFUSED_SERIES.items()])
+    yield table([{"series": series, "source": source} for series, source in sizes.REFUSED_SERIES.items()])
     yield "OS SKUs:\n"
     yield table(list(aks_systems.OS_SKUS.values()))
     yield "Kubernetes versions, by month:\n"
@@ -164,18 +157,18 @@ def _services() -> Iterator[str]:
     yield "## Azure Machine Learning\n\nSeries that compute clusters take:\n"
     yield table(_lifecycles(machine_learning_sizes.COMPUTE_SERIES))
     yield "Clients:\n"
-    yield table([{"client": client, **row._asdict()} for client, row in clients.CLIENTS.items()])
+    yield table([{"client": client, **row._asdict()} for client, row in compute.CLIENTS.items()])
     yield "Sizes of managed online endpoints:\n"
     yield table(list(endpoints.MANAGED_SIZES))
     yield "Settings of the extension for Kubernetes clusters:\n"
     yield table(list(extension.SETTINGS))
     yield from _facts("machine_learning")
     yield "## Azure Stack Edge\n"
-    yield table([{"model": name, **device._asdict()} for name, device in stack_edge_facts.DEVICES.items()])
+    yield table([{"model": name, **device._asdict()} for name, device in stack_edge.DEVICES.items()])
     yield "GPUs, and sizes of virtual machines with one:\n"
-    yield table(_lifecycles({**stack_edge_facts.GPUS, **stack_edge_facts.GPU_SIZES}))
-    yield f"The GPU extension runs on {', '.join(stack_edge_facts.EXTENSION_SYSTEMS)}. Commands of the device:\n"
-    yield table(list(stack_edge_commands.COMMANDS), first=("name", "parameters"))
+    yield table(_lifecycles({**stack_edge.GPUS, **stack_edge.GPU_SIZES}))
+    yield f"The GPU extension runs on {', '.join(stack_edge.EXTENSION_SYSTEMS)}. Commands of the device:\n"
+    yield table(list(stack_edge.COMMANDS), first=("name", "parameters"))
     yield from _facts("stack_edge")
     yield "## Virtual machines\n"
     yield from _facts("machines")
@@ -213,7 +206,7 @@ def _drivers() -> Iterator[str]:
     yield "GPU generations:\n"
     yield table(list(drivers.ARCHITECTURES.values()))
     yield "CUDA in TensorFlow's own GPU images:\n"
-    yield table([{"TensorFlow": version, "CUDA": cuda} for version, cuda in image_cuda.TENSORFLOW_CUDA.items()])
+    yield table([{"TensorFlow": version, "CUDA": cuda} for version, cuda in container_cuda.TENSORFLOW_CUDA.items()])
 
 
 def _prices() -> Iterator[str]:

@@ -14,8 +14,8 @@ from azure_gpu.catalog.lifecycle import WARNING_DAYS, Lifecycle, through
 from azure_gpu.catalog.problems import Code, End, Problem, Severity
 from azure_gpu.catalog.services import container_instances
 from azure_gpu.catalog.services.aks import kubernetes_versions, systems
-from azure_gpu.catalog.services.batch import node_agents, sizes as batch
-from azure_gpu.catalog.services.vm_image_table import IMAGES
+from azure_gpu.catalog.services.batch import images, sizes as batch
+from azure_gpu.catalog.services.vm_images import IMAGES
 from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.catalog.sizes.model import Size
@@ -92,7 +92,7 @@ def _images() -> Iterator[Dated]:
             if not image.batch_only:
                 yield from _with_end("vm", name, "vms.m.image", image.lifecycle, {"vms": {"m": machine(T4, image=name)}})
             yield from _with_end("batch", name, "pools.p.image", image.lifecycle, in_batch)
-            agent = node_agents.for_distribution(image.distribution)
+            agent = images.agent_for(image.distribution)
             if agent is not None and agent.lifecycle.end is not None:
                 seen = max(agent.lifecycle.seen.day, image.lifecycle.seen.day)
                 if image.lifecycle.end is None or image.lifecycle.end.day >= agent.lifecycle.end.day > seen:

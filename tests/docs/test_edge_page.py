@@ -7,7 +7,7 @@ import yaml
 
 from azure_gpu.catalog import facts
 from azure_gpu.catalog.problems import Severity
-from azure_gpu.catalog.services.stack_edge_commands import COMMANDS
+from azure_gpu.catalog.services.stack_edge import COMMANDS
 from azure_gpu.formats.stack_file import configuration
 from azure_gpu.stack.settings import read
 from tests.components.recording import PROJECT, STACK, SUBSCRIPTION

@@ -12,7 +12,7 @@ import requests
 
 from azure_gpu.catalog import listed
 from azure_gpu.catalog.listed import Azure
-from azure_gpu.catalog.services.aks import kubernetes_patches, kubernetes_versions
+from azure_gpu.catalog.services.aks import kubernetes_versions
 from azure_gpu.catalog.sizes import cpu_series
 from azure_gpu_operations.__main__ import main
 from azure_gpu_operations.azure import SignIn
@@ -22,7 +22,7 @@ from azure_gpu_operations.preflight import lists
 from tests.support import web
 
 PAGES = Path(__file__).parents[1] / "data" / "pages"
-TABLES = (kubernetes_versions.TABLE, kubernetes_patches.TABLE, cpu_series.TABLE, listed.TABLE)
+TABLES = (kubernetes_versions.TABLE, kubernetes_versions.PATCHES_TABLE, cpu_series.TABLE, listed.TABLE)
 AKS, CHANGES, ENDS = "supported-kubernetes-versions.md", "CHANGELOG.md", "retirements-and-capacity-restrictions.md"
 NOTES = """## Release Notes - 2026-07-17
 

@@ -228,7 +228,7 @@ def test_a_policy_that_the_change_breaks_is_told_on_its_line(clone: Clone, tmp_p
 
 
 def test_a_change_of_a_component_shows_in_every_stack(clone: Clone) -> None:
-    file = clone.folder / "components/azure_gpu/catalog/services/batch/autoscale.py"
+    file = clone.folder / "components/azure_gpu/catalog/services/batch/scale.py"
     before = file.read_text()
     file.write_text(before.replace("DEFAULT_INTERVAL = timedelta(minutes=15)", "DEFAULT_INTERVAL = timedelta(minutes=10)"))
     assert file.read_text() != before

@@ -7,7 +7,7 @@ from datetime import date
 from typing import Any
 
 from azure_gpu.catalog.problems import Problem
-from azure_gpu.catalog.services.batch.method_choice import DriverMethod, RequestedMethod, choose
+from azure_gpu.catalog.services.batch.methods import DriverMethod, RequestedMethod, choose
 from azure_gpu.catalog.services.batch.pools import problems
 from azure_gpu.catalog.services.batch.request import Mpi, PoolRequest
 from azure_gpu.catalog.sizes import SIZES

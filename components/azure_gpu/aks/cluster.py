@@ -30,7 +30,7 @@ from azure_gpu.aks.workspace_offer import of_cluster
 from azure_gpu.catalog import roles
 from azure_gpu.catalog.prices.hourly_cost import HourlyCost
 from azure_gpu.catalog.problems import Problem, errors
-from azure_gpu.catalog.services.aks import addresses, workload_identity
+from azure_gpu.catalog.services.aks import network, workload_identity
 from azure_gpu.catalog.services.aks.workload_identity import SERVICE_ACCOUNT, SERVING_ACCOUNT
 from azure_gpu.formats import arm_ids, azure_types
 from azure_gpu.formats.azure_types import AzureType
@@ -215,7 +215,7 @@ class GpuCluster(Component[GpuClusterArgs, GpuClusterWiring, _Spec], AttachableC
         spec, group = self._spec, self._args["resource_group_name"]
         own = [inputs.pool(each, spec.kubernetes_version, self._args.get("subnet_id")) for each in self._pool_specs.values()]
         pools = read_pools.declared(facts.pools, inputs.system_pool(spec, self._args.get("subnet_id")), own)
-        ranges = addresses.choose(spec.ranges, facts.network)
+        ranges = network.choose_ranges(spec.ranges, facts.network)
         cluster = self._cluster(self._identity(), pools, ranges, facts.pools)
         for config, window in inputs.windows(spec).items():
             containerservice.MaintenanceConfiguration(
@@ -247,7 +247,7 @@ class GpuCluster(Component[GpuClusterArgs, GpuClusterWiring, _Spec], AttachableC
         self,
         identity: managedidentity.UserAssignedIdentity,
         pools: read_pools.Declared,
-        ranges: addresses.Ranges,
+        ranges: network.Ranges,
         before: read_pools.InState,
     ) -> containerservice.ManagedCluster:
         name, group, own = f"{self._name}-cluster", self._args["resource_group_name"], self._args.get("overrides")

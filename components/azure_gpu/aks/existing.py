@@ -14,7 +14,7 @@ from azure_gpu.aks.spec import ClusterSpec
 from azure_gpu.catalog import regions
 from azure_gpu.catalog.problems import Problem, Severity
 from azure_gpu.catalog.services.aks import kubernetes_versions
-from azure_gpu.catalog.services.aks.addresses import NOT_READ, NetworkAddresses
+from azure_gpu.catalog.services.aks.network import NOT_READ, NetworkAddresses
 from azure_gpu.formats import azure_types
 from azure_gpu.shared import existing
 from azure_gpu.shared.look_up import OF_STACK, AskedBy

@@ -15,11 +15,11 @@ from azure_gpu.catalog import lifecycle, offers, spot_price
 from azure_gpu.catalog.prices import packaged
 from azure_gpu.catalog.problems import Code, Problem
 from azure_gpu.catalog.services.aks import pools
+from azure_gpu.catalog.services.aks.clusters import MOST_NODES
 from azure_gpu.catalog.services.aks.device_plugin import CONFIG_LABEL
 from azure_gpu.catalog.services.aks.network import MAX_PODS
 from azure_gpu.catalog.services.aks.pools import PoolRequest, Spot
 from azure_gpu.catalog.services.aks.sizes import INSTALL, NO_DRIVER
-from azure_gpu.catalog.services.aks.system_pools import MOST_NODES
 from azure_gpu.catalog.size_use import Service, SizeUse
 from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.catalog.sizes.model import Size

@@ -12,8 +12,8 @@ from azure_gpu.aks.args import AccessArgs
 from azure_gpu.aks.gpu_pools import GpuPoolSpec
 from azure_gpu.aks.read_pools import SYSTEM_POOL
 from azure_gpu.aks.spec import ClusterSpec
-from azure_gpu.catalog.services.aks import addresses, clusters, maintenance, network, system_pools
-from azure_gpu.catalog.services.aks.addresses import Ranges
+from azure_gpu.catalog.services.aks import clusters, network
+from azure_gpu.catalog.services.aks.network import Ranges
 from azure_gpu.catalog.services.aks.sizes import INSTALL
 
 SCALE_SET = "VirtualMachineScaleSets"
@@ -67,7 +67,7 @@ def system_pool(spec: ClusterSpec, subnet_id: pulumi.Input[str] | None) -> conta
         min_count=pool.nodes if pool.autoscaler else None,
         max_count=pool.max_nodes if pool.autoscaler else None,
         availability_zones=list(pool.zones) or None,
-        node_taints=[system_pools.DEDICATED_TAINT] if pool.dedicated else None,
+        node_taints=[clusters.DEDICATED_TAINT] if pool.dedicated else None,
         # AKS upgrades only the control plane if a pool has no version. Source: Azure/AKS, CHANGELOG.md, 2022-03-27.
         orchestrator_version=spec.kubernetes_version or None,
         upgrade_settings=_upgrade(pool.max_surge, None),
@@ -97,7 +97,7 @@ def _network(spec: ClusterSpec, ranges: Ranges) -> containerservice.ContainerSer
         network_dataplane=network.CILIUM if spec.network_policy == "cilium" else None,
         pod_cidr=ranges.pods,
         service_cidr=ranges.services,
-        dns_service_ip=addresses.dns_address(ranges.services),
+        dns_service_ip=network.dns_address(ranges.services),
         outbound_type=spec.outbound,
         load_balancer_sku=containerservice.LoadBalancerSku.STANDARD,
     )
@@ -139,9 +139,9 @@ def windows(spec: ClusterSpec) -> Mapping[str, containerservice.MaintenanceWindo
         ),
     )
     channels = {
-        maintenance.CLUSTER_WINDOW: settings.upgrades != "none",
+        clusters.CLUSTER_WINDOW: settings.upgrades != "none",
         # The system's own updater has no window.
-        maintenance.NODES_WINDOW: settings.node_images in ("NodeImage", "SecurityPatch"),
+        clusters.NODES_WINDOW: settings.node_images in ("NodeImage", "SecurityPatch"),
     }
     return {name: window for name, required in channels.items() if required}
 

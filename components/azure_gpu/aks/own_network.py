@@ -8,8 +8,8 @@ from azure_gpu.aks.rules import SUBNET, paths_of_ranges
 from azure_gpu.aks.spec import ClusterSpec
 from azure_gpu.catalog.problems import Problem, Severity
 from azure_gpu.catalog.services import private_networks
-from azure_gpu.catalog.services.aks import addresses, network
-from azure_gpu.catalog.services.aks.addresses import NOT_READ, NetworkAddresses
+from azure_gpu.catalog.services.aks import network
+from azure_gpu.catalog.services.aks.network import NOT_READ, NetworkAddresses
 from azure_gpu.formats.arm_ids import ArmId
 from azure_gpu.shared import read_network
 from azure_gpu.shared.look_up import AskedBy
@@ -25,7 +25,7 @@ def look_up(spec: ClusterSpec, asked_by: AskedBy) -> tuple[NetworkAddresses, lis
     if found is None:
         return NOT_READ, problems
     read = _addresses(found)
-    of_ranges = addresses.check_network(spec.ranges, read, paths_of_ranges(spec))
+    of_ranges = network.check_network(spec.ranges, read, paths_of_ranges(spec))
     return read, [*of_ranges, *_place(spec.subnet, spec.most_nodes, found, path), *_name_servers(spec, found)]
 
 

@@ -23,7 +23,7 @@ from azure_gpu.catalog.prices import packaged
 from azure_gpu.catalog.prices.hourly_cost import HourlyCost, Machines
 from azure_gpu.catalog.problems import Problem, errors
 from azure_gpu.catalog.services.aks import clusters
-from azure_gpu.catalog.services.aks.addresses import Ranges
+from azure_gpu.catalog.services.aks.network import Ranges
 from azure_gpu.formats import arm_ids, azure_types
 from azure_gpu.formats.arm_ids import ArmId
 from azure_gpu.formats.tags import EXPIRES_AT

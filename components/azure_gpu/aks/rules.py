@@ -10,18 +10,9 @@ from azure_gpu.aks.args import GpuClusterSettings, SpotArgs
 from azure_gpu.aks.spec import ClusterSpec
 from azure_gpu.catalog import names
 from azure_gpu.catalog.problems import Code, Problem, Severity
-from azure_gpu.catalog.services.aks import (
-    addresses,
-    clusters,
-    kubernetes_versions,
-    maintenance,
-    network,
-    pools,
-    system_pools,
-    systems,
-)
-from azure_gpu.catalog.services.aks.addresses import NOT_READ
-from azure_gpu.catalog.services.aks.azure_ml import extension_problems
+from azure_gpu.catalog.services.aks import clusters, kubernetes_versions, network, pools, systems
+from azure_gpu.catalog.services.aks.clusters import extension_problems
+from azure_gpu.catalog.services.aks.network import NOT_READ
 from azure_gpu.catalog.services.aks.sizes import NVIDIA_PAGE
 from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.catalog.sizes import SIZES, cpu_series
@@ -106,14 +97,14 @@ def _system_pool(settings: GpuClusterSettings, spec: ClusterSpec) -> Iterator[Pr
             fix="remove it, and put the GPUs into gpu_pools",
         )
     elif size is None:
-        yield from system_pools.check(pool.size, f"{path}.size")
+        yield from clusters.check_system_size(pool.size, f"{path}.size")
     if pool.nodes < 1:
         yield Problem(f"{path}.nodes", "a system pool never scales to zero", pool.nodes, "1 or more", "write 1")
     if pool.max_nodes < pool.nodes:
         message = "less than `nodes`"
         yield Problem(f"{path}.max_nodes", message, pool.max_nodes, f"{pool.nodes} or more", "raise or remove it")
-    if pool.max_nodes > system_pools.MOST_NODES:
-        allowed = f"at most {system_pools.MOST_NODES}"
+    if pool.max_nodes > clusters.MOST_NODES:
+        allowed = f"at most {clusters.MOST_NODES}"
         yield Problem(f"{path}.max_nodes", "more nodes than AKS allows in a pool", pool.max_nodes, allowed, "lower it")
     if pool.os_sku not in _SYSTEM_OS:
         known = systems.OS_SKUS.get(pool.os_sku)
@@ -227,7 +218,7 @@ def _subnet(settings: GpuClusterSettings, spec: ClusterSpec) -> Iterator[Problem
 
 def _maintenance(spec: ClusterSpec, pool_systems: Mapping[str, str]) -> Iterator[Problem]:
     window, path = spec.maintenance, f"{spec.path}.maintenance"
-    yield from maintenance.check(window.start, window.hours, window.utc_offset, path)
+    yield from clusters.check_window(window.start, window.hours, window.utc_offset, path)
     if spec.kubernetes_version and window.upgrades in ("stable", "rapid"):
         yield Problem(
             path=f"{path}.upgrades",
@@ -254,7 +245,7 @@ def _maintenance(spec: ClusterSpec, pool_systems: Mapping[str, str]) -> Iterator
 
 
 def _ml_extension(settings: GpuClusterSettings, spec: ClusterSpec) -> Iterator[Problem]:
-    vcpus = system_pools.vcpus(spec.system.size)
+    vcpus = clusters.vcpus(spec.system.size)
     if settings.get("ml_extension", False):
         yield from extension_problems(
             path=f"{spec.path}.ml_extension",
@@ -279,8 +270,8 @@ def cluster_problems(args: GpuClusterSettings, spec: ClusterSpec, day: date) -> 
     problems += cpu_series.check(spec.system.size, day, f"{spec.path}.system_pool.size")
     problems += clusters.check_tier(spec.tier, spec.long_term_support, f"{spec.path}.tier", f"{spec.path}.long_term_support")
     problems += network.check_policy(spec.network_policy, day, f"{spec.path}.network_policy")
-    assumed = addresses.choose(spec.ranges, NOT_READ)  # before the virtual network is looked up
-    return [*problems, *addresses.check_ranges(assumed, spec.most_nodes, paths_of_ranges(spec))]
+    assumed = network.choose_ranges(spec.ranges, NOT_READ)  # before the virtual network is looked up
+    return [*problems, *network.check_addresses(assumed, spec.most_nodes, paths_of_ranges(spec))]
 
 
 def paths_of_ranges(spec: ClusterSpec) -> dict[str, str]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from azure_gpu.aks.args import ClusterNetwork, Login, NetworkPolicy, NodeImageChannel, Outbound, UpgradeChannel, Weekday
 from azure_gpu.aks.gpu_pools import GpuPoolSpec
 from azure_gpu.catalog.prices.hourly_cost import HourlyCost
-from azure_gpu.catalog.services.aks.addresses import Ranges
+from azure_gpu.catalog.services.aks.network import Ranges
 from azure_gpu.formats.arm_ids import ArmId
 from azure_gpu.kubernetes.gpu_objects.spec import ClusterObjectsSpec
 from azure_gpu.shared.context import Context, Tags

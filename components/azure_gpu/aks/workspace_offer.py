@@ -1,14 +1,14 @@
 """What a cluster offers to an Azure Machine Learning workspace that attaches it."""
 
 from azure_gpu.aks.spec import ClusterSpec
-from azure_gpu.catalog.services.aks import system_pools
+from azure_gpu.catalog.services.aks import clusters
 from azure_gpu.kubernetes.gpu_objects.spec import PoolNodes
 from azure_gpu.shared.attachable import ClusterOfWorkspace
 
 
 def of_cluster(spec: ClusterSpec) -> ClusterOfWorkspace:
     """The cluster's plain values."""
-    vcpus = system_pools.vcpus(spec.system.size)
+    vcpus = clusters.vcpus(spec.system.size)
     return ClusterOfWorkspace(
         id=spec.existing.text if spec.existing else "",
         name=spec.name,

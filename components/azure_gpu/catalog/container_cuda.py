@@ -1,16 +1,99 @@
-"""Checks whether a container image's CUDA programs run on the driver and on the GPU.
+"""The CUDA version of a container image, by its name or a public source, and whether its programs run on a driver and a GPU."""
 
-An image of unknown CUDA version has no problems.
-"""
-
+import re
 from collections.abc import Iterator, Sequence
 from datetime import date
+from typing import NamedTuple
 
 from azure_gpu.catalog.drivers import ARCHITECTURES, MATRIX, RELEASE_NOTES, cuda_version, highest_cuda, minimum_driver, runs
-from azure_gpu.catalog.image_cuda import KnownCuda, image_cuda
 from azure_gpu.catalog.problems import Code, Problem, Severity
 from azure_gpu.catalog.sizes.model import Gpu, Vendor
-from azure_gpu.catalog.sources import Source
+from azure_gpu.catalog.sources import Dated, Source
+
+_CUDA_TAGS = Source(
+    "NVIDIA CUDA images on Docker Hub: their tags begin with the CUDA version", Dated.OBSERVED, date(2026, 11, 20)
+)
+_NAMED = Source("the image's own name, which gives the CUDA version", Dated.OBSERVED, date(2026, 11, 20))
+_AZUREML = Source(
+    "Azure/AzureML-Containers, base/gpu: the images' names give the CUDA version", Dated.OBSERVED, date(2026, 7, 31)
+)
+_TENSORFLOW = Source("TensorFlow, install/source: tested build configurations, GPU", Dated.OBSERVED, date(2026, 11, 20))
+_MNIST_DEMO = Source(
+    "Microsoft Learn, container-instances/container-instances-gpu: the sample's log opens libcupti.so.8.0",
+    Dated.OBSERVED,
+    date(2019, 4, 17),
+)
+_VECTOR_ADD = Source(
+    "kubernetes/kubernetes v1.7.11, test/images/nvidia-cuda/Dockerfile: built on nvidia/cuda:8.0",
+    Dated.OBSERVED,
+    date(2026, 11, 20),
+)
+
+# By TensorFlow's minor version, in the order of its releases.
+TENSORFLOW_CUDA: dict[str, str] = {
+    **dict.fromkeys(("1.0", "1.1", "1.2", "1.3", "1.4"), "8.0"),
+    **dict.fromkeys(("1.5", "1.6", "1.7", "1.8", "1.9", "1.10", "1.11", "1.12"), "9.0"),
+    **dict.fromkeys(("1.13", "1.14", "1.15", "2.0"), "10.0"),
+    **dict.fromkeys(("2.1", "2.2", "2.3"), "10.1"),
+    "2.4": "11.0",
+    **dict.fromkeys(("2.5", "2.6", "2.7", "2.8", "2.9", "2.10", "2.11"), "11.2"),
+    **dict.fromkeys(("2.12", "2.13", "2.14"), "11.8"),
+    "2.15": "12.2",
+    **dict.fromkeys(("2.16", "2.17"), "12.3"),
+    "2.18": "12.5",
+}
+
+
+class KnownCuda(NamedTuple):
+    """The CUDA version in an image, major and minor, and where that was read."""
+
+    version: str
+    source: Source
+
+
+class _Family(NamedTuple):
+    """Images whose name gives the version: its one group holds it."""
+
+    name: str  # a pattern for the whole name
+    source: Source
+
+
+class _Image(NamedTuple):
+    """Images whose version is given by a source."""
+
+    name: str  # a pattern for the whole name
+    known: KnownCuda
+
+
+# Names are `repository:tag`; Docker Hub's registry is left out of them. A pattern is compiled at its first use.
+_FAMILIES: tuple[_Family, ...] = (
+    _Family(r"(?:nvcr\.io/)?nvidia/cuda:(\d+\.\d+)(?:[.-].*)?", _CUDA_TAGS),
+    _Family(r"mcr\.microsoft\.com/azureml/[^:]*-cuda(\d+\.\d+)[.:-].*", _AZUREML),
+    _Family(r"(?:pytorch/pytorch|nvidia/samples|nvcr\.io/nvidia/k8s/cuda-sample):.*cuda(\d+\.\d+)(?:[.-].*)?", _NAMED),
+)
+_TENSORFLOW_NAME = r"tensorflow/tensorflow:(\d+\.\d+)\.\d+(?:-?rc\d+)?-(?:devel-)?gpu(?:-.*)?"
+_IMAGES: tuple[_Image, ...] = (
+    _Image(
+        r"(?:mcr\.microsoft\.com/azuredocs|microsoft)/samples-tf-mnist-demo:gpu",
+        KnownCuda("8.0", _MNIST_DEMO),
+    ),
+    _Image(
+        r"(?:k8s-gcrio\.azureedge\.net|k8s\.gcr\.io|registry\.k8s\.io|gcr\.io/google_containers|mirrorgooglecontainers)"
+        r"/cuda-vector-add:v0\.1",
+        KnownCuda("8.0", _VECTOR_ADD),
+    ),
+)
+
+
+def image_cuda(reference: str) -> KnownCuda | None:
+    """The CUDA version of an image, None if unknown. A digest after the tag is ignored."""
+    name = reference.partition("@")[0].removeprefix("index.").removeprefix("docker.io/")
+    for family in _FAMILIES:
+        if found := re.fullmatch(family.name, name, re.ASCII):
+            return KnownCuda(found.group(1), family.source)
+    if (found := re.fullmatch(_TENSORFLOW_NAME, name, re.ASCII)) and found.group(1) in TENSORFLOW_CUDA:
+        return KnownCuda(TENSORFLOW_CUDA[found.group(1)], _TENSORFLOW)
+    return next((image.known for image in _IMAGES if re.fullmatch(image.name, name, re.ASCII)), None)
 
 
 def cuda_at(by_date: Sequence[tuple[Source, str]], as_of: date) -> tuple[Source, str] | None:

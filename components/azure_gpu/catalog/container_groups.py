@@ -16,7 +16,7 @@ from azure_gpu.catalog.lifecycle import Status
 from azure_gpu.catalog.prices import Price, PriceBook
 from azure_gpu.catalog.prices.container_apps import Meter, packaged_meters
 from azure_gpu.catalog.problems import Code, Problem, Severity
-from azure_gpu.catalog.services import container_instances, container_instances_parts
+from azure_gpu.catalog.services import container_instances
 from azure_gpu.catalog.services.container_apps import PROFILES
 from azure_gpu.catalog.services.container_instances import CUDA_BY_DATE, GPU_SKUS, ContainerRequest, GroupRequest
 from azure_gpu.catalog.size_use import Service, SizeUse
@@ -38,7 +38,7 @@ def check(request: GroupRequest, images: Sequence[Image], as_of: date, prices: P
     """Every problem of the group. `images` are those of `request.containers`, in their order; the image of a container without a
     GPU, or with one that has retired, isn't checked."""
     problems = [_with_pool(problem, request, as_of, prices) for problem in container_instances.check(request, as_of)]
-    problems += container_instances_parts.check(request)
+    problems += container_instances.check_parts(request)
     for container, image in zip(request.containers, images, strict=True):
         sku = GPU_SKUS.get(container.gpu_sku)
         if container.gpu_count is not None and sku is not None and sku.lifecycle.status(as_of) is not Status.RETIRED:

@@ -1,6 +1,6 @@
 """Facts that no rule depends on, with their sources, for the documentation and for other packages.
 
-Facts are about a module of `services` or `prices`, by its dotted name (`batch.autoscale`), or about one of the topics below.
+Facts are about a subject of `services` or `prices` (`batch.autoscale`), or about one of the topics below.
 Facts that a rule depends on are with the rule or in a separate table.
 """
 
@@ -16,7 +16,7 @@ from azure_gpu.catalog.tables import Row, Table
 TABLE = Table(
     tables.beside(__file__, "facts.csv"),
     {
-        "about": "what it is about: a module, such as batch.autoscale",
+        "about": "what it is about, such as batch.autoscale: the service, and a subject of it",
         "name": "which property of it, unique among the facts about it",
         "value": "what the source says, in our words, with units",
         "source": "where it was read",

@@ -43,13 +43,13 @@ def of_service(service: Service) -> OfService | None:
 
             return batch.size_problems
         case Service.AKS:
-            from azure_gpu.catalog.services.aks import size_rules
-
-            return size_rules.size_problems
-        case Service.ML_COMPUTE | Service.ML_ENDPOINT:
-            from azure_gpu.catalog.services.machine_learning import sizes
+            from azure_gpu.catalog.services.aks import sizes
 
             return sizes.size_problems
+        case Service.ML_COMPUTE | Service.ML_ENDPOINT:
+            from azure_gpu.catalog.services.machine_learning import compute
+
+            return compute.size_problems
         case Service.STACK_EDGE:
             from azure_gpu.catalog.services import stack_edge
 
@@ -92,7 +92,7 @@ def _without_gpu(use: SizeUse, as_of: date, until: date | None, sizes: Sizes) ->
 
 def _workload_profile(use: SizeUse, as_of: date) -> list[Problem]:
     """For Container Apps, the size is the type of a workload profile."""
-    from azure_gpu.catalog.services.container_apps_requests import ProfileRequest, profile_problems
+    from azure_gpu.catalog.services.container_apps import ProfileRequest, profile_problems
 
     request = ProfileRequest(
         name="gpu",

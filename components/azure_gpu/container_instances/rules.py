@@ -6,7 +6,7 @@ from datetime import date
 from azure_gpu.catalog import container_groups, lifecycle, names, regions
 from azure_gpu.catalog.prices import packaged
 from azure_gpu.catalog.problems import Code, Problem, Severity
-from azure_gpu.catalog.services import container_instances, container_instances_parts
+from azure_gpu.catalog.services import container_instances
 from azure_gpu.catalog.services.container_instances import ContainerRequest, GroupRequest
 from azure_gpu.container_instances.args import (
     AzureFileArgs,
@@ -137,7 +137,7 @@ def _variables(settings: InitContainerSettings, path: str) -> Iterator[Problem]:
     plain, secret = settings.get("environment", {}), settings.get("secret_environment", {})
     for kind, variables in (("environment", plain), ("secret_environment", secret)):
         for variable in variables:
-            yield from container_instances_parts.check_variable(variable, f"{path}.{kind}.{variable}")
+            yield from container_instances.check_variable(variable, f"{path}.{kind}.{variable}")
     for variable in sorted(plain.keys() & secret.keys()):
         yield Problem(
             path=f"{path}.environment.{variable}",
@@ -160,7 +160,7 @@ def _probe(probe: ProbeArgs, path: str) -> Iterator[Problem]:
     if "command" in probe and not probe["command"]:
         yield Problem(path=f"{path}.command", message="must not be empty", value=[], fix="write [program, …]")
     if "http" in probe:
-        yield from container_instances_parts.check_port(probe["http"]["port"], f"{path}.http.port")
+        yield from container_instances.check_port(probe["http"]["port"], f"{path}.http.port")
         request = probe["http"].get("path", "/")
         if not request.startswith("/"):
             yield Problem(
@@ -234,7 +234,7 @@ def _reach(spec: ContainerGroupSpec, path: str) -> Iterator[Problem]:
         yield Problem(
             path=f"{path}.ports",
             message="required with `network: public`",
-            allowed=f"1 to {container_instances_parts.MOST_PORTS} ports",
+            allowed=f"1 to {container_instances.MOST_PORTS} ports",
             fix=f"add ports: [{opened or '{port: 80}'}], or remove network",
         )
     if network == "none" and spec.ports:
@@ -281,7 +281,7 @@ def _label(settings: NetworkSettings, path: str) -> Iterator[Problem]:
 def _ports(ports: Sequence[PortArgs], path: str) -> Iterator[Problem]:
     for index, port in enumerate(ports):
         here = f"{path}.ports[{index}].port"
-        yield from container_instances_parts.check_port(port["port"], here)
+        yield from container_instances.check_port(port["port"], here)
         if port in ports[:index]:
             yield _twice(here, f"{port['port']}/{port.get('protocol')}", "duplicate port")
 
@@ -291,7 +291,7 @@ def _ports_of_containers(spec: ContainerGroupSpec, path: str) -> Iterator[Proble
     for container in spec.containers:
         for index, port in enumerate(container.ports):
             here = f"{container.path}.ports[{index}]"
-            yield from container_instances_parts.check_port(port, here)
+            yield from container_instances.check_port(port, here)
             if opened.get(port) == container.name:
                 yield _twice(here, port, "duplicate port")
             elif port in opened:
@@ -299,7 +299,7 @@ def _ports_of_containers(spec: ContainerGroupSpec, path: str) -> Iterator[Proble
                 yield _twice(here, port, f"containers share one address and can't open the same port: {both}")
             opened.setdefault(port, container.name)
     for index, port in enumerate(spec.ports):
-        if port["port"] not in opened and port["port"] in container_instances_parts.PORTS:
+        if port["port"] not in opened and port["port"] in container_instances.PORTS:
             yield Problem(
                 path=f"{path}.ports[{index}].port",
                 message="no container opens this port",

@@ -5,7 +5,7 @@ from typing import Any, cast
 
 from azure_gpu.catalog.problems import Code, Problem
 from azure_gpu.catalog.services.gpu_sharing import SharingRequest, Strategy
-from azure_gpu.catalog.services.stack_edge_jobs import NO_GPU, EdgeJob
+from azure_gpu.catalog.services.stack_edge import NO_GPU, EdgeJob
 from azure_gpu.edge import rules
 from azure_gpu.edge.args import EdgeJobSettings, EdgeSharingSettings
 from azure_gpu.edge.spec import PULL_SECRET, EdgeSharingSpec

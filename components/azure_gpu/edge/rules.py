@@ -7,10 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 
 from azure_gpu.catalog.problems import Code, Problem, Severity
-from azure_gpu.catalog.services import gpu_sharing, stack_edge, stack_edge_jobs
+from azure_gpu.catalog.services import gpu_sharing, stack_edge
 from azure_gpu.catalog.services.gpu_sharing import SharingRequest, Strategy
-from azure_gpu.catalog.services.stack_edge import DeviceRequest
-from azure_gpu.catalog.services.stack_edge_jobs import EdgeJob
+from azure_gpu.catalog.services.stack_edge import DeviceRequest, EdgeJob
 from azure_gpu.edge.args import (
     DEFAULT_GPU,
     DEFAULT_GPU_COUNT,
@@ -60,7 +59,7 @@ def problems_of(
     wrong = [problem for problem in gpu_sharing.check(sharing, None) if sharing.strategy in (Strategy.NONE, Strategy.MPS)]
     yield from wrong
     seen = {problem.path for problem in wrong}
-    for problem in stack_edge_jobs.job_problems(requests, sharing, gpus_of(device)):
+    for problem in stack_edge.job_problems(requests, sharing, gpus_of(device)):
         if problem.path not in seen:
             yield problem
     for name, job in jobs.items():

@@ -54,7 +54,7 @@ _WHOSE = {
 # Names that would be misleading or ambiguous.
 _NAMES = {
     "azure_gpu.aks.cluster.PoolOfCluster": "ClusterPool",
-    "azure_gpu.catalog.services.batch.methods.RequestedMethod": "BatchDriver",
+    "azure_gpu.catalog.services.batch.request.RequestedMethod": "BatchDriver",
     "azure_gpu.vm.args.Evicted": "VmEviction",
 }
 _SCALARS: Mapping[Any, str] = {str: "string", int: "integer", float: "number", bool: "boolean"}

@@ -10,8 +10,7 @@ from typing import NotRequired, TypedDict
 from azure_gpu.catalog.problems import Code, Problem
 from azure_gpu.catalog.services import vm_images
 from azure_gpu.catalog.services.batch.request import ImageKind, kind_of
-from azure_gpu.catalog.services.vm_image_table import IMAGES
-from azure_gpu.catalog.services.vm_images import ImageReference
+from azure_gpu.catalog.services.vm_images import IMAGES, ImageReference
 from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.formats import arm_ids, azure_types
 from azure_gpu.images.args import ImageComponent, ImageOfPool

@@ -6,7 +6,7 @@ import pulumi
 
 from azure_gpu.catalog import names, regions
 from azure_gpu.catalog.problems import Problem
-from azure_gpu.catalog.services.batch import node_agents
+from azure_gpu.catalog.services.batch import images
 from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.catalog.sizes.model import VmGeneration
 from azure_gpu.formats import arm_ids, azure_types
@@ -75,7 +75,7 @@ def resolve(name: str, args: GalleryImageSettings, context: Context) -> tuple[Ga
     for index, region in enumerate(args.get("regions", [])):
         problems += regions.check(region, f"{path}.regions[{index}]")
     if "node_agent" in args:
-        problems += node_agents.agent_problems(args["node_agent"], context.day, f"{path}.node_agent")
+        problems += images.agent_problems(args["node_agent"], context.day, f"{path}.node_agent")
     replicas = int(args.get("replicas", DEFAULT_REPLICAS))
     if replicas < 1:
         problems.append(_replicas(replicas, f"{path}.replicas"))

@@ -9,13 +9,13 @@ from typing import Literal, NotRequired, TypedDict
 
 import pulumi
 
-from azure_gpu.catalog.services.machine_learning import scoring
+from azure_gpu.catalog.services.machine_learning import deployments
 from azure_gpu.formats.tags import MODEL_STORE
 from azure_gpu.shared.validation import OpenInput
 from azure_gpu.shared.workloads import WorkloadName
 
-DEFAULT_PORT = scoring.PORT
-DEFAULT_ROUTE = scoring.LIVENESS_ROUTE  # answers "Healthy" there
+DEFAULT_PORT = deployments.PORT
+DEFAULT_ROUTE = deployments.LIVENESS_ROUTE  # answers "Healthy" there
 DEFAULT_REPLICAS = 1
 DEFAULT_CPU_PERCENT = 70
 DEFAULT_START_MINUTES = 10

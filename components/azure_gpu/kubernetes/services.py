@@ -12,7 +12,7 @@ import pulumi
 
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.catalog.services.aks.workload_identity import USES_IDENTITY
-from azure_gpu.catalog.services.machine_learning.scoring import MODEL_FOLDER_VARIABLE
+from azure_gpu.catalog.services.machine_learning.deployments import MODEL_FOLDER_VARIABLE
 from azure_gpu.kubernetes import jobs
 from azure_gpu.kubernetes.job_args import JobSettings
 from azure_gpu.kubernetes.jobs import LOGICAL_NAME, MANAGED_BY, Placement, too_small

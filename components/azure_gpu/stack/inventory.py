@@ -11,7 +11,7 @@ from azure_gpu.batch.account.spec import BatchAccountSpec
 from azure_gpu.batch.pool.spec import BatchPoolSpec
 from azure_gpu.budget.spec import BudgetSpec
 from azure_gpu.catalog.problems import Problem
-from azure_gpu.catalog.services.aks import system_pools
+from azure_gpu.catalog.services.aks import clusters
 from azure_gpu.catalog.services.machine_learning import endpoints
 from azure_gpu.catalog.size_use import Service, SizeUse
 from azure_gpu.catalog.sizes import SIZES
@@ -299,8 +299,8 @@ def _system_pool(spec: ClusterSpec) -> MachinesUse:
         size=spec.system.size,
         region=spec.location,
         nodes=max(spec.system.nodes, spec.system.max_nodes),
-        family=system_pools.family(spec.system.size),
-        vcpus=system_pools.vcpus(spec.system.size),
+        family=clusters.family(spec.system.size),
+        vcpus=clusters.vcpus(spec.system.size),
         path=f"{spec.path}.system_pool.size",
     )
 

@@ -12,8 +12,7 @@ from azure_gpu.catalog.services import vm_images
 from azure_gpu.catalog.services.batch.request import ImageKind
 from azure_gpu.catalog.services.machines import drivers
 from azure_gpu.catalog.services.machines.drivers import DriverRequest
-from azure_gpu.catalog.services.vm_image_table import IMAGES
-from azure_gpu.catalog.services.vm_images import ImageReference, VmImage
+from azure_gpu.catalog.services.vm_images import IMAGES, ImageReference, VmImage
 from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.catalog.sizes.model import Size, VmGeneration
 from azure_gpu.images import choice as image_choice

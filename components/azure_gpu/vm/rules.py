@@ -7,8 +7,8 @@ from datetime import date
 from azure_gpu.catalog import spot_price
 from azure_gpu.catalog.problems import Code, Problem, Severity
 from azure_gpu.catalog.services import vm_images
-from azure_gpu.catalog.services.machines import admins, power, security, shutdown
-from azure_gpu.catalog.services.vm_image_table import IMAGES
+from azure_gpu.catalog.services.machines import admins, security, shutdown
+from azure_gpu.catalog.services.vm_images import IMAGES
 from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.catalog.sizes.model import Size
 from azure_gpu.formats.mail_address import is_address
@@ -123,7 +123,7 @@ def _shutdown(settings: ShutdownArgs, path: str) -> Iterator[Problem]:
             message="without a daily shutdown the machine costs until it is deallocated",
             value=False,
             fix=f"set a time, or run `{COMMAND} stop` when you are done",
-            source=str(power.PAGE),
+            source=str(shutdown.STATES_PAGE),
             code=Code.UNKNOWN,
             severity=Severity.WARNING,
         )

@@ -13,7 +13,7 @@ from azure_gpu.catalog.prices.container_apps import Meter, packaged_meters
 from azure_gpu.catalog.prices.hourly_cost import NOTHING, HourlyCost, Machines as Priced, of_machines
 from azure_gpu.catalog.prices.price_table import plain
 from azure_gpu.catalog.problems import Problem
-from azure_gpu.catalog.services.aks import system_pools
+from azure_gpu.catalog.services.aks import clusters
 from azure_gpu.catalog.services.container_apps import PROFILES, Kind
 from azure_gpu.catalog.size_use import Service
 from azure_gpu.formats import azure_types
@@ -62,7 +62,7 @@ def _of(machines: Machines, region: str) -> HourlyCost:
     if machines.windows:
         return HourlyCost(None, (f"{machines.size} with Windows",))
     priced = Priced(machines.size, machines.most, bool(machines.spot))
-    return of_machines([priced], region, packaged(), system_pools.price)
+    return of_machines([priced], region, packaged(), clusters.price)
 
 
 def _dedicated(environment: Resource, stack: Stack) -> Cost | None:

@@ -9,10 +9,9 @@ from azure_gpu.catalog.prices import packaged
 from azure_gpu.catalog.problems import Code, Problem, Severity
 from azure_gpu.catalog.services import container_instances
 from azure_gpu.catalog.services.aks import kubernetes_versions, systems
-from azure_gpu.catalog.services.batch import node_agents, sizes as batch
+from azure_gpu.catalog.services.batch import images, sizes as batch
 from azure_gpu.catalog.services.machine_learning import compute
-from azure_gpu.catalog.services.vm_image_table import IMAGES
-from azure_gpu.catalog.services.vm_images import ImageReference, find, image_problems
+from azure_gpu.catalog.services.vm_images import IMAGES, ImageReference, find, image_problems
 from azure_gpu.catalog.size_use import Service
 from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.formats import azure_types
@@ -162,8 +161,8 @@ def _batch_pool(resource: Resource, day: date) -> Iterator[Problem]:
     if "/microsoft.compute/images/" in image_id.lower():
         yield from batch.feature_problems(batch.MANAGED_IMAGE, day, resource.path(f"{here}.imageReference.id"), image_id)
     agent = text(machine, "nodeAgentSkuId")
-    if agent and node_agents.find(agent) is not None:
-        yield from node_agents.agent_problems(agent, day, resource.path(f"{here}.nodeAgentSkuId"))
+    if agent and images.find_agent(agent) is not None:
+        yield from images.agent_problems(agent, day, resource.path(f"{here}.nodeAgentSkuId"))
     yield from _image(at(machine, "imageReference"), day, resource.path(f"{here}.imageReference"), in_batch=True)
 
 

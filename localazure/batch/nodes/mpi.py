@@ -14,8 +14,7 @@ import sys
 from pathlib import Path
 
 from azure_gpu.catalog.services import vm_images
-from azure_gpu.catalog.services.vm_image_table import IMAGES
-from azure_gpu.catalog.services.vm_images import ImageReference, Software
+from azure_gpu.catalog.services.vm_images import IMAGES, ImageReference, Software
 from localazure.batch.nodes import launch
 from localazure.batch.nodes.node import PROGRAMS, Node
 from localazure.batch.pool_settings import PoolSettings

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from starlette.responses import Response
 
 from azure_gpu.catalog.lifecycle import SOLD, Status
-from azure_gpu.catalog.services.batch import node_agents
-from azure_gpu.catalog.services.vm_image_table import IMAGES
+from azure_gpu.catalog.services.batch import images
+from azure_gpu.catalog.services.vm_images import IMAGES
 from localazure.arm import checks
 from localazure.arm.as_of import request_date
 from localazure.arm.store import Body
@@ -47,7 +47,7 @@ class Lists:
     def _images(self, request: DataPlaneRequest) -> Iterator[Body]:
         day = request_date(None, request.account, checks.group_of(request.account.id, self._services.store), self._services.clock)
         for image in IMAGES:
-            agent = node_agents.for_distribution(image.distribution)
+            agent = images.agent_for(image.distribution)
             if agent is None or not image.reference.sku or image.lifecycle.status(day) not in SOLD:
                 continue
             if agent.lifecycle.status(day) not in SOLD:

@@ -7,10 +7,10 @@ from typing import NamedTuple
 from azure_gpu.catalog import listed, regions, shelf_life, sources, tables
 from azure_gpu.catalog.listed import Azure
 from azure_gpu.catalog.prices import container_apps as meters, price_table
-from azure_gpu.catalog.services import container_apps, driver_extension, vm_image_table
-from azure_gpu.catalog.services.aks import kubernetes_patches, kubernetes_versions
+from azure_gpu.catalog.services import container_apps, driver_extension, vm_images
+from azure_gpu.catalog.services.aks import kubernetes_versions
 from azure_gpu.catalog.services.batch import sources as batch
-from azure_gpu.catalog.services.machine_learning import endpoints, sizes as machine_learning
+from azure_gpu.catalog.services.machine_learning import compute as machine_learning, endpoints
 from azure_gpu.catalog.shelf_life import Kind
 from azure_gpu.catalog.sources import Source
 
@@ -63,9 +63,9 @@ def _of_services() -> Iterator[Kept]:
         ("series of Azure Machine Learning compute", machine_learning.TARGETS_PAGE, Azure.ML_SIZES, _AZURE),
         ("sizes of managed online endpoints", endpoints.LIST, None, _BY_HAND),
         ("Kubernetes versions of AKS", kubernetes_versions.source(), None, _PAGES),
-        ("Kubernetes patches of AKS", _newest(each.source for each in kubernetes_patches.SEEN), Azure.KUBERNETES, _PAGES),
+        ("Kubernetes patches of AKS", _newest(each.source for each in kubernetes_versions.SEEN), Azure.KUBERNETES, _PAGES),
         ("versions of the NVIDIA driver extension", driver_extension.NEWEST_LIST, None, _BY_HAND),
-        ("images of virtual machines and Batch", vm_image_table.HPC_IMAGES, None, _BY_HAND),
+        ("images of virtual machines and Batch", vm_images.HPC_IMAGES, None, _BY_HAND),
     ):
         if azure is None or not any(what_listed is azure for what_listed, _ in listed.known()):
             yield Kept(what, Kind.LISTS, source, refresh)

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import requests
 
 from azure_gpu.catalog import tables
-from azure_gpu.catalog.services.aks import kubernetes_patches, kubernetes_versions
+from azure_gpu.catalog.services.aks import kubernetes_versions
 from azure_gpu.catalog.sizes import SIZES, cpu_series
 from azure_gpu.catalog.tables import Table
 from azure_gpu_operations.catalog.changes import Change, Refreshed, SourceError, What
@@ -197,7 +197,7 @@ SOURCES = (
         kubernetes_versions.TABLE,
         _versions,
     ),
-    Source("AKS patches", "Azure/AKS", "CHANGELOG.md", kubernetes_patches.TABLE, _patches),
+    Source("AKS patches", "Azure/AKS", "CHANGELOG.md", kubernetes_versions.PATCHES_TABLE, _patches),
     Source(
         "ends of VM series",
         "MicrosoftDocs/azure-compute-docs",

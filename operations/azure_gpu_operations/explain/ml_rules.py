@@ -8,10 +8,8 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from azure_gpu.catalog import roles
-from azure_gpu.catalog.services.machine_learning.deployments import MANAGED
+from azure_gpu.catalog.services.machine_learning.deployments import DEFAULT_REQUEST_TIMEOUT_S, LIVENESS_ROUTE, MANAGED, PORT
 from azure_gpu.catalog.services.machine_learning.endpoints import RESERVED, has_gpu, managed
-from azure_gpu.catalog.services.machine_learning.scoring import LIVENESS_ROUTE, PORT
-from azure_gpu.catalog.services.machine_learning.serving import DEFAULT_REQUEST_TIMEOUT_S
 from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.formats.tags import STOPPED_SINCE
 from azure_gpu.shared.installation import COMMAND

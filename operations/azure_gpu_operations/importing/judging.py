@@ -13,7 +13,7 @@ from azure_gpu.catalog import container_groups, names, regions, tags
 from azure_gpu.catalog.lifecycle import Status
 from azure_gpu.catalog.prices import packaged
 from azure_gpu.catalog.problems import Code, Problem, Severity
-from azure_gpu.catalog.services import container_instances, container_instances_parts
+from azure_gpu.catalog.services import container_instances
 from azure_gpu.catalog.services.container_instances import GPU_SKUS, ContainerRequest, GroupRequest
 from azure_gpu.formats import image_reference
 from azure_gpu.formats.container_group_file import GroupInFile
@@ -89,7 +89,7 @@ def _variables(group: GroupInFile, properties: Mapping[str, Any]) -> Iterator[Pr
         for index, variable in enumerate(container.get("environmentVariables") or []):
             if "name" in variable:
                 path = group.at(f"{within}.environmentVariables[{index}].name")
-                yield from container_instances_parts.check_variable(variable["name"], path)
+                yield from container_instances.check_variable(variable["name"], path)
 
 
 def _ports(group: GroupInFile, properties: Mapping[str, Any]) -> Iterator[Problem]:
@@ -100,7 +100,7 @@ def _ports(group: GroupInFile, properties: Mapping[str, Any]) -> Iterator[Proble
     for within, ports in lists:
         for index, one in enumerate(ports):
             if "port" in one:
-                yield from container_instances_parts.check_port(one["port"], group.at(f"{within}.ports[{index}].port"))
+                yield from container_instances.check_port(one["port"], group.at(f"{within}.ports[{index}].port"))
     containers: list[dict[str, Any]] = properties.get("containers") or []
     if len(containers) < 2:
         return

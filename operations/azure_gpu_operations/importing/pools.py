@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from azure_gpu.catalog.prices import packaged
 from azure_gpu.catalog.problems import Code, Problem, errors
-from azure_gpu.catalog.services.batch import method_choice, pools
+from azure_gpu.catalog.services.batch import methods, pools
 from azure_gpu.catalog.services.batch.request import ContainerTasks, ImageKind, Mpi, PoolRequest, StartTask, kind_of
 from azure_gpu.catalog.services.vm_images import ImageReference
 from azure_gpu.catalog.size_use import OperatingSystem
@@ -106,7 +106,7 @@ def _told(problem: Problem) -> str:
 
 def _image(settings: Mapping[str, Any], written: Mapping[str, str], location: str, as_of: date) -> list[str]:
     """What runs on the nodes in place of the image that the files name."""
-    way, _ = method_choice.choose(request_of(settings, written, location), as_of)
+    way, _ = methods.choose(request_of(settings, written, location), as_of)
     at = written.get("image", written.get("size", ""))
     return [f"{at}: the image is chosen by size and day: {way.why}"]
 
@@ -114,7 +114,7 @@ def _image(settings: Mapping[str, Any], written: Mapping[str, str], location: st
 def problems_of(settings: Mapping[str, Any], written: Mapping[str, str], location: str, as_of: date) -> list[Problem]:
     """All problems of the pool, each with its place in the files."""
     request = request_of(settings, written, location)
-    way, found = method_choice.choose(request, as_of)
+    way, found = methods.choose(request, as_of)
     found += pools.problems(way.applied(request), as_of)
     if not location:  # the account's region is set later
         found = [problem for problem in found if problem.path != request.at("region")]

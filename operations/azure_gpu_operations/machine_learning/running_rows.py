@@ -10,7 +10,7 @@ from decimal import Decimal
 from azure_gpu.catalog.prices import packaged
 from azure_gpu.catalog.prices.hourly_cost import Machines, of_machines
 from azure_gpu.catalog.services.machine_learning.deployments import MANAGED
-from azure_gpu.catalog.services.machines import power
+from azure_gpu.catalog.services.machines import shutdown
 from azure_gpu.catalog.services.machines.costs import MachineUse, cost
 from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.formats.dates import instant
@@ -74,7 +74,7 @@ def of_compute(arm: Arm, compute_id: str, name: str) -> Iterator[Row]:
 def of_machine(arm: Arm, machine_id: str, name: str) -> Iterator[Row]:
     machine = virtual_machines.get(arm, machine_id, whole=False)
     if machine is not None:
-        billed = machine.power != power.DEALLOCATED.name
+        billed = machine.power != shutdown.DEALLOCATED.name
         since = (machine.since or machine.created) if billed else None
         words, usd, end = machine_words(machine), machine_usd(machine), end_of(machine.tags)
         yield Row(name, MACHINE, words, machine_id, since=since, expires_at=end, usd_hour=usd)
@@ -83,9 +83,9 @@ def of_machine(arm: Arm, machine_id: str, name: str) -> Iterator[Row]:
 def machine_words(machine: Machine) -> str:
     spot = ", Spot" if machine.spot else ""
     note = ""
-    if machine.power == power.STOPPED.name:
+    if machine.power == shutdown.STOPPED.name:
         note = ", billed as if it ran: it isn't deallocated"
-    elif machine.power == power.DEALLOCATED.name:
+    elif machine.power == shutdown.DEALLOCATED.name:
         note = ", its disks are billed"
     return f"{machine.power or machine.state} {machine.size}{spot}{note}"
 
@@ -95,7 +95,7 @@ def machine_usd(machine: Machine) -> Decimal | None:
     system = OperatingSystem.WINDOWS if machine.windows else OperatingSystem.LINUX
     use = MachineUse(machine.size, machine.location, system, machine.spot, machine.disk_type, machine.disk_gib)
     found = cost(use, packaged())
-    return (found.stays if machine.power == power.DEALLOCATED.name else found.running).usd_hour
+    return (found.stays if machine.power == shutdown.DEALLOCATED.name else found.running).usd_hour
 
 
 def _usd(size: str, count: int, location: str, *, spot: bool = False) -> Decimal | None:

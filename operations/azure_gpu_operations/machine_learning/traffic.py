@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from azure_gpu.catalog.services.machine_learning.traffic import WHOLE
+from azure_gpu.catalog.services.machine_learning.deployments import WHOLE
 from azure_gpu.ml.endpoint.shares import default_traffic
 from azure_gpu.shared.installation import COMMAND
 

@@ -16,7 +16,7 @@ from azure.core.exceptions import AzureError
 from requests.auth import AuthBase
 from urllib3.exceptions import HTTPError
 
-from azure_gpu.catalog.services.machine_learning.traffic import DEPLOYMENT_HEADER
+from azure_gpu.catalog.services.machine_learning.deployments import DEPLOYMENT_HEADER
 from azure_gpu_operations.query.inputs import Input
 from azure_gpu_operations.query.signing import Signature
 

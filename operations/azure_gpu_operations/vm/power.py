@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from azure_gpu.catalog.services.machines.power import DEALLOCATED, RUNNING
+from azure_gpu.catalog.services.machines.shutdown import DEALLOCATED, RUNNING
 from azure_gpu_operations.azure import AzureError
 from azure_gpu_operations.virtual_machines import API_VERSION
 

@@ -5,7 +5,7 @@ from datetime import date, datetime
 
 from azure_gpu.catalog.prices import packaged
 from azure_gpu.catalog.prices.price_book import Price
-from azure_gpu.catalog.services.machines import power, smi
+from azure_gpu.catalog.services.machines import shutdown, smi
 from azure_gpu.catalog.services.machines.smi import PROOF_COMMAND
 from azure_gpu_operations.virtual_machines import Machine
 
@@ -16,7 +16,7 @@ def lines(machine: Machine, *, idle_usd: float | None, expires_at: str | None, n
     """`idle_usd`: per hour while deallocated; None: unknown."""
     kind = f"{'Spot ' if machine.spot else ''}{machine.size} in {machine.location}, {'Windows' if machine.windows else 'Linux'}"
     yield f"{machine.name}: {kind}"
-    state = power.state(machine.power)
+    state = shutdown.state(machine.power)
     since = f" since {machine.since.isoformat(timespec='minutes')}" if machine.since else ""
     yield f"  {state.name}{since}{'; ' + state.note if state.note else ''}"
     yield f"  cost: {cost(machine, idle_usd, now.date())}"
@@ -31,7 +31,7 @@ def lines(machine: Machine, *, idle_usd: float | None, expires_at: str | None, n
 
 def cost(machine: Machine, idle_usd: float | None, today: date) -> str:
     """What it costs as it is now."""
-    state = power.state(machine.power)
+    state = shutdown.state(machine.power)
     stays = f"{idle_usd:g} USD/hour" if idle_usd is not None else "cost unknown"
     if state.billed is False:
         return f"nothing for the machine; still billed: {STAYS} ({stays})"

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from datetime import UTC, datetime
 
-from azure_gpu.catalog.services.machines.power import DEALLOCATED, RUNNING
+from azure_gpu.catalog.services.machines.shutdown import DEALLOCATED, RUNNING
 from azure_gpu.shared.installation import COMMAND
 from azure_gpu_operations import virtual_machines
 from azure_gpu_operations.azure import Arm

@@ -22,8 +22,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 from azure_gpu.catalog import container_cuda
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.catalog.services import vm_images
-from azure_gpu.catalog.services.vm_image_table import IMAGES
-from azure_gpu.catalog.services.vm_images import ImageReference
+from azure_gpu.catalog.services.vm_images import IMAGES, ImageReference
 from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.catalog.sizes.model import Gpu, Size
 from tests.components.catalog.rule_tables import found

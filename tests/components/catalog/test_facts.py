@@ -8,9 +8,9 @@ import pytest
 
 from azure_gpu.catalog import facts, sources, tables
 from azure_gpu.catalog.services import container_apps
-from azure_gpu.catalog.services.aks import dcgm, device_plugin, maintenance, mig, systems
-from azure_gpu.catalog.services.batch import autoscale, packages
-from azure_gpu.catalog.services.machine_learning import compute, endpoints, extension, scoring, traffic, workspaces
+from azure_gpu.catalog.services.aks import clusters, dcgm, device_plugin, mig, systems
+from azure_gpu.catalog.services.batch import packages, scale
+from azure_gpu.catalog.services.machine_learning import compute, deployments, endpoints, extension
 from azure_gpu.catalog.services.machines import admins
 from azure_gpu.catalog.tables import TableError
 from tests.support.rows import each_row
@@ -55,11 +55,10 @@ def test_a_property_is_told_once() -> None:
         read("batch,name,value,page@2026-01-01", "batch,name,another value,page@2026-01-01")
 
 
-def test_what_a_fact_is_about_is_a_module_of_the_catalog_or_one_of_the_things_beside_them() -> None:
-    beside = {facts.AZURE, facts.PRICES_LEFT_OUT, facts.NOT_SIZES, facts.SURCHARGES}
-    for thing in set(facts.everything()) - beside:
-        module = thing if thing.startswith("prices.") else f"services.{thing}"
-        assert importlib.util.find_spec(f"azure_gpu.catalog.{module}"), thing
+def test_what_a_fact_is_about_is_a_service_or_prices_or_one_of_the_things_beside_them() -> None:
+    for thing in set(facts.everything()) - {facts.AZURE}:
+        whose = thing.partition(".")[0].removesuffix("_commands")
+        assert whose == "prices" or importlib.util.find_spec(f"azure_gpu.catalog.services.{whose}"), thing
 
 
 @each_row(
@@ -69,11 +68,11 @@ def test_what_a_fact_is_about_is_a_module_of_the_catalog_or_one_of_the_things_be
         ("aks.device_plugin", "configuration of a node", [device_plugin.CONFIG_LABEL]),
         ("aks.dcgm", "port", [dcgm.PORT]),
         ("aks.dcgm", "image", [dcgm.IMAGE]),
-        ("aks.maintenance", "window of new versions of Kubernetes", [maintenance.CLUSTER_WINDOW]),
-        ("aks.maintenance", "window of new node images", [maintenance.NODES_WINDOW]),
+        ("aks.maintenance", "window of new versions of Kubernetes", [clusters.CLUSTER_WINDOW]),
+        ("aks.maintenance", "window of new node images", [clusters.NODES_WINDOW]),
         ("aks.mig", "values of the device plugin's chart", [mig.SINGLE, mig.MIXED]),
-        ("aks.pools", "API version", [systems.PROVIDER_API]),
-        ("batch.autoscale", "too few samples", [autoscale.ENOUGH_SAMPLES]),
+        ("aks.pool", "API version", [systems.PROVIDER_API]),
+        ("batch.autoscale", "too few samples", [scale.ENOUGH_SAMPLES]),
         ("batch.packages", "applications in an account", [packages.MOST_OF_ACCOUNT]),
         ("batch.packages", "packages of an application", [packages.MOST_OF_APPLICATION]),
         ("container_apps", "name of a profile", [container_apps.NAME_MOST]),
@@ -83,12 +82,12 @@ def test_what_a_fact_is_about_is_a_module_of_the_catalog_or_one_of_the_things_be
         ("machine_learning.extension", "extension type", [extension.EXTENSION_TYPE]),
         ("machine_learning.extension", "placement", [extension.NODE_SELECTOR]),
         ("machine_learning.extension", "GPUs of an instance type", [extension.GPU_RESOURCE]),
-        ("machine_learning.scoring", "scoring", [scoring.SCORING_ROUTE]),
-        ("machine_learning.scoring", "health", [scoring.LIVENESS_ROUTE]),
-        ("machine_learning.scoring", "port", [scoring.PORT]),
-        ("machine_learning.traffic", "a request for one deployment", [traffic.DEPLOYMENT_HEADER]),
-        ("machine_learning.workspaces", "deleted workspace", [workspaces.KEPT_DAYS]),
-        ("machine_learning.workspaces", "deleted vault", workspaces.VAULT_KEPT_DAYS),
+        ("machine_learning.scoring", "scoring", [deployments.SCORING_ROUTE]),
+        ("machine_learning.scoring", "health", [deployments.LIVENESS_ROUTE]),
+        ("machine_learning.scoring", "port", [deployments.PORT]),
+        ("machine_learning.traffic", "a request for one deployment", [deployments.DEPLOYMENT_HEADER]),
+        ("machine_learning.workspaces", "deleted workspace", [compute.KEPT_DAYS]),
+        ("machine_learning.workspaces", "deleted vault", compute.VAULT_KEPT_DAYS),
         ("machines.admins", "administrator names that are rejected", admins.REFUSED_NAMES),
     ],
 )
@@ -99,4 +98,4 @@ def test_a_fact_and_a_rule_say_the_same(thing: str, name: str, parts: Iterable[o
 
 
 def test_the_variable_of_the_folder_of_the_model_is_a_fact_by_its_name() -> None:
-    assert facts.one("machine_learning.scoring", scoring.MODEL_FOLDER_VARIABLE).value == "the folder of the model"
+    assert facts.one("machine_learning.scoring", deployments.MODEL_FOLDER_VARIABLE).value == "the folder of the model"

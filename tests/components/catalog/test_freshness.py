@@ -14,9 +14,9 @@ from azure_gpu import catalog
 from azure_gpu.catalog import sources as sources_table
 from azure_gpu.catalog.lifecycle import Lifecycle
 from azure_gpu.catalog.prices import packaged
-from azure_gpu.catalog.services.aks import sizes as aks
+from azure_gpu.catalog.services.aks import sizes
 from azure_gpu.catalog.services.batch import sizes as batch
-from azure_gpu.catalog.services.machine_learning import endpoints, sizes as machine_learning
+from azure_gpu.catalog.services.machine_learning import compute as machine_learning, endpoints
 from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.catalog.sources import Dated, Source
 from azure_gpu.catalog.tables import Listed
@@ -99,7 +99,7 @@ def test_a_service_ends_no_series_after_the_machines_themselves(table: Mapping[s
 
 
 @pytest.mark.parametrize(
-    "table", [batch.SERIES, machine_learning.COMPUTE_SERIES, aks.LISTED], ids=["batch", "machine-learning", "aks"]
+    "table", [batch.SERIES, machine_learning.COMPUTE_SERIES, sizes.LISTED], ids=["batch", "machine-learning", "aks"]
 )
 def test_every_series_that_a_service_names_is_known(table: Mapping[str, object]) -> None:
     assert table.keys() - SERIES.keys() == set()

@@ -2,7 +2,7 @@
 
 from hypothesis import given, strategies as st
 
-from azure_gpu.catalog.image_cuda import image_cuda
+from azure_gpu.catalog.container_cuda import image_cuda
 from tests.components.tables import of_table
 
 

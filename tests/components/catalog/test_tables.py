@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, strategies as st
 
 from azure_gpu.catalog import regions, sources, tables
-from azure_gpu.catalog.services import vm_image_table
-from azure_gpu.catalog.services.aks import sizes as aks_sizes
-from azure_gpu.catalog.services.batch import node_agents
+from azure_gpu.catalog.services import vm_images
+from azure_gpu.catalog.services.aks import sizes
+from azure_gpu.catalog.services.batch import images
 from azure_gpu.catalog.services.machine_learning import endpoints
 from azure_gpu.catalog.sources import Source
 from azure_gpu.catalog.tables import Row, Table, TableError
@@ -194,17 +194,17 @@ LISTING = "NC,cuda,Ubuntu; Windows,yes,yes,page@2026-01-01"
 @each_row(
     ("module", "good", "old", "new", "said"),
     [
-        (vm_image_table, IMAGE, "24.04", "24.05", "vm_images.csv:2:21: distribution"),
-        (vm_image_table, IMAGE, "NVIDIA", "Intel", "vm_images.csv:2:38: has"),
-        (vm_image_table, IMAGE, "Gen2", "Gen3", "vm_images.csv:2:52: generations"),
-        (vm_image_table, IMAGE, "Gen2,,", "Gen2,,name; product", "vm_images.csv:2:58: plan"),
-        (vm_image_table, IMAGE, "publisher", "", "vm_images.csv:2:1: publisher"),
-        (node_agents, AGENT, "Linux", "linux", "node_agents.csv:2:25: operating_system"),
-        (node_agents, AGENT, "@2026-01-01", "@2026-01-02", "node_agents.csv:2:48: seen"),
+        (vm_images, IMAGE, "24.04", "24.05", "vm_images.csv:2:21: distribution"),
+        (vm_images, IMAGE, "NVIDIA", "Intel", "vm_images.csv:2:38: has"),
+        (vm_images, IMAGE, "Gen2", "Gen3", "vm_images.csv:2:52: generations"),
+        (vm_images, IMAGE, "Gen2,,", "Gen2,,name; product", "vm_images.csv:2:58: plan"),
+        (vm_images, IMAGE, "publisher", "", "vm_images.csv:2:1: publisher"),
+        (images, AGENT, "Linux", "linux", "node_agents.csv:2:25: operating_system"),
+        (images, AGENT, "@2026-01-01", "@2026-01-02", "node_agents.csv:2:48: seen"),
         (endpoints, ENDPOINT_SIZE, "yes", "true", "endpoint_sizes.csv:2:31: reserves"),
         (endpoints, ENDPOINT_SIZE, "standardNCFamily", "", "endpoint_sizes.csv:2:14: quota_family"),
-        (aks_sizes, LISTING, "cuda", "cuda-13", "gpu_series.csv:2:4: driver"),
-        (aks_sizes, LISTING, "Windows", "windows", "gpu_series.csv:2:9: systems"),
+        (sizes, LISTING, "cuda", "cuda-13", "gpu_series.csv:2:4: driver"),
+        (sizes, LISTING, "Windows", "windows", "gpu_series.csv:2:9: systems"),
     ],
 )
 def test_a_malformed_row_of_what_a_service_takes_is_named(module: Any, good: str, old: str, new: str, said: str) -> None:
@@ -219,9 +219,9 @@ def test_a_malformed_row_of_what_a_service_takes_is_named(module: Any, good: str
 
 
 def test_an_image_stands_once_letter_case_aside() -> None:
-    text = "\n".join([",".join(vm_image_table.TABLE.columns), IMAGE, IMAGE.replace("sku", "SKU")])
+    text = "\n".join([",".join(vm_images.TABLE.columns), IMAGE, IMAGE.replace("sku", "SKU")])
     with pytest.raises(TableError, match=r"vm_images.csv:3:17: sku .* allowed: an image that line 2 doesn't have"):
-        list(vm_image_table.read(tables.rows(vm_image_table.TABLE, text), {"page@2026-01-01": sources.BATCH_ARTICLE}))
+        list(vm_images.read(tables.rows(vm_images.TABLE, text), {"page@2026-01-01": sources.BATCH_ARTICLE}))
 
 
 def test_a_table_is_read_once_and_when_it_is_asked() -> None:

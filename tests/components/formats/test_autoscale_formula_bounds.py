@@ -2,7 +2,7 @@
 
 import pytest
 
-from azure_gpu.catalog.services.batch.scenarios import Scenario, ScenarioRequest, formula
+from azure_gpu.catalog.services.batch.scale import Scenario, ScenarioRequest, formula
 from azure_gpu.formats.autoscale_formula.bounds import idle_nodes, most_nodes
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from azure_gpu.catalog.services.batch import mpi_commands
+from azure_gpu.catalog.services.batch import mpi
 from azure_gpu.catalog.size_use import OperatingSystem
 from tests.localazure.batch.world import World, fixed, in_world
 
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.slow
 async def test_a_real_mpirun_starts_a_rank_on_each_node(world: World) -> None:
     pool = await world.pool(scaleSettings=fixed(2), interNodeCommunication="Enabled")
     program = "/bin/sh -c 'echo rank $OMPI_COMM_WORLD_RANK of $OMPI_COMM_WORLD_SIZE in $TMPDIR'"
-    told = mpi_commands.commands(mpi_commands.Mpi.HPCX, OperatingSystem.LINUX, program)
+    told = mpi.commands(mpi.Mpi.HPCX, OperatingSystem.LINUX, program)
     task = world.task(
         world.job(pool),
         "mpi",
@@ -55,7 +55,7 @@ int main(int argc, char **argv) {
 async def test_ranks_on_different_nodes_speak_with_each_other(world: World) -> None:
     (world.container("source") / "ring.c").write_text(RING)
     pool = await world.pool(scaleSettings=fixed(2), interNodeCommunication="Enabled")
-    told = mpi_commands.commands(mpi_commands.Mpi.HPCX, OperatingSystem.LINUX, "./ring", processes_per_node=2)
+    told = mpi.commands(mpi.Mpi.HPCX, OperatingSystem.LINUX, "./ring", processes_per_node=2)
     task = world.task(
         world.job(pool),
         "mpi",

@@ -12,9 +12,8 @@ import pulumi
 from azure_gpu.batch.account.account import BatchAccount
 from azure_gpu.batch.account.args import BatchDependencies
 from azure_gpu.batch.pool.mounts import MountArgs
-from azure_gpu.catalog.services.batch.methods import RequestedMethodName
-from azure_gpu.catalog.services.batch.request import MpiName
-from azure_gpu.catalog.services.batch.scenarios import Scenario, ScenarioName
+from azure_gpu.catalog.services.batch.request import MpiName, RequestedMethodName
+from azure_gpu.catalog.services.batch.scale import Scenario, ScenarioName
 from azure_gpu.catalog.size_use import OperatingSystemName
 from azure_gpu.formats import azure_types
 from azure_gpu.foundation.common import CommonArgs

@@ -18,8 +18,8 @@ from azure_gpu.batch.pool.scale import Scale
 from azure_gpu.batch.pool.spec import BatchPoolSpec, PoolDependencies
 from azure_gpu.catalog.prices import packaged
 from azure_gpu.catalog.problems import Problem
-from azure_gpu.catalog.services.batch import costs, method_choice, pools
-from azure_gpu.catalog.services.batch.method_choice import RequestedMethod
+from azure_gpu.catalog.services.batch import costs, methods, pools
+from azure_gpu.catalog.services.batch.methods import RequestedMethod
 from azure_gpu.catalog.services.batch.request import PoolRequest
 from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.catalog.sizes import SIZES
@@ -48,7 +48,7 @@ def resolve(
     system = pool_image.system_of(args, image, size)
     scale, scale_problems = pool_scale.resolve(args, path)
     requested = catalog_request.build(args, path, size, system, image, scale, dependencies.account)
-    install_method, method_problems = method_choice.choose(
+    install_method, method_problems = methods.choose(
         requested,
         context.chosen_at(as_of),
         RequestedMethod(args.get("driver", RequestedMethod.AUTO)),

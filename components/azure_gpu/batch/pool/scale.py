@@ -1,6 +1,6 @@
 """Resolves the scale of a Batch pool: fixed numbers, or a formula.
 
-Predefined formulas are in `catalog.services.batch.scenarios`; `formats.autoscale_formula` validates custom ones.
+Predefined formulas are in `catalog.services.batch.scale`; `formats.autoscale_formula` validates custom ones.
 """
 
 from dataclasses import dataclass
@@ -9,10 +9,8 @@ from typing import Any
 
 from azure_gpu.batch.pool.args import DEFAULT_SCENARIO, AutoscaleArgs, BatchPoolSettings
 from azure_gpu.catalog.problems import Problem, errors
-from azure_gpu.catalog.services.batch import scenarios
-from azure_gpu.catalog.services.batch.autoscale import DEFAULT_INTERVAL
-from azure_gpu.catalog.services.batch.scale import DEFAULT_RESIZE_TIMEOUT
-from azure_gpu.catalog.services.batch.scenarios import Scenario, ScenarioRequest
+from azure_gpu.catalog.services.batch import scale
+from azure_gpu.catalog.services.batch.scale import DEFAULT_INTERVAL, DEFAULT_RESIZE_TIMEOUT, Scenario, ScenarioRequest
 from azure_gpu.formats.autoscale_formula import formula_problems
 
 MOST_MINUTES = 10**9  # above the service's limits, within timedelta's range
@@ -71,10 +69,10 @@ def _by_formula(autoscale: AutoscaleArgs, settings: BatchPoolSettings, path: str
     if "task_slots" in settings:
         numbers["task_slots"] = settings["task_slots"]
     request = ScenarioRequest(Scenario(autoscale.get("scenario", DEFAULT_SCENARIO)), path, **numbers)
-    problems = scenarios.scenario_problems(request)
+    problems = scale.scenario_problems(request)
     if errors(problems):  # the numbers are invalid: use the defaults
-        return Scale(formula=scenarios.formula(ScenarioRequest(request.scenario, path)), interval=interval), problems
-    return Scale(formula=scenarios.formula(request), interval=interval, most=scenarios.most_nodes(request)), problems
+        return Scale(formula=scale.formula(ScenarioRequest(request.scenario, path)), interval=interval), problems
+    return Scale(formula=scale.formula(request), interval=interval, most=scale.most_nodes(request)), problems
 
 
 def _beside_a_formula(autoscale: AutoscaleArgs, path: str) -> list[Problem]:

@@ -7,7 +7,7 @@ from azure_gpu.batch.account.spec import AccountFacts
 from azure_gpu.batch.pool import immutable as pool_immutable
 from azure_gpu.batch.pool.args import Communication, Replace
 from azure_gpu.batch.pool.scale import Scale
-from azure_gpu.catalog.services.batch.method_choice import DriverMethod
+from azure_gpu.catalog.services.batch.methods import DriverMethod
 from azure_gpu.catalog.services.batch.request import PoolRequest
 from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.images.args import ImageOfPool

@@ -8,8 +8,8 @@ from ipaddress import IPv4Network
 from typing import NamedTuple
 
 from azure_gpu.catalog.problems import Code, Problem, Severity
-from azure_gpu.catalog.services.aks.addresses import DEFAULT_POD_CIDR, DEFAULT_SERVICE_CIDR, OVERLAP_PAGE
-from azure_gpu.catalog.services.machine_learning.workspaces import PRIVATE_ZONES, PRIVATE_ZONES_PAGE
+from azure_gpu.catalog.services.aks.network import DEFAULT_POD_CIDR, DEFAULT_SERVICE_CIDR, OVERLAP_PAGE
+from azure_gpu.catalog.services.machine_learning.compute import PRIVATE_ZONES, PRIVATE_ZONES_PAGE
 from azure_gpu.catalog.sources import Dated, Source
 
 JOBS_PAGE = Source("Microsoft Learn, container-apps/networking, Environment selection", Dated.OBSERVED, date(2026, 11, 29))

@@ -1,28 +1,58 @@
-"""Rules for Azure Stack Edge devices with GPUs: model, GPUs, and their division between virtual machines and Kubernetes.
+"""Azure Stack Edge: its GPUs and virtual machines, what its Kubernetes takes as jobs, and the commands of its PowerShell."""
 
-`stack_edge_facts` has the tables, `stack_edge_jobs` the rules for jobs that share the GPUs.
-"""
-
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from types import MappingProxyType
 from typing import NamedTuple
 
 from azure_gpu.catalog import lifecycle
+from azure_gpu.catalog.lifecycle import Lifecycle
 from azure_gpu.catalog.problems import Code, Problem, Severity, impossible
-from azure_gpu.catalog.services.stack_edge_facts import (
-    DEVICES,
-    EXTENSION_DEPRECATED,
-    EXTENSION_SYSTEMS,
-    GPU_COUNTS,
-    GPU_SIZES,
-    GPUS,
-    MANAGED_IOT_EDGE,
-    SHARING_2021,
-    VM_PAGE,
-)
+from azure_gpu.catalog.services import gpu_sharing
+from azure_gpu.catalog.services.gpu_sharing import SHARING_2021, Share, SharingRequest, Strategy
 from azure_gpu.catalog.size_use import SizeUse
 from azure_gpu.catalog.sizes.model import Size, VmGeneration
+from azure_gpu.catalog.sources import Dated, Source
+
+_ARTICLES = "Microsoft Learn, articles/databox-online"
+COMPANION = Source(f"{_ARTICLES}/azure-stack-edge-gpu-deploy-kubernetes-gpu-sharing.md", Dated.OBSERVED, date(2021, 3, 12))
+VM_PAGE_2022 = Source(f"{_ARTICLES}/azure-stack-edge-gpu-deploy-gpu-virtual-machine.md", Dated.OBSERVED, date(2022, 6, 24))
+VM_PAGE = Source(f"{_ARTICLES}/azure-stack-edge-gpu-overview-gpu-virtual-machines.md", Dated.OBSERVED, date(2024, 8, 16))
+_FPGA_PAGE = f"{_ARTICLES}, troubleshooting of Azure Stack Edge Pro FPGA"
+_IOT_EDGE = "Azure/EOL, service_list.json: managed IoT Edge on Azure Stack Edge"
+
+GPU_COUNTS = (1, 2)
+
+
+class Device(NamedTuple):
+    """One model of device."""
+
+    gpu: str  # that it ships with; empty: none
+    lifecycle: Lifecycle
+    note: str = ""
+
+
+DEVICES: dict[str, Device] = {
+    "Pro GPU": Device(gpu="T4", lifecycle=Lifecycle(seen=SHARING_2021), note="no notice of retirement was found"),
+    "Pro 2": Device(gpu="A2", lifecycle=Lifecycle(seen=VM_PAGE), note="no notice of retirement was found"),
+    "Pro FPGA": Device(
+        gpu="",
+        lifecycle=Lifecycle(
+            seen=Source(_FPGA_PAGE, Dated.OBSERVED, date(2024, 2, 1)),
+            end=Source(f"{_FPGA_PAGE}: end of life in February 2024, last day taken", Dated.VALID_FROM, date(2024, 2, 29)),
+        ),
+    ),
+}
+MANAGED_IOT_EDGE = Lifecycle(seen=SHARING_2021, end=Source(_IOT_EDGE, Dated.VALID_FROM, date(2024, 3, 31)))
+GPUS = {"T4": Lifecycle(seen=SHARING_2021), "A2": Lifecycle(seen=VM_PAGE_2022)}
+GPU_SIZES = {"Standard_NC4as_T4_v3": Lifecycle(seen=VM_PAGE_2022)}  # those of devices with A2 were found nowhere
+
+EXTENSION_SYSTEMS = (  # on which the GPU extension runs; source: `VM_PAGE`
+    "Windows Server 2016 Core",
+    "Windows Server 2019 Core",
+    "Red Hat Enterprise Linux 7.4",
+)
+EXTENSION_DEPRECATED = "Ubuntu 18.04"  # of the same source
 
 
 class Claims(NamedTuple):
@@ -173,3 +203,136 @@ def vm_problems(generation: VmGeneration, system: str, generation_path: str, sys
         code=Code.RETIRING if deprecated else Code.UNKNOWN,
         severity=Severity.WARNING,
     )
+
+
+NO_GPU = "none"  # of a job without a GPU; leaving NVIDIA_VISIBLE_DEVICES out must not mean all
+
+
+class EdgeJob(NamedTuple):
+    """One job on the device's Kubernetes."""
+
+    path: str  # where the job is written
+    visible_devices: str | None = NO_GPU  # NVIDIA_VISIBLE_DEVICES: the index of one GPU, or none; None: left out
+    active_thread_percentage: float | None = None  # CUDA_MPS_ACTIVE_THREAD_PERCENTAGE
+    host_ipc: bool = False
+    host_pid: bool = False
+
+
+def job_problems(jobs: Sequence[EdgeJob], sharing: SharingRequest, gpus: int | None) -> Iterator[Problem]:
+    """All problems of these jobs on one device. `gpus`: those that its Kubernetes has; None: unknown."""
+    if sharing.strategy not in (Strategy.NONE, Strategy.MPS):
+        message = "a device shares its GPUs only by NVIDIA_VISIBLE_DEVICES, with or without MPS"
+        yield impossible(sharing.at("strategy"), message, sharing.strategy, "none, mps", "write none or mps", SHARING_2021)
+    elif sharing.replicas is not None:
+        message = "a device has no replicas; each job sets its share"
+        fix = "leave it out, and set active_thread_percentage of each job"
+        yield impossible(sharing.at("replicas"), message, sharing.replicas, "nothing", fix, SHARING_2021)
+    for job in jobs:
+        yield from _visible_devices(job, gpus)
+        yield from _mps(job, sharing.strategy == Strategy.MPS)
+    yield from gpu_sharing.totals(
+        Share(gpu=job.visible_devices, percentage=job.active_thread_percentage, path=f"{job.path}.active_thread_percentage")
+        for job in jobs
+        if job.active_thread_percentage is not None and job.visible_devices not in (None, NO_GPU)
+    )
+
+
+def _visible_devices(job: EdgeJob, gpus: int | None) -> Iterator[Problem]:
+    if job.visible_devices == NO_GPU:
+        return
+    # A device has two GPUs at most, which its own rule checks.
+    indexes = [str(index) for index in range(gpus)] if gpus is not None and gpus <= max(GPU_COUNTS) else None
+    allowed = ", ".join((*(indexes if indexes is not None else ["the index of a GPU"]), NO_GPU))
+    path, given = f"{job.path}.visible_devices", job.visible_devices
+    if given is None:
+        yield _warning(path, "visible_devices isn't set; leaving it out must not mean all GPUs", None, allowed, SHARING_2021)
+        return
+    if "," in given or given == "all":
+        message, fix = "a job can have one GPU at most, though several jobs can share one", "create a job for each GPU"
+    elif "." in given:
+        message, fix = "a job sees whole GPUs; fractions need MPS and active_thread_percentage", "write the index of a GPU"
+    elif indexes is None and given.isdecimal():
+        return
+    elif indexes is None:
+        message, fix = "not a valid GPU index", "write 0 for the first"
+    elif given not in indexes:
+        message, fix = (
+            f"GPU index out of range; the device's Kubernetes has {gpus} GPU{'' if gpus == 1 else 's'}",
+            "write an allowed index",
+        )
+    else:
+        return
+    yield impossible(path, message, given, allowed, fix, SHARING_2021)
+
+
+def _mps(job: EdgeJob, mps: bool) -> Iterator[Problem]:
+    percentage = job.active_thread_percentage
+    path = f"{job.path}.active_thread_percentage"
+    if percentage is not None:
+        share = SharingRequest(
+            path=job.path, strategy=Strategy.MPS if mps else Strategy.NONE, active_thread_percentage=percentage
+        )
+        yield from gpu_sharing.check(share, None)
+        if job.visible_devices == NO_GPU:
+            yield impossible(
+                path, "a job without a GPU can't have a share of one", percentage, "nothing", "leave it out", SHARING_2021
+            )
+    if mps and job.visible_devices != NO_GPU and not job.host_ipc:
+        message = "in Microsoft's examples, jobs need the host's interprocess communication to reach MPS"
+        yield _warning(f"{job.path}.host_ipc", message, False, "true", COMPANION)
+
+
+def _warning(path: str, message: str, value: object, allowed: str, source: Source) -> Problem:
+    return Problem(
+        path=path,
+        message=message,
+        value=value,
+        allowed=allowed,
+        fix="write an allowed value",
+        source=str(source),
+        code=Code.UNKNOWN,
+        severity=Severity.WARNING,
+    )
+
+
+_CLUSTER = "Microsoft Learn, articles/databox-online/azure-stack-edge-gpu-create-kubernetes-cluster.md"
+_CLUSTER_PAGE = Source(_CLUSTER, Dated.OBSERVED, date(2026, 11, 20))
+
+
+class Command(NamedTuple):
+    """One command. `also_spelt`: as another page writes it."""
+
+    name: str
+    does: str
+    source: Source
+    parameters: tuple[str, ...] = ()
+    also_spelt: str = ""
+
+
+COMMANDS: tuple[Command, ...] = (
+    Command(
+        name="Start-HcsGpuMPS",
+        does="starts the Multi-Process Service: the GPUs take one process at a time, and the service nvidia-mps is that one",
+        source=COMPANION,
+    ),
+    Command(
+        name="Get-HcsGpuNvidiaSmi",
+        does="shows the use of the GPUs and of their memory",
+        also_spelt="Get-HcsNvidiaSmi",  # by `SHARING_2021`
+        source=COMPANION,
+    ),
+    Command(name="New-HcsKubernetesNamespace", parameters=("-Namespace",), does="makes a namespace", source=_CLUSTER_PAGE),
+    Command(
+        name="New-HcsKubernetesUser",
+        parameters=("-UserName",),
+        does="makes a user and prints a kubeconfig, to be kept as a file named config, without extension, in .kube",
+        source=_CLUSTER_PAGE,
+    ),
+    Command(
+        name="Grant-HcsKubernetesNamespaceAccess",
+        parameters=("-Namespace", "-UserName"),
+        does="gives the user the namespace",
+        source=_CLUSTER_PAGE,
+    ),
+    Command(name="Get-HcsKubernetesUserConfig", does="prints a user's kubeconfig again", source=_CLUSTER_PAGE),
+)

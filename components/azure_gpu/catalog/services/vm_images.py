@@ -1,19 +1,17 @@
-"""Marketplace images for GPU and RDMA machines: their properties, and the rules for an image on a size.
+"""Marketplace images for machines with GPUs: what each brings, when it is sold, and which ones follow it."""
 
-The rows are in `vm_image_table`.
-"""
-
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from enum import StrEnum
 from typing import NamedTuple
 
-from azure_gpu.catalog import lifecycle, spelling
+from azure_gpu.catalog import lifecycle, lifecycle_tables, sources, spelling, tables
 from azure_gpu.catalog.lifecycle import SOLD, Lifecycle
 from azure_gpu.catalog.problems import Code, Problem, Severity
 from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.catalog.sizes.model import Size, VmGeneration
 from azure_gpu.catalog.sources import Dated, Source
+from azure_gpu.catalog.tables import Listed, Row, Table
 
 X64 = "x64"
 FOR_GRACE = "microsoft-dsvm:ubuntu-hpc:2404-gb"  # for the Arm64 processors of GB200 and GB300; not known to work in Batch
@@ -223,3 +221,63 @@ def _unknown(reference: ImageReference, path: str, images: Sequence[VmImage]) ->
         code=Code.UNKNOWN,
         severity=Severity.WARNING,
     )
+
+
+TABLE = Table(
+    tables.beside(__file__, "vm_images.csv"),
+    {
+        "publisher": "of the Marketplace",
+        "offer": "of the publisher",
+        "sku": "of the offer; empty for every SKU of the offer without a separate row",
+        "distribution": "the operating system inside",
+        "has": "what the image brings along",
+        "generations": "of the machines that run it: Gen1, Gen2; empty if unknown",
+        "newest": "the newest version that a source pins, with its day in the lifecycle",
+        "plan": "name, product and publisher of the purchase plan; empty where none is needed",
+        "docker_root": "where Docker keeps layers: /var/lib on the system's disk, which it can fill, /mnt on the temporary one",
+        "trusted_launch_doubt": "a report of failure under Trusted Launch",
+        "batch_only": "whether it can be used only in Batch pools: yes or no",
+        "note": "a note",
+        **lifecycle_tables.COLUMNS,
+    },
+)
+# Rules about what these images bring name the source, too.
+HPC_IMAGES = Source("Azure/azhpc-images, README and versions.json", Dated.OBSERVED, date(2026, 7, 29))
+
+_DISTRIBUTIONS = {distribution.value: distribution for distribution in Distribution}
+_SOFTWARE = {software.value: software for software in Software}
+_GENERATIONS = {generation.value: generation for generation in VmGeneration}
+
+
+def read(rows: Iterable[Row], known: Mapping[str, Source]) -> Iterator[VmImage]:
+    """The values of a table's rows. `known`: the sources to refer to. Raises TableError for an invalid row."""
+    lines: dict[str, int] = {}
+    for row in rows:
+        image = VmImage(
+            reference=ImageReference(row.filled("publisher"), row.filled("offer"), row["sku"]),
+            distribution=row.one_of("distribution", _DISTRIBUTIONS),
+            has=frozenset(row.several("has", _SOFTWARE)),
+            generations=row.several("generations", _GENERATIONS),
+            lifecycle=lifecycle_tables.read(row, known),
+            newest=row["newest"],
+            plan=_plan(row),
+            docker_root=row["docker_root"],
+            trusted_launch_doubt=row.maybe("trusted_launch_doubt", known, sources.WHERE),
+            batch_only=row.yes("batch_only"),
+            note=row["note"],
+        )
+        name = str(image.reference).lower()
+        if name in lines:
+            raise row.wrong("sku", f"an image that line {lines[name]} doesn't have")
+        lines[name] = row.line
+        yield image
+
+
+def _plan(row: Row) -> Plan | None:
+    found = row.texts("plan")
+    if found and len(found) != len(Plan._fields):
+        raise row.wrong("plan", f"name, product and publisher separated by {tables.SEPARATOR!r}, or nothing")
+    return Plan(*found) if found else None
+
+
+IMAGES = Listed(lambda: read(tables.read(TABLE), sources.named()))

@@ -6,7 +6,7 @@ from datetime import date
 
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.catalog.services import container_apps
-from azure_gpu.catalog.services.container_apps_requests import ProfileRequest, profile_problems
+from azure_gpu.catalog.services.container_apps import ProfileRequest, profile_problems
 from azure_gpu.container_apps.environment.args import GpuModel, JobEnvironmentSettings
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.arm_ids import ArmId

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from azure_gpu.catalog import container_jobs, names
 from azure_gpu.catalog.problems import Code, Problem, Severity
-from azure_gpu.catalog.services import container_apps, container_apps_requests
+from azure_gpu.catalog.services import container_apps
 from azure_gpu.container_apps.environment.args import GpuModel
 from azure_gpu.container_apps.job.args import (
     DEFAULT_FEWEST_EXECUTIONS,
@@ -75,7 +75,7 @@ def service_problems(
 ) -> list[Problem]:
     """Validates against the service's limits at that date. `image` is None for a workload, whose CUDA version isn't known. An
     existing environment is looked up instead of checked against the catalog."""
-    container = container_apps_requests.ContainerRequest(
+    container = container_apps.ContainerRequest(
         gpu_path=paths("gpu"),
         cpu_path=paths("cpu"),
         memory_path=paths("memory_in_gib"),
@@ -83,12 +83,12 @@ def service_problems(
         cpu=cpu,
         memory_gib=memory_in_gib,
     )
-    job = container_apps_requests.JobRequest(gpu.profile_type, paths("gpu"), (container,))
-    problems = container_apps_requests.job_problems(job, day)
+    job = container_apps.JobRequest(gpu.profile_type, paths("gpu"), (container,))
+    problems = container_apps.job_problems(job, day)
     problems += container_jobs.check_image(gpu.profile_type, image or "", paths("image"))
     if in_existing_environment:
         return problems
-    profile = container_apps_requests.ProfileRequest(
+    profile = container_apps.ProfileRequest(
         name=gpu.profile_name,
         type=gpu.profile_type,
         location=location,
@@ -99,7 +99,7 @@ def service_problems(
         maximum_path=paths("gpu"),
     )
     # Both checks report the profile's lifecycle with the same message.
-    return [*problems, *(each for each in container_apps_requests.profile_problems(profile, day) if each not in problems)]
+    return [*problems, *(each for each in container_apps.profile_problems(profile, day) if each not in problems)]
 
 
 def identity_problems(path: str, args: ServerlessGpuJobSettings) -> list[Problem]:

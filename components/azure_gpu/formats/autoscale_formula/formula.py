@@ -1,6 +1,6 @@
 """A parsed and checked formula, or every error with its line and column, also as problems.
 
-The limits on its length and its number of statements are the catalog's, in `catalog.services.batch.autoscale`."""
+The limits on its length and its number of statements are the catalog's, in `catalog.services.batch.scale`."""
 
 from collections.abc import Iterator
 from typing import NamedTuple

@@ -7,7 +7,7 @@ from typing import cast
 import pulumi
 
 from azure_gpu.catalog.problems import Code, Problem, Severity
-from azure_gpu.catalog.services import gpu_sharing, gpu_sharing_yield
+from azure_gpu.catalog.services import gpu_sharing
 from azure_gpu.catalog.services.aks import dcgm, device_plugin
 from azure_gpu.catalog.services.aks.clusters import SYSTEM_NAMESPACES
 from azure_gpu.catalog.services.gpu_sharing import Strategy
@@ -53,7 +53,7 @@ def pool_problems(pool: GpuPool, *, by_plugin: bool) -> Iterator[Problem]:
         return
     yield from gpu_sharing.with_device_plugin(sharing)
     if pool.min_nodes == 0:
-        yield from gpu_sharing_yield.from_zero(sharing, f"{pool.path}.min_nodes", pool.max_nodes)
+        yield from gpu_sharing.from_zero(sharing, f"{pool.path}.min_nodes", pool.max_nodes)
     if gpu is not None and gpu.vendor is not Vendor.NVIDIA:
         yield Problem(
             path=f"{pool.path}.size",

@@ -4,10 +4,9 @@ from dataclasses import dataclass
 
 import pulumi
 
-from azure_gpu.catalog.services import gpu_sharing_yield
+from azure_gpu.catalog.services import gpu_sharing
 from azure_gpu.catalog.services.aks import device_plugin
-from azure_gpu.catalog.services.gpu_sharing import SharingRequest
-from azure_gpu.catalog.services.gpu_sharing_yield import Yield
+from azure_gpu.catalog.services.gpu_sharing import SharingRequest, Yield
 from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.catalog.sizes.model import Gpu
 from azure_gpu.kubernetes.gpu_objects import sharing as sharing_config
@@ -49,7 +48,7 @@ class PoolNodes:
     @property
     def yields(self) -> Yield | None:
         """What one of the GPUs yields; None if unknown, or if it can't be shared like that."""
-        return gpu_sharing_yield.yields(self.sharing, self.gpu) if self.gpu is not None else None
+        return gpu_sharing.yields(self.sharing, self.gpu) if self.gpu is not None else None
 
     @property
     def resource(self) -> str:

@@ -1,7 +1,7 @@
 """Settings of an online endpoint of Azure Machine Learning and its deployments, `MlEndpointSettings`, with the keys' defaults.
 
 They are resolved in `ml.endpoint.resolve` and `ml.endpoint.deployments`, and validated in `ml.endpoint.rules` and the catalog.
-The service's default probes are in `catalog.services.machine_learning.serving`.
+The service's default probes are in `catalog.services.machine_learning.deployments`.
 """
 
 from collections.abc import Mapping

@@ -8,10 +8,8 @@ from dataclasses import dataclass
 
 import pulumi
 
-from azure_gpu.catalog.services.machine_learning import endpoints, serving
-from azure_gpu.catalog.services.machine_learning.autoscale import Metric
-from azure_gpu.catalog.services.machine_learning.deployments import MANAGED
-from azure_gpu.catalog.services.machine_learning.serving import Probe
+from azure_gpu.catalog.services.machine_learning import deployments, endpoints
+from azure_gpu.catalog.services.machine_learning.deployments import MANAGED, Metric, Probe
 from azure_gpu.ml.dependencies import ComputeOfEndpoint
 from azure_gpu.ml.endpoint.args import (
     DEFAULT_COOLDOWN_MINUTES,
@@ -113,8 +111,8 @@ def resolve(name: str, settings: MlDeploymentArgs, endpoint: EndpointContext) ->
         liveness=_probe(probes.get("liveness", {})),
         readiness=_probe(probes.get("readiness", {})),
         startup=_probe(probes["startup"]) if "startup" in probes else None,
-        timeout_seconds=float(requests.get("timeout_seconds", serving.DEFAULT_REQUEST_TIMEOUT_S)),
-        concurrent=int(requests.get("concurrent", serving.DEFAULT_CONCURRENT)),
+        timeout_seconds=float(requests.get("timeout_seconds", deployments.DEFAULT_REQUEST_TIMEOUT_S)),
+        concurrent=int(requests.get("concurrent", deployments.DEFAULT_CONCURRENT)),
         queue_seconds=float(requests["queue_seconds"]) if "queue_seconds" in requests else None,
         environment_variables=dict(settings.get("environment_variables", {})),
         model_mount_path=settings.get("model_mount_path", ""),
@@ -144,7 +142,7 @@ def _autoscale(settings: MlAutoscaleArgs, kind: str) -> Autoscale:
         thresholds=thresholds,
         window_minutes=int(settings.get("window_minutes", DEFAULT_WINDOW_MINUTES)),
         cooldown_minutes=int(settings.get("cooldown_minutes", DEFAULT_COOLDOWN_MINUTES)),
-        utilization_percent=int(settings.get("utilization_percent", serving.DEFAULT_UTILIZATION)),
+        utilization_percent=int(settings.get("utilization_percent", deployments.DEFAULT_UTILIZATION)),
     )
 
 

@@ -11,9 +11,8 @@ from typing import Any
 import pulumi
 from pulumi_azure_native import machinelearningservices as ml, monitor
 
-from azure_gpu.catalog.services.machine_learning import autoscale, serving
-from azure_gpu.catalog.services.machine_learning.autoscale import Metric
-from azure_gpu.catalog.services.machine_learning.serving import Probe
+from azure_gpu.catalog.services.machine_learning import deployments
+from azure_gpu.catalog.services.machine_learning.deployments import Metric, Probe
 from azure_gpu.ml.dependencies import WorkspaceOfEndpoint
 from azure_gpu.ml.endpoint.deployments import Autoscale, DeploymentSpec
 from azure_gpu.ml.endpoint.rules import is_existing
@@ -55,7 +54,7 @@ def deployment(
         "request_settings": ml.OnlineRequestSettingsArgs(
             request_timeout=seconds(spec.timeout_seconds),
             max_concurrent_requests_per_instance=spec.concurrent,
-            max_queue_wait=seconds(spec.queue_seconds if spec.queue_seconds is not None else serving.DEFAULT_QUEUE_S),
+            max_queue_wait=seconds(spec.queue_seconds if spec.queue_seconds is not None else deployments.DEFAULT_QUEUE_S),
         ),
     }
     if spec.managed:
@@ -101,7 +100,7 @@ def autoscale_profiles(
                         metric,
                         deployment_id,
                         monitor.ComparisonOperationType.LESS_THAN,
-                        autoscale.shrink_below(threshold),
+                        deployments.shrink_below(threshold),
                         monitor.ScaleDirection.DECREASE,
                     ),
                 )
@@ -141,7 +140,7 @@ def _by_utilization(spec: Autoscale) -> ml.TargetUtilizationScaleSettingsArgs:
         min_instances=spec.least,
         max_instances=spec.most,
         target_utilization_percentage=spec.utilization_percent,
-        polling_interval=seconds(serving.DEFAULT_POLLING_S),
+        polling_interval=seconds(deployments.DEFAULT_POLLING_S),
     )
 
 

@@ -10,12 +10,17 @@ from typing import Any
 from azure_gpu.catalog import names, offers, spelling
 from azure_gpu.catalog.prices import packaged
 from azure_gpu.catalog.problems import Code, Problem, Severity
-from azure_gpu.catalog.services.machine_learning import autoscale, deployments, endpoints, serving, traffic
-from azure_gpu.catalog.services.machine_learning.autoscale import AutoscaleRequest
-from azure_gpu.catalog.services.machine_learning.deployments import DeploymentRequest, EndpointRequest
-from azure_gpu.catalog.services.machine_learning.scoring import MODEL_FOLDER_VARIABLE
-from azure_gpu.catalog.services.machine_learning.serving import LimitsRequest, ProbeRequest
-from azure_gpu.catalog.services.machine_learning.traffic import WHOLE, TrafficRequest
+from azure_gpu.catalog.services.machine_learning import deployments, endpoints
+from azure_gpu.catalog.services.machine_learning.deployments import (
+    MODEL_FOLDER_VARIABLE,
+    WHOLE,
+    AutoscaleRequest,
+    DeploymentRequest,
+    EndpointRequest,
+    LimitsRequest,
+    ProbeRequest,
+    TrafficRequest,
+)
 from azure_gpu.catalog.size_use import SizeUse
 from azure_gpu.formats import azure_types
 from azure_gpu.ml.dependencies import ComputeKind, ComputeOfEndpoint, WorkspaceOfEndpoint
@@ -117,7 +122,7 @@ def _scale(settings: MlDeploymentArgs, spec: DeploymentSpec) -> Iterator[Problem
             allowed=", ".join(METRIC_KEYS) if spec.managed else "utilization_percent",
             fix="remove it",
         )
-    yield from autoscale.problems(
+    yield from deployments.autoscale_problems(
         AutoscaleRequest(
             path=path,
             least=spec.autoscale.least,
@@ -135,7 +140,7 @@ def _scale(settings: MlDeploymentArgs, spec: DeploymentSpec) -> Iterator[Problem
             message="percentage is out of range",
             value=spec.autoscale.utilization_percent,
             allowed="1 to 100",
-            fix=f"write {serving.DEFAULT_UTILIZATION}",
+            fix=f"write {deployments.DEFAULT_UTILIZATION}",
         )
     if not spec.autoscale.least <= spec.instances <= max(spec.autoscale.most, spec.autoscale.least):
         yield Problem(
@@ -149,12 +154,12 @@ def _scale(settings: MlDeploymentArgs, spec: DeploymentSpec) -> Iterator[Problem
 
 def _serving(spec: DeploymentSpec) -> Iterator[Problem]:
     path = f"{spec.path}.probes"
-    yield from serving.probe_problems(ProbeRequest(spec.liveness, f"{path}.liveness", liveness=True))
-    yield from serving.probe_problems(ProbeRequest(spec.readiness, f"{path}.readiness"))
+    yield from deployments.probe_problems(ProbeRequest(spec.liveness, f"{path}.liveness", liveness=True))
+    yield from deployments.probe_problems(ProbeRequest(spec.readiness, f"{path}.readiness"))
     if spec.startup is not None:
-        yield from serving.probe_problems(ProbeRequest(spec.startup, f"{path}.startup"))
-    queue = spec.queue_seconds if spec.queue_seconds is not None else serving.DEFAULT_QUEUE_S
-    yield from serving.limits_problems(LimitsRequest(spec.kind, f"{spec.path}.requests", spec.concurrent, queue))
+        yield from deployments.probe_problems(ProbeRequest(spec.startup, f"{path}.startup"))
+    queue = spec.queue_seconds if spec.queue_seconds is not None else deployments.DEFAULT_QUEUE_S
+    yield from deployments.limits_problems(LimitsRequest(spec.kind, f"{spec.path}.requests", spec.concurrent, queue))
 
 
 def _assets(spec: DeploymentSpec, workspace: WorkspaceOfEndpoint) -> Iterator[Problem]:
@@ -384,7 +389,7 @@ def _in_stack_file_terms(problem: Problem, spec: MlEndpointSpec) -> Problem:
 
 
 def _shares(spec: MlEndpointSpec, path: str) -> list[Problem]:
-    return traffic.problems(
+    return deployments.traffic_problems(
         TrafficRequest(
             deployments=tuple(spec.deployments),
             traffic=spec.traffic,

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from azure_gpu.catalog.services.machine_learning.traffic import WHOLE
+from azure_gpu.catalog.services.machine_learning.deployments import WHOLE
 
 
 def default_traffic(deployments: Sequence[str]) -> dict[str, int]:

@@ -14,9 +14,9 @@ from typing import NamedTuple
 import pulumi
 
 from azure_gpu.catalog import names
-from azure_gpu.catalog.image_cuda import image_cuda
+from azure_gpu.catalog.container_cuda import image_cuda
 from azure_gpu.catalog.problems import Code, Problem, Severity
-from azure_gpu.catalog.services.machine_learning import packages, scoring
+from azure_gpu.catalog.services.machine_learning import deployments, packages
 from azure_gpu.catalog.services.machine_learning.packages import Package
 from azure_gpu.catalog.sources import Dated, Source
 from azure_gpu.formats import azure_types, conda_file
@@ -213,10 +213,10 @@ def _environment(name: str, settings: EnvironmentArgs, path: str) -> Environment
 
 def _routes(settings: RoutesArgs) -> Routes:
     return Routes(
-        port=int(settings.get("port", scoring.PORT)),
-        scoring=settings.get("scoring", scoring.SCORING_ROUTE),
-        liveness=settings.get("liveness", scoring.LIVENESS_ROUTE),
-        readiness=settings.get("readiness", scoring.LIVENESS_ROUTE),
+        port=int(settings.get("port", deployments.PORT)),
+        scoring=settings.get("scoring", deployments.SCORING_ROUTE),
+        liveness=settings.get("liveness", deployments.LIVENESS_ROUTE),
+        readiness=settings.get("readiness", deployments.LIVENESS_ROUTE),
     )
 
 
@@ -247,7 +247,7 @@ def _route_problems(routes: Routes, path: str) -> Iterator[Problem]:
             message="not a valid port",
             value=routes.port,
             allowed="1 to 65535",
-            fix=f"write {scoring.PORT}",
+            fix=f"write {deployments.PORT}",
         )
     for key in ("scoring", "liveness", "readiness"):
         value = str(getattr(routes, key))

@@ -8,10 +8,9 @@ from datetime import date
 from typing import Any
 
 from azure_gpu.catalog.problems import Code, Problem
-from azure_gpu.catalog.services.aks import azure_ml
+from azure_gpu.catalog.services.aks import clusters
 from azure_gpu.catalog.services.machine_learning import extension
-from azure_gpu.catalog.services.machine_learning.extension import ROUTER_REPLICAS, ExtensionRequest
-from azure_gpu.catalog.services.machine_learning.kubernetes import REFERENCE, tolerated
+from azure_gpu.catalog.services.machine_learning.extension import REFERENCE, ROUTER_REPLICAS, ExtensionRequest, tolerated
 from azure_gpu.ml.workspace.args import ExtensionArgs
 from azure_gpu.shared.attachable import ClusterOfWorkspace
 
@@ -111,7 +110,7 @@ def extension_problems(settings: ExtensionArgs, cluster: ClusterOfWorkspace, pat
         yield _respelt(problem, path)
     if not created:  # its owner is responsible for it; the extension reports what it lacks
         return
-    for problem in azure_ml.extension_problems(
+    for problem in clusters.extension_problems(
         cluster["path"],
         local_accounts=cluster["local_accounts"],
         open_to_everybody=cluster["open_to_everybody"],

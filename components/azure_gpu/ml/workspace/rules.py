@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from azure_gpu.catalog.problems import Code, Problem, Severity
-from azure_gpu.catalog.services.machine_learning import compute, workspaces
+from azure_gpu.catalog.services.machine_learning import compute
 from azure_gpu.formats import arm_ids
 from azure_gpu.ml.workspace.args import KeyVaultArgs, ManagedNetwork, MlWorkspaceSettings, OutboundRuleArgs
 from azure_gpu.ml.workspace.assets import EnvironmentSpec
@@ -89,9 +89,9 @@ def _zones(settings: MlWorkspaceSettings, path: str) -> Iterator[Problem]:
         yield Problem(
             path=path,
             message="`private_dns_zones` is not set, so the workspace's names resolve to its public address in this network too",
-            allowed=f"ids of the zones {' and '.join(workspaces.PRIVATE_ZONES)}",
+            allowed=f"ids of the zones {' and '.join(compute.PRIVATE_ZONES)}",
             fix="add the ids, unless a policy writes the addresses into zones",
-            source=str(workspaces.PRIVATE_ZONES_PAGE),
+            source=str(compute.PRIVATE_ZONES_PAGE),
             severity=Severity.WARNING,
         )
         return
@@ -103,15 +103,15 @@ def _zones(settings: MlWorkspaceSettings, path: str) -> Iterator[Problem]:
             fix = "`az network private-dns zone show --query id` prints it"
             yield Problem(f"{path}[{index}]", "not a valid private DNS zone", zone, allowed, fix)
     names = [zone.rsplit("/", 1)[-1].lower() for zone in known if zone is not None]
-    missing = [zone for zone in workspaces.PRIVATE_ZONES if zone not in names]
+    missing = [zone for zone in compute.PRIVATE_ZONES if zone not in names]
     if missing and None not in known:
         yield Problem(
             path=path,
             message=f"zone {' and '.join(missing)} is missing, so some of the workspace's names resolve to public addresses",
             value=", ".join(names),
-            allowed=" and ".join(workspaces.PRIVATE_ZONES),
+            allowed=" and ".join(compute.PRIVATE_ZONES),
             fix="add its id",
-            source=str(workspaces.PRIVATE_ZONES_PAGE),
+            source=str(compute.PRIVATE_ZONES_PAGE),
             severity=Severity.WARNING,
         )
 
@@ -208,7 +208,7 @@ def _key_vault(settings: KeyVaultArgs, path: str) -> Iterator[Problem]:
                     allowed="only with `create`",
                     fix="remove it",
                 )
-    shortest, longest = workspaces.VAULT_KEPT_DAYS
+    shortest, longest = compute.VAULT_KEPT_DAYS
     days = settings.get("retention_days", shortest)
     if not shortest <= days <= longest:
         yield Problem(
@@ -217,7 +217,7 @@ def _key_vault(settings: KeyVaultArgs, path: str) -> Iterator[Problem]:
             value=days,
             allowed=f"{shortest} to {longest}",
             fix=f"write {shortest}",
-            source=str(workspaces.VAULT),
+            source=str(compute.VAULT),
         )
 
 
@@ -268,7 +268,7 @@ def public_parts(settings: MlWorkspaceSettings, path: str, *, storage: bool, reg
             " can be reached from the internet by anyone with a role on them",
             value="private",
             fix="use existing private ones in the foundation, or make these private by `overrides` and private endpoints",
-            source=str(workspaces.PRIVATE_LINK_PAGE),
+            source=str(compute.PRIVATE_LINK_PAGE),
             severity=Severity.WARNING,
         )
     ]
@@ -282,7 +282,7 @@ def _no_registry(environment: EnvironmentSpec) -> Problem:
         value=environment.conda_path,
         allowed=with_part(environment.path, "registry"),
         fix=give_part(environment.path, "registry"),
-        source=str(workspaces.IDENTITY),
+        source=str(compute.IDENTITY),
         code=Code.UNKNOWN,
         severity=Severity.WARNING,
     )

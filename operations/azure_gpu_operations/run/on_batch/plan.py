@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 from azure.batch import models
 
-from azure_gpu.catalog.services.batch import mpi_commands
-from azure_gpu.catalog.services.batch.mpi_commands import Mpi, MpiCommands
+from azure_gpu.catalog.services.batch import mpi
+from azure_gpu.catalog.services.batch.mpi import Mpi, MpiCommands
 from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.formats.task_file import Output, ResourceFile, Task
 from azure_gpu_operations.batch.pool_facts import PoolFacts
@@ -198,7 +198,7 @@ def _mpi(task: Task, pool: PoolFacts, request: BatchRequest) -> MpiCommands:
     variables = [f"{name}={value}" for name, value in _environment(task, request).items()]
     program = f"env {commands.shell_line(variables)} {program}" if variables else program
     system = OperatingSystem.WINDOWS if pool.is_windows else OperatingSystem.LINUX
-    return mpi_commands.commands(_flavour(pool), system, program, processes_per_node=request.processes or 1)
+    return mpi.commands(_flavour(pool), system, program, processes_per_node=request.processes or 1)
 
 
 def _flavour(pool: PoolFacts) -> Mpi:

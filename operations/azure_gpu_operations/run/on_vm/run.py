@@ -16,9 +16,8 @@ from typing import Any
 
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.catalog.services import vm_images
-from azure_gpu.catalog.services.machines.power import DEALLOCATED, RUNNING
-from azure_gpu.catalog.services.vm_image_table import IMAGES
-from azure_gpu.catalog.services.vm_images import ImageReference, Software
+from azure_gpu.catalog.services.machines.shutdown import DEALLOCATED, RUNNING
+from azure_gpu.catalog.services.vm_images import IMAGES, ImageReference, Software
 from azure_gpu.shared.installation import COMMAND
 from azure_gpu_operations import virtual_machines
 from azure_gpu_operations.azure import Arm

@@ -3,7 +3,7 @@
 import csv
 from pathlib import Path
 
-from azure_gpu.catalog.services.aks import sizes as aks_sizes
+from azure_gpu.catalog.services.aks import sizes
 from tests.components.catalog.rule_tables import size_of
 from tests.components.tables import of_table
 
@@ -12,7 +12,7 @@ FACTS = Path(__file__).parents[3] / "data" / "gpu_sizes.csv"
 
 @of_table("name", "image", "version")
 def test_each_size_gets_its_driver(name: str, image: str, version: str) -> None:
-    row = aks_sizes.listing(size_of(name))
+    row = sizes.listing(size_of(name))
     assert row is not None
     assert row.driver is not None
     assert (row.driver.name, row.driver.version) == (image, version)
@@ -24,7 +24,7 @@ def test_the_drivers_are_those_of_the_table_of_facts() -> None:
         rows = [row for row in csv.DictReader(lines) if row["aks_driver"] in images]
     assert {row["aks_driver"] for row in rows} == images.keys()
     for row in rows:
-        listed = aks_sizes.listing(size_of(row["size_name"]))
+        listed = sizes.listing(size_of(row["size_name"]))
         assert listed is not None, row["size_name"]
         assert listed.driver is not None, row["size_name"]
         assert listed.driver.name == images[row["aks_driver"]], row["size_name"]

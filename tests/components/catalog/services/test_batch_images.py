@@ -2,9 +2,8 @@
 
 from azure_gpu.catalog.lifecycle import Lifecycle
 from azure_gpu.catalog.services import vm_images
-from azure_gpu.catalog.services.batch.image_drivers import misfit
-from azure_gpu.catalog.services.vm_image_table import IMAGES
-from azure_gpu.catalog.services.vm_images import ImageReference
+from azure_gpu.catalog.services.batch.images import misfit
+from azure_gpu.catalog.services.vm_images import IMAGES, ImageReference
 from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.catalog.sources import observed
 

@@ -5,12 +5,11 @@ from datetime import date
 from hypothesis import given, strategies as st
 
 from azure_gpu.catalog.problems import Code
-from azure_gpu.catalog.services.batch.driver_package import driver_command
-from azure_gpu.catalog.services.batch.method_choice import MethodKind, RequestedMethod, choose
+from azure_gpu.catalog.services.batch.methods import MethodKind, RequestedMethod, choose
+from azure_gpu.catalog.services.batch.packages import driver_command
 from azure_gpu.catalog.services.batch.pools import problems
 from azure_gpu.catalog.services.batch.request import ContainerTasks, ImageKind, Mpi, PackageReference, PoolRequest, StartTask
-from azure_gpu.catalog.services.vm_image_table import IMAGES
-from azure_gpu.catalog.services.vm_images import ImageReference
+from azure_gpu.catalog.services.vm_images import IMAGES, ImageReference
 from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.catalog.sizes import SIZES
 from tests.support.batch_methods import DOCUMENT, found, pool

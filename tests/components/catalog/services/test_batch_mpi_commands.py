@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from azure_gpu.catalog.services.batch.mpi_commands import RUNS_UNDER, Mpi, commands
+from azure_gpu.catalog.services.batch.mpi import RUNS_UNDER, Mpi, commands
 from azure_gpu.catalog.size_use import OperatingSystem
 
 LINUX, WINDOWS = OperatingSystem.LINUX, OperatingSystem.WINDOWS

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from azure_gpu.catalog.problems import errors
-from azure_gpu.catalog.services.batch import autoscale
-from azure_gpu.catalog.services.batch.scenarios import Scenario, ScenarioRequest, formula, most_nodes, scenario_problems
+from azure_gpu.catalog.services.batch import scale
+from azure_gpu.catalog.services.batch.scale import Scenario, ScenarioRequest, formula, most_nodes, scenario_problems
 from azure_gpu.formats.autoscale_formula import Evaluation, evaluate, formula_problems, parse
 from tests.support.measured import Measured, Series, steady, values
 
@@ -164,7 +164,7 @@ def test_whatever_isnt_refused_is_a_sound_formula_within_its_bounds(
         return
     text = formula(asked)
     assert formula_problems(text, "formula") == []
-    assert list(autoscale.formula_problems(text, "formula")) == []
+    assert list(scale.formula_problems(text, "formula")) == []
     read, _ = parse(text)
     assert read is not None
     series = {"$PendingTasks": values(tasks, now), "$PreemptedNodeCount": values(gone, now)}

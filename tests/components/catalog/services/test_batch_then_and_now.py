@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from azure_gpu.catalog.problems import Code, errors
-from azure_gpu.catalog.services.batch.method_choice import MethodKind, choose
+from azure_gpu.catalog.services.batch.methods import MethodKind, choose
 from azure_gpu.catalog.services.batch.pools import problems
 from azure_gpu.catalog.services.batch.request import ImageKind, Mpi, PoolRequest
 from azure_gpu.catalog.size_use import OperatingSystem

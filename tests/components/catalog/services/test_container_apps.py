@@ -6,7 +6,7 @@ from typing import Any
 from hypothesis import given, strategies as st
 
 from azure_gpu.catalog.services import container_apps
-from azure_gpu.catalog.services.container_apps_requests import ContainerRequest, JobRequest, job_problems
+from azure_gpu.catalog.services.container_apps import ContainerRequest, JobRequest, job_problems
 
 T4 = "Consumption-GPU-NC8as-T4"
 A100 = "Consumption-GPU-NC24-A100"

@@ -1,8 +1,7 @@
 """Rules for the parts of a container group, against literals from Microsoft's pages."""
 
 from azure_gpu.catalog.problems import Severity
-from azure_gpu.catalog.services.container_instances import ContainerRequest, GroupRequest
-from azure_gpu.catalog.services.container_instances_parts import check
+from azure_gpu.catalog.services.container_instances import ContainerRequest, GroupRequest, check_parts
 
 CONTAINER = ContainerRequest(name="c", cpu=1, memory_gb=1, cpu_path="cpu", memory_path="memory")
 GROUP = GroupRequest(
@@ -22,7 +21,7 @@ GROUP = GroupRequest(
 
 
 def found(**changed: object) -> list[tuple[str, Severity]]:
-    return [(problem.path, problem.severity) for problem in check(GROUP._replace(**changed))]
+    return [(problem.path, problem.severity) for problem in check_parts(GROUP._replace(**changed))]
 
 
 def test_a_group_has_at_most_60_containers_20_volumes_and_5_ports() -> None:

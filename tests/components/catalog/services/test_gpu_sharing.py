@@ -6,9 +6,8 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from azure_gpu.catalog.services import gpu_sharing, gpu_sharing_yield
-from azure_gpu.catalog.services.gpu_sharing import SharingRequest, check
-from azure_gpu.catalog.services.gpu_sharing_yield import yields
+from azure_gpu.catalog.services import gpu_sharing
+from azure_gpu.catalog.services.gpu_sharing import SharingRequest, check, yields
 from azure_gpu.catalog.sizes.model import Gpu
 from tests.components.catalog.rule_tables import gpu_of
 
@@ -73,5 +72,5 @@ def test_whatever_is_asked_either_yields_something_or_has_a_problem(request: Sha
         assert found.each >= 1
         assert found.memory_gib is not None
         assert 0 < found.memory_gib <= on.memory_gib
-    for problem in (*gpu_sharing.with_device_plugin(request), *gpu_sharing_yield.from_zero(request, "s")):
+    for problem in (*gpu_sharing.with_device_plugin(request), *gpu_sharing.from_zero(request, "s")):
         assert problem.message

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from azure_gpu.catalog.problems import Code, Problem
-from azure_gpu.catalog.services.aks import kubernetes_patches, kubernetes_versions
+from azure_gpu.catalog.services.aks import kubernetes_versions
 from azure_gpu.catalog.services.aks.kubernetes_versions import check
 from azure_gpu.catalog.sources import FACTS_DAY
 
@@ -55,7 +55,7 @@ def test_the_usual_version_is_the_newest_but_one() -> None:
 def test_on_any_day_the_default_isnt_retired_and_the_one_that_is_shown_is_a_version(day: date) -> None:
     usual = kubernetes_versions.default(day)
     assert not usual or {problem.code for problem in check(usual, day, "version")} <= {Code.RETIRING}
-    assert kubernetes_versions.number(kubernetes_patches.default_version(day))
+    assert kubernetes_versions.number(kubernetes_versions.default_version(day))
 
 
 def test_a_table_of_ones_own_can_be_given() -> None:

@@ -6,8 +6,8 @@ from hypothesis import given, strategies as st
 
 from azure_gpu.catalog import facts
 from azure_gpu.catalog.problems import Code, errors
-from azure_gpu.catalog.services.machine_learning import scoring
-from azure_gpu.catalog.services.machine_learning.clients import Client, client_problems
+from azure_gpu.catalog.services.machine_learning import deployments
+from azure_gpu.catalog.services.machine_learning.compute import Client, client_problems
 
 
 @given(st.sampled_from(list(Client)), st.dates())
@@ -21,7 +21,7 @@ def test_clients_never_raise_and_stay_refused_once_they_are(client: Client, day:
 # azureml-inference-server-http 1.5.1, read from its wheel
 def test_the_scoring_contract_is_the_one_of_1_5_1() -> None:
     values = {fact.name: fact.value for fact in facts.about("machine_learning.scoring")}
-    assert (scoring.PORT, scoring.SCORING_ROUTE) == (5001, "/score")
+    assert (deployments.PORT, deployments.SCORING_ROUTE) == (5001, "/score")
     assert values["WORKER_TIMEOUT"] == "300 seconds"
     assert values["SCORING_TIMEOUT_MS"] == "3,600,000 milliseconds"
     assert "x-ms-run-function-failed: True" in values["error in run"]

@@ -8,8 +8,8 @@ from typing import Any
 from hypothesis import given, strategies as st
 
 from azure_gpu.catalog.problems import Problem
+from azure_gpu.catalog.services.machine_learning.compute import size_problems
 from azure_gpu.catalog.services.machine_learning.endpoints import MANAGED_SIZES, quota_family, quota_vcpus
-from azure_gpu.catalog.services.machine_learning.sizes import size_problems
 from azure_gpu.catalog.size_use import Service, SizeUse
 from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.catalog.sizes.model import Size

@@ -6,9 +6,8 @@ from decimal import Decimal
 from azure_gpu.catalog.prices import PriceBook, packaged
 from azure_gpu.catalog.prices.hourly_cost import Machines, of_machines
 from azure_gpu.catalog.problems import Problem, Severity
-from azure_gpu.catalog.services.machine_learning import endpoints, serving
-from azure_gpu.catalog.services.machine_learning.autoscale import Metric
-from azure_gpu.catalog.services.machine_learning.serving import Probe, ProbeRequest
+from azure_gpu.catalog.services.machine_learning import deployments, endpoints
+from azure_gpu.catalog.services.machine_learning.deployments import Metric, Probe, ProbeRequest
 
 
 def refused(problems: list[Problem]) -> list[str]:
@@ -21,17 +20,17 @@ def test_metrics_have_azures_names() -> None:
 
 def test_probes_and_limits_are_the_services_where_nothing_is_said() -> None:
     assert Probe() == (10, 10, 2, 1, 30)
-    assert (serving.DEFAULT_REQUEST_TIMEOUT_S, serving.DEFAULT_CONCURRENT, serving.DEFAULT_QUEUE_S) == (5, 1, 0.5)
-    assert serving.DEFAULT_UTILIZATION == 70
+    assert (deployments.DEFAULT_REQUEST_TIMEOUT_S, deployments.DEFAULT_CONCURRENT, deployments.DEFAULT_QUEUE_S) == (5, 1, 0.5)
+    assert deployments.DEFAULT_UTILIZATION == 70
 
 
 def test_probes_have_no_zeros_and_liveness_one_success() -> None:
-    assert serving.probe_problems(ProbeRequest(Probe(), "probe", liveness=True)) == []
-    assert len(serving.probe_problems(ProbeRequest(Probe(0, 0, 0, 0, 0), "probe"))) == 5
-    assert refused(serving.probe_problems(ProbeRequest(Probe(success_threshold=2), "probe", liveness=True))) == [
+    assert deployments.probe_problems(ProbeRequest(Probe(), "probe", liveness=True)) == []
+    assert len(deployments.probe_problems(ProbeRequest(Probe(0, 0, 0, 0, 0), "probe"))) == 5
+    assert refused(deployments.probe_problems(ProbeRequest(Probe(success_threshold=2), "probe", liveness=True))) == [
         "probe.success_threshold"
     ]
-    assert serving.probe_problems(ProbeRequest(Probe(success_threshold=2), "probe")) == []
+    assert deployments.probe_problems(ProbeRequest(Probe(success_threshold=2), "probe")) == []
 
 
 def test_the_list_has_these_sizes_without_a_gpu() -> None:

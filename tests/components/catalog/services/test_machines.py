@@ -12,8 +12,7 @@ from azure_gpu.catalog.services import vm_images
 from azure_gpu.catalog.services.machines import admins, costs, drivers, security, smi
 from azure_gpu.catalog.services.machines.costs import MachineUse
 from azure_gpu.catalog.services.machines.drivers import DriverRequest, RequestedMethod
-from azure_gpu.catalog.services.vm_image_table import IMAGES
-from azure_gpu.catalog.services.vm_images import ImageReference, VmImage
+from azure_gpu.catalog.services.vm_images import IMAGES, ImageReference, VmImage
 from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.catalog.sizes import SIZES
 from tests.components.tables import of_table

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from azure_gpu.catalog.problems import Code, Problem, Severity, errors
-from azure_gpu.catalog.services.vm_image_table import IMAGES
-from azure_gpu.catalog.services.vm_images import Distribution, ImageReference, Software, VmImage, find, image_problems
+from azure_gpu.catalog.services.vm_images import IMAGES, Distribution, ImageReference, Software, VmImage, find, image_problems
 from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.catalog.sizes.model import Size, VmGeneration

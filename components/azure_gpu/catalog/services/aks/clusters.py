@@ -1,17 +1,121 @@
-"""The tiers of an AKS cluster, their rules and prices, and the hourly cost of a cluster.
+"""An AKS cluster: its system pool, tiers, costs, maintenance windows, and what Azure Machine Learning's extension requires of it.
 
-Unknown costs stay unknown, never 0. Disks, addresses, load balancer and traffic aren't included.
+Unknown costs stay unknown, never 0. Disks, addresses, load balancer and traffic aren't included. The catalog has no sizes without
+a GPU or InfiniBand; a size's vCPUs are read from its name, whose form Azure documents for series since version 3.
 """
 
+import re
 from collections.abc import Iterable, Iterator
 from datetime import date
 from decimal import Decimal
+from functools import cache
 
+from azure_gpu.catalog import regions, tables
 from azure_gpu.catalog.prices import PriceBook
 from azure_gpu.catalog.prices.hourly_cost import HourlyCost, Machines, of_machines
-from azure_gpu.catalog.problems import Code, Problem
-from azure_gpu.catalog.services.aks import system_pools
+from azure_gpu.catalog.prices.price_book import Price
+from azure_gpu.catalog.problems import Code, Problem, Severity
+from azure_gpu.catalog.services.machine_learning.extension import LEAST_VCPUS, PAGE, ROUTER_REPLICAS
+from azure_gpu.catalog.sizes.lookup import normalise
 from azure_gpu.catalog.sources import Dated, Source
+from azure_gpu.catalog.tables import Table
+
+SYSTEM_POOLS_PAGE = Source("Microsoft Learn, articles/aks/use-system-pools.md", Dated.OBSERVED, date(2026, 4, 30))
+SIZES_PAGE = Source("Microsoft Learn, articles/aks/quotas-skus-regions.md", Dated.OBSERVED, date(2024, 1, 12))
+
+# `catalog.prices` has only machines with GPUs or InfiniBand.
+PRICES = Source(
+    "Azure/karpenter-provider-azure, pkg/providers/pricing/zz_generated.pricing.go, from Azure's Retail Prices API",
+    Dated.OBSERVED,
+    date(2026, 6, 18),
+)
+PRICE_TABLE = Table(
+    tables.beside(__file__, "system_pool_prices.csv"),
+    {"size": "of a machine without a GPU", "region": "as ARM spells it", "usd_hour": "on demand, without a licence"},
+)
+
+DEDICATED_TAINT = "CriticalAddonsOnly=true:NoSchedule"
+REQUIRED_VCPUS = 4
+MOST_NODES = 1000  # of any pool
+FEWEST_VCPUS = 2  # fewer may not be used with AKS at all
+REFUSED_SIZES = (
+    "Standard_A0",
+    "Standard_A1",
+    "Standard_A1_v2",
+    "Standard_F1",
+    "Standard_F1s",
+)  # with one vCPU, but names of another form
+_NAME = r"Standard_(?P<family>[A-Z]+)(?P<vcpus>[0-9]+)(?:-(?P<active>[0-9]+))?[a-z]*(?:_[A-Za-z0-9]+)*_v(?P<version>\d+)"
+
+
+def is_size_name(size_name: str) -> bool:
+    """Whether the text has the form of a size's name."""
+    return re.fullmatch(r"(?:Standard|Basic)_[A-Za-z0-9_-]{1,60}", normalise(size_name)) is not None
+
+
+def vcpus(size_name: str) -> int | None:
+    """The number of vCPUs in the name of a size; None if it has none, as before version 3 of a series."""
+    match = re.fullmatch(_NAME, normalise(size_name))
+    if match is None or int(match["version"]) < 3:
+        return None
+    return int(match["active"] or match["vcpus"])
+
+
+def family(size_name: str) -> str:
+    """The quota that its vCPUs count against, such as standardDSv5Family; empty if the name doesn't show it."""
+    match = re.fullmatch(r"Standard_([A-Z]+)[0-9]+([a-z]*)_v(\d+)", normalise(size_name))
+    if match is None or int(match[3]) < 3:
+        return ""
+    return f"standard{match[1]}{match[2].upper()}v{match[3]}Family"
+
+
+def price(size_name: str, region: str) -> Price | None:
+    """The hourly price of the machine in the region; None if unknown."""
+    usd = _usd_hour().get((normalise(size_name).lower(), regions.normalise(region)))
+    return Price(Decimal(usd), PRICES.day, str(PRICES)) if usd is not None else None
+
+
+@cache
+def _usd_hour() -> dict[tuple[str, str], str]:
+    """The prices by size, in lower case, and region."""
+    return {(row.filled("size").lower(), row.filled("region")): row.filled("usd_hour") for row in tables.read(PRICE_TABLE)}
+
+
+def check_system_size(size_name: str, path: str) -> Iterator[Problem]:
+    """The problems of these machines for the system pool, by their name."""
+    name = normalise(size_name)
+    count = vcpus(name)
+    if not is_size_name(name):
+        yield Problem(
+            path=path,
+            message="not a valid name of a virtual machine size",
+            value=size_name,
+            allowed="a size without a GPU, such as Standard_D4s_v5",
+            fix="list sizes with `az vm list-skus --location <region> --resource-type virtualMachines`",
+        )
+    elif name in REFUSED_SIZES or (count is not None and count < FEWEST_VCPUS):
+        yield _small(name, path, "machines with fewer than 2 vCPUs can't be used with AKS", SIZES_PAGE, Severity.ERROR)
+    elif name.startswith("Standard_B"):
+        message = "AKS doesn't support burstable machines for a system pool: they run out of CPU credits"
+        yield _small(name, path, message, SYSTEM_POOLS_PAGE, Severity.WARNING)
+    elif count is not None and count < REQUIRED_VCPUS:
+        yield _small(
+            name, path, f"AKS requires 4 vCPUs in a system pool, and this size has {count}", SYSTEM_POOLS_PAGE, Severity.WARNING
+        )
+
+
+def _small(name: str, path: str, message: str, source: Source, severity: Severity) -> Problem:
+    return Problem(
+        path=path,
+        message=message,
+        value=name,
+        allowed="4 vCPUs and 4 GB at least, such as Standard_D4s_v5",
+        fix="write Standard_D4s_v5, or leave it out",
+        source=str(source),
+        code=Code.IMPOSSIBLE,
+        severity=severity,
+    )
+
 
 TIERS_PAGE = Source("Microsoft Learn, articles/aks/free-standard-pricing-tiers.md", Dated.OBSERVED, date(2024, 6, 7))
 STANDARD_PRICE = Source("Microsoft Tech Community, AKS introduces Uptime SLA", Dated.OBSERVED, date(2020, 5, 13))
@@ -37,7 +141,7 @@ def hourly(nodes: Iterable[Machines], tier: str, region: str, prices: PriceBook)
         control_plane = HourlyCost(None, (f"the tier {tier}",))
     else:
         control_plane = HourlyCost(of_tier, oldest=STANDARD_PRICE.day if of_tier else None)
-    return control_plane.plus(of_machines(nodes, region, prices, system_pools.price))
+    return control_plane.plus(of_machines(nodes, region, prices, price))
 
 
 def check_tier(tier: str, long_term_support: bool, path: str, plan_path: str) -> Iterator[Problem]:
@@ -51,3 +155,76 @@ def check_tier(tier: str, long_term_support: bool, path: str, plan_path: str) ->
 
 def _together(path: str, message: str, value: str, fix: str) -> Problem:
     return Problem(path=path, message=message, value=value.lower(), fix=fix, source=str(TIERS_PAGE), code=Code.IMPOSSIBLE)
+
+
+MAINTENANCE_PAGE = Source("Microsoft Learn, articles/aks/planned-maintenance.md", Dated.OBSERVED, date(2025, 12, 19))
+
+CLUSTER_WINDOW = "aksManagedAutoUpgradeSchedule"
+NODES_WINDOW = "aksManagedNodeOSUpgradeSchedule"
+HOURS = (4, 24)
+
+
+_TIME = r"(?:[01][0-9]|2[0-3]):[0-5][0-9]"
+_OFFSET = r"[+-](?:0[0-9]|1[0-4]):[0-5][0-9]"
+
+
+def check_window(start: str, hours: int, utc_offset: str, path: str) -> Iterator[Problem]:
+    """The problems of a window like this."""
+    if re.fullmatch(_TIME, start) is None:
+        yield _problem(f"{path}.start", "not a valid time of day", start, "HH:MM, such as 02:00", 'write "02:00", in quotes')
+    if not HOURS[0] <= hours <= HOURS[1]:
+        allowed = f"{HOURS[0]} to {HOURS[1]} hours"
+        yield _problem(
+            f"{path}.hours", "a window of this length isn't supported with automatic upgrades", hours, allowed, "write 4"
+        )
+    if re.fullmatch(_OFFSET, utc_offset) is None:
+        yield _problem(
+            f"{path}.utc_offset", "not a valid offset from UTC", utc_offset, "±HH:MM, such as +05:30", 'write "+00:00"'
+        )
+
+
+def _problem(path: str, message: str, value: object, allowed: str, fix: str) -> Problem:
+    return Problem(path=path, message=message, value=value, allowed=allowed, fix=fix, source=str(MAINTENANCE_PAGE))
+
+
+def extension_problems(
+    path: str, *, local_accounts: bool, open_to_everybody: bool, fewest_nodes: int, fewest_vcpus: int | None
+) -> Iterator[Problem]:
+    """All requirements of the extension that this cluster doesn't meet. `fewest_vcpus`: of all permanent nodes; None: unknown."""
+    extension = "Azure Machine Learning's extension"
+    if not local_accounts:
+        yield _missing(
+            path,
+            f"{extension} requires `access.local_accounts: true`",
+            "set access.local_accounts: true, or leave ml_extension out and set up trusted access",
+        )
+    if not open_to_everybody:
+        yield _missing(
+            path,
+            f"{extension} is installed from outside, and this cluster's API isn't open to everybody",
+            "set access.network: public, or leave ml_extension out and install the extension from inside",
+        )
+    if fewest_nodes < ROUTER_REPLICAS:
+        yield _missing(
+            path,
+            f"{extension} runs {ROUTER_REPLICAS} routers on separate nodes, and the cluster always has only {fewest_nodes}",
+            f"set system_pool.nodes: {ROUTER_REPLICAS}",
+        )
+    if fewest_vcpus is not None and fewest_vcpus < LEAST_VCPUS:
+        yield _missing(
+            path,
+            f"{extension} requires {LEAST_VCPUS} vCPUs, and the permanent nodes have {fewest_vcpus}",
+            "choose larger machines for the system pool",
+        )
+
+
+def _missing(path: str, message: str, fix: str) -> Problem:
+    return Problem(
+        path=path,
+        message=message,
+        value=True,
+        allowed="a cluster with local accounts, open to everybody, of three nodes",
+        fix=fix,
+        source=str(PAGE),
+        code=Code.IMPOSSIBLE,
+    )

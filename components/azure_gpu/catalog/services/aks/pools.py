@@ -13,7 +13,7 @@ from typing import NamedTuple
 from azure_gpu.catalog import spot_price
 from azure_gpu.catalog.problems import Code, End, Problem, impossible
 from azure_gpu.catalog.services import observed
-from azure_gpu.catalog.services.aks import mig, size_rules, systems
+from azure_gpu.catalog.services.aks import mig, sizes, systems
 from azure_gpu.catalog.services.aks.sizes import AMD_PAGE, INSTALL, NO_DRIVER
 from azure_gpu.catalog.sizes.model import Size
 from azure_gpu.catalog.sources import Dated, Source
@@ -76,7 +76,7 @@ def check(request: PoolRequest, as_of: date) -> list[Problem]:
     if size is not None:
         system = systems.node_system(request.os_sku)
         of_nodes = frozenset({system}) if system is not None else frozenset[systems.NodeSystem]()
-        problems += size_rules.in_pool(size, of_nodes, request.driver, as_of, request.at("size"), request.at("driver"))
+        problems += sizes.in_pool(size, of_nodes, request.driver, as_of, request.at("size"), request.at("driver"))
         if size.gpu is not None and size.rdma and INFINIBAND_FEATURE not in request.features:
             what = "nodes share an InfiniBand network only with a feature flag"
             problems += observed.at(AMD_PAGE, as_of, systems.needs_feature(INFINIBAND_FEATURE, what, request.at("size")))

@@ -1,17 +1,154 @@
-"""Rules for the image of a Batch pool: whether Batch supports it, its node agent, and its drivers and container runtime."""
+"""Images of Batch nodes: the node agent of each, the driver that an image brings, and whether it suits a pool."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
+from typing import NamedTuple
 
+from azure_gpu.catalog import lifecycle, lifecycle_tables, sources as known_sources, spelling, tables
+from azure_gpu.catalog.lifecycle import Lifecycle, Status
 from azure_gpu.catalog.problems import Code, Problem, Severity
 from azure_gpu.catalog.services import vm_images
-from azure_gpu.catalog.services.batch import image_drivers, node_agents, requirements, sizes as batch, sources
+from azure_gpu.catalog.services.batch import requirements, sizes as batch, sources
 from azure_gpu.catalog.services.batch.request import ImageKind, PoolRequest
-from azure_gpu.catalog.services.vm_image_table import HPC_IMAGES, IMAGES
-from azure_gpu.catalog.services.vm_images import WITH_DRIVERS, WITH_ROCM, Distribution, Software, VmImage, choice, sold
+from azure_gpu.catalog.services.vm_images import (
+    HPC_IMAGES,
+    IMAGES,
+    WITH_DRIVERS,
+    WITH_ROCM,
+    Distribution,
+    Software,
+    VmImage,
+    choice,
+    sold,
+)
 from azure_gpu.catalog.size_use import OperatingSystem
-from azure_gpu.catalog.sizes.model import Size, Vendor
-from azure_gpu.catalog.sources import BATCH_ARTICLE
+from azure_gpu.catalog.sizes.model import Driver, Size, Vendor
+from azure_gpu.catalog.sources import BATCH_ARTICLE, Dated, Source
+from azure_gpu.catalog.tables import Keyed, Listed, Row, Table
+
+AGENT_LIST = "list images with their agents and ends of support with `az batch pool supported-images list`"
+
+
+class NodeAgent(NamedTuple):
+    """One node agent."""
+
+    sku: str
+    operating_system: OperatingSystem
+    distributions: frozenset[Distribution]
+    lifecycle: Lifecycle
+
+
+TABLE = Table(
+    tables.beside(__file__, "node_agents.csv"),
+    {
+        "agent": "its SKU, as Batch spells it",
+        "operating_system": "Linux or Windows",
+        "distributions": "those whose images take it",
+        **lifecycle_tables.COLUMNS,
+    },
+)
+_SYSTEMS = {system.value: system for system in OperatingSystem}
+_DISTRIBUTIONS = {distribution.value: distribution for distribution in Distribution}
+
+
+def read(rows: Iterator[Row], known: Mapping[str, Source]) -> Iterator[NodeAgent]:
+    """The values of a table's rows. `known`: the sources to refer to. Raises TableError for an invalid row."""
+    for name, row in tables.by_name(rows, "agent").items():
+        yield NodeAgent(
+            sku=name,
+            operating_system=row.one_of("operating_system", _SYSTEMS),
+            distributions=frozenset(row.several("distributions", _DISTRIBUTIONS)),
+            lifecycle=lifecycle_tables.read(row, known),
+        )
+
+
+AGENTS = Listed(lambda: read(tables.read(TABLE), known_sources.named()))
+_BY_LOWER_SKU = Keyed(lambda: {agent.sku.lower(): agent for agent in AGENTS})
+_UBUNTU = "batch.node.ubuntu"
+_SOLD = (Status.GENERAL, Status.RETIRING)
+
+
+def sold_agents(as_of: date) -> tuple[str, ...]:
+    """The newest agents for Ubuntu that Batch is known to support on that day, two at most."""
+    newest_first = [agent for agent in AGENTS if agent.sku.startswith(_UBUNTU)]
+    return tuple(agent.sku for agent in newest_first if agent.lifecycle.status(as_of) in _SOLD)[:2]
+
+
+def find_agent(sku: str) -> NodeAgent | None:
+    """The agent of this SKU; compared ignoring case, as in `batch.node.Windows amd64` shows."""
+    return _BY_LOWER_SKU.get(sku.strip().lower())
+
+
+def agent_for(distribution: Distribution) -> NodeAgent | None:
+    """The agent that an image of this distribution takes; None if unknown."""
+    return next((agent for agent in AGENTS if distribution in agent.distributions), None)
+
+
+def agent_problems(sku: str, as_of: date, path: str) -> list[Problem]:
+    """The problems of the agent on that day. Custom images end with the agent that they name."""
+    agent = find_agent(sku)
+    if agent is not None:
+        others = tuple(other for other in sold_agents(as_of) if other != agent.sku)
+        return lifecycle.check(
+            agent.lifecycle,
+            f"the node agent {agent.sku}",
+            as_of,
+            path=path,
+            value=sku,
+            fix=f"move to an image that takes {' or '.join(others)}" if others else AGENT_LIST,
+            instead=others,
+        )
+    close = tuple(_BY_LOWER_SKU[key].sku for key in spelling.nearest(sku.lower(), _BY_LOWER_SKU, 3))
+    return [
+        Problem(
+            path=path,
+            message="unknown node agent of Batch",
+            value=sku,
+            allowed="as Batch lists them",
+            fix=f"if it is misspelt, write {' or '.join(close)}" if close else AGENT_LIST,
+            instead=close,
+            code=Code.UNKNOWN,
+            severity=Severity.WARNING,
+        )
+    ]
+
+
+_GRID_ALONE = Source(
+    "Azure/azhpc-images issue 398: the driver of ubuntu-hpc doesn't match NVads A10 v5", Dated.OBSERVED, date(2025, 3, 13)
+)
+_OPEN_DRIVER = Source(
+    "Azure/azhpc-images issue 406: ubuntu-hpc 2204 doesn't see the V100 of NC24s_v3", Dated.OBSERVED, date(2025, 4, 30)
+)
+_BEFORE_TURING = frozenset({"Kepler", "Maxwell", "Pascal", "Volta"})
+_HPC_OFFERS = frozenset({"ubuntu-hpc", "almalinux-hpc", "azurelinux-hpc"})  # built in Azure/azhpc-images, with the open driver
+_FOR_V100 = "v100"  # in the SKU of the images with the older driver
+
+
+class Misfit(NamedTuple):
+    why: str
+    source: Source
+
+
+def misfit(image: VmImage, size: Size) -> Misfit | None:
+    """Why the driver of the image doesn't support the size's GPU; None if nothing is known against it."""
+    gpu = size.gpu
+    if gpu is None:
+        return None
+    if gpu.vendor is Vendor.AMD and Software.ROCM_DRIVER in image.has and Driver.ROCM not in size.series.drivers:
+        return Misfit(f"{gpu.model} of {size.name} has no ROCm driver, and {image.reference} brings one", gpu.source)
+    if gpu.vendor is not Vendor.NVIDIA or Software.NVIDIA_DRIVER not in image.has:
+        return None
+    if Driver.CUDA not in size.series.drivers:
+        return Misfit(f"{size.name} needs a GRID driver, and {image.reference} brings a compute driver", _GRID_ALONE)
+    if image.reference.offer not in _HPC_OFFERS:
+        return None
+    for_v100 = _FOR_V100 in image.reference.sku
+    if gpu.architecture in _BEFORE_TURING and not for_v100:
+        return Misfit(
+            f"the driver of {image.reference} supports GPUs since Turing, and {size.name} has {gpu.model}", _OPEN_DRIVER
+        )
+    return None
+
 
 _DRIVERS = {Vendor.NVIDIA: Software.NVIDIA_DRIVER, Vendor.AMD: Software.ROCM_DRIVER}
 _CONTAINERS = {OperatingSystem.LINUX: Software.CONTAINERS, OperatingSystem.WINDOWS: Software.WINDOWS_CONTAINERS}
@@ -22,7 +159,7 @@ def distribution_of(request: PoolRequest, images: Sequence[VmImage] = IMAGES) ->
     image = vm_images.find(request.image, images) if request.image else None
     if image is not None:
         return image.distribution
-    agent = node_agents.find(request.node_agent)
+    agent = find_agent(request.node_agent)
     if agent is not None and len(agent.distributions) == 1:
         (only,) = agent.distributions
         return only
@@ -49,29 +186,29 @@ def image_problems(request: PoolRequest, as_of: date, images: Sequence[VmImage] 
 def _agent(request: PoolRequest, image: VmImage | None, as_of: date) -> Iterator[Problem]:
     """The agent that is set, else the one of the image, which retires with it."""
     if request.node_agent:
-        yield from node_agents.agent_problems(request.node_agent, as_of, request.at("node_agent"))
+        yield from agent_problems(request.node_agent, as_of, request.at("node_agent"))
         return
-    needed = node_agents.for_distribution(image.distribution) if image is not None else None
+    needed = agent_for(image.distribution) if image is not None else None
     if needed is None and request.image is not None:
         yield Problem(
             path=request.at("node_agent"),
             message=f"the node agent of {request.image} is not known, and Batch needs one",
             allowed="the agent for the operating system in the image, such as batch.node.ubuntu 24.04",
-            fix=f"set it: {node_agents.LIST}",
+            fix=f"set it: {AGENT_LIST}",
             source=str(sources.PROVIDER),
             code=Code.UNKNOWN,
         )
     if needed is not None:
-        for problem in node_agents.agent_problems(needed.sku, as_of, request.at("image")):
+        for problem in agent_problems(needed.sku, as_of, request.at("image")):
             end = problem.end._replace(what=f"{request.image}: {problem.end.what}") if problem.end is not None else None
             yield problem._replace(message=f"{request.image}: {problem.message}", value=str(request.image), end=end)
 
 
 def _agent_fits(request: PoolRequest, image: VmImage | None) -> Iterator[Problem]:
-    agent = node_agents.find(request.node_agent)
+    agent = find_agent(request.node_agent)
     if agent is None:
         return
-    expected = node_agents.for_distribution(image.distribution) if image else None
+    expected = agent_for(image.distribution) if image else None
     if expected is not None and expected is not agent:
         yield Problem(
             path=request.at("node_agent"),
@@ -126,14 +263,14 @@ def _driver(request: PoolRequest, image: VmImage, others: tuple[str, ...]) -> It
         return
     in_start_task = request.start_task is not None and request.start_task.installs_driver
     if _DRIVERS[request.size.gpu.vendor] in image.has:
-        misfit = image_drivers.misfit(image, request.size)
-        if misfit is not None and not in_start_task:
+        found = misfit(image, request.size)
+        if found is not None and not in_start_task:
             yield Problem(
                 path=request.at("image"),
-                message=misfit.why,
+                message=found.why,
                 value=str(request.image),
                 fix="use a plain image with the driver extension, or a gallery image with the driver for this GPU",
-                source=str(misfit.source),
+                source=str(found.source),
                 code=Code.WRONG_DRIVER,
             )
     elif not request.extensions and not in_start_task:

@@ -1,12 +1,12 @@
-"""Application packages of Batch: the environment variable of a package, limits, and rules for a pool's packages."""
+"""Application packages of Batch: their limits, the variables by which tasks find them, and packages that install a driver."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from azure_gpu.catalog import names
 from azure_gpu.catalog.problems import Code, Problem, Severity
 from azure_gpu.catalog.services.batch import sources
-from azure_gpu.catalog.services.batch.request import PoolRequest
+from azure_gpu.catalog.services.batch.request import PackageReference, PoolRequest
 from azure_gpu.catalog.size_use import OperatingSystem
 
 MOST_PER_POOL = 10
@@ -102,3 +102,22 @@ def _used(request: PoolRequest, command: str) -> Iterator[Problem]:
                 code=Code.NOT_FOUND,
                 severity=Severity.WARNING,  # the command may set it itself
             )
+
+
+# The file that a driver's package has to hold, and how it installs silently: as the article does it on Windows, and NVIDIA's
+# installer for Linux, which compiles a part of itself.
+INSTALLERS: Mapping[OperatingSystem, str] = {
+    OperatingSystem.WINDOWS: "GPUDriverSetup.exe",
+    OperatingSystem.LINUX: "GPUDriverSetup.run",
+}
+
+
+def driver_command(reference: PackageReference, operating_system: OperatingSystem) -> str:
+    """The start task's command that installs the driver of this package, silently."""
+    folder = in_command_line(reference.application, reference.version, operating_system)
+    installer = INSTALLERS[operating_system]
+    if operating_system is OperatingSystem.WINDOWS:
+        return f'cmd /c "{folder}\\{installer} /s"'
+    # skipped if the driver is installed: the task runs again when a node restarts
+    tools = "command -v gcc make || { apt-get update && apt-get install -y gcc make; }"
+    return f"/bin/bash -c 'nvidia-smi || {{ {tools}; sh \"{folder}/{installer}\" --silent; }}'"

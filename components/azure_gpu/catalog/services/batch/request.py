@@ -1,4 +1,7 @@
-"""A requested Batch pool, the input of every rule about pools, with where each value was written. None or empty: not set."""
+"""A requested Batch pool, the input of every rule about pools, and the methods by which a driver is installed.
+
+Each value is with where it was written. None or empty: not set.
+"""
 
 from collections.abc import Mapping
 from datetime import timedelta
@@ -123,3 +126,51 @@ class PoolRequest(NamedTuple):
     def nodes(self) -> int:
         """Both kinds of nodes together; with a formula, its maximum, 0 if unknown."""
         return (self.dedicated_nodes or 0) + (self.spot_nodes or 0) or self.most_nodes
+
+
+class RequestedMethod(StrEnum):
+    """The method that a user requests."""
+
+    AUTO = "auto"
+    IMAGE = "image"  # that brings the driver: of the Marketplace or of a gallery
+    EXTENSION = "extension"
+    PACKAGE = "package"
+    START_TASK = "start_task"  # set by the user
+    NONE = "none"
+
+
+RequestedMethodName = RequestedMethod | Literal["auto", "image", "extension", "package", "start_task", "none"]
+
+
+class MethodKind(StrEnum):
+    """How the software is installed on the nodes."""
+
+    MARKETPLACE_IMAGE = "marketplace image"
+    GALLERY_IMAGE = "gallery image"  # or a managed one, while Batch took them
+    EXTENSION = "driver extension"
+    PACKAGE = "application package"
+    START_TASK = "start task"
+    NOTHING = "nothing"
+
+
+class DriverMethod(NamedTuple):
+    """The chosen method, with what the pool declares for it. An empty field: nothing is declared."""
+
+    kind: MethodKind
+    why: str  # one sentence
+    image: ImageReference | None = None
+    node_agent: str = ""
+    extension: ExtensionRequest | None = None
+    extension_version: str = ""  # of its handler, if another one replaces the pool
+    start_task: StartTask | None = None
+    packages: tuple[PackageReference, ...] = ()
+
+    def applied(self, request: PoolRequest) -> PoolRequest:
+        """The pool with this method."""
+        return request._replace(
+            image=self.image,
+            node_agent=self.node_agent,
+            extensions=(*request.extensions, *((self.extension,) if self.extension else ())),
+            start_task=self.start_task,
+            package_references=self.packages,
+        )

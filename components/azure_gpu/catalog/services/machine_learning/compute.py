@@ -1,15 +1,135 @@
-"""Rules for computes of an Azure Machine Learning workspace: a cluster's scale, an attached machine, and kinds of compute."""
+"""Azure Machine Learning's workspaces, clients and computes: sizes of clusters and instances, scale, attached machines, and what
+Azure keeps of a deleted workspace.
+
+Azure says that it doesn't support every size, and lists them by API only, so a series that no page names is a warning. The rules
+for a stack file's workspace are in `ml.workspace.rules`.
+"""
 
 from collections.abc import Iterator
 from datetime import date
+from enum import StrEnum
 from typing import NamedTuple
 
-from azure_gpu.catalog import durations, lifecycle
-from azure_gpu.catalog.lifecycle import WARNING_DAYS, Lifecycle
-from azure_gpu.catalog.problems import Code, Problem, Severity, impossible
-from azure_gpu.catalog.services.machine_learning.clients import CLIENTS, Client
-from azure_gpu.catalog.services.machine_learning.sizes import EOL, TARGETS_PAGE
+from azure_gpu.catalog import durations, lifecycle, lifecycle_tables, listed, tables
+from azure_gpu.catalog.lifecycle import WARNING_DAYS, Lifecycle, Status
+from azure_gpu.catalog.problems import Code, Problem, Severity, impossible, not_listed
+from azure_gpu.catalog.services.machine_learning import endpoints
+from azure_gpu.catalog.size_use import Service, SizeUse
+from azure_gpu.catalog.sizes.model import Size
 from azure_gpu.catalog.sources import INFERENCE_ARTICLE, WORKBENCH_ARTICLE, Dated, Source
+
+_PAGE = "Microsoft Learn, machine-learning/concept-compute-target"
+TARGETS_PAGE = Source(_PAGE, Dated.OBSERVED, date(2024, 1, 23))
+EOL = Source("Azure/EOL, service_list.json", Dated.OBSERVED, date(2025, 12, 18))
+
+
+# NCv3 and NVv3 have no end of their own here: they end with the machines.
+COMPUTE_SERIES = lifecycle_tables.of_series(tables.beside(__file__, "compute_series.csv"))
+
+
+def size_problems(size: Size, use: SizeUse, as_of: date) -> Iterator[Problem]:
+    """The problems of the size in clusters, instances or managed endpoints, whichever the use names."""
+    if use.service is Service.ML_ENDPOINT:
+        yield from endpoints.size_problems(size, use, as_of)
+        return
+    if size.lifecycle.status(as_of, use.region) is not Status.RETIRED:  # else its retirement is reported
+        yield from _series(size, use, as_of)
+
+
+def _series(size: Size, use: SizeUse, as_of: date) -> Iterator[Problem]:
+    known = COMPUTE_SERIES.get(size.series.name)
+    if known is None and listed.has(listed.Azure.ML_SIZES, use.region, size.name):
+        return
+    if known is None:
+        what = f"the series {size.series.name} in Azure Machine Learning compute"
+        yield not_listed(
+            use.path,
+            what,
+            use.size,
+            listed.since(listed.Azure.ML_SIZES, use.region, TARGETS_PAGE),
+            "list a region's sizes with `az ml compute list-sizes`",
+        )
+        return
+    what = f"the series {size.series.name} in Azure Machine Learning compute"
+    yield from lifecycle.check(known, what, as_of, path=use.path, value=use.size, region=use.region)
+
+
+_WORKBENCH_END = Source(
+    "MicrosoftDocs/azure-docs, articles/machine-learning/service/overview-what-happened-to-workbench.md",
+    Dated.VALID_FROM,
+    date(2019, 1, 9),
+)
+_WORKBENCH_NOTICE = Source(_WORKBENCH_END.where, Dated.OBSERVED, date(2018, 12, 4))
+_EXAMPLES = Source("Azure/azureml-examples, cli/resources/compute", Dated.OBSERVED, date(2021, 11, 30))
+_CLI_AND_SDK_V2 = Source("Microsoft Learn, machine-learning/concept-compute-target", Dated.OBSERVED, date(2024, 1, 23))
+
+
+def _eol(year: int, month: int, day: int, updates: str = "") -> Source:
+    """The last day by the list of ends; `updates` are the ids of Azure's own announcements."""
+    where = f"{EOL.where}, and azure.microsoft.com/updates, ids {updates}" if updates else EOL.where
+    return Source(where, Dated.VALID_FROM, date(year, month, day))
+
+
+class Client(StrEnum):
+    """Clients of Azure Machine Learning, for people and programs."""
+
+    WORKBENCH = "Workbench"  # with its own `az ml computetarget attach remotedocker` and `az ml experiment submit`
+    SDK_V1 = "SDK v1"  # azureml-core: AksCompute, Model.deploy, InferenceConfig, Model.get_model_path
+    CLI_V1 = "CLI v1"  # the extension azure-cli-ml
+    SDK_V2 = "SDK v2"  # azure-ai-ml
+    CLI_V2 = "CLI v2"  # the extension ml
+    PREVIEW_FEATURES = "preview features"
+    BATCH_ENDPOINT_PREVIEW = "batch endpoint preview APIs"
+
+
+class _Row(NamedTuple):
+    lifecycle: Lifecycle
+    successors: tuple[Client, ...] = ()  # best first; only those of the day are named
+    now: str = ""  # what to do with them
+
+
+_V2 = (Client.CLI_V2, Client.SDK_V2)
+
+CLIENTS: dict[Client, _Row] = {
+    Client.WORKBENCH: _Row(
+        Lifecycle(seen=WORKBENCH_ARTICLE, announced=_WORKBENCH_NOTICE, end=_WORKBENCH_END),
+        (*_V2, Client.SDK_V1, Client.CLI_V1),
+        "submit a job to a compute cluster, or attach the machine to the workspace as compute",
+    ),
+    Client.SDK_V1: _Row(
+        Lifecycle(seen=INFERENCE_ARTICLE, announced=EOL, end=_eol(2026, 6, 30, "486238 and 501668")),
+        (Client.SDK_V2, Client.CLI_V2),
+        "attach the cluster as Kubernetes compute, deploy to online endpoints, find the model by AZUREML_MODEL_DIR",
+    ),
+    Client.CLI_V1: _Row(Lifecycle(seen=_WORKBENCH_NOTICE, end=_eol(2025, 9, 30)), _V2, "use `az ml` of version 2"),
+    Client.SDK_V2: _Row(Lifecycle(seen=_CLI_AND_SDK_V2)),
+    Client.CLI_V2: _Row(Lifecycle(seen=_EXAMPLES)),
+    Client.PREVIEW_FEATURES: _Row(
+        Lifecycle(seen=EOL, preview=True, announced=EOL, end=_eol(2026, 3, 31)), _V2, "use what is general"
+    ),
+    Client.BATCH_ENDPOINT_PREVIEW: _Row(
+        Lifecycle(seen=EOL, preview=True, announced=EOL, end=_eol(2026, 3, 16)), _V2, "use an API version that is general"
+    ),
+}
+
+
+def client_problems(client: Client, as_of: date, *, path: str) -> list[Problem]:
+    """The problems of the client on that day, with those that can be used then."""
+    row = CLIENTS[client]
+    usable = tuple(
+        one.value for one in row.successors if CLIENTS[one].lifecycle.status(as_of) in (Status.GENERAL, Status.RETIRING)
+    )
+    with_those = f"with {' or '.join(usable)}: " if usable else ""
+    return lifecycle.check(
+        row.lifecycle,
+        f"{client.value} of Azure Machine Learning",
+        as_of,
+        path=path,
+        value=client.value,
+        fix=f"{with_those}{row.now}" if row.now else "",
+        instead=usable,
+    )
+
 
 PROVIDER = Source("pulumi-azure-native 3.29.0, machinelearningservices 2025-12-01", Dated.OBSERVED, date(2026, 11, 20))
 _NO_WORD_SINCE = Source(f"{TARGETS_PAGE.where} is the last page that names remote machines", Dated.OBSERVED, date(2026, 11, 20))
@@ -195,3 +315,21 @@ def kind_problems(kind: str, as_of: date, *, path: str) -> list[Problem]:
         fix="attach the cluster as Kubernetes compute, with the extension Microsoft.AzureML.Kubernetes on it",
         instead=(KUBERNETES,),
     )
+
+
+IDENTITY = Source(
+    "Microsoft Learn, machine-learning/how-to-identity-based-service-authentication", Dated.OBSERVED, date(2025, 6, 10)
+)
+VAULT = Source("pulumi-azure-native 3.29.0, keyvault 2024-11-01", Dated.OBSERVED, date(2026, 11, 20))
+PRIVATE_ZONES_PAGE = Source(
+    "MicrosoftDocs/azure-docs, articles/private-link/private-endpoint-dns.md", Dated.OBSERVED, date(2026, 7, 16)
+)
+PRIVATE_LINK_PAGE = Source(
+    "Microsoft Learn, machine-learning/how-to-configure-private-link, whose warning names the storage account",
+    Dated.OBSERVED,
+    date(2026, 11, 25),
+)
+
+PRIVATE_ZONES = ("privatelink.api.azureml.ms", "privatelink.notebooks.azure.net")  # that a private endpoint's address goes into
+KEPT_DAYS = 14  # for which a deleted workspace can be recovered, and its name is taken
+VAULT_KEPT_DAYS = (7, 90)  # for which a deleted vault can be

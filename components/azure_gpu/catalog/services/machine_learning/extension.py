@@ -1,4 +1,6 @@
-"""The extension Microsoft.AzureML.Kubernetes: its settings, and rules for them, for its cluster and for instance types."""
+"""The extension Microsoft.AzureML.Kubernetes: its settings, rules for them, for its cluster and for instance types, and the
+taints that its pods tolerate.
+"""
 
 from collections.abc import Iterator, Mapping
 from datetime import date
@@ -234,3 +236,14 @@ def _cluster(request: ExtensionRequest) -> Iterator[Problem]:
 
 def _refused(path: str, message: str, value: object, allowed: str, fix: str, source: Source = PAGE) -> Problem:
     return impossible(path, message, value, allowed, fix, source)
+
+
+REFERENCE = Source("Microsoft Learn, machine-learning/reference-kubernetes", Dated.OBSERVED, date(2022, 6, 6))
+TOLERATED = ("ml.azure.com/amlarc", "ml.azure.com/amlarc-workload")  # with the value true and any effect
+OF_SCOPES = ("ml.azure.com/resource-group", "ml.azure.com/workspace", "ml.azure.com/compute")  # with the scope's name as value
+
+
+def tolerated(taint: str) -> bool:
+    """Whether jobs and deployments tolerate it. A name as value is assumed to be that of their scope."""
+    key, _, value = taint.rpartition(":")[0].partition("=")
+    return (key in TOLERATED and value == "true") or key in OF_SCOPES or taint.endswith(":PreferNoSchedule")

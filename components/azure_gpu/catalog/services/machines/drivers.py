@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from azure_gpu.catalog.problems import Code, Problem, errors
 from azure_gpu.catalog.services import driver_extension
-from azure_gpu.catalog.services.batch.image_drivers import misfit
+from azure_gpu.catalog.services.batch.images import misfit
 from azure_gpu.catalog.services.driver_extension import ExtensionRequest
 from azure_gpu.catalog.services.vm_images import Distribution, Software, VmImage
 from azure_gpu.catalog.size_use import OperatingSystem

@@ -1,15 +1,53 @@
-"""The daily shutdown of a machine by Azure, which deallocates it; after a shutdown from inside, billing continues.
+"""When a machine is billed: its power states, and the daily shutdown by Azure, which deallocates it.
 
-The service accepts one schedule per machine, named after it, daily, with a Windows time zone name.
+A machine that was shut down from inside is billed on.
 """
 
 import re
 from collections.abc import Iterator
 from datetime import date
+from typing import NamedTuple
 
 from azure_gpu.catalog import spelling
 from azure_gpu.catalog.problems import Code, Problem, Severity
 from azure_gpu.catalog.sources import Dated, Source
+
+STATES_PAGE = Source(
+    "MicrosoftDocs/azure-compute-docs, articles/virtual-machines/states-billing.md", Dated.OBSERVED, date(2023, 10, 31)
+)
+PREFIX = "PowerState/"
+
+
+class State(NamedTuple):
+    """One state. `billed` None: unknown."""
+
+    name: str
+    billed: bool | None
+    note: str = ""
+
+
+RUNNING = State("running", billed=True)
+STOPPED = State("stopped", billed=True, note="it was shut down from inside and stays allocated: deallocate it to stop paying")
+DEALLOCATED = State("deallocated", billed=False)
+STATES: dict[str, State] = {
+    state.name: state
+    for state in (
+        State("creating", billed=False),
+        State("starting", billed=True),
+        RUNNING,
+        State("stopping", billed=True),
+        STOPPED,
+        State("deallocating", billed=False),
+        DEALLOCATED,
+    )
+}
+
+
+def state(code: str) -> State:
+    """The state of `PowerState/running`; an unknown state has its own name."""
+    name = code.removeprefix(PREFIX)
+    return STATES.get(name) or State(name or "unknown", billed=None)
+
 
 TASK = "ComputeVmShutdownTask"
 NAME_PREFIX = "shutdown-computevm-"  # source: terraform-provider-azurerm-5536@2020-03-02
