@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from datetime import date
 from typing import NamedTuple
 
-from azure_gpu.catalog.drivers import ARCHITECTURES, MATRIX, RELEASE_NOTES, cuda_version, highest_cuda, minimum_driver, runs
+from azure_gpu.catalog.drivers import ARCHITECTURES, MATRIX, cuda_version, runs
 from azure_gpu.catalog.problems import Code, Problem, Severity
 from azure_gpu.catalog.sizes.model import Gpu, Vendor
 from azure_gpu.catalog.sources import Dated, Source
@@ -117,14 +117,6 @@ def check_container(image: str, *, service: str, highest_cuda: str, source: Sour
     return [*_service(image, known, service, highest_cuda, source, path), *_gpu(image, known, gpu, path)]
 
 
-def check_container_on_driver(image: str, *, driver: str, windows: bool = False, gpu: Gpu | None, path: str) -> list[Problem]:
-    """The problems of running this image where a driver of this version is installed, such as on the nodes of a pool."""
-    known = image_cuda(image)
-    if known is None:
-        return []
-    return [*_driver(image, known, driver, windows, path), *_gpu(image, known, gpu, path)]
-
-
 def _service(image: str, known: KnownCuda, service: str, highest_cuda: str, source: Source, path: str) -> Iterator[Problem]:
     if runs(highest_cuda, known.version) is False:
         yield Problem(
@@ -134,21 +126,6 @@ def _service(image: str, known: KnownCuda, service: str, highest_cuda: str, sour
             allowed=f"CUDA {highest_cuda} or older",
             fix=f"use an image with CUDA {highest_cuda} or older",
             source=f"{source}; {known.source}",
-            code=Code.WRONG_DRIVER,
-        )
-
-
-def _driver(image: str, known: KnownCuda, driver: str, windows: bool, path: str) -> Iterator[Problem]:
-    highest = highest_cuda(driver, windows=windows)
-    if highest is not None and runs(highest, known.version) is False:
-        needed = minimum_driver(known.version, windows=windows)
-        yield Problem(
-            path=path,
-            message=f"the image has CUDA {known.version}, but driver {driver} runs CUDA up to {highest}",
-            value=image,
-            allowed=f"CUDA {highest} or older",
-            fix=f"use an image with CUDA {highest} or older" + (f", or driver {needed} or later" if needed else ""),
-            source=f"{RELEASE_NOTES}; {known.source}",
             code=Code.WRONG_DRIVER,
         )
 

@@ -12,7 +12,6 @@ from azure_gpu.catalog.problems import Code, Problem
 from azure_gpu.catalog.sizes.model import Gpu, Vendor
 from azure_gpu.catalog.sources import Dated, Source
 
-RELEASE_NOTES = Source("NVIDIA CUDA Toolkit 13.1 release notes, CUDA driver", Dated.OBSERVED, date(2025, 12, 4))
 MATRIX = Source("NVIDIA data center drivers, CUDA toolkit, driver and architecture matrix", Dated.OBSERVED, date(2026, 11, 20))
 MINIMUMS = Source("NVIDIA Multi-Instance GPU user guide, deployment considerations", Dated.OBSERVED, date(2026, 11, 20))
 
@@ -138,17 +137,6 @@ def runs(highest_cuda: str, cuda: str) -> bool | None:
     if highest[0] == requested[0] and highest[0] >= MINOR_COMPATIBLE_SINCE:
         return True
     return requested[: len(highest)] <= highest
-
-
-def minimum_driver(cuda: str, *, windows: bool = False) -> str | None:
-    """The oldest driver that runs programs of this CUDA version; None if unknown."""
-    version = cuda_version(cuda)
-    if not version:
-        return None
-    if version[0] in MINOR_COMPATIBLE and version != (11, 0):  # CUDA 11.0 came with a driver that was a little older
-        return MINOR_COMPATIBLE[version[0]][windows]
-    found = [toolkit for toolkit in TOOLKITS if cuda_version(toolkit.cuda)[: len(version)] == version]
-    return found[0].first_driver(windows) if found else None
 
 
 def highest_cuda(driver: str, *, windows: bool = False) -> str | None:

@@ -101,8 +101,6 @@ def _workload_profile(use: SizeUse, as_of: date) -> list[Problem]:
         name_path=use.path,
         type_path=use.path,
         location_path=use.region_path,
-        minimum_path=use.path,
-        maximum_path=use.path,
     )
     return profile_problems(request, as_of)
 

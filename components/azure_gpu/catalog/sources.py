@@ -105,5 +105,4 @@ INFERENCE_ARTICLE = observed(
 BATCH_ARTICLE = observed(
     "Microsoft Docs, Azure Batch: use compute-intensive virtual machines (article of 2018-12-17)", 2018, 12, 17
 )
-KAITO_SKUS = observed("kaito-project/kaito, pkg/sku/azure_sku_handler.go", 2026, 8, 31)
 RETIREMENTS = observed("Microsoft Learn, virtual-machines/sizes/lifecycle/retirements-and-capacity-restrictions", 2026, 9, 25)

@@ -4,14 +4,13 @@
 """
 
 from collections.abc import Mapping, Sequence
-from enum import StrEnum
-from typing import Literal, NotRequired, TypedDict
+from typing import Annotated, Literal, NotRequired, TypedDict
 
 import pulumi
 
 from azure_gpu.catalog.services.machine_learning import deployments
 from azure_gpu.formats.tags import MODEL_STORE
-from azure_gpu.shared.validation import OpenInput
+from azure_gpu.shared.validation import Choice, OpenInput
 from azure_gpu.shared.workloads import WorkloadName
 
 DEFAULT_PORT = deployments.PORT
@@ -23,14 +22,7 @@ DEFAULT_UNAVAILABLE = 1
 DEFAULT_CONTAINER = MODEL_STORE
 
 
-class Reach(StrEnum):
-    """From where the service is reachable."""
-
-    CLUSTER = "cluster"
-    NETWORK = "network"
-
-
-ReachName = Reach | Literal["cluster", "network"]
+Reach = Annotated[Literal["cluster", "network"], Choice("Reach", "From where the service is reachable.")]
 
 
 class ServiceModelArgs(TypedDict):
@@ -104,6 +96,6 @@ class ClusterServiceSettings(TypedDict):
     """How Kubernetes checks the health of a pod. Default: requests to / every 5 seconds, and 10 minutes to start."""
     max_unavailable: NotRequired[int]
     """Maximum number of pods that node drains, such as in an upgrade, may take away at a time. Default: 1."""
-    reach: NotRequired[ReachName]
+    reach: NotRequired[Reach]
     """From where it is reachable. cluster: only from the cluster; network: also from the cluster's virtual network, by an
     internal load balancer. A public address isn't supported: a service has neither authentication nor TLS. Default: cluster."""

@@ -95,7 +95,7 @@ def resolve(name: str, settings: ClusterServiceSettings, placement: Placement, p
         failures=int(probes.get("failures", _DEFAULT_FAILURES)),
         start_minutes=int(probes.get("start_minutes", DEFAULT_START_MINUTES)),
         max_unavailable=int(settings.get("max_unavailable", DEFAULT_UNAVAILABLE)),
-        reach=Reach(settings.get("reach", Reach.CLUSTER)),
+        reach=settings.get("reach", "cluster"),
     )
     return spec, [*problems, *_problems(settings, spec, path)]
 
@@ -191,7 +191,7 @@ def _metadata(spec: ServiceSpec) -> dict[str, Any]:
 
 
 def _service(spec: ServiceSpec) -> Manifest:
-    of_network = spec.reach is Reach.NETWORK
+    of_network = spec.reach == "network"
     return {
         "apiVersion": "v1",
         "kind": "Service",

@@ -4,12 +4,10 @@ They are resolved in `vm.resolve` and validated in `vm.rules`.
 """
 
 from collections.abc import Mapping, Sequence
-from enum import StrEnum
 from typing import Annotated, Literal, NotRequired, TypedDict
 
 import pulumi
 
-from azure_gpu.catalog.services.machines.costs import PREMIUM, STANDARD, STANDARD_SSD
 from azure_gpu.catalog.size_use import OperatingSystemName
 from azure_gpu.formats import azure_types
 from azure_gpu.foundation.common import CommonArgs
@@ -32,17 +30,14 @@ Driver = Annotated[
 Security = Annotated[Literal["auto", "standard", "trusted_launch"], Choice("VmSecurity", "How the machine boots.")]
 
 
-class DiskType(StrEnum):
-    """Storage type of the disk."""
-
-    PREMIUM = PREMIUM
-    STANDARD_SSD = STANDARD_SSD
-    STANDARD = STANDARD
-
-
-DiskTypeName = DiskType | Literal["Premium_LRS", "StandardSSD_LRS", "Standard_LRS"]
-
-
+DiskType = Annotated[
+    Literal["Premium_LRS", "StandardSSD_LRS", "Standard_LRS"],
+    Choice(
+        "VmDiskType",
+        "Storage type of the disk.",
+        (("Premium_LRS", "Premium"), ("StandardSSD_LRS", "StandardSsd"), ("Standard_LRS", "Standard")),
+    ),
+]
 VmOutbound = Annotated[
     Literal["default", "none"],
     Choice("VmOutbound", "How a machine without a public address reaches the internet, in a new network."),
@@ -84,7 +79,7 @@ class DiskArgs(TypedDict):
 
     size_gb: NotRequired[int]
     """Its size. Default: 128 with ubuntu-hpc, else the image's own."""
-    type: NotRequired[DiskTypeName]
+    type: NotRequired[DiskType]
     """Its storage type. Default: Premium_LRS."""
     encryption_at_host: NotRequired[bool]
     """True also encrypts data on the host, such as the temporary disk; the subscription needs the feature EncryptionAtHost of

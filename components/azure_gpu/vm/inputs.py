@@ -39,7 +39,7 @@ def disk(spec: GpuVmSpec) -> compute.OSDiskArgs:
         create_option=compute.DiskCreateOptionTypes.FROM_IMAGE,
         caching=compute.CachingTypes.READ_WRITE,
         disk_size_gb=spec.disk_gb,
-        managed_disk=compute.ManagedDiskParametersArgs(storage_account_type=spec.disk_type.value),
+        managed_disk=compute.ManagedDiskParametersArgs(storage_account_type=spec.disk_type),
         delete_option=compute.DiskDeleteOptionTypes.DELETE,  # otherwise it is kept, and costs
     )
 

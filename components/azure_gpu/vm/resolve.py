@@ -20,16 +20,7 @@ from azure_gpu.shared.context import Context, check_region, check_tags, known, r
 from azure_gpu.shared.end_dates import last_day, resolve_end
 from azure_gpu.shared.validation import written
 from azure_gpu.vm import image as vm_image, network as vm_network, rules as vm_rules
-from azure_gpu.vm.args import (
-    DEFAULT_DISK_GB,
-    DEFAULT_SHUTDOWN,
-    DEFAULT_USER,
-    AdminArgs,
-    DiskArgs,
-    DiskType,
-    GpuVmSettings,
-    ShutdownArgs,
-)
+from azure_gpu.vm.args import DEFAULT_DISK_GB, DEFAULT_SHUTDOWN, DEFAULT_USER, AdminArgs, DiskArgs, GpuVmSettings, ShutdownArgs
 from azure_gpu.vm.image import VmImageChoice
 from azure_gpu.vm.network import NetworkSpec
 from azure_gpu.vm.spec import GpuVmSpec, ShutdownSpec, SpotSpec
@@ -96,7 +87,7 @@ def resolve(
         driver=driver,
         proved_gpus=_proved_gpus(args, size, driver, choice.operating_system),
         disk_gb=_disk_gb(disk, choice),
-        disk_type=DiskType(disk.get("type", DiskType.PREMIUM)),
+        disk_type=disk.get("type", "Premium_LRS"),
         encryption_at_host=disk.get("encryption_at_host", False),
         trusted_launch=trusted,
         secure_boot=secure,
@@ -183,7 +174,7 @@ def _cost(size: Size | None, use: SizeUse, choice: VmImageChoice, disk: DiskArgs
         region=use.region,
         operating_system=use.operating_system,
         spot=use.spot,
-        disk_type=DiskType(disk.get("type", DiskType.PREMIUM)).value,
+        disk_type=disk.get("type", "Premium_LRS"),
         disk_gib=_disk_gb(disk, choice),
         public_address=network.public_address,
         bastion=network.bastion if network.bastion != "none" else "",

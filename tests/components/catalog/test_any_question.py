@@ -35,7 +35,6 @@ TABLES = [
 ]
 WITHOUT_TABLE = (
     container_cuda.check_container,
-    container_cuda.check_container_on_driver,
     vm_images.image_problems,
 )
 

@@ -3,7 +3,7 @@ yields in Kubernetes.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import date
 from enum import StrEnum
 from fractions import Fraction
@@ -218,25 +218,6 @@ def with_device_plugin(request: SharingRequest) -> Iterator[Problem]:
         code=Code.UNKNOWN,
         severity=Severity.WARNING,
     )
-
-
-def one_strategy_a_node(requests: Sequence[SharingRequest]) -> Iterator[Problem]:
-    """The problems of different sharing settings of the GPUs of one node: each that differs from the first."""
-    for other in requests[1:]:
-        if _settings(other) != _settings(requests[0]):
-            yield Problem(
-                path=other.at("strategy"),
-                message="all GPUs of a node must have the same sharing settings",
-                value=other.strategy,
-                allowed=requests[0].strategy,
-                fix="use separate pools",
-                source=str(device_plugin.SOURCE),
-                code=Code.IMPOSSIBLE,
-            )
-
-
-def _settings(request: SharingRequest) -> tuple[object, ...]:
-    return request.strategy, request.replicas, request.profile, request.mig_strategy, request.rename
 
 
 class Share(NamedTuple):

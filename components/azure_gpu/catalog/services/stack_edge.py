@@ -11,7 +11,7 @@ from azure_gpu.catalog.problems import Code, Problem, Severity, impossible
 from azure_gpu.catalog.services import gpu_sharing
 from azure_gpu.catalog.services.gpu_sharing import SHARING_2021, Share, SharingRequest, Strategy
 from azure_gpu.catalog.size_use import SizeUse
-from azure_gpu.catalog.sizes.model import Size, VmGeneration
+from azure_gpu.catalog.sizes.model import Size
 from azure_gpu.catalog.sources import Dated, Source
 
 _ARTICLES = "Microsoft Learn, articles/databox-online"
@@ -46,13 +46,11 @@ DEVICES: dict[str, Device] = {
 MANAGED_IOT_EDGE = Lifecycle(seen=SHARING_2021, end=Source(_IOT_EDGE, Dated.VALID_FROM, date(2024, 3, 31)))
 GPUS = {"T4": Lifecycle(seen=SHARING_2021), "A2": Lifecycle(seen=VM_PAGE_2022)}
 GPU_SIZES = {"Standard_NC4as_T4_v3": Lifecycle(seen=VM_PAGE_2022)}  # those of devices with A2 were found nowhere
-
 EXTENSION_SYSTEMS = (  # on which the GPU extension runs; source: `VM_PAGE`
     "Windows Server 2016 Core",
     "Windows Server 2019 Core",
     "Red Hat Enterprise Linux 7.4",
 )
-EXTENSION_DEPRECATED = "Ubuntu 18.04"  # of the same source
 
 
 class Claims(NamedTuple):
@@ -181,28 +179,6 @@ def _division(device: DeviceRequest) -> Iterator[Problem]:
             code=Code.IMPOSSIBLE,
             severity=Severity.WARNING,
         )
-
-
-def vm_problems(generation: VmGeneration, system: str, generation_path: str, system_path: str) -> Iterator[Problem]:
-    """The problems of a virtual machine with a GPU: its generation, and whether the GPU extension runs on its `system`."""
-    if generation is VmGeneration.GEN2:
-        message = "a virtual machine with a GPU can't be Gen2 on a device"
-        yield impossible(generation_path, message, str(generation), VmGeneration.GEN1, "use an image of Gen1", VM_PAGE)
-    if system in EXTENSION_SYSTEMS:
-        return
-    deprecated = system == EXTENSION_DEPRECATED
-    yield Problem(
-        path=system_path,
-        message="the GPU extension for this system is deprecated"
-        if deprecated
-        else "the GPU extension isn't known to support this system",
-        value=system,
-        allowed=", ".join(EXTENSION_SYSTEMS),
-        fix="use another system, or install the driver by hand",
-        source=str(VM_PAGE),
-        code=Code.RETIRING if deprecated else Code.UNKNOWN,
-        severity=Severity.WARNING,
-    )
 
 
 NO_GPU = "none"  # of a job without a GPU; leaving NVIDIA_VISIBLE_DEVICES out must not mean all

@@ -75,16 +75,10 @@ def service_problems(
 ) -> list[Problem]:
     """Validates against the service's limits at that date. `image` is None for a workload, whose CUDA version isn't known. An
     existing environment is looked up instead of checked against the catalog."""
-    container = container_apps.ContainerRequest(
-        gpu_path=paths("gpu"),
-        cpu_path=paths("cpu"),
-        memory_path=paths("memory_in_gib"),
-        gpu=1,
-        cpu=cpu,
-        memory_gib=memory_in_gib,
+    replica = container_apps.ReplicaRequest(
+        gpu.profile_type, cpu, memory_in_gib, paths("gpu"), paths("cpu"), paths("memory_in_gib")
     )
-    job = container_apps.JobRequest(gpu.profile_type, paths("gpu"), (container,))
-    problems = container_apps.job_problems(job, day)
+    problems = list(container_apps.replica_problems(replica, day))
     problems += container_jobs.check_image(gpu.profile_type, image or "", paths("image"))
     if in_existing_environment:
         return problems
@@ -95,8 +89,6 @@ def service_problems(
         name_path=paths("gpu"),
         type_path=paths("gpu"),
         location_path=paths.location,
-        minimum_path=paths("gpu"),
-        maximum_path=paths("gpu"),
     )
     # Both checks report the profile's lifecycle with the same message.
     return [*problems, *(each for each in container_apps.profile_problems(profile, day) if each not in problems)]

@@ -230,7 +230,6 @@ def resolve_machine(
         address_path=f"{path}.vm",
         user_path=f"{path}.private_key",
         system_path=f"{path}.vm",
-        port_path=f"{path}.vm",  # the one that the machine's network allows
         windows=vm["os_type"] == "Windows",
     )
     problems += [_without_password(each, f"{path}.private_key") for each in compute.machine_problems(request, day)]

@@ -174,9 +174,7 @@ def _machines(
     request = ClusterRequest(
         minimum_path=f"{path}.min_nodes",
         maximum_path=f"{path}.max_nodes",
-        idle_path=f"{path}.idle_minutes",
         priority_path=f"{path}.spot",
-        image_path=path,
         minimum_nodes=least,
         maximum_nodes=most,
         priority=spec.priority,

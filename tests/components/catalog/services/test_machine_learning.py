@@ -1,21 +1,7 @@
 """What Azure Machine Learning takes as compute, and the clients it had. Expectations are literals read in its documentation."""
 
-from datetime import date
-
-from hypothesis import given, strategies as st
-
 from azure_gpu.catalog import facts
-from azure_gpu.catalog.problems import Code, errors
 from azure_gpu.catalog.services.machine_learning import deployments
-from azure_gpu.catalog.services.machine_learning.compute import Client, client_problems
-
-
-@given(st.sampled_from(list(Client)), st.dates())
-def test_clients_never_raise_and_stay_refused_once_they_are(client: Client, day: date) -> None:
-    problems = client_problems(client, day, path="client")
-    if any(problem.code is Code.RETIRED for problem in problems):
-        later = min(day.toordinal() + 400, date.max.toordinal())
-        assert errors(client_problems(client, date.fromordinal(later), path="client"))
 
 
 # azureml-inference-server-http 1.5.1, read from its wheel

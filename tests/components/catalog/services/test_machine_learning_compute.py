@@ -4,10 +4,8 @@ from datetime import date
 from typing import Any
 
 import pytest
-from hypothesis import given, strategies as st
 
 from azure_gpu.catalog.problems import Problem
-from azure_gpu.catalog.services.machine_learning.compute import is_duration
 from azure_gpu.catalog.services.machine_learning.deployments import (
     DeploymentRequest,
     EndpointRequest,
@@ -42,9 +40,3 @@ def paths(problems: list[Problem]) -> list[str]:
 def test_names_that_do_not_fit(name: str) -> None:
     assert paths(endpoint_problems(endpoint(name=name), TODAY)) == ["name"]
     assert paths(deployment_problems(deployment(name=name), TODAY)) == ["name"]
-
-
-@given(st.integers(0, 99), st.integers(0, 99), st.integers(0, 99))
-def test_every_duration_in_days_hours_and_seconds_is_one(days: int, hours: int, seconds: int) -> None:
-    assert is_duration(f"P{days}DT{hours}H{seconds}S")
-    assert not is_duration(f"{days}DT{hours}H{seconds}S")

@@ -1,33 +1,23 @@
 """Checks a whole Batch pool: its names, containers, features that Batch has ended, and everything in the other modules."""
 
-import re
 from collections.abc import Iterator
 from datetime import date, timedelta
 
 from azure_gpu.catalog import lifecycle, names, offers
 from azure_gpu.catalog.lifecycle import WARNING_DAYS
 from azure_gpu.catalog.prices import PriceBook, packaged
-from azure_gpu.catalog.problems import Code, Problem, Severity
+from azure_gpu.catalog.problems import Code, Problem, Severity, impossible
 from azure_gpu.catalog.services.batch import images, installs, mpi, packages, requirements, scale, sizes as batch, sources
 from azure_gpu.catalog.services.batch.request import AllocationMode, PoolRequest
 from azure_gpu.catalog.services.batch.sizes import Feature
 from azure_gpu.catalog.size_use import OperatingSystem, Service, SizeUse
-from azure_gpu.catalog.sources import Source
-
-TYPES = ("DockerCompatible", "CriCompatible")
 
 
 def container_problems(request: PoolRequest) -> Iterator[Problem]:
-    """The container configuration of the pool and the options of its tasks; nothing where it has none."""
+    """The container configuration of the pool; nothing where it has none."""
     containers = request.containers
     if containers is None:
         return
-    if containers.type not in TYPES:
-        message = "unknown type of container configuration"
-        yield _of_containers(request, "type", message, containers.type, ", ".join(TYPES), sources.PROVIDER)
-    if re.search(r"(?:^|\s)--gpus(?:[\s=]|$)", containers.run_options):
-        message = "Batch passes the node's GPUs to container tasks itself; remove --gpus from their options"
-        yield _of_containers(request, "run_options", message, containers.run_options, "options without --gpus")
     if request.operating_system is OperatingSystem.WINDOWS:
         if request.rdma:
             message = "Batch supports RDMA in containers on Linux only"
@@ -37,29 +27,17 @@ def container_problems(request: PoolRequest) -> Iterator[Problem]:
             yield _of_containers(request, "elevated", message, containers.elevated, "the elevation level Admin")
 
 
-def _of_containers(
-    request: PoolRequest, key: str, message: str, value: object, allowed: str, source: Source = sources.CONTAINERS
-) -> Problem:
-    return Problem(
-        path=f"{request.at('containers')}.{key}",
-        message=message,
-        value=value,
-        allowed=allowed,
-        fix=f"use {allowed}",
-        source=str(source),
-        code=Code.IMPOSSIBLE,
-    )
+def _of_containers(request: PoolRequest, key: str, message: str, value: object, allowed: str) -> Problem:
+    return impossible(f"{request.at('containers')}.{key}", message, value, allowed, f"use {allowed}", sources.CONTAINERS)
 
 
 COMMUNICATION_MODES = ("Default", "Simplified", "Classic")
 
 
 def pool_problems(request: PoolRequest, as_of: date) -> Iterator[Problem]:
-    """Cloud Services, classic communication, certificates, default outbound access and low-priority nodes."""
+    """Cloud Services, classic communication, default outbound access and low-priority nodes."""
     if request.cloud_services:
         yield from batch.feature_problems(batch.CLOUD_SERVICES, as_of, request.at("cloud_services"), True)
-    if request.certificates:
-        yield from batch.feature_problems(batch.POOL_CERTIFICATES, as_of, request.at("certificates"), True)
     if not request.public_addresses and not request.explicit_outbound:
         yield from batch.feature_problems(batch.DEFAULT_OUTBOUND, as_of, request.at("public_addresses"), False)
     yield from _communication(request, as_of)
@@ -104,31 +82,9 @@ def _low_priority(feature: Feature, request: PoolRequest, as_of: date) -> Iterat
 
 
 def name_problems(request: PoolRequest) -> Iterator[Problem]:
-    """The names of account and pool, where they are given, and properties that this pool may not have."""
-    if request.account_name:
-        yield from names.check("Microsoft.Batch/batchAccounts", request.account_name, request.at("account_name"))
+    """The name of the pool, where it is given."""
     if request.name:
         yield from names.check("Microsoft.Batch/batchAccounts/pools", request.name, request.at("name"))
-    if request.resource_tags and request.allocation_mode is not AllocationMode.USER_SUBSCRIPTION:
-        yield Problem(
-            path=request.at("resource_tags"),
-            message="tags on the resources behind a pool require an account in UserSubscription mode",
-            value=str(request.allocation_mode),
-            allowed=str(AllocationMode.USER_SUBSCRIPTION),
-            fix="leave the tags out, or use an account in UserSubscription mode",
-            source=str(sources.PROVIDER),
-            code=Code.IMPOSSIBLE,
-        )
-    if request.windows_configuration and request.operating_system is OperatingSystem.LINUX:
-        yield Problem(
-            path=request.at("windows_configuration"),
-            message="a pool of Linux nodes can't have a Windows configuration",
-            value=str(request.operating_system),
-            allowed="nothing",
-            fix="leave it out",
-            source=str(sources.PROVIDER),
-            code=Code.IMPOSSIBLE,
-        )
 
 
 def problems(request: PoolRequest, as_of: date, *, prices: PriceBook | None = None, until: date | None = None) -> list[Problem]:

@@ -62,10 +62,8 @@ class StartTask(NamedTuple):
 
 
 class ContainerTasks(NamedTuple):
-    """The container configuration of a pool, and options of its tasks."""
+    """The container configuration of a pool."""
 
-    type: str = "DockerCompatible"
-    run_options: str = ""
     elevated: bool = False  # the tasks run as administrator
 
 
@@ -76,7 +74,6 @@ class PoolRequest(NamedTuple):
     size: Size | None  # None: not known, so what depends on it isn't checked
     written: Mapping[str, str] = MappingProxyType({})
 
-    account_name: str = ""
     allocation_mode: AllocationMode = AllocationMode.BATCH_SERVICE
     auto_storage: bool = False
     name: str = ""
@@ -102,15 +99,10 @@ class PoolRequest(NamedTuple):
     packages: int = 0
     start_task: StartTask | None = None
     extensions: tuple[ExtensionRequest, ...] = ()
-    certificates: bool = False
 
     communication: str = ""  # Default, Simplified or Classic
     public_addresses: bool = True
     explicit_outbound: bool = False  # the subnet has explicit outbound access
-    ephemeral_os_disk: bool = False
-    max_price: bool = False  # a maximum price of Spot nodes
-    resource_tags: bool = False
-    windows_configuration: bool = False
 
     region: str = ""  # written as `location` unless `written` has another path
     mpi: Mpi | None = None

@@ -105,24 +105,12 @@ def scale_problems(request: PoolRequest) -> Iterator[Problem]:
         yield from formula_problems(request.autoscale_formula, request.at("autoscale_formula"))
     if request.evaluation_interval is not None:
         yield from interval_problems(request.evaluation_interval, request.at("evaluation_interval"))
-    yield from _spot_nodes(request)
 
 
 def _fixed(request: PoolRequest) -> str:
     """The fixed numbers that are set together with a formula."""
     given = (("dedicated nodes", request.dedicated_nodes), ("Spot nodes", request.spot_nodes))
     return ", ".join([*(f"{kind}: {number}" for kind, number in given if number is not None), "a formula"])
-
-
-def _spot_nodes(request: PoolRequest) -> Iterator[Problem]:
-    if not request.spot_nodes:
-        return
-    if request.ephemeral_os_disk:
-        message = "Spot nodes of Batch can't have an ephemeral operating system disk"
-        yield _impossible(request, "ephemeral_os_disk", message, True, "a managed disk, or dedicated nodes", sources.SPOT)
-    if request.max_price:
-        message = "Spot nodes of Batch can't have a maximum price"
-        yield _impossible(request, "max_price", message, True, "no maximum price", sources.SPOT)
 
 
 def slot_problems(request: PoolRequest) -> Iterator[Problem]:

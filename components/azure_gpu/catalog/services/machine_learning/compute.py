@@ -10,7 +10,7 @@ from datetime import date
 from enum import StrEnum
 from typing import NamedTuple
 
-from azure_gpu.catalog import durations, lifecycle, lifecycle_tables, listed, tables
+from azure_gpu.catalog import lifecycle, lifecycle_tables, listed, tables
 from azure_gpu.catalog.lifecycle import WARNING_DAYS, Lifecycle, Status
 from azure_gpu.catalog.problems import Code, Problem, Severity, impossible, not_listed
 from azure_gpu.catalog.services.machine_learning import endpoints
@@ -113,24 +113,6 @@ CLIENTS: dict[Client, _Row] = {
 }
 
 
-def client_problems(client: Client, as_of: date, *, path: str) -> list[Problem]:
-    """The problems of the client on that day, with those that can be used then."""
-    row = CLIENTS[client]
-    usable = tuple(
-        one.value for one in row.successors if CLIENTS[one].lifecycle.status(as_of) in (Status.GENERAL, Status.RETIRING)
-    )
-    with_those = f"with {' or '.join(usable)}: " if usable else ""
-    return lifecycle.check(
-        row.lifecycle,
-        f"{client.value} of Azure Machine Learning",
-        as_of,
-        path=path,
-        value=client.value,
-        fix=f"{with_those}{row.now}" if row.now else "",
-        instead=usable,
-    )
-
-
 PROVIDER = Source("pulumi-azure-native 3.29.0, machinelearningservices 2025-12-01", Dated.OBSERVED, date(2026, 11, 20))
 _NO_WORD_SINCE = Source(f"{TARGETS_PAGE.where} is the last page that names remote machines", Dated.OBSERVED, date(2026, 11, 20))
 
@@ -156,15 +138,11 @@ COMPUTE_KINDS = (LEGACY_AKS, KUBERNETES, CLUSTER, INSTANCE, "VirtualMachine")
 SSH_PORT = 22
 SERVICE_TAG = "AzureMachineLearning"  # the service's own addresses, as rules of networks name them
 
+
 # Attached machines: the second source document has one; no source says whether the service still supports them.
 ATTACHED_MACHINE = Lifecycle(seen=WORKBENCH_ARTICLE, doubt=_NO_WORD_SINCE)
 # AKS as a kind of compute is of version 1 and ends with its SDK.
 AKS_COMPUTE = Lifecycle(seen=INFERENCE_ARTICLE, end=CLIENTS[Client.SDK_V1].lifecycle.end)
-
-
-def is_duration(text: str) -> bool:
-    """Whether the text is a duration as ISO 8601 writes it: PT120S, P1DT2H."""
-    return durations.read(text) is not None and not text.startswith("-")
 
 
 class ClusterRequest(NamedTuple):
@@ -172,15 +150,10 @@ class ClusterRequest(NamedTuple):
 
     minimum_path: str
     maximum_path: str
-    idle_path: str
     priority_path: str
-    image_path: str
     minimum_nodes: int = 0
     maximum_nodes: int | None = None  # needed
-    idle_time: str | None = None  # before a node is taken away, ISO 8601; None: the service's own
     priority: str = DEDICATED
-    windows: bool = False
-    own_image: bool = False  # a virtualMachineImage is given
 
 
 class MachineRequest(NamedTuple):
@@ -194,24 +167,12 @@ class MachineRequest(NamedTuple):
     address_path: str
     user_path: str
     system_path: str
-    port_path: str
     windows: bool = False
-    ssh_port: int = SSH_PORT
 
 
 def cluster_problems(request: ClusterRequest, as_of: date) -> list[Problem]:
     """All problems of the cluster on that day."""
     problems = list(_scale(request))
-    if request.idle_time is not None and not is_duration(request.idle_time):
-        problems.append(
-            _refused(
-                request.idle_path,
-                "not a valid ISO 8601 duration",
-                request.idle_time,
-                "such as PT120S or PT15M",
-                "write PT120S for two minutes",
-            )
-        )
     if request.priority not in PRIORITIES:
         allowed = ", ".join(PRIORITIES)
         problems.append(
@@ -219,16 +180,6 @@ def cluster_problems(request: ClusterRequest, as_of: date) -> list[Problem]:
         )
     if request.priority == LOW_PRIORITY:
         problems += _low_priority(request.priority_path, as_of)
-    if request.own_image and not request.windows:
-        problems.append(
-            _refused(
-                request.image_path,
-                "a custom image is supported for Windows nodes only",
-                None,
-                "no image with Linux nodes",
-                "leave the image out, and add what the work needs to the job's environment",
-            )
-        )
     return problems
 
 
@@ -291,8 +242,6 @@ def machine_problems(request: MachineRequest, as_of: date) -> list[Problem]:
                 "add what is missing",
             )
         )
-    if not 1 <= request.ssh_port <= 65535:
-        problems.append(_refused(request.port_path, "not a valid port", request.ssh_port, "1 to 65535", f"write {SSH_PORT}"))
     if request.windows:
         problems.append(
             _refused(request.system_path, "only Ubuntu machines can be attached", "Windows", "Ubuntu", "choose an Ubuntu image")

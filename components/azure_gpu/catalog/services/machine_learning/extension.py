@@ -16,7 +16,6 @@ from azure_gpu.catalog.sources import Dated, Source
 EXTENSION_TYPE = "Microsoft.AzureML.Kubernetes"
 PAGE = Source("Microsoft Learn, machine-learning/how-to-deploy-kubernetes-extension", Dated.OBSERVED, date(2025, 3, 7))
 INSTANCE_TYPES = Source("Azure/AML-Kubernetes, docs/instance-type.md", Dated.OBSERVED, date(2024, 8, 31))
-_LATER_NOTE = Source("Microsoft Learn, machine-learning, a later note on trusted access", Dated.OBSERVED, date(2026, 11, 20))
 EXTENSION = Lifecycle(seen=PAGE)
 
 ROUTER_REPLICAS = 3  # of a highly available router, on separate nodes
@@ -66,10 +65,6 @@ class ExtensionRequest(NamedTuple):
     nodes: int | None = None  # the fewest that the cluster has; None: not known
     vcpus: int | None = None  # of all its nodes
     memory_gib: float | None = None
-    aks: bool = True
-    service_principal: bool = False  # the cluster has one instead of a managed identity
-    local_accounts: bool = True
-    same_subscription: bool = True  # as the workspace
 
 
 class InstanceTypeRequest(NamedTuple):
@@ -181,10 +176,6 @@ def _inference(request: ExtensionRequest) -> Iterator[Problem]:
             f"False below {ROUTER_REPLICAS} nodes",
             f"write inferenceRouterHA: False, or use {ROUTER_REPLICAS} nodes",
         )
-    if "internalLoadBalancerProvider" in request.settings and not request.aks:
-        path = f"{request.path}.internalLoadBalancerProvider"
-        given = request.settings["internalLoadBalancerProvider"]
-        yield _refused(path, "the internal load balancer is for AKS only", given, "nothing elsewhere", "leave it out")
 
 
 def _tls(request: ExtensionRequest) -> Iterator[Problem]:
@@ -203,27 +194,10 @@ def _tls(request: ExtensionRequest) -> Iterator[Problem]:
 
 
 def _cluster(request: ExtensionRequest) -> Iterator[Problem]:
-    path = request.cluster_path
-    if request.aks and request.service_principal:
-        fix = "give the cluster a managed identity, and recreate its node pools"
-        yield _refused(path, "a cluster with a service principal isn't supported", None, "a managed identity", fix)
-    if request.aks and not request.local_accounts:
-        yield Problem(
-            path=path,
-            message="the extension's page requires local accounts; a later note accepts trusted access instead",
-            allowed="local accounts, or trusted access for the workspace",
-            fix="set up trusted access, or enable local accounts",
-            source=f"{PAGE}; {_LATER_NOTE}",
-            code=Code.UNKNOWN,
-            severity=Severity.WARNING,
-        )
-    if not request.same_subscription:
-        fix = "connect the cluster to Azure Arc in the workspace's subscription"
-        yield _refused(path, "the cluster isn't in the workspace's subscription", None, "the same one", fix)
     for amount, least, unit in ((request.vcpus, LEAST_VCPUS, "vCPU"), (request.memory_gib, LEAST_MEMORY_GIB, "GB of memory")):
         if amount is not None and amount < least:
             yield Problem(
-                path=path,
+                path=request.cluster_path,
                 message=f"the cluster has {amount} {unit}, and the extension requires {least} in production",
                 value=amount,
                 allowed=f"at least {LEAST_VCPUS} vCPU and {LEAST_MEMORY_GIB} GB",
