@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from azure_gpu_operations.adopting.matching import Planned
+from azure_gpu_operations.guard.update_check import write_backend
 from azure_gpu_operations.stack import EngineError, Planned as Plan, Stack, start_engine
 
 
@@ -35,13 +36,7 @@ class Scratch:
 
     def put(self, deployment: Mapping[str, Any]) -> None:
         """The stack's state; {} is a stack that was never up."""
-        folder = self._folder / ".pulumi"
-        state = folder / "stacks" / self._of.project / f"{self._of.name}.json"
-        state.parent.mkdir(parents=True, exist_ok=True)
-        (folder / "meta.yaml").write_text("version: 1\n")
-        name = f"organization/{self._of.project}/{self._of.name}"
-        checkpoint = {"stack": name, "latest": deployment} if deployment else {"stack": name}
-        state.write_text(json.dumps({"version": 3, "checkpoint": checkpoint}))
+        write_backend(self._folder, self._of, deployment)
 
     def planned(self) -> Plan:
         """What an update would do."""

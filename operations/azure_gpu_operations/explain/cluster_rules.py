@@ -66,10 +66,7 @@ def _values(case: ClusterCase) -> dict[str, Any]:
 
 
 def _not_there(case: ClusterCase) -> Finding | None:
-    if case.is_there:
-        return None
-    facts = case.as_facts()
-    return refusal_rules.first(facts) or refusal_rules.not_there(facts.kind.value)
+    return None if case.is_there else refusal_rules.absent(case.as_facts())
 
 
 def _refused(case: ClusterCase) -> Finding | None:

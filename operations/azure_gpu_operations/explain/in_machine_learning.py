@@ -1,5 +1,6 @@
 """Finds a name or an id among Azure ML resources and virtual machines, and reads what it is; returns facts and a finding."""
 
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from typing import Any
 
@@ -27,6 +28,7 @@ Explained = tuple[Facts, Finding]
 
 COMPUTE_TYPE = "Microsoft.MachineLearningServices/workspaces/computes"
 JOB_TYPE = "Microsoft.MachineLearningServices/workspaces/jobs"
+LINES = 200  # of a log that are looked through
 
 
 def named(arm: Arm, name: str, view: StackView | None) -> Explained | None:
@@ -35,58 +37,38 @@ def named(arm: Arm, name: str, view: StackView | None) -> Explained | None:
         return None
     first, slash, rest = name.partition("/")
     if name in view.endpoints:
-        return _explained_endpoint(arm, name, view.endpoints[name])
+        return _explained(arm, ENDPOINT_TYPE, name, view.endpoints[name])
     if slash and first in view.endpoints:
-        return _explained_deployment(arm, name, f"{view.endpoints[first]}/deployments/{rest}")
+        return _explained(arm, DEPLOYMENT_TYPE, name, f"{view.endpoints[first]}/deployments/{rest}")
     if name in view.vms:
-        return _explained_machine(arm, name, view.vms[name])
+        return _explained(arm, MACHINE_TYPE, name, view.vms[name])
     if name in view.ml_computes and name not in view.clusters:  # an attached cluster has the cluster's own name
-        return _explained_compute(arm, name, view.ml_computes[name])
+        return _explained(arm, COMPUTE_TYPE, name, view.ml_computes[name])
     return None
 
 
 def by_id(arm: Arm, parsed: ArmId) -> Explained | None:
-    if parsed.is_type(ENDPOINT_TYPE):
-        return _explained_endpoint(arm, parsed.name, parsed.text)
-    if parsed.is_type(DEPLOYMENT_TYPE):
-        return _explained_deployment(arm, f"{parsed.scope.rsplit('/', 1)[-1]}/{parsed.name}", parsed.text)
-    if parsed.is_type(COMPUTE_TYPE):
-        return _explained_compute(arm, parsed.name, parsed.text)
-    if parsed.is_type(JOB_TYPE):
-        return _explained_job(arm, parsed.name, parsed.text)
-    return _explained_machine(arm, parsed.name, parsed.text) if parsed.is_type(MACHINE_TYPE) else None
+    arm_type = next((each for each in (ENDPOINT_TYPE, *_KINDS) if parsed.is_type(each)), None)
+    within = f"{parsed.scope.rsplit('/', 1)[-1]}/" if arm_type == DEPLOYMENT_TYPE else ""
+    return _explained(arm, arm_type, f"{within}{parsed.name}", parsed.text) if arm_type is not None else None
 
 
 def job_named(arm: Arm, name: str, view: StackView) -> Explained | None:
-    found = job_id(arm, view.ml_workspace, name) if "/" not in name else ""
-    return _explained_job(arm, name, found) if found else None
+    found = f"{view.ml_workspace}/jobs/{name}"
+    there = "/" not in name and arm.get(found, API_VERSION) is not None
+    return _explained(arm, JOB_TYPE, name, found) if there else None
 
 
-def _explained_endpoint(arm: Arm, name: str, endpoint_id: str) -> Explained:
-    return ml_rules.explain(endpoint(arm, name, endpoint_id))
+def _explained(arm: Arm, arm_type: str, name: str, resource_id: str) -> Explained:
+    if arm_type == ENDPOINT_TYPE:  # or one of its deployments
+        return ml_rules.explain(endpoint(arm, name, resource_id))
+    read, explain = _KINDS[arm_type]
+    case = read(arm, name, resource_id)
+    return case.as_facts(), explain(case)
 
 
-def _explained_deployment(arm: Arm, name: str, deployment_id: str) -> Explained:
-    case = deployment(arm, name, deployment_id)
-    return case.as_facts(), ml_rules.explain_deployment(case)
-
-
-def _explained_compute(arm: Arm, name: str, compute_id: str) -> Explained:
-    case = compute(arm, name, compute_id)
-    return case.as_facts(), ml_rules.explain_compute(case)
-
-
-def _explained_job(arm: Arm, name: str, job_id: str) -> Explained:
-    case = job(arm, name, job_id)
-    return case.as_facts(), ml_rules.explain_job(case)
-
-
-def _explained_machine(arm: Arm, name: str, machine_id: str) -> Explained:
-    case = MachineCase(name, machine_id, get_machine(arm, machine_id), activity_log.of_resource(arm, machine_id))
-    return case.as_facts(), machine_rules.explain(case)
-
-
-LINES = 200  # of a log that are looked through
+def machine(arm: Arm, name: str, machine_id: str) -> MachineCase:
+    return MachineCase(name, machine_id, get_machine(arm, machine_id), activity_log.of_resource(arm, machine_id))
 
 
 def endpoint(arm: Arm, name: str, endpoint_id: str) -> EndpointCase:
@@ -190,12 +172,6 @@ def job(arm: Arm, name: str, job_id: str) -> JobCase:
     )
 
 
-def job_id(arm: Arm, workspace_id: str, name: str) -> str:
-    """The id of a job of the workspace; "" where none is called so."""
-    found_id = f"{workspace_id}/jobs/{name}"
-    return found_id if arm.get(found_id, API_VERSION) is not None else ""
-
-
 def _written(arm: Arm, job_id: str, name: str) -> tuple[str, ...]:
     """The last lines of the job's log, from the workspace's storage. Nothing where it can't be read."""
     from azure_gpu_operations.batch.blobs import Blobs  # here, because Azure's clients take seconds to load
@@ -210,3 +186,12 @@ def _written(arm: Arm, job_id: str, name: str) -> tuple[str, ...]:
     except AzureError:
         return ()
     return tuple((content or b"").decode("utf-8", errors="replace").splitlines()[-LINES:])
+
+
+# How each type but an endpoint is read and explained.
+_KINDS: Mapping[str, tuple[Callable[[Arm, str, str], Any], Callable[[Any], Finding]]] = {
+    DEPLOYMENT_TYPE: (deployment, ml_rules.explain_deployment),
+    COMPUTE_TYPE: (compute, ml_rules.explain_compute),
+    JOB_TYPE: (job, ml_rules.explain_job),
+    MACHINE_TYPE: (machine, machine_rules.explain),
+}

@@ -79,6 +79,11 @@ def not_there(what: str, where: str = "Azure") -> Finding:
     return table.explain_surely("not there", None, values={"kind": what, "where": where})
 
 
+def absent(facts: Facts, what: str = "") -> Finding:
+    """For a missing resource: what Azure refused, else that there is none."""
+    return first(facts) or not_there(what or facts.kind.value)
+
+
 def of_image(facts: Facts, image: str, evidence: tuple[str, ...], container: str) -> Finding:
     """Whether an image is missing, or the right to pull it: the service has one message for both."""
     text = "\n".join(evidence)

@@ -138,18 +138,23 @@ def _with_others(lost: Sequence[Loss], deployment: Mapping[str, Any]) -> Iterato
             yield each._replace(others=others)
 
 
+def write_backend(folder: Path, stack: Stack, deployment: Mapping[str, Any]) -> None:
+    """Makes the folder a file backend with a copy of a stack's state; {} is a stack that was never up."""
+    state = folder / ".pulumi" / "stacks" / stack.project / f"{stack.name}.json"
+    state.parent.mkdir(parents=True, exist_ok=True)
+    (folder / ".pulumi" / "meta.yaml").write_text("version: 1\n")
+    name = f"organization/{stack.project}/{stack.name}"
+    checkpoint = {"stack": name, "latest": deployment} if deployment else {"stack": name}
+    state.write_text(json.dumps({"version": 3, "checkpoint": checkpoint}))
+
+
 def planned_unprotected(stack: Stack, deployment: Mapping[str, Any]) -> Planned | None:
     """The plan without any protection; None if it can't be made on a copy of the state."""
     if (deployment.get("secrets_providers") or {}).get("type") not in _READABLE_ELSEWHERE:
         return None
     free = set(protected(deployment))
     resources = [{**each, "protect": False} if each["urn"] in free else each for each in deployment.get("resources") or []]
-    checkpoint = {"stack": f"organization/{stack.project}/{stack.name}", "latest": {**deployment, "resources": resources}}
-    with tempfile.TemporaryDirectory() as text:
-        folder = Path(text, ".pulumi")
-        file = folder / "stacks" / stack.project / f"{stack.name}.json"
-        file.parent.mkdir(parents=True)
-        (folder / "meta.yaml").write_text("version: 1\n")
-        file.write_text(json.dumps({"version": 3, "checkpoint": checkpoint}))
-        planned = stack.planned(Path(text).as_uri())
+    with tempfile.TemporaryDirectory() as folder:
+        write_backend(Path(folder), stack, {**deployment, "resources": resources})
+        planned = stack.planned(Path(folder).as_uri())
     return None if planned.errors else planned

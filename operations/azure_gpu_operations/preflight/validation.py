@@ -26,6 +26,7 @@ from azure_gpu_operations.planned import UnreadableStackFileError
 from azure_gpu_operations.preflight.fetching import fetch, retries
 from azure_gpu_operations.preflight.rows import Answer, Row
 from azure_gpu_operations.preflight.template import DEPLOYMENTS, Sent, Template, template_of
+from azure_gpu_operations.stack_paths import PLACES, path_of_part
 
 CHECK = "validate"
 NEEDED = "Resource Manager's validation of the stack"
@@ -36,39 +37,12 @@ _BY_POLICY = "RequestDisallowedByPolicy"
 _AGAIN_SECONDS = 5.0  # if ARM sends no Retry-After
 _LONGEST_VALUE = 80  # characters
 _IDENTIFIERS = re.compile(r"Policy identifiers: '(\[.*\])'", re.DOTALL)
-# The keys of a stack file by the components that they declare; `{}` is the name of the entry.
-_SECTIONS = {
-    "Budget": "budget",
-    "JobEnvironment": "job_environment",
-    "ServerlessGpuJob": "jobs.{}",
-    "BatchAccount": "batch_account",
-    "BatchPool": "pools.{}",
-    "GalleryImage": "gallery_images.{}",
-    "GpuCluster": "clusters.{}",
-    "MlWorkspace": "ml_workspace",
-    "MlEndpoint": "ml_endpoints.{}",
-    "GpuVm": "vms.{}",
-    "ContainerGroup": "container_groups.{}",
-}
 _OF_FOUNDATION = {
     azure_types.RESOURCE_GROUP.arm_type: "resource_group",
     azure_types.USER_ASSIGNED_IDENTITY.arm_type: "identity",
     azure_types.REGISTRY.arm_type: "registry",
     azure_types.LOG_WORKSPACE.arm_type: "log_workspace",
     azure_types.STORAGE_ACCOUNT.arm_type: "storage",
-}
-# The resource that `overrides` of an entry changes, by the entry's component.
-_OVERRIDDEN = {
-    "Budget": azure_types.BUDGET.arm_type,
-    "JobEnvironment": azure_types.MANAGED_ENVIRONMENT.arm_type,
-    "ServerlessGpuJob": azure_types.JOB.arm_type,
-    "BatchAccount": azure_types.BATCH_ACCOUNT.arm_type,
-    "BatchPool": azure_types.BATCH_POOL.arm_type,
-    "GpuCluster": azure_types.MANAGED_CLUSTER.arm_type,
-    "MlWorkspace": azure_types.ML_WORKSPACE.arm_type,
-    "MlEndpoint": azure_types.ML_ONLINE_ENDPOINT.arm_type,
-    "GpuVm": azure_types.VIRTUAL_MACHINE.arm_type,
-    "ContainerGroup": azure_types.CONTAINER_GROUP.arm_type,
 }
 _KEYS = {"location": "location", "tags": "tags"}
 
@@ -184,7 +158,8 @@ def stack_file_key(sent: Sent, recorded: Recorded) -> StackFileKey:
     if noun == "Foundation":
         key = _OF_FOUNDATION.get(sent.type, "")
         return StackFileKey(f"foundation.{key}" if key else "foundation", bool(key))
-    return StackFileKey(_SECTIONS.get(noun, "").format(above.name), sent.type == _OVERRIDDEN.get(noun))
+    overridden = PLACES[noun].overridden if noun in PLACES else ""
+    return StackFileKey(path_of_part(noun, above.name), sent.type == overridden)
 
 
 def _of(error: Mapping[str, Any], template: Template) -> Sent | None:

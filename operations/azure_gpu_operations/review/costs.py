@@ -14,18 +14,9 @@ from azure_gpu_operations.graph import kinds, words
 from azure_gpu_operations.graph.machines import Machines
 from azure_gpu_operations.graph.model import Graph, Part
 from azure_gpu_operations.review.model import Amount, Budget, Costs, PartCosts, StackCosts
+from azure_gpu_operations.stack_paths import path_of_part
 
 MONTH_HOURS = 730
-_NOTHING = Amount(0.0, 0)
-_SECTIONS = {
-    kinds.GROUP: "container_groups.{}",
-    kinds.JOB: "jobs.{}",
-    kinds.POOL: "pools.{}",
-    kinds.CLUSTER: "clusters.{}",
-    kinds.ENDPOINT: "ml_endpoints.{}",
-    kinds.COMPUTE: "ml_workspace.computes.{}",
-    "azuregpu:index:GpuVm": "vms.{}",
-}
 
 
 def costs(
@@ -108,7 +99,13 @@ def _unknown(parts: int) -> Costs:
 def _by_path(graph: Graph | None) -> dict[str, Part]:
     """The parts with a cost, by their path in the stack file."""
     parts = graph.parts if graph is not None else ()
-    return {_SECTIONS.get(each.type, "{}").format(each.name): each for each in parts if each.has_cost and not each.exists}
+    return {_path(each): each for each in parts if each.has_cost and not each.exists}
+
+
+def _path(part: Part) -> str:
+    if part.type == kinds.COMPUTE:
+        return f"ml_workspace.computes.{part.name}"
+    return path_of_part(part.type.rpartition(":")[2], part.name) or part.name
 
 
 def _expected(part: Part, busy: float) -> float | None:

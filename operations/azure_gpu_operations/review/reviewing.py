@@ -24,15 +24,14 @@ from azure_gpu_operations.guard.held import held
 from azure_gpu_operations.guard.update_check import planned_unprotected
 from azure_gpu_operations.planned import UnreadableStackFileError
 from azure_gpu_operations.project import name_of, project
-from azure_gpu_operations.review import dangers, placeholders, policies, source_locations, steps
+from azure_gpu_operations.review import dangers, placeholders, policies, steps
 from azure_gpu_operations.review.base import Against, Base, BaseError, EmbeddedAzureError, require_embedded_azure, running_base
 from azure_gpu_operations.review.costs import costs
 from azure_gpu_operations.review.model import Finding, Lane, Outcome, Placeholder, StackReview
 from azure_gpu_operations.review.placeholders import InvalidStackFileError, Prepared
 from azure_gpu_operations.review.policies import Packs, Violation, violations, without_own
 from azure_gpu_operations.review.repository import Repository, RepositoryError, StackFiles
-from azure_gpu_operations.review.source_locations import SourceLocations, Text
-from azure_gpu_operations.review.steps import owners, parts, without_noise
+from azure_gpu_operations.review.source_locations import SourceLocations, Text, of_errors, of_problems
 from azure_gpu_operations.stack import EngineError, Stack
 
 
@@ -59,65 +58,49 @@ class Compared(NamedTuple):
 def report(compared: Compared, busy_hours: float) -> StackReview:
     """Everything that is known; what isn't is in `missing`."""
     missing = list(compared.missing)
+    review = StackReview(
+        compared.stack, compared.file, compared.lane, Outcome.FAILED, placeholders=compared.placeholders, missing=compared.missing
+    )
     problems_now, problems_before, monthly_usd = _problems(compared, missing)
-    found_now = source_locations.of_problems(problems_now, compared.places, problems_before)
+    found_now = of_problems(problems_now, compared.places, problems_before)
     if compared.errors:
-        listed, rest = source_locations.of_errors(compared.errors, compared.places)
+        listed, rest = of_errors(compared.errors, compared.places)
         rejected = _joined(listed, tuple(each for each in found_now if each.severity == "error"))
-        missing += [f"engine: {line}" for line in rest]
-        return StackReview(
-            compared.stack,
-            compared.file,
-            compared.lane,
-            Outcome.REJECTED if rejected else Outcome.FAILED,
+        return review._replace(
+            outcome=Outcome.REJECTED if rejected else Outcome.FAILED,
             problems=rejected,
             findings=tuple(each for each in found_now if each.severity != "error"),
-            placeholders=compared.placeholders,
-            missing=tuple(missing),
+            missing=(*missing, *(f"engine: {line}" for line in rest)),
         )
     try:
         every = steps.planned(compared.steps, compared.deployment)
     except ValueError as error:
-        missing.append(f"the engine's plan couldn't be read: {error}")
-        return StackReview(
-            compared.stack,
-            compared.file,
-            compared.lane,
-            Outcome.FAILED,
-            placeholders=compared.placeholders,
-            missing=tuple(missing),
-        )
-    found = without_noise(every)
-    changed, unchanged = parts(found)
-    about = dangers.Change(found, owners(found), held(compared.deployment), _differences(compared, missing), compared.places)
+        return review._replace(missing=(*missing, f"the engine's plan couldn't be read: {error}"))
+    found = steps.without_noise(every)
+    changed, unchanged = steps.parts(found)
+    about = dangers.Change(
+        found, steps.owners(found), held(compared.deployment), _differences(compared, missing), compared.places
+    )
     before, after = _graphs(compared, missing)
+    unread = (compared.base_file is not None and before is None, after is None)
     rejected = tuple(each for each in found_now if compared.judged_at and each.severity == "error")
     listed = tuple(each for each in found_now if each not in rejected)
-    outcome = (
-        Outcome.REJECTED
-        if rejected
-        else Outcome.NEW
-        if compared.base_file is None
-        else Outcome.CHANGED
-        if changed
-        else Outcome.UNCHANGED
-    )
-    return StackReview(
-        compared.stack,
-        compared.file,
-        compared.lane,
-        outcome,
+    return review._replace(
+        outcome=_outcome(bool(rejected), compared.base_file is None, bool(changed)),
         dangers=tuple(dangers.dangers(about, compared.steps)),
         parts=tuple(changed),
         unchanged=unchanged,
-        costs=costs(
-            before, after, busy_hours, monthly_usd, unread=(compared.base_file is not None and before is None, after is None)
-        ),
+        costs=costs(before, after, busy_hours, monthly_usd, unread=unread),
         problems=rejected,
         findings=(*policies.findings(compared.violations, every, compared.places), *listed),
-        placeholders=compared.placeholders,
         missing=tuple(missing),
     )
+
+
+def _outcome(is_rejected: bool, is_new: bool, is_changed: bool) -> Outcome:
+    if is_rejected:
+        return Outcome.REJECTED
+    return Outcome.NEW if is_new else Outcome.CHANGED if is_changed else Outcome.UNCHANGED
 
 
 def _joined(listed: tuple[Finding, ...], known: tuple[Finding, ...]) -> tuple[Finding, ...]:

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, cast
 
 from azure_gpu.formats import azure_types
 from azure_gpu_operations.review.model import SECRET, UNKNOWN_YET, Operation, Part, Property, Resource
+from azure_gpu_operations.stack_paths import PLACES, path_of_part
 
 Step = Mapping[str, Any]
 
@@ -213,24 +214,6 @@ _COMPONENT = "azuregpu:index:"
 _NO_PARTS = ("pulumi:pulumi:Stack",)
 _ENGINES = ("pulumi:",)  # providers, and resources of the engine itself
 
-# The section of the stack file by component; a component that there is one of has no name there.
-_SECTIONS = {
-    "ContainerGroup": "container_groups",
-    "ServerlessGpuJob": "jobs",
-    "BatchPool": "pools",
-    "GalleryImage": "gallery_images",
-    "GpuCluster": "clusters",
-    "EdgeSharing": "edges",
-    "GpuVm": "vms",
-    "MlEndpoint": "ml_endpoints",
-}
-_SINGLE = {
-    "Foundation": "foundation",
-    "BatchAccount": "batch_account",
-    "MlWorkspace": "ml_workspace",
-    "JobEnvironment": "job_environment",
-    "Budget": "budget",
-}
 # Keys inside a part by component: what a resource is called behind the part's name, and the key.
 _INSIDE = {
     "GpuCluster": (("-pool-", "gpu_pools"),),
@@ -257,10 +240,7 @@ class Owner(NamedTuple):
     @property
     def path(self) -> str:
         """The component's path in the stack file; "" if unknown."""
-        if self.component in _SINGLE:
-            return _SINGLE[self.component]
-        section = _SECTIONS.get(self.component)
-        return f"{section}.{self.name}" if section else ""
+        return path_of_part(self.component, self.name)
 
 
 def owners(found: Iterable[Planned]) -> dict[str, Owner]:
@@ -286,7 +266,7 @@ def _owner(of: Planned, by_urn: Mapping[str, Planned]) -> Owner:
 
 
 def _of_components() -> Iterable[str]:
-    return (f"{_COMPONENT}{each}" for each in (*_SECTIONS, *_SINGLE))
+    return (f"{_COMPONENT}{each}" for each in PLACES)
 
 
 def path_of(resource: Planned, owner: Owner) -> str:

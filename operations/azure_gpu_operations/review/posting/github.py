@@ -91,7 +91,10 @@ def _read(repository: Repository, run: Any, lane: str) -> tuple[str, list[Annota
     """The section and the annotations. The section says what couldn't be read."""
     found, missing = dict[str, str](), list[str]()
     try:
-        found = files_of(_artifact(repository, run), (COMMENT_FILE, ANNOTATIONS_FILE))
+        data = _artifact(repository, run["id"], ARTIFACT)
+        if data is None:
+            raise HostError("the run has no artifact")
+        found = files_of(data, (COMMENT_FILE, ANNOTATIONS_FILE))
     except (UntrustedError, HostError) as error:
         missing.append(str(error))
     text, annotations = "", list[Annotation]()
@@ -114,13 +117,11 @@ def _read(repository: Repository, run: Any, lane: str) -> tuple[str, list[Annota
     return "\n\n".join([about, *entries, *([text] if text else [])]), annotations
 
 
-def _artifact(repository: Repository, run: Any) -> bytes:
-    pages = repository.api.pages(repository.path(f"/actions/runs/{run['id']}/artifacts"), "artifacts", name=ARTIFACT)
-    mine = [each for each in pages if each["name"] == ARTIFACT and not each["expired"]]
-    if not mine:
-        raise HostError("the run has no artifact")
-    newest = max(mine, key=lambda each: each["id"])
-    return repository.api.download(repository.path(f"/actions/artifacts/{newest['id']}/zip"))
+def _artifact(repository: Repository, run_id: int, name: str) -> bytes | None:
+    """The newest artifact of a run with this name; None where there is none, or it has expired."""
+    pages = repository.api.pages(repository.path(f"/actions/runs/{run_id}/artifacts"), "artifacts", name=name)
+    mine = [each["id"] for each in pages if each["name"] == name and not each["expired"]]
+    return repository.api.download(repository.path(f"/actions/artifacts/{max(mine)}/zip")) if mine else None
 
 
 def put_section(repository: Repository, number: int, name: str, text: str) -> None:
@@ -193,25 +194,16 @@ def post_result(repository: Repository, commit: str, name: str, text: str) -> st
 
 def download(repository: Repository, run_id: int, artifact: str, file: str) -> str:
     """A file of an artifact that this workflow has left in an earlier job of the same run. HostError."""
-    pages = repository.api.pages(repository.path(f"/actions/runs/{run_id}/artifacts"), "artifacts", name=artifact)
-    mine = [each for each in pages if each["name"] == artifact and not each["expired"]]
-    if not mine:
+    data = _artifact(repository, run_id, artifact)
+    if data is None:
         raise HostError(f"run {run_id} has no artifact {artifact}, or it has expired; run all jobs of the workflow again")
-    newest = max(mine, key=lambda each: each["id"])
     try:
-        found = files_of(
-            repository.api.download(repository.path(f"/actions/artifacts/{newest['id']}/zip")), (file,), 64 * untrusted.MOST_BYTES
-        )
+        found = files_of(data, (file,), 64 * untrusted.MOST_BYTES)
     except UntrustedError as error:
         raise HostError(str(error)) from None
     if file not in found:
         raise HostError(f"artifact {artifact} has no {file}")
     return found[file]
-
-
-def is_open(repository: Repository, number: int) -> bool:
-    """Whether a pull request is open. HostError."""
-    return repository.api.get(repository.path(f"/pulls/{number}"))["state"] == "open"
 
 
 def report_drift(repository: Repository, stack: str, code: int, entries: str, run_url: str) -> str:
