@@ -166,9 +166,7 @@ def _of_pool(pool: PoolSeen) -> dict[str, Any]:
 
 
 def _not_there(pool: PoolSeen) -> Finding | None:
-    if pool.facts is not None:
-        return None
-    return refusal_rules.first(pool.as_facts()) or refusal_rules.not_there("pool")
+    return None if pool.facts is not None else refusal_rules.absent(pool.as_facts(), "pool")
 
 
 def _unusable(pool: PoolSeen) -> Finding | None:
@@ -213,28 +211,22 @@ def _task(job: JobSeen) -> Finding | None:
     task = job.failures[0]
     took = (task.ended - task.began).total_seconds() / 60 if task.began and task.ended else None
     is_late = task.limit_minutes is not None and took is not None and took >= task.limit_minutes - 0.05
-    values = {"is_late": is_late, "took": f"{took or 0:.1f}", "limit": f"{task.limit_minutes or 0:g}"}
-    rules: dict[str, table.Rule] = {"container": lambda task: _container(job, task), "exit_code": _exit_code}
+    values = {
+        "is_late": is_late,
+        "took": f"{took or 0:.1f}",
+        "limit": f"{task.limit_minutes or 0:g}",
+        "is_of_container": task.code.startswith("Container") or bool(table.first("image pull", task.words)),
+    }
+    rules: dict[str, table.Rule] = {"image": lambda task: _image(job, task), "exit_code": _exit_code}
     finding = table.explain_surely("task of Batch", task, rules, values)
     if job.failed < 2:
         return finding
     return finding._replace(what=f"{finding.what} (the first of {job.failed} tasks that failed, of {job.total})")
 
 
-def _container(job: JobSeen, task: TaskSeen) -> Finding | None:
-    pulls = bool(table.first("image pull", task.words))
-    if not task.code.startswith("Container") and not pulls:
-        return None
-    if table.first("no command", task.words):
-        what, fix = (
-            f"the command of {task.called} isn't in its image",
-            "correct the command, or omit it to run the image's default",
-        )
-        return Finding(Cause.COMMAND_NOT_FOUND, what, fix, task.words, task.called)
-    if pulls or task.code in ("ContainerInvalidImage", "ContainerInvalidRegistry"):
-        return refusal_rules.of_image(job.as_facts(), task.image, task.words, task.called)
-    what = f"the container of {task.called} couldn't be started"
-    return Finding(Cause.REFUSED, what, "fix the error named in the message", task.words, task.called)
+def _image(job: JobSeen, task: TaskSeen) -> Finding | None:
+    is_refused = table.first("image pull", task.words) or task.code in ("ContainerInvalidImage", "ContainerInvalidRegistry")
+    return refusal_rules.of_image(job.as_facts(), task.image, task.words, task.called) if is_refused else None
 
 
 def _exit_code(task: TaskSeen) -> Finding | None:

@@ -7,12 +7,10 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from azure_gpu.catalog import roles
 from azure_gpu.catalog.services.machine_learning.deployments import DEFAULT_REQUEST_TIMEOUT_S, LIVENESS_ROUTE, MANAGED, PORT
 from azure_gpu.catalog.services.machine_learning.endpoints import RESERVED, has_gpu, managed
 from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.formats.tags import STOPPED_SINCE
-from azure_gpu.shared.installation import COMMAND
 from azure_gpu_operations.explain import refusal_rules, table
 from azure_gpu_operations.explain.facts import Cause, Container, Facts, Finding, Kind, Refusal, counted
 from azure_gpu_operations.machine_learning.endpoints import COMING, Deployment, Endpoint
@@ -218,89 +216,6 @@ def _not_there(case: DeploymentCase) -> Finding | None:
     return None if case.deployment or case.sentences else refusal_rules.not_there("deployment", "the endpoint")
 
 
-def _quota(case: DeploymentCase) -> Finding | None:
-    matched = table.first("ML quota", case.sentences)
-    if not matched:
-        return None
-    named = re.search(r"\b(Standard_\w+)\b", matched)
-    size = SIZES.find(named[1]) if named else None
-    figures = table.phrase("ML quota figures").search(matched)
-    what = f"Azure Machine Learning's quota for {named[1] if named else 'these machines'} is used up; compute quota is separate"
-    if figures:
-        what = (
-            f"Azure Machine Learning's quota for {named[1] if named else 'this family'} here is {figures['limit']} vCPUs: "
-            f"{figures['used']} are used, {figures['needed']} more are requested; compute quota is separate"
-        )
-    row = managed(size) if size is not None else None
-    if row is None or row.reserves:
-        share = int(RESERVED * 100)
-        what += f"; {share} % of the instances, rounded up, are reserved for upgrades and count: 1 instance uses 2"
-    needed = f" of {int(figures['used']) + int(figures['needed'])} vCPUs" if figures else ""
-    fix = (
-        f"request a limit{needed} in the portal (Azure Machine Learning, Quota), request fewer instances or a smaller size, use "
-        f"an A100 or H100 (no upgrade reserve), or stop what uses it: {COMMAND} running"
-    )
-    return Finding(Cause.QUOTA, what, fix, (matched,))
-
-
-def _rights(case: DeploymentCase) -> Finding | None:
-    """A missing right of the endpoint's identity, by the role or the resource in the message."""
-    matched = table.first("ML not allowed", (*case.sentences, *case.storage_log))
-    if not matched or not case.failed:
-        return None
-    reads = re.search(r"Storage Blob|\bblobs?\b|user model|model", matched, re.IGNORECASE) and not re.search("AcrPull", matched)
-    role = roles.NAMES[roles.STORAGE_BLOB_DATA_READER if reads else roles.ACR_PULL]
-    where = "the storage account with the model" if reads else "the registry with the image"
-    what = "read the model's files" if reads else "pull the image"
-    whose = "the endpoint's identity"
-    if case.endpoint is not None and case.endpoint.identities:
-        whose += f" {case.endpoint.identities[0].rsplit('/', 1)[-1]}"
-    return Finding(
-        Cause.NO_RIGHT_TO_READ if reads else Cause.NO_RIGHT_TO_PULL,
-        f"{whose} has no right to {what}",
-        f"give it the role {role} on {where} (`assign_roles: true` in the stack's file does), wait some minutes until it "
-        f"takes effect, {_UP}",
-        (matched,),
-        STORAGE if matched in case.storage_log else "",
-    )
-
-
-def _build(case: DeploymentCase) -> Finding | None:
-    matched = table.first("ML image build", case.sentences)
-    if not matched:
-        return None
-    missing = table.phrase("ML no distribution").search(matched)
-    what, pin = (
-        "the environment's image can't be built",
-        "see the build's last lines in the message; pin versions in the conda file",
-    )
-    if missing:
-        what = f"the environment's packages can't be installed: not found: {missing['one'] or missing['other']}"
-        pin = "correct the name or the version in the environment's conda file"
-    return Finding(Cause.BUILD, what, f"{pin}, give the environment a new version, {_UP}", (matched,))
-
-
-def _timeout(case: DeploymentCase) -> Finding | None:
-    """A deployment that answers later than its limit: clients get 408 or 504."""
-    if case.deployment is None or case.failed:
-        return None
-    limit = case.deployment.timeout_seconds or DEFAULT_REQUEST_TIMEOUT_S
-    requests = (table.phrase("ML request").search(line) for line in case.server_log)
-    took = [float(found["ms"]) / 1000 for found in requests if found]
-    slow = [seconds for seconds in took if seconds >= limit * _SLOW]
-    matched = table.first("ML worker timeout", case.server_log)
-    if not slow and not matched:
-        return None
-    what = f"{len(slow)} of its last {len(took)} requests took longer" if slow else "a worker was stopped because it took longer"
-    return Finding(
-        Cause.TIMEOUT,
-        f"{what} than the limit of {limit:g} s, so clients got 408",
-        "send smaller requests, raise `requests: {timeout_seconds: …}` of the deployment, or use a faster machine",
-        (matched.strip(),) if matched else (f"the slowest took {max(slow):.1f} s",),
-        SERVER,
-    )
-
-
 def _refused_deployment(case: DeploymentCase) -> Finding | None:
     facts = case.as_facts()._replace(refusals=case.open_refusals)
     return (refusal_rules.no_capacity(facts) or refusal_rules.other(facts)) if facts.refusals else None
@@ -359,7 +274,63 @@ def _of_deployment(case: DeploymentCase) -> dict[str, Any]:
         "raised": exception(case.server_log),
         "model": "/".join(deployment.model.split("/")[-3::2]) or "the model",
         "azure_route": f"{PORT} and {LIVENESS_ROUTE}",
+        **_of_quota(case),
+        **_of_rights(case),
+        **_of_requests(case),
+        **_of_build(case),
     }
+
+
+def _of_quota(case: DeploymentCase) -> dict[str, Any]:
+    """What is said of Azure Machine Learning's quota, and what upgrades reserve of it."""
+    said = table.first("ML quota", case.sentences)
+    named, figures = re.search(r"\b(Standard_\w+)\b", said), table.phrase("ML quota figures").search(said)
+    size = SIZES.find(named[1]) if named else None
+    row = managed(size) if size is not None else None
+    share = f"{int(RESERVED * 100)} % of the instances, rounded up, are reserved for upgrades and count: 1 instance uses 2"
+    return {
+        "quota_said": said,
+        "quota_family": named[1] if named else "this family",
+        "quota_machines": named[1] if named else "these machines",
+        "reserved": f"; {share}" if row is None or row.reserves else "",
+        "all_needed": f" of {int(figures['used']) + int(figures['needed'])} vCPUs" if figures else "",
+    }
+
+
+def _of_rights(case: DeploymentCase) -> dict[str, Any]:
+    """A missing right of the endpoint's identity, by the role or the resource in the message."""
+    denied = table.first("ML not allowed", (*case.sentences, *case.storage_log)) if case.failed else ""
+    of_model = re.search(r"Storage Blob|\bblobs?\b|user model|model", denied, re.IGNORECASE)
+    identities = case.endpoint.identities if case.endpoint is not None else ()
+    return {
+        "denied": denied,
+        "denied_read": of_model and not re.search("AcrPull", denied),
+        "denied_log": STORAGE if denied in case.storage_log else "",
+        "whose": "the endpoint's identity" + (f" {identities[0].rsplit('/', 1)[-1]}" if identities else ""),
+    }
+
+
+def _of_requests(case: DeploymentCase) -> dict[str, Any]:
+    """Whether it answers later than its limit: clients get 408 or 504."""
+    if case.deployment is None or case.failed:
+        return {"slow": ""}
+    limit = case.deployment.timeout_seconds or DEFAULT_REQUEST_TIMEOUT_S
+    requests = (table.phrase("ML request").search(line) for line in case.server_log)
+    took = [float(found["ms"]) / 1000 for found in requests if found]
+    slow = [seconds for seconds in took if seconds >= limit * _SLOW]
+    stopped = table.first("ML worker timeout", case.server_log).strip()
+    of_worker = "a worker was stopped because it took longer" if stopped else ""
+    return {
+        "slow": f"{len(slow)} of its last {len(took)} requests took longer" if slow else of_worker,
+        "slow_said": stopped or (f"the slowest took {max(slow):.1f} s" if slow else ""),
+        "request_limit": f"{limit:g}",
+    }
+
+
+def _of_build(case: DeploymentCase) -> dict[str, Any]:
+    said = table.first("ML image build", case.sentences)
+    missing = table.phrase("ML no distribution").search(said)
+    return {"build_said": said, "not_found": (missing["one"] or missing["other"]) if missing else ""}
 
 
 def _of_compute(case: ComputeCase) -> dict[str, Any]:
@@ -393,10 +364,6 @@ def _of_job(case: JobCase) -> dict[str, Any]:
 
 _RULES: dict[str, table.Rule] = {
     "not_there": _not_there,
-    "quota": _quota,
-    "rights": _rights,
-    "build": _build,
-    "timeout": _timeout,
     "refused_deployment": _refused_deployment,
     "coming": _coming,
     "refused": _refused,
