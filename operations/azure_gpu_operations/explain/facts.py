@@ -4,7 +4,21 @@ from datetime import datetime
 from enum import StrEnum
 from typing import NamedTuple
 
+from azure_gpu.formats import azure_types
+from azure_gpu_operations.clusters.arm_facts import CLUSTER_TYPE, POOL_TYPE as CLUSTER_POOL_TYPE
+
 KILLED, ENDED_BY_TERM = 137, 143  # exit codes
+# What can be explained by its ARM id.
+GROUP_TYPE = azure_types.CONTAINER_GROUP.arm_type
+POOL_TYPE = "Microsoft.Batch/batchAccounts/pools"
+JOB_TYPES = ("Microsoft.App/jobs", "Microsoft.App/jobs/executions")
+CLUSTER_TYPES = (CLUSTER_TYPE, CLUSTER_POOL_TYPE)
+ML_TYPES = tuple(
+    f"Microsoft.MachineLearningServices/workspaces/{each}"
+    for each in ("onlineEndpoints", "onlineEndpoints/deployments", "computes", "jobs")
+)
+MACHINE_TYPE = azure_types.VIRTUAL_MACHINE.arm_type
+EXPLAINED_TYPES = (GROUP_TYPE, POOL_TYPE, *JOB_TYPES, *CLUSTER_TYPES, *ML_TYPES, MACHINE_TYPE)
 
 
 class Kind(StrEnum):
