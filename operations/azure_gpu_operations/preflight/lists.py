@@ -7,13 +7,10 @@ from enum import Enum, StrEnum
 from functools import partial
 from typing import Any, NamedTuple
 
-from azure.mgmt.authorization import AuthorizationManagementClient
 from azure.mgmt.batch import BatchManagementClient
 from azure.mgmt.compute import ComputeManagementClient
-from azure.mgmt.containerregistry import ContainerRegistryManagementClient
 from azure.mgmt.machinelearningservices import MachineLearningServicesMgmtClient
 from azure.mgmt.resource.resources import ResourceManagementClient
-from azure.mgmt.storage import StorageManagementClient
 
 from azure_gpu.catalog import listed, regions
 from azure_gpu.catalog.quotas import (
@@ -32,9 +29,16 @@ from azure_gpu_operations.preflight.fetching import retries
 from azure_gpu_operations.preflight.needs import NamedKind, RequestedName
 
 PERMISSIONS_VERSION = "2022-04-01"
-VAULTS_VERSION = "2024-11-01"
 LOCATIONS_VERSION, KUBERNETES_VERSION, PROFILES_VERSION = "2022-12-01", "2025-09-01", "2025-07-01"
 _TOTAL, _SPOT = "cores", "lowPriorityCores"  # what the compute service calls its totals
+# Where a name is asked for, the type that it is for, and the API version. A vault's name is taken in all of Azure, also by one
+# that was deleted and can be brought back.
+_NAMES = {
+    NamedKind.STORAGE: ("Microsoft.Storage", "storageAccounts", "2024-01-01"),
+    NamedKind.REGISTRY: ("Microsoft.ContainerRegistry", "registries", "2023-07-01"),
+    NamedKind.BATCH: ("Microsoft.Batch/locations/{region}", "batchAccounts", "2024-07-01"),
+    NamedKind.VAULT: ("Microsoft.KeyVault", "vaults", "2024-11-01"),
+}
 
 
 class ListKind(StrEnum):
@@ -121,9 +125,7 @@ def readers(
 
     found: dict[ListKey, Callable[[], Any]] = {
         ListKey(ListKind.PROVIDERS): partial(_providers, client(ResourceManagementClient)),
-        ListKey(ListKind.RIGHTS): partial(_rights_in_group, client(AuthorizationManagementClient), group)
-        if group
-        else partial(rights, login, subscription_id),
+        ListKey(ListKind.RIGHTS): partial(rights, login, subscription_id, group),
     }
     compute, batch, learning = (
         client(ComputeManagementClient),
@@ -145,11 +147,7 @@ def readers(
             found[ListKey(ListKind.ML_SIZES, region)] = partial(_ml_sizes, learning, region)
             found[ListKey(ListKind.ML_QUOTAS, region)] = partial(_ml_quotas, learning, region)
     for requested in requested_names:
-        found[name_key(requested)] = (
-            partial(_vault_name, login, subscription_id, requested.name)
-            if requested.kind is NamedKind.VAULT
-            else _name_reader(client, requested)
-        )
+        found[name_key(requested)] = partial(_name, login, subscription_id, requested)
     return found
 
 
@@ -198,16 +196,11 @@ def _names(rows: Iterable[Mapping[str, Any]]) -> frozenset[str]:
     return frozenset(str(row["name"]).lower() for row in rows)
 
 
-def rights(login: SignIn, subscription_id: str) -> list[Permission]:
-    """The permissions of this login in a subscription."""
-    path = f"/subscriptions/{subscription_id}/providers/Microsoft.Authorization/permissions"
-    rows = get_list(path, PERMISSIONS_VERSION, login, retries())
+def rights(login: SignIn, subscription_id: str, group: str = "") -> list[Permission]:
+    """The permissions of this login in a subscription, or in one of its resource groups."""
+    scope = f"/subscriptions/{subscription_id}" + (f"/resourcegroups/{group}" if group else "")
+    rows = get_list(f"{scope}/providers/Microsoft.Authorization/permissions", PERMISSIONS_VERSION, login, retries())
     return [Permission(tuple(row.get("actions") or ()), tuple(row.get("notActions") or ())) for row in rows]
-
-
-def _rights_in_group(client: Any, group: str) -> list[Permission]:
-    rows = client.permissions.list_for_resource_group(group)
-    return [Permission(tuple(row.actions or ()), tuple(row.not_actions or ())) for row in rows]
 
 
 def _sizes(client: ComputeManagementClient, region: str) -> dict[str, Offer]:
@@ -293,32 +286,12 @@ def _ml_quotas(client: MachineLearningServicesMgmtClient, region: str) -> Region
     return usages.limits_of(region, rows)
 
 
-def _name_reader(client: Callable[[Any], Any], requested: RequestedName) -> Callable[[], NameAnswer]:
-    match requested.kind:
-        case NamedKind.STORAGE:
-            accounts = client(StorageManagementClient).storage_accounts
-            body = {"name": requested.name, "type": "Microsoft.Storage/storageAccounts"}
-            return lambda: _name_answer(accounts.check_name_availability(body))
-        case NamedKind.REGISTRY:
-            registries = client(ContainerRegistryManagementClient).registries
-            body = {"name": requested.name, "type": "Microsoft.ContainerRegistry/registries"}
-            return lambda: _name_answer(registries.check_name_availability(body))
-        case _:
-            location = client(BatchManagementClient).location
-            body = {"name": requested.name, "type": "Microsoft.Batch/batchAccounts"}
-            return lambda: _name_answer(location.check_name_availability(requested.region, body))
-
-
-def _vault_name(login: SignIn, subscription_id: str, name: str) -> NameAnswer:
-    """A vault's name is taken in all of Azure, also by one that was deleted and can be brought back."""
-    path = f"/subscriptions/{subscription_id}/providers/Microsoft.KeyVault/checkNameAvailability"
-    body = {"name": name, "type": "Microsoft.KeyVault/vaults"}
-    answer = post_document(path, VAULTS_VERSION, body, login, retries())
+def _name(login: SignIn, subscription_id: str, requested: RequestedName) -> NameAnswer:
+    place, kind, version = _NAMES[requested.kind]
+    path = f"/subscriptions/{subscription_id}/providers/{place.format(region=requested.region)}/checkNameAvailability"
+    body = {"name": requested.name, "type": f"{place.partition('/')[0]}/{kind}"}
+    answer = post_document(path, version, body, login, retries())
     return NameAnswer(bool(answer.get("nameAvailable")), str(answer.get("message") or answer.get("reason") or ""))
-
-
-def _name_answer(answer: Any) -> NameAnswer:
-    return NameAnswer(bool(answer.name_available), answer.message or _text(answer.reason or ""))
 
 
 def _text(value: Any) -> str:
