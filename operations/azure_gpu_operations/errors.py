@@ -15,7 +15,7 @@ def expected() -> tuple[type[Exception], ...]:
     from azure_gpu_operations.guard.ending import ProtectedError
     from azure_gpu_operations.guard.update_check import RefusedLossError
     from azure_gpu_operations.pool_steps import WrongPackagesError
-    from azure_gpu_operations.run.errors import RunError
+    from azure_gpu_operations.run.protocol import RunError
     from azure_gpu_operations.run.registry_build import BuildFailedError
     from azure_gpu_operations.stack import EngineError
 

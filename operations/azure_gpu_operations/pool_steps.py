@@ -96,7 +96,7 @@ def tell_what_ends(deployment: Mapping[str, Any], say: Say, within: Collection[s
     if connection is None or not held:
         return
     from azure_gpu_operations.batch.account import BatchAccount, batch_account_of
-    from azure_gpu_operations.batch.nodes_now import nodes_now
+    from azure_gpu_operations.batch.drain import nodes_now
 
     try:
         with closing(Arm(connection)) as arm:

@@ -57,7 +57,7 @@ def _views(options: argparse.Namespace) -> list[StackView]:
 
 def _of_stacks(views: list[StackView]) -> Iterator[Row]:
     from azure_gpu_operations.azure import Arm  # here, and below: Azure's clients load slowly
-    from azure_gpu_operations.running_kinds import KINDS
+    from azure_gpu_operations.running_rows import KINDS
 
     for stack in views:
         with closing(Arm(stack.connection)) as arm:
@@ -69,7 +69,7 @@ def _of_stacks(views: list[StackView]) -> Iterator[Row]:
 def _everything(views: list[StackView]) -> Iterator[Row]:
     """Each subscription once. Parts of the stacks have their names in the stack file."""
     from azure_gpu_operations.azure import Arm
-    from azure_gpu_operations.running_kinds import KINDS
+    from azure_gpu_operations.running_rows import KINDS
 
     ours = {resource_id.lower(): (stack, name) for stack in views for name, resource_id in stack.resources.items()}
     for connection in dict.fromkeys(stack.connection for stack in views):

@@ -126,15 +126,15 @@ def _endpoint(options: argparse.Namespace, *, stops: bool) -> int:
 
 def _machine(options: argparse.Namespace, found: StackView, *, stops: bool) -> int:
     from azure_gpu_operations.azure import Arm
-    from azure_gpu_operations.vm import power, switching
+    from azure_gpu_operations.machine_power import GoneError, PowerError, start, stop
 
-    change = switching.stop if stops else switching.start
+    change = stop if stops else start
     with closing(Arm(found.connection)) as arm:
         try:
             change(arm, found, options.name, _say)
-        except switching.GoneError as error:
+        except GoneError as error:
             return refuse(Problem("NAME", str(error), options.name, fix=f"run `pulumi up --refresh --stack {found.name}`"))
-        except power.PowerError as error:
+        except PowerError as error:
             print(f"error: {error}", file=sys.stderr)
             return FAILED
     return OK

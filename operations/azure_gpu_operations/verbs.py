@@ -52,9 +52,7 @@ VERBS = {
     "running": Verb("running", "list what is running, since when, until when, and what it costs"),
     "explain": Verb("explain.command", "explain why something failed: the cause, the container's last log lines, the fix"),
     "query": Verb("query.command", "send images to an endpoint: its answers and their latency"),
-    "promote": Verb(
-        "machine_learning.traffic_command", "route an endpoint's traffic to a deployment, or restore its previous traffic"
-    ),
+    "promote": Verb("machine_learning.traffic", "route an endpoint's traffic to a deployment, or restore its previous traffic"),
     "upload": Verb("upload", "upload a model for a stack's workspace, or an application package for its Batch pools"),
     "gpu-usage": Verb("gpu_usage.command", "show GPU utilisation of a cluster, in total and by job"),
     "new": Verb("new", "write a stack file from an example or another stack's file"),

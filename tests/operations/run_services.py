@@ -17,14 +17,12 @@ from azure_gpu_operations.batch.pool_facts import facts_of
 from azure_gpu_operations.clusters.errors import ClusterError
 from azure_gpu_operations.clusters.targets import ClusterTarget
 from azure_gpu_operations.jobs import ContainerStatus, Execution, job_of
-from azure_gpu_operations.run.method import RunMethod
 from azure_gpu_operations.run.on_batch import plan as batch_plan
 from azure_gpu_operations.run.on_batch.placing import Brought
 from azure_gpu_operations.run.on_batch.request import BatchRequest
 from azure_gpu_operations.run.on_batch.run import BatchRun
 from azure_gpu_operations.run.on_cluster import plan as cluster_plan
-from azure_gpu_operations.run.on_cluster.kinds import JOB
-from azure_gpu_operations.run.on_cluster.outcome import DEADLINE
+from azure_gpu_operations.run.on_cluster.outcome import DEADLINE, JOB
 from azure_gpu_operations.run.on_cluster.placing import Placement
 from azure_gpu_operations.run.on_cluster.request import ClusterRequest
 from azure_gpu_operations.run.on_cluster.run import ClusterRun
@@ -37,7 +35,7 @@ from azure_gpu_operations.run.on_ml_cluster.run import MlRun
 from azure_gpu_operations.run.on_vm.request import VmRequest
 from azure_gpu_operations.run.on_vm.run import VmRun
 from azure_gpu_operations.run.protocol import Output, Run
-from azure_gpu_operations.run.target import Target
+from azure_gpu_operations.run.target import RunMethod, Target
 from azure_gpu_operations.virtual_machines import Machine
 from tests.operations import batch_answers, kubernetes_bodies
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from azure_gpu_operations.batch.packing import how_to_use, read
+from azure_gpu_operations.batch.command import how_to_use, zipped
 
 
 def packed(path: Path) -> bytes:
-    content, problems = read(path, "GPUDriver", "411.82")
+    content, problems = zipped(path, "GPUDriver", "411.82")
     assert problems == []
     assert content is not None
     return content
@@ -49,9 +49,13 @@ def test_a_zip_file_is_taken_as_it_is(tmp_path: Path) -> None:
 def test_what_can_not_be_pushed_is_said_before_anything_is_asked_of_azure(tmp_path: Path) -> None:
     (tmp_path / "no.zip").write_text("no zip file")
     (tmp_path / "empty").mkdir()
-    assert [problem.path for problem in read(tmp_path / "none", "a b", "1/2")[1]] == ["--application", "--version", "FOLDER|FILE"]
+    assert [problem.path for problem in zipped(tmp_path / "none", "a b", "1/2")[1]] == [
+        "--application",
+        "--version",
+        "FOLDER|FILE",
+    ]
     for name, message in (("no.zip", "not a zip file"), ("empty", "the folder is empty")):
-        content, problems = read(tmp_path / name, "GPUDriver", "1")
+        content, problems = zipped(tmp_path / name, "GPUDriver", "1")
         assert content is None
         assert message in str(problems[0])
 

@@ -12,10 +12,9 @@ from azure.core.exceptions import ServiceRequestError
 from azure_gpu_operations.azure import AzureError
 from azure_gpu_operations.job_client import Jobs
 from azure_gpu_operations.jobs import ContainerStatus, Execution, Job, job_of
-from azure_gpu_operations.run.on_job.follow import QUIET_POLLS, READER, follow
-from azure_gpu_operations.run.on_job.log_stream import LogStream, stream_address
+from azure_gpu_operations.run.log_lines import LogStream, stream_address
 from azure_gpu_operations.run.on_job.request import JobRequest
-from azure_gpu_operations.run.on_job.run import JobRun
+from azure_gpu_operations.run.on_job.run import QUIET_POLLS, READER, JobRun, follow
 from azure_gpu_operations.run.protocol import Outcome, Output
 from tests.support import web
 from tests.support.log_server import LogServer
@@ -241,7 +240,7 @@ def test_one_that_waits_at_a_quota_of_0_says_how_to_request_more_and_has_cost_no
 def test_after_a_while_without_azure_it_is_said_that_the_execution_may_still_run(
     serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("azure_gpu_operations.run.polling.UNREACHABLE_SECONDS", 0)
+    monkeypatch.setattr("azure_gpu_operations.run.service_run.UNREACHABLE_SECONDS", 0)
     said: list[str] = []
     with pytest.raises(ServiceRequestError):
         follow(ScriptedJobs("lost"), job(serve([ONE])), "trainer-1", output_to(said), at_limit=lambda: None)
@@ -249,7 +248,7 @@ def test_after_a_while_without_azure_it_is_said_that_the_execution_may_still_run
 
 
 def test_a_stream_that_stays_open_after_the_end_does_not_hold_the_run(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("azure_gpu_operations.run.on_job.follow.DRAIN_SECONDS", 0)
+    monkeypatch.setattr("azure_gpu_operations.run.on_job.run.DRAIN_SECONDS", 0)
     server = serve([ONE])
     server.hold.clear()
 

@@ -9,8 +9,16 @@ import pytest
 
 from azure_gpu_operations.clusters.errors import ClusterError
 from azure_gpu_operations.clusters.objects import pod_of
-from azure_gpu_operations.gpu_usage import dcgm, showing, smi
-from azure_gpu_operations.gpu_usage.gathering import NoFiguresError, gather
+from azure_gpu_operations.gpu_usage import showing
+from azure_gpu_operations.gpu_usage.gathering import (
+    NoFiguresError,
+    dcgm_uses,
+    gather,
+    samples,
+    smi_gpus,
+    smi_processes,
+    smi_shares,
+)
 from azure_gpu_operations.gpu_usage.reading import WHOLE_GPU, GpuUse, JobUse, Reading, changes
 from tests.operations import kubernetes_bodies as bodies
 
@@ -45,48 +53,48 @@ def body(name: str, node: str = "n1", gpus: int = 1, **more: Any) -> dict[str, A
 
 
 def test_a_page_of_the_exporter_is_read_label_by_label() -> None:
-    found = {each.name: each for each in dcgm.samples(PAGE)}
+    found = {each.name: each for each in samples(PAGE)}
     assert found["DCGM_FI_DEV_GPU_UTIL"].value == 37
     assert found["DCGM_FI_DEV_XID_ERRORS"].labels["err_msg"] == 'a "b", c'
     assert "DCGM_FI_DEV_POWER_USAGE" not in found  # no number
 
 
 def test_dcgm_tells_totals_and_the_pod_on_each_gpu() -> None:
-    gpus, jobs = dcgm.uses({"n1": PAGE}, [pod_of(body("train-1"))])
+    gpus, jobs = dcgm_uses({"n1": PAGE}, [pod_of(body("train-1"))])
     assert gpus == [GpuUse("n1", "0", "Tesla T4", 37, 3072, 15360, "GPU-1")]
     assert jobs == [JobUse("jobs", "train-1", "train", "n1", "0", 37, 3072)]
 
 
 def test_pods_that_share_a_gpu_are_not_told_apart_and_that_is_said() -> None:
-    _, jobs = dcgm.uses({"n1": PAGE}, [pod_of(body("train-1")), pod_of(body("serve-2"))])
+    _, jobs = dcgm_uses({"n1": PAGE}, [pod_of(body("train-1")), pod_of(body("serve-2"))])
     assert [(each.pod, each.utilisation, each.note) for each in jobs] == [
         ("train-1", 37, WHOLE_GPU),
         ("serve-2", None, "DCGM doesn't distinguish pods that share a GPU"),
     ]
     virtual = PAGE + PAGE.replace("train-1", "serve-2")  # as with --kubernetes-virtual-gpus
-    _, jobs = dcgm.uses({"n1": virtual}, [pod_of(body("train-1")), pod_of(body("serve-2"))])
+    _, jobs = dcgm_uses({"n1": virtual}, [pod_of(body("train-1")), pod_of(body("serve-2"))])
     assert [(each.pod, each.utilisation, each.note) for each in jobs] == [("serve-2", 37, WHOLE_GPU), ("train-1", 37, WHOLE_GPU)]
 
 
 def test_a_mig_instance_is_told_by_its_engine() -> None:
-    gpus, _ = dcgm.uses({"n1": MIG}, [])
+    gpus, _ = dcgm_uses({"n1": MIG}, [])
     assert gpus == [GpuUse("n1", "0/1g.10gb/7", "NVIDIA A100 80GB PCIe", 25, 512, 9728, "GPU-2")]
 
 
 def test_nvidia_smi_is_read_with_what_it_does_not_know() -> None:
-    assert smi.gpus(GPUS, "n1") == [
+    assert smi_gpus(GPUS, "n1") == [
         GpuUse("n1", "0", "Tesla T4", 60, 3072, 15360, "GPU-1"),
         GpuUse("n1", "1", "Tesla T4", None, None, 15360, "GPU-2"),
     ]
-    assert smi.gpus("No devices were found\n", "n1") == []
-    assert [each.used_mib for each in smi.processes("GPU-1, 4711, 1024\nGPU-1, 4712, [N/A]\n")] == [1024, None]
+    assert smi_gpus("No devices were found\n", "n1") == []
+    assert [each.used_mib for each in smi_processes("GPU-1, 4711, 1024\nGPU-1, 4712, [N/A]\n")] == [1024, None]
 
 
 def test_the_share_of_a_process_stands_in_the_column_that_the_heading_names() -> None:
-    assert smi.shares(PMON) == {4711: 25}
+    assert smi_shares(PMON) == {4711: 25}
     moved = "# gpu pid type fb sm command\n# Idx # C/G MB % name\n 0 5 C 100 7 python\n"
-    assert smi.shares(moved) == {5: 7}
-    assert smi.shares("Not supported on the device(s)\n") == {}
+    assert smi_shares(moved) == {5: 7}
+    assert smi_shares("Not supported on the device(s)\n") == {}
 
 
 class Cluster:

@@ -15,14 +15,13 @@ import pytest
 from azure_gpu.catalog.problems import Problem
 from azure_gpu_operations.__main__ import main
 from azure_gpu_operations.connection import Connection
-from azure_gpu_operations.prove import command, on_endpoint, on_group, on_runs, proving, record, runs, table
-from azure_gpu_operations.prove.on_runs import RejectedError
+from azure_gpu_operations.prove import command, on_endpoint, on_group, on_runs, proving, record
+from azure_gpu_operations.prove.on_runs import RejectedError, Step
 from azure_gpu_operations.prove.proof import Proof, Report, Service, joined, report_of
 from azure_gpu_operations.prove.proving import Proving
-from azure_gpu_operations.prove.runs import Step
+from azure_gpu_operations.prove.record import show
 from azure_gpu_operations.query.sending import Sent
-from azure_gpu_operations.run.errors import RunError, WrongRunError
-from azure_gpu_operations.run.protocol import Outcome, Output, Run
+from azure_gpu_operations.run.protocol import Outcome, Output, Run, RunError, WrongRunError
 from azure_gpu_operations.stack import EngineError, Stack
 from azure_gpu_operations.stack_view import StackView
 from tests.support.scripted_runs import ScriptedRun
@@ -78,19 +77,19 @@ def test_a_row_of_two_workloads_has_passed_where_both_have() -> None:
 
 
 def test_the_words_are_those_of_run_and_the_first_part_by_name_is_proved() -> None:
-    place = runs.places_of(VIEW, Service.JOB)[0]
-    found = list(runs.steps(VIEW, Service.JOB, place, None, require_gpu=True))
+    place = on_runs.places_of(VIEW, Service.JOB)[0]
+    found = list(on_runs.steps(VIEW, Service.JOB, place, None, require_gpu=True))
     assert place == "adder"
     assert [" ".join(each.words) for each in found] == [
         "vector_add --on job --job adder --stack dev -- --require-gpu",
         "mnist --on job --job adder --stack dev -- --steps 200 --min-accuracy 0.9 --require-gpu",
     ]
     assert all(each.plan is not None for each in found)
-    assert runs.places_of(VIEW, Service.AKS) == []
+    assert on_runs.places_of(VIEW, Service.AKS) == []
 
 
 def test_what_speaks_against_a_run_is_in_its_step() -> None:
-    (first, _) = runs.steps(VIEW._replace(registry=""), Service.JOB, "train", None, require_gpu=False)
+    (first, _) = on_runs.steps(VIEW._replace(registry=""), Service.JOB, "train", None, require_gpu=False)
     assert first.plan is None
     assert "the stack has no registry" in str(first.problems[0])
 
@@ -261,7 +260,7 @@ def test_what_fails_on_one_service_is_its_row_and_no_others(broken: Service, mon
     monkeypatch.setattr(on_endpoint, "prove", lambda *_: proof(Service.ENDPOINT))
     monkeypatch.setattr(on_runs, "prove", lambda service, *_, **__: proof(service))
     options = Namespace(config_folder=None, require_gpu=False)
-    rows = Proving(WHOLE, options, lambda _: None).all({each: runs.places_of(WHOLE, each) for each in Service})
+    rows = Proving(WHOLE, options, lambda _: None).all({each: on_runs.places_of(WHOLE, each) for each in Service})
     assert [(each.service, each.passed) for each in rows] == [(each, each is not broken) for each in Service]
     assert [each.why for each in rows if not each.passed] == [("gone", "somebody has deleted it")]
 
@@ -273,7 +272,7 @@ ROWS = [
 
 
 def test_the_table_has_a_row_for_each_and_says_why_below(capsys: pytest.CaptureFixture[str]) -> None:
-    table.show(ROWS)
+    show(ROWS)
     shown = capsys.readouterr().out
     assert "Container Apps job" in shown
     assert "2.5 s" in shown

@@ -13,9 +13,9 @@ from PIL import Image
 
 from azure_gpu_operations.__main__ import main
 from azure_gpu_operations.query import inputs, scores, sending
-from azure_gpu_operations.query.latency import latency
 from azure_gpu_operations.query.refusals import refusal
 from azure_gpu_operations.query.sending import Sent, server_seconds
+from azure_gpu_operations.query.showing import latency
 from tests.support import web
 from tests.support.web import Answer
 

@@ -21,7 +21,7 @@ from azure_gpu_operations.run import carried
 from azure_gpu_operations.run.carried import Files, Input
 from azure_gpu_operations.run.carrier import carry
 from azure_gpu_operations.run.context import DOCKERFILE, of_folder, of_script
-from azure_gpu_operations.run.errors import WrongRunError
+from azure_gpu_operations.run.protocol import WrongRunError
 from azure_gpu_operations.run.target import Target
 
 SCRIPT = of_script("train.py", "print(1)\n", "", "python:3.11-slim")

@@ -2,11 +2,8 @@
 
 import pytest
 
-from azure_gpu_operations.run.driving import drive, follow
-from azure_gpu_operations.run.ended import EndedFromOutsideError
-from azure_gpu_operations.run.errors import RunError
-from azure_gpu_operations.run.protocol import Outcome
-from azure_gpu_operations.run.stopping import DETACH, STOP, Choice, choice
+from azure_gpu_operations.run.driving import DETACH, STOP, Choice, choice, drive, follow
+from azure_gpu_operations.run.protocol import EndedFromOutsideError, Outcome, RunError
 from tests.support.scripted_runs import ScriptedRun, output_to, plan_of
 
 

@@ -11,9 +11,10 @@ import yaml
 from azure_gpu_operations.azure import AzureError
 from azure_gpu_operations.machine_learning import job_log
 from azure_gpu_operations.run import gpu_confirmation
-from azure_gpu_operations.run.blob_tail import BlobTail
-from azure_gpu_operations.run.on_ml_cluster import follow as ml_follow, plan as ml_plan
-from azure_gpu_operations.run.on_vm import follow as vm_follow
+from azure_gpu_operations.run.log_lines import BlobTail
+from azure_gpu_operations.run.on_ml_cluster import plan as ml_plan
+from azure_gpu_operations.run.on_ml_cluster.run import Follower as MlFollower
+from azure_gpu_operations.run.on_vm.run import Follower as VmFollower
 from azure_gpu_operations.run.protocol import Output
 
 SMI = "Tesla K80, 3.7, 823.5, 000006C3:00:00.0, 11438, 11377, 470.82.01"
@@ -59,9 +60,9 @@ def test_a_run_is_followed_as_its_row_says(service: str, name: str) -> None:
 
     told: Any = {"output": Output(out.append, err.append, said.append), "sleep": sleep, "clock": lambda: now[0]}
     if service == "vm":
-        follower: Any = vm_follow.Follower(arm, "/c", lambda stream, at: blobs[stream](at), **told)
+        follower: Any = VmFollower(arm, "/c", lambda stream, at: blobs[stream](at), **told)
     else:
-        follower = ml_follow.Follower(arm, "/j", blobs["log"], **told)
+        follower = MlFollower(arm, "/j", blobs["log"], **told)
     if "raises" in row:
         with pytest.raises(AzureError, match=row["raises"]):
             follower.follow()

@@ -6,7 +6,7 @@ import pytest
 
 from azure_gpu.formats.task_file import Task, TaskFile
 from azure_gpu_operations.batch.pool_facts import PoolFacts
-from azure_gpu_operations.run.on_batch.quota import check
+from azure_gpu_operations.run.on_batch.find_pool import quota_problems
 from azure_gpu_operations.run.on_batch.request import BatchRequest
 from azure_gpu_operations.run.target import Target
 
@@ -20,7 +20,7 @@ def said(nodes: int, pool: PoolFacts = POOL, **properties: Any) -> list[str]:
     wanted = BatchRequest(Target(), TaskFile((Task("main", "x", "TARGET", nodes=nodes),)))
     limits = {"dedicatedCoreQuotaPerVMFamilyEnforced": True, "dedicatedCoreQuotaPerVMFamily": T4, "lowPriorityCoreQuota": 4}
     account = {"name": "batch", "location": "eastus", "properties": {**limits, **properties}}
-    return [str(problem) for problem in check(pool, wanted, account)]
+    return [str(problem) for problem in quota_problems(pool, wanted, account)]
 
 
 def test_more_nodes_than_the_familys_quota_is_refused_with_what_to_ask_for() -> None:

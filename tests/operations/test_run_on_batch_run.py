@@ -5,13 +5,12 @@ from typing import Any, cast
 
 import pytest
 
-from azure_gpu_operations.run import names
 from azure_gpu_operations.run.on_batch import run as on_batch
-from azure_gpu_operations.run.target import Target
+from azure_gpu_operations.run.target import Target, run_name
 
 
 def test_a_job_is_called_after_its_image_and_not_after_the_registry() -> None:
-    made = names.of_run(Target(image="docker.io/library/python:3.11-slim"))
+    made = run_name(Target(image="docker.io/library/python:3.11-slim"))
     assert made.startswith("run-python-3-11-slim-")
 
 

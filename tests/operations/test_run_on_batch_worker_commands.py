@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from azure_gpu_operations.run.on_batch import worker_commands
+from azure_gpu_operations.run.on_batch.commands import EXIT_FILE, worker_commands, worker_port
 from tests.support.embedded import until
 
 SHOW = "python3 -c \"import os; print(os.environ['TF_CONFIG'])\""
@@ -33,7 +33,7 @@ def ran(command: str, node: Path, address: str) -> subprocess.CompletedProcess[s
 
 @pytest.mark.slow
 def test_the_primary_is_worker_0_and_the_others_begin_in_the_coordination_command(node: Path) -> None:
-    commands = worker_commands.commands(SHOW, 20100)
+    commands = worker_commands(SHOW, 20100)
     first = ran(commands.application, node, "10.0.0.5")
     assert json.loads(first.stdout) == {"cluster": CLUSTER, "task": {"type": "worker", "index": 0}}
     assert ran(commands.coordination, node, "10.0.0.5").stdout == "", "the primary's worker is the application command"
@@ -44,22 +44,22 @@ def test_the_primary_is_worker_0_and_the_others_begin_in_the_coordination_comman
 
 @pytest.mark.slow
 def test_a_node_that_is_not_in_the_list_says_so_and_starts_nothing(node: Path) -> None:
-    done = ran(worker_commands.commands(SHOW, 20100).coordination, node, "10.0.0.40")
+    done = ran(worker_commands(SHOW, 20100).coordination, node, "10.0.0.40")
     assert (done.returncode, done.stdout) == (1, "")
     assert "none of the addresses of this node ( 10.0.0.40 172.17.0.1 " in done.stderr
 
 
 @pytest.mark.slow
 def test_preparation_comes_first_and_its_failure_starts_nothing(node: Path) -> None:
-    done = ran(worker_commands.commands(SHOW, 20100, prepare="false").coordination, node, "10.0.0.4")
+    done = ran(worker_commands(SHOW, 20100, prepare="false").coordination, node, "10.0.0.4")
     assert (done.returncode, done.stdout) == (1, "")
 
 
 @pytest.mark.slow
 def test_the_code_of_a_worker_beside_the_first_is_left_in_a_file(node: Path) -> None:
-    told = node / worker_commands.EXIT_FILE
+    told = node / EXIT_FILE
     told.write_text("9")  # of the try before
-    done = ran(worker_commands.commands("sh -c 'exit 7'".replace("'", '"'), 20100).coordination, node, "10.0.0.4")
+    done = ran(worker_commands("sh -c 'exit 7'".replace("'", '"'), 20100).coordination, node, "10.0.0.4")
     assert done.returncode == 0, "the coordination command has started it and ends"
     until(lambda: told.exists() and told.read_text() == "7\n", "the worker has ended")
 
@@ -67,11 +67,11 @@ def test_the_code_of_a_worker_beside_the_first_is_left_in_a_file(node: Path) -> 
 @pytest.mark.slow
 def test_words_reach_the_program_as_they_are(node: Path) -> None:
     words = ("printf", "%s|", "it's", 'a "b" $HOME', "")
-    done = ran(worker_commands.commands('"${1}" "${2}" "${3}" "${4}" "${5}"', 20100, words=words).application, node, "10.0.0.5")
+    done = ran(worker_commands('"${1}" "${2}" "${3}" "${4}" "${5}"', 20100, words=words).application, node, "10.0.0.5")
     assert done.stdout == 'it\'s|a "b" $HOME||'
 
 
 def test_the_port_is_the_tasks_own() -> None:
-    ports = {worker_commands.port("run-x", f"task-{number}") for number in range(20)}
+    ports = {worker_port("run-x", f"task-{number}") for number in range(20)}
     assert len(ports) > 1
     assert all(20000 <= port < 30000 for port in ports)

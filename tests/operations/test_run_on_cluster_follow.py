@@ -10,12 +10,12 @@ import pytest
 import yaml
 
 from azure_gpu.kubernetes.worker_group import ATTEMPT_LABEL, INDEX_LABEL
+from azure_gpu_operations.batch.pool_cost import node_price
 from azure_gpu_operations.clusters.errors import ClusterError
-from azure_gpu_operations.clusters.prices import node_price
+from azure_gpu_operations.run.log_lines import PodLog
 from azure_gpu_operations.run.on_cluster import outcome
 from azure_gpu_operations.run.on_cluster.follow import End, Follower
-from azure_gpu_operations.run.on_cluster.kinds import GROUP, JOB as JOB_KIND
-from azure_gpu_operations.run.on_cluster.pod_log import PodLog
+from azure_gpu_operations.run.on_cluster.outcome import GROUP, JOB as JOB_KIND
 from azure_gpu_operations.run.protocol import Output
 from tests.operations import kubernetes_bodies as bodies
 

@@ -17,13 +17,12 @@ from azure_gpu_operations.exit_codes import TIMED_OUT
 from azure_gpu_operations.run import options as run_options
 from azure_gpu_operations.run.carried import Files
 from azure_gpu_operations.run.context import of_script
-from azure_gpu_operations.run.errors import WrongRunError
 from azure_gpu_operations.run.on_cluster import outcome, plan, run
 from azure_gpu_operations.run.on_cluster.follow import End
-from azure_gpu_operations.run.on_cluster.kinds import GROUP, JOB
+from azure_gpu_operations.run.on_cluster.outcome import GROUP, JOB
 from azure_gpu_operations.run.on_cluster.placing import Placement, on_aks, on_edge
 from azure_gpu_operations.run.on_cluster.request import ClusterRequest, check, resolve
-from azure_gpu_operations.run.protocol import Output
+from azure_gpu_operations.run.protocol import Output, WrongRunError
 from azure_gpu_operations.run.target import Target
 from azure_gpu_operations.stack_view import StackView
 from tests.operations import kubernetes_bodies as bodies

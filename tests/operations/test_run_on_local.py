@@ -7,10 +7,9 @@ import pytest
 
 from azure_gpu_operations.__main__ import main
 from azure_gpu_operations.run.context import BASE_IMAGE, of_folder, of_script
-from azure_gpu_operations.run.method import RunMethod
-from azure_gpu_operations.run.on_local import environments, run as local_run
+from azure_gpu_operations.run.on_local import run, run as local_run
 from azure_gpu_operations.run.on_local.plan import Plan, container_command, resolve
-from azure_gpu_operations.run.target import Target
+from azure_gpu_operations.run.target import RunMethod, Target
 from tests.support.embedded import CHECKOUT
 from tests.support.scripted_runs import ScriptedRun, plan_of
 
@@ -150,21 +149,21 @@ def test_an_environment_is_made_once_for_each_content_and_a_broken_one_is_never_
             python.parent.mkdir(parents=True)
             python.touch()
         elif "broken" in Path(words[-1]).read_text():
-            raise environments.RunError("no such package")
+            raise run.RunError("no such package")
 
-    monkeypatch.setattr(environments, "_run", install)
-    first = environments.python_of("a==1\n", locked=True, say=said.append)
+    monkeypatch.setattr(run, "_done", install)
+    first = run.python_of("a==1\n", locked=True, say=said.append)
     assert first.exists()
     assert "--require-hashes" in made[-1]
     count = len(made)
-    assert environments.python_of("a==1\n", locked=True, say=said.append) == first
+    assert run.python_of("a==1\n", locked=True, say=said.append) == first
     assert len(made) == count
-    assert environments.python_of("a==2\n", locked=True, say=said.append) != first
-    with pytest.raises(environments.RunError, match="no such package"):
-        environments.python_of("broken\n", locked=False, say=said.append)
-    assert [each.name for each in environments.cache().iterdir() if not each.name.startswith("run-")] == []
-    assert len(list(environments.cache().iterdir())) == 2
-    assert environments.python_of("  \n", locked=False, say=said.append) == Path(sys.executable)
+    assert run.python_of("a==2\n", locked=True, say=said.append) != first
+    with pytest.raises(run.RunError, match="no such package"):
+        run.python_of("broken\n", locked=False, say=said.append)
+    assert [each.name for each in run.cache().iterdir() if not each.name.startswith("run-")] == []
+    assert len(list(run.cache().iterdir())) == 2
+    assert run.python_of("  \n", locked=False, say=said.append) == Path(sys.executable)
 
 
 @pytest.mark.slow

@@ -9,8 +9,8 @@ import pytest
 from azure_gpu_operations.machine_learning import job_log
 from azure_gpu_operations.run import options as run_options
 from azure_gpu_operations.run.context import BASE_IMAGE, Context, of_folder, of_script
-from azure_gpu_operations.run.on_ml_cluster import plan, quota
-from azure_gpu_operations.run.on_ml_cluster.request import MlRequest, check_cluster, resolve
+from azure_gpu_operations.run.on_ml_cluster import plan
+from azure_gpu_operations.run.on_ml_cluster.request import MlRequest, check_cluster, quota_problems, resolve
 from azure_gpu_operations.run.target import Target
 from azure_gpu_operations.run.workers import Group
 
@@ -138,6 +138,6 @@ def test_more_nodes_than_the_regions_quota_is_refused_before_anything_starts(nod
             ("/totalLowPriorityCores/", "Total Cluster LowPriority Regional vCPUs", 4),
         )
     ]
-    found = quota.check(compute, Group(nodes), listed)
+    found = quota_problems(compute, Group(nodes), listed)
     assert [problem.path for problem in found] == ["--nodes"] * refused
-    assert quota.check(compute, Group(nodes), []) == [], "a list that says nothing refuses nothing"
+    assert quota_problems(compute, Group(nodes), []) == [], "a list that says nothing refuses nothing"

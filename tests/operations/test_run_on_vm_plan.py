@@ -14,13 +14,12 @@ import requests
 from azure_gpu_operations.connection import Connection
 from azure_gpu_operations.run import gpu_confirmation, options as run_options
 from azure_gpu_operations.run.context import BASE_IMAGE, of_folder, of_script
-from azure_gpu_operations.run.method import RunMethod
 from azure_gpu_operations.run.on_vm import plan, run
 from azure_gpu_operations.run.on_vm.plan import Image, OutputStore
 from azure_gpu_operations.run.on_vm.request import VmRequest, resolve, too_large
 from azure_gpu_operations.run.on_vm.run import brings_containers
 from azure_gpu_operations.run.protocol import Output
-from azure_gpu_operations.run.target import Target
+from azure_gpu_operations.run.target import RunMethod, Target
 from azure_gpu_operations.run.used_part import client_id
 from azure_gpu_operations.stack_view import StackView
 

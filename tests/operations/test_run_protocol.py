@@ -6,9 +6,8 @@ from typing import Any
 import pytest
 
 from azure_gpu_operations.run.driving import drive
-from azure_gpu_operations.run.errors import RunError
 from azure_gpu_operations.run.on_local import run as local_run
-from azure_gpu_operations.run.protocol import Output
+from azure_gpu_operations.run.protocol import Output, RunError
 from tests.operations.run_services import GONE, LATE, REFUSALS, SERVICES, OnLocal, Service
 from tests.support.scripted_runs import output_to
 

@@ -3,7 +3,7 @@
 import pytest
 
 from azure_gpu_operations.run.context import BASE_IMAGE
-from azure_gpu_operations.run.requirements_text import check
+from azure_gpu_operations.run.target import check_requirements
 
 
 @pytest.mark.parametrize(
@@ -20,7 +20,7 @@ from azure_gpu_operations.run.requirements_text import check
     ],
 )
 def test_what_the_image_will_not_have_is_refused_with_its_line(line: str, said: str) -> None:
-    (problem,) = check(f"# needs\nnumpy==2.2.6\n{line}\n", BASE_IMAGE)
+    (problem,) = check_requirements(f"# needs\nnumpy==2.2.6\n{line}\n", BASE_IMAGE)
     assert problem.message.startswith("line 3 ")
     assert said in problem.message
     assert problem.fix
@@ -39,8 +39,8 @@ def test_what_the_image_will_not_have_is_refused_with_its_line(line: str, said: 
     ],
 )
 def test_what_pip_finds_by_itself_is_taken(text: str) -> None:
-    assert check(text, BASE_IMAGE) == []
+    assert check_requirements(text, BASE_IMAGE) == []
 
 
 def test_a_base_of_ones_own_may_have_git() -> None:
-    assert check("git+https://github.com/pypa/sampleproject.git\n", "python:3.11") == []
+    assert check_requirements("git+https://github.com/pypa/sampleproject.git\n", "python:3.11") == []

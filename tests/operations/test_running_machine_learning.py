@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from azure_gpu_operations.azure import Arm
-from azure_gpu_operations.machine_learning import running_rows
+from azure_gpu_operations.running_rows import machine_usd, machine_words, of_compute, of_endpoint
 from azure_gpu_operations.virtual_machines import Machine, machine_of
 
 SIZE = "Standard_NC4as_T4_v3"
@@ -41,7 +41,7 @@ def deployment(name: str, instances: int, state: str = "Succeeded", kind: str = 
 
 def rows(*deployments: dict[str, Any], traffic: dict[str, int]) -> list[Any]:
     endpoint = {"id": "/e", "name": "e", "location": "eastus", "properties": {"traffic": traffic, "mirrorTraffic": {"green": 5}}}
-    return list(running_rows.of_endpoint(Written({"/e": endpoint}, {"/e/deployments": list(deployments)}), "/e", "digits"))
+    return list(of_endpoint(Written({"/e": endpoint}, {"/e/deployments": list(deployments)}), "/e", "digits"))
 
 
 def test_each_deployment_has_a_row_with_its_instances_its_traffic_and_its_cost() -> None:
@@ -60,7 +60,7 @@ def test_what_runs_on_a_cluster_costs_what_its_nodes_do_and_what_failed_costs_no
 def compute(count: int, kind: str = "AmlCompute") -> list[Any]:
     inner = {"vmSize": SIZE, "vmPriority": "Dedicated", "currentNodeCount": count, "nodeStateCounts": {"runningNodeCount": 1}}
     body = {"id": "/c", "location": "eastus", "properties": {"computeType": kind, "properties": inner}}
-    return list(running_rows.of_compute(Written({"/c": body}), "/c", "t4"))
+    return list(of_compute(Written({"/c": body}), "/c", "t4"))
 
 
 def test_a_compute_runs_as_long_as_it_has_nodes() -> None:
@@ -82,8 +82,8 @@ def test_a_machine_that_is_only_stopped_is_billed_on_and_a_deallocated_one_for_i
     power: str, words: str, usd_hour: Decimal
 ) -> None:
     machine = Machine("/vm", "vm", "Succeeded", power, size=SIZE, location="eastus", disk_type="Premium_LRS", disk_gib=128)
-    assert running_rows.machine_words(machine) == words
-    assert running_rows.machine_usd(machine) == usd_hour
+    assert machine_words(machine) == words
+    assert machine_usd(machine) == usd_hour
 
 
 def test_a_machine_is_read_from_its_body_and_its_view() -> None:

@@ -10,8 +10,8 @@ import pytest
 
 from azure_gpu_operations import azure, running, running_report
 from azure_gpu_operations.connection import Connection
-from azure_gpu_operations.running_kinds import group_row
 from azure_gpu_operations.running_report import Row, total
+from azure_gpu_operations.running_rows import group_row
 from azure_gpu_operations.stack_view import StackView
 
 NOW = datetime(2026, 11, 21, 20, 0, tzinfo=UTC)

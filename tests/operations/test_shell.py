@@ -15,8 +15,8 @@ import pytest
 
 from azure_gpu_operations.__main__ import main
 from azure_gpu_operations.connection import Connection
-from azure_gpu_operations.shell import cli, clouds
-from azure_gpu_operations.shell.environment import configuration_folder
+from azure_gpu_operations.shell import cli
+from azure_gpu_operations.shell.environment import CUSTOM_CLOUD, cloud_of, configuration_folder
 from tests.support.embedded import CHECKOUT
 
 SECRET = "-a secret = of 32 characters @ 123"
@@ -121,10 +121,10 @@ def test_the_cloud_is_registered_and_the_principal_signed_in_once(shell: Shell) 
     assert done.words == ["az", "group", "list"]
     register, choose, login, account = shell.calls()
     assert register["words"][:6] == [
-        *("cloud", "register", "--name", clouds.CUSTOM_CLOUD),
+        *("cloud", "register", "--name", CUSTOM_CLOUD),
         *("--endpoint-resource-manager", "https://localhost:8443"),
     ]
-    assert choose["words"][:4] == ["cloud", "set", "--name", clouds.CUSTOM_CLOUD]
+    assert choose["words"][:4] == ["cloud", "set", "--name", CUSTOM_CLOUD]
     assert login["words"][:3] == ["login", "--service-principal", "--username"]
     assert account["words"][:4] == ["account", "set", "--subscription", CONNECTED["ARM_SUBSCRIPTION_ID"]]
     assert login["given"] == SECRET, "on standard input, and in no command line"
@@ -236,12 +236,12 @@ def test_a_stack_file_that_cannot_be_read_is_said_in_a_line(shell: Shell, text: 
         ("management.azure.com", ("AzureCloud", "")),
         ("https://management.usgovcloudapi.net/", ("AzureUSGovernment", "")),
         ("management.chinacloudapi.cn", ("AzureChinaCloud", "")),
-        ("localhost:8443", (clouds.CUSTOM_CLOUD, "https://localhost:8443")),
-        ("https://localhost:8443/", (clouds.CUSTOM_CLOUD, "https://localhost:8443")),
+        ("localhost:8443", (CUSTOM_CLOUD, "https://localhost:8443")),
+        ("https://localhost:8443/", (CUSTOM_CLOUD, "https://localhost:8443")),
     ],
 )
 def test_a_cloud_that_the_cli_knows_is_not_registered(host: str, cloud: tuple[str, str]) -> None:
-    assert clouds.cloud_of(Connection("s", metadata_host=host)) == cloud
+    assert cloud_of(Connection("s", metadata_host=host)) == cloud
 
 
 def test_each_tenant_and_principal_of_a_cloud_has_a_configuration_of_its_own(tmp_path: Path) -> None:

@@ -10,10 +10,11 @@ from azure_gpu.shared.provider_keys import PROVIDER_VARIABLES
 from azure_gpu_operations import one_part
 from azure_gpu_operations.connection import Connection, connection_in, connection_of
 from azure_gpu_operations.jobs import job_of
-from azure_gpu_operations.run import stack_registry, used_part
+from azure_gpu_operations.run import used_part
 from azure_gpu_operations.run.context import BASE_IMAGE, of_script
 from azure_gpu_operations.run.on_job import run as job_run
 from azure_gpu_operations.run.target import Target
+from azure_gpu_operations.run.used_part import no_registry
 from azure_gpu_operations.stack_view import StackView, of_deployment
 
 PROVIDER = {"type": "pulumi:providers:azure-native", "inputs": {"subscriptionId": "s", "metadataHost": "localhost:1"}}
@@ -94,10 +95,10 @@ def test_a_stacks_file_goes_before_the_providers_variables_key_by_key(tmp_path: 
 
 def test_what_has_to_be_built_needs_a_registry() -> None:
     script = Target(of_script("train.py", "", "", BASE_IMAGE))
-    assert stack_registry.missing(VIEW, script) == []
+    assert no_registry(VIEW, script) == []
     without = VIEW._replace(registry="")
-    assert stack_registry.missing(without, Target()) == []
-    assert "the stack has no registry" in str(stack_registry.missing(without, script)[0])
+    assert no_registry(without, Target()) == []
+    assert "the stack has no registry" in str(no_registry(without, script)[0])
 
 
 def test_a_job_that_has_no_credentials_for_the_registry_can_not_run_what_is_built_there() -> None:

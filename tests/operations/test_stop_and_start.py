@@ -6,13 +6,12 @@ from typing import Any, cast
 
 import pytest
 
-from azure_gpu_operations import __main__ as command_line, azure, stack_options, stop_and_start
+from azure_gpu_operations import __main__ as command_line, azure, machine_power, stack_options, stop_and_start
 from azure_gpu_operations.batch import account, drain as draining
 from azure_gpu_operations.connection import Connection
 from azure_gpu_operations.machine_learning import endpoint_power
 from azure_gpu_operations.run import attached
 from azure_gpu_operations.stack_view import StackView
-from azure_gpu_operations.vm import switching
 
 ENDPOINTS = "azure-native:machinelearningservices:OnlineEndpoint"
 ID = "/subscriptions/1/resourceGroups/g/providers/Microsoft.MachineLearningServices/workspaces/w/onlineEndpoints/digits"
@@ -41,8 +40,8 @@ def called(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     monkeypatch.setattr(attached, "is_there", lambda _, options: options.stack == "with-runs")
     monkeypatch.setattr(endpoint_power, "stop", lambda _, name, __: done.append(f"stop {name}"))
     monkeypatch.setattr(endpoint_power, "start", lambda _, name, __: done.append(f"start {name}"))
-    monkeypatch.setattr(switching, "stop", lambda _, __, name, ___: done.append(f"deallocate {name}"))
-    monkeypatch.setattr(switching, "start", lambda _, __, name, ___: done.append(f"start machine {name}"))
+    monkeypatch.setattr(machine_power, "stop", lambda _, __, name, ___: done.append(f"deallocate {name}"))
+    monkeypatch.setattr(machine_power, "start", lambda _, __, name, ___: done.append(f"start machine {name}"))
     monkeypatch.setattr(draining, "drain", lambda _, pool, name, __, limit_seconds: done.append(f"drain {pool}") or True)
     monkeypatch.setattr(azure, "Arm", lambda _: SimpleNamespace(close=lambda: None))
     monkeypatch.setattr(account, "BatchAccount", lambda *_: SimpleNamespace(close=lambda: None))

@@ -6,9 +6,8 @@ from typing import Any
 import pytest
 
 from azure_gpu_operations.__main__ import main
-from azure_gpu_operations.machine_learning import traffic, traffic_command
-from azure_gpu_operations.machine_learning.traffic import WrongTrafficError, promoted, rolled_back
-from azure_gpu_operations.machine_learning.traffic_command import changed
+from azure_gpu_operations.machine_learning import traffic
+from azure_gpu_operations.machine_learning.traffic import WrongTrafficError, changed, promoted, rolled_back
 from azure_gpu_operations.stack import EngineError, Stack
 
 BOTH: dict[str, Any] = {"deployments": {"blue": {}, "green": {}}, "traffic": {"blue": 90, "green": 10}}
@@ -184,6 +183,6 @@ def test_a_deployment_that_failed_gets_no_traffic(
     outputs = {"type": "pulumi:pulumi:Stack", "outputs": {"endpoints": {"digits": "/e"}}}
     monkeypatch.setattr(Stack, "exists", lambda self: True)
     monkeypatch.setattr(Stack, "deployment", lambda self: {"resources": [provider, outputs]})
-    monkeypatch.setattr(traffic_command, "_state", lambda view, endpoint_id: ("", ["green"] if endpoint_id == "/e" else []))
+    monkeypatch.setattr(traffic, "_state", lambda view, endpoint_id: ("", ["green"] if endpoint_id == "/e" else []))
     assert main(["promote", "digits", "green", "--stack", "dev", "--config-folder", str(folder)]) == 2
     assert "operations explain digits --stack dev" in capsys.readouterr().err

@@ -8,7 +8,7 @@ import yaml
 
 from azure_gpu.formats.yaml_edit import EditError
 from azure_gpu_operations.machine_learning import upload_command
-from azure_gpu_operations.machine_learning.model_folder import ModelFile, WrongModelError, plan, read
+from azure_gpu_operations.machine_learning.upload_command import ModelFile, WrongModelError, plan_upload, read_model
 
 Blobs = dict[str, tuple[int, str]]
 
@@ -39,7 +39,7 @@ def blobs(files: list[ModelFile]) -> Blobs:
 
 
 def test_every_file_is_sent_and_the_models_head_last(folder: Path) -> None:
-    sent = plan(read(folder), {}, never, "digits/1").missing
+    sent = plan_upload(read_model(folder), {}, never, "digits/1").missing
     assert [file.name for file in sent] == [
         "variables/variables.data-00000-of-00001",
         "variables/variables.index",
@@ -48,19 +48,19 @@ def test_every_file_is_sent_and_the_models_head_last(folder: Path) -> None:
 
 
 def test_what_is_there_unchanged_is_left_alone(folder: Path) -> None:
-    files = read(folder)
+    files = read_model(folder)
     half = {name: blob for name, blob in blobs(files).items() if name != "saved_model.pb"}
-    assert [file.name for file in plan(files, half, never, "digits/1").missing] == ["saved_model.pb"]
-    assert plan(files, blobs(files), never, "digits/1").missing == ()
+    assert [file.name for file in plan_upload(files, half, never, "digits/1").missing] == ["saved_model.pb"]
+    assert plan_upload(files, blobs(files), never, "digits/1").missing == ()
 
 
 def test_a_blob_without_a_hash_is_read(folder: Path) -> None:
-    files = read(folder)
+    files = read_model(folder)
     bare = {name: (size, "") for name, (size, _) in blobs(files).items()}
     by_name = {file.name: file.sha256 for file in files}
-    assert plan(files, bare, by_name.__getitem__, "digits/1").missing == ()
+    assert plan_upload(files, bare, by_name.__getitem__, "digits/1").missing == ()
     with pytest.raises(WrongModelError, match=r"saved_model\.pb"):
-        plan(files, bare, lambda name: "other" if name == "saved_model.pb" else by_name[name], "digits/1")
+        plan_upload(files, bare, lambda name: "other" if name == "saved_model.pb" else by_name[name], "digits/1")
 
 
 @pytest.mark.parametrize(
@@ -73,28 +73,28 @@ def test_a_blob_without_a_hash_is_read(folder: Path) -> None:
     ids=["another content", "another size", "a file more"],
 )
 def test_a_version_with_another_content_is_refused(folder: Path, change: Callable[[Blobs], Blobs]) -> None:
-    files = read(folder)
+    files = read_model(folder)
     with pytest.raises(WrongModelError, match=r"digits/1 exists with different content .* choose a new --version"):
-        plan(files, change(blobs(files)), never, "digits/1")
+        plan_upload(files, change(blobs(files)), never, "digits/1")
 
 
 def test_a_folder_that_is_no_saved_model_is_refused_with_what_may_be_meant(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(WrongModelError, match=r"is not a SavedModel: it has no saved_model\.pb"):
-        read(folder / "variables")
+        read_model(folder / "variables")
     around = tmp_path / "run"
     around.mkdir()
     (around / "saved_model").mkdir()
     (around / "saved_model" / "saved_model.pb").write_bytes(b"graph")
     with pytest.raises(WrongModelError, match=f"did you mean {around / 'saved_model'}"):
-        read(around)
+        read_model(around)
     with pytest.raises(WrongModelError, match="is not a folder"):
-        read(folder / "saved_model.pb")
+        read_model(folder / "saved_model.pb")
 
 
 def test_a_link_that_leads_out_of_the_folder_is_refused(folder: Path) -> None:
     (folder / "passwords").symlink_to("/etc/passwd")
     with pytest.raises(WrongModelError, match="links to a path outside the folder"):
-        read(folder)
+        read_model(folder)
 
 
 def test_the_lines_say_name_version_and_path() -> None:

@@ -8,9 +8,17 @@ import pytest
 from azure_gpu_operations import virtual_machines
 from azure_gpu_operations.azure import AzureError
 from azure_gpu_operations.connection import Connection
+from azure_gpu_operations.machine_power import (
+    GoneError,
+    PowerError,
+    deallocate_machine,
+    machine_lines,
+    start,
+    start_machine,
+    stop,
+)
 from azure_gpu_operations.stack_view import StackView
 from azure_gpu_operations.virtual_machines import Machine, RunCommand, Shutdown
-from azure_gpu_operations.vm import power, showing, switching
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 MACHINE = Machine(
@@ -50,14 +58,14 @@ def no_sleep(_: float) -> None:
 
 def test_a_machine_is_started_when_it_runs_and_its_agent_answers() -> None:
     arm = Arm(view("starting"), view("running", "Not Ready"), view("running"))
-    power.start(arm, "/vm", sleep=no_sleep)
+    start_machine(arm, "/vm", sleep=no_sleep)
     assert arm.asked == ["/vm/start"]
     assert len(arm.views) == 1
 
 
 def test_to_stop_is_to_deallocate_and_stopped_from_inside_is_not_enough() -> None:
     arm = Arm(view("stopped"), view("deallocating"), view("deallocated"))
-    power.deallocate(arm, "/vm", sleep=no_sleep)
+    deallocate_machine(arm, "/vm", sleep=no_sleep)
     assert arm.asked == ["/vm/deallocate"]
     assert len(arm.views) == 1
 
@@ -76,12 +84,12 @@ def test_to_stop_is_to_deallocate_and_stopped_from_inside_is_not_enough() -> Non
     ids=["gone", "no room", "slow", "no right"],
 )
 def test_a_machine_that_does_not_start_says_why(arm: Arm, said: str) -> None:
-    with pytest.raises(power.PowerError, match=said):
-        power.start(arm, "/vm", sleep=no_sleep)
+    with pytest.raises(PowerError, match=said):
+        start_machine(arm, "/vm", sleep=no_sleep)
 
 
 def shown(machine: Machine, idle_usd: float | None = 0.027) -> str:
-    return "\n".join(showing.lines(machine, idle_usd=idle_usd, expires_at="2026-12-31T00:00:00Z", now=NOW))
+    return "\n".join(machine_lines(machine, idle_usd=idle_usd, expires_at="2026-12-31T00:00:00Z", now=NOW))
 
 
 def test_what_is_shown_says_what_costs_now_and_what_stays() -> None:
@@ -119,25 +127,25 @@ def test_the_price_of_windows_is_not_known_and_a_proved_gpu_is_told_in_the_docum
 
 def switched(monkeypatch: pytest.MonkeyPatch, there: Machine | None, change: Any) -> tuple[list[str], list[str]]:
     """What ARM was asked to do with the machine, and what was said."""
-    arm, said = Arm(view("running") if change is switching.start else view("deallocated")), list[str]()
+    arm, said = Arm(view("running") if change is start else view("deallocated")), list[str]()
     monkeypatch.setattr(virtual_machines, "get", lambda _, machine_id: there)
     change(arm, StackView("dev", Connection("s"), vms={"trainer": "/vm"}, idle_cost={"trainer": 0.027}), "trainer", said.append)
     return arm.asked, said
 
 
 def test_a_machine_that_runs_is_shown_and_one_that_does_not_is_started_and_shown(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked, said = switched(monkeypatch, MACHINE, switching.start)
+    asked, said = switched(monkeypatch, MACHINE, start)
     assert (asked, said[0]) == ([], "trainer is already running")
     assert "  cost: 0.526 USD/hour" in said[3]
     assert said[-1].endswith(" stop trainer --stack dev")
-    asked, said = switched(monkeypatch, MACHINE._replace(power="deallocated"), switching.start)
+    asked, said = switched(monkeypatch, MACHINE._replace(power="deallocated"), start)
     assert (asked, said[0], said[2]) == (["/vm/start"], "starting trainer", "  running")
 
 
 def test_a_machine_is_deallocated_once_and_one_that_is_gone_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked, said = switched(monkeypatch, MACHINE, switching.stop)
+    asked, said = switched(monkeypatch, MACHINE, stop)
     assert asked == ["/vm/deallocate"]
     assert said[-1].startswith("trainer is deallocated; cost: nothing for the machine; still billed: its disk")
-    assert switched(monkeypatch, MACHINE._replace(power="deallocated"), switching.stop)[0] == []
-    with pytest.raises(switching.GoneError, match="deleted outside the stack"):
-        switched(monkeypatch, None, switching.start)
+    assert switched(monkeypatch, MACHINE._replace(power="deallocated"), stop)[0] == []
+    with pytest.raises(GoneError, match="deleted outside the stack"):
+        switched(monkeypatch, None, start)

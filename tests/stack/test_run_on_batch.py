@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from azure_gpu_operations.run.on_batch.worker_commands import EXIT_FILE
+from azure_gpu_operations.run.on_batch.commands import EXIT_FILE
 from tests.stack.attached_runs import is_followed_and_stopped
 from tests.support.embedded import CHECKOUT, ServedAzure, until
 from tests.support.stack import ProgramStack, standing

@@ -28,7 +28,7 @@ from azure_gpu_operations.catalog.changes import Change, Refreshed, What
 from azure_gpu_operations.command_line import day
 from azure_gpu_operations.console import add_wide, console
 from azure_gpu_operations.exit_codes import FAILED, OK
-from azure_gpu_operations.sizes.arguments import are_wrong
+from azure_gpu_operations.sizes.command import are_wrong
 from azure_gpu_operations.tables import Column, print_table
 
 PUBLIC_URL = "https://prices.azure.com/api/retail/prices"  # of the Retail Prices API

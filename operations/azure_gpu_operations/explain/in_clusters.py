@@ -20,7 +20,7 @@ from azure_gpu_operations.explain import activity_log, built_images, cluster_rul
 from azure_gpu_operations.explain.cluster_facts import ClusterCase, JobCase, PodCase, PodContext
 from azure_gpu_operations.explain.facts import Facts, Finding, Kind, Refusal
 from azure_gpu_operations.observed import in_cluster
-from azure_gpu_operations.run.on_cluster.kinds import GROUP
+from azure_gpu_operations.run.on_cluster.outcome import GROUP
 from azure_gpu_operations.stack_view import StackView
 
 Explained = tuple[Facts, Finding]

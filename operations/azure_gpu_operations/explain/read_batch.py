@@ -12,7 +12,7 @@ from azure_gpu_operations.batch.account import BatchAccount, batch_account_of, l
 from azure_gpu_operations.batch.pool_facts import facts_of, word
 from azure_gpu_operations.explain import activity_log
 from azure_gpu_operations.explain.batch_rules import JobSeen, NodeSeen, PoolSeen, TaskSeen
-from azure_gpu_operations.run.on_batch import waiting
+from azure_gpu_operations.run.on_batch.follow import preparation_failed
 
 LAST_LINES = 15
 MOST_TASKS = 200  # of a job that are read whole, to find those that never start
@@ -75,7 +75,7 @@ def read_job(account: BatchAccount, job_id: str, pool_names: dict[str, str]) -> 
 
 
 def _with_preparation(account: BatchAccount, job: models.BatchJob, seen: JobSeen) -> JobSeen:
-    found = waiting.preparation_failed(account.preparations(job.id)) if job.job_preparation_task else None
+    found = preparation_failed(account.preparations(job.id)) if job.job_preparation_task else None
     info = found.job_preparation_task_execution_info if found is not None else None
     if found is None or info is None:
         return seen

@@ -10,7 +10,7 @@ from azure_gpu_operations.explain import activity_log
 from azure_gpu_operations.explain.facts import Container, Facts, Kind
 from azure_gpu_operations.job_client import Jobs
 from azure_gpu_operations.jobs import Execution, Job
-from azure_gpu_operations.run.on_job.log_stream import LogStream
+from azure_gpu_operations.run.log_lines import LogStream
 
 LAST_LINES = 15
 _SAYS_NOTHING = ("Error", "Completed")  # beside an exit code

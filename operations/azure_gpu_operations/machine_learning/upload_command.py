@@ -8,9 +8,11 @@ uploaded are skipped, so an interrupted upload can be continued; a version with 
 """
 
 import argparse
+import hashlib
 import logging
 import re
 import sys
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
@@ -21,11 +23,81 @@ from azure_gpu.formats import bounded_yaml, stack_file, yaml_edit
 from azure_gpu.formats.tags import MODEL_STORE
 from azure_gpu_operations import stack_options
 from azure_gpu_operations.command_line import refuse
-from azure_gpu_operations.machine_learning import model_folder
 from azure_gpu_operations.project import key_of as key_in_file
 from azure_gpu_operations.stack import EngineError
 from azure_gpu_operations.stack_view import StackView, view
 from azure_gpu_operations.terminal import size
+
+HEADS = ("saved_model.pb", "saved_model.pbtxt")  # a SavedModel has one of them
+
+
+class WrongModelError(ValueError):
+    """The folder isn't a SavedModel, or differs from the uploaded one. The text is for the user."""
+
+
+class ModelFile(NamedTuple):
+    """One file. `name` is its path below the folder, with slashes."""
+
+    name: str
+    path: Path
+    size: int
+    sha256: str
+
+
+class UploadPlan(NamedTuple):
+    missing: tuple[ModelFile, ...]  # saved_model.pb last, so that an incomplete upload isn't taken for a model
+    there: tuple[ModelFile, ...]
+
+
+def read_model(folder: Path) -> list[ModelFile]:
+    """Every file below the folder. WrongModelError if it isn't a SavedModel, or has links to the outside."""
+    if not folder.is_dir():
+        raise WrongModelError(f"{folder} is not a folder; name the folder with {HEADS[0]}")
+    if not any((folder / head).is_file() for head in HEADS):
+        inner = sorted(path.parent for head in HEADS for path in folder.glob(f"*/{head}"))
+        meant = f"; did you mean {inner[0]}?" if inner else f": it has no {HEADS[0]}"
+        raise WrongModelError(f"{folder} is not a SavedModel{meant}")
+    root = folder.resolve()
+    found: list[ModelFile] = []
+    for path in sorted(folder.rglob("*")):
+        if not path.resolve().is_relative_to(root):
+            raise WrongModelError(f"{path} links to a path outside the folder")
+        if path.is_file():
+            found.append(ModelFile(path.relative_to(folder).as_posix(), path, path.stat().st_size, _hash(path)))
+    return found
+
+
+def plan_upload(
+    files: Sequence[ModelFile], blobs: Mapping[str, tuple[int, str]], hash_of: Callable[[str], str], version: str
+) -> UploadPlan:
+    """What is missing. WrongModelError if the version exists with other content: versions are immutable.
+
+    `blobs`: sizes and hashes by name; `hash_of` computes the hash of a blob without one.
+    """
+    known = {file.name: file for file in files}
+    other = [name for name in blobs if name not in known]
+    there: list[ModelFile] = []
+    for name, (length, sha256) in blobs.items():
+        file = known.get(name)
+        if file is None:
+            continue
+        if length != file.size or (sha256 or hash_of(name)) != file.sha256:
+            other.append(name)
+        else:
+            there.append(file)
+    if other:
+        shown = ", ".join(sorted(other)[:3]) + (f" and {len(other) - 3} more" if len(other) > 3 else "")
+        raise WrongModelError(
+            f"{version} exists with different content ({shown}), and versions are immutable; choose a new --version"
+        )
+    missing = sorted((file for file in files if file.name not in blobs), key=lambda file: (file.name in HEADS, file.name))
+    return UploadPlan(tuple(missing), tuple(there))
+
+
+def _hash(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
 
 SECTION = "ml_workspace"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,254}")
@@ -76,16 +148,16 @@ class Model(NamedTuple):
 def bring(found: StackView, folder: Path, model: Model, own_file: Path, *, write: bool) -> int:
     """Uploads a SavedModel and adds it to the stack's file, or prints the lines for it. Returns the exit code."""
     try:
-        files = model_folder.read(folder)
+        files = read_model(folder)
         if write:  # fails before the upload if the file can't be changed
             written(_text(own_file), *model)
-    except (model_folder.WrongModelError, yaml_edit.EditError, stack_file.StackFileError, OSError) as error:
+    except (WrongModelError, yaml_edit.EditError, stack_file.StackFileError, OSError) as error:
         return refuse(error)
     if not found.storage:
         return refuse(f"stack {found.name} has no storage account; add `storage: create` to its foundation")
     try:
         sent = _upload(found, files, f"{model.name}/{model.version}/")
-    except model_folder.WrongModelError as error:
+    except WrongModelError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
     whole = sum(file.size for file in files)
@@ -146,7 +218,7 @@ def _text(file: Path) -> str:
         raise yaml_edit.EditError(f"{file} is not UTF-8 text") from error
 
 
-def _upload(found: StackView, files: list[model_folder.ModelFile], prefix: str) -> int:
+def _upload(found: StackView, files: list[ModelFile], prefix: str) -> int:
     """Returns the number of uploaded files."""
     from azure.core.exceptions import ResourceExistsError  # here, because Azure's clients load slowly
 
@@ -157,13 +229,11 @@ def _upload(found: StackView, files: list[model_folder.ModelFile], prefix: str) 
     with closing(Arm(found.connection)) as arm, closing(Blobs(arm, found.storage)) as blobs:
         blobs.make_container(MODEL_STORE)
         held = blobs.sizes_and_hashes(MODEL_STORE, prefix)
-        plan = model_folder.plan(files, held, lambda name: blobs.hash_of(MODEL_STORE, prefix + name), prefix.rstrip("/"))
+        plan = plan_upload(files, held, lambda name: blobs.hash_of(MODEL_STORE, prefix + name), prefix.rstrip("/"))
         for number, file in enumerate(plan.missing, start=1):
             print(f"{number} of {len(plan.missing)}: {file.name}, {size(file.size)}", file=sys.stderr)
             try:
                 blobs.put_file(MODEL_STORE, prefix + file.name, file.path, file.sha256)
             except ResourceExistsError as error:
-                raise model_folder.WrongModelError(
-                    f"{prefix}{file.name} was uploaded by another process in the meantime"
-                ) from error
+                raise WrongModelError(f"{prefix}{file.name} was uploaded by another process in the meantime") from error
     return len(plan.missing)

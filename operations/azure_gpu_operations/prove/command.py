@@ -24,7 +24,8 @@ from azure_gpu_operations import planned, stack_options
 from azure_gpu_operations.command_line import refuse
 from azure_gpu_operations.console import add_wide
 from azure_gpu_operations.exit_codes import FAILED, INTERRUPTED, NO_GPU, OK
-from azure_gpu_operations.prove import record, runs
+from azure_gpu_operations.prove import record
+from azure_gpu_operations.prove.on_runs import places_of
 from azure_gpu_operations.prove.proof import SECTIONS, Proof, Service, with_gpu_required
 from azure_gpu_operations.stack import EngineError
 from azure_gpu_operations.stack_view import StackView, view
@@ -48,7 +49,7 @@ def run(options: argparse.Namespace) -> int:
         before = record.read(options.record) if options.record else None
     except (EngineError, ValueError) as error:
         return refuse(error)
-    places = {each: runs.places_of(found, each) for each in Service}
+    places = {each: places_of(found, each) for each in Service}
     missing = [each for each in options.only if not places[Service(each)]]
     if missing:
         there = ", ".join(each.value for each, parts in places.items() if parts) or "no service that can be tested"
@@ -83,9 +84,9 @@ def _report(found: StackView, proofs: list[Proof], before: dict[str, object] | N
     if options.json:
         print(json.dumps(recorded, indent=2))
     else:
-        from azure_gpu_operations.prove import table
+        from azure_gpu_operations.prove.record import show
 
-        table.show(proofs, wide=options.wide)
+        show(proofs, wide=options.wide)
         for line in record.compared(before, proofs) if before else []:
             print(line)
     if options.record:

@@ -13,10 +13,10 @@ from azure_gpu_operations.azure import Arm
 from azure_gpu_operations.machine_learning import endpoints
 from azure_gpu_operations.machine_learning.endpoints import API_VERSION, Deployment, Endpoint
 from azure_gpu_operations.prove.proof import Proof, Service
-from azure_gpu_operations.query import inputs, scores, signing
+from azure_gpu_operations.query import inputs, scores
 from azure_gpu_operations.query.inputs import Input
 from azure_gpu_operations.query.refusals import refusal
-from azure_gpu_operations.query.sending import ScoringTarget, Sent, send
+from azure_gpu_operations.query.sending import ScoringTarget, Sent, of_endpoint, send
 from azure_gpu_operations.stack_view import StackView
 
 WORKLOAD = "digits"
@@ -73,7 +73,7 @@ def samples() -> list[Input]:
 
 
 def _sent(arm: Arm, endpoint: Endpoint, digits: Sequence[Input]) -> list[Sent]:
-    target = ScoringTarget(endpoint.scoring_uri, signing.of_endpoint(arm, endpoint))
+    target = ScoringTarget(endpoint.scoring_uri, of_endpoint(arm, endpoint))
     with closing(send(target, digits, 1, _CLIENTS, SECONDS, threading.Event())) as answers:
         return sorted(answers, key=lambda one: one.input)
 

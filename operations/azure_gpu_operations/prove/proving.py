@@ -12,11 +12,10 @@ from contextlib import closing, contextmanager, suppress
 from azure_gpu_operations.azure import Arm
 from azure_gpu_operations.errors import expected
 from azure_gpu_operations.explain.command import lines_of
-from azure_gpu_operations.prove import on_endpoint, on_group, on_runs, runs
+from azure_gpu_operations.prove import on_endpoint, on_group, on_runs
 from azure_gpu_operations.prove.on_runs import RejectedError
 from azure_gpu_operations.prove.proof import Proof, Service
-from azure_gpu_operations.run.errors import RunError
-from azure_gpu_operations.run.protocol import Run, Say
+from azure_gpu_operations.run.protocol import Run, RunError, Say
 from azure_gpu_operations.stack_view import StackView
 
 AT_A_TIME = 2
@@ -64,7 +63,7 @@ class Proving:
                     return on_group.prove(arm, place, self._view.groups[place], self._explain)
                 if service is Service.ENDPOINT:
                     return on_endpoint.prove(arm, self._view, place, self._explain)
-            steps = runs.steps(self._view, service, place, self._options.config_folder, require_gpu=self._options.require_gpu)
+            steps = on_runs.steps(self._view, service, place, self._options.config_folder, require_gpu=self._options.require_gpu)
             return on_runs.prove(
                 service, place, steps, self._view.name, say, self._explain, watched=self._watched, expected=expected()
             )

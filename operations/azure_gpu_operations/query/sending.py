@@ -1,4 +1,4 @@
-"""Sends inputs to an endpoint, several at a time, and measures the latency of each.
+"""Sends inputs to an endpoint, several at a time, authorized by its method, and measures the latency of each.
 
 Each client is a thread with a connection that it keeps. Requests aren't retried, and redirects aren't followed: they would send
 the key elsewhere.
@@ -7,18 +7,70 @@ the key elsewhere.
 import re
 import threading
 import time
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from queue import SimpleQueue
 from typing import NamedTuple
 
 import requests
-from azure.core.exceptions import AzureError
+from azure.core.exceptions import AzureError as AzureCoreError
 from requests.auth import AuthBase
 from urllib3.exceptions import HTTPError
 
 from azure_gpu.catalog.services.machine_learning.deployments import DEPLOYMENT_HEADER
+from azure_gpu_operations.azure import Arm, AzureError
+from azure_gpu_operations.machine_learning.endpoints import API_VERSION, Endpoint
 from azure_gpu_operations.query.inputs import Input
-from azure_gpu_operations.query.signing import Signature
+
+ENTRA_SCOPE = "https://ml.azure.com/.default"  # of Entra tokens for managed and Kubernetes endpoints
+KEYS_ROLE = "AzureML Data Scientist"  # built-in: lists keys, and scores
+
+
+class Signature:
+    """Authorizes requests. `what`: the kind of secret."""
+
+    __slots__ = ("_bearer", "what")
+
+    def __init__(self, bearer: Callable[[], str], what: str) -> None:
+        self._bearer = bearer
+        self.what = what
+
+    def __repr__(self) -> str:
+        return f"Signature({self.what})"
+
+    def headers(self) -> dict[str, str]:
+        return {"Authorization": f"Bearer {self._bearer()}"}
+
+
+def of_key(key: str, what: str) -> Signature:
+    return Signature(lambda: key, what)
+
+
+def of_endpoint(arm: Arm, endpoint: Endpoint) -> Signature:
+    """AzureError if this login may not read the key or the token."""
+    if endpoint.auth_mode == "AADToken":
+        return Signature(lambda: arm.login.credential.get_token(ENTRA_SCOPE).token, "a token of Entra")
+    if endpoint.auth_mode == "AMLToken":
+        return of_key(_fetched(arm, endpoint, "token", "accessToken"), "a token of the endpoint")
+    return of_key(_fetched(arm, endpoint, "listKeys", "primaryKey"), "its key")
+
+
+def _fetched(arm: Arm, endpoint: Endpoint, action: str, name: str) -> str:
+    try:
+        answer = arm.post(f"{endpoint.id}/{action}", API_VERSION)
+    except AzureError as error:
+        if error.status != 403:
+            raise
+        secret = "key" if action == "listKeys" else "token"
+        raise AzureError(
+            f"this login may not read the endpoint's {secret}; it needs the role {KEYS_ROLE} on the workspace; or set `auth: "
+            f"entra` of the endpoint, which needs no key ({error})",
+            403,
+        ) from error
+    found = answer.get(name)
+    if not found:
+        raise AzureError(f"Azure answered {action} of the endpoint {endpoint.name} without {name}")
+    return str(found)
+
 
 SERVER_HEADER = "Server-Timing"
 RUN_HEADER = "x-ms-run-fn-exec-ms"  # of the inference server: milliseconds in the script's run(), including receiving the body
@@ -129,7 +181,7 @@ def _one(session: requests.Session, target: ScoringTarget, inputs: Sequence[Inpu
         return Sent(index, 0, time.perf_counter() - began, failure=f"the connection broke: {type(error).__name__}")
     except ValueError as error:  # from several libraries; its text may contain the request
         return Sent(index, 0, 0.0, failure=f"it can't be sent: {type(error).__name__}")
-    except AzureError as error:
+    except AzureCoreError as error:
         return Sent(index, 0, 0.0, failure=f"no token to authorize it: {_innermost(error)}")
     seconds = time.perf_counter() - began
     kept = {name.lower(): value for name, value in answer.headers.items() if name.lower() in KEPT}

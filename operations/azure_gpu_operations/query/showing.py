@@ -1,6 +1,10 @@
-"""Output of `query`, as text or JSON: for each file its highest scores, then latencies. Contains no key."""
+"""Output of `query`, as text or JSON: for each file its highest scores, then latencies. Contains no key.
+
+Percentiles are by nearest rank, so that each is a measured value.
+"""
 
 import json
+import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
@@ -10,11 +14,37 @@ from rich.text import Text
 
 from azure_gpu_operations.query import scores
 from azure_gpu_operations.query.inputs import Input
-from azure_gpu_operations.query.latency import Latency, latency
 from azure_gpu_operations.query.refusals import Refusal, printable, refusal
 from azure_gpu_operations.query.scores import Score
 from azure_gpu_operations.query.sending import Sent
 from azure_gpu_operations.tables import Heading, of_rows, print_table
+
+PERCENTILES = (50, 90, 99)
+
+
+class Latency(NamedTuple):
+    """In seconds."""
+
+    requests: int
+    least: float
+    p50: float
+    p90: float
+    p99: float
+    most: float
+
+
+def latency(seconds: Sequence[float]) -> Latency | None:
+    """None without values."""
+    if not seconds:
+        return None
+    ordered = sorted(seconds)
+    p50, p90, p99 = (_rank(ordered, each) for each in PERCENTILES)
+    return Latency(len(ordered), ordered[0], p50, p90, p99, ordered[-1])
+
+
+def _rank(ordered: Sequence[float], percentile: int) -> float:
+    return ordered[max(0, math.ceil(percentile / 100 * len(ordered)) - 1)]
+
 
 _LONGEST_ANSWER = 400  # characters of an answer without scores
 _BAR = 20  # columns of a score of 1

@@ -12,13 +12,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from azure_gpu.catalog.problems import Code, Problem
 from azure_gpu.shared.installation import COMMAND
-from azure_gpu_operations.run import names
 from azure_gpu_operations.run.carrier import carry
 from azure_gpu_operations.run.context import DOCKERFILE, Context, content_hash
-from azure_gpu_operations.run.errors import WrongRunError
 from azure_gpu_operations.run.on_batch.commands import whole_command
-from azure_gpu_operations.run.protocol import Say
-from azure_gpu_operations.run.target import Target
+from azure_gpu_operations.run.protocol import Say, WrongRunError
+from azure_gpu_operations.run.target import LONGEST_NAME, Target, run_name
 
 if TYPE_CHECKING:
     from azure_gpu_operations.azure import Arm
@@ -182,7 +180,7 @@ def carrying(
     arguments: Sequence[str],
     files: Files,
     client_id: Callable[[], str],
-    longest: int = names.LONGEST,
+    longest: int = LONGEST_NAME,
 ) -> Iterator[Carrying]:
     """`client_id`: of the identity that transfers files, "" for the only one; called only if there are files. `longest`: maximum
     length of the run's name."""
@@ -193,7 +191,7 @@ def carrying(
 
     identity = client_id()
     context, words = with_carrier(target.context, arguments)
-    name = names.of_run(target, longest)
+    name = run_name(target, longest)
     with closing(Blobs(arm, storage)) as blobs:
         variables = placed(blobs, files, name, identity)
         target = target._replace(context=context, environment={**target.environment, **variables})

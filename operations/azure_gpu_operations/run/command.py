@@ -47,9 +47,8 @@ from azure_gpu.catalog.problems import Problem, errors
 from azure_gpu.shared.installation import COMMAND
 from azure_gpu_operations.exit_codes import FAILED_RUN, INTERRUPTED, WRONG_COMMAND_LINE
 from azure_gpu_operations.run import as_model, options as run_options
-from azure_gpu_operations.run.ended import EndedFromOutsideError
 from azure_gpu_operations.run.preparing import prepare
-from azure_gpu_operations.run.protocol import Output
+from azure_gpu_operations.run.protocol import EndedFromOutsideError, Output
 from azure_gpu_operations.run.target import TargetOptions, resolve
 from azure_gpu_operations.stack_options import file_of
 
@@ -95,7 +94,7 @@ def _run(options: argparse.Namespace) -> int:
         print(f"warning: {warning}", file=sys.stderr)
 
     from azure_gpu_operations.run.driving import drive
-    from azure_gpu_operations.run.errors import WrongRunError
+    from azure_gpu_operations.run.protocol import WrongRunError
 
     logging.getLogger("azure.identity").setLevel(logging.ERROR)  # sign-in errors are reported in one line
     try:

@@ -3,14 +3,35 @@
 WrongRunError if nothing was started, RunError if the run itself failed.
 """
 
+import sys
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from azure_gpu.shared.installation import COMMAND
 from azure_gpu_operations.exit_codes import INTERRUPTED, OK
-from azure_gpu_operations.run.ended import EndedFromOutsideError
-from azure_gpu_operations.run.protocol import Cost, Output, Plan, Run
-from azure_gpu_operations.run.stopping import DETACH, Choice, choice
+from azure_gpu_operations.run.protocol import Cost, EndedFromOutsideError, Output, Plan, Run
+
+Choice = Literal["stop", "detach"]
+STOP: Choice = "stop"
+DETACH: Choice = "detach"
+
+
+def choice(ask: Callable[[], str] | None = None) -> Choice:
+    """A second Ctrl-C, end of input, and any answer except detach stop the run."""
+    if ask is None:
+        if not (sys.stdin.isatty() and sys.stderr.isatty()):
+            return STOP
+        ask = _ask
+    try:
+        answer = ask()
+    except (KeyboardInterrupt, EOFError):
+        return STOP
+    return DETACH if answer.strip().lower().startswith("d") else STOP
+
+
+def _ask() -> str:
+    print("\nstop the run, or leave it running? [S]top, [d]etach: ", end="", file=sys.stderr, flush=True)
+    return input()
 
 
 class Driven(NamedTuple):

@@ -16,9 +16,10 @@ from azure_gpu.catalog.problems import Problem
 from azure_gpu_operations import one_part
 from azure_gpu_operations.clusters import targets
 from azure_gpu_operations.clusters.targets import AKS, EDGE
-from azure_gpu_operations.run import carried, stack_registry
+from azure_gpu_operations.run import carried
 from azure_gpu_operations.run.protocol import Output, Plan, Run
 from azure_gpu_operations.run.target import Target, workloads
+from azure_gpu_operations.run.used_part import no_registry
 from azure_gpu_operations.run.workers import BATCH, JOB, LOCAL, ML_CLUSTER, VM
 from azure_gpu_operations.stack_options import file_of
 from azure_gpu_operations.stack_view import StackView
@@ -38,7 +39,7 @@ def prepare(options: argparse.Namespace, target: Target, view: StackView | None)
     if view is None:
         return None, problems
     if options.on in _BUILD:
-        problems = [*problems, *stack_registry.missing(view, target)]
+        problems = [*problems, *no_registry(view, target)]
     place, more = _part(options, view, request)
     problems = [*problems, *more]
     if request is None or not place:

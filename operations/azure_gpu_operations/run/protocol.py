@@ -1,4 +1,4 @@
-"""The interface of services that run programs: a plan that can be started, and a run that can be followed.
+"""The interface of services that run programs: a plan that can be started, and a run that can be followed; and its errors.
 
 Every service implements it in its package `run/on_<service>`; `driving` defines the order of the steps, the handling of Ctrl-C
 and the exit code. Making a plan is pure: problems with the command line and the stack's outputs are known before. Entering it
@@ -9,6 +9,8 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from decimal import Decimal
 from typing import NamedTuple, Protocol
+
+from azure_gpu.catalog.problems import Problem
 
 Say = Callable[[str], None]
 
@@ -79,3 +81,19 @@ class Run(Protocol):
 
 
 Plan = Callable[[Output], AbstractContextManager[Run]]
+
+
+class RunError(Exception):
+    """The run can't go on. The text is for the user."""
+
+
+class WrongRunError(RunError):
+    """The service rejects the run; nothing was started."""
+
+    def __init__(self, problems: list[Problem]) -> None:
+        super().__init__("; ".join(map(str, problems)))
+        self.problems = problems
+
+
+class EndedFromOutsideError(KeyboardInterrupt):
+    """The process got SIGTERM, so the user can't be asked."""

@@ -1,11 +1,14 @@
-"""The target of a run: a workload of this repository, a folder with a Dockerfile, a script, an image, or none of these.
+"""The target of a run: a workload of this repository, a folder with a Dockerfile, a script, an image, or none of these; its name.
 
 Reads local files and folders only.
 """
 
 import os
 import re
+import secrets as random
 from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from enum import StrEnum
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,9 +17,9 @@ from azure_gpu.catalog.problems import Code, Problem
 from azure_gpu.formats import image_reference
 from azure_gpu.formats.build_context import BuildContextError, context_files
 from azure_gpu.shared.installation import WORKLOADS
-from azure_gpu_operations.run import requirements_text
 from azure_gpu_operations.run.context import (
     BASE_IMAGE,
+    BASE_IMAGE_WITH_GIT,
     DOCKERFILE,
     LONGEST_BUILD_MINUTES,
     SHORTEST_BUILD_MINUTES,
@@ -118,7 +121,7 @@ def _script(options: TargetOptions, path: Path) -> tuple[Context | None, list[Pr
     if options.requirements:
         requirements, more = _read("--requirements", Path(options.requirements).expanduser(), "the requirements file")
         problems += more
-        problems += requirements_text.check(requirements or "", options.base or BASE_IMAGE)
+        problems += check_requirements(requirements or "", options.base or BASE_IMAGE)
     if problems or script is None or requirements is None:
         return None, problems
     return of_script(path.name, script, requirements, options.base or BASE_IMAGE), []
@@ -224,3 +227,52 @@ def _minutes(option: str, given: float | None, least: int, most: int) -> list[Pr
         return []
     allowed = f"minutes, {f'at least {least}' if least else 'more than 0'} and at most {most}"
     return [Problem(option, "out of range", value=given, allowed=allowed)]
+
+
+_REQUIREMENTS_OPTION = "--requirements"
+_NAME_A_FOLDER = "move script and requirements to a folder with a Dockerfile, and name the folder"
+_OTHER_FILE = re.compile(r"(?:-r|-c|--requirement|--constraint)[\s=]*(?!https?://)\S")
+_LOCAL_REQUIREMENT = re.compile(r"(?:(?:-e|--editable)[\s=]*)?(?:\.{0,2}/|\.{1,2}(?:\[|\s|$)|file:)|[\w.\[\],-]+\s*@\s*file:")
+_GIT_REQUIREMENT = re.compile(r"(?:^|\s)git\+|@\s*git\+")
+
+
+def check_requirements(text: str, base: str) -> list[Problem]:
+    """At most one problem: the first line that can't be installed."""
+    for number, written in enumerate(text.splitlines(), start=1):
+        line = re.sub(r"(^|\s)#.*", "", written).strip()
+        where = f"line {number}"
+        if _OTHER_FILE.match(line):
+            message = f"{where} refers to another file, which isn't copied to the image"
+            return [
+                Problem(
+                    _REQUIREMENTS_OPTION, message, value=line, fix=f"copy that file's content to this one, or {_NAME_A_FOLDER}"
+                )
+            ]
+        if _LOCAL_REQUIREMENT.match(line):
+            message = f"{where} refers to local files, which aren't copied to the image"
+            return [Problem(_REQUIREMENTS_OPTION, message, value=line, fix=_NAME_A_FOLDER)]
+        if _GIT_REQUIREMENT.search(line) and base == BASE_IMAGE:
+            message = f"{where} requires git, which the image {BASE_IMAGE} doesn't have"
+            fix = f"add --base {BASE_IMAGE_WITH_GIT}, which has git, or use an https archive of that commit"
+            # Not the line: an address may hold a password.
+            return [Problem(_REQUIREMENTS_OPTION, message, fix=fix)]
+    return []
+
+
+_STAMP = "%Y%m%d-%H%M%S"
+LONGEST_NAME = 63
+_OTHER_CHARACTERS = 25  # characters of the other parts
+
+
+def run_name(target: Target, longest: int = LONGEST_NAME) -> str:
+    """Target, time and a random suffix. `longest`: maximum length, at least 30."""
+    word = target.context.repository if target.context else target.image or "command"
+    plain = (
+        re.sub(r"[^a-z0-9]+", "-", word.lower().rpartition("/")[2]).strip("-")[-min(30, longest - _OTHER_CHARACTERS) :].strip("-")
+    )
+    return f"run-{plain}-{datetime.now(UTC).strftime(_STAMP)}-{random.token_hex(2)}"
+
+
+class RunMethod(StrEnum):
+    CONTAINER = "container"
+    PYTHON = "python"

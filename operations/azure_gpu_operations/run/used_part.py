@@ -1,16 +1,20 @@
-"""The part of a stack that a run uses, as Azure has it: whether it is there, has expired, and has an identity."""
+"""What of a stack a run uses: its part as Azure has it (whether it is there, has expired, has an identity), and its registry."""
 
 from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from azure_gpu.catalog.problems import Problem, Severity, errors
+from azure_gpu.catalog.problems import Code, Problem, Severity, errors
 from azure_gpu.formats import dates, tags
 from azure_gpu.formats.dates import instant
 from azure_gpu_operations.one_part import Kind
-from azure_gpu_operations.run.errors import WrongRunError
-from azure_gpu_operations.run.protocol import Say
+from azure_gpu_operations.run.protocol import Say, WrongRunError
+from azure_gpu_operations.run.target import Target
 from azure_gpu_operations.stack_view import StackView
+
+if TYPE_CHECKING:
+    from azure_gpu_operations.azure import Arm
+    from azure_gpu_operations.run.registry_build import Registry
 
 
 def missing(kind: Kind, view: StackView, name: str, more: str = "") -> WrongRunError:
@@ -63,3 +67,24 @@ def accepted(problems: list[Problem], say: Say) -> None:
         raise WrongRunError(problems)
     for warning in problems:
         say(f"warning: {warning}")
+
+
+def no_registry(view: StackView, target: Target, instead: str = "name an existing image") -> list[Problem]:
+    """The problem of an image that has to be built, on a stack without a registry."""
+    if view.registry or target.context is None:
+        return []
+    fix = f"add `registry: create` to the stack's foundation, or {instead}"
+    message = "the stack has no registry to build the image"
+    return [Problem("--stack", message, value=view.name, fix=fix, code=Code.NOT_FOUND)]
+
+
+def registry_of(arm: "Arm", view: StackView) -> "Registry":
+    """WrongRunError if it doesn't exist."""
+    from azure_gpu_operations.run.registry_build import REGISTRY_VERSION, Registry
+
+    body = arm.get(view.registry, REGISTRY_VERSION)
+    if body is None:
+        fix = f"run `pulumi refresh --stack {view.name}` and `pulumi up --stack {view.name}`"
+        message = "the stack's registry doesn't exist; it was deleted outside the stack"
+        raise WrongRunError([Problem("--stack", message, view.registry, fix=fix)])
+    return Registry(arm, view.registry, str(body["properties"]["loginServer"]))

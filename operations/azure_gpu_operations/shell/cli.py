@@ -5,16 +5,34 @@ separate environment in the cache, with hashes (`azure-cli.lock`), under a tempo
 parallel shells install it once, and a killed installation leaves nothing that is used.
 """
 
+import fcntl
 import json
+import os
 import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
-from azure_gpu_operations.shell.locks import exclusive_lock
-from azure_gpu_operations.shell.messages import Say, ShellError
+from azure_gpu_operations.shell.environment import Say, ShellError
+
+
+@contextmanager
+def exclusive_lock(path: Path, waiting: str, say: Say) -> Iterator[None]:
+    """Holds the lock file `path`; shows `waiting` if another process holds it."""
+    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            say(waiting)
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
 
 VERSION = "2.91.0"
 LOCK = Path(__file__).with_name("azure-cli.lock")

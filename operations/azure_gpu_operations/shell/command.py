@@ -23,8 +23,8 @@ from pathlib import Path
 from azure_gpu.formats import stack_file
 from azure_gpu_operations.connection import Connection, connection_from
 from azure_gpu_operations.project import project
-from azure_gpu_operations.shell import clouds, environment
-from azure_gpu_operations.shell.messages import ShellError
+from azure_gpu_operations.shell import environment
+from azure_gpu_operations.shell.environment import ShellError, cloud_of
 from azure_gpu_operations.stack_options import WHERE, file_of, stack_of
 
 STATE = ".local"
@@ -97,7 +97,7 @@ def _kubeconfig(options: argparse.Namespace, folder: Path) -> Path | None:
 
 
 def _where(found: Connection, signed_in: bool) -> str:
-    cloud = clouds.cloud_of(found)
+    cloud = cloud_of(found)
     where = cloud.endpoint or cloud.name
     if signed_in:
         return f"`az` is signed in to {where}in this shell only; `exit` leaves it"

@@ -12,9 +12,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from azure_gpu_operations.connection import Connection
-from azure_gpu_operations.shell.clouds import cloud_of
-from azure_gpu_operations.shell.locks import exclusive_lock
-from azure_gpu_operations.shell.messages import Say, ShellError
+from azure_gpu_operations.shell.cli import exclusive_lock
+from azure_gpu_operations.shell.environment import Say, ShellError, cloud_of
 
 _DONE = "azure-gpu-signed-in"
 _CLOUD_CHOSEN = "cloud chosen"

@@ -12,6 +12,7 @@ import argparse
 import json
 import re
 import sys
+from collections.abc import Iterable
 from datetime import UTC, date, datetime
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
@@ -20,7 +21,7 @@ from typing import Any
 from azure_gpu.catalog import offers, regions, search
 from azure_gpu.catalog.lifecycle import WARNING_DAYS
 from azure_gpu.catalog.prices import packaged
-from azure_gpu.catalog.problems import Code
+from azure_gpu.catalog.problems import Code, Problem, errors
 from azure_gpu.catalog.search import SizeQuery
 from azure_gpu.catalog.size_use import TAKES_SIZES, Service
 from azure_gpu.catalog.sizes import SIZES
@@ -29,7 +30,6 @@ from azure_gpu.formats.dates import days_later
 from azure_gpu_operations.command_line import day
 from azure_gpu_operations.console import console
 from azure_gpu_operations.sizes import facts, tables
-from azure_gpu_operations.sizes.arguments import are_wrong
 
 _NUMBER = r"[0-9]{1,9}"
 _SHOWN = 60  # characters
@@ -228,3 +228,11 @@ def _amount(text: str) -> Decimal:
 def _short(text: str) -> str:
     """A given value in a message, cut to its beginning."""
     return repr(text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…")
+
+
+def are_wrong(problems: Iterable[Problem]) -> bool:
+    """Reports errors and warnings; whether there is an error."""
+    found = list(problems)
+    for problem in found:
+        print(f"{problem.severity.value}: {problem}", file=sys.stderr)
+    return bool(errors(found))

@@ -1,16 +1,20 @@
-"""Checks whether a stack's pool can run a request. Pure."""
+"""Checks whether a stack's pool, and the quotas of its account, can run a request. Pure."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
-from azure_gpu.catalog.problems import Code, Problem
+from azure_gpu.catalog import quotas
+from azure_gpu.catalog.problems import Code, Problem, errors
+from azure_gpu.catalog.quotas import BatchAccountLimits, Limit
 from azure_gpu.catalog.services.batch import sources
+from azure_gpu.catalog.size_use import Service, SizeUse
 from azure_gpu.catalog.sizes import SIZES
-from azure_gpu.formats.autoscale_formula.bounds import most_nodes
+from azure_gpu.formats.autoscale_formula.bounds import most_nodes, most_of_each
 from azure_gpu_operations.batch.pool_facts import PoolFacts
-from azure_gpu_operations.run import stack_registry
 from azure_gpu_operations.run.on_batch.commands import container, needs_shell, whole_command, words_of
 from azure_gpu_operations.run.on_batch.request import BatchRequest
+from azure_gpu_operations.run.used_part import no_registry
 from azure_gpu_operations.stack_view import StackView
 
 
@@ -101,7 +105,7 @@ def _in_containers(view: StackView, request: BatchRequest) -> Iterator[Problem]:
                     source=str(sources.CONTAINERS),
                 )
                 break
-    yield from stack_registry.missing(view, request.target)
+    yield from no_registry(view, request.target)
     yield from _shell(request)
 
 
@@ -136,3 +140,31 @@ def _on_nodes(view: StackView, pool: PoolFacts, request: BatchRequest) -> Iterat
         lacks = "no storage account" if not view.storage else "no identity on its pool"
         fix = "add `storage: create` and `identity: create` to the stack's foundation and run `pulumi up`"
         yield Problem("--stack", f"the stack has {lacks}, which is required to send a script to nodes", value=view.name, fix=fix)
+
+
+_IN_SUBSCRIPTION = "UserSubscription"  # such an account uses the quotas of virtual machines
+
+
+def quota_problems(pool: PoolFacts, request: BatchRequest, account: Mapping[str, Any]) -> list[Problem]:
+    needed = request.most_nodes
+    properties = account.get("properties") or {}
+    if needed == 1 or properties.get("poolAllocationMode") == _IN_SUBSCRIPTION:
+        return []
+    dedicated, spot = (most_of_each(pool.formula) if pool.formula else None) or (pool.target_dedicated, pool.target_spot)
+    if bool(dedicated) == bool(spot):  # with both kinds, each may provide some of the nodes
+        return []
+    path = "--tasks" if request.from_file else "--nodes"
+    use = SizeUse(Service.BATCH, pool.size, str(account.get("location") or ""), path, "--pool", needed, spot=bool(spot))
+    return errors(quotas.batch_problems([use], _limits(account, properties)))
+
+
+def _limits(account: Mapping[str, Any], properties: Mapping[str, Any]) -> BatchAccountLimits:
+    families = properties.get("dedicatedCoreQuotaPerVMFamily") or ()
+    return BatchAccountLimits(
+        account=str(account.get("name") or ""),
+        region=str(account.get("location") or ""),
+        families=tuple(Limit(str(each["name"]), int(each["coreQuota"])) for each in families),
+        families_enforced=bool(properties.get("dedicatedCoreQuotaPerVMFamilyEnforced")),
+        dedicated=properties.get("dedicatedCoreQuota"),
+        spot=properties.get("lowPriorityCoreQuota"),
+    )

@@ -1,11 +1,13 @@
 """Follows a job on a pool to its end: what its tasks wait for, the output of a single task, the progress of many.
 
-KeyboardInterrupt passes through. The autoscale formula of a pool is evaluated at once, instead of at its interval.
+KeyboardInterrupt passes through. The autoscale formula of a pool is evaluated at once, instead of at its interval. Of the workers
+beside a task's primary Batch only knows that their coordination command succeeded; a worker's exit code is in a file on its node.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import requests
 from azure.batch import models
@@ -13,11 +15,11 @@ from azure.core.exceptions import AzureError as AzureCoreError
 
 from azure_gpu.formats.task_file import Task
 from azure_gpu_operations.azure import AzureError
-from azure_gpu_operations.batch.account import BatchAccount, Counts
-from azure_gpu_operations.batch.pool_facts import PoolFacts, facts_of, word
-from azure_gpu_operations.run import polling
-from azure_gpu_operations.run.blob_tail import BlobTail
-from azure_gpu_operations.run.on_batch import others, waiting
+from azure_gpu_operations.batch.account import BatchAccount, Counts, last_lines
+from azure_gpu_operations.batch.pool_facts import NO_NODES_AGAIN, PoolFacts, facts_of, word
+from azure_gpu_operations.run import service_run
+from azure_gpu_operations.run.log_lines import BlobTail
+from azure_gpu_operations.run.on_batch.commands import EXIT_FILE
 from azure_gpu_operations.run.protocol import Output
 
 EVALUATE_SECONDS = 35.0  # Batch evaluates a formula at most every 30 seconds
@@ -35,7 +37,7 @@ class End(NamedTuple):
     is_gone: bool = False  # the job was deleted
 
 
-class Follower(polling.Follower[End]):
+class Follower(service_run.Follower[End]):
     """One job. `pool_name` is the stack's name for the pool, `prepares` whether the job has a preparation task."""
 
     service = "Batch"
@@ -114,7 +116,7 @@ class Follower(polling.Follower[End]):
         if self._needed == 1 or self._clock() - self._workers_at < WORKERS_SECONDS:
             return ""
         self._workers_at = self._clock()
-        lost = others.failed(self._account, self._pool, self._job, self._only)
+        lost = failed_workers(self._account, self._pool, self._job, self._only)
         again = [worker for worker in lost if worker.number in self._lost]
         self._lost = {worker.number for worker in lost}
         if not again:
@@ -148,8 +150,8 @@ class Follower(polling.Follower[End]):
         pool, nodes = facts_of(found), self._account.nodes(self._pool)
         self._note(nodes)
         if state == "active":
-            self._once(waiting.sentence(self._pool_name, pool, nodes, self._needed))
-        reason = waiting.hopeless(self._pool_name, pool, nodes)
+            self._once(waiting_for(self._pool_name, pool, nodes, self._needed))
+        reason = hopeless_because(self._pool_name, pool, nodes)
         if not reason:
             reason = self._preparation()
         if reason:
@@ -162,7 +164,7 @@ class Follower(polling.Follower[End]):
     def _preparation(self) -> str:
         if not self._prepares:
             return ""
-        failed = waiting.preparation_failed(self._account.preparations(self._job))
+        failed = preparation_failed(self._account.preparations(self._job))
         if failed is None:
             return ""
         info = failed.job_preparation_task_execution_info
@@ -176,7 +178,7 @@ class Follower(polling.Follower[End]):
             return None
         self._too_few = self._too_few + 1 if pool.target else 0
         if self._too_few > TOO_FEW_TIMES:
-            return End(tuple(self._account.tasks(self._job)), self.nodes, waiting.too_few(self._pool_name, pool, self._needed))
+            return End(tuple(self._account.tasks(self._job)), self.nodes, too_few(self._pool_name, pool, self._needed))
         self._evaluated_at = now
         self._account.evaluate_now(found)
         return None
@@ -220,3 +222,142 @@ class Follower(polling.Follower[End]):
 def failed(task: models.BatchTask) -> bool:
     info = task.execution_info
     return info is not None and word(info.result) == "failure"
+
+
+# Codes of resize errors that don't resolve by waiting: limits of the account. PoolResizeErrorCodes of Azure's .NET client, and
+# AccountVMSeriesCoreQuotaReached from Microsoft's page on failing resizes of pools.
+QUOTAS = frozenset(
+    {
+        "AccountCoreQuotaReached",
+        "AccountLowPriorityCoreQuotaReached",
+        "AccountSpotCoreQuotaReached",
+        "AccountVMSeriesCoreQuotaReached",
+        "UnsupportedVMSize",
+    }
+)
+_COMING = {
+    "creating": "is being created",
+    "starting": "is starting",
+    "waitingforstarttask": "runs its start task",
+    "rebooting": "is rebooting",
+    "reimaging": "is being reimaged",
+    "preempted": "was preempted (Spot) and may come back",
+    "offline": "accepts no new tasks",
+    "leavingpool": "is leaving the pool",
+    "unknown": "doesn't answer",
+}
+
+
+def waiting_for(name: str, pool: PoolFacts, nodes: Sequence[models.BatchNode], needed: int = 1) -> str:
+    """What the tasks wait for. `needed`: nodes at once."""
+    if pool.resize_errors and not nodes:
+        code, message = pool.resize_errors[0]
+        return f"the pool {name} got no nodes: {code}: {_first(message)}"
+    if pool.target > pool.nodes or (pool.allocation == "resizing" and pool.target != pool.nodes):
+        return f"the pool {name} is resizing: {pool.nodes} → {_nodes(pool.target)}"
+    states = Counter(word(node.state) for node in nodes)
+    for state, doing in _COMING.items():
+        if states[state]:
+            return f"{_nodes(states[state])} of the pool {name} {doing if states[state] == 1 else _plural(doing)}"
+    if pool.is_steady and len(nodes) < needed:
+        formula = "; its formula is being evaluated" if pool.formula else ""
+        return f"the pool {name} has {_nodes(len(nodes))}, and {_nodes(needed)} are needed{formula}".replace(
+            "1 node are needed", "1 is needed"
+        )
+    if needed > 1 and 0 < states["idle"] < needed:
+        return f"{_nodes(needed)} of the pool {name} are needed at once, and {_free(states['idle'], len(nodes))}"
+    if states["running"]:
+        return f"every node of the pool {name} is busy with other tasks"
+    return f"a node of the pool {name} is getting ready for it"
+
+
+def hopeless_because(name: str, pool: PoolFacts, nodes: Sequence[models.BatchNode]) -> str:
+    """Why no task will ever start on this pool; "" if one may."""
+    dead = [node for node in nodes if word(node.state) in NO_NODES_AGAIN]
+    if nodes and len(dead) == len(nodes) and pool.is_steady:
+        failed = [node for node in dead if word(node.state) == "starttaskfailed"]
+        if failed:
+            code = failed[0].start_task_info.exit_code if failed[0].start_task_info else None
+            with_code = f" with exit code {code}" if code is not None else ""
+            return f"the start task of the pool {name} failed{with_code} on {'its node' if len(nodes) == 1 else 'all its nodes'}"
+        errors = [error for node in dead for error in node.errors or ()]
+        error = f": {errors[0].code}: {_first(errors[0].message or '')}" if errors else ""
+        return f"{'the node' if len(nodes) == 1 else 'every node'} of the pool {name} is unusable{error}"
+    if not nodes and pool.is_steady and pool.target > 0:
+        for code, message in pool.resize_errors:
+            if code in QUOTAS:
+                return f"the pool {name} gets no nodes: {code}: {_first(message)}"
+    return ""
+
+
+def too_few(name: str, pool: PoolFacts, needed: int) -> str:
+    """Message for a formula that counts a task on several nodes as one."""
+    fix = f"`nodes_per_task: {needed}` of its `autoscale` in the stack's file counts them as {needed} each"
+    return f"the formula of the pool {name} gives {_nodes(pool.target)} to a task that needs {needed} at once; {fix}"
+
+
+def preparation_failed(
+    statuses: Sequence[models.BatchJobPreparationAndReleaseTaskStatus],
+) -> models.BatchJobPreparationAndReleaseTaskStatus | None:
+    """The first node on which the job's preparation failed, so that none of its tasks starts there."""
+    for each in statuses:
+        info = each.job_preparation_task_execution_info
+        if info is not None and word(info.state) == "completed" and word(info.result) == "failure":
+            return each
+    return None
+
+
+def _nodes(nodes: int) -> str:
+    return "1 node" if nodes == 1 else f"{nodes} nodes"
+
+
+def _free(idle: int, nodes: int) -> str:
+    return f"{idle} of {nodes} {'is' if idle == 1 else 'are'} idle"
+
+
+def _plural(doing: str) -> str:
+    first, _, rest = doing.partition(" ")
+    many = {"is": "are", "runs": "run", "was": "were", "accepts": "accept", "doesn't": "don't"}.get(first, first)
+    return f"{many} {rest}"
+
+
+def _first(text: str) -> str:
+    lines = text.strip().splitlines()
+    return lines[0] if lines else ""
+
+
+_WORKER_LINES = 15
+
+
+class Workers(Protocol):
+    def subtasks(self, job_id: str, task_id: str) -> list[models.BatchSubtask]: ...
+
+    def node_file(self, pool_id: str, node_id: str, path: str) -> bytes | None: ...
+
+
+class Worker(NamedTuple):
+    """One failed worker."""
+
+    number: int  # of the subtask, which isn't the index in TF_CONFIG
+    node: str
+    code: int
+    lines: tuple[str, ...] = ()  # the last ones of its standard error
+
+    @property
+    def called(self) -> str:
+        return f"the worker of subtask {self.number} on node {self.node}"
+
+
+def failed_workers(account: Workers, pool_id: str, job_id: str, task_id: str) -> list[Worker]:
+    """Empty if none has failed, their nodes are gone, or the task has no other workers."""
+    found: list[Worker] = []
+    for subtask in account.subtasks(job_id, task_id):
+        place = subtask.node_info
+        if place is None or not place.node_id or not place.task_root_directory:
+            continue
+        content = account.node_file(pool_id, place.node_id, f"{place.task_root_directory}/{EXIT_FILE}")
+        code = int(content) if content and content.strip().isdigit() else 0
+        if code:
+            errors = account.node_file(pool_id, place.node_id, f"{place.task_root_directory}/stderr.txt")
+            found.append(Worker(subtask.id or 0, place.node_id, code, last_lines(errors, _WORKER_LINES)))
+    return found

@@ -1,10 +1,12 @@
-"""Makes a run's image, script and secrets available to nodes, in the stack's registry and storage.
+"""Makes a run's image, script and secrets available to nodes, in the stack's registry and storage, and downloads files of tasks.
 
-Scripts are stored by content, so that each is uploaded once. Secrets are deleted when the block ends.
+Scripts are stored by content, so that each is uploaded once. Secrets are deleted when the block ends. Standard output and error
+are downloaded from the nodes, output files from the storage account; files of a node that no longer exists are skipped.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
+from pathlib import Path
 from typing import NamedTuple
 
 import requests
@@ -16,14 +18,12 @@ from azure_gpu_operations.batch.blobs import Blobs
 from azure_gpu_operations.batch.pool_facts import PoolFacts
 from azure_gpu_operations.run.carried import CONTAINER
 from azure_gpu_operations.run.context import DOCKERFILE, Context
-from azure_gpu_operations.run.errors import WrongRunError
 from azure_gpu_operations.run.on_batch.commands import secrets_file
 from azure_gpu_operations.run.on_batch.plan import Image, Placed, Storage
 from azure_gpu_operations.run.on_batch.request import BatchRequest
-from azure_gpu_operations.run.stack_registry import of_stack
+from azure_gpu_operations.run.protocol import Say, WrongRunError
+from azure_gpu_operations.run.used_part import registry_of
 from azure_gpu_operations.stack_view import StackView
-
-Say = Callable[[str], None]
 
 
 class Brought(NamedTuple):
@@ -62,7 +62,7 @@ def _image(arm: Arm, view: StackView, pool: PoolFacts, request: BatchRequest, sa
     target = request.target
     if target.context is None:
         return _with_identity(target.image, pool) if target.image else None
-    registry = of_stack(arm, view)
+    registry = registry_of(arm, view)
     if not _identity_for(registry.server, pool):
         raise WrongRunError([_no_identity(registry.server, pool)])
     return _with_identity(registry.build(target.context, say), pool)
@@ -112,3 +112,38 @@ def _take_away(blobs: Blobs, secret: str, say: Say) -> None:
         blobs.delete(CONTAINER, secret)
     except (KeyboardInterrupt, AzureError, AzureCoreError, requests.RequestException) as error:
         say(f"the run's secrets are still in the storage account {blobs.name}; delete the blob {CONTAINER}/{secret} ({error})")
+
+
+LOGS = ("stdout.txt", "stderr.txt")
+
+
+def fetch_files(
+    task_ids: Sequence[str],
+    job_id: str,
+    folder: Path,
+    read: Callable[[str, str], bytes | None],
+    blobs: Blobs | None,
+    *,
+    apart: bool,
+) -> int:
+    """Returns the number of files. `apart`: each task has a subfolder."""
+    count = 0
+    for task_id in task_ids:
+        target = folder / task_id if apart else folder
+        target.mkdir(parents=True, exist_ok=True)
+        for name in LOGS:
+            count += _log(target / name, task_id, name, read)
+        if blobs is not None:
+            count += sum(1 for _ in blobs.fetch(CONTAINER, f"{job_id}/{task_id}/", target))
+    return count
+
+
+def _log(file: Path, task_id: str, name: str, read: Callable[[str, str], bytes | None]) -> int:
+    try:
+        content = read(task_id, name)
+    except (AzureError, AzureCoreError, requests.RequestException):
+        return 0
+    if content is None:
+        return 0
+    file.write_bytes(content)
+    return 1

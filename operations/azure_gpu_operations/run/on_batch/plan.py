@@ -18,9 +18,9 @@ from azure_gpu.catalog.services.batch.mpi import Mpi, MpiCommands
 from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.formats.task_file import Output, ResourceFile, Task
 from azure_gpu_operations.batch.pool_facts import PoolFacts
-from azure_gpu_operations.run.on_batch import commands, worker_commands
+from azure_gpu_operations.run.on_batch import commands
+from azure_gpu_operations.run.on_batch.commands import WORKER_OPTIONS, WorkerCommands, worker_commands, worker_port
 from azure_gpu_operations.run.on_batch.request import BatchRequest
-from azure_gpu_operations.run.on_batch.worker_commands import WorkerCommands
 from azure_gpu_operations.run.workers import Group
 
 PREPARATION = "jobpreparation"
@@ -130,7 +130,7 @@ def _command(
     image = placed.image or (Image(task.image) if task.image else None)
     context = request.target.context
     if image is not None and task.nodes > 1 and not task.coordination_command:
-        options = " ".join(filter(None, (task.run_options, worker_commands.CONTAINER_OPTIONS)))
+        options = " ".join(filter(None, (task.run_options, WORKER_OPTIONS)))
         return _workers(job_id, task, request, in_container=True).application, _container(image, options, request)
     if image is not None:
         whole = commands.whole_command(context, words) if context else tuple(words) or None
@@ -177,15 +177,15 @@ def _under_mpi(task: Task, pool: PoolFacts, request: BatchRequest) -> bool:
 def _workers(job_id: str, task: Task, request: BatchRequest, *, in_container: bool) -> WorkerCommands:
     context = request.target.context
     words = commands.words_of(task.command)
-    port = worker_commands.port(job_id, task.id)
+    port = worker_port(job_id, task.id)
     if in_container:
         program, plain = commands.by_number((commands.whole_command(context, words) if context else None) or words)
-        return worker_commands.commands(program, port, words=plain)
+        return worker_commands(program, port, words=plain)
     if context is None:
         program, plain = commands.by_number(words)
-        return worker_commands.commands(program, port, words=plain)
+        return worker_commands(program, port, words=plain)
     program = commands.python(_SHARED_FOLDER, context.script, commands.library_of(context), words)
-    return worker_commands.commands(program, port, prepare=commands.install(context, _SHARED_FOLDER))
+    return worker_commands(program, port, prepare=commands.install(context, _SHARED_FOLDER))
 
 
 def _mpi(task: Task, pool: PoolFacts, request: BatchRequest) -> MpiCommands:

@@ -24,15 +24,15 @@ from azure_gpu_operations.batch.pool_cost import node_prices
 from azure_gpu_operations.batch.pool_facts import PoolFacts, facts_of
 from azure_gpu_operations.exit_codes import FAILED_RUN
 from azure_gpu_operations.one_part import POOL
-from azure_gpu_operations.run import carried, names, used_part
-from azure_gpu_operations.run.errors import RunError
-from azure_gpu_operations.run.on_batch import fetching, find_pool, others, outcome, plan as bodies, quota, waiting
-from azure_gpu_operations.run.on_batch.follow import End, Follower
-from azure_gpu_operations.run.on_batch.placing import Brought, brought
+from azure_gpu_operations.run import carried, used_part
+from azure_gpu_operations.run.on_batch import find_pool, outcome, plan as bodies
+from azure_gpu_operations.run.on_batch.find_pool import quota_problems
+from azure_gpu_operations.run.on_batch.follow import End, Follower, failed_workers, preparation_failed
+from azure_gpu_operations.run.on_batch.placing import Brought, brought, fetch_files
 from azure_gpu_operations.run.on_batch.request import BatchRequest
-from azure_gpu_operations.run.protocol import Cost, Outcome, Output, Say
+from azure_gpu_operations.run.protocol import Cost, Outcome, Output, RunError, Say
 from azure_gpu_operations.run.service_run import REFUSED, ServiceRun
-from azure_gpu_operations.run.target import Target
+from azure_gpu_operations.run.target import Target, run_name
 from azure_gpu_operations.stack_view import StackView
 
 LAST_LINES = 15
@@ -43,7 +43,7 @@ def plan(view: StackView, name: str, request: BatchRequest, output: Output) -> I
     """Provides image, files and secrets while the block runs."""
     with closing(Arm(view.connection)) as arm, closing(BatchAccount(arm, batch_account_of(view.pools[name]))) as account:
         pool = _pool(arm, account, view, name, request, output.say)
-        job_id = names.of_run(request.target)
+        job_id = run_name(request.target)
         with brought(arm, view, pool, request, job_id, output.say) as there:
             job = bodies.job_of(job_id, pool, request, there.placed)
             prepares = job.job_preparation_task is not None
@@ -199,13 +199,13 @@ class BatchRun(ServiceRun[BatchRequest]):
 
     def _tell_workers(self, task_id: str) -> None:
         """Shows failures of other workers, which may be the cause of the first one's."""
-        for worker in others.failed(self.account, self.pool.id, self.name, task_id)[: outcome.MOST_NAMED]:
+        for worker in failed_workers(self.account, self.pool.id, self.name, task_id)[: outcome.MOST_NAMED]:
             self.say(f"{worker.called} ended with exit code {worker.code}; its last lines:")
             for line in worker.lines:
                 self.output.show_error(f"    {line}")
 
     def _show_preparation(self) -> None:
-        failed = waiting.preparation_failed(self.account.preparations(self.name)) if self.prepares else None
+        failed = preparation_failed(self.account.preparations(self.name)) if self.prepares else None
         info = failed.job_preparation_task_execution_info if failed is not None else None
         if failed is not None and info is not None and info.task_root_directory:
             file = f"{info.task_root_directory}/stderr.txt"
@@ -227,7 +227,7 @@ class BatchRun(ServiceRun[BatchRequest]):
         folder = request.into.expanduser()
         blobs = self.there.blobs if request.collects else None
         read = partial(self.account.task_file, self.name)
-        fetched = fetching.fetch([task.id for task in end.tasks], self.name, folder, read, blobs, apart=not request.is_one)
+        fetched = fetch_files([task.id for task in end.tasks], self.name, folder, read, blobs, apart=not request.is_one)
         self.say(carried.fetched(fetched, folder))
 
     def _beside(self, tasks: Sequence[models.BatchTask]) -> list[models.BatchSubtask]:
@@ -259,6 +259,6 @@ def _pool(arm: Arm, account: BatchAccount, view: StackView, name: str, request: 
     if found is None:
         raise used_part.missing(POOL, view, name)
     pool = facts_of(found)
-    used_part.accepted([*find_pool.check(view, name, pool, request), *quota.check(pool, request, account.body)], say)
+    used_part.accepted([*find_pool.check(view, name, pool, request), *quota_problems(pool, request, account.body)], say)
     used_part.accepted(used_part.expired(POOL, view, name, lambda: arm.get(view.pools[name], API_VERSION)), say)
     return pool

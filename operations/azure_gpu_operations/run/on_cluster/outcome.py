@@ -1,16 +1,17 @@
-"""The result of a run on a cluster: exit code, messages, run time and cost. Pure.
+"""The result of a run on a cluster: exit code, messages, run time and cost; for both kinds of object of a run. Pure.
 
-The cost is that of its nodes for the time of the run, even if other pods share them.
+The kinds are a Job of one pod, and a JobSet of a group of workers. The cost is that of its nodes for the time of the run, even if
+other pods share them.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, date, datetime
 from decimal import Decimal
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from azure_gpu.catalog.prices.price_book import Price
 from azure_gpu.kubernetes import worker_group
-from azure_gpu_operations.clusters.objects import ContainerSeen, JobSeen, PodSeen, by_age
+from azure_gpu_operations.clusters.objects import JOB_LABEL, ContainerSeen, JobSeen, PodSeen, by_age, job_of
 from azure_gpu_operations.exit_codes import FAILED_RUN, TIMED_OUT
 from azure_gpu_operations.job_cost import UNKNOWN, money
 from azure_gpu_operations.run.on_cluster.plan import CONTAINER
@@ -105,3 +106,44 @@ def _beside_the_code(container: ContainerSeen) -> str:
     if container.reason in ("", "Error", "Completed"):
         return ""
     return container.sentence
+
+
+class Kind(NamedTuple):
+    """One kind of object: its API path, its pods and its result."""
+
+    api: str
+    plural: str
+    pod_label: str  # whose value is its name
+    seen: Callable[[Mapping[str, Any]], JobSeen]
+    outcome: Callable[[JobSeen, Sequence[PodSeen], float | None], Outcome]
+    job_name: Callable[[str], str]  # of the Job that `explain` knows
+    is_group: bool = False
+
+    def path(self, namespace: str) -> str:
+        return f"/apis/{self.api}/namespaces/{namespace}/{self.plural}"
+
+
+def _group(body: Mapping[str, Any]) -> JobSeen:
+    """A JobSet as a Job: its conditions have other names."""
+    status = body.get("status") or {}
+    names = {"Complete": worker_group.COMPLETED, "Failed": worker_group.FAILED}
+    conditions = [
+        {**one, "type": ours}
+        for one in status.get("conditions") or []
+        for ours, theirs in names.items()
+        if one.get("type") == theirs
+    ]
+    return job_of({**body, "status": {"conditions": conditions}})
+
+
+JOB = Kind("batch/v1", "jobs", JOB_LABEL, job_of, of_job, lambda name: name)
+GROUP = Kind(
+    worker_group.API_VERSION,
+    "jobsets",
+    worker_group.NAME_LABEL,
+    _group,
+    of_group,
+    worker_group.job_name,
+    is_group=True,
+)
+KINDS = (JOB, GROUP)

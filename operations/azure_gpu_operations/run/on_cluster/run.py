@@ -25,27 +25,26 @@ from azure_gpu.catalog.services import groups
 from azure_gpu.catalog.services.aks.workload_identity import CLIENT_ID_ANNOTATION, SERVICE_ACCOUNT, SOURCE
 from azure_gpu.kubernetes import worker_group
 from azure_gpu_operations.azure import Arm
+from azure_gpu_operations.batch.pool_cost import node_price
 from azure_gpu_operations.clusters import queues
 from azure_gpu_operations.clusters.api import ClusterApi
 from azure_gpu_operations.clusters.errors import ClusterError
 from azure_gpu_operations.clusters.objects import NodeSeen
-from azure_gpu_operations.clusters.prices import node_price
 from azure_gpu_operations.clusters.targets import ClusterTarget
 from azure_gpu_operations.exit_codes import FAILED_RUN
 from azure_gpu_operations.observed import in_cluster
 from azure_gpu_operations.one_part import CLUSTER, EDGE
-from azure_gpu_operations.run import carried, names, used_part
+from azure_gpu_operations.run import carried, used_part
 from azure_gpu_operations.run.carried import Files
-from azure_gpu_operations.run.errors import WrongRunError
 from azure_gpu_operations.run.on_cluster import outcome, placing, plan as bodies
 from azure_gpu_operations.run.on_cluster.follow import End, Follower
-from azure_gpu_operations.run.on_cluster.kinds import GROUP, JOB, KINDS, Kind
+from azure_gpu_operations.run.on_cluster.outcome import GROUP, JOB, KINDS, Kind
 from azure_gpu_operations.run.on_cluster.placing import Placement
 from azure_gpu_operations.run.on_cluster.request import ClusterRequest
-from azure_gpu_operations.run.protocol import Cost, Outcome, Output, Say
+from azure_gpu_operations.run.protocol import Cost, Outcome, Output, Say, WrongRunError
 from azure_gpu_operations.run.service_run import ServiceRun
-from azure_gpu_operations.run.stack_registry import of_stack
-from azure_gpu_operations.run.target import Target
+from azure_gpu_operations.run.target import LONGEST_NAME, Target, run_name
+from azure_gpu_operations.run.used_part import registry_of
 from azure_gpu_operations.stack_view import StackView
 
 _INSTALL = (
@@ -68,13 +67,13 @@ def plan(view: StackView, cluster: ClusterTarget, request: ClusterRequest, outpu
             if wrong := queues.problems(api, cluster.namespace, request.queue, placement.resource, total):
                 raise WrongRunError(wrong)
         identity = partial(_identity, arm, api, cluster, request.files)
-        longest = worker_group.longest_name(request.nodes) if request.nodes > 1 else names.LONGEST
+        longest = worker_group.longest_name(request.nodes) if request.nodes > 1 else LONGEST_NAME
         with carried.carrying(arm, view.storage, request.target, request.arguments, request.files, identity, longest) as carrying:
             request = request._replace(target=carrying.target, arguments=tuple(carrying.arguments))
             image = request.target.image
             if request.target.context is not None:
-                image = of_stack(arm, view).build(request.target.context, output.say)
-            name = carrying.files.name or names.of_run(request.target, longest)
+                image = registry_of(arm, view).build(request.target.context, output.say)
+            name = carrying.files.name or run_name(request.target, longest)
             body = bodies.job(name, cluster.namespace, view.name, image, request, placement)
             files, kind = carrying.files, GROUP if request.nodes > 1 else JOB
             yield ClusterRun(

@@ -1,33 +1,183 @@
-"""A run on a stack's Container Apps job: an execution with the requested image and arguments.
+"""A run on a stack's Container Apps job: an execution with the requested image and arguments, followed to its end.
 
-Imported when a run starts, because Azure's clients load slowly.
+Imported when a run starts, because Azure's clients load slowly. KeyboardInterrupt passes through.
+
+Secrets are added to the job for one execution, and removed afterwards: readers of the job can see the variables of an execution,
+but not a job's secrets. Other secrets of the job are kept.
 """
 
+import re
+import secrets
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
+
+import requests
+from azure.core.exceptions import AzureError as AzureCoreError
 
 from azure_gpu.catalog import transient_errors
 from azure_gpu.catalog.problems import Problem
+from azure_gpu.shared.installation import COMMAND
 from azure_gpu_operations import job_cost
 from azure_gpu_operations.azure import Arm, AzureError
 from azure_gpu_operations.exit_codes import FAILED, FAILED_RUN, TIMED_OUT
-from azure_gpu_operations.job_client import Jobs
+from azure_gpu_operations.job_client import POLL_SECONDS, Jobs
 from azure_gpu_operations.jobs import Execution, Job, start_template
 from azure_gpu_operations.one_part import JOB
 from azure_gpu_operations.run import carried, used_part
-from azure_gpu_operations.run.errors import WrongRunError
-from azure_gpu_operations.run.on_job.follow import STOPPING_SECONDS, End, follow
-from azure_gpu_operations.run.on_job.lent_secrets import lent
+from azure_gpu_operations.run.log_lines import LogStream
 from azure_gpu_operations.run.on_job.request import JobRequest
-from azure_gpu_operations.run.protocol import Cost, Outcome, Output, Say
-from azure_gpu_operations.run.service_run import ServiceRun
-from azure_gpu_operations.run.stack_registry import of_stack
+from azure_gpu_operations.run.protocol import Cost, Outcome, Output, Say, WrongRunError
+from azure_gpu_operations.run.service_run import ServiceRun, poll_until
 from azure_gpu_operations.run.target import Target
+from azure_gpu_operations.run.used_part import registry_of
 from azure_gpu_operations.stack_view import StackView
+
+STOPPING_SECONDS = 60  # how long to wait for the service to stop it
+DRAIN_SECONDS = 10  # how long the log may continue after the execution's end
+READER = "reads the log of an execution"  # the thread's name
+# What Container Apps says where an environment has no GPU quota: "Maximum Allowed Cores exceeded ... limit 0, used 0, asked 1".
+_NO_QUOTA = re.compile(r"quota|maximum allowed cores", re.IGNORECASE)
+_MORE_QUOTA = (
+    f"; the environment's GPU quota is used up or 0: `{COMMAND} preflight` says how more is requested; on the embedded Azure "
+    "`python -m localazure request-quotas`"
+)
+QUIET_POLLS = 15  # polls before the reason of the wait is shown
+
+
+class End(NamedTuple):
+    """The execution at its end, or after its timeout."""
+
+    execution: Execution | None  # None: it was deleted
+    in_time: bool = True
+    log_lines: int = 0
+    ran: bool = True  # false: it still waited for a machine at its end or timeout, and so cost nothing
+
+    @property
+    def seconds(self) -> float | None:
+        if not self.ran:
+            return 0.0
+        return self.execution.seconds(datetime.now(UTC)) if self.execution else None
+
+
+def follow(
+    jobs: Jobs,
+    job: Job,
+    name: str,
+    output: Output,
+    *,
+    limit_seconds: float | None = None,
+    at_limit: Callable[[], Execution | None],
+    sleep: Callable[[float], None] = time.sleep,
+) -> End:
+    """Shows the log until the execution ends, or `at_limit` has stopped it."""
+    stream = LogStream(jobs, job, name)
+    over = threading.Event()
+    reader = threading.Thread(target=_stream, args=(stream, over, output.show), name=READER, daemon=True)
+    reader.start()
+    try:
+        execution, in_time = _until_over(jobs, job, name, limit_seconds, output.say, sleep)
+        ran = execution is None or not (execution.containers and _waits(execution))
+        if not in_time:
+            execution = at_limit()
+    except BaseException:  # else lines would be shown behind the error, or behind Ctrl-C
+        stream.leave()
+        raise
+    finally:
+        over.set()
+    rest = _drain(stream, reader, output.show)
+    if rest.cut:
+        output.say(
+            "the service dropped lines that were written too fast; all lines are in the stack's log workspace within minutes"
+        )
+    return End(execution, in_time, rest.given, ran)
+
+
+def _until_over(
+    jobs: Jobs, job: Job, name: str, limit_seconds: float | None, say: Say, sleep: Callable[[float], None]
+) -> tuple[Execution | None, bool]:
+    """The execution, and whether it ended in time."""
+    deadline = None if limit_seconds is None else time.monotonic() + limit_seconds
+    polls = 0
+
+    def look() -> tuple[Execution | None, bool] | None:
+        nonlocal polls
+        found = jobs.execution(job, name)
+        polls += 1
+        if found is None or found.is_over:
+            return found, True
+        waits = _waits(found) if polls == QUIET_POLLS and (found.containers or not jobs.replicas(job, name)) else ""
+        if deadline is not None and time.monotonic() >= deadline:
+            return found, False
+        if waits:
+            say(f"still waiting for a GPU: {waits}{_MORE_QUOTA if _NO_QUOTA.search(waits) else ''}")
+        return None
+
+    return poll_until(
+        look,
+        unreachable="Azure can't be reached",
+        on_give_up=f"the execution {name} may still be running and billed",
+        say=say,
+        poll_seconds=POLL_SECONDS,
+        sleep=sleep,
+    )
+
+
+def _waits(execution: Execution) -> str:
+    """What an execution waits for, if possible in the service's words; "" if a container is running."""
+    if any(each.status != "Waiting" for each in execution.containers):
+        return ""
+    information = next((each.information for each in execution.containers if each.information), "")
+    return information or "the service is allocating a machine and pulling the image, which takes minutes"
+
+
+def _stream(stream: LogStream, over: threading.Event, show: Say) -> None:
+    """Reads until the execution is over; reopens a missing or broken stream."""
+    while not over.is_set():
+        try:
+            for line in stream.read(follow=True):
+                show(line)
+        except (requests.RequestException, AzureError, AzureCoreError, OSError):
+            pass
+        over.wait(POLL_SECONDS / 2)
+
+
+def _drain(stream: LogStream, reader: threading.Thread, show: Say) -> LogStream:
+    """Shows the last lines, which the followed stream may have missed."""
+    reader.join(DRAIN_SECONDS)
+    rest = stream.leave()
+    try:
+        for line in rest.read(follow=False):
+            show(line)
+    except (requests.RequestException, AzureError, AzureCoreError, OSError):
+        pass  # the log may be gone with the container; what was shown stays
+    return rest
+
+
+@contextmanager
+def lent(jobs: Jobs, job: Job, values: Mapping[str, str]) -> Iterator[dict[str, str]]:
+    """Yields the names of the secrets by variable; the job has them while the block runs."""
+    if not values:
+        yield {}
+        return
+    names = {variable: _secret_name(variable) for variable in values}
+    jobs.set_secrets(job, [*jobs.secrets(job), *({"name": names[key], "value": value} for key, value in values.items())])
+    try:
+        yield names
+    finally:
+        ours = set(names.values())
+        jobs.set_secrets(job, [each for each in jobs.secrets(job) if each.get("name") not in ours])
+
+
+def _secret_name(variable: str) -> str:
+    """A name of lowercase letters, digits and hyphens, with a random suffix for parallel runs."""
+    word = re.sub(r"[^a-z0-9]+", "-", variable.lower()).strip("-")
+    return f"run-{word}-{secrets.token_hex(3)}".replace("--", "-")
 
 
 @contextmanager
@@ -166,7 +316,7 @@ def _image(arm: Arm, view: StackView, job: Job, target: Target, say: Say) -> str
     """The image of the execution; "" for the job's."""
     if target.context is None:
         return target.image
-    registry = of_stack(arm, view)
+    registry = registry_of(arm, view)
     if registry.server.lower() not in job.registry_servers:
         raise WrongRunError([no_pull(job, registry.server)])
     return registry.build(target.context, say)

@@ -12,9 +12,8 @@ from typing import NamedTuple
 from azure_gpu.catalog.problems import Code, Problem
 from azure_gpu.formats import dockerfile
 from azure_gpu_operations.run.context import DOCKERFILE, REQUIREMENTS, Context
-from azure_gpu_operations.run.method import RunMethod
 from azure_gpu_operations.run.on_batch.commands import whole_command
-from azure_gpu_operations.run.target import Target
+from azure_gpu_operations.run.target import RunMethod, Target
 
 LOCK = "requirements.lock"
 ENGINES = ("docker", "podman")  # container engines, by preference

@@ -1,25 +1,102 @@
 """A run on this machine: creates its environment or image, starts it, and returns its exit code.
 
-The program inherits standard output and error, and gets Ctrl-C from the terminal.
+The program inherits standard output and error, and gets Ctrl-C from the terminal. Python environments are cached, one per content
+of a requirements file. They are created with uv if available, else with pip, in a temporary folder that is then renamed, so that
+an incomplete one is never used.
 """
 
+import contextlib
+import hashlib
+import importlib.util
 import os
+import shutil
 import signal
 import subprocess
+import sys
+import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any
 
 from azure_gpu.catalog.services.machines import smi
 from azure_gpu_operations.exit_codes import TIMED_OUT
-from azure_gpu_operations.run import gpu_confirmation, names
+from azure_gpu_operations.run import gpu_confirmation
 from azure_gpu_operations.run.context import archive
-from azure_gpu_operations.run.errors import RunError
-from azure_gpu_operations.run.method import RunMethod
-from azure_gpu_operations.run.on_local import environments
 from azure_gpu_operations.run.on_local.plan import Plan as Planned, container_command
-from azure_gpu_operations.run.protocol import Cost, Outcome, Output, Say
-from azure_gpu_operations.run.target import Target
+from azure_gpu_operations.run.protocol import Cost, Outcome, Output, RunError, Say
+from azure_gpu_operations.run.target import RunMethod, Target, run_name
+
+LAST_LINES = 25
+_DIGITS = 16
+
+
+def python_of(requirements: str, *, locked: bool, say: Say) -> Path:
+    """The environment's Python; the current Python without requirements."""
+    if not requirements.strip():
+        return Path(sys.executable)
+    version = f"{sys.version_info.major}.{sys.version_info.minor}"
+    digest = hashlib.sha256(f"{version}\0{locked}\0{requirements}".encode()).hexdigest()[:_DIGITS]
+    folder = cache() / f"run-{digest}"
+    python = _python_in(folder)
+    if not python.exists():
+        say(f"creating a Python environment for the requirements in {folder}")
+        _make_environment(folder, requirements, locked=locked)
+    return python
+
+
+def cache() -> Path:
+    """The cache folder of environments."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "azure-gpu" / "environments"
+
+
+def _make_environment(folder: Path, requirements: str, *, locked: bool) -> None:
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".making-", ignore_cleanup_errors=True) as made:
+        place = Path(made) / "environment"
+        file = Path(made) / "requirements.txt"
+        file.write_text(requirements, encoding="utf-8")
+        flags = ["--no-deps", "--require-hashes"] if locked else []
+        uv = _uv()
+        if uv:
+            _done([*uv, "venv", "--quiet", "--python", sys.executable, str(place)])
+            _done([*uv, "pip", "install", "--quiet", "--python", str(_python_in(place)), *flags, "-r", str(file)])
+        else:
+            _done([sys.executable, "-m", "venv", str(place)])
+            _done(
+                [
+                    str(_python_in(place)),
+                    "-m",
+                    "pip",
+                    "install",
+                    "--quiet",
+                    "--disable-pip-version-check",
+                    *flags,
+                    "-r",
+                    str(file),
+                ]
+            )
+        with contextlib.suppress(OSError):  # another run has created it
+            place.rename(folder)
+
+
+def _uv() -> list[str]:
+    found = shutil.which("uv")
+    if found:
+        return [found]
+    return [sys.executable, "-m", "uv"] if importlib.util.find_spec("uv") is not None else []
+
+
+def _python_in(folder: Path) -> Path:
+    return folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+
+
+def _done(words: list[str]) -> None:
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    if done.returncode:
+        last = "\n".join((done.stderr or done.stdout).splitlines()[-LAST_LINES:])
+        raise RunError(f"the requirements can't be installed:\n{last}")
+
 
 _SMI_SECONDS = 20  # a driver that has just been loaded takes several
 _END_SECONDS = 10  # between SIGTERM and SIGKILL
@@ -30,13 +107,13 @@ def plan(planned: Planned, target: Target, timeout_minutes: float | None, output
     """Creates its environment or image."""
     say = output.say
     gpus = _confirm(say)
-    name = names.of_run(target)
+    name = run_name(target)
     if planned.method is RunMethod.CONTAINER:
         image = _built(planned, say) if planned.context is not None else planned.image
         words = container_command(planned, image, name, gpus=gpus, secrets=target.secrets)
         more: Mapping[str, str] = target.secrets
     else:
-        python = environments.python_of(planned.requirements, locked=planned.locked, say=say)
+        python = python_of(planned.requirements, locked=planned.locked, say=say)
         words = [str(python), *planned.words]
         path = os.pathsep.join(filter(None, (planned.search, os.environ.get("PYTHONPATH", ""))))
         more = {"PYTHONUNBUFFERED": "1", **planned.environment, **target.secrets, **({"PYTHONPATH": path} if path else {})}
@@ -128,7 +205,7 @@ def _built(planned: Planned, say: Say) -> str:
         check=False,
     )
     if done.returncode:
-        last = "\n".join(done.stderr.decode("utf-8", errors="replace").splitlines()[-environments.LAST_LINES :])
+        last = "\n".join(done.stderr.decode("utf-8", errors="replace").splitlines()[-LAST_LINES:])
         raise RunError(f"the image can't be built:\n{last}")
     return image
 

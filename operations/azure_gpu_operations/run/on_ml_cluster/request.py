@@ -1,12 +1,16 @@
-"""The request of a run on a compute cluster of a workspace, validated without any request to Azure. Pure."""
+"""The request of a run on a compute cluster of a workspace, and whether the cluster and its region's quotas allow it. Pure."""
 
 import argparse
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from azure_gpu.catalog.problems import Code, Problem
+from azure_gpu.catalog import quotas
+from azure_gpu.catalog.problems import Code, Problem, errors
+from azure_gpu.catalog.quotas import Limit
+from azure_gpu.catalog.size_use import Service, SizeUse
 from azure_gpu.catalog.sizes import SIZES
+from azure_gpu_operations.machine_learning import usages
 from azure_gpu_operations.run.carried import Files
 from azure_gpu_operations.run.target import Target
 from azure_gpu_operations.run.workers import Group, group
@@ -51,3 +55,13 @@ def resolve(options: argparse.Namespace, target: Target, _: StackView | None) ->
         fix = "let the program fetch the secret itself, with the cluster's identity"
         problems.append(Problem("--secret-env", message, value=", ".join(target.secrets), fix=fix))
     return MlRequest(target, tuple(options.after), options.timeout, group=group(options.nodes, options.gpus)), problems
+
+
+def quota_problems(compute: Mapping[str, Any], group: Group, listed: Iterable[Mapping[str, Any]]) -> list[Problem]:
+    settings = (compute.get("properties") or {}).get("properties") or {}
+    region, spot = str(compute.get("location") or ""), settings.get("vmPriority") not in (None, "Dedicated")
+    rows = [(str(each["type"]), Limit(str(each["name"]["value"]), int(each["limit"]))) for each in listed]
+    if not rows:
+        return []
+    use = SizeUse(Service.ML_COMPUTE, str(settings.get("vmSize") or ""), region, "--nodes", "--compute", group.nodes, spot=spot)
+    return errors(quotas.machine_learning_problems([use], [usages.limits_of(region, rows)]))

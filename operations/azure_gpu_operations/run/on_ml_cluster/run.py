@@ -1,34 +1,135 @@
-"""A run on a compute cluster of a stack's workspace: a command job, with a separate environment and code.
+"""A run on a compute cluster of a stack's workspace: a command job, with a separate environment and code, followed to its end.
 
 Imported when a run starts. Code is uploaded to the workspace's storage account, and the log read from it, with this login.
+KeyboardInterrupt passes through while it is followed.
 """
 
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
 from azure_gpu.catalog.prices import packaged
 from azure_gpu.catalog.prices.price_book import Price
 from azure_gpu.catalog.problems import Problem
+from azure_gpu.formats.dates import instant
 from azure_gpu_operations.azure import Arm, AzureError
 from azure_gpu_operations.batch.blobs import Blobs
 from azure_gpu_operations.exit_codes import FAILED_RUN, TIMED_OUT
 from azure_gpu_operations.machine_learning import job_log, usages
 from azure_gpu_operations.machine_learning.endpoints import API_VERSION, seconds_of
 from azure_gpu_operations.one_part import COMPUTE
-from azure_gpu_operations.run import carried, names, used_part
+from azure_gpu_operations.run import carried, gpu_confirmation, service_run, used_part
 from azure_gpu_operations.run.context import content_hash
-from azure_gpu_operations.run.errors import WrongRunError
-from azure_gpu_operations.run.on_ml_cluster import plan as bodies, quota
-from azure_gpu_operations.run.on_ml_cluster.follow import End, Follower
-from azure_gpu_operations.run.on_ml_cluster.request import MlRequest, check_cluster
-from azure_gpu_operations.run.protocol import Cost, Outcome, Output, Say
+from azure_gpu_operations.run.log_lines import BlobTail, Read
+from azure_gpu_operations.run.on_ml_cluster import plan as bodies
+from azure_gpu_operations.run.on_ml_cluster.request import MlRequest, check_cluster, quota_problems
+from azure_gpu_operations.run.protocol import Cost, Outcome, Output, Say, WrongRunError
 from azure_gpu_operations.run.service_run import ServiceRun
-from azure_gpu_operations.run.stack_registry import of_stack
-from azure_gpu_operations.run.target import Target
+from azure_gpu_operations.run.target import Target, run_name
+from azure_gpu_operations.run.used_part import registry_of
 from azure_gpu_operations.stack_view import StackView
+
+DRAIN_SECONDS = 15.0  # how long the log may continue after the job's end
+OVER = ("Completed", "Failed", "Canceled", "NotResponding")
+# Messages of a job's states before its program starts: allocating a node takes minutes.
+_WAITS = {
+    "NotStarted": "the job is accepted",
+    "Queued": "waiting for a node; an empty cluster gets one within minutes",
+    "Provisioning": "the cluster is allocating a node",
+    "Preparing": "preparing its environment",
+    "Starting": "starting on a node",
+}
+_QUEUED_FOR_SEVERAL = "waiting for {} free nodes at once; an empty cluster gets them within minutes"
+# States in which it uses its nodes.
+_ON_NODE = ("Preparing", "Starting", "Running", "Finalizing")
+
+
+class Api(Protocol):
+    """Requests to ARM."""
+
+    def get(self, resource_id: str, api_version: str, **query: str) -> dict[str, Any] | None: ...
+
+
+class End(NamedTuple):
+    """How the job ended."""
+
+    status: str = ""  # one of OVER; "": it was deleted
+    exit_code: int | None = None
+    seconds: float | None = None  # observed, for which it used its nodes
+    nodes: int = 1
+    message: str = ""  # of the service
+
+
+class Follower(service_run.Follower[End]):
+    """One job."""
+
+    poll_seconds = 1.5
+
+    def __init__(self, arm: Api, job_id: str, read_log: Read, output: Output, **times: Any) -> None:
+        super().__init__("the job", output, **times)
+        self._arm, self._id = arm, job_id
+        self._log = BlobTail(read_log, self._line)
+        self._code: int | None = None
+        self._status = ""
+        self._on_node_at: float | None = None
+
+    def follow(self) -> End:
+        return self._drained(super().follow())
+
+    @property
+    def seconds(self) -> float | None:
+        return None if self._on_node_at is None else self._clock() - self._on_node_at
+
+    def _look(self) -> End | None:
+        end = self._state()
+        self._log.more()
+        return end
+
+    def _state(self) -> End | None:
+        """The end; None while it isn't over."""
+        body = self._arm.get(self._id, API_VERSION)
+        if body is None:
+            return End()
+        properties = body.get("properties") or {}
+        status = str(properties.get("status") or "")
+        if status in _ON_NODE and self._on_node_at is None:
+            self._on_node_at = self._clock()
+        nodes = int((properties.get("resources") or {}).get("instanceCount") or 1)
+        if status != self._status and status in _WAITS:
+            self._say(_QUEUED_FOR_SEVERAL.format(nodes) if status == "Queued" and nodes > 1 else _WAITS[status])
+        self._status = status
+        if status not in OVER:
+            return None
+        return End(
+            status, seconds=_reported_seconds(properties) or self.seconds, nodes=nodes, message=job_log.error_of(properties)
+        )
+
+    def _drained(self, end: End) -> End:
+        """Reads the log's last lines; the very last one has the exit code."""
+        waited = 0.0
+        while self._code is None and waited < DRAIN_SECONDS and self._on_node_at is not None and end.status != "Canceled":
+            self._sleep(self.poll_seconds)
+            waited += self.poll_seconds
+            self._log.more()
+        self._log.finish()
+        return end._replace(exit_code=self._code)
+
+    def _line(self, line: str) -> None:
+        code = bodies.exit_code(line)
+        if code is not None:
+            self._code = code
+            return
+        gpu_confirmation.pass_on(line, self._output.show, self._say)
+
+
+def _reported_seconds(properties: Mapping[str, Any]) -> float | None:
+    """Run time reported by the service."""
+    more = properties.get("properties") or {}
+    began, ended = instant(more.get("StartTimeUtc")), instant(more.get("EndTimeUtc"))
+    return max(0.0, (ended - began).total_seconds()) if began is not None and ended is not None else None
+
 
 CLUSTER = "AmlCompute"
 DATASTORE = "workspaceblobstore"  # the workspace's default for code and data
@@ -55,7 +156,7 @@ def plan(view: StackView, name: str, request: MlRequest, output: Output) -> Iter
             environment_id = _environment(arm, view, workspace_id, request, output.say)
             with closing(Blobs(arm, str(workspace["properties"]["storageAccount"]))) as blobs:
                 code_id = _code(arm, blobs, workspace_id, request)
-                job_name = carrying.files.name or names.of_run(request.target)
+                job_name = carrying.files.name or run_name(request.target)
                 body = bodies.job(
                     job_name,
                     request,
@@ -172,7 +273,7 @@ def _of_quota(arm: Arm, compute: Mapping[str, Any], request: MlRequest) -> list[
         if error.status == 403:
             return []
         raise
-    return quota.check(compute, request.group, listed)
+    return quota_problems(compute, request.group, listed)
 
 
 def _environment(arm: Arm, view: StackView, workspace_id: str, request: MlRequest, say: Say) -> str:
@@ -183,7 +284,7 @@ def _environment(arm: Arm, view: StackView, workspace_id: str, request: MlReques
         name, version = "run-image", content_hash({"image": image.encode()})
     else:
         built = bodies.image_context(context)
-        image = of_stack(arm, view).build(built, say)
+        image = registry_of(arm, view).build(built, say)
         name, version = built.repository.replace("/", "-"), built.tag
     environment_id = f"{workspace_id}/environments/{name}/versions/{version}"
     if arm.get(environment_id, API_VERSION) is None:

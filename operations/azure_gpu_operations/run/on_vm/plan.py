@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 from azure_gpu_operations.exit_codes import FAILED_RUN
 from azure_gpu_operations.run import gpu_confirmation
 from azure_gpu_operations.run.context import REQUIREMENTS, Context, content_hash
-from azure_gpu_operations.run.method import RunMethod
 from azure_gpu_operations.run.on_vm.request import VmRequest
+from azure_gpu_operations.run.target import RunMethod
 
 RUNS = "vm-runs"  # the container of outputs in the stack's storage
 LONGEST_SECONDS = 7 * 24 * 3600

@@ -4,11 +4,10 @@ import argparse
 from typing import NamedTuple
 
 from azure_gpu.catalog.problems import Problem
-from azure_gpu_operations.run import stack_registry
 from azure_gpu_operations.run.carried import Files
 from azure_gpu_operations.run.context import BASE_IMAGE
-from azure_gpu_operations.run.method import RunMethod
-from azure_gpu_operations.run.target import Target
+from azure_gpu_operations.run.target import RunMethod, Target
+from azure_gpu_operations.run.used_part import no_registry
 from azure_gpu_operations.stack_view import StackView
 
 MOST_BYTES = 32 * 1024  # of a script and its requirements inside a run-command
@@ -43,7 +42,7 @@ def resolve(options: argparse.Namespace, target: Target, view: StackView | None)
         message = "the stack has no storage account for the machine's output"
         problems.append(Problem("--stack", message, value=view.name, fix=fix))
     if view is not None and method is RunMethod.CONTAINER:
-        problems += stack_registry.missing(view, target, "use --way python")
+        problems += no_registry(view, target, "use --way python")
     return request, problems
 
 

@@ -4,40 +4,128 @@ Imported when a run starts, because Azure's clients load slowly.
 
 Output is read from blobs in the stack's storage account, which the machine writes with its identity, since a run-command keeps
 only the last 4 KB. The blobs are deleted after the run. A machine that was started for a run stays on unless --stop-after is
-set.
+set. KeyboardInterrupt passes through while it is followed.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.catalog.services import vm_images
 from azure_gpu.catalog.services.machines.shutdown import DEALLOCATED, RUNNING
 from azure_gpu.catalog.services.vm_images import IMAGES, ImageReference, Software
+from azure_gpu.formats.dates import instant
 from azure_gpu.shared.installation import COMMAND
 from azure_gpu_operations import virtual_machines
 from azure_gpu_operations.azure import Arm
 from azure_gpu_operations.batch.blobs import Blobs
 from azure_gpu_operations.exit_codes import FAILED_RUN, TIMED_OUT
+from azure_gpu_operations.machine_power import PowerError, deallocate_machine, machine_cost, machine_price, start_machine
 from azure_gpu_operations.one_part import MACHINE
-from azure_gpu_operations.run import carried, names, stack_registry, used_part
-from azure_gpu_operations.run.errors import RunError, WrongRunError
-from azure_gpu_operations.run.method import RunMethod
-from azure_gpu_operations.run.on_vm import follow, plan as bodies
-from azure_gpu_operations.run.on_vm.follow import End, Follower
+from azure_gpu_operations.run import carried, gpu_confirmation, service_run, target, used_part
+from azure_gpu_operations.run.log_lines import BlobTail
+from azure_gpu_operations.run.on_vm import plan as bodies
 from azure_gpu_operations.run.on_vm.plan import Image, OutputStore
 from azure_gpu_operations.run.on_vm.request import VmRequest, too_large
-from azure_gpu_operations.run.protocol import Cost, Outcome, Output, Say
+from azure_gpu_operations.run.protocol import Cost, Outcome, Output, RunError, Say, WrongRunError
 from azure_gpu_operations.run.service_run import REFUSED, ServiceRun
-from azure_gpu_operations.run.target import Target
+from azure_gpu_operations.run.target import RunMethod, Target
+from azure_gpu_operations.run.used_part import no_registry, registry_of
 from azure_gpu_operations.stack_view import StackView
 from azure_gpu_operations.virtual_machines import API_VERSION, Machine
-from azure_gpu_operations.vm import power, showing
-from azure_gpu_operations.vm.power import PowerError
+
+DRAIN_SECONDS = 10.0  # how long output may arrive after the program's end
+OVER = ("Succeeded", "Failed", "TimedOut", "Canceled")
+STATE_TIMED_OUT = "TimedOut"
+
+ReadBlob = Callable[[str, int], bytes | None]  # (stream, start) -> content
+
+
+class Api(Protocol):
+    """Requests to ARM."""
+
+    def get(self, resource_id: str, api_version: str, **query: str) -> dict[str, Any] | None: ...
+
+
+class End(NamedTuple):
+    """How the run-command ended."""
+
+    state: str = ""  # one of OVER; "": it was deleted
+    exit_code: int | None = None
+    started: datetime | None = None
+    ended: datetime | None = None
+    message: str = ""  # of the service
+    output: str = ""  # its end, as the service returns it
+    error: str = ""
+    streamed: bool = False  # whether the blobs had output
+
+    @property
+    def seconds(self) -> float | None:
+        if self.started is None or self.ended is None:
+            return None
+        return max(0.0, (self.ended - self.started).total_seconds())
+
+
+class Follower(service_run.Follower[End]):
+    """One run-command."""
+
+    billed = ""
+
+    def __init__(self, arm: Api, command_id: str, read: ReadBlob, output: Output, **times: Any) -> None:
+        super().__init__("the program", output, **times)
+        self._arm, self._id = arm, command_id
+        self._tails = (
+            BlobTail(lambda at: read("stdout", at), output.show),
+            BlobTail(lambda at: read("stderr", at), self._error),
+        )
+
+    def follow(self) -> End:
+        return self._drained(super().follow())
+
+    def _look(self) -> End | None:
+        """The end; None while it is running."""
+        body = self._arm.get(self._id, API_VERSION, **{"$expand": "instanceView"})
+        found = End() if body is None else end_of(body)
+        for tail in self._tails:
+            tail.more()
+        return found if body is None or found.state in OVER else None
+
+    def _drained(self, end: End) -> End:
+        """Reads the last output, which the machine writes every few seconds."""
+        waited = 0.0
+        while waited < DRAIN_SECONDS and not self._has_all(end):
+            self._sleep(self.poll_seconds)
+            waited += self.poll_seconds
+            for tail in self._tails:
+                tail.more()
+        for tail in self._tails:
+            tail.finish()
+        return end._replace(streamed=any(tail.found for tail in self._tails))
+
+    def _has_all(self, end: End) -> bool:
+        """Whether the end of the output, as the service returns it, was read."""
+        return all(tail.ends_with(text) for tail, text in zip(self._tails, (end.output, end.error), strict=True))
+
+    def _error(self, line: str) -> None:
+        gpu_confirmation.pass_on(line, self._output.show_error, self._say)
+
+
+def end_of(body: Mapping[str, Any]) -> End:
+    view = (body.get("properties") or {}).get("instanceView") or {}
+    return End(
+        state=str(view.get("executionState") or ""),
+        exit_code=view.get("exitCode"),
+        started=instant(view.get("startTime")),
+        ended=instant(view.get("endTime")),
+        message=str(view.get("executionMessage") or ""),
+        output=str(view.get("output") or ""),
+        error=str(view.get("error") or ""),
+    )
+
 
 END_SECONDS = 30  # how long a run-command that ends a container may take
 
@@ -61,7 +149,7 @@ def plan(view: StackView, name: str, request: VmRequest, output: Output) -> Iter
                     request = request._replace(target=carrying.target, arguments=tuple(carrying.arguments))
                     image = _image(arm, view, request, method, say)
                     blobs.make_container(bodies.RUNS)
-                    run_name = carrying.files.name or names.of_run(request.target)
+                    run_name = carrying.files.name or target.run_name(request.target)
                     script = bodies.script(run_name, request, method, image, store)
                     command = bodies.body(run_name, machine.location, script, store, request)
                     files = carrying.files
@@ -127,7 +215,7 @@ class VmRun(ServiceRun[VmRequest]):
             for text in (end.output, end.error):
                 for line in text.splitlines():
                     self.say(f"  {line}")
-        if end.state == follow.TIMED_OUT:
+        if end.state == STATE_TIMED_OUT:
             return Outcome(TIMED_OUT, "stopped after its timeout")
         self.end_files()
         result = f"exit code {end.exit_code}" if end.exit_code is not None else end.message or "no exit code reported"
@@ -146,11 +234,11 @@ class VmRun(ServiceRun[VmRequest]):
     def cost(self) -> Cost:
         """Cost of the machine for the time of the run; it is billed while it is on."""
         more = ", for the time of the run; the machine is billed while it is on"
-        return self.cost_of(self._end.seconds, showing.price_of(self.machine), more)
+        return self.cost_of(self._end.seconds, machine_price(self.machine), more)
 
     def settle(self) -> None:
         """Deletes the run-command, of which a machine can have 25, and its output."""
-        if self._end.state == follow.TIMED_OUT:
+        if self._end.state == STATE_TIMED_OUT:
             self.stop()
         else:
             self._clean()
@@ -217,9 +305,9 @@ def _is_stopped(view: StackView, name: str, machine: Machine, request: VmRequest
 
 def _start(arm: Arm, view: StackView, name: str, machine: Machine, say: Say) -> None:
     running = machine._replace(power=RUNNING.name)
-    say(f"starting {name}; cost: {showing.cost(running, view.idle_cost.get(name), datetime.now(UTC).date())}")
+    say(f"starting {name}; cost: {machine_cost(running, view.idle_cost.get(name), datetime.now(UTC).date())}")
     try:
-        power.start(arm, machine.id)
+        start_machine(arm, machine.id)
     except PowerError as error:
         raise RunError(str(error)) from error
 
@@ -228,12 +316,12 @@ def _stop(arm: Arm, view: StackView, name: str, machine: Machine, say: Say) -> N
     deallocated = machine._replace(power=DEALLOCATED.name)
     say(f"deallocating {name}")
     try:
-        power.deallocate(arm, machine.id)
+        deallocate_machine(arm, machine.id)
     except (PowerError, KeyboardInterrupt, *REFUSED) as error:
         reason = str(error) or "interrupted"
         say(f"{name} may still be running and billed ({reason}); to stop it: {COMMAND} stop {name} --stack {view.name}")
         return
-    say(f"{name} is deallocated; cost: {showing.cost(deallocated, view.idle_cost.get(name), datetime.now(UTC).date())}")
+    say(f"{name} is deallocated; cost: {machine_cost(deallocated, view.idle_cost.get(name), datetime.now(UTC).date())}")
 
 
 def _image(arm: Arm, view: StackView, request: VmRequest, method: RunMethod | None, say: Say) -> Image | None:
@@ -241,9 +329,9 @@ def _image(arm: Arm, view: StackView, request: VmRequest, method: RunMethod | No
         return None
     if request.target.context is None and not view.registry:
         return Image(request.target.image)
-    if missing := stack_registry.missing(view, request.target, "use --way python for a script"):
+    if missing := no_registry(view, request.target, "use --way python for a script"):
         raise WrongRunError(missing)
-    registry = stack_registry.of_stack(arm, view)
+    registry = registry_of(arm, view)
     if request.target.context is not None:
         return Image(registry.build(request.target.context, say), registry.server)
     is_own = request.target.image.lower().startswith(f"{registry.server.lower()}/")

@@ -1,1 +1,0 @@
-"""Starts, deallocates and describes a stack's virtual machines."""
