@@ -1,15 +1,17 @@
-"""How a run on a pool ended: exit codes, words, minutes and cost."""
+"""How a run on a pool ended, or whether it goes on: exit codes, words, minutes and cost."""
 
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 from azure.batch import models
 
 from azure_gpu.catalog.prices.price_book import Price
 from azure_gpu.formats.task_file import Task
-from azure_gpu_operations.run.on_batch import outcome
+from azure_gpu_operations.run.on_batch import outcome, run as on_batch
+from azure_gpu_operations.run.target import Target, run_name
 
 BEGAN = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 DAY = date(2026, 11, 21)
@@ -79,3 +81,26 @@ def test_what_is_not_known_stays_so() -> None:
     use = outcome.use_of([task("a"), task("b", node="n2")], [], {"n2": False}, (PRICE, None))
     assert outcome.summary(use, DAY) == "1.0 minutes on 2 nodes, cost isn't known"
     assert outcome.summary(outcome.use_of([], [], {}, (PRICE, None)), DAY) == "nothing ran"
+
+
+def test_a_job_is_called_after_its_image_and_not_after_the_registry() -> None:
+    made = run_name(Target(image="docker.io/library/python:3.11-slim"))
+    assert made.startswith("run-python-3-11-slim-")
+
+
+@pytest.mark.parametrize(
+    ("states", "goes_on"),
+    [(None, False), ((), False), (("completed", "completed"), False), (("completed", "running"), True), (("active",), True)],
+)
+def test_a_run_goes_on_until_each_of_its_tasks_has_ended(
+    monkeypatch: pytest.MonkeyPatch, states: tuple[str, ...] | None, goes_on: bool
+) -> None:
+    account = SimpleNamespace(
+        job=lambda name: None if states is None else SimpleNamespace(id=name),
+        tasks=lambda _: [SimpleNamespace(state=state) for state in states or ()],
+        close=lambda: None,
+    )
+    monkeypatch.setattr(on_batch, "BatchAccount", lambda *_: account)
+    pool = "/subscriptions/s/resourceGroups/g/providers/Microsoft.Batch/batchAccounts/a/pools/p"
+    view = cast(Any, SimpleNamespace(pools={"p": pool}))
+    assert on_batch.is_under_way(cast(Any, None), view, "run-1") is goes_on

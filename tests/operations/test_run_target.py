@@ -1,4 +1,4 @@
-"""What a command line of `run` means, and every problem with it at once."""
+"""What `run` is asked to run, and on how many nodes, with every problem of the command line."""
 
 from pathlib import Path
 from typing import Any
@@ -6,7 +6,11 @@ from typing import Any
 import pytest
 
 from azure_gpu.formats.build_context import context_hash
-from azure_gpu_operations.run.target import Target, TargetOptions, resolve
+from azure_gpu_operations.clusters.targets import AKS, EDGE
+from azure_gpu_operations.run import workers
+from azure_gpu_operations.run.context import BASE_IMAGE
+from azure_gpu_operations.run.target import Target, TargetOptions, check_requirements, resolve
+from azure_gpu_operations.run.workers import BATCH, JOB, LOCAL, ML_CLUSTER, PLACES, VM, Group, group
 from tests.support.embedded import CHECKOUT
 
 
@@ -145,3 +149,80 @@ def test_a_folder_without_a_dockerfile_and_one_with_a_link_are_refused(tmp_path:
 def test_a_script_that_is_no_text_is_refused(tmp_path: Path) -> None:
     (tmp_path / "x.py").write_bytes(b"\xff\xfe\x00")
     assert "not UTF-8 text" in problems(target=str(tmp_path / "x.py"))["TARGET"]
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("-r base.txt", "refers to another file"),
+        ("--constraint=limits.txt", "refers to another file"),
+        ("-e .", "refers to local files"),
+        (".[gpu]", "refers to local files"),
+        ("./wheels/a-1.0-py3-none-any.whl", "refers to local files"),
+        ("a @ file:///wheels/a.whl", "refers to local files"),
+        ("git+https://user:hunter2@github.com/pypa/sampleproject.git", "requires git"),
+        ("sampleproject @ git+https://github.com/pypa/sampleproject.git@main", "requires git"),
+    ],
+)
+def test_what_the_image_will_not_have_is_refused_with_its_line(line: str, said: str) -> None:
+    (problem,) = check_requirements(f"# needs\nnumpy==2.2.6\n{line}\n", BASE_IMAGE)
+    assert problem.message.startswith("line 3 ")
+    assert said in problem.message
+    assert problem.fix
+    assert "hunter2" not in str(problem)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "numpy==2.2.6  # not -r base.txt\n",
+        "torch>=2 ; python_version >= '3.11'\n--index-url https://download.pytorch.org/whl/cu124\n",
+        "-r https://example.org/requirements.txt\n",
+        "a @ https://example.org/a.zip\n",
+        "requests[socks]\nuvicorn==0.30.*\n--hash=sha256:00\n",
+    ],
+)
+def test_what_pip_finds_by_itself_is_taken(text: str) -> None:
+    assert check_requirements(text, BASE_IMAGE) == []
+
+
+def test_a_base_of_ones_own_may_have_git() -> None:
+    assert check_requirements("git+https://github.com/pypa/sampleproject.git\n", "python:3.11") == []
+
+
+def test_a_run_is_one_worker_with_what_its_place_gives_unless_the_words_say_more() -> None:
+    assert group(None, None) == Group(nodes=1, gpus=None)
+    assert not group(None, 2).is_several
+    assert group(4, 0) == Group(nodes=4, gpus=0)
+    assert group(4, 0).is_several
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_one_node_may_be_written_everywhere(place: str) -> None:
+    assert workers.problems(1, None, place) == []
+    assert workers.problems(None, None, place) == []
+
+
+@pytest.mark.parametrize("place", [JOB, LOCAL, VM])
+def test_a_place_of_one_node_names_those_that_have_several(place: str) -> None:
+    (problem,) = workers.problems(2, None, place)
+    assert (problem.path, problem.value, problem.allowed) == ("--nodes", 2, "1")
+    assert all(f"--on {each}" in problem.fix for each in (BATCH, ML_CLUSTER))
+
+
+def test_a_program_on_a_whole_node_is_told_of_as_many_gpus_as_it_is_given() -> None:
+    assert Group().devices == {}
+    assert Group(gpus=2).devices == {"CUDA_VISIBLE_DEVICES": "0,1"}
+    assert Group(gpus=0).devices == {"CUDA_VISIBLE_DEVICES": "-1"}
+
+
+def test_what_is_out_of_range_or_taken_elsewhere_is_said_together() -> None:
+    assert [problem.path for problem in workers.problems(101, None, BATCH)] == ["--nodes"]
+    assert [problem.path for problem in workers.problems(0, 17, AKS)] == ["--nodes", "--gpus"]
+    assert [problem.path for problem in workers.problems(2, None, AKS)] == []
+    assert "1 to 1000" in workers.problems(1001, None, EDGE)[0].allowed
+    assert "1 to 100" in workers.problems(-1, None, BATCH)[0].allowed
+    (on_job,) = workers.problems(None, 2, JOB)
+    assert on_job.message.startswith("only supported with --on ")
+    assert workers.problems(1, 16, EDGE) == []
