@@ -39,11 +39,19 @@ def cost(price: Price | None, seconds: float | None) -> Decimal | None:
 
 def summary(seconds: float | None, price: Price | None, today: date) -> str:
     """`2.3 minutes, 0.04 USD at 1.07 USD/hour (list price of 2026-08-01)`."""
-    minutes = "its time isn't known" if seconds is None else f"{seconds / 60:.{1 if seconds >= 60 else 2}f} minutes"
-    amount = cost(price, seconds)
-    if price is None or amount is None:
-        return f"{minutes}, {UNKNOWN}"
-    return f"{minutes}, {money(amount)} at {price.text(today)}"
+    took = "its time isn't known" if seconds is None else minutes(seconds)
+    return f"{took}, {paid(cost(price, seconds), price, today)}"
+
+
+def minutes(seconds: float) -> str:
+    return f"{seconds / 60:.{1 if seconds >= 60 else 2}f} minutes"
+
+
+def paid(usd: Decimal | None, price: Price | None, today: date, *, whose: str = "", each: str = "") -> str:
+    """`0.04 USD for its node at 0.53 USD/hour a node (list price of 2026-08-01)`, with `whose` and `each`."""
+    if usd is None or price is None:
+        return UNKNOWN
+    return f"{money(usd)}{whose} at {price.text(today).replace(' USD/hour', f' USD/hour{each}')}"
 
 
 def money(amount: Decimal) -> str:

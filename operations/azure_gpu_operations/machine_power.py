@@ -6,7 +6,7 @@ Machines are deallocated, not only shut down, because a machine that is shut dow
 import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, date, datetime
-from typing import Any, Protocol
+from typing import Any
 
 from azure_gpu.catalog.prices import packaged
 from azure_gpu.catalog.prices.price_book import Price
@@ -25,25 +25,17 @@ ROLE = "Virtual Machine Contributor"  # built-in; its actions are to start and t
 _READY = "Ready"
 
 
-class Api(Protocol):
-    """Requests to ARM."""
-
-    def get(self, resource_id: str, api_version: str) -> dict[str, Any] | None: ...
-
-    def post(self, path: str, api_version: str, body: dict[str, Any] | None = None) -> dict[str, Any]: ...
-
-
 class PowerError(Exception):
     """The machine didn't reach the requested state. The text is for the user."""
 
 
-def start_machine(arm: Api, machine_id: str, *, sleep: Callable[[float], None] = time.sleep) -> None:
+def start_machine(arm: Arm, machine_id: str, *, sleep: Callable[[float], None] = time.sleep) -> None:
     """Returns when it is running and its agent, which run-commands need, is ready."""
     _ask(arm, machine_id, "start")
     _wait(arm, machine_id, lambda view: power_of(view) == RUNNING.name and agent_is_ready(view), "start", sleep)
 
 
-def deallocate_machine(arm: Api, machine_id: str, *, sleep: Callable[[float], None] = time.sleep) -> None:
+def deallocate_machine(arm: Arm, machine_id: str, *, sleep: Callable[[float], None] = time.sleep) -> None:
     """Returns when it is deallocated; from then on only its disk is billed."""
     _ask(arm, machine_id, "deallocate")
     _wait(arm, machine_id, lambda view: power_of(view) == DEALLOCATED.name, "be deallocated", sleep)
@@ -60,7 +52,7 @@ def agent_is_ready(view: dict[str, Any]) -> bool:
     return agent is None or any(each.get("displayStatus") == _READY for each in agent.get("statuses") or [])
 
 
-def _ask(arm: Api, machine_id: str, action: str) -> None:
+def _ask(arm: Arm, machine_id: str, action: str) -> None:
     try:
         arm.post(f"{machine_id}/{action}", API_VERSION)
     except AzureError as error:
@@ -70,7 +62,7 @@ def _ask(arm: Api, machine_id: str, action: str) -> None:
         raise
 
 
-def _wait(arm: Api, machine_id: str, there: Callable[[dict[str, Any]], bool], what: str, sleep: Callable[[float], None]) -> None:
+def _wait(arm: Arm, machine_id: str, there: Callable[[dict[str, Any]], bool], what: str, sleep: Callable[[float], None]) -> None:
     waited = 0.0
     while True:
         view = arm.get(f"{machine_id}/instanceView", API_VERSION)

@@ -18,9 +18,8 @@ from azure_gpu_operations.clusters.errors import ClusterError
 from azure_gpu_operations.clusters.targets import ClusterTarget
 from azure_gpu_operations.jobs import ContainerStatus, Execution, job_of
 from azure_gpu_operations.run.on_batch import plan as batch_plan
-from azure_gpu_operations.run.on_batch.placing import Brought
 from azure_gpu_operations.run.on_batch.request import BatchRequest
-from azure_gpu_operations.run.on_batch.run import BatchRun
+from azure_gpu_operations.run.on_batch.run import BatchRun, Brought
 from azure_gpu_operations.run.on_cluster import plan as cluster_plan
 from azure_gpu_operations.run.on_cluster.outcome import DEADLINE, JOB
 from azure_gpu_operations.run.on_cluster.placing import Placement

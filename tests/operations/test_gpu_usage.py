@@ -9,7 +9,6 @@ import pytest
 
 from azure_gpu_operations.clusters.errors import ClusterError
 from azure_gpu_operations.clusters.objects import pod_of
-from azure_gpu_operations.gpu_usage import showing
 from azure_gpu_operations.gpu_usage.gathering import (
     NoFiguresError,
     dcgm_uses,
@@ -19,7 +18,7 @@ from azure_gpu_operations.gpu_usage.gathering import (
     smi_processes,
     smi_shares,
 )
-from azure_gpu_operations.gpu_usage.reading import WHOLE_GPU, GpuUse, JobUse, Reading, changes
+from azure_gpu_operations.gpu_usage.reading import WHOLE_GPU, GpuUse, JobUse, Reading, changes, keep, kept, show
 from tests.operations import kubernetes_bodies as bodies
 
 LABELS = 'gpu="0",UUID="GPU-1",pci_bus_id="00000001:00:00.0",device="nvidia0",modelName="Tesla T4",Hostname="n1"'
@@ -189,19 +188,19 @@ def test_before_and_after_are_compared_in_all_and_job_by_job() -> None:
 
 def test_a_reading_is_kept_in_a_file_and_another_file_is_none(tmp_path: Path) -> None:
     file = tmp_path / "before.json"
-    showing.keep(BEFORE, file)
-    assert showing.kept(file) == BEFORE
+    keep(BEFORE, file)
+    assert kept(file) == BEFORE
     file.write_text("{}")
-    assert showing.kept(file) is None
-    assert showing.kept(tmp_path / "gone.json") is None
+    assert kept(file) is None
+    assert kept(tmp_path / "gone.json") is None
 
 
 def test_people_see_tables_and_programs_json(capsys: pytest.CaptureFixture[str]) -> None:
-    showing.show(AFTER, BEFORE, for_programs=False, on_one_line=False)
+    show(AFTER, BEFORE, for_programs=False, on_one_line=False)
     said = capsys.readouterr().out
     assert "1 GPU: 90 % used on average, memory 5.0 GiB of 15.0 GiB; 2 jobs on them" in said
     assert "before and after" in said
     assert "+50" in said
-    showing.show(AFTER, None, for_programs=True, on_one_line=True)
+    show(AFTER, None, for_programs=True, on_one_line=True)
     (line,) = capsys.readouterr().out.splitlines()
     assert json.loads(line)["total"] == {"gpus": 1, "utilisation": 90, "used_mib": 5120, "total_mib": 15360}

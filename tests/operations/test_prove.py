@@ -15,7 +15,7 @@ import pytest
 from azure_gpu.catalog.problems import Problem
 from azure_gpu_operations.__main__ import main
 from azure_gpu_operations.connection import Connection
-from azure_gpu_operations.prove import command, on_endpoint, on_group, on_runs, proving, record
+from azure_gpu_operations.prove import command, on_runs, proving, record
 from azure_gpu_operations.prove.on_runs import RejectedError, Step
 from azure_gpu_operations.prove.proof import Proof, Report, Service, joined, report_of
 from azure_gpu_operations.prove.proving import Proving
@@ -256,8 +256,8 @@ def test_what_fails_on_one_service_is_its_row_and_no_others(broken: Service, mon
 
     monkeypatch.setattr(proving, "Arm", lambda _: StringIO())  # something to close
     monkeypatch.setattr(proving, "lines_of", lambda *_: ["somebody has deleted it"])
-    monkeypatch.setattr(on_group, "prove", lambda *_: proof(Service.CONTAINER_GROUP))
-    monkeypatch.setattr(on_endpoint, "prove", lambda *_: proof(Service.ENDPOINT))
+    monkeypatch.setattr(proving, "prove_group", lambda *_: proof(Service.CONTAINER_GROUP))
+    monkeypatch.setattr(proving, "prove_endpoint", lambda *_: proof(Service.ENDPOINT))
     monkeypatch.setattr(on_runs, "prove", lambda service, *_, **__: proof(service))
     options = Namespace(config_folder=None, require_gpu=False)
     rows = Proving(WHOLE, options, lambda _: None).all({each: on_runs.places_of(WHOLE, each) for each in Service})
@@ -329,7 +329,7 @@ class Group:
 
 
 def proved_group(group: Group) -> Proof:
-    return on_group.prove(
+    return proving.prove_group(
         group,
         "check",
         "/g",
@@ -469,13 +469,13 @@ def scored(*digits: int, status: int = 200) -> list[Sent]:
 
 
 def proved_endpoint(endpoint: Endpoint, sent: list[Sent], monkeypatch: pytest.MonkeyPatch) -> Proof:
-    monkeypatch.setattr(on_endpoint, "_sent", lambda *_: sent)
+    monkeypatch.setattr(proving, "_sent", lambda *_: sent)
     view = VIEW._replace(endpoints={"digits": "/e"})
-    return on_endpoint.prove(endpoint, view, "digits", lambda name: [f"why {name}"])
+    return proving.prove_endpoint(endpoint, view, "digits", lambda name: [f"why {name}"])
 
 
 def test_an_endpoint_names_ten_digits_and_its_log_tells_the_device(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = proved_endpoint(Endpoint(log=f"{on_endpoint.NO_GPU} (no driver)\nI listen"), scored(*range(10)), monkeypatch)
+    found = proved_endpoint(Endpoint(log=f"{proving.RUNS_ON_CPU} (no driver)\nI listen"), scored(*range(10)), monkeypatch)
     assert (found.passed, found.device, found.on_gpu) == (True, "CPU", False)
     assert found.measured == ("10 of 10 digits", "4 ms a digit")
     assert proved_endpoint(Endpoint(), scored(*range(10)), monkeypatch).on_gpu is None
@@ -500,5 +500,5 @@ def test_an_endpoint_that_does_not_answer_says_why(monkeypatch: pytest.MonkeyPat
 
 
 def test_the_samples_are_ten_pictures() -> None:
-    assert [each.name for each in on_endpoint.samples()] == [f"{digit}.png" for digit in range(10)]
-    assert {each.content_type for each in on_endpoint.samples()} == {"image/png"}
+    assert [each.name for each in proving.samples()] == [f"{digit}.png" for digit in range(10)]
+    assert {each.content_type for each in proving.samples()} == {"image/png"}

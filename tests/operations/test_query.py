@@ -12,10 +12,10 @@ import requests
 from PIL import Image
 
 from azure_gpu_operations.__main__ import main
-from azure_gpu_operations.query import inputs, scores, sending
+from azure_gpu_operations.query import inputs, sending
 from azure_gpu_operations.query.refusals import refusal
 from azure_gpu_operations.query.sending import Sent, server_seconds
-from azure_gpu_operations.query.showing import latency
+from azure_gpu_operations.query.showing import latency, score_rows
 from tests.support import web
 from tests.support.web import Answer
 
@@ -214,7 +214,7 @@ def test_the_highest_scores_stand_under_the_name_of_the_file(
     ],
 )
 def test_scores_are_found_in_the_forms_in_which_scripts_answer(answer: Any, first: tuple[str, float]) -> None:
-    (row,) = scores.rows(json.dumps(answer).encode())
+    (row,) = score_rows(json.dumps(answer).encode())
     assert row[0] == first
 
 
@@ -223,11 +223,11 @@ def test_scores_are_found_in_the_forms_in_which_scripts_answer(answer: Any, firs
     [b"", b"no", b"{}", b"[]", b"null", b'{"message": "hello"}', b"[" * 5000, b"[[1], [2, [3]]]", b"[1%s]" % (b"0" * 400)],
 )
 def test_an_answer_without_scores_has_none(answer: bytes) -> None:
-    assert scores.rows(answer) == []
+    assert score_rows(answer) == []
 
 
 def test_several_images_in_one_request_have_a_row_each() -> None:
-    found = scores.rows(b'{"scores": [[1, 0], [0, 1]]}', ["cat", "dog"])
+    found = score_rows(b'{"scores": [[1, 0], [0, 1]]}', ["cat", "dog"])
     assert [row[0].label for row in found] == ["cat", "dog"]
 
 

@@ -57,14 +57,14 @@ def no_sleep(_: float) -> None:
 
 
 def test_a_machine_is_started_when_it_runs_and_its_agent_answers() -> None:
-    arm = Arm(view("starting"), view("running", "Not Ready"), view("running"))
+    arm: Any = Arm(view("starting"), view("running", "Not Ready"), view("running"))
     start_machine(arm, "/vm", sleep=no_sleep)
     assert arm.asked == ["/vm/start"]
     assert len(arm.views) == 1
 
 
 def test_to_stop_is_to_deallocate_and_stopped_from_inside_is_not_enough() -> None:
-    arm = Arm(view("stopped"), view("deallocating"), view("deallocated"))
+    arm: Any = Arm(view("stopped"), view("deallocating"), view("deallocated"))
     deallocate_machine(arm, "/vm", sleep=no_sleep)
     assert arm.asked == ["/vm/deallocate"]
     assert len(arm.views) == 1
@@ -83,7 +83,7 @@ def test_to_stop_is_to_deallocate_and_stopped_from_inside_is_not_enough() -> Non
     ],
     ids=["gone", "no room", "slow", "no right"],
 )
-def test_a_machine_that_does_not_start_says_why(arm: Arm, said: str) -> None:
+def test_a_machine_that_does_not_start_says_why(arm: Any, said: str) -> None:
     with pytest.raises(PowerError, match=said):
         start_machine(arm, "/vm", sleep=no_sleep)
 

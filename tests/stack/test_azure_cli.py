@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from azure_gpu_operations.connection import connection_from
+from azure_gpu_operations.shell.cli import sign_in
 from azure_gpu_operations.shell.environment import ShellError
-from azure_gpu_operations.shell.sign_in import sign_in
 from tests.support.azure_cli import AzureCli, connected
 from tests.support.embedded import CHECKOUT
 

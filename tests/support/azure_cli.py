@@ -18,7 +18,7 @@ from typing import Any
 
 from azure_gpu_operations.connection import connection_from
 from azure_gpu_operations.shell import cli, environment
-from azure_gpu_operations.shell.sign_in import sign_in
+from azure_gpu_operations.shell.cli import sign_in
 from tests.support.embedded import CHECKOUT, EmbeddedAzure
 
 LIMIT_SECONDS = 120

@@ -60,9 +60,10 @@ def run(options: argparse.Namespace) -> int:
     if problems or target is None:
         return refuse(*problems)
 
-    from azure_gpu_operations.gpu_usage import gathering, showing  # here, because the clients take seconds to load
+    from azure_gpu_operations.gpu_usage import gathering
+    from azure_gpu_operations.gpu_usage.reading import keep, kept, show  # here, because the clients take seconds to load
 
-    before = showing.kept(options.after) if options.after is not None else None
+    before = kept(options.after) if options.after is not None else None
     if options.after is not None and before is None:
         return refuse(f"{options.after} doesn't exist or wasn't written by --before")
     try:
@@ -70,8 +71,8 @@ def run(options: argparse.Namespace) -> int:
             while True:
                 reading = gathering.gather(api, options.source, target.namespace, _say)
                 if options.before is not None:
-                    showing.keep(reading, options.before)
-                showing.show(reading, before, for_programs=options.json, on_one_line=options.watch is not None, wide=options.wide)
+                    keep(reading, options.before)
+                show(reading, before, for_programs=options.json, on_one_line=options.watch is not None, wide=options.wide)
                 if options.watch is None:
                     return 0
                 time.sleep(options.watch)

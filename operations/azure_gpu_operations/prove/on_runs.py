@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from azure_gpu.catalog.problems import Problem, errors
 from azure_gpu_operations.exit_codes import INTERRUPTED
-from azure_gpu_operations.prove.proof import WITHOUT_GPU, Proof, Report, Service, joined, report_of, without_gpu
+from azure_gpu_operations.prove.proof import WITHOUT_GPU, Proof, Report, Service, failure, joined, report_of, without_gpu
 from azure_gpu_operations.run import options as run_options
 from azure_gpu_operations.run.driving import Driven, drive
 from azure_gpu_operations.run.preparing import prepare
@@ -134,7 +134,7 @@ def prove(
     costs: list[Decimal | None] = []
     for step in steps:
         if step.plan is None:
-            raise RejectedError(_failed(service, place, *map(str, step.problems)))
+            raise RejectedError(failure(service, place, *map(str, step.problems)))
         plan = _with(step.plan, watched)
         kept = RecordedOutput(say, clock)
         try:
@@ -146,7 +146,7 @@ def prove(
                 kept = RecordedOutput(say, clock)
                 driven = drive(plan, kept.output, stack)
         except WrongRunError as error:
-            raise RejectedError(_failed(service, place, *map(str, error.problems))) from error
+            raise RejectedError(failure(service, place, *map(str, error.problems))) from error
         except expected as error:
             why = (f"{step.words[0]}: {error}", *explain(place))
             return joined(service, place, reports, first_line_seconds=first, why=why)._replace(passed=False)
@@ -162,10 +162,6 @@ def prove(
             more = {"first_line_seconds": first, "usd": _sum(costs), "why": why}
             return joined(service, place, reports, **more)._replace(passed=False)
     return joined(service, place, reports, first_line_seconds=first, usd=_sum(costs))
-
-
-def _failed(service: Service, place: str, *why: str) -> Proof:
-    return Proof(service, place, passed=False, why=why)
 
 
 def _with(plan: Plan, watched: Watched) -> Plan:

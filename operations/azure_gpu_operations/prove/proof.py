@@ -84,6 +84,11 @@ class Proof(NamedTuple):
     why: tuple[str, ...] = ()  # the failure, with the output of `explain`
 
 
+def failure(service: Service, place: str, *why: str) -> Proof:
+    """The row of a service that failed. `why`: texts of one line or more."""
+    return Proof(service, place, passed=False, why=tuple(line for text in why for line in text.splitlines()))
+
+
 def report_of(lines: Sequence[str]) -> Report | None:
     """The report in the last line that is a workload's JSON object; None without one."""
     for line in reversed(lines):

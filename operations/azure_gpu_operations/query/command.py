@@ -92,7 +92,7 @@ def _to_endpoint(options: argparse.Namespace, name: str, bodies: Any, labels: li
 
     from azure_gpu_operations.azure import Arm
     from azure_gpu_operations.machine_learning import endpoints
-    from azure_gpu_operations.query.sending import ScoringTarget, of_endpoint
+    from azure_gpu_operations.query.sending import ScoringTarget, signature_of_endpoint
 
     logging.getLogger("azure.identity").setLevel(logging.ERROR)
     with closing(Arm(found.connection)) as arm:
@@ -106,17 +106,17 @@ def _to_endpoint(options: argparse.Namespace, name: str, bodies: Any, labels: li
             known := [each.name for each in endpoints.deployments(arm, endpoint_id)]
         ):
             return refuse(f"{name} has no deployment {options.deployment!r}; it has {', '.join(known) or 'none'}")
-        signature = of_endpoint(arm, endpoint)
+        signature = signature_of_endpoint(arm, endpoint)
         return _send(options, name, ScoringTarget(uri, signature, options.deployment), bodies, labels)
 
 
 def _url_target(options: argparse.Namespace) -> Any:
-    from azure_gpu_operations.query.sending import ScoringTarget, of_key
+    from azure_gpu_operations.query.sending import ScoringTarget, signature_of_key
 
     if not options.key_from:
         return ScoringTarget(options.url, None, options.deployment)
     key = os.environ[options.key_from]
-    return ScoringTarget(options.url, of_key(key, f"the key in {options.key_from}"), options.deployment)
+    return ScoringTarget(options.url, signature_of_key(key, f"the key in {options.key_from}"), options.deployment)
 
 
 def _send(options: argparse.Namespace, name: str, target: Any, bodies: Any, labels: list[str]) -> int:

@@ -41,17 +41,17 @@ class Signature:
         return {"Authorization": f"Bearer {self._bearer()}"}
 
 
-def of_key(key: str, what: str) -> Signature:
+def signature_of_key(key: str, what: str) -> Signature:
     return Signature(lambda: key, what)
 
 
-def of_endpoint(arm: Arm, endpoint: Endpoint) -> Signature:
+def signature_of_endpoint(arm: Arm, endpoint: Endpoint) -> Signature:
     """AzureError if this login may not read the key or the token."""
     if endpoint.auth_mode == "AADToken":
         return Signature(lambda: arm.login.credential.get_token(ENTRA_SCOPE).token, "a token of Entra")
     if endpoint.auth_mode == "AMLToken":
-        return of_key(_fetched(arm, endpoint, "token", "accessToken"), "a token of the endpoint")
-    return of_key(_fetched(arm, endpoint, "listKeys", "primaryKey"), "its key")
+        return signature_of_key(_fetched(arm, endpoint, "token", "accessToken"), "a token of the endpoint")
+    return signature_of_key(_fetched(arm, endpoint, "listKeys", "primaryKey"), "its key")
 
 
 def _fetched(arm: Arm, endpoint: Endpoint, action: str, name: str) -> str:

@@ -49,14 +49,13 @@ def run(options: argparse.Namespace) -> int:
         if options.config_folder and not options.config_folder.is_dir():
             raise ShellError(f"folder {options.config_folder} not found")
         from azure_gpu_operations.shell import cli, kubectl  # here: they lock files as only those systems do
-        from azure_gpu_operations.shell.sign_in import sign_in
 
         found = connection_from(_configuration(options), os.environ)
         az = cli.folder_of_az(os.environ, _say)
         folder = environment.configuration_folder(_state(options), found)
         clients = kubectl.folder_of_kubectl(os.environ)
         shell = environment.variables(os.environ, folder, az, found, clients, _kubeconfig(options, folder))
-        signed_in = sign_in(shell, found, os.environ.get("ARM_CLIENT_SECRET", ""), _say)
+        signed_in = cli.sign_in(shell, found, os.environ.get("ARM_CLIENT_SECRET", ""), _say)
     except (ShellError, stack_file.StackFileError, OSError) as error:
         _say(f"error: {error}")
         return 1

@@ -7,7 +7,7 @@ beside a task's primary Batch only knows that their coordination command succeed
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import requests
 from azure.batch import models
@@ -329,12 +329,6 @@ def _first(text: str) -> str:
 _WORKER_LINES = 15
 
 
-class Workers(Protocol):
-    def subtasks(self, job_id: str, task_id: str) -> list[models.BatchSubtask]: ...
-
-    def node_file(self, pool_id: str, node_id: str, path: str) -> bytes | None: ...
-
-
 class Worker(NamedTuple):
     """One failed worker."""
 
@@ -348,7 +342,7 @@ class Worker(NamedTuple):
         return f"the worker of subtask {self.number} on node {self.node}"
 
 
-def failed_workers(account: Workers, pool_id: str, job_id: str, task_id: str) -> list[Worker]:
+def failed_workers(account: BatchAccount, pool_id: str, job_id: str, task_id: str) -> list[Worker]:
     """Empty if none has failed, their nodes are gone, or the task has no other workers."""
     found: list[Worker] = []
     for subtask in account.subtasks(job_id, task_id):

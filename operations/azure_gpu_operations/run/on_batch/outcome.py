@@ -12,7 +12,7 @@ from azure_gpu.formats.task_file import Task
 from azure_gpu_operations.batch.account import moment_of
 from azure_gpu_operations.batch.pool_facts import word
 from azure_gpu_operations.exit_codes import FAILED_RUN, TIMED_OUT
-from azure_gpu_operations.job_cost import UNKNOWN, money
+from azure_gpu_operations.job_cost import minutes, paid
 
 MOST_NAMED = 5  # tasks that failed
 _ENDED_BY_BATCH = "TaskEnded"  # told to end, or over its maxWallClockTime (Microsoft Learn, batch/error-handling)
@@ -118,13 +118,8 @@ def summary(use: Use, today: date) -> str:
     """`2.3 minutes on 2 nodes, 0.04 USD at 0.53 USD/hour a node (list price of 2026-08-01)`."""
     if use.seconds is None:
         return "nothing ran"
-    minutes = f"{use.seconds / 60:.{1 if use.seconds >= 60 else 2}f} minutes"
-    where = "on 1 node" if use.nodes == 1 else f"on {use.nodes} nodes"
-    if use.usd is None or use.price is None:
-        return f"{minutes} {where}, {UNKNOWN}"
-    each = "" if use.nodes == 1 else " a node"
-    text = use.price.text(today).replace(" USD/hour", f" USD/hour{each}")
-    return f"{minutes} {where}, {money(use.usd)} at {text}"
+    where, each = ("on 1 node", "") if use.nodes == 1 else (f"on {use.nodes} nodes", " a node")
+    return f"{minutes(use.seconds)} {where}, {paid(use.usd, use.price, today, each=each)}"
 
 
 def _code(info: models.BatchTaskExecutionInfo, limit_minutes: float | None) -> int:

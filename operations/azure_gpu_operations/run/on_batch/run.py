@@ -1,39 +1,168 @@
-"""A run on a stack's pool: a Batch job with one task or many.
+"""Makes a run's image, script and secrets available to nodes, in the stack's registry and storage, and downloads files of tasks.
 
-Imported when a run starts, because Azure's clients load slowly.
-
-A successful job is removed. A failed, stopped or detached one is kept for `explain`.
-
-Secrets aren't variables of the task, which all readers of the job can see. They are written to a blob of the stack's storage
-account, which requires a role to read; the node downloads it with the pool's identity to the task's folder, and the shell that
-starts the program reads and deletes that file first. The blob is deleted when the run ends.
+Scripts are stored by content, so that each is uploaded once. Secrets are deleted when the block ends. Standard output and error
+are downloaded from the nodes, output files from the storage account; files of a node that no longer exists are skipped.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
+from pathlib import Path
+from typing import NamedTuple
 
+import requests
 from azure.batch import models
+from azure.core.exceptions import AzureError as AzureCoreError
 
+from azure_gpu.catalog.problems import Problem
 from azure_gpu.formats.task_file import Task, TaskFile
-from azure_gpu_operations.azure import Arm, first_line
+from azure_gpu_operations.azure import Arm, AzureError, first_line
 from azure_gpu_operations.batch.account import API_VERSION, BatchAccount, batch_account_of, last_lines
+from azure_gpu_operations.batch.blobs import Blobs
 from azure_gpu_operations.batch.pool_cost import node_prices
 from azure_gpu_operations.batch.pool_facts import PoolFacts, facts_of
 from azure_gpu_operations.exit_codes import FAILED_RUN
 from azure_gpu_operations.one_part import POOL
 from azure_gpu_operations.run import carried, used_part
+from azure_gpu_operations.run.carried import CONTAINER
+from azure_gpu_operations.run.context import DOCKERFILE, Context
 from azure_gpu_operations.run.on_batch import find_pool, outcome, plan as bodies
+from azure_gpu_operations.run.on_batch.commands import secrets_file
 from azure_gpu_operations.run.on_batch.find_pool import quota_problems
 from azure_gpu_operations.run.on_batch.follow import End, Follower, failed_workers, preparation_failed
-from azure_gpu_operations.run.on_batch.placing import Brought, brought, fetch_files
+from azure_gpu_operations.run.on_batch.plan import Image, Placed, Storage
 from azure_gpu_operations.run.on_batch.request import BatchRequest
-from azure_gpu_operations.run.protocol import Cost, Outcome, Output, RunError, Say
+from azure_gpu_operations.run.protocol import Cost, Outcome, Output, RunError, Say, WrongRunError
 from azure_gpu_operations.run.service_run import REFUSED, ServiceRun
 from azure_gpu_operations.run.target import Target, run_name
+from azure_gpu_operations.run.used_part import registry_of
 from azure_gpu_operations.stack_view import StackView
+
+
+class Brought(NamedTuple):
+    placed: Placed
+    blobs: Blobs | None = None
+
+
+@contextmanager
+def brought(arm: Arm, view: StackView, pool: PoolFacts, request: BatchRequest, job_id: str, say: Say) -> Iterator[Brought]:
+    """Provides image, files and secrets while the block runs."""
+    image = _image(arm, view, pool, request, say) if pool.has_containers else None
+    context = request.target.context
+    script = context if context is not None and not pool.has_containers else None
+    if not (script or request.collects or request.target.secrets or _names_storage(request)) or not view.storage:
+        yield Brought(Placed(image=image))
+        return
+    with closing(Blobs(arm, view.storage)) as blobs:
+        storage = Storage(blobs.endpoint, CONTAINER, pool.identities[0] if pool.identities else "")
+        named = {each.container for task in request.job.tasks for each in task.outputs if each.container}
+        for container in (CONTAINER, *sorted(named)):  # nodes upload into no container that isn't there
+            blobs.make_container(container)
+        files = _script_urls(blobs, storage, script) if script else {}
+        secret = f"{job_id}/environment" if request.target.secrets else ""
+        try:
+            if secret:
+                blobs.put(CONTAINER, secret, secrets_file(request.target.secrets.items()))
+            url = f"{storage.url()}/{secret}" if secret else ""
+            yield Brought(Placed(image=image, files=files, secrets_url=url, storage=storage), blobs)
+        finally:
+            if secret:
+                _take_away(blobs, secret, say)
+
+
+def _image(arm: Arm, view: StackView, pool: PoolFacts, request: BatchRequest, say: Say) -> Image | None:
+    """The image of all tasks; None if each task has its own."""
+    target = request.target
+    if target.context is None:
+        return _with_identity(target.image, pool) if target.image else None
+    registry = registry_of(arm, view)
+    if not _identity_for(registry.server, pool):
+        raise WrongRunError([_no_identity(registry.server, pool)])
+    return _with_identity(registry.build(target.context, say), pool)
+
+
+def _with_identity(name: str, pool: PoolFacts) -> Image:
+    """An image of one of the pool's registries is pulled with its identity, others without."""
+    server = name.partition("/")[0].lower()
+    known = any(each.server == server for each in pool.registries)
+    ours = known or server.endswith((".azurecr.io", ".azurecr.cn", ".azurecr.us")) or ":" in server
+    return Image(name, server, _identity_for(server, pool) if ours else "")
+
+
+def _identity_for(server: str, pool: PoolFacts) -> str:
+    """The pool's identity for this registry, else its first."""
+    of_registry = [each.identity for each in pool.registries if each.server == server.lower() and each.identity]
+    return next(iter((*of_registry, *pool.identities)), "")
+
+
+def _no_identity(server: str, pool: PoolFacts) -> Problem:
+    return Problem(
+        path="--pool",
+        message=f"the pool has no identity to pull from {server}",
+        value=pool.id,
+        fix="add `identity: create` to the stack's foundation and run `pulumi up`",
+    )
+
+
+def _script_urls(blobs: Blobs, storage: Storage, script: Context) -> dict[str, str]:
+    """URLs of a script and its requirements, by their names on a node."""
+    files: dict[str, str] = {}
+    for path, content in script.files.items():
+        if path == DOCKERFILE:
+            continue
+        blob = f"scripts/{script.tag}/{path}"
+        blobs.put(CONTAINER, blob, content, again=False)
+        files[path] = f"{storage.url()}/{blob}"
+    return files
+
+
+def _names_storage(request: BatchRequest) -> bool:
+    return any(each.container or each.url for task in request.job.tasks for each in (*task.resource_files, *task.shared_files))
+
+
+def _take_away(blobs: Blobs, secret: str, say: Say) -> None:
+    try:
+        blobs.delete(CONTAINER, secret)
+    except (KeyboardInterrupt, AzureError, AzureCoreError, requests.RequestException) as error:
+        say(f"the run's secrets are still in the storage account {blobs.name}; delete the blob {CONTAINER}/{secret} ({error})")
+
+
+LOGS = ("stdout.txt", "stderr.txt")
+
+
+def fetch_files(
+    task_ids: Sequence[str],
+    job_id: str,
+    folder: Path,
+    read: Callable[[str, str], bytes | None],
+    blobs: Blobs | None,
+    *,
+    apart: bool,
+) -> int:
+    """Returns the number of files. `apart`: each task has a subfolder."""
+    count = 0
+    for task_id in task_ids:
+        target = folder / task_id if apart else folder
+        target.mkdir(parents=True, exist_ok=True)
+        for name in LOGS:
+            count += _log(target / name, task_id, name, read)
+        if blobs is not None:
+            count += sum(1 for _ in blobs.fetch(CONTAINER, f"{job_id}/{task_id}/", target))
+    return count
+
+
+def _log(file: Path, task_id: str, name: str, read: Callable[[str, str], bytes | None]) -> int:
+    try:
+        content = read(task_id, name)
+    except (AzureError, AzureCoreError, requests.RequestException):
+        return 0
+    if content is None:
+        return 0
+    file.write_bytes(content)
+    return 1
+
 
 LAST_LINES = 15
 

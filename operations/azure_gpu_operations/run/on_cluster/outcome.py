@@ -13,7 +13,7 @@ from azure_gpu.catalog.prices.price_book import Price
 from azure_gpu.kubernetes import worker_group
 from azure_gpu_operations.clusters.objects import JOB_LABEL, ContainerSeen, JobSeen, PodSeen, by_age, job_of
 from azure_gpu_operations.exit_codes import FAILED_RUN, TIMED_OUT
-from azure_gpu_operations.job_cost import UNKNOWN, money
+from azure_gpu_operations.job_cost import minutes, paid
 from azure_gpu_operations.run.on_cluster.plan import CONTAINER
 
 DEADLINE = "DeadlineExceeded"
@@ -94,10 +94,7 @@ def summary(use: Use, today: date) -> str:
     """`2.3 minutes, 0.04 USD for its node at 0.53 USD/hour (list price of 2026-08-01)`."""
     if use.seconds is None:
         return "nothing ran"
-    minutes = f"{use.seconds / 60:.{1 if use.seconds >= 60 else 2}f} minutes"
-    if use.usd is None or use.price is None:
-        return f"{minutes}, {UNKNOWN}"
-    return f"{minutes}, {money(use.usd)} for its node at {use.price.text(today)}"
+    return f"{minutes(use.seconds)}, {paid(use.usd, use.price, today, whose=' for its node')}"
 
 
 def _beside_the_code(container: ContainerSeen) -> str:

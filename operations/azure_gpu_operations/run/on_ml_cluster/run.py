@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from azure_gpu.catalog.prices import packaged
 from azure_gpu.catalog.prices.price_book import Price
@@ -46,12 +46,6 @@ _QUEUED_FOR_SEVERAL = "waiting for {} free nodes at once; an empty cluster gets 
 _ON_NODE = ("Preparing", "Starting", "Running", "Finalizing")
 
 
-class Api(Protocol):
-    """Requests to ARM."""
-
-    def get(self, resource_id: str, api_version: str, **query: str) -> dict[str, Any] | None: ...
-
-
 class End(NamedTuple):
     """How the job ended."""
 
@@ -67,7 +61,7 @@ class Follower(service_run.Follower[End]):
 
     poll_seconds = 1.5
 
-    def __init__(self, arm: Api, job_id: str, read_log: Read, output: Output, **times: Any) -> None:
+    def __init__(self, arm: Arm, job_id: str, read_log: Read, output: Output, **times: Any) -> None:
         super().__init__("the job", output, **times)
         self._arm, self._id = arm, job_id
         self._log = BlobTail(read_log, self._line)

@@ -12,7 +12,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.catalog.services import vm_images
@@ -45,12 +45,6 @@ STATE_TIMED_OUT = "TimedOut"
 ReadBlob = Callable[[str, int], bytes | None]  # (stream, start) -> content
 
 
-class Api(Protocol):
-    """Requests to ARM."""
-
-    def get(self, resource_id: str, api_version: str, **query: str) -> dict[str, Any] | None: ...
-
-
 class End(NamedTuple):
     """How the run-command ended."""
 
@@ -75,7 +69,7 @@ class Follower(service_run.Follower[End]):
 
     billed = ""
 
-    def __init__(self, arm: Api, command_id: str, read: ReadBlob, output: Output, **times: Any) -> None:
+    def __init__(self, arm: Arm, command_id: str, read: ReadBlob, output: Output, **times: Any) -> None:
         super().__init__("the program", output, **times)
         self._arm, self._id = arm, command_id
         self._tails = (
