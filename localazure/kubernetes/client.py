@@ -1,20 +1,22 @@
 """A small client of a Kubernetes API server: requests and watches, with a certificate, for one event loop.
 
-Paths are such as `/api/v1/namespaces/default/pods`, bodies are plain dicts, errors are `KubeError`.
+Paths are such as `/api/v1/namespaces/default/pods`, bodies are plain dicts, errors are `KubeError`. Connections are aiohttp's: a
+node agent asks much and often, and httpcore takes five times as much of a processor for a request (2026-11-29).
 """
 
 import asyncio
 import json
 import ssl
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
-from urllib.parse import quote, urlencode, urlsplit
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from localazure.kubernetes.client_transport import Answer, LostError, Transport
+if TYPE_CHECKING:
+    import aiohttp
 
 Body = dict[str, Any]
-Patch = Literal["merge", "json", "strategic"]
+Patch = Literal["merge", "json", "strategic", "apply"]
 
 _PATCHES = {
     "merge": "application/merge-patch+json",
@@ -22,22 +24,23 @@ _PATCHES = {
     "strategic": "application/strategic-merge-patch+json",
     "apply": "application/apply-patch+yaml",
 }
-_ANSWER_SECONDS = 30.0
+_CONNECT_SECONDS = 5.0
+_ANSWER_SECONDS = 30.0  # in which nothing comes
 _WATCH_SECONDS = 300
 _AGAIN_SECONDS = 0.5  # between two tries to follow a server that is away
-_HEADERS = {"Accept": "application/json", "User-Agent": "azure-gpu"}
+# Compressed answers would cost both sides more than this machine's loopback does.
+_HEADERS = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "azure-gpu"}
 GONE = 410
 
 
 class KubeError(Exception):
     """A refusal, as the API server's Status says it. `status` 0: it didn't answer."""
 
-    def __init__(self, status: int, reason: str, message: str, body: Body | None = None) -> None:
+    def __init__(self, status: int, reason: str, message: str) -> None:
         super().__init__(f"{reason}: {message}" if reason else message)
         self.status = status
         self.reason = reason
         self.message = message
-        self.body = body or {}
 
 
 class Event(NamedTuple):
@@ -51,11 +54,10 @@ class KubeApi:
     """One API server, asked as one user."""
 
     def __init__(self, server: str, ca: Path, certificate: Path, key: Path) -> None:
-        context = ssl.create_default_context(cafile=str(ca))
-        context.load_cert_chain(str(certificate), str(key))
+        self._trust = ssl.create_default_context(cafile=str(ca))
+        self._trust.load_cert_chain(str(certificate), str(key))
         self.server = server
-        address = urlsplit(server)
-        self._transport = Transport(address.hostname or "", address.port or 443, context)
+        self._session: aiohttp.ClientSession | None = None
 
     @classmethod
     def of_agent(cls, settings: Path) -> "KubeApi":
@@ -64,8 +66,8 @@ class KubeApi:
         client = given["client"]
         return cls(given["server"], Path(given["ca"]), Path(client["certificate"]), Path(client["key"]))
 
-    async def get(self, path: str, **query: str) -> Body:
-        return await self._asked("GET", path, query)
+    async def get(self, path: str) -> Body:
+        return await self._asked("GET", path)
 
     async def find(self, path: str) -> Body | None:
         """None where there is no such object."""
@@ -79,9 +81,8 @@ class KubeApi:
     async def list(self, path: str, *, labels: str = "", fields: str = "") -> Body:
         return await self._asked("GET", path, _selected(labels, fields))
 
-    async def create(self, path: str, body: Body, *, dry_run: bool = False, field_manager: str = "") -> Body:
-        query = {"dryRun": "All"} if dry_run else {}
-        return await self._asked("POST", path, query | ({"fieldManager": field_manager} if field_manager else {}), body)
+    async def create(self, path: str, body: Body) -> Body:
+        return await self._asked("POST", path, {}, body)
 
     async def replace(self, path: str, body: Body) -> Body:
         return await self._asked("PUT", path, {}, body)
@@ -89,15 +90,13 @@ class KubeApi:
     async def patch(self, path: str, body: Any, *, kind: Patch = "merge") -> Body:
         return await self._asked("PATCH", path, {}, body, _PATCHES[kind])
 
-    async def apply(self, path: str, body: Body, *, field_manager: str, force: bool = True) -> Body:
-        query = {"fieldManager": field_manager, "force": str(force).lower()}
-        return await self._asked("PATCH", path, query, body, _PATCHES["apply"])
+    async def apply(self, path: str, body: Body, *, field_manager: str) -> Body:
+        """Takes over what another manager has said of the same fields."""
+        return await self._asked("PATCH", path, {"fieldManager": field_manager, "force": "true"}, body, _PATCHES["apply"])
 
-    async def delete(
-        self, path: str, *, grace_seconds: int | None = None, propagation: str = "Background", uid: str = ""
-    ) -> Body | None:
+    async def delete(self, path: str, *, grace_seconds: int | None = None, uid: str = "") -> Body | None:
         """None where it was gone, or where `uid` is given and another object has the name now."""
-        options: Body = {"kind": "DeleteOptions", "apiVersion": "v1", "propagationPolicy": propagation}
+        options: Body = {"kind": "DeleteOptions", "apiVersion": "v1", "propagationPolicy": "Background"}
         if grace_seconds is not None:
             options["gracePeriodSeconds"] = grace_seconds
         if uid:
@@ -111,40 +110,25 @@ class KubeApi:
 
     async def text(self, path: str, **query: str) -> str:
         """What is answered as it stands, such as a log."""
-        status, content = await self._sent("GET", path, query, None, "application/json")
-        if status >= 400:
-            raise _refusal(status, content)
-        return content.decode("utf-8", errors="replace")
+        async with self._answered("GET", path, query) as answer:
+            return (await answer.read()).decode("utf-8", errors="replace")
 
-    async def ready(self) -> bool:
-        try:
-            return (await self._sent("GET", "/readyz", {}, None, ""))[0] == 200
-        except KubeError:
-            return False
-
-    async def watch(
-        self, path: str, version: str, *, labels: str = "", fields: str = "", seconds: int = _WATCH_SECONDS
-    ) -> AsyncIterator[Event]:
+    async def watch(self, path: str, version: str, *, labels: str = "", fields: str = "") -> AsyncIterator[Event]:
         """What happens after `version`, over one connection, which ends in time. KubeError 410 where that is too long ago."""
         query = {
             **_selected(labels, fields),
             "watch": "true",
             "resourceVersion": version,
             "allowWatchBookmarks": "true",
-            "timeoutSeconds": str(seconds),
+            "timeoutSeconds": str(_WATCH_SECONDS),
         }
-        try:
-            async with self._transport.ask("GET", _target(path, query), _HEADERS, None, _ANSWER_SECONDS) as answer:
-                if answer.status != 200:
-                    raise _refusal(answer.status, await answer.content(_ANSWER_SECONDS))
-                async for line in _lines(answer, seconds + _ANSWER_SECONDS):
-                    told = json.loads(line)
-                    if told["type"] == "ERROR":
-                        status = told["object"]
-                        raise KubeError(status.get("code", 0), status.get("reason", ""), status.get("message", ""), status)
-                    yield Event(told["type"], told["object"])
-        except LostError as error:
-            raise _unanswered(self.server, error) from error
+        async with self._answered("GET", path, query, seconds=_WATCH_SECONDS + _ANSWER_SECONDS) as answer:
+            async for line in _lines(answer):
+                told = json.loads(line)
+                if told["type"] == "ERROR":
+                    status = told["object"]
+                    raise KubeError(status.get("code", 0), status.get("reason", ""), status.get("message", ""))
+                yield Event(told["type"], told["object"])
 
     async def follow(self, path: str, *, labels: str = "", fields: str = "") -> AsyncIterator[Event]:
         """All that there is, as SYNCED, then what happens, for ever. After a loss it lists again: what was deleted meanwhile is
@@ -165,26 +149,46 @@ class KubeApi:
                 await asyncio.sleep(_AGAIN_SECONDS)
 
     async def close(self) -> None:
-        await self._transport.close()
+        session, self._session = self._session, None
+        if session is not None:
+            await session.close()
 
-    async def _asked(self, method: str, path: str, query: Body, body: Any = None, kind: str = "application/json") -> Body:
-        status, content = await self._sent(method, path, query, body, kind)
-        if status >= 400:
-            raise _refusal(status, content)
-        return json.loads(content)
+    async def _asked(
+        self, method: str, path: str, query: dict[str, str] | None = None, body: Any = None, kind: str = "application/json"
+    ) -> Body:
+        async with self._answered(method, path, query or {}, body, kind) as answer:
+            return json.loads(await answer.read())
 
-    async def _sent(self, method: str, path: str, query: Body, body: Any, kind: str) -> tuple[int, bytes]:
+    @asynccontextmanager
+    async def _answered(
+        self,
+        method: str,
+        path: str,
+        query: dict[str, str],
+        body: Any = None,
+        kind: str = "",
+        seconds: float = 0,
+    ) -> "AsyncIterator[aiohttp.ClientResponse]":
+        """An answer that is no refusal, read within the block. KubeError. `seconds`: how long nothing may come, if not as usual."""
+        import aiohttp  # takes half a second, which only those who have a cluster wait for
+
+        if self._session is None:
+            connector = aiohttp.TCPConnector(ssl=self._trust, limit=0, keepalive_timeout=_ANSWER_SECONDS)
+            self._session = aiohttp.ClientSession(connector=connector, headers=_HEADERS)
         content = None if body is None else json.dumps(body).encode()
-        headers = _HEADERS if content is None else {**_HEADERS, "Content-Type": kind}
+        headers = {} if content is None else {"Content-Type": kind}
+        patience = aiohttp.ClientTimeout(sock_connect=_CONNECT_SECONDS, sock_read=seconds or _ANSWER_SECONDS)
         try:
-            async with self._transport.ask(method, _target(path, query), headers, content, _ANSWER_SECONDS) as answer:
-                return answer.status, await answer.content(_ANSWER_SECONDS)
-        except LostError as error:
-            raise _unanswered(self.server, error) from error
-
-
-def _target(path: str, query: Body) -> str:
-    return path + (f"?{urlencode(query, quote_via=quote)}" if query else "")
+            asking = self._session.request(
+                method, self.server + path, params=query, data=content, headers=headers, timeout=patience, allow_redirects=False
+            )
+            async with asking as answer:
+                if answer.status >= 400:
+                    raise _refusal(answer.status, await answer.read())
+                yield answer
+        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+            why = f"{self.server} doesn't answer: {str(error) or type(error).__name__}"
+            raise KubeError(0, "Unreachable", why) from error
 
 
 def _selected(labels: str, fields: str) -> dict[str, str]:
@@ -194,19 +198,15 @@ def _selected(labels: str, fields: str) -> dict[str, str]:
 def _refusal(status: int, content: bytes) -> KubeError:
     try:
         body = json.loads(content)
-        return KubeError(status, str(body.get("reason", "")), str(body.get("message", "")), body)
+        return KubeError(status, str(body.get("reason", "")), str(body.get("message", "")))
     except (ValueError, AttributeError):
         return KubeError(status, "", content.decode("utf-8", errors="replace").strip()[:1000])
 
 
-def _unanswered(server: str, error: Exception) -> KubeError:
-    return KubeError(0, "Unreachable", f"{server} doesn't answer: {str(error) or type(error).__name__}")
-
-
-async def _lines(answer: Answer, seconds: float) -> AsyncIterator[bytes]:
-    """The whole lines of an answer as they come."""
+async def _lines(answer: "aiohttp.ClientResponse") -> AsyncIterator[bytes]:
+    """The whole lines of an answer as they come, however long."""
     kept = b""
-    async for part in answer.chunks(seconds):
+    async for part in answer.content.iter_any():
         *whole, kept = (kept + part).split(b"\n")
         for line in whole:
             yield line

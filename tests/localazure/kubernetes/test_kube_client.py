@@ -1,14 +1,19 @@
 """The client of our own: requests, refusals, watches, and following what is while the server comes and goes."""
 
 import asyncio
+import contextlib
+import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
+import certifi
 import pytest
 
+from localazure.kubernetes import client
 from localazure.kubernetes.client import Event, KubeApi, KubeError
-from tests.localazure.coroutines import in_a_loop, within
+from localazure.kubernetes.pki import Pki
+from tests.localazure.coroutines import within
 from tests.support.kubernetes import ControlPlane
 
 Body = dict[str, Any]
@@ -55,18 +60,9 @@ async def test_an_object_lives_from_creation_to_deletion(api: KubeApi, namespace
 
 
 @with_api
-async def test_a_dry_run_leaves_nothing(api: KubeApi, namespace: str) -> None:
-    await api.create(maps(namespace), config_map("dry", a="1"), dry_run=True)
-    assert await api.find(maps(namespace, "dry")) is None
-
-
-@with_api
-async def test_two_who_apply_the_same_field_conflict_unless_one_forces(api: KubeApi, namespace: str) -> None:
+async def test_who_applies_takes_over_what_another_has_said(api: KubeApi, namespace: str) -> None:
     path = maps(namespace, "applied")
     await api.apply(path, config_map("applied", a="1"), field_manager="first")
-    with pytest.raises(KubeError) as refused:
-        await api.apply(path, config_map("applied", a="2"), field_manager="second", force=False)
-    assert (refused.value.status, refused.value.reason) == (409, "Conflict")
     assert (await api.apply(path, config_map("applied", a="2"), field_manager="second"))["data"] == {"a": "2"}
 
 
@@ -133,18 +129,6 @@ async def test_following_lists_anew_where_what_it_knows_is_too_long_ago(
     assert told == ["SYNCED", "SYNCED"]
 
 
-@in_a_loop
-async def test_a_server_that_does_not_answer_is_told_apart_from_one_that_refuses(control_plane: ControlPlane) -> None:
-    pki = Path(control_plane.folder) / "pki"
-    nobody = KubeApi("https://127.0.0.1:9", pki / "ca.crt", pki / "admin.crt", pki / "admin.key")
-    assert not await nobody.ready()
-    with pytest.raises(KubeError) as silent:
-        await nobody.get("/version")
-    assert silent.value.status == 0
-    assert "https://127.0.0.1:9 doesn't answer" in silent.value.message
-    await nobody.close()
-
-
 @with_api
 async def test_following_goes_on_where_the_server_was_away(api: KubeApi, monkeypatch: pytest.MonkeyPatch) -> None:
     lists = iter([KubeError(0, "Unreachable", "away"), {"items": [], "metadata": {"resourceVersion": "1"}}])
@@ -159,3 +143,72 @@ async def test_following_goes_on_where_the_server_was_away(api: KubeApi, monkeyp
     async for event in api.follow("/api/v1/nodes"):
         assert event == Event("SYNCED", {"items": [], "metadata": {"resourceVersion": "1"}})
         break
+
+
+# A server that ends, falls silent, or isn't the one that is meant
+
+OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"
+
+
+def against(
+    folder: Path, answers: dict[int, bytes], work: Callable[[KubeApi], Awaitable[None]], *, known: bool = True
+) -> list[list[str]]:
+    """Runs `work` with a server that answers as many requests of each connection as it has answers for, then closes it, or says
+    nothing more where the last is empty. What it was asked over each connection."""
+    seen: list[list[str]] = []
+    pki = Pki(folder / "pki")
+    pki.make()
+    served, admin = pki.pair("apiserver"), pki.pair("admin")
+
+    async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        seen.append([])
+        own, parts = seen[-1], answers[len(seen)].split(b"|")
+        with contextlib.suppress(asyncio.IncompleteReadError, OSError):
+            for part in parts:
+                own.append((await reader.readuntil(b"\r\n\r\n")).split(b" ")[0].decode())
+                writer.write(part)
+            await reader.read(1 << 16)
+        writer.close()
+
+    async def whole() -> None:
+        trust = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+        trust.load_cert_chain(str(served.certificate), str(served.key))
+        server = await asyncio.start_server(connected, "127.0.0.1", 0, ssl=trust)
+        authority = pki.authority if known else Path(certifi.where())
+        api = KubeApi(f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}", authority, admin.certificate, admin.key)
+        try:
+            await asyncio.wait_for(work(api), SECONDS)
+        finally:
+            await api.close()
+            server.close()
+
+    asyncio.run(whole())
+    return seen
+
+
+async def lost(asking: Awaitable[Any]) -> str:
+    with pytest.raises(KubeError) as unanswered:
+        await asking
+    assert unanswered.value.status == 0
+    return unanswered.value.message
+
+
+@pytest.mark.slow
+def test_what_may_have_been_done_is_not_asked_again_and_what_may_be_asked_twice_is(tmp_path: Path) -> None:
+    async def work(api: KubeApi) -> None:
+        await api.get("/a")
+        assert await api.get("/a") == {}, "over another connection"
+        assert "doesn't answer" in await lost(api.create("/a", {}))
+
+    assert against(tmp_path, {1: OK, 2: OK}, work) == [["GET"], ["GET"]]
+
+
+@pytest.mark.slow
+def test_a_silent_server_and_a_strange_one_are_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def asked(api: KubeApi) -> None:
+        await lost(api.get("/a"))
+
+    monkeypatch.setattr(client, "_ANSWER_SECONDS", 0.2)
+    assert against(tmp_path, {1: b""}, asked) == [["GET"]]
+    assert against(tmp_path, {1: OK[:-1]}, asked) == [["GET"]], "half of an answer"
+    assert against(tmp_path, {1: OK}, asked, known=False) == [], "nobody vouches for it"
