@@ -169,7 +169,7 @@ class KubeApi:
         kind: str = "",
         seconds: float = 0,
     ) -> "AsyncIterator[aiohttp.ClientResponse]":
-        """An answer that is no refusal, read within the block. KubeError. `seconds`: how long nothing may come, if not as usual."""
+        """An answer that is no refusal, read within the block. KubeError. `seconds`: in which nothing may come; 0: 30."""
         import aiohttp  # takes half a second, which only those who have a cluster wait for
 
         if self._session is None:

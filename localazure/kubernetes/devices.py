@@ -14,8 +14,8 @@ from typing import Any, Protocol
 from localazure.folder import read_json
 from localazure.kubernetes import node_gpus
 from localazure.kubernetes.agent import records
-from localazure.kubernetes.devices_visible import StartError, Visible, seen
 from localazure.kubernetes.gpu_programs import Programs
+from localazure.kubernetes.node_gpus import StartError, Visible, seen
 
 __all__ = ["NodeDevices", "Plugin", "PluginError", "RefusedError", "StartError"]
 

@@ -15,7 +15,7 @@ from localazure.containers import machine
 from localazure.folder import read_json
 from localazure.kubernetes import node_gpus, nvidia_smi
 from localazure.kubernetes.agent import records
-from localazure.kubernetes.devices_visible import Visible
+from localazure.kubernetes.node_gpus import Visible
 
 PROGRAM = "nvidia-smi"
 CUDA = {"580": "13.0", "570": "12.8", "595": "13.2", "470": "11.4"}  # the newest CUDA that a branch of the driver runs

@@ -1,8 +1,10 @@
 """Kubernetes' quantities, such as 3860m, 4Gi or 129886128Ki, as numbers.
 
-A `Fraction` in whole units (cores, bytes, pieces), exact. Source: k8s.io/apimachinery v0.36.2, pkg/api/resource/quantity.go.
+A `Fraction` in whole units (cores, bytes, pieces), exact; rounded up for the downward API, devices and limits of memory.
+Source: k8s.io/apimachinery v0.36.2, pkg/api/resource/quantity.go.
 """
 
+import math
 import re
 from fractions import Fraction
 
@@ -23,3 +25,13 @@ def number(quantity: object) -> Fraction:
         raise ValueError(f"{str(quantity)!r} is no quantity")
     exponent = Fraction(10) ** int(match[2]) if match[2] else 1
     return Fraction(match[1].rstrip(".")) * exponent * _FACTORS[match[3] or ""]
+
+
+def whole(text: object) -> int:
+    """Rounded up. ValueError where it isn't an amount."""
+    return math.ceil(number(text))
+
+
+def divided(text: object, divisor: object) -> int:
+    """How often the divisor goes into the amount, rounded up; a divisor of 0 counts as 1."""
+    return math.ceil(number(text) / (number(divisor) or 1))

@@ -19,8 +19,7 @@ from localazure.containers.images import Image
 from localazure.containers.runtime import Runtime
 from localazure.kinds import job_images, public_images, registry_access
 from localazure.kinds.registry_builds import LOGIN_SUFFIX
-from localazure.kubernetes.devices_visible import Visible, seen
-from localazure.kubernetes.node_gpus import gpus
+from localazure.kubernetes.node_gpus import Visible, gpus, seen
 from localazure.machines import paths
 from localazure.machines.machine import Machine
 from localazure.services import Services

@@ -30,9 +30,8 @@ from localazure.containers.shim_log import STAMP
 from localazure.containers.volumes import MountFailedError, Volume, Volumes
 from localazure.kinds import attached_identities, job_images, public_images, registry_access
 from localazure.kinds.ml_assets import version_at
-from localazure.kubernetes.devices_visible import Visible
 from localazure.kubernetes.gpu_programs import Programs
-from localazure.kubernetes.node_gpus import gpus
+from localazure.kubernetes.node_gpus import Visible, gpus
 from localazure.machines import ml_job_files as files, ml_workers, paths
 from localazure.machines.ml_job_files import JobFiles, JobIdentity
 from localazure.machines.model import DRIVER_OF_IMAGES, gpu_node

@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from localazure.folder import write_json
-from localazure.kubernetes.devices_visible import Visible
 from localazure.kubernetes.gpu_programs import PROGRAM, Programs
-from localazure.kubernetes.node_gpus import gpus
+from localazure.kubernetes.node_gpus import Visible, gpus
 from localazure.machines import machine_program
 from localazure.machines.model import MachineSettings
 

@@ -7,9 +7,8 @@ import shutil
 from pathlib import Path
 
 from localazure.batch.pool_settings import PoolSettings
-from localazure.kubernetes.devices_visible import Visible
 from localazure.kubernetes.gpu_programs import Programs
-from localazure.kubernetes.node_gpus import gpus
+from localazure.kubernetes.node_gpus import Visible, gpus
 from localazure.machines.model import gpu_node
 
 FOLDER = "gpu"

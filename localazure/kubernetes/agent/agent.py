@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from localazure.kubernetes import draining
-from localazure.kubernetes.agent import orphans, settings
+from localazure.kubernetes.agent import leftovers, settings
 from localazure.kubernetes.agent.events import Events
 from localazure.kubernetes.agent.images import Registry
 from localazure.kubernetes.agent.kubelet_api import KubeletApi
@@ -77,7 +77,7 @@ class Agent:
         await self._placed.wait()
         await self.reflected.synced.wait()
         kept = [uid for uid, pod in self.reflected.known.items() if pod["spec"].get("nodeName") in self.nodes]
-        await orphans.end(self.files.pods, kept)
+        await leftovers.end_orphans(self.files.pods, kept)
 
     # Nodes
 
@@ -174,7 +174,7 @@ class Agent:
             log.exception("pod %s/%s", pod.namespace, pod.name)
             await asyncio.sleep(_AGAIN_SECONDS)
             if pod.uid not in self.reflected.known or pod.node.name not in self.nodes:
-                await orphans.end_one(pod.folder)
+                await leftovers.end_pod(pod.folder)
         finally:
             self.pods.pop(pod.uid, None)
             self._workers.pop(pod.uid, None)

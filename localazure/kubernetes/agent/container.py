@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from localazure.folder import read_json
 from localazure.kubernetes import infrastructure
-from localazure.kubernetes.agent import controllers, handlers, probes, process_spec, program_search, runs, times
+from localazure.kubernetes.agent import controllers, probes, process_spec, runs, times
 from localazure.kubernetes.agent.environment import ConfigError, program, variables
-from localazure.kubernetes.agent.handlers import Beside
 from localazure.kubernetes.agent.pod_status import CREATING, ContainerState, is_sidecar, should_restart
+from localazure.kubernetes.agent.probes import Beside
 from localazure.kubernetes.agent.pulling import Pulling
 from localazure.kubernetes.agent.runs import ActorRun, Known, ProcessRun, Run
 from localazure.kubernetes.devices import StartError
@@ -184,7 +184,7 @@ class Container:
             spec = controllers.fit(
                 spec, controller, pod, pod.node.settings.server, pod.mounted(self.spec, env), known.folder, pki
             )
-        if why := program_search.missing(spec, known.folder):
+        if why := process_spec.missing(spec, known.folder):
             raise StartError(f"failed to create containerd task: failed to create shim task: {why}: unknown")
         record = {"image": image, "image_name": self.state.image, "image_id": self.state.image_id}
         beginning = ProcessRun.begin(known, spec, record, message_from_log=self._message_from_log)
@@ -262,7 +262,7 @@ class Container:
     async def once(self, handler: Body, seconds: float) -> str:
         """Does a probe's or hook's handler. Why it failed, or ""."""
         beside = self.beside()
-        return await handlers.once(handler, beside, seconds) if beside else "the container is gone"
+        return await probes.once(handler, beside, seconds) if beside else "the container is gone"
 
     def beside(self) -> Beside | None:
         """How things of the present run are reached."""

@@ -1,17 +1,107 @@
-"""The variables, command and arguments of a container, as its pod's specification makes them.
+"""The variables, command and arguments of a container, as its pod's specification makes them; and what they are made from.
 
+ConfigMaps and Secrets are asked for at that moment, `MissingError` where there is none; the downward API tells of the pod itself.
 Variables are in order, with `$(NAME)` filled in. `ConfigError` is what a container waits with as CreateContainerConfigError.
-Behaviour: kubelet v1.36.2, pkg/kubelet/kubelet_pods.go (makeEnvironmentVariables), third_party/forked/golang/expansion.
+Behaviour: kubelet v1.36.2, pkg/kubelet/kubelet_pods.go (makeEnvironmentVariables), third_party/forked/golang/expansion,
+pkg/fieldpath/fieldpath.go and pkg/api/v1/resource/helpers.go.
 """
 
+import base64
 import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from localazure.kubernetes.agent import downward
-from localazure.kubernetes.agent.sources import MissingError, Sources
+from localazure.kubernetes import quantities
+from localazure.kubernetes.client import KubeApi
+
+
+class MissingError(Exception):
+    """What a pod refers to doesn't exist."""
+
+
+class Sources:
+    """One pod's namespace."""
+
+    def __init__(self, api: KubeApi, namespace: str) -> None:
+        self._api = api
+        self.namespace = namespace
+
+    async def config_map(self, name: str, *, optional: bool) -> dict[str, bytes] | None:
+        found = await self._api.find(f"/api/v1/namespaces/{self.namespace}/configmaps/{name}")
+        if found is None:
+            return _none_of(f'configmap "{name}" not found', optional=optional)
+        texts = {key: text.encode() for key, text in (found.get("data") or {}).items()}
+        return texts | {key: base64.b64decode(text) for key, text in (found.get("binaryData") or {}).items()}
+
+    async def secret(self, name: str, *, optional: bool) -> dict[str, bytes] | None:
+        found = await self._api.find(f"/api/v1/namespaces/{self.namespace}/secrets/{name}")
+        if found is None:
+            return _none_of(f'secret "{name}" not found', optional=optional)
+        return {key: base64.b64decode(text) for key, text in (found.get("data") or {}).items()}
+
+
+def _none_of(message: str, *, optional: bool) -> None:
+    if not optional:
+        raise MissingError(message)
+
 
 Body = dict[str, Any]
+_ONE_OF_MANY = re.compile(r"metadata\.(labels|annotations)\['(.+)'\]")
+
+
+class FieldError(Exception):
+    """A field that doesn't exist for the asking."""
+
+
+def field(pod: Body, path: str, host_ip: str, pod_ip: str) -> str:
+    """The text of `fieldRef.fieldPath`."""
+    metadata, spec = pod["metadata"], pod["spec"]
+    found = _ONE_OF_MANY.fullmatch(path)
+    if found:
+        return str((metadata.get(found[1]) or {}).get(found[2], ""))
+    texts = {
+        "metadata.name": metadata["name"],
+        "metadata.namespace": metadata["namespace"],
+        "metadata.uid": metadata["uid"],
+        "metadata.labels": _map(metadata.get("labels")),
+        "metadata.annotations": _map(metadata.get("annotations")),
+        "spec.nodeName": spec.get("nodeName", ""),
+        "spec.serviceAccountName": spec.get("serviceAccountName", ""),
+        "status.hostIP": host_ip,
+        "status.hostIPs": host_ip,
+        "status.podIP": pod_ip,
+        "status.podIPs": pod_ip,
+    }
+    if path not in texts:
+        raise FieldError(f"unsupported fieldPath: {path}")
+    return str(texts[path])
+
+
+def resource(pod: Body, reference: Body, container: Body | None, allocatable: Body) -> str:
+    """The text of a `resourceFieldRef`. A limit that isn't set is what the node has."""
+    name = reference.get("containerName")
+    if name:
+        every = [*pod["spec"]["containers"], *(pod["spec"].get("initContainers") or [])]
+        container = next((one for one in every if one["name"] == name), None)
+    if container is None:
+        raise FieldError(f"container {name} not found")
+    which, _, kind = reference["resource"].partition(".")
+    resources = container.get("resources") or {}
+    amount = (resources.get(which) or {}).get(kind)
+    if amount is None and which == "limits":
+        amount = allocatable.get(kind)
+    return str(quantities.divided(amount or "0", reference.get("divisor") or "1"))
+
+
+def _map(values: Body | None) -> str:
+    """One `name="text"` a line, as a volume has them."""
+    return "\n".join(f"{name}={_quoted(str(text))}" for name, text in sorted((values or {}).items()))
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
+
+
 _REFERENCE = re.compile(r"\$(?:(\$)|\(([^)]*)\))")
 
 
@@ -43,7 +133,7 @@ async def variables(container: Body, pod: Body, sources: Sources, context: PodCo
             text = await _text(one, container, pod, sources, context, known)
             if text is not None:
                 known[one["name"]] = text
-    except (MissingError, downward.FieldError) as error:
+    except (MissingError, FieldError) as error:
         raise ConfigError(str(error)) from error
     return known
 
@@ -67,9 +157,9 @@ async def _text(
     if not origin:
         return expanded(one.get("value", ""), known)
     if "fieldRef" in origin:
-        return downward.field(pod, origin["fieldRef"]["fieldPath"], context.host_ip, context.pod_ip)
+        return field(pod, origin["fieldRef"]["fieldPath"], context.host_ip, context.pod_ip)
     if "resourceFieldRef" in origin:
-        return downward.resource(pod, origin["resourceFieldRef"], container, context.allocatable)
+        return resource(pod, origin["resourceFieldRef"], container, context.allocatable)
     for kind, ask, shown in (("configMapKeyRef", sources.config_map, "ConfigMap"), ("secretKeyRef", sources.secret, "Secret")):
         if kind in origin:
             reference = origin[kind]

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from localazure.folder import read_json
-from localazure.kubernetes import infrastructure
-from localazure.kubernetes.agent import controllers, pod_status, quantities, records, times, volumes
+from localazure.kubernetes import infrastructure, quantities
+from localazure.kubernetes.agent import controllers, pod_status, records, times, volumes
 from localazure.kubernetes.agent.container import Container
-from localazure.kubernetes.agent.environment import PodContext
+from localazure.kubernetes.agent.environment import PodContext, Sources
 from localazure.kubernetes.agent.events import Events
 from localazure.kubernetes.agent.images import Registry
 from localazure.kubernetes.agent.network import Network, new_loopback
@@ -22,7 +22,6 @@ from localazure.kubernetes.agent.node import Node
 from localazure.kubernetes.agent.node_forms import ADDRESS
 from localazure.kubernetes.agent.process_spec import resolved_mounts
 from localazure.kubernetes.agent.reporting import Reporting
-from localazure.kubernetes.agent.sources import Sources
 from localazure.kubernetes.client import KubeApi, KubeError
 from localazure.kubernetes.devices import RefusedError
 

@@ -1,10 +1,12 @@
 """The start configuration of a container's process: its image, program, variables and mounts, in the form that a shim reads.
 
 The result is the content of `spec.json`; programs of `exec` and of probes run beside the container, with its variables and paths.
+That a program exists is checked before it is started, as a container runtime does.
 """
 
 import dataclasses
 import hashlib
+import os
 import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -14,9 +16,9 @@ from typing import Any, NamedTuple
 from localazure.containers.container_spec import ContainerSpec
 from localazure.containers.images import Image
 from localazure.containers.mounts import Mount
-from localazure.kubernetes.agent import quantities
+from localazure.kubernetes import quantities
 from localazure.kubernetes.agent.environment import expanded, program
-from localazure.kubernetes.devices_visible import StartError
+from localazure.kubernetes.node_gpus import StartError
 
 Body = dict[str, Any]
 
@@ -125,15 +127,15 @@ def beside(words: Sequence[str], record: Body, spec: Body, folder: Path) -> list
 def found(words: Sequence[str], spec: Body) -> str:
     """Why a program beside a running container can't be started, or ""."""
     there = shutil.which(words[0], path=spec["env"].get("PATH")) if words else None
-    return _missing(words) if there is None else ""
+    return _not_found(words) if there is None else ""
 
 
 def refused(words: Sequence[str]) -> list[str]:
     """The program beside a container that has none. ValueError in the runtime's words."""
-    raise ValueError(_missing(words))
+    raise ValueError(_not_found(words))
 
 
-def _missing(words: Sequence[str]) -> str:
+def _not_found(words: Sequence[str]) -> str:
     name = words[0] if words else ""
     return (
         "failed to exec in container: OCI runtime exec failed: exec failed: unable to start container process: "
@@ -144,3 +146,27 @@ def _missing(words: Sequence[str]) -> str:
 def whole(program_name: str, spec: Body) -> str:
     """Where a program that was found lies."""
     return shutil.which(program_name, path=spec["env"].get("PATH")) or program_name
+
+
+_PREFIX = "OCI runtime create failed: runc create failed: unable to start container process: "
+
+
+def missing(spec: Body, folder: Path) -> str:
+    """`spec`: the content of a run's spec.json; its files are still those of the image."""
+    if not spec["argv"]:
+        return "failed to generate container spec: no command specified"
+    program = spec["argv"][0]
+    own = str(folder / "root")
+    mounted = [path for path, _ in spec["mounts"]]
+    if os.sep in program:
+        inside = program.removeprefix(own) if program.startswith(own) else ""
+        if any(inside == path or inside.startswith(path + "/") for path in mounted):
+            return ""
+        there = Path(spec["image_root"] + inside) if inside else Path(spec["workdir"].replace(own, spec["image_root"])) / program
+        if not there.exists():
+            return f'{_PREFIX}exec: "{inside or program}": stat {inside or program}: no such file or directory'
+        return "" if os.access(there, os.X_OK) else f'{_PREFIX}exec: "{inside or program}": permission denied'
+    searched = spec["env"].get("PATH", os.defpath).replace(own, spec["image_root"])
+    if shutil.which(program, path=searched) is None:
+        return f'{_PREFIX}exec: "{program}": executable file not found in $PATH'
+    return ""

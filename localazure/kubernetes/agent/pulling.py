@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from azure_gpu.formats import image_reference
 from localazure.kubernetes import infrastructure
 from localazure.kubernetes.agent import controllers
+from localazure.kubernetes.agent.environment import MissingError
 from localazure.kubernetes.agent.images import Credential, PullError, credentials_of
-from localazure.kubernetes.agent.sources import MissingError
 
 if TYPE_CHECKING:
     from localazure.kubernetes.agent.container import Container

@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from localazure.folder import SECRET_MODE
-from localazure.kubernetes.agent import downward
-from localazure.kubernetes.agent.environment import PodContext
-from localazure.kubernetes.agent.sources import MissingError, Sources
+from localazure.kubernetes.agent import environment
+from localazure.kubernetes.agent.environment import MissingError, PodContext, Sources
 from localazure.kubernetes.client import KubeApi, KubeError
 
 Body = dict[str, Any]
@@ -42,7 +41,7 @@ async def prepare(pod: Body, context: VolumeContext) -> None:
         name = volume["name"]
         try:
             await _make(volume, pod, context)
-        except (MissingError, downward.FieldError) as error:
+        except (MissingError, environment.FieldError) as error:
             raise MountError(f'MountVolume.SetUp failed for volume "{name}" : {error}') from error
         except KubeError as error:
             raise MountError(f'MountVolume.SetUp failed for volume "{name}" : {error.message}') from error
@@ -140,9 +139,9 @@ async def _of_pod(given: Body, _: str, mode: int, pod: Body, context: VolumeCont
     files: dict[str, tuple[bytes, int]] = {}
     for item in given.get("items") or ():
         if "fieldRef" in item:
-            text = downward.field(pod, item["fieldRef"]["fieldPath"], pod_context.host_ip, pod_context.pod_ip)
+            text = environment.field(pod, item["fieldRef"]["fieldPath"], pod_context.host_ip, pod_context.pod_ip)
         else:
-            text = downward.resource(pod, item["resourceFieldRef"], None, pod_context.allocatable)
+            text = environment.resource(pod, item["resourceFieldRef"], None, pod_context.allocatable)
         files[item["path"]] = (text.encode(), item.get("mode") or mode)
     return files
 

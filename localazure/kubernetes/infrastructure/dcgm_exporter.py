@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from localazure.kubernetes import gpu_usage, nvidia_smi
 from localazure.kubernetes.client import KubeError
 from localazure.kubernetes.infrastructure.context import ActorContext
-from localazure.kubernetes.infrastructure.device_map import device_of
+from localazure.kubernetes.infrastructure.device_plugin import device_of
 
 PORT = 9400
 LISTEN = "DCGM_EXPORTER_LISTEN"  # the variable that names another port

@@ -1,16 +1,120 @@
 """GPU feature discovery, emulated: the labels of its node's GPUs as a NodeFeature, not as a file.
 
-Behaviour: NVIDIA/k8s-device-plugin, cmd/gpu-feature-discovery.
+Behaviour: NVIDIA/k8s-device-plugin, cmd/gpu-feature-discovery and internal/lm.
 """
 
+import re
 import time
 from collections.abc import Mapping, Sequence
 
-from localazure.kubernetes.infrastructure import flags, labels
+from azure_gpu.catalog.services.aks.device_plugin import GPU_RESOURCE, MIG_PREFIX, SHARED_PRODUCT_SUFFIX
+from azure_gpu.catalog.services.aks.mig import SINGLE
+from localazure.kubernetes.infrastructure import device_plugin
 from localazure.kubernetes.infrastructure.context import ActorContext, WrongUseError
-from localazure.kubernetes.infrastructure.device_map import DeviceMapError
-from localazure.kubernetes.infrastructure.device_plugin import read_config
-from localazure.kubernetes.infrastructure.plugin_config import ConfigError
+from localazure.kubernetes.infrastructure.device_plugin import MPS, NONE, ConfigError, DeviceMapError, PluginConfig, read_config
+from localazure.kubernetes.node_gpus import NodeGpu
+
+_FAMILIES = {3: "kepler", 5: "maxwell", 6: "pascal", 9: "hopper", 10: "blackwell", 12: "blackwell"}
+
+
+def labels_of(gpus: Sequence[NodeGpu], config: PluginConfig, driver: str, cuda: str, machine: str) -> dict[str, str]:
+    """All labels but the timestamp; none without a GPU. DeviceMapError where the discovery ends with an error."""
+    if not gpus:
+        return {}
+    cut = [gpu for gpu in gpus if gpu.instances]
+    if config.strategy == MPS and cut:
+        raise DeviceMapError(
+            "error creating sharing labeler: failed to check MPS-capable: MPS sharing is not supported for mig devices"
+        )
+    labels = {
+        "nvidia.com/gpu.machine": _clean(machine),
+        **_versions(driver, cuda),
+        "nvidia.com/mig.capable": _yes(any(gpu.mig_capable for gpu in gpus)),
+        "nvidia.com/mps.capable": _yes(config.strategy == MPS),
+        "nvidia.com/gpu.mode": "compute",
+        **_whole(gpus[0], len(gpus), None if cut else config),
+    }
+    if config.mig_strategy == NONE:
+        return labels
+    labels["nvidia.com/mig.strategy"] = config.mig_strategy
+    if cut:
+        labels |= _instances(cut, config)
+    return labels
+
+
+def _whole(gpu: NodeGpu, count: int, config: PluginConfig | None) -> dict[str, str]:
+    """`config`: None for GPUs that MIG has cut, which have no replicas."""
+    major, _, minor = gpu.compute_capability.partition(".")
+    labels = {**_base(GPU_RESOURCE, count, _clean(gpu.name), config), f"{GPU_RESOURCE}.memory": str(gpu.memory_mib)}
+    if major.isdigit():
+        labels |= {
+            f"{GPU_RESOURCE}.family": _family(int(major), int(minor or 0)),
+            f"{GPU_RESOURCE}.compute.major": major,
+            f"{GPU_RESOURCE}.compute.minor": minor,
+        }
+    return labels
+
+
+def _instances(cut: Sequence[NodeGpu], config: PluginConfig) -> dict[str, str]:
+    instances = [one for gpu in cut for one in gpu.instances]
+    first = instances[0]
+    resource = GPU_RESOURCE if config.mig_strategy == SINGLE else f"{MIG_PREFIX}{first.profile}"
+    product = f"{_clean(cut[0].name)}-MIG-{first.profile}"
+    slices = first.profile.partition("g")[0]
+    return {
+        **_base(resource, len(instances), product, config),
+        f"{resource}.memory": str(first.memory_mib),
+        f"{resource}.slices.gi": slices,
+        f"{resource}.slices.ci": slices,
+    }
+
+
+def _base(resource: str, count: int, product: str, config: PluginConfig | None) -> dict[str, str]:
+    sharing = config.of(resource) if config else None
+    replicas = 0 if config is None else sharing.replicas if sharing else 1
+    suffix = SHARED_PRODUCT_SUFFIX if sharing and not sharing.rename else ""
+    return {
+        f"{resource}.product": product + suffix,
+        f"{resource}.count": str(count),
+        f"{resource}.replicas": str(replicas),
+        f"{resource}.sharing-strategy": config.strategy if config and sharing else NONE,
+    }
+
+
+def _versions(driver: str, cuda: str) -> dict[str, str]:
+    major, minor, revision = (*driver.split("."), "", "")[:3]
+    cuda_major, _, cuda_minor = cuda.partition(".")
+    return {
+        "nvidia.com/cuda.driver.major": major,
+        "nvidia.com/cuda.driver.minor": minor,
+        "nvidia.com/cuda.driver.rev": revision,
+        "nvidia.com/cuda.runtime.major": cuda_major,
+        "nvidia.com/cuda.runtime.minor": cuda_minor,
+        "nvidia.com/cuda.driver-version.major": major,
+        "nvidia.com/cuda.driver-version.minor": minor,
+        "nvidia.com/cuda.driver-version.revision": revision,
+        "nvidia.com/cuda.driver-version.full": driver,
+        "nvidia.com/cuda.runtime-version.major": cuda_major,
+        "nvidia.com/cuda.runtime-version.minor": cuda_minor,
+        "nvidia.com/cuda.runtime-version.full": cuda,
+    }
+
+
+def _family(major: int, minor: int) -> str:
+    if major == 7:
+        return "volta" if minor < 5 else "turing"
+    if major == 8:
+        return "ampere" if minor < 9 else "ada-lovelace"
+    return _FAMILIES.get(major, "undefined")
+
+
+def _clean(text: str) -> str:
+    return "-".join(re.sub(r"[^A-Za-z0-9-_. ]", "", text).split())
+
+
+def _yes(value: bool) -> str:
+    return "true" if value else "false"
+
 
 MACHINE = "Virtual Machine"  # what the firmware of Azure's machines says of itself
 SLEEP_SECONDS = 60.0
@@ -27,7 +131,7 @@ class FeatureDiscovery:
 
     async def run(self, context: ActorContext) -> int:
         try:
-            return await self._discover(context, flags.values(self._arguments, context.env))
+            return await self._discover(context, device_plugin.flags_of(self._arguments, context.env))
         except (ConfigError, DeviceMapError, WrongUseError) as error:
             context.klog(str(error), level="E", where="main.go:154")
             return 1
@@ -37,13 +141,13 @@ class FeatureDiscovery:
             config = read_config(context, self._arguments, self._version)
             context.klog("Start running", where="main.go:248")
             state = context.devices.programs_of.state()
-            found = labels.of_gpus(context.devices.gpus, config, state["driver_version"], state["cuda_version"], MACHINE)
+            found = labels_of(context.devices.gpus, config, state["driver_version"], state["cuda_version"], MACHINE)
             if not found:
                 context.klog("No labels generated from any source", level="W", where="main.go:300")
-            if not flags.switch(values, "no-timestamp"):
+            if not device_plugin.switch(values, "no-timestamp"):
                 found = {"nvidia.com/gfd.timestamp": str(int(time.time())), **found}
             await self._write(context, values, found)
-            if flags.switch(values, "oneshot") or await context.pause(SLEEP_SECONDS):
+            if device_plugin.switch(values, "oneshot") or await context.pause(SLEEP_SECONDS):
                 return 0
 
     async def _write(self, context: ActorContext, values: Mapping[str, str], found: Mapping[str, str]) -> None:

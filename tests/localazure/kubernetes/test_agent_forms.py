@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from localazure.kubernetes import quantities
 from localazure.kubernetes.agent import (
-    downward,
     environment,
     images,
     leftovers,
@@ -17,8 +17,7 @@ from localazure.kubernetes.agent import (
     node_forms,
     pod_status,
     probes,
-    program_search,
-    quantities,
+    process_spec,
     settings,
 )
 from localazure.kubernetes.agent.pod_status import ContainerState
@@ -70,18 +69,18 @@ def test_amounts_are_read_as_kubernetes_writes_them(text: str, amount: int) -> N
 def test_the_downward_api_divides_and_rounds_up() -> None:
     container = {"name": "main", "resources": {"limits": {"cpu": "250m"}, "requests": {"memory": "1Mi"}}}
     allocatable = {"memory": "2Gi"}
-    assert downward.resource(POD, {"resource": "limits.cpu", "divisor": "1m"}, container, allocatable) == "250"
-    assert downward.resource(POD, {"resource": "limits.cpu", "divisor": "0"}, container, allocatable) == "1"
-    assert downward.resource(POD, {"resource": "limits.memory", "divisor": "1Mi"}, container, allocatable) == "2048"
-    assert downward.resource(POD, {"resource": "requests.memory"}, container, allocatable) == "1048576"
+    assert environment.resource(POD, {"resource": "limits.cpu", "divisor": "1m"}, container, allocatable) == "250"
+    assert environment.resource(POD, {"resource": "limits.cpu", "divisor": "0"}, container, allocatable) == "1"
+    assert environment.resource(POD, {"resource": "limits.memory", "divisor": "1Mi"}, container, allocatable) == "2048"
+    assert environment.resource(POD, {"resource": "requests.memory"}, container, allocatable) == "1048576"
 
 
 def test_the_downward_api_knows_labels_and_annotations_one_and_all() -> None:
-    assert downward.field(POD, "metadata.labels['app']", "h", "p") == "x"
-    assert downward.field(POD, "metadata.annotations", "h", "p") == 'a/b="say \\"it\\""'
-    assert downward.field(POD, "status.podIP", "h", "10.244.1.4") == "10.244.1.4"
-    with pytest.raises(downward.FieldError, match=r"spec\.hostname"):
-        downward.field(POD, "spec.hostname", "h", "p")
+    assert environment.field(POD, "metadata.labels['app']", "h", "p") == "x"
+    assert environment.field(POD, "metadata.annotations", "h", "p") == 'a/b="say \\"it\\""'
+    assert environment.field(POD, "status.podIP", "h", "10.244.1.4") == "10.244.1.4"
+    with pytest.raises(environment.FieldError, match=r"spec\.hostname"):
+        environment.field(POD, "spec.hostname", "h", "p")
 
 
 # Variables
@@ -301,7 +300,7 @@ def test_a_program_that_isnt_there_is_told_before_it_is_started(tmp_path: Path) 
 
     def why(*argv: str) -> str:
         spec = {"argv": list(argv), "mounts": [["/data", "v"]], "image_root": str(image), "workdir": f"{own}/root/app"}
-        return program_search.missing({**spec, "env": {"PATH": "/usr/bin:/bin"}}, own)
+        return process_spec.missing({**spec, "env": {"PATH": "/usr/bin:/bin"}}, own)
 
     assert why("sh") == ""
     assert why(f"{own}/root/app/run") == ""

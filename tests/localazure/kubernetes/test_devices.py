@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from localazure.kubernetes.devices import NodeDevices, PluginError, RefusedError, StartError
-from localazure.kubernetes.infrastructure.device_map import device_of, spread
+from localazure.kubernetes.infrastructure.device_plugin import device_of, spread
 from tests.localazure.kubernetes.gpu_world import World, pool
 from tests.support.examples import examples
 
