@@ -10,9 +10,7 @@ from datetime import datetime
 from fractions import Fraction
 from typing import NamedTuple
 
-from localazure.kubernetes.autoscaler_fit import against, lasting_taints
-from localazure.kubernetes.autoscaler_profile import Profile
-from localazure.kubernetes.autoscaler_views import GPU, NodeView, PodView, sum_of
+from localazure.kubernetes.autoscaler_views import GPU, NodeView, PodView, Profile, against, lasting_taints, sum_of
 from localazure.kubernetes.node_templates import GPU_LABEL
 
 MAX_REACHED = "max node group size reached"

@@ -1,6 +1,7 @@
 """The cluster autoscaler of one cluster: it looks at pods and nodes, and resizes pools as `autoscaler` decides.
 
 It looks each scan interval, and at once when the scheduler finds no node for a pod, where the real one waits for its next scan.
+Its status is the ConfigMap `cluster-autoscaler-status`, which AKS's page on its errors reads.
 """
 
 import asyncio
@@ -10,12 +11,56 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, Protocol
 
+import yaml
+
 from localazure.arm.errors import ArmError
-from localazure.kubernetes import autoscaler_status as status, autoscaler_views as views, draining
-from localazure.kubernetes.autoscaler import Cluster, Increase, PoolView, Removal, removable, scale_up, unneeded, waste
-from localazure.kubernetes.autoscaler_events import SOURCE, Events
-from localazure.kubernetes.autoscaler_profile import Profile
+from localazure.kubernetes import autoscaler_views as views, draining
+from localazure.kubernetes.autoscaler import Cluster, Increase, PoolView, Removal, removable, scale_up, started, unneeded, waste
+from localazure.kubernetes.autoscaler_views import Profile
 from localazure.kubernetes.client import KubeApi, KubeError
+from localazure.kubernetes.events import AUTOSCALER, AutoscalerEvents
+
+STATUS_PATH = "/api/v1/namespaces/kube-system/configmaps/cluster-autoscaler-status"
+
+
+def status_text(cluster: Cluster, time: str) -> str:
+    """As the real one writes it since 1.30."""
+    groups = [
+        {
+            "name": pool.vmss,
+            "health": {
+                "status": "Healthy",
+                "nodeCounts": _counts(cluster, pool.name),
+                "cloudProviderTarget": pool.target,
+                "minSize": pool.least,
+                "maxSize": pool.most,
+            },
+            "scaleUp": {"status": _scale_up(cluster, pool.name, pool.target, failed=pool.backoff_until is not None)},
+        }
+        for pool in cluster.pools
+    ]
+    whole = {"health": {"status": "Healthy", "nodeCounts": _counts(cluster, "")}}
+    return yaml.safe_dump(
+        {"time": time, "autoscalerStatus": "Running", "clusterWide": whole, "nodeGroups": groups}, sort_keys=False
+    )
+
+
+def status_configmap(content: str) -> dict[str, Any]:
+    metadata = {"name": "cluster-autoscaler-status", "namespace": "kube-system"}
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"status": content}}
+
+
+def _counts(cluster: Cluster, pool: str) -> dict[str, Any]:
+    own = [node for node in cluster.nodes if not pool or node.pool == pool]
+    ready = sum(1 for node in own if started(node))
+    return {"registered": {"total": len(own), "ready": ready, "notStarted": len(own) - ready}}
+
+
+def _scale_up(cluster: Cluster, pool: str, target: int, *, failed: bool) -> str:
+    if failed:
+        return "Backoff"
+    return "InProgress" if target > sum(1 for node in cluster.nodes if node.pool == pool and started(node)) else "NoActivity"
+
 
 SETTLE_SECONDS = 0.3  # after the first pod that waits, until others have come, too
 AGAIN_SECONDS = 2.0
@@ -61,7 +106,7 @@ class Autoscaler:
         self._added: datetime | None = None
         self._failed: datetime | None = None
         self._backoff: dict[str, tuple[datetime, timedelta]] = {}  # by pool: until when, and how long it was
-        self._events: Events | None = None
+        self._events: AutoscalerEvents | None = None
         self._told = ""  # of its status, without the time
         self._began = False  # what an earlier autoscaler left half done is settled
         self._leaving: asyncio.Task[None] | None = None  # nodes on their way out
@@ -119,22 +164,28 @@ class Autoscaler:
             await self._take_back(cluster)
             self._began = True
             cluster = await self._see()
-        events = self._events = self._events or Events(self._api())
+        events = self._events = self._events or AutoscalerEvents(self._api())
         increases, refusals = scale_up(cluster, profile, self._choose)
         events.keep({pod.uid for pod in cluster.pods})
         for one in increases:
             await self._grow(one, events)
         for refusal in refusals:
-            await events.of_pod(refusal.pod, "NotTriggerScaleUp", f"pod didn't trigger scale-up: {refusal}")
+            await events.of_pod(
+                refusal.pod.namespace,
+                refusal.pod.name,
+                refusal.pod.uid,
+                "NotTriggerScaleUp",
+                f"pod didn't trigger scale-up: {refusal}",
+            )
         if not increases:
             await self._scale_down(cluster, profile, events)
         await self._tell(cluster)
 
     async def _tell(self, cluster: Cluster) -> None:
         """Its status, where that has changed."""
-        if (said := status.text(cluster, "")) != self._told:
+        if (said := status_text(cluster, "")) != self._told:
             now = cluster.now.strftime("%Y-%m-%d %H:%M:%S.%f +0000 UTC")
-            await self._api().apply(status.PATH, status.configmap(status.text(cluster, now)), field_manager=SOURCE)
+            await self._api().apply(STATUS_PATH, status_configmap(status_text(cluster, now)), field_manager=AUTOSCALER)
             self._told = said
 
     async def _see(self) -> Cluster:
@@ -164,7 +215,7 @@ class Autoscaler:
             case _:
                 return self._chance.choice(options)
 
-    async def _grow(self, one: Increase, events: Events) -> None:
+    async def _grow(self, one: Increase, events: AutoscalerEvents) -> None:
         try:
             await self._hands.grow(one.pool.name, one.nodes)
         except ArmError as error:
@@ -175,7 +226,7 @@ class Autoscaler:
             why = f"Scale-up failed for group {one.pool.vmss}: {error.message}"
             await events.of_itself("FailedToScaleUpGroup", why, "Warning")
             for pod in one.pods:
-                await events.of_pod(pod, "FailedToScaleUpGroup", why, "Warning")
+                await events.of_pod(pod.namespace, pod.name, pod.uid, "FailedToScaleUpGroup", why, "Warning")
             self._wake.set()  # another pool may help
             return
         self._backoff.pop(one.pool.name, None)
@@ -183,9 +234,9 @@ class Autoscaler:
         sizes = f"size set to {one.pool.target + one.nodes} instead of {one.pool.target} (max: {one.pool.most})"
         await events.of_itself("ScaledUpGroup", f"Scale-up: group {one.pool.vmss} {sizes}")
         for pod in one.pods:
-            await events.of_pod(pod, "TriggeredScaleUp", f"pod triggered scale-up: [{{{one}}}]")
+            await events.of_pod(pod.namespace, pod.name, pod.uid, "TriggeredScaleUp", f"pod triggered scale-up: [{{{one}}}]")
 
-    async def _scale_down(self, cluster: Cluster, profile: Profile, events: Events) -> None:
+    async def _scale_down(self, cluster: Cluster, profile: Profile, events: AutoscalerEvents) -> None:
         found = {one.node.name for one in unneeded(cluster, profile)}
         self._since = {name: self._since.get(name, cluster.now) for name in found}
         if self._leaving is not None and not self._leaving.done():
@@ -195,7 +246,7 @@ class Autoscaler:
             # In the background: emptying may take its ten minutes, and pods that wait for a node don't wait for that.
             self._leaving = asyncio.create_task(self._guarded(lambda: self._let_go(due, profile, events)))
 
-    async def _let_go(self, due: Sequence[Removal], profile: Profile, events: Events) -> None:
+    async def _let_go(self, due: Sequence[Removal], profile: Profile, events: AutoscalerEvents) -> None:
         pools: dict[str, list[str]] = {}
         for one in due:
             await self._empty(one, profile, events)
@@ -211,7 +262,7 @@ class Autoscaler:
             if any(one.get("key") == TO_BE_DELETED for one in node.taints):
                 await draining.untaint(self._api(), node.name, TO_BE_DELETED)
 
-    async def _empty(self, one: Removal, profile: Profile, events: Events) -> None:
+    async def _empty(self, one: Removal, profile: Profile, events: AutoscalerEvents) -> None:
         name = one.node.name
         what = "removing empty node" if not one.pods else "removing node"
         pods = f", pods: {', '.join(pod.name for pod in one.pods)}" if one.pods else ""

@@ -1,15 +1,71 @@
-"""Pods, nodes and pools as the cluster autoscaler sees them, read from API objects. Pure.
+"""Pods, nodes and pools as the cluster autoscaler sees them, read from API objects, and its profile from ARM's. Pure.
 
 Amounts of a `PodView` and a `NodeView` are exact numbers in whole units. Of a pod's wishes count requests, node selector,
-required node affinity and tolerations; affinity between pods and spread are passed over.
+required node affinity and tolerations; affinity between pods and spread are passed over. Whether a pod could run on a node is
+said in the words of the scheduler. Defaults of a profile: Microsoft Learn, articles/aks/cluster-autoscaler.md.
 """
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from fractions import Fraction
 from typing import Any, NamedTuple
 
 from localazure.kubernetes.quantities import number
+
+_UNITS = {"s": 1, "m": 60, "h": 3600}
+
+
+class Profile(NamedTuple):
+    """How the autoscaler of one cluster decides."""
+
+    scan: timedelta = timedelta(seconds=10)
+    new_pod_delay: timedelta = timedelta()
+    max_node_provision: timedelta = timedelta(minutes=15)
+    delay_after_add: timedelta = timedelta(minutes=10)
+    delay_after_failure: timedelta = timedelta(minutes=3)
+    unneeded: timedelta = timedelta(minutes=10)
+    unready: timedelta = timedelta(minutes=20)
+    threshold: Fraction = Fraction(1, 2)
+    max_empty: int = 10
+    most_seconds_to_end: int = 600
+    skip_local_storage: bool = False
+    skip_system_pods: bool = True
+    ignore_daemons: bool = False
+    expander: str = "random"
+
+
+def profile(given: Mapping[str, str]) -> Profile:
+    """What can't be profile counts as not said; the ARM kind has refused it."""
+    default = Profile()
+    return Profile(
+        scan=_time(given, "scan-interval", default.scan),
+        new_pod_delay=_time(given, "new-pod-scale-up-delay", default.new_pod_delay),
+        max_node_provision=_time(given, "max-node-provision-time", default.max_node_provision),
+        delay_after_add=_time(given, "scale-down-delay-after-add", default.delay_after_add),
+        delay_after_failure=_time(given, "scale-down-delay-after-failure", default.delay_after_failure),
+        unneeded=_time(given, "scale-down-unneeded-time", default.unneeded),
+        unready=_time(given, "scale-down-unready-time", default.unready),
+        threshold=Fraction(str(given.get("scale-down-utilization-threshold") or default.threshold)),
+        max_empty=int(given.get("max-empty-bulk-delete") or default.max_empty),
+        most_seconds_to_end=int(given.get("max-graceful-termination-sec") or default.most_seconds_to_end),
+        skip_local_storage=_yes(given, "skip-nodes-with-local-storage", default.skip_local_storage),
+        skip_system_pods=_yes(given, "skip-nodes-with-system-pods", default.skip_system_pods),
+        ignore_daemons=_yes(given, "ignore-daemonsets-utilization", default.ignore_daemons),
+        expander=str(given.get("expander") or default.expander),
+    )
+
+
+def _time(given: Mapping[str, str], name: str, default: timedelta) -> timedelta:
+    text = str(given.get(name) or "")
+    if text[-1:] in _UNITS and text[:-1].replace(".", "", 1).isdigit():
+        return timedelta(seconds=float(text[:-1]) * _UNITS[text[-1]])
+    return default
+
+
+def _yes(given: Mapping[str, str], name: str, default: bool) -> bool:
+    text = str(given.get(name, "")).lower()
+    return text == "true" if text in ("true", "false") else default
+
 
 Amounts = Mapping[str, Fraction]
 GPU = "nvidia.com/gpu"
@@ -157,3 +213,91 @@ def sum_of(pods: Sequence[PodView]) -> dict[str, Fraction]:
     for one in pods:
         _add(total, one.requests)
     return total
+
+
+NO_AFFINITY = "node(s) didn't match Pod's node affinity/selector"
+UNSCHEDULABLE = "node(s) were unschedulable"
+_HARD = ("NoSchedule", "NoExecute")
+_PASSING = ("node.kubernetes.io/", "node.cloudprovider.kubernetes.io/", "ToBeDeletedByClusterAutoscaler", "DeletionCandidateOf")
+
+
+def against(pod: PodView, node: NodeView, free: Amounts) -> str:
+    """Why the pod can't run there; "" where it can."""
+    if node.unschedulable:
+        return UNSCHEDULABLE
+    for taint in node.taints:
+        if taint.get("effect") in _HARD and not tolerated(taint, pod.tolerations):
+            value = taint.get("value") or ""
+            return (
+                "node(s) had untolerated taint(s)"
+                if not taint.get("key")
+                else f"node(s) had untolerated taint {{{taint['key']}: {value}}}"
+            )
+    if not selects(pod, node):
+        return NO_AFFINITY
+    for name, amount in sorted(pod.requests.items()):
+        if amount > free.get(name, Fraction(0)):
+            return "Too many pods" if name == "pods" else f"Insufficient {name}"
+    return ""
+
+
+def lasting_taints(taints: Sequence[Mapping[str, str]]) -> tuple[Mapping[str, str], ...]:
+    """Those that a new node of the same pool would have, too."""
+    return tuple(one for one in taints if not str(one.get("key", "")).startswith(_PASSING))
+
+
+def tolerated(taint: Mapping[str, str], tolerations: Sequence[Mapping[str, Any]]) -> bool:
+    for one in tolerations:
+        if one.get("effect") and one["effect"] != taint.get("effect"):
+            continue
+        if one.get("key") and one["key"] != taint.get("key"):
+            continue
+        operator = one.get("operator") or "Equal"
+        if operator == "Exists" or (one.get("key") and (one.get("value") or "") == (taint.get("value") or "")):
+            return True
+    return False
+
+
+def selects(pod: PodView, node: NodeView) -> bool:
+    """Whether the pod's selector and required affinity select the node."""
+    if any(node.labels.get(name) != value for name, value in pod.selector.items()):
+        return False
+    return not pod.affinity or any(_term(term, node) for term in pod.affinity)
+
+
+def _term(term: Mapping[str, Any], node: NodeView) -> bool:
+    expressions, fields = term.get("matchExpressions") or [], term.get("matchFields") or []
+    if not expressions and not fields:
+        return False
+    return all(_expression(one, node.labels) for one in expressions) and all(
+        _expression(one, {"metadata.name": node.name}) for one in fields
+    )
+
+
+def _expression(one: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
+    key, values = one["key"], one.get("values") or []
+    have = labels.get(key)
+    match one["operator"]:
+        case "In":
+            return have in values
+        case "NotIn":
+            return have not in values
+        case "Exists":
+            return have is not None
+        case "DoesNotExist":
+            return have is None
+        case "Gt" | "Lt" as operator:
+            mine, limit = _integer(have), _integer(values[0] if values else None)
+            if mine is None or limit is None:
+                return False
+            return mine > limit if operator == "Gt" else mine < limit
+        case _:
+            return False
+
+
+def _integer(text: str | None) -> int | None:
+    """None where it is none: the API server takes any text beside Gt and Lt, and the scheduler then takes no node."""
+    try:
+        return None if text is None else int(text)
+    except ValueError:
+        return None

@@ -1,10 +1,11 @@
 """The Kubernetes clusters of one state folder: each with its own control plane, known by its ARM id.
 
-A cluster is remembered in its folder: it is found again after a restart of the embedded Azure, and its port and certificates stay
-what they are.
+A cluster is remembered in its folder's `cluster.json`: its identity, its requested state, whether it runs, its ports and secrets.
+It is found again after a restart of the embedded Azure, and its port and certificates stay what they are.
 """
 
 import asyncio
+import hmac
 import logging
 from collections import defaultdict
 from collections.abc import Callable, Coroutine, Sequence
@@ -12,22 +13,90 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from localazure.arm.errors import ArmError
-from localazure.folder import SECRET_MODE, read_json, write_json
-from localazure.kubernetes import (
-    cluster_records,
-    control_plane,
-    control_plane_files,
-    control_plane_parts,
-    kubeconfigs,
-    programs,
-    workload_identity,
-)
+from localazure.folder import SECRET_MODE, random_secret, read_json, write_json
+from localazure.kubernetes import control_plane, control_plane_parts, kubeconfigs, programs, workload_identity
 from localazure.kubernetes.client import KubeApi, KubeError
-from localazure.kubernetes.cluster_records import RUNNING, STOPPED, Record, Records, ports_of, shape_of
-from localazure.kubernetes.control_plane_files import Outside
 from localazure.kubernetes.control_plane_folder import ClusterFolder, id_of
-from localazure.kubernetes.control_plane_parts import Issuers
+from localazure.kubernetes.control_plane_parts import Issuers, Outside, Ports
 from localazure.kubernetes.model import ClusterShape
+
+RUNNING, STOPPED = "Running", "Stopped"  # powerState, as ARM spells it
+AGENT, WEBHOOK = "agent", "webhook"  # who has a secret of the cluster's: the node agent, the API server
+
+Record = dict[str, Any]
+
+
+class Records:
+    """All clusters of one state folder."""
+
+    def __init__(self, clusters: Path) -> None:
+        self._clusters = clusters
+
+    def folder(self, key: str) -> ClusterFolder:
+        return ClusterFolder.of(self._clusters, key.lower())
+
+    def find(self, key: str) -> Record | None:
+        return read_json(self.folder(key).record)
+
+    def of(self, key: str) -> Record:
+        """ArmError 404 where there is no such cluster."""
+        record = self.find(key)
+        if record is None:
+            raise ArmError(404, "NotFound", f"There is no cluster {key}.")
+        return record
+
+    def all(self) -> list[Record]:
+        found = (read_json(path) for path in sorted(self._clusters.glob("*/cluster.json")))
+        return [record for record in found if record is not None]
+
+    def write(self, record: Record) -> None:
+        write_json(self.folder(record["key"]).record, record, SECRET_MODE)
+
+    def asked_for(self, shape: ClusterShape) -> Record:
+        """The cluster's record, with what it is asked to be now; a new one where there was none."""
+        record = self.find(shape.key) or _new_record()
+        stored = {**shape._asdict(), "admin_groups": list(shape.admin_groups), "autoscaler": dict(shape.autoscaler)}
+        record |= {"key": shape.key.lower(), "shape": stored}
+        self.write(record)
+        return record
+
+    def key_of(self, identifier: str) -> str | None:
+        """The cluster with this id."""
+        return next((str(record["key"]) for record in self.all() if id_of(record["key"]) == identifier), None)
+
+    def key_with(self, whose: str, given: str) -> str | None:
+        """The cluster whose secret this is."""
+        for record in self.all():
+            if hmac.compare_digest(str(record["secrets"][whose]).encode(), given.encode()):
+                return str(record["key"])
+        return None
+
+
+def _new_record() -> Record:
+    taken: set[int] = set()
+    for _ in Ports._fields:
+        taken.add(control_plane.free_port(taken))
+    ports = dict(zip(Ports._fields, sorted(taken), strict=True))
+    return {"power": RUNNING, "ports": ports, "secrets": {AGENT: random_secret(), WEBHOOK: random_secret()}}
+
+
+def replace_taken_ports(record: Record) -> None:
+    """Before a start: somebody else may have taken a port meanwhile."""
+    ports = record["ports"]
+    for name, port in ports.items():
+        if not control_plane.is_free(port):
+            ports[name] = control_plane.free_port(set(ports.values()))
+
+
+def ports_of(record: Record) -> Ports:
+    return Ports(**record["ports"])
+
+
+def shape_of(record: Record) -> ClusterShape:
+    stored: dict[str, Any] = record["shape"]
+    whole: dict[str, Any] = {**stored, "key": record["key"], "admin_groups": tuple(stored["admin_groups"])}
+    return ClusterShape(**whole)
+
 
 READY_SECONDS = 120.0
 _POLL_SECONDS = 0.1
@@ -79,7 +148,7 @@ class Clusters:
 
     def server(self, key: str) -> str:
         """Where its API answers."""
-        return control_plane_files.server_of(ports_of(self._records.of(key)))
+        return control_plane_parts.server_of(ports_of(self._records.of(key)))
 
     def issuer(self, key: str) -> str:
         """Who vouches for its service accounts: workload identity's OIDC issuer."""
@@ -106,11 +175,11 @@ class Clusters:
 
     def agent_key(self, token: str) -> str | None:
         """The cluster whose node agent has this token."""
-        return self._records.key_with(cluster_records.AGENT, token)
+        return self._records.key_with(AGENT, token)
 
     def key_of_webhook(self, identifier: str, secret: str) -> str | None:
         """The cluster with this id, where `secret` is what its API server asks with."""
-        key = self._records.key_with(cluster_records.WEBHOOK, secret)
+        key = self._records.key_with(WEBHOOK, secret)
         return key if key is not None and id_of(key) == identifier else None
 
     def key_of(self, identifier: str) -> str | None:
@@ -206,11 +275,11 @@ class Clusters:
         await asyncio.to_thread(folder.pki.make)
         if not control_plane.state(folder):
             await control_plane.settle(folder, ports_of(record))  # what a killed supervisor has left holds the cluster's own
-            cluster_records.replace_taken_ports(record)
+            replace_taken_ports(record)
             self._records.write(record)
         shape, ports = shape_of(record), ports_of(record)
         outside = self._outside(folder, record)
-        control_plane_files.write(folder, ports, shape, outside)
+        control_plane_parts.write_files(folder, ports, shape, outside)
         self._write_clients(folder, record, programs_folder)
         parts = control_plane_parts.parts(folder, ports, programs_folder, self._issuers(folder), self._context.agent(folder))
         settings = {"url": self._context.url, "entra": shape.entra, "azureRbac": shape.azure_rbac}
@@ -259,7 +328,7 @@ class Clusters:
         await api.apply(path, workload_identity.configuration(url, self._context.authority), field_manager="aks")
 
     def _write_clients(self, folder: ClusterFolder, record: Record, programs_folder: Path) -> None:
-        pki, server = folder.pki, control_plane_files.server_of(ports_of(record))
+        pki, server = folder.pki, control_plane_parts.server_of(ports_of(record))
         write_json(folder.admin_kubeconfig, kubeconfigs.by_files(server, pki.authority, pki.pair("admin")), SECRET_MODE)
         client, serving = pki.pair("agent"), pki.pair("kubelet")
         settings = {
@@ -275,7 +344,7 @@ class Clusters:
             "embedded": {
                 "url": self._context.url,
                 "ca": str(self._context.authority),
-                "token": record["secrets"][cluster_records.AGENT],
+                "token": record["secrets"][AGENT],
                 "bundle": str(self._context.bundle or ""),
             },
         }
@@ -286,7 +355,7 @@ class Clusters:
         if not self._context.url:
             return None
         webhook = f"{self._context.url}/kubernetes/authorization/{folder.id}"
-        secret = record["secrets"][cluster_records.WEBHOOK]
+        secret = record["secrets"][WEBHOOK]
         return Outside(self._context.url, self._context.authority, self._context.issuer, webhook, secret)
 
     def _issuers(self, folder: ClusterFolder) -> Issuers:

@@ -70,8 +70,20 @@ class ClusterFolder:
 
     @property
     def pods(self) -> Path:
-        """What the pods' processes write; the node agent's."""
+        """A folder for each pod, by its uid; in it one for each run of a container, as the containers' runtime knows them."""
         return self.root / "pods"
+
+    @property
+    def agent(self) -> Path:
+        """The node agent's own."""
+        return self.root / "agent"
+
+    @property
+    def network(self) -> Path:
+        return self.agent / "network"
+
+    def node(self, name: str) -> Path:
+        return self.agent / "nodes" / name
 
     def log(self, part: str) -> Path:
         return self.logs / f"{part}.log"

@@ -1,12 +1,16 @@
-"""The programs of one control plane, as the supervisor starts them: their arguments and readiness checks.
-
-Nothing is started or written here.
+"""The programs of one control plane, as the supervisor starts them: their arguments, readiness checks and configuration files.
 
 Flags that aren't obvious: `--endpoint-reconciler-type=none` and `--advertise-address`, since a loopback address may stand in no
 EndpointSlice; `--kubelet-*`, since every node is a port of 127.0.0.1; `--unsafe-no-fsync`, since nothing here needs to outlive a
 loss of power. Admission plugins beside Kubernetes' own defaults are those that AKS runs: Microsoft Learn, aks/faq, 2026-08.
+
+Files are JSON, which is valid YAML, in the supervisor's folder. Callers are known by a certificate of the cluster's authority, a
+token of a service account, or, where the cluster has Entra, a token for AKS's server application; their name is the object id, as
+AKS has it for service principals. What Kubernetes' own rules don't allow them is asked of the embedded Azure, where the cluster
+has Azure RBAC.
 """
 
+import json
 import os
 import sys
 from collections.abc import Mapping, Sequence
@@ -14,7 +18,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from localazure.containers import machine
+from localazure.folder import SECRET_MODE, write_whole
+from localazure.kubernetes import kubeconfigs
 from localazure.kubernetes.control_plane_folder import ClusterFolder
+from localazure.kubernetes.model import ENTRA_SERVER_APP, ClusterShape
 
 HOST = "127.0.0.1"
 ETCD, API_SERVER, CONTROLLER_MANAGER, SCHEDULER, AGENT = (
@@ -189,3 +196,80 @@ def _agents_environment() -> dict[str, str]:
     """With pip's settings, which the containers of its pods get."""
     given = machine.pip_settings(os.environ)
     return {**_environment(), **{f"PIP_{name.upper().replace('-', '_')}": value for name, value in given.items()}}
+
+
+_HEALTH_PATHS = ("/livez", "/readyz", "/healthz")  # the only ones that nobody has to say their name for
+_ALLOWED_FOR, _REFUSED_FOR = "2s", "1s"  # a role that is granted holds a second later; AKS says that it may take minutes
+
+
+class Outside(NamedTuple):
+    """The embedded Azure, as the control plane meets it."""
+
+    url: str  # empty: there is none, so there is neither Entra nor Azure RBAC
+    authority: Path  # the certificate that vouches for it
+    issuer: str  # of Entra's tokens
+    webhook: str  # the address that validates by role assignments
+    secret: str  # with which the API server is known there
+
+
+def write_files(folder: ClusterFolder, ports: Ports, shape: ClusterShape, outside: Outside | None) -> None:
+    entra = outside if shape.entra else None
+    azure = outside if shape.entra and shape.azure_rbac else None
+    _write(authentication(folder), _authentication_of(entra))
+    _write(authorization(folder), _authorization_of(kubeconfig(folder, "azure") if azure else None))
+    if azure:
+        _write(kubeconfig(folder, "azure"), _webhook(azure))
+    server = server_of(ports)
+    for part in ("controller-manager", "scheduler"):
+        _write(kubeconfig(folder, part), kubeconfigs.by_files(server, folder.pki.authority, folder.pki.pair(part)))
+
+
+def server_of(ports: Ports) -> str:
+    return f"https://{HOST}:{ports.api_server}"
+
+
+def _authentication_of(entra: Outside | None) -> dict[str, Any]:
+    return {
+        "apiVersion": "apiserver.config.k8s.io/v1",
+        "kind": "AuthenticationConfiguration",
+        "jwt": [_entra(entra)] if entra else [],
+        "anonymous": {"enabled": True, "conditions": [{"path": path} for path in _HEALTH_PATHS]},
+    }
+
+
+def _entra(outside: Outside) -> dict[str, Any]:
+    return {
+        "issuer": {
+            "url": outside.issuer,
+            "audiences": [ENTRA_SERVER_APP],
+            "certificateAuthority": outside.authority.read_text(encoding="ascii"),
+        },
+        "claimMappings": {"username": {"claim": "oid", "prefix": ""}, "groups": {"claim": "groups", "prefix": ""}},
+    }
+
+
+def _authorization_of(azure: Path | None) -> dict[str, Any]:
+    authorizers: list[dict[str, Any]] = [{"type": "Node", "name": "node"}, {"type": "RBAC", "name": "rbac"}]
+    if azure:
+        webhook = {
+            "authorizedTTL": _ALLOWED_FOR,
+            "unauthorizedTTL": _REFUSED_FOR,
+            "timeout": "3s",
+            "subjectAccessReviewVersion": "v1",
+            "matchConditionSubjectAccessReviewVersion": "v1",
+            "failurePolicy": "NoOpinion",  # while the embedded Azure is away nobody is allowed anything by it
+            "connectionInfo": {"type": "KubeConfigFile", "kubeConfigFile": str(azure)},
+            "matchConditions": [{"expression": "!request.user.startsWith('system:')"}],  # Kubernetes' own are none of Entra's
+        }
+        authorizers.append({"type": "Webhook", "name": "azure", "webhook": webhook})
+    return {"apiVersion": "apiserver.config.k8s.io/v1", "kind": "AuthorizationConfiguration", "authorizers": authorizers}
+
+
+def _webhook(outside: Outside) -> dict[str, Any]:
+    return kubeconfigs.config(
+        "azure", {"server": outside.webhook, "certificate-authority": str(outside.authority)}, {"token": outside.secret}
+    )
+
+
+def _write(path: Path, content: dict[str, Any]) -> None:
+    write_whole(path, json.dumps(content, indent=1) + "\n", SECRET_MODE)

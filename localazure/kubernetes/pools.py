@@ -15,7 +15,7 @@ from typing import Any
 from localazure.arm.errors import ArmError, not_implemented
 from localazure.arm.store import Body
 from localazure.kubernetes import (
-    autoscaler_profile,
+    autoscaler_views,
     autoscaler_views as views,
     draining,
     node_templates as templates,
@@ -24,7 +24,7 @@ from localazure.kubernetes import (
 )
 from localazure.kubernetes.autoscaler import PoolView
 from localazure.kubernetes.autoscaler_loop import Autoscaler
-from localazure.kubernetes.autoscaler_profile import Profile
+from localazure.kubernetes.autoscaler_views import Profile
 from localazure.kubernetes.client import KubeApi, KubeError
 from localazure.kubernetes.clusters import Clusters
 from localazure.kubernetes.model import ClusterShape, PoolShape
@@ -349,4 +349,4 @@ def _wanted(shape: PoolShape, before: PoolState | None) -> int:
 
 
 def _profile(state: ClusterState) -> Profile:
-    return autoscaler_profile.read(state.shape.autoscaler)
+    return autoscaler_views.profile(state.shape.autoscaler)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from localazure.containers import locks
 from localazure.kubernetes.agent.agent import Agent
-from localazure.kubernetes.agent.settings import Files
+from localazure.kubernetes.control_plane_folder import ClusterFolder
 
 _ALREADY = 3  # another agent stands over this cluster
 
@@ -22,9 +22,9 @@ def main(arguments: list[str]) -> int:
     if len(arguments) != 1:
         sys.stderr.write("usage: python -m localazure.kubernetes.agent FOLDER\n")
         return 2
-    files = Files(Path(arguments[0]))
-    files.own.mkdir(mode=0o700, parents=True, exist_ok=True)
-    lock = os.open(files.own / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    files = ClusterFolder(Path(arguments[0]))
+    files.agent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    lock = os.open(files.agent / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     if not locks.taken(lock):
         sys.stderr.write(f"another agent stands over {files.root}\n")
         return _ALREADY
@@ -36,7 +36,7 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
-async def _run(files: Files) -> None:
+async def _run(files: ClusterFolder) -> None:
     running = asyncio.create_task(Agent(files).run())
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, running.cancel)

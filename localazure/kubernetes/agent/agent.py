@@ -13,16 +13,17 @@ from typing import Any
 
 from localazure.kubernetes import draining
 from localazure.kubernetes.agent import leftovers, settings
-from localazure.kubernetes.agent.events import Events
 from localazure.kubernetes.agent.images import Registry
 from localazure.kubernetes.agent.kubelet_api import KubeletApi
 from localazure.kubernetes.agent.network import Network
 from localazure.kubernetes.agent.node import Node, deregister
 from localazure.kubernetes.agent.pod import Pod
-from localazure.kubernetes.agent.reflected import Pods
-from localazure.kubernetes.agent.settings import Changes, Files
+from localazure.kubernetes.agent.reflected import Reflected
+from localazure.kubernetes.agent.settings import Changes
 from localazure.kubernetes.agent.streams import Streams
 from localazure.kubernetes.client import KubeApi
+from localazure.kubernetes.control_plane_folder import ClusterFolder
+from localazure.kubernetes.events import Events
 
 Body = dict[str, Any]
 log = logging.getLogger(__name__)
@@ -33,22 +34,22 @@ _AGAIN_SECONDS = 2.0
 class Agent:
     """Of one cluster."""
 
-    def __init__(self, files: Files) -> None:
+    def __init__(self, files: ClusterFolder) -> None:
         self.files = files
-        files.own.mkdir(mode=0o700, parents=True, exist_ok=True)
+        files.agent.mkdir(mode=0o700, parents=True, exist_ok=True)
         files.pods.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self.settings = settings.read(files.settings)
-        self.api = KubeApi.of_agent(files.settings)
+        self.settings = settings.read(files.agent_settings)
+        self.api = KubeApi.of_agent(files.agent_settings)
         self.events = Events()
         self.nodes: dict[str, Node] = {}
         self.pods: dict[str, Pod] = {}
-        self.reflected = Pods(lambda: self.api, self._told)
+        self.reflected = Reflected(lambda: self.api, "/api/v1/pods", self._told, fields="spec.nodeName!=")
         self.network = Network(files.network, lambda: self.api, self.pods)
         self._registry = self._new_registry()
         self._workers: dict[str, asyncio.Task[None]] = {}
         self._removals: set[asyncio.Task[None]] = set()
         self._placed = asyncio.Event()  # the wanted nodes are known
-        self._kubelet = KubeletApi(lambda: self.settings, self.pods, Streams(self.settings.programs, files.own))
+        self._kubelet = KubeletApi(lambda: self.settings, self.pods, Streams(self.settings.programs, files.agent))
 
     def _new_registry(self) -> Registry:
         return Registry(self.settings.embedded, self.settings.embedded_authority, self.settings.token)
@@ -83,11 +84,11 @@ class Agent:
 
     async def _look(self) -> None:
         """Follows the two files."""
-        about, requested = Changes(self.files.settings), Changes(self.files.nodes)
+        about, requested = Changes(self.files.agent_settings), Changes(self.files.nodes)
         about.any()
         while True:
             if about.any():
-                self.settings = settings.read(self.files.settings)
+                self.settings = settings.read(self.files.agent_settings)
                 self._registry = self._new_registry()
                 for pod in self.pods.values():
                     pod.registry = self._registry

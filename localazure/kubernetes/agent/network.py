@@ -18,8 +18,9 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from localazure.folder import write_whole
+from localazure.kubernetes.agent.reflected import Reflected
 from localazure.kubernetes.agent.streams import pump
-from localazure.kubernetes.client import KubeApi, KubeError
+from localazure.kubernetes.client import KubeApi
 
 Body = dict[str, Any]
 log = logging.getLogger(__name__)
@@ -72,10 +73,9 @@ class Network:
     def __init__(self, folder: Path, api: Callable[[], KubeApi], pods: Mapping[str, NetworkPod]) -> None:
         """`folder`: for the library and the names. `pods`: those that run here, by uid."""
         self._folder = folder
-        self._api = api
         self._pods = pods
-        self._services: dict[str, Body] = {}  # by uid
-        self._slices: dict[str, Body] = {}
+        self._reflected = services, slices = [Reflected(api, path, lambda *_: self._due.set()) for path in (_SERVICES, _SLICES)]
+        self._services, self._slices = services.known, slices.known  # by uid
         self._due = asyncio.Event()
         self._compiled = asyncio.Event()
         self._library: Path | None = None
@@ -86,8 +86,7 @@ class Network:
         """For ever."""
         work = [
             asyncio.create_task(self._compile()),
-            asyncio.create_task(self._follow(_SERVICES, self._services)),
-            asyncio.create_task(self._follow(_SLICES, self._slices)),
+            *(asyncio.create_task(one.run()) for one in self._reflected),
             asyncio.create_task(self._keep_up()),
         ]
         try:
@@ -147,22 +146,6 @@ class Network:
         return library
 
     # What the cluster says
-
-    async def _follow(self, path: str, known: dict[str, Body]) -> None:
-        while True:
-            try:
-                async for event in self._api().follow(path):
-                    if event.type == "SYNCED":
-                        known.clear()
-                        known |= {one["metadata"]["uid"]: one for one in event.object.get("items") or ()}
-                    elif event.type == "DELETED":
-                        known.pop(event.object["metadata"]["uid"], None)
-                    else:
-                        known[event.object["metadata"]["uid"]] = event.object
-                    self._due.set()
-            except KubeError as error:
-                log.warning("%s can't be watched: %s", path, error)
-                await asyncio.sleep(_AGAIN_SECONDS)
 
     async def _keep_up(self) -> None:
         while True:

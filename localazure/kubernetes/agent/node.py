@@ -13,8 +13,9 @@ from typing import Any
 from localazure.folder import read_json
 from localazure.kubernetes import control_plane
 from localazure.kubernetes.agent import node_forms, records, times
-from localazure.kubernetes.agent.settings import Files, Settings
+from localazure.kubernetes.agent.settings import Settings
 from localazure.kubernetes.client import KubeApi, KubeError
+from localazure.kubernetes.control_plane_folder import ClusterFolder
 from localazure.kubernetes.devices import NodeDevices
 
 Body = dict[str, Any]
@@ -27,7 +28,7 @@ _FIRST_ADDRESS, _LAST_ADDRESS = 4, 254
 class Node:
     """One that is wanted."""
 
-    def __init__(self, record: Body, files: Files, settings: Settings, taken: set[int]) -> None:
+    def __init__(self, record: Body, files: ClusterFolder, settings: Settings, taken: set[int]) -> None:
         """`taken`: the ranges of other nodes."""
         self.name: str = record["name"]
         self.record = record

@@ -15,7 +15,6 @@ from localazure.kubernetes import infrastructure, quantities
 from localazure.kubernetes.agent import controllers, pod_status, records, times, volumes
 from localazure.kubernetes.agent.container import Container
 from localazure.kubernetes.agent.environment import PodContext, Sources
-from localazure.kubernetes.agent.events import Events
 from localazure.kubernetes.agent.images import Registry
 from localazure.kubernetes.agent.network import Network, new_loopback
 from localazure.kubernetes.agent.node import Node
@@ -24,6 +23,7 @@ from localazure.kubernetes.agent.process_spec import resolved_mounts
 from localazure.kubernetes.agent.reporting import Reporting
 from localazure.kubernetes.client import KubeApi, KubeError
 from localazure.kubernetes.devices import RefusedError
+from localazure.kubernetes.events import Events
 
 Body = dict[str, Any]
 log = logging.getLogger(__name__)

@@ -12,36 +12,6 @@ Body = dict[str, Any]
 VERSION = "v1.36.2"
 
 
-class Files(NamedTuple):
-    """Where everything of one cluster lies."""
-
-    root: Path
-
-    @property
-    def settings(self) -> Path:
-        return self.root / "agent.json"
-
-    @property
-    def nodes(self) -> Path:
-        return self.root / "nodes.json"
-
-    @property
-    def pods(self) -> Path:
-        """A folder for each pod, by its uid; in it one for each run of a container, as the containers' runtime knows them."""
-        return self.root / "pods"
-
-    @property
-    def own(self) -> Path:
-        return self.root / "agent"
-
-    @property
-    def network(self) -> Path:
-        return self.own / "network"
-
-    def node(self, name: str) -> Path:
-        return self.own / "nodes" / name
-
-
 class Settings(NamedTuple):
     """`agent.json`."""
 

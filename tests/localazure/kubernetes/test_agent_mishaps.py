@@ -9,12 +9,13 @@ import pytest
 from localazure.containers.mounts import Mount
 from localazure.folder import read_json
 from localazure.kubernetes.agent import process_spec
-from localazure.kubernetes.agent.events import Events
 from localazure.kubernetes.agent.images import PullError, Registry
 from localazure.kubernetes.agent.node import Node
-from localazure.kubernetes.agent.settings import Files, Settings
+from localazure.kubernetes.agent.settings import Settings
 from localazure.kubernetes.client import KubeApi, KubeError
+from localazure.kubernetes.control_plane_folder import ClusterFolder
 from localazure.kubernetes.devices import StartError
+from localazure.kubernetes.events import Events
 from tests.localazure.coroutines import in_a_loop
 from tests.localazure.kubernetes.gpu_world import eventually
 from tests.support.loopback import run
@@ -26,7 +27,7 @@ Body = dict[str, Any]
 
 
 def node(folder: Path) -> Node:
-    return Node(record("aks-tests-0"), Files(folder), SETTINGS, set())
+    return Node(record("aks-tests-0"), ClusterFolder(folder), SETTINGS, set())
 
 
 def test_pods_that_have_ended_leave_their_addresses_to_others(tmp_path: Path) -> None:

@@ -8,11 +8,9 @@ from typing import Any
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from localazure.kubernetes import autoscaler_profile, autoscaler_views
+from localazure.kubernetes import autoscaler_views
 from localazure.kubernetes.autoscaler import Cluster, Increase, PoolView, free_on, removable, scale_up, started, unneeded
-from localazure.kubernetes.autoscaler_fit import against
-from localazure.kubernetes.autoscaler_profile import Profile
-from localazure.kubernetes.autoscaler_views import GPU, NodeView, PodView
+from localazure.kubernetes.autoscaler_views import GPU, NodeView, PodView, Profile, against
 from localazure.kubernetes.model import Taint
 from localazure.kubernetes.node_templates import scale_set, template
 from tests.localazure.kubernetes.gpu_world import CLUSTER, pool as pool_shape
@@ -151,7 +149,7 @@ def test_pods_that_the_scheduler_has_room_for_bring_nothing() -> None:
     assert decided([pod("a", gpus=1)], [view], [node_of(view, 0)]) == ([], {})
     assert decided([pod("a", gpus=1, waits=False)], [view]) == ([], {})
     assert decided([pod("a", gpus=1, owner="DaemonSet")], [view]) == ([], {})
-    delayed = autoscaler_profile.read({"new-pod-scale-up-delay": "1m"})
+    delayed = autoscaler_views.profile({"new-pod-scale-up-delay": "1m"})
     assert decided([pod("a", gpus=1)], [pool()], profile=delayed) == ([], {})
 
 
@@ -220,7 +218,7 @@ def test_which_pods_keep_a_node(changed: dict[str, Any], moves: bool) -> None:
 
 
 def test_the_profile_is_read_as_arm_spells_it() -> None:
-    read = autoscaler_profile.read(
+    read = autoscaler_views.profile(
         {
             "scale-down-unneeded-time": "5m",
             "scan-interval": "20s",
@@ -238,7 +236,7 @@ def test_the_profile_is_read_as_arm_spells_it() -> None:
         expander="least-waste",
         max_empty=3,
     )
-    assert autoscaler_profile.read({}) == Profile()
+    assert autoscaler_views.profile({}) == Profile()
 
 
 @pytest.mark.parametrize(

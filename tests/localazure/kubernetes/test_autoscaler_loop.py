@@ -8,7 +8,7 @@ from typing import Any, cast
 from localazure.kubernetes import autoscaler_views
 from localazure.kubernetes.autoscaler import PoolView
 from localazure.kubernetes.autoscaler_loop import TO_BE_DELETED, Autoscaler
-from localazure.kubernetes.autoscaler_profile import Profile
+from localazure.kubernetes.autoscaler_views import Profile
 from localazure.kubernetes.client import Event, KubeApi, KubeError
 from localazure.kubernetes.node_templates import record, scale_set, template
 from tests.localazure.kubernetes.gpu_world import CLUSTER, eventually, pool
