@@ -21,54 +21,15 @@ from localazure.kubernetes import gpu_usage
 NOT_AVAILABLE = "[N/A]"
 NO_DEVICES = "No devices were found"
 IDLE_CELSIUS, WARM_CELSIUS = 30, 45  # and as much warmer as the GPU is busy
-GPU_FIELDS = {  # name: unit in the table's head
-    "timestamp": "",
-    "driver_version": "",
-    "cuda_version": "",
-    "count": "",
-    "name": "",
-    "gpu_name": "",
-    "index": "",
-    "uuid": "",
-    "gpu_uuid": "",
-    "serial": "",
-    "gpu_serial": "",
-    "pci.bus_id": "",
-    "gpu_bus_id": "",
-    "compute_cap": "",
-    "compute_mode": "",
-    "mig.mode.current": "",
-    "mig.mode.pending": "",
-    "persistence_mode": "",
-    "pstate": "",
-    "memory.total": "MiB",
-    "memory.used": "MiB",
-    "memory.free": "MiB",
-    "memory.reserved": "MiB",
-    "utilization.gpu": "%",
-    "utilization.memory": "%",
-    "temperature.gpu": "",
-    "power.draw": "W",
-    "power.limit": "W",
-    "clocks.sm": "MHz",
-    "clocks.mem": "MHz",
-    "clocks.max.memory": "MHz",
-    "clocks.max.mem": "MHz",
-    "clocks.max.sm": "MHz",
-    "ecc.errors.uncorrected.volatile.total": "",
+UNITS = {  # of fields, in the table's head
+    **dict.fromkeys(("memory.total", "memory.used", "memory.free", "memory.reserved", "used_gpu_memory", "used_memory"), "MiB"),
+    **dict.fromkeys(("utilization.gpu", "utilization.memory"), "%"),
+    **dict.fromkeys(("power.draw", "power.limit"), "W"),
+    **dict.fromkeys(("clocks.sm", "clocks.mem", "clocks.max.memory", "clocks.max.mem", "clocks.max.sm"), "MHz"),
 }
-APP_FIELDS = {
-    "timestamp": "",
-    "gpu_name": "",
-    "gpu_bus_id": "",
-    "gpu_serial": "",
-    "gpu_uuid": "",
-    "pid": "",
-    "process_name": "",
-    "name": "",
-    "used_gpu_memory": "MiB",
-    "used_memory": "MiB",
-}
+APP_FIELDS = (  # also where no program runs
+    "timestamp", "gpu_name", "gpu_bus_id", "gpu_serial", "gpu_uuid", "pid", "process_name", "name", "used_gpu_memory", "used_memory",
+)  # fmt: skip
 
 
 class WrongUseError(Exception):
@@ -101,7 +62,7 @@ def answer(state, key, arguments, look=gpu_usage.sampled):
     found = look(state["programs"])
     if "query-gpu" in options:
         rows = [_gpu_row(gpu, gpus, state, found) for gpu in gpus]
-        return _csv(options, "query-gpu", GPU_FIELDS, rows)
+        return _csv(options, "query-gpu", rows[0], rows)
     apps = _apps(state, key, own, gpus, found)
     if monitored:
         return _shares(gpus, apps, options)
@@ -276,8 +237,8 @@ def _csv(options, query, known, rows):
         raise WrongUseError('"--format=" switch is missing. Please run "nvidia-smi -h" for help.\n')
     lines = []
     if "noheader" not in form:
-        lines.append(", ".join(f"{_spelt(field)} [{known[field]}]" if known[field] else _spelt(field) for field in fields))
-    lines += [", ".join(_cell(row[field], known[field], "nounits" in form) for field in fields) for row in rows]
+        lines.append(", ".join(f"{_spelt(field)} [{UNITS[field]}]" if field in UNITS else _spelt(field) for field in fields))
+    lines += [", ".join(_cell(row[field], UNITS.get(field), "nounits" in form) for field in fields) for row in rows]
     return "\n".join(lines)
 
 

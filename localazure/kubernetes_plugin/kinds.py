@@ -8,75 +8,27 @@ from localazure.plugin.installation import how_to_have
 # Kubernetes' own groups; other groups come from CustomResourceDefinitions or aggregated servers.
 BUILT_IN_GROUPS = frozenset(
     {
-        "",
-        "admissionregistration.k8s.io",
-        "apiextensions.k8s.io",
-        "apiregistration.k8s.io",
-        "apps",
-        "authentication.k8s.io",
-        "authorization.k8s.io",
-        "autoscaling",
-        "batch",
-        "certificates.k8s.io",
-        "coordination.k8s.io",
-        "discovery.k8s.io",
-        "events.k8s.io",
-        "flowcontrol.apiserver.k8s.io",
-        "internal.apiserver.k8s.io",
-        "networking.k8s.io",
-        "node.k8s.io",
-        "policy",
-        "rbac.authorization.k8s.io",
-        "resource.k8s.io",
-        "scheduling.k8s.io",
-        "storage.k8s.io",
-        "storagemigration.k8s.io",
+        "", "admissionregistration.k8s.io", "apiextensions.k8s.io", "apiregistration.k8s.io", "apps",
+        "authentication.k8s.io", "authorization.k8s.io", "autoscaling", "batch", "certificates.k8s.io",
+        "coordination.k8s.io", "discovery.k8s.io", "events.k8s.io", "flowcontrol.apiserver.k8s.io",
+        "internal.apiserver.k8s.io", "networking.k8s.io", "node.k8s.io", "policy", "rbac.authorization.k8s.io",
+        "resource.k8s.io", "scheduling.k8s.io", "storage.k8s.io", "storagemigration.k8s.io",
     }
-)
+)  # fmt: skip
 
 # Of those groups, what lives in no namespace (`kubectl api-resources --namespaced=false` of 1.36, and kinds of older versions).
 _CLUSTER_WIDE = frozenset(
     {
-        "APIService",
-        "CSIDriver",
-        "CSINode",
-        "CertificateSigningRequest",
-        "ClusterRole",
-        "ClusterRoleBinding",
-        "ClusterTrustBundle",
-        "ComponentStatus",
-        "CustomResourceDefinition",
-        "DeviceClass",
-        "DeviceTaintRule",
-        "FlowSchema",
-        "IPAddress",
-        "IngressClass",
-        "MutatingAdmissionPolicy",
-        "MutatingAdmissionPolicyBinding",
-        "MutatingWebhookConfiguration",
-        "Namespace",
-        "Node",
-        "PersistentVolume",
-        "PriorityClass",
-        "PriorityLevelConfiguration",
-        "ResourceSlice",
-        "RuntimeClass",
-        "SelfSubjectAccessReview",
-        "SelfSubjectReview",
-        "SelfSubjectRulesReview",
-        "ServiceCIDR",
-        "StorageClass",
-        "StorageVersion",
-        "StorageVersionMigration",
-        "SubjectAccessReview",
-        "TokenReview",
-        "ValidatingAdmissionPolicy",
-        "ValidatingAdmissionPolicyBinding",
-        "ValidatingWebhookConfiguration",
-        "VolumeAttachment",
-        "VolumeAttributesClass",
+        "APIService", "CSIDriver", "CSINode", "CertificateSigningRequest", "ClusterRole", "ClusterRoleBinding",
+        "ClusterTrustBundle", "ComponentStatus", "CustomResourceDefinition", "DeviceClass", "DeviceTaintRule",
+        "FlowSchema", "IPAddress", "IngressClass", "MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding",
+        "MutatingWebhookConfiguration", "Namespace", "Node", "PersistentVolume", "PriorityClass",
+        "PriorityLevelConfiguration", "ResourceSlice", "RuntimeClass", "SelfSubjectAccessReview", "SelfSubjectReview",
+        "SelfSubjectRulesReview", "ServiceCIDR", "StorageClass", "StorageVersion", "StorageVersionMigration",
+        "SubjectAccessReview", "TokenReview", "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding",
+        "ValidatingWebhookConfiguration", "VolumeAttachment", "VolumeAttributesClass",
     }
-)
+)  # fmt: skip
 
 
 class Kind(NamedTuple):
@@ -85,6 +37,11 @@ class Kind(NamedTuple):
     group: str  # "" is the core group
     version: str
     name: str
+
+    @classmethod
+    def of(cls, api_version: str, name: str) -> "Kind":
+        group, _, version = api_version.rpartition("/")
+        return cls("" if group == "core" else group, version, name)
 
     @property
     def api_version(self) -> str:
@@ -115,8 +72,7 @@ def kind_of(token: str, inputs: Mapping[str, Any]) -> Kind:
     api_version, name = inputs.get("apiVersion"), inputs.get("kind")
     if not (isinstance(api_version, str) and isinstance(name, str)):
         _, api_version, name = token.split(":", 2)
-    group, _, version = api_version.rpartition("/")
-    return Kind("" if group == "core" else group, version, name)
+    return Kind.of(api_version, name)
 
 
 def _refusal(token: str, inputs: Mapping[str, Any]) -> str:

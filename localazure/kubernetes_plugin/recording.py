@@ -9,7 +9,7 @@ import grpc
 from google.protobuf.empty_pb2 import Empty
 from pulumi.runtime.proto import provider_pb2
 
-from localazure.kubernetes_plugin import objects, releases, state
+from localazure.kubernetes_plugin import objects, releases, values
 from localazure.kubernetes_plugin.cluster import Cluster
 from localazure.kubernetes_plugin.kinds import token_of
 from localazure.kubernetes_plugin.servicer import Provider
@@ -29,7 +29,7 @@ class Recorder(Provider):
             found = releases.recorded(opened(sent(marked)))
             return provider_pb2.CreateResponse(id=found.id, properties=to_struct(found.outputs))
         return provider_pb2.CreateResponse(
-            id=objects.identity(opened(sent(marked))), properties=to_struct(_recorded(marked, state.manager_for(opened(marked))))
+            id=objects.identity(opened(sent(marked))), properties=to_struct(_recorded(marked, values.manager_for(opened(marked))))
         )
 
     def Update(self, request: provider_pb2.UpdateRequest, context: grpc.ServicerContext) -> provider_pb2.UpdateResponse:  # noqa: N802
@@ -38,8 +38,8 @@ class Recorder(Provider):
         if token_of(request.urn) == releases.TYPE:
             recorded = releases.recorded(opened(sent(from_struct(request.news))))
             return provider_pb2.UpdateResponse(properties=to_struct(recorded.outputs))
-        marked, before = from_struct(request.news, keep_secrets=True), state.kept(from_struct(request.olds))
-        manager = state.manager_for(opened(marked), before.manager)
+        marked, before = from_struct(request.news, keep_secrets=True), values.kept(from_struct(request.olds))
+        manager = values.manager_for(opened(marked), before.manager)
         return provider_pb2.UpdateResponse(properties=to_struct(_recorded(marked, manager, before.api_version)))
 
     def Read(self, request: provider_pb2.ReadRequest, context: grpc.ServicerContext) -> provider_pb2.ReadResponse:  # noqa: N802, ARG002
@@ -67,4 +67,4 @@ class Recorder(Provider):
 
 
 def _recorded(marked: Properties, manager: str, api_version: str = "") -> Properties:
-    return state.outputs(marked, opened(sent(marked)), manager, api_version)
+    return values.outputs(marked, opened(sent(marked)), manager, api_version)

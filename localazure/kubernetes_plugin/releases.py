@@ -22,7 +22,7 @@ from localazure.kubernetes_plugin.api import ApiError
 from localazure.kubernetes_plugin.cluster import Cluster, NoMatchError
 from localazure.kubernetes_plugin.kinds import Kind
 from localazure.kubernetes_plugin.objects import Object
-from localazure.kubernetes_plugin.waiting.waiter import NotReadyError, Waiting, until_ready
+from localazure.kubernetes_plugin.waiter import NotReadyError, Waiting, until_ready
 from localazure.plugin.diff import Diff, object_changes
 from localazure.plugin.errors import PartialError, State
 from localazure.plugin.wire import Properties, is_unknown
@@ -212,17 +212,15 @@ class Releases:
 
     def _find(self, named: list[str]) -> Object | None:
         api_version, kind, namespace, name = named
-        group, _, version = api_version.rpartition("/")
         try:
-            return self._cluster.api.find(self._cluster.path(Kind(group, version, kind), namespace, name))
+            return self._cluster.api.find(self._cluster.path(Kind.of(api_version, kind), namespace, name))
         except NoMatchError:
             return None
 
     def _remove(self, named: list[str]) -> None:
         api_version, kind, namespace, name = named
-        group, _, version = api_version.rpartition("/")
         try:
-            self._cluster.api.delete(self._cluster.path(Kind(group, version, kind), namespace, name), "Background")
+            self._cluster.api.delete(self._cluster.path(Kind.of(api_version, kind), namespace, name), "Background")
         except (ApiError, NoMatchError) as error:
             if isinstance(error, ApiError) and error.status != 404:
                 raise
@@ -293,8 +291,7 @@ def _names(thing: Object, cluster: Cluster) -> list[str]:
 
 
 def _kind(thing: Object) -> Kind:
-    group, _, version = thing["apiVersion"].rpartition("/")
-    return Kind(group, version, thing["kind"])
+    return Kind.of(thing["apiVersion"], thing["kind"])
 
 
 def _folder(environment: Mapping[str, str]) -> Path | None:

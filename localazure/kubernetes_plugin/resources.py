@@ -6,7 +6,7 @@ next `up` completes it.
 
 from collections.abc import Callable, Sequence
 
-from localazure.kubernetes_plugin import objects, state
+from localazure.kubernetes_plugin import objects, values
 from localazure.kubernetes_plugin.api import ApiError
 from localazure.kubernetes_plugin.cluster import Cluster, NoMatchError
 from localazure.kubernetes_plugin.ignored import without_ignored
@@ -14,7 +14,7 @@ from localazure.kubernetes_plugin.kinds import Kind
 from localazure.kubernetes_plugin.objects import Object
 from localazure.kubernetes_plugin.settings import Settings
 from localazure.kubernetes_plugin.values import live_inputs, received, sent
-from localazure.kubernetes_plugin.waiting.waiter import NotReadyError, Waiting, check_for, reasons_of, until_gone, until_ready
+from localazure.kubernetes_plugin.waiter import NotReadyError, Waiting, check_for, reasons_of, until_gone, until_ready
 from localazure.plugin.errors import PartialError, State
 from localazure.plugin.wire import UNKNOWN, Properties, opened
 
@@ -52,20 +52,20 @@ class Resources:
         """The object when it is ready. ApiError, NoMatchError, ExistsError: it doesn't exist. PartialError: it is, not ready."""
         inputs = opened(sent(marked))
         check_for(self._cluster, kind, inputs)  # what it is to wait for can be read, or nothing is made
-        manager = state.manager_for(inputs)
+        manager = values.manager_for(inputs)
         live = self._retried(lambda: self._applied_new(kind, inputs, manager, dry_run=False), urn)
         return self._awaited(urn, kind, marked, inputs, live, manager, timeout_s, created=True)
 
     def try_create(self, kind: Kind, marked: Properties) -> Properties:
         """What the object would be. ApiError, ExistsError."""
         inputs = opened(sent(marked))
-        manager = state.manager_for(inputs)
+        manager = values.manager_for(inputs)
         live = self._applied_new(kind, inputs, manager, dry_run=True)
         shown = {key: value for key, value in live.items() if key != "status"}
         # A dry run makes these up; the object that will be has others.
         unknown = dict.fromkeys(("uid", "resourceVersion", "creationTimestamp"), UNKNOWN)
         shown["metadata"] = {**{k: v for k, v in objects.metadata(live).items() if k != "managedFields"}, **unknown}
-        return state.outputs(marked, shown, manager)
+        return values.outputs(marked, shown, manager)
 
     def _applied_new(self, kind: Kind, inputs: Object, manager: str, *, dry_run: bool) -> Object:
         path = self._cluster.path_of(kind, inputs)
@@ -81,9 +81,9 @@ class Resources:
         self, urn: str, kind: Kind, marked: Properties, old: Properties, ignored: Sequence[str], timeout_s: float
     ) -> State:
         """The object when it is as asked. PartialError: it is there, and isn't."""
-        before, inputs = state.kept(old), opened(sent(marked))
+        before, inputs = values.kept(old), opened(sent(marked))
         check_for(self._cluster, kind, inputs)
-        manager = state.manager_for(inputs, before.manager)
+        manager = values.manager_for(inputs, before.manager)
         path = self._cluster.path_of(kind, inputs)
         live = self._found(path, inputs)
         try:
@@ -91,19 +91,19 @@ class Resources:
         except ApiError as error:
             # The object is as it was: so is what is kept of its inputs, and the next `up` finds the same difference.
             own = objects.identity(live)
-            unchanged = state.with_secrets_of(received(before.inputs), marked)
-            kept = State(own, state.outputs(unchanged, live, manager, before.api_version), unchanged)
+            unchanged = values.with_secrets_of(received(before.inputs), marked)
+            kept = State(own, values.outputs(unchanged, live, manager, before.api_version), unchanged)
             reason = f'the Kubernetes API server reported that "{own}" failed to fully initialize or become live: {error}'
             raise PartialError(kept, reason) from error
         return self._awaited(urn, kind, marked, inputs, applied, manager, timeout_s, created=False)
 
     def try_update(self, kind: Kind, marked: Properties, old: Properties, ignored: Sequence[str]) -> Properties:
         """What the object would be. ApiError."""
-        before, inputs = state.kept(old), opened(sent(marked))
-        manager = state.manager_for(inputs, before.manager)
+        before, inputs = values.kept(old), opened(sent(marked))
+        manager = values.manager_for(inputs, before.manager)
         path = self._cluster.path_of(kind, inputs)
         body = without_ignored(inputs, self._found(path, inputs), ignored, manager) if ignored else inputs
-        return state.outputs(marked, self._applied(path, body, manager, dry_run=True), manager, before.api_version)
+        return values.outputs(marked, self._applied(path, body, manager, dry_run=True), manager, before.api_version)
 
     # Reading and deleting
 
@@ -112,15 +112,15 @@ class Resources:
 
         PartialError: it is there, and isn't ready.
         """
-        before = state.kept(old, old_inputs)
+        before = values.kept(old, old_inputs)
         space, own = objects.namespace_and_name(engine_id)
         live = self._cluster.api.find(self._cluster.path(kind, space or objects.namespace(before.inputs), own))
         if live is None:
             return None
         inputs = opened(sent(old_inputs)) or before.inputs
-        marked = state.with_secrets_of(received(live_inputs(live, inputs) if inputs else _imported(live)), old_inputs)
+        marked = values.with_secrets_of(received(live_inputs(live, inputs) if inputs else _imported(live)), old_inputs)
         found = State(
-            engine_id, state.outputs(marked, live, state.manager_for(inputs, before.manager), before.api_version), marked
+            engine_id, values.outputs(marked, live, values.manager_for(inputs, before.manager), before.api_version), marked
         )
         check = check_for(self._cluster, kind, inputs) if inputs else None
         ready = check(live) if check else None
@@ -132,7 +132,7 @@ class Resources:
 
     def delete(self, urn: str, kind: Kind, engine_id: str, old: Properties, timeout_s: float) -> None:
         """Ends when the object is gone. PartialError: it is there still. What doesn't exist is gone."""
-        before = state.kept(old)
+        before = values.kept(old)
         space, own = objects.namespace_and_name(engine_id)
         path = self._cluster.path(kind, space, own)
         live = self._cluster.api.find(path)
@@ -149,8 +149,8 @@ class Resources:
         try:
             until_gone(self._waiting, urn, kind, live, before.inputs, timeout_s)
         except NotReadyError as error:
-            inputs = state.with_secrets_of(received(before.inputs), old.get("__inputs") or {})
-            kept = State(engine_id, state.outputs(inputs, error.live, before.manager, before.api_version), inputs)
+            inputs = values.with_secrets_of(received(before.inputs), old.get("__inputs") or {})
+            kept = State(engine_id, values.outputs(inputs, error.live, before.manager, before.api_version), inputs)
             raise PartialError(kept, str(error), error.more) from error
 
     def unready_job(self, kind: Kind, live: Object) -> bool:
@@ -183,8 +183,8 @@ class Resources:
                 if created
                 else f'the Kubernetes API server reported that "{own}" failed to fully initialize or become live: {error}'
             )
-            raise PartialError(State(own, state.outputs(marked, error.live, manager), marked), reason, error.more) from error
-        return State(objects.identity(ready), state.outputs(marked, ready, manager), marked)
+            raise PartialError(State(own, values.outputs(marked, error.live, manager), marked), reason, error.more) from error
+        return State(objects.identity(ready), values.outputs(marked, ready, manager), marked)
 
     def _found(self, path: str, inputs: Object) -> Object:
         live = self._cluster.api.find(path)

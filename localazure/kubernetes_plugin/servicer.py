@@ -13,20 +13,18 @@ import grpc
 from google.protobuf.empty_pb2 import Empty
 from pulumi.runtime.proto import plugin_pb2, provider_pb2
 
-from localazure.kubernetes_plugin import objects, releases, state
+from localazure.kubernetes_plugin import objects, readiness, releases, values
 from localazure.kubernetes_plugin.api import READ_S, Api, ApiError, UnreachableError
 from localazure.kubernetes_plugin.changes import changes, delete_first
 from localazure.kubernetes_plugin.cluster import Cluster, NoMatchError
-from localazure.kubernetes_plugin.config_diff import config_diff
 from localazure.kubernetes_plugin.engine_log import EngineLog
 from localazure.kubernetes_plugin.kinds import Kind, kind_of, token_of
-from localazure.kubernetes_plugin.naming import named
+from localazure.kubernetes_plugin.objects import named
 from localazure.kubernetes_plugin.releases import Releases
 from localazure.kubernetes_plugin.resources import ExistsError, Resources
-from localazure.kubernetes_plugin.settings import Settings, configuration_problems, read_settings
+from localazure.kubernetes_plugin.settings import Settings, config_diff, configuration_problems, read_settings
 from localazure.kubernetes_plugin.values import received, sent
-from localazure.kubernetes_plugin.waiting import conditions
-from localazure.kubernetes_plugin.waiting.waiter import Waiting
+from localazure.kubernetes_plugin.waiter import Waiting
 from localazure.plugin.answers import answering_errors, diff_response
 from localazure.plugin.base import Plugin, autonaming, configured, texts
 from localazure.plugin.diff import Diff
@@ -111,7 +109,7 @@ class Provider(Plugin):
         if not objects.namespace(inputs) and not is_unknown(inputs.get("metadata")) and self._cluster.namespaced(kind):
             inputs["metadata"] = {**objects.metadata(inputs), "namespace": self._settings.namespace}
         failures = [provider_pb2.CheckFailure(reason=each) for each in _problems(inputs)]
-        checked = received(state.with_secrets_of(inputs, marked))
+        checked = received(values.with_secrets_of(inputs, marked))
         return provider_pb2.CheckResponse(inputs=to_struct(checked), failures=failures)
 
     @_answers_errors
@@ -119,7 +117,7 @@ class Provider(Plugin):
         new = opened(sent(from_struct(request.news)))
         if token_of(request.urn) == releases.TYPE:
             return diff_response(releases.changed(opened(sent(from_struct(request.old_inputs))), new))
-        before = state.kept(from_struct(request.olds), from_struct(request.old_inputs))
+        before = values.kept(from_struct(request.olds), from_struct(request.old_inputs))
         kind = kind_of(token_of(request.urn), new)
         namespaced = self._cluster.namespaced(kind)
         found = changes(
@@ -214,7 +212,7 @@ class Provider(Plugin):
         if token_of(request.urn) == releases.TYPE:
             self._configured.releases.delete(opened(olds))
             return Empty()
-        kind = kind_of(token_of(request.urn), state.kept(olds).live)
+        kind = kind_of(token_of(request.urn), values.kept(olds).live)
         try:
             self._resources.delete(request.urn, kind, request.id, olds, request.timeout)
         except NoMatchError:
@@ -336,7 +334,7 @@ def _problems(inputs: Properties) -> list[str]:
         else:
             found.append("`.metadata.name` was removed; set it again")
     try:
-        conditions.of(inputs)
+        readiness.requested(inputs)
     except ValueError as error:
         found.append(str(error))
     return found

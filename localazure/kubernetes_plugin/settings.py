@@ -1,14 +1,53 @@
-"""The provider's configuration: the real provider's keys, then the environment variables it reads.
+"""The provider's configuration: the real provider's keys, then the environment variables it reads; and which change of it means
+another cluster, so that everything in it has to be created again.
 
 A kubeconfig that can't be read isn't an error here, since a program may never need the cluster: it makes the cluster unreachable.
+Kubernetes has no identity of a cluster. So: a `clusterIdentifier` decides where there is one on both sides; otherwise the entry
+of the kubeconfig's active cluster does.
 """
 
 import json
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from localazure.kubernetes_plugin import kubeconfig
 from localazure.kubernetes_plugin.kubeconfig import Access
+from localazure.plugin.wire import is_unknown
+
+_IDENTIFIER = "clusterIdentifier"
+_CLUSTER_KEYS = ("kubeconfig", "context", "cluster")
+
+
+class ConfigDiff(NamedTuple):
+    changed: tuple[str, ...]
+    replaces: tuple[str, ...]
+
+
+def config_diff(old: Mapping[str, Any], new: Mapping[str, Any]) -> ConfigDiff:
+    """ValueError where a kubeconfig can't be read."""
+    changed = tuple(sorted(key for key in {*old, *new} if old.get(key) != new.get(key)))
+    identified = bool(old.get(_IDENTIFIER) and new.get(_IDENTIFIER))
+    if identified and _IDENTIFIER not in changed:
+        return ConfigDiff(changed, ())
+    replaces = [_IDENTIFIER] if identified else []
+    unknown = [key for key in _CLUSTER_KEYS if is_unknown(new.get(key))]
+    if unknown:
+        # Nobody can tell whether it is another cluster: the careful answer.
+        return ConfigDiff(changed, (*replaces, unknown[0]))
+    before, after = _active(old), _active(new)
+    if before is not None and after is not None and before != after:
+        replaces += [key for key in _CLUSTER_KEYS if key in changed]
+    return ConfigDiff(changed, tuple(replaces))
+
+
+def _active(configuration: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """{} where no kubeconfig is given: then the machine's own is meant, on both sides or on one."""
+    given = configuration.get("kubeconfig")
+    if not given or is_unknown(given):
+        return {}
+    config = kubeconfig.read(str(given), {})
+    return kubeconfig.active_cluster(config, str(configuration.get("context") or ""), str(configuration.get("cluster") or ""))
+
 
 _SWITCHES = {
     "deleteUnreachable": "PULUMI_K8S_DELETE_UNREACHABLE",

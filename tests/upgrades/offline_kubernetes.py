@@ -11,7 +11,7 @@ from typing import Any
 import grpc
 from pulumi.runtime.proto import provider_pb2
 
-from localazure.kubernetes_plugin import objects, releases, state
+from localazure.kubernetes_plugin import objects, releases, values
 from localazure.kubernetes_plugin.cluster import Cluster
 from localazure.kubernetes_plugin.kinds import token_of
 from localazure.kubernetes_plugin.servicer import Provider, Work
@@ -44,7 +44,7 @@ class OfflineKubernetes(Provider):
             return provider_pb2.CreateResponse(id=made.id, properties=to_struct(made.outputs))
         live = opened(sent(marked))
         live["metadata"] = {**objects.metadata(live), "uid": str(uuid.uuid5(uuid.NAMESPACE_URL, request.urn))}
-        return provider_pb2.CreateResponse(id=objects.identity(live), properties=to_struct(state.outputs(marked, live, MANAGER)))
+        return provider_pb2.CreateResponse(id=objects.identity(live), properties=to_struct(values.outputs(marked, live, MANAGER)))
 
     def _release_problems(self, inputs: Properties) -> list[str]:
         return []

@@ -13,7 +13,7 @@ from localazure.kubernetes_plugin import releases
 from localazure.kubernetes_plugin.api import Api
 from localazure.kubernetes_plugin.cluster import Cluster
 from localazure.kubernetes_plugin.settings import read_settings
-from localazure.kubernetes_plugin.waiting.waiter import Waiting
+from localazure.kubernetes_plugin.waiter import Waiting
 from tests.support.kubernetes import ControlPlane
 from tests.support.node_agent import NodeAgent
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from hypothesis import given, strategies as st
 
-from localazure.kubernetes_plugin import state
+from localazure.kubernetes_plugin import values
 from localazure.kubernetes_plugin.api import Api
 from localazure.kubernetes_plugin.changes import changes
 from localazure.kubernetes_plugin.cluster import Cluster, Resource
@@ -41,7 +41,7 @@ def test_names_of_the_sdk_and_of_the_api_lead_to_each_other(thing: dict[str, Any
 @given(MARKED)
 def test_secrets_go_over_the_wire_and_into_the_state_as_secrets(marked: dict[str, Any]) -> None:
     assert sent(from_struct(to_struct(marked), keep_secrets=True)) == sent(marked)
-    kept = state.outputs(marked, opened(marked), "m")
+    kept = values.outputs(marked, opened(marked), "m")
     for key, value in marked.items():
         if isinstance(value, Secret):
             assert isinstance(kept["__inputs"][key], Secret)

@@ -6,7 +6,7 @@ import grpc
 import pytest
 from pulumi.runtime.proto import provider_pb2
 
-from localazure.kubernetes_plugin import objects, state
+from localazure.kubernetes_plugin import objects, values
 from localazure.plugin.wire import UNKNOWN, Secret
 from tests.localazure.kubernetes_plugin.conftest import CONFIG_MAP, KubernetesEngine, checked_raw, kubeconfig, with_kind
 from tests.localazure.plugin.conftest import failure
@@ -125,11 +125,11 @@ def test_kubectls_copy_of_an_object_is_as_secret_as_the_object() -> None:
     copy = {objects.LAST_APPLIED: '{"data": {"t": "aHVzaA=="}}'}
     metadata = {"name": "token", "annotations": copy}
     live = {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "data": {"t": "aHVzaA=="}}
-    kept = state.outputs({"apiVersion": "v1", "kind": "Secret"}, live, "m")
+    kept = values.outputs({"apiVersion": "v1", "kind": "Secret"}, live, "m")
     assert kept["metadata"] == {"name": "token", "annotations": Secret(copy)}
     config = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"t": "hush"}}
-    assert state.outputs({"data": {"t": Secret("hush")}}, config, "m")["metadata"]["annotations"] == Secret(copy)
-    assert state.outputs({"data": {"t": "hush"}}, config, "m")["metadata"]["annotations"] == copy
+    assert values.outputs({"data": {"t": Secret("hush")}}, config, "m")["metadata"]["annotations"] == Secret(copy)
+    assert values.outputs({"data": {"t": "hush"}}, config, "m")["metadata"]["annotations"] == copy
 
 
 def test_secrets_of_the_program_stay_marked_where_they_were(offline: KubernetesEngine) -> None:

@@ -12,7 +12,7 @@ from azure_gpu.catalog.services import groups
 from localazure.kubernetes.programs import GROUPS_TOLD
 from localazure.kubernetes_plugin import releases
 from localazure.kubernetes_plugin.kinds import Kind as ObjectKind
-from localazure.kubernetes_plugin.waiting.waiter import Waiting
+from localazure.kubernetes_plugin.waiter import Waiting
 from localazure.plugin.diff import Kind
 
 CRD = "CustomResourceDefinition"
