@@ -28,7 +28,8 @@ UNITS = {  # of fields, in the table's head
     **dict.fromkeys(("clocks.sm", "clocks.mem", "clocks.max.memory", "clocks.max.mem", "clocks.max.sm"), "MHz"),
 }
 APP_FIELDS = (  # also where no program runs
-    "timestamp", "gpu_name", "gpu_bus_id", "gpu_serial", "gpu_uuid", "pid", "process_name", "name", "used_gpu_memory", "used_memory",
+    "timestamp", "gpu_name", "gpu_bus_id", "gpu_serial", "gpu_uuid", "pid", "process_name", "name",
+    "used_gpu_memory", "used_memory",
 )  # fmt: skip
 
 
