@@ -18,7 +18,7 @@ from localazure.kubernetes import control_plane, control_plane_parts, kubeconfig
 from localazure.kubernetes.client import KubeApi, KubeError
 from localazure.kubernetes.control_plane_folder import ClusterFolder, id_of
 from localazure.kubernetes.control_plane_parts import Issuers, Outside, Ports
-from localazure.kubernetes.model import ClusterShape
+from localazure.kubernetes.model import ClusterShape, as_cluster, stored_cluster
 
 RUNNING, STOPPED = "Running", "Stopped"  # powerState, as ARM spells it
 AGENT, WEBHOOK = "agent", "webhook"  # who has a secret of the cluster's: the node agent, the API server
@@ -55,8 +55,7 @@ class Records:
     def asked_for(self, shape: ClusterShape) -> Record:
         """The cluster's record, with what it is asked to be now; a new one where there was none."""
         record = self.find(shape.key) or _new_record()
-        stored = {**shape._asdict(), "admin_groups": list(shape.admin_groups), "autoscaler": dict(shape.autoscaler)}
-        record |= {"key": shape.key.lower(), "shape": stored}
+        record |= {"key": shape.key.lower(), "shape": stored_cluster(shape)}
         self.write(record)
         return record
 
@@ -93,9 +92,7 @@ def ports_of(record: Record) -> Ports:
 
 
 def shape_of(record: Record) -> ClusterShape:
-    stored: dict[str, Any] = record["shape"]
-    whole: dict[str, Any] = {**stored, "key": record["key"], "admin_groups": tuple(stored["admin_groups"])}
-    return ClusterShape(**whole)
+    return as_cluster({**record["shape"], "key": record["key"]})
 
 
 READY_SECONDS = 120.0

@@ -4,7 +4,7 @@ The ARM kinds make a `ClusterShape` and `PoolShape`s out of request bodies; cont
 """
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 ENTRA_SERVER_APP = "6dae42f8-4368-4678-94ff-3960e28e3630"  # the audience of tokens for every AKS cluster
 
@@ -58,3 +58,26 @@ class ClusterShape(NamedTuple):
     admin_groups: tuple[str, ...] = ()
     workload_identity: bool = False
     autoscaler: Mapping[str, str] = {}  # autoScalerProfile, as ARM spells it
+
+
+def stored_pool(pool: PoolShape) -> dict[str, Any]:
+    """A pool as it is kept."""
+    taints = [one._asdict() for one in pool.taints]
+    return {**pool._asdict(), "labels": dict(pool.labels), "zones": list(pool.zones), "taints": taints}
+
+
+def as_pool(stored: Mapping[str, Any]) -> PoolShape:
+    """A pool as it was kept."""
+    whole: dict[str, Any] = {**stored, "taints": tuple(Taint(**one) for one in stored["taints"]), "zones": tuple(stored["zones"])}
+    return PoolShape(**whole)
+
+
+def stored_cluster(cluster: ClusterShape) -> dict[str, Any]:
+    """A cluster as it is kept."""
+    return {**cluster._asdict(), "admin_groups": list(cluster.admin_groups), "autoscaler": dict(cluster.autoscaler)}
+
+
+def as_cluster(stored: Mapping[str, Any]) -> ClusterShape:
+    """A cluster as it was kept."""
+    whole: dict[str, Any] = {**stored, "admin_groups": tuple(stored["admin_groups"])}
+    return ClusterShape(**whole)

@@ -7,7 +7,6 @@ are read from their names.
 import hashlib
 import math
 import re
-from collections.abc import Mapping
 from datetime import date
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -18,7 +17,7 @@ from azure_gpu.catalog.services.aks.sizes import listing
 from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.catalog.sizes.model import Size, Vendor
 from azure_gpu.catalog.sources import Dated, Source
-from localazure.kubernetes.model import ClusterShape, PoolShape, Taint
+from localazure.kubernetes.model import ClusterShape, PoolShape
 from localazure.services import SUBSCRIPTION
 
 RESERVATIONS = Source(
@@ -269,19 +268,3 @@ def _base36(number: int) -> str:
         text = digits[rest] + text
         if not number:
             return text
-
-
-def as_shape(stored: Mapping[str, Any]) -> PoolShape:
-    """A pool as it was kept."""
-    whole: dict[str, Any] = {**stored, "taints": tuple(Taint(**one) for one in stored["taints"]), "zones": tuple(stored["zones"])}
-    return PoolShape(**whole)
-
-
-def stored(pool: PoolShape) -> dict[str, Any]:
-    """A pool as it is kept."""
-    return {
-        **pool._asdict(),
-        "labels": dict(pool.labels),
-        "zones": list(pool.zones),
-        "taints": [one._asdict() for one in pool.taints],
-    }

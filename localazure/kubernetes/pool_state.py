@@ -11,7 +11,7 @@ from localazure.arm.store import Store
 from localazure.folder import write_json
 from localazure.kubernetes import node_templates as templates
 from localazure.kubernetes.control_plane_folder import id_of
-from localazure.kubernetes.model import ClusterShape, PoolShape
+from localazure.kubernetes.model import ClusterShape, PoolShape, as_cluster, as_pool, stored_cluster, stored_pool
 
 _DOCUMENTS = "kubernetes/pools/"
 NODES_FILE = "nodes.json"
@@ -59,23 +59,22 @@ def load(store: Store, key: str) -> ClusterState | None:
     kept = store.document(_DOCUMENTS + id_of(key))
     if kept is None:
         return None
-    of_shape: dict[str, Any] = {**kept["shape"], "admin_groups": tuple(kept["shape"]["admin_groups"])}
-    shape = ClusterShape(**of_shape)
     pools = {
-        name: PoolState(shape=templates.as_shape(one["shape"]), following=one["following"], nodes=one["nodes"])
+        name: PoolState(shape=as_pool(one["shape"]), following=one["following"], nodes=one["nodes"])
         for name, one in kept["pools"].items()
     }
-    return ClusterState(shape=shape, paused=kept["paused"], pools=pools)
+    return ClusterState(shape=as_cluster(kept["shape"]), paused=kept["paused"], pools=pools)
 
 
 def save(store: Store, state: ClusterState, folder: Path) -> None:
     """Keeps it, and tells the agent."""
     pools = {
-        name: {"shape": templates.stored(pool.shape), "following": pool.following, "nodes": pool.nodes}
+        name: {"shape": stored_pool(pool.shape), "following": pool.following, "nodes": pool.nodes}
         for name, pool in state.pools.items()
     }
-    shape = {**state.shape._asdict(), "admin_groups": list(state.shape.admin_groups), "autoscaler": dict(state.shape.autoscaler)}
-    store.put_document(_DOCUMENTS + id_of(state.key), {"shape": shape, "paused": state.paused, "pools": pools})
+    store.put_document(
+        _DOCUMENTS + id_of(state.key), {"shape": stored_cluster(state.shape), "paused": state.paused, "pools": pools}
+    )
     nodes = [] if state.paused else [node for _, pool in sorted(state.pools.items()) for node in pool.nodes]
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     write_json(folder / NODES_FILE, {"nodes": nodes})

@@ -200,14 +200,12 @@ class Container:
         context = infrastructure.ActorContext(
             node=self.pod.node.record,
             pod=self.pod.body,
-            container=self.spec,
             env=env,
             mounts=self.pod.mounted(self.spec, env),
             ports=self.pod.ports_of(self.spec),
             devices=self.pod.node.devices,
             api=self.pod.api,
             log=lambda _: None,  # the run's own
-            argv=[*(command or ()), *(args or ())],
         )
         record = {"image_name": self.state.image, "image_id": self.state.image_id}
         return ActorRun.begin(known, actor, context, record)

@@ -9,7 +9,7 @@ import contextlib
 import os
 import signal
 import ssl
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import Any, NamedTuple
 
 Body = dict[str, Any]
@@ -24,10 +24,13 @@ class ProbeListener(NamedTuple):
     restart: Callable[[str], Awaitable[None]]  # which probe has failed too often
 
 
-async def run(container: Body, once: Callable[[Body, float], Awaitable[str]], listener: ProbeListener) -> None:
+Once = Callable[[Body, float], Awaitable[str]]
+
+
+async def run(container: Body, once: Once, listener: ProbeListener) -> None:
     """Until it is cancelled, or the container is to be restarted. `once` tries a probe: why it failed, or ""."""
     startup = container.get("startupProbe")
-    if startup and not await _until(startup, "Startup", once, listener):
+    if startup and not await _started(startup, once, listener):
         await listener.restart("startup")
         return
     listener.started()
@@ -45,56 +48,55 @@ async def run(container: Body, once: Callable[[Body, float], Awaitable[str]], li
             loop.cancel()
 
 
-async def _until(probe: Body, name: str, once: Callable[[Body, float], Awaitable[str]], listener: ProbeListener) -> bool:
-    """Whether it succeeds before it has failed too often."""
+async def _streaks(
+    probe: Body, name: str, once: Once, listener: ProbeListener, hurry: Callable[[], bool] = lambda: False
+) -> AsyncIterator[int]:
+    """After each try, how often it has succeeded in a row; below 0, how often it has failed. `hurry`: the next comes soon."""
     await asyncio.sleep(probe.get("initialDelaySeconds", 0))
-    failures, successes = 0, 0
+    streak = 0
     while True:
         why = await once(probe, probe.get("timeoutSeconds", 1))
+        streak = min(streak, 0) - 1 if why else max(streak, 0) + 1
         if why:
-            failures, successes = failures + 1, 0
             listener.unhealthy(name, why)
-        else:
-            failures, successes = 0, successes + 1
-        if successes >= probe.get("successThreshold", 1):
+        yield streak
+        period = probe.get("periodSeconds", 10)
+        await asyncio.sleep(min(1, period) if hurry() else period)
+
+
+def _failed(probe: Body, streak: int) -> bool:
+    return -streak >= probe.get("failureThreshold", 3)
+
+
+async def _started(probe: Body, once: Once, listener: ProbeListener) -> bool:
+    """Whether it succeeds before it has failed too often."""
+    async for streak in _streaks(probe, "Startup", once, listener):
+        if streak >= probe.get("successThreshold", 1):
             return True
-        if failures >= probe.get("failureThreshold", 3):
-            return False
-        await asyncio.sleep(probe.get("periodSeconds", 10))
+        if _failed(probe, streak):
+            break
+    return False
 
 
-async def _live(probe: Body, once: Callable[[Body, float], Awaitable[str]], listener: ProbeListener) -> None:
-    await asyncio.sleep(probe.get("initialDelaySeconds", 0))
-    failures = 0
-    while failures < probe.get("failureThreshold", 3):
-        why = await once(probe, probe.get("timeoutSeconds", 1))
-        failures = failures + 1 if why else 0
-        if why:
-            listener.unhealthy("Liveness", why)
-        if failures < probe.get("failureThreshold", 3):
-            await asyncio.sleep(probe.get("periodSeconds", 10))
-    await listener.restart("liveness")
+async def _live(probe: Body, once: Once, listener: ProbeListener) -> None:
+    async for streak in _streaks(probe, "Liveness", once, listener):
+        if _failed(probe, streak):
+            await listener.restart("liveness")
+            return
 
 
-async def _ready(probe: Body, once: Callable[[Body, float], Awaitable[str]], listener: ProbeListener) -> None:
-    await asyncio.sleep(probe.get("initialDelaySeconds", 0))
-    failures, successes, ready = 0, 0, False
-    while True:
-        why = await once(probe, probe.get("timeoutSeconds", 1))
-        if why:
-            failures, successes = failures + 1, 0
-            listener.unhealthy("Readiness", why)
-        else:
-            failures, successes = 0, successes + 1
-        before = ready
-        if successes >= probe.get("successThreshold", 1):
-            ready = True
-        elif failures >= probe.get("failureThreshold", 3):
-            ready = False
-        if ready != before:
+async def _ready(probe: Body, once: Once, listener: ProbeListener) -> None:
+    ready = False
+
+    def hurry() -> bool:
+        """One that isn't ready yet is asked again sooner, so that a pod is ready when it is."""
+        return not ready
+
+    async for streak in _streaks(probe, "Readiness", once, listener, hurry):
+        now = streak >= probe.get("successThreshold", 1) or (ready and not _failed(probe, streak))
+        if now != ready:
+            ready = now
             listener.ready(ready)
-        # One that isn't ready yet is asked again sooner, so that a pod is ready when it is.
-        await asyncio.sleep(probe.get("periodSeconds", 10) if ready else min(1, probe.get("periodSeconds", 10)))
 
 
 _ANSWER_BYTES = 10 * 1024  # pkg/probe/http: of an answer or an output in an event

@@ -6,13 +6,13 @@ An actor is one program of an infrastructure image, emulated as a coroutine insi
 import asyncio
 import contextlib
 import posixpath
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Protocol, cast
+from typing import Any, Protocol
 
-from localazure.kubernetes.client import Event, KubeApi
+from localazure.kubernetes.client import KubeApi
 from localazure.kubernetes.devices import NodeDevices
 
 
@@ -22,7 +22,6 @@ class ActorContext:
 
     node: Mapping[str, Any]  # its record of nodes.json
     pod: Mapping[str, Any]
-    container: Mapping[str, Any]  # its part of the pod's spec
     env: Mapping[str, str]
     mounts: Mapping[str, Path]  # where it is mounted: folder or file of this machine
     ports: Mapping[int, int]  # of the container: a port of loopback
@@ -30,7 +29,6 @@ class ActorContext:
     api: KubeApi
     log: Callable[[str], None]  # a line of its output
     stopping: asyncio.Event = field(default_factory=asyncio.Event)  # it is asked to end
-    argv: Sequence[str] = ()  # command and arguments as resolved; empty: the image's own
 
     @property
     def node_name(self) -> str:
@@ -66,24 +64,6 @@ class ActorContext:
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self.stopping.wait(), seconds)
         return self.stopping.is_set()
-
-    async def events(self, path: str, *, labels: str = "", fields: str = "") -> AsyncIterator[Event]:
-        """What happens to objects, as `KubeApi.follow` tells it, until the container is asked to end."""
-        following = cast("AsyncGenerator[Event, None]", self.api.follow(path, labels=labels, fields=fields))
-        ending = asyncio.ensure_future(self.stopping.wait())
-        try:
-            while True:
-                told = asyncio.ensure_future(anext(following))
-                await asyncio.wait((ending, told), return_when=asyncio.FIRST_COMPLETED)
-                if ending.done():
-                    told.cancel()
-                    await asyncio.gather(told, return_exceptions=True)
-                    return
-                yield told.result()
-        finally:
-            ending.cancel()
-            await asyncio.gather(ending, return_exceptions=True)
-            await following.aclose()
 
 
 class Actor(Protocol):

@@ -4,6 +4,7 @@ The type NodeFeature has to be there. Labels that an object no longer has are ta
 kubernetes-sigs/node-feature-discovery; its worker, which finds features of processor and system, isn't there.
 """
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -21,15 +22,21 @@ class Master:
 
     async def run(self, context: ActorContext) -> int:
         context.klog('"Node Feature Discovery Master"', where="nfd-master.go:283")
+        following = asyncio.create_task(self._follow(context))
+        await context.pause()
+        following.cancel()
+        await asyncio.gather(following, return_exceptions=True)
+        return 0
+
+    async def _follow(self, context: ActorContext) -> None:
         features: dict[tuple[str, str], Mapping[str, Any]] = {}
-        while not context.stopping.is_set():
+        while True:
             try:
-                async for event in context.events(f"{NODE_FEATURES}/nodefeatures"):
+                async for event in context.api.follow(f"{NODE_FEATURES}/nodefeatures"):
                     await self._happened(context, event.type, event.object, features)
             except KubeError as error:
                 context.klog(f'"failed to list NodeFeatures" err="{error.message}"', level="E", where="nfd-api-controller.go:160")
-                await context.pause(_AGAIN_SECONDS)
-        return 0
+                await asyncio.sleep(_AGAIN_SECONDS)
 
     async def _happened(
         self, context: ActorContext, kind: str, told: Mapping[str, Any], features: dict[tuple[str, str], Mapping[str, Any]]

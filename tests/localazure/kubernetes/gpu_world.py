@@ -88,7 +88,6 @@ class Container:
         self.context = ActorContext(
             node=world.node,
             pod={"metadata": {"name": uid, "namespace": "gpu-resources", "uid": uid}},
-            container={"name": "main"},
             env=env,
             mounts=mounts,
             ports=ports,

@@ -2,8 +2,8 @@
 
 import pytest
 
-from localazure.kubernetes.model import Taint
-from localazure.kubernetes.node_templates import as_shape, cpu_reserved, machine, node_name, record, scale_set, stored, template
+from localazure.kubernetes.model import Taint, as_pool, stored_pool
+from localazure.kubernetes.node_templates import cpu_reserved, machine, node_name, record, scale_set, template
 from tests.localazure.kubernetes.gpu_world import CLUSTER, pool
 
 
@@ -125,4 +125,4 @@ def test_a_gpu_node_has_its_driver_unless_the_pool_asks_for_none() -> None:
 
 def test_a_pool_is_kept_whole() -> None:
     shape = pool(taints=(Taint("sku", "gpu", "NoSchedule"),), zones=("1",), labels={"a": "b"}, spot=True)
-    assert as_shape(stored(shape)) == shape
+    assert as_pool(stored_pool(shape)) == shape
