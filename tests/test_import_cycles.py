@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from tests.test_rooms import ROOT, imports, modules
 
-# A pod holds its containers, a container its pod; what pulls images and what reports the status are parts of the two.
-POD = {f"localazure.kubernetes.agent.{each}" for each in ("container", "pod", "pulling", "reporting")}
+# A pod holds its containers, a container its pod.
+POD = {f"localazure.kubernetes.agent.{each}" for each in ("container", "pod")}
 
 
 def graph() -> dict[str, set[str]]:

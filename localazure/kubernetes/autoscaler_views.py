@@ -35,7 +35,7 @@ class Profile(NamedTuple):
 
 
 def profile(given: Mapping[str, str]) -> Profile:
-    """What can't be profile counts as not said; the ARM kind has refused it."""
+    """What can't be read counts as not said; the ARM kind has refused it."""
     default = Profile()
     return Profile(
         scan=_time(given, "scan-interval", default.scan),

@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from localazure.kubernetes import gpu_usage, nvidia_smi
+from localazure.kubernetes import nvidia_smi
 from localazure.kubernetes.client import KubeError
 from localazure.kubernetes.infrastructure.context import ActorContext
 from localazure.kubernetes.infrastructure.device_plugin import device_of
@@ -69,7 +69,7 @@ async def _answer(context: ActorContext, reader: asyncio.StreamReader, writer: a
 
 async def _metrics(context: ActorContext) -> str:
     state = context.devices.programs_of.state()
-    found = await asyncio.to_thread(gpu_usage.sampled, state["programs"])
+    found = await asyncio.to_thread(nvidia_smi.sampled, state["programs"])
     holders = await _holders(context)
     host = context.env.get("NODE_NAME") or str(context.pod["metadata"]["name"])
     lines: list[str] = []
@@ -90,10 +90,10 @@ async def _metrics(context: ActorContext) -> str:
 
 
 def _values(gpu: Any, instance: Any, state: Mapping[str, Any], found: Any) -> dict[str, str]:
-    busy, used = gpu_usage.of_gpu(gpu, state["containers"], found)
+    busy, used = nvidia_smi.of_gpu(gpu, state["containers"], found)
     total = gpu["memory_mib"]
     if instance:
-        used, total = gpu_usage.of_instance(instance, state["containers"], found), instance["memory_mib"]
+        used, total = nvidia_smi.of_instance(instance, state["containers"], found), instance["memory_mib"]
     return {
         "DCGM_FI_DEV_GPU_UTIL": str(busy),
         "DCGM_FI_DEV_FB_USED": str(used),

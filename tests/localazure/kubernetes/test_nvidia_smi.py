@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from localazure.kubernetes import gpu_usage, nvidia_smi
-from localazure.kubernetes.gpu_usage import Process
+from localazure.kubernetes import nvidia_smi
+from localazure.kubernetes.nvidia_smi import Process
 from tests.localazure.kubernetes.gpu_world import World, pool
 from tests.support.embedded import until
 
@@ -131,7 +131,7 @@ def test_the_program_on_a_containers_path_finds_the_containers_processes(world: 
         assert 0 < int(memory) < 2000
         # Where many others run, it may get no time within one sample.
         (found,) = until(
-            lambda: [each for each in gpu_usage.sampled(str(folder.parents[1])) if each.share > 0], "it has had time"
+            lambda: [each for each in nvidia_smi.sampled(str(folder.parents[1])) if each.share > 0], "it has had time"
         )
         assert found.container == "a/main"
     finally:
