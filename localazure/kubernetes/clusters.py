@@ -329,13 +329,10 @@ class Clusters:
         write_json(folder.admin_kubeconfig, kubeconfigs.by_files(server, pki.authority, pki.pair("admin")), SECRET_MODE)
         client, serving = pki.pair("agent"), pki.pair("kubelet")
         settings = {
-            "key": record["key"],
-            "name": record["shape"]["name"],
             "server": server,
             "ca": str(pki.authority),
             "client": {"certificate": str(client.certificate), "key": str(client.key)},
             "serving": {"certificate": str(serving.certificate), "key": str(serving.key)},
-            "client_ca": str(pki.authority),
             "programs": str(programs_folder),
             "groups": str(self._context.groups),
             "embedded": {

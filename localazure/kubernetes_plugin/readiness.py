@@ -219,13 +219,13 @@ def _quoted(thing: Object) -> str:
 _STEP = re.compile(r"\.([A-Za-z_][\w-]*)|\[(\d+)\]|\['([^']+)'\]")
 
 
-def requested(inputs: Object) -> Callable[[Object], Readiness] | None:
+def annotated_check(inputs: Object) -> Callable[[Object], Readiness] | None:
     """The check that an object's annotation requests, None where it has none. ValueError where it can't be read."""
     text = objects.annotation(inputs, objects.WAIT_FOR)
-    return parsed_request(text) if text else None
+    return parsed(text) if text else None
 
 
-def parsed_request(text: str) -> Callable[[Object], Readiness]:
+def parsed(text: str) -> Callable[[Object], Readiness]:
     """The check that the annotation's text means. ValueError where it can't be read."""
     try:
         listed = json.loads(text)

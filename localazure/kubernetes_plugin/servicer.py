@@ -334,7 +334,7 @@ def _problems(inputs: Properties) -> list[str]:
         else:
             found.append("`.metadata.name` was removed; set it again")
     try:
-        readiness.requested(inputs)
+        readiness.annotated_check(inputs)
     except ValueError as error:
         found.append(str(error))
     return found

@@ -141,7 +141,7 @@ def check_for(cluster: Cluster, kind: Kind, inputs: Object) -> Check | None:
     """What the object has to fulfil, None where its being there is enough. ValueError: an annotation can't be read."""
     if objects.annotated(inputs, objects.SKIP_AWAIT):
         return None
-    requested = readiness.requested(inputs)
+    requested = readiness.annotated_check(inputs)
     own = readiness.check_of(kind)
     if kind == Kind("", "v1", "Service"):
         own = _service_check(cluster)

@@ -67,7 +67,7 @@ class KubeletApi:
         settings = self._settings()
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(*(str(path) for path in settings.serving))
-        context.load_verify_locations(str(settings.client_authority))
+        context.load_verify_locations(str(settings.authority))
         context.verify_mode = ssl.CERT_REQUIRED
         return context
 

@@ -14,6 +14,7 @@ import secrets
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -232,13 +233,13 @@ class Network:
                 continue
             uid, name = service["metadata"]["uid"], port.get("name", "")
             try:
-                self._listeners[one] = await asyncio.start_server(_ServiceListener(self, uid, name), one.address, one.port)
+                self._listeners[one] = await asyncio.start_server(partial(self._lead, uid, name), one.address, one.port)
             except OSError as error:  # a port below 1024 without the right to it, or this machine has no such address
                 if one not in self._told:
                     log.warning("Service %s at %s:%s: %s", service["metadata"]["name"], one.address, one.port, error)
                     self._told.add(one)
 
-    async def lead(self, uid: str, port: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _lead(self, uid: str, port: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """A connection to one port of a Service: to one of its pods, by chance, as kube-proxy leads it."""
         service = self._services.get(uid)
         endpoints = self._endpoints(service) if service else []
@@ -253,17 +254,6 @@ class Network:
                     await _both(reader, writer, there, back)
                     return
         writer.close()
-
-
-class _ServiceListener:
-    """What a listener calls."""
-
-    def __init__(self, network: Network, uid: str, port: str) -> None:
-        self._network, self._uid, self._port = network, uid, port
-
-    async def __call__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with contextlib.suppress(OSError):
-            await self._network.lead(self._uid, self._port, reader, writer)
 
 
 def _spelled(name: str, namespace: str, seen_from: str) -> list[str]:

@@ -15,12 +15,9 @@ VERSION = "v1.36.2"
 class Settings(NamedTuple):
     """`agent.json`."""
 
-    key: str  # the cluster's ARM id, in lower case
-    name: str
     server: str
-    authority: Path
+    authority: Path  # of the API server, and of who may call the nodes' own port
     serving: tuple[Path, Path]  # certificate and key of the nodes' own port
-    client_authority: Path  # who may call that port
     programs: Path
     embedded: str  # the embedded Azure's URL; empty: there is none
     embedded_authority: Path
@@ -49,12 +46,9 @@ def read(path: Path) -> Settings:
     given = json.loads(path.read_text(encoding="utf-8"))
     embedded = given.get("embedded") or {}
     return Settings(
-        key=given["key"],
-        name=given["name"],
         server=given["server"],
         authority=Path(given["ca"]),
         serving=(Path(given["serving"]["certificate"]), Path(given["serving"]["key"])),
-        client_authority=Path(given["client_ca"]),
         programs=Path(given["programs"]),
         embedded=embedded.get("url") or "",
         embedded_authority=Path(embedded.get("ca") or ""),

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from localazure.kubernetes import quantities
 from localazure.kubernetes.agent import (
     environment,
     images,
@@ -53,17 +52,6 @@ def backing_off(name: str, code: int = 1) -> ContainerState:
     state = ended(name, code)
     state.wait("CrashLoopBackOff", "back-off 10s")
     return state
-
-
-# Amounts
-
-
-@pytest.mark.parametrize(
-    ("text", "amount"),
-    [("250m", 1), ("2", 2), ("1Ki", 1024), ("1.5Gi", 1610612736), ("1e3", 1000), ("5M", 5_000_000), ("100n", 1)],
-)
-def test_amounts_are_read_as_kubernetes_writes_them(text: str, amount: int) -> None:
-    assert quantities.whole(text) == amount
 
 
 def test_the_downward_api_divides_and_rounds_up() -> None:

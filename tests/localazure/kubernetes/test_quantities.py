@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import pytest
 
-from localazure.kubernetes.quantities import number
+from localazure.kubernetes.quantities import number, whole
 
 
 @pytest.mark.parametrize(
@@ -34,3 +34,7 @@ def test_a_quantity_is_a_number(text: str | int, value: Fraction | int) -> None:
 def test_what_is_no_quantity_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="is no quantity"):
         number(text)
+
+
+def test_devices_and_memory_are_counted_in_whole_ones() -> None:
+    assert [whole(text) for text in ("250m", "100n", "2", "1.5Gi")] == [1, 1, 2, 1610612736]

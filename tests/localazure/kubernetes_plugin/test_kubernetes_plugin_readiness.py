@@ -67,7 +67,7 @@ def test_a_pod_says_what_is_wrong_with_it() -> None:
 def test_a_program_may_say_what_is_waited_for(text: str, ready: bool) -> None:
     dotted: dict[str, Any] = {"dotted.name": 1}
     live = thing(phase="Running", flag=True, **dotted, conditions=[condition("Ready"), condition("Other", "False")])
-    assert readiness.parsed_request(text)(live).ready is ready
+    assert readiness.parsed(text)(live).ready is ready
 
 
 @pytest.mark.parametrize(
@@ -80,4 +80,4 @@ def test_a_program_may_say_what_is_waited_for(text: str, ready: bool) -> None:
 )
 def test_a_condition_that_is_not_understood_is_refused(text: str, words: str) -> None:
     with pytest.raises(ValueError, match=words.replace("[", r"\[")):
-        readiness.parsed_request(text)
+        readiness.parsed(text)
