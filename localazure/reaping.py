@@ -6,7 +6,7 @@ from localazure.batch.nodes import connection as nodes
 from localazure.containers.runtime import Runtime
 from localazure.folder import LocalFolder
 from localazure.kubernetes import control_plane
-from localazure.ml.places import containers_below
+from localazure.ml.service import containers_below
 
 
 async def reap(folder: LocalFolder) -> None:

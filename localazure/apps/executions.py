@@ -16,6 +16,7 @@ from localazure.arm.errors import ArmError
 from localazure.arm.store import Body, Store
 from localazure.containers.container_spec import ContainerSpec
 from localazure.containers.runtime import Runtime
+from localazure.waiting import canceled
 
 log = logging.getLogger(__name__)
 
@@ -109,17 +110,11 @@ class Executions:
 
     async def close(self) -> None:
         """Ends the tasks; the containers continue, for the next server."""
-        tasks = list(self._tasks.values())
-        for task in tasks:
-            task.cancel()
-        if tasks:
-            await asyncio.wait(tasks)
+        await canceled(*self._tasks.values())
 
     async def _forget(self, job_key: str, record: Body) -> None:
         task = self._tasks.get((job_key, record["name"]))
-        if task is not None:
-            task.cancel()
-            await asyncio.wait([task])
+        await canceled(task)
         for one in record["replicas"]:
             await self.runtime.remove(records.group_of(job_key, record, one))
         records.forget(self._store, job_key, record["name"])

@@ -14,6 +14,7 @@ from localazure.batch.errors import BatchError
 from localazure.batch.model import TaskKey, TaskNode
 from localazure.batch.work import Work
 from localazure.batch.work_tables import Job
+from localazure.waiting import canceled
 
 log = logging.getLogger(__name__)
 _TRIES = 3  # of what failed by an error of our own, before a job is moved on regardless
@@ -53,11 +54,7 @@ class Endings:
     async def stopping(self) -> None:
         """Leaves the rest to the next server."""
         self._open = False
-        tasks = [*self._on_way.values(), *([self._clock] if self._clock else [])]
-        for task in tasks:
-            task.cancel()
-        if tasks:
-            await asyncio.wait(tasks)
+        await canceled(*self._on_way.values(), self._clock)
 
     async def arrived(self, account: str, job: str) -> None:
         """Waits until a job isn't on its way any more."""

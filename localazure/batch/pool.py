@@ -1,4 +1,7 @@
-"""One live pool: its target numbers of nodes, its nodes, and its resizes."""
+"""One live pool: its target numbers of nodes, its nodes, and its resizes.
+
+The service stops at the account's quota with a resize error, and keeps the nodes that it got.
+"""
 
 import asyncio
 import contextlib
@@ -9,13 +12,46 @@ from typing import Any, NamedTuple
 
 from azure_gpu.formats.autoscale_formula import Targets
 from localazure.arm.store import Body
-from localazure.batch import autoscaling, capacity, durations, failures, pool_settings
+from localazure.batch import autoscaling, durations, failures, pool_settings
 from localazure.batch.model import PoolKey
 from localazure.batch.nodes import node as nodes
 from localazure.batch.nodes.node import Node, NodeContext
 from localazure.batch.task_runs import TaskRuns
 from localazure.batch.work import Work
+from localazure.kinds import batch_quotas
 from localazure.services import Services
+from localazure.waiting import canceled
+
+DEDICATED, SPOT = "dedicated", "low priority"
+
+
+class PoolUsage(NamedTuple):
+    """What one pool has."""
+
+    vm_size: str
+    dedicated: int
+    spot: int
+
+
+def granted(
+    account: str, pool: PoolUsage, others: list[PoolUsage], requested: int, *, dedicated: bool, location: str, services: Services
+) -> tuple[int, Body | None]:
+    """How many of `wanted` further nodes of a kind the pool gets. `others`: the account's other pools."""
+    if services.deviations.lacks_capacity(location):
+        return 0, failures.resize("AllocationFailed", DEDICATED if dedicated else SPOT)
+    resource = services.store.get(account)
+    if resource is None:
+        return requested, None
+    error: Body | None = None
+    for count in range(requested, 0, -1):
+        sought = (pool.dedicated + count, 0) if dedicated else (0, pool.spot + count)
+        has = [(one.vm_size, one.dedicated, one.spot) for one in others]
+        found = batch_quotas.shortage(resource, pool.vm_size, *sought, has, services)
+        if found is None:
+            return count, error
+        error = error or found
+    return 0, error
+
 
 log = logging.getLogger(__name__)
 
@@ -33,7 +69,7 @@ class PoolContext(NamedTuple):
     work: Work
     runs: TaskRuns
     nodes: NodeContext
-    others: Callable[["Pool"], list[capacity.PoolUsage]]  # what the account's other pools have
+    others: Callable[["Pool"], list[PoolUsage]]  # what the account's other pools have
     addresses: Callable[[], set[str]]  # that nodes have
     save: Callable[["Pool"], None]
 
@@ -114,10 +150,9 @@ class Pool:
         if self._resizing is None or self._resizing.done():
             return
         self._enter(STOPPING)
-        self._resizing.cancel()
-        await asyncio.wait([self._resizing])
+        await canceled(self._resizing)
         self._errors(
-            [failures.resize("ResizeStopped", capacity.DEDICATED if self._lacking(dedicated=True) else capacity.SPOT)]
+            [failures.resize("ResizeStopped", DEDICATED if self._lacking(dedicated=True) else SPOT)]
             if self._lacking(dedicated=True) or self._lacking(dedicated=False)
             else []
         )
@@ -234,8 +269,8 @@ class Pool:
     def current(self, *, dedicated: bool) -> int:
         return sum(node.dedicated is dedicated and node.counts for node in self.nodes)
 
-    def has(self) -> capacity.PoolUsage:
-        return capacity.PoolUsage(self.settings.vm_size, self.current(dedicated=True), self.current(dedicated=False))
+    def has(self) -> PoolUsage:
+        return PoolUsage(self.settings.vm_size, self.current(dedicated=True), self.current(dedicated=False))
 
     def status(self) -> Body:
         """What ARM shows beside what was requested."""
@@ -266,7 +301,7 @@ class Pool:
                     await self._shrink(-self._lacking(dedicated=dedicated), option, dedicated=dedicated)
                     errors += self._grow(self._lacking(dedicated=dedicated), dedicated=dedicated)
         except TimeoutError:
-            errors.append(failures.resize("AllocationTimedout", capacity.DEDICATED))
+            errors.append(failures.resize("AllocationTimedout", DEDICATED))
         except Exception as error:
             log.exception("the pool %s couldn't be resized", self.settings.name)
             errors.append({"code": "InternalError", "message": str(error)})
@@ -281,7 +316,7 @@ class Pool:
         if count <= 0:
             return []
         context, settings = self.context, self.settings
-        granted, error = capacity.granted(
+        count, error = granted(
             self.key.account,
             self.has(),
             context.others(self),
@@ -290,7 +325,7 @@ class Pool:
             location=settings.location,
             services=context.services,
         )
-        for _ in range(granted):
+        for _ in range(count):
             record = nodes.new_record(
                 self.key.account, self.key.pool, dedicated=dedicated, taken=context.addresses(), now=context.nodes.now()
             )

@@ -13,12 +13,11 @@ from pathlib import Path
 from azure_gpu.formats import azure_types
 from localazure.arm.store import Body
 from localazure.batch import autoscaling, pool as one_pool, scheduler
-from localazure.batch.capacity import PoolUsage
 from localazure.batch.errors import BatchError
 from localazure.batch.model import PoolKey, TaskKey, TaskNode, TaskRun
 from localazure.batch.nodes import connection, retention, service_tasks, set_up
 from localazure.batch.nodes.node import Node, NodeContext
-from localazure.batch.pool import Pool, PoolContext
+from localazure.batch.pool import Pool, PoolContext, PoolUsage
 from localazure.batch.task_runs import TaskRuns
 from localazure.batch.work import Work
 from localazure.blobs.service import Blobs
@@ -100,10 +99,19 @@ class Pools:
         return [node.view() for node in pool.nodes]
 
     async def reboot(self, key: PoolKey, node_id: str, option: str = "requeue") -> None:
-        await self._restart(key, node_id, option, "rebooting", wipe=False)
-
-    async def reimage(self, key: PoolKey, node_id: str, option: str = "requeue") -> None:
-        await self._restart(key, node_id, option, "reimaging", wipe=True)
+        """`option`: what becomes of the tasks on the node: requeue (default), terminate, taskcompletion or retaineddata."""
+        node = self._pool(key).node(node_id)
+        if node is None:
+            raise BatchError("NodeNotFound")
+        if node.state not in ("idle", "running", "starttaskfailed", "unusable"):
+            raise BatchError("OperationInvalidForCurrentState")
+        node.closed = True
+        if option.lower() in ("taskcompletion", "retaineddata"):
+            await self._runs.settled(node)
+        else:
+            requeue = option.lower() != "terminate"
+            await asyncio.gather(*(self._runs.end(one.run.key, requeue=requeue) for one in self._runs.on(node)))
+        node.reboot()
 
     async def end_task(self, key: TaskKey, requeue: bool = False, reason: str = "") -> None:
         """Ends a task that runs, and waits until `Work` knows."""
@@ -269,22 +277,6 @@ class Pools:
             pool.finished[0 if succeeded else 1] += 1
         self._look(key)
 
-    async def _restart(self, key: PoolKey, node_id: str, option: str, phase: str, *, wipe: bool) -> None:
-        node = self._node(key, node_id)
-        if node.state not in ("idle", "running", "starttaskfailed", "unusable"):
-            raise BatchError("OperationInvalidForCurrentState")
-        node.closed = True
-        await self._make_way(node, option)
-        node.reboot(phase, wipe=wipe)
-
-    async def _make_way(self, node: Node, option: str) -> None:
-        """What becomes of the tasks on a node: requeue (default), terminate, taskcompletion or retaineddata."""
-        if option.lower() in ("taskcompletion", "retaineddata"):
-            await self._runs.settled(node)
-            return
-        requeue = option.lower() != "terminate"
-        await asyncio.gather(*(self._runs.end(one.run.key, requeue=requeue) for one in self._runs.on(node)))
-
     # Parts
 
     def _real(self, folder: Path) -> Path | None:
@@ -339,12 +331,6 @@ class Pools:
         if pool is None:
             raise BatchError("PoolNotFound")
         return pool
-
-    def _node(self, key: PoolKey, node_id: str) -> Node:
-        node = self._pool(key).node(node_id)
-        if node is None:
-            raise BatchError("NodeNotFound")
-        return node
 
     def _nodes_of(self, account: str) -> list[Node]:
         return [node for pool in self._pools.values() if pool.key.account == account for node in pool.nodes]

@@ -12,11 +12,11 @@ from typing import Any
 from localazure.arm.store import Body
 from localazure.batch import failures, instances, task_environment as variables
 from localazure.batch.failures import TaskError
+from localazure.batch.instances import RunningTask
 from localazure.batch.model import Outcome, PoolKey, TaskKey, TaskNode, TaskRun
 from localazure.batch.nodes import commands, containers, node_files, packages, retention, service_tasks
 from localazure.batch.nodes.connection import AgentLostError, Ended
 from localazure.batch.nodes.node import Node
-from localazure.batch.running_task import RunningTask
 from localazure.batch.work import Work
 from localazure.blobs.service import Blobs
 from localazure.services import Services

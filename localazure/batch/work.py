@@ -13,13 +13,10 @@ from pathlib import Path
 from localazure.arm.store import Body
 from localazure.batch import work_rules as rules
 from localazure.batch.changes import Changed
-from localazure.batch.errors import BatchError
 from localazure.batch.model import Outcome, PoolKey, TaskCounts, TaskKey, TaskNode, TaskRun
 from localazure.batch.work_jobs import Jobs
 from localazure.batch.work_tables import Job, Tables, Task
 from localazure.batch.work_tasks import Tasks
-
-_MANAGERS_OWN = ("killJobOnCompletion", "runExclusive", "allowLowPriorityNode")  # of a job manager task, beside a task's
 
 
 class Work:
@@ -47,14 +44,9 @@ class Work:
         self._changed.job_listeners.append(callback)
 
     def add_job(self, account: str, body: Body, *, quota: int | None = None) -> Job:
-        """A new job with its job manager task. `quota`: how many jobs the account may have that haven't completed."""
+        """A new job. `quota`: how many jobs the account may have that haven't completed."""
         with self._changed.told():
             job = self.jobs.add(account, body, quota=quota)
-            manager = job.body.get("jobManagerTask")
-            if manager:
-                (added,) = self.tasks.add(job, [{name: value for name, value in manager.items() if name not in _MANAGERS_OWN}])
-                if isinstance(added, BatchError):
-                    raise added
             self.jobs.look(job)
         return job
 

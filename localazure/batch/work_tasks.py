@@ -1,7 +1,7 @@
 """Clients' changes of tasks (add, terminate, delete), and the ends of tasks.
 
-Sources: the documentation of the operations in azure-batch 15.1 (terminate, delete), of BatchTaskDependencies, of
-BatchJobManagerTask, and of the job's onTaskFailure.
+Sources: the documentation of the operations in azure-batch 15.1 (terminate, delete), of BatchTaskDependencies, and
+of the job's onTaskFailure.
 """
 
 from collections.abc import Iterator, Sequence
@@ -94,7 +94,7 @@ class Tasks:
             self._free(task, job)
         if job.parallel != -1:
             self._changed.pool(job.pool_key)  # there is room for another of the job's tasks
-        self._act(task, job, options["jobAction"])
+        self._act(job, options["jobAction"])
 
     def retry(self, task: Task) -> None:
         execution = rules.counters(task.record["execution"])
@@ -124,13 +124,10 @@ class Tasks:
                 self._tables.release(key)
                 self._changed.pool(job.pool_key)
 
-    def _act(self, task: Task, job: Job, action: str) -> None:
+    def _act(self, job: Job, action: str) -> None:
         if job.state in ("terminating", "completed", "deleting"):
             return
-        manager = job.body.get("jobManagerTask") or {}
-        if manager.get("id", "").lower() == task.key.task and manager.get("killJobOnCompletion", True):
-            self._jobs.terminate(job, "JMComplete")
-        elif job.body["onTaskFailure"].lower() == "performexitoptionsjobaction" and action == "terminate":
+        if job.body["onTaskFailure"].lower() == "performexitoptionsjobaction" and action == "terminate":
             self._jobs.terminate(job, "TaskFailed")
         else:
             self._jobs.look(job)

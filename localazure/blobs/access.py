@@ -8,7 +8,7 @@ without any authorization: storage/blobs/anonymous-read-access-prevent.
 import base64
 import hashlib
 import hmac
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from azure_gpu.catalog import roles
@@ -18,7 +18,7 @@ from localazure.arm.store import Resource
 from localazure.blobs import sas, shared_key
 from localazure.blobs.addresses import Address
 from localazure.blobs.containers import container_key
-from localazure.blobs.errors import BlobError, authentication_failed, permission_mismatch
+from localazure.blobs.errors import BlobError, permission_mismatch
 from localazure.blobs.operations import RBAC, Operation
 from localazure.kinds.roles import has_role
 from localazure.services import Services
@@ -69,8 +69,6 @@ class Grant(NamedTuple):
     answer_headers: Mapping[str, str] = {}  # what a signature sets of the answer to a read
 
 
-# Start, expiry and permissions of a container's stored access policy by its id; None where there is none of this id.
-Policy = Callable[[Address, str], Awaitable[Mapping[str, str] | None]]
 _ANSWER_HEADERS = {
     "rscc": "cache-control",
     "rscd": "content-disposition",
@@ -83,10 +81,9 @@ _ANSWER_HEADERS = {
 class Access:
     """Validates requests by the store's accounts, containers and role assignments as they are now."""
 
-    def __init__(self, services: Services, secret: str, policy: Policy) -> None:
+    def __init__(self, services: Services, secret: str) -> None:
         self._services = services
         self._secret = secret
-        self._policy = policy
 
     def account(self, name: str) -> Resource:
         found = self._services.store.named(azure_types.STORAGE_ACCOUNT.arm_type, name)
@@ -94,7 +91,7 @@ class Access:
             raise BlobError(404, "ResourceNotFound", f"The specified resource does not exist: no storage account '{name}'.")
         return found[0]
 
-    async def grant(self, request: Incoming, operation: Operation) -> Grant:
+    def grant(self, request: Incoming, operation: Operation) -> Grant:
         """BlobError where the request may not do the operation."""
         account = self.account(request.address.account)
         if reach.is_shut(account, self._services):
@@ -104,7 +101,7 @@ class Access:
         if authorization and sas.is_given(request.query):
             raise _invalid_information("A request carries an Authorization header or a signature in its address, not both.")
         if sas.is_given(request.query):
-            return await self._by_signature(request, operation, account)
+            return self._by_signature(request, operation, account)
         if scheme == "bearer":
             return self._by_token(request, operation, account)
         if scheme == shared_key.SCHEME.lower():
@@ -156,12 +153,10 @@ class Access:
                 headers=self._challenge(),
             ) from error
 
-    async def _by_signature(self, request: Incoming, operation: Operation, account: Resource) -> Grant:
+    def _by_signature(self, request: Incoming, operation: Operation, account: Resource) -> Grant:
         given = dict(request.query)
         if not sas.is_signed_by(self.own_key(request.address.account), given, request.address):
             sas.check_signature(given, request.address, self._keys(account))
-        if given.get("si"):
-            given = {**given, **await self._by_policy(request.address, given)}
         signed = sas.signed(given, request.client, self._services.clock.now())
         self._check_reach(signed, operation)
         answer = {header: given[name] for name, header in _ANSWER_HEADERS.items() if name in given and operation.reads_blob}
@@ -184,14 +179,6 @@ class Access:
                 raise permission_mismatch()
         if not set(letters) & set(signed.letters):
             raise permission_mismatch()
-
-    async def _by_policy(self, address: Address, given: Mapping[str, str]) -> Mapping[str, str]:
-        policy = await self._policy(Address(address.account, address.container), given["si"])
-        if policy is None:
-            raise authentication_failed(f"Access policy id '{given['si']}' does not exist.")
-        if any(given.get(name) and policy.get(name) for name in ("sp", "st", "se")):
-            raise authentication_failed("A field that the access policy sets can't be set by the signature too.")
-        return policy
 
     def _public(self, request: Incoming, operation: Operation, account: Resource) -> Grant:
         """Anonymous reads, where account and container are open for them."""

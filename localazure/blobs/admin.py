@@ -1,6 +1,4 @@
-"""Administers containers and blobs in the embedded Azure's own name: creates, changes and deletes them for ARM, and reads stored
-access policies.
-"""
+"""Administers containers and blobs in the embedded Azure's own name: creates, changes and deletes them for ARM."""
 
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Mapping
@@ -14,7 +12,6 @@ from localazure.blobs.upstream import Upstream
 _PUBLIC = "x-ms-blob-public-access"
 _CONTAINER = {"restype": "container"}
 _ACL = {**_CONTAINER, "comp": "acl"}
-_POLICY_FIELDS = {"Start": "st", "Expiry": "se", "Permission": "sp"}  # of an access policy -> of a signature
 
 
 class BlobAdmin:
@@ -70,17 +67,6 @@ class BlobAdmin:
     async def delete(self, address: Address) -> None:
         """Deletes the blob with its snapshots; one that doesn't exist is no error."""
         await self._ask("DELETE", address, {}, {"x-ms-delete-snapshots": "include"}, taken=(404,))
-
-    async def policy(self, address: Address, name: str) -> Mapping[str, str] | None:
-        """Start, expiry and permissions of a container's stored access policy; None where there is none of this id."""
-        status, content = await self._ask("GET", address, _ACL, {}, taken=(404,))
-        if status == 404:
-            return None
-        for each in ElementTree.fromstring(content).iter("SignedIdentifier"):  # noqa: S314 - the keeper wrote it
-            if each.findtext("Id") == name:
-                fields = {field: each.findtext(f"AccessPolicy/{tag}") or "" for tag, field in _POLICY_FIELDS.items()}
-                return {field: value for field, value in fields.items() if value}
-        return None
 
     async def _ask(
         self,

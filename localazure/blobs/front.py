@@ -57,7 +57,7 @@ class Front:
         operation = operation_of(incoming.address.level, incoming.method, incoming.query)
         if _COPY_SOURCE in incoming.headers:
             raise not_implemented("copies")
-        grant = await self._access.grant(incoming, operation)
+        grant = self._access.grant(incoming, operation)
         account = self._access.account(incoming.address.account)
         _check_public_access(operation, account, incoming.headers)
         headers = upstream.passed_on(incoming.headers)

@@ -5,7 +5,6 @@ Made once by the server. Nothing runs before it is needed.
 
 import re
 from datetime import datetime
-from pathlib import Path
 
 from starlette.routing import BaseRoute, Mount
 
@@ -28,29 +27,26 @@ _SECRETS = "blobs/secrets"
 _LETTERS = re.compile("[racwdlt]+")
 
 
-class Blobs:
-    """All of it for one server."""
+class Blobs(Transfers):
+    """All of it for one server: files in and out, and what follows."""
 
     def __init__(self, services: Services) -> None:
-        self._services = services
         settings = services.settings
         secrets = _secrets(services)
         self._folder = settings.state / "blobs"
         self._endpoint = f"{settings.url}/blob"
-        self._keeper = Keeper(self._folder, settings.state / "logs", self._endpoint, secrets["keeper"], installation.installed)
-        self._upstream = Upstream(self._keeper)
-        self._admin = BlobAdmin(self._upstream)
-        self._access = Access(services, secrets["delegation"], self._admin.policy)
-        self._front = Front(services, self._access, self._upstream)
-        self._transfers = Transfers(services, self._access, self._upstream)
+        self._process = Keeper(self._folder, settings.state / "logs", self._endpoint, secrets["keeper"], installation.installed)
+        super().__init__(services, Access(services, secrets["delegation"]), Upstream(self._process))
+        self._admin = BlobAdmin(self._keeper)
+        self._front = Front(services, self._access, self._keeper)
 
     def routes(self) -> list[BaseRoute]:
         return [Mount("/blob", app=self._front)]
 
     async def stop(self) -> None:
         """Ends what runs, with everything saved."""
-        await self._upstream.close()
-        await self._keeper.stop()
+        await self._keeper.close()
+        await self._process.stop()
 
     # Addresses
 
@@ -100,11 +96,11 @@ class Blobs:
         await self._admin.ensure(address)
 
     async def exists(self, account_name: str, container: str, blob: str) -> bool:
-        return self._keeper.has_content and await self._admin.exists(Address(account_name, container, blob))
+        return self._process.has_content and await self._admin.exists(Address(account_name, container, blob))
 
     async def any_below(self, account_name: str, container: str, path: str) -> bool:
         """Whether there is a blob of this name, or one in a folder of this name; with "", any blob of the container."""
-        if not self._keeper.has_content:
+        if not self._process.has_content:
             return False
         if path and await self._admin.exists(Address(account_name, container, path)):
             return True
@@ -112,40 +108,18 @@ class Blobs:
 
     async def delete(self, account_name: str, container: str, blob: str) -> None:
         """Deletes a blob with its snapshots, where it is there."""
-        if self._keeper.has_content:
+        if self._process.has_content:
             await self._admin.delete(Address(account_name, container, blob))
 
     async def drop_container(self, account: str, container: str) -> None:
         """Deletes a container with its blobs, where it is there."""
-        if self._keeper.has_content:
+        if self._process.has_content:
             await self._admin.drop(Address(account, container))
 
     async def drop_account(self, account_name: str) -> None:
         """Deletes all containers that are kept under an account's name: when it goes, and when one of this name is made."""
-        if self._keeper.has_content:
+        if self._process.has_content:
             await self._admin.drop_all(Address(account_name.lower()))
-
-    # Files
-
-    async def fetch(self, url_or_container: str, prefix: str, target: Path, identity_id: str | None = None) -> list[Path]:
-        """Downloads to `target`, and says which files were written. BlobError where that isn't allowed or possible.
-
-        A blob, or any other address of http(s), becomes the file `target`. Of a container all blobs whose names begin with
-        `prefix` become files below the folder `target`, by their whole names.
-        """
-        return await self._transfers.fetch(url_or_container, prefix, target, identity_id)
-
-    async def begin_append(self, url: str, principal: str | None = None) -> None:
-        """Makes an empty append blob at an address, as a principal or by the address's signature. BlobError where it may not."""
-        await self._transfers.begin_append(url, principal)
-
-    async def append(self, url: str, content: bytes, principal: str | None = None) -> None:
-        """Adds to an append blob."""
-        await self._transfers.append(url, content, principal)
-
-    async def upload(self, path: Path, container_url: str, blob_path: str, identity_id: str | None = None) -> None:
-        """Uploads a file as the block blob `blob_path` into a container. BlobError where that isn't allowed or possible."""
-        await self._transfers.upload(path, container_url, blob_path, identity_id)
 
 
 def _secrets(services: Services) -> dict[str, str]:

@@ -37,22 +37,28 @@ class Transfers:
         self._access = access
         self._keeper = keeper
 
-    async def fetch(self, url: str, prefix: str, target: Path, identity_id: str | None) -> list[Path]:
+    async def fetch(self, url: str, prefix: str, target: Path, identity_id: str | None = None) -> list[Path]:
+        """Downloads to `target`, and says which files were written. BlobError where that isn't allowed or possible.
+
+        A blob, or any other address of http(s), becomes the file `target`. Of a container all blobs whose names begin with
+        `prefix` become files below the folder `target`, by their whole names.
+        """
         requested = self._asked(url)
         if requested is None:
             await asyncio.to_thread(_download, url, target)
             return [target]
         if requested.address.level == "blob":
-            await self._judge(requested, operation_of("blob", "GET", {}), identity_id)
+            self._judge(requested, operation_of("blob", "GET", {}), identity_id)
             await self._read(requested.address, requested.query.get("snapshot", ""), target)
             return [target]
         if requested.address.level == "service":
             raise blob_not_found()
         listing = operation_of("container", "GET", {"restype": "container", "comp": "list"})
-        await self._judge(requested, listing, identity_id)
+        self._judge(requested, listing, identity_id)
         return await self._read_all(requested, prefix, target, identity_id)
 
-    async def upload(self, path: Path, container_url: str, blob_path: str, identity_id: str | None) -> None:
+    async def upload(self, path: Path, container_url: str, blob_path: str, identity_id: str | None = None) -> None:
+        """Uploads a file as the block blob `blob_path` into a container. BlobError where that isn't allowed or possible."""
         requested = self._asked(container_url)
         if requested is None or not requested.address.container:
             raise BlobError(400, "InvalidUri", f"'{_without_query(container_url)}' isn't a container of the embedded Azure.")
@@ -62,7 +68,7 @@ class Transfers:
         if address.level != "blob":
             raise BlobError(400, "InvalidUri", "A file is uploaded as a blob, which needs a name.")
         writing = operation_of("blob", "PUT", {})
-        await self._judge(RequestedUrl(address, requested.query), writing, identity_id)
+        self._judge(RequestedUrl(address, requested.query), writing, identity_id)
         size = path.stat().st_size  # what a running task adds to the file meanwhile isn't uploaded
         headers = {"x-ms-blob-type": "BlockBlob", "content-length": str(size), "content-type": "application/octet-stream"}
         async with self._keeper.answer("PUT", address, {}, headers, _content(path, size)) as response:
@@ -70,11 +76,14 @@ class Transfers:
         if response.status != 201:
             raise error_of(response.status, said)
 
-    async def begin_append(self, url: str, principal: str | None) -> None:
-        """Makes an empty append blob, in place of what is there. `principal`: who; None: what the address's signature allows."""
+    async def begin_append(self, url: str, principal: str | None = None) -> None:
+        """Makes an empty append blob, in place of what is there. `principal`: who; None: what the address's signature allows.
+
+        BlobError where it may not.
+        """
         await self._append_request(url, principal, {}, {"x-ms-blob-type": "AppendBlob"}, b"")
 
-    async def append(self, url: str, content: bytes, principal: str | None) -> None:
+    async def append(self, url: str, content: bytes, principal: str | None = None) -> None:
         """Adds to an append blob."""
         for start in range(0, len(content), _APPEND_BYTES):
             await self._append_request(url, principal, {"comp": "appendblock"}, {}, content[start : start + _APPEND_BYTES])
@@ -87,7 +96,7 @@ class Transfers:
             raise BlobError(400, "InvalidUri", f"'{_without_query(url)}' isn't a blob of the embedded Azure.")
         operation = operation_of("blob", "PUT", query)
         if principal is None:
-            await self._judge(requested, operation, None)
+            self._judge(requested, operation, None)
         else:
             account = self._access.account(requested.address.account)
             if not self._access.principal_may(principal, operation.action, account, requested.address.container):
@@ -110,7 +119,7 @@ class Transfers:
             return None
         return RequestedUrl(of_path(f"/blob/{account}{parts.path}"), query_of(parts.query))
 
-    async def _judge(self, requested: RequestedUrl, operation: Operation, identity_id: str | None) -> None:
+    def _judge(self, requested: RequestedUrl, operation: Operation, identity_id: str | None) -> None:
         if identity_id and "sig" not in requested.query:
             account = self._access.account(requested.address.account)
             principal = principal_of(identity_id, self._services)
@@ -120,7 +129,7 @@ class Transfers:
             return
         method = "PUT" if operation.creates else "GET"
         as_request = Incoming(method, "", "", {}, requested.address, requested.query, "127.0.0.1", upstream.VERSION)
-        await self._access.grant(as_request, operation)
+        self._access.grant(as_request, operation)
 
     async def _read_all(self, requested: RequestedUrl, prefix: str, target: Path, identity_id: str | None) -> list[Path]:
         names = [name async for name in self._names(requested.address, prefix)]
@@ -128,7 +137,7 @@ class Transfers:
         if names:
             reading = operation_of("blob", "GET", {})
             one = Address(requested.address.account, requested.address.container, names[0])
-            await self._judge(RequestedUrl(one, requested.query), reading, identity_id)
+            self._judge(RequestedUrl(one, requested.query), reading, identity_id)
         at_once = asyncio.Semaphore(_AT_ONCE)
 
         async def read(name: str) -> Path:

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from localazure.containers import machine, mounts, shim_python, volumes
+from localazure.containers import machine, shim_python, volumes
 from localazure.containers.image_tree import ImageTree
 from localazure.containers.images import Image
-from localazure.containers.mounts import Mount
+from localazure.containers.volumes import Mount
 
 STOP_SECONDS = 10.0  # between asking a container to end and killing it; Docker's default
 BACKOFF_SECONDS = (
@@ -73,11 +73,11 @@ class ContainerSpec:
         tree = ImageTree(self.image.root)
         own = ImageTree(folder / "root")
 
-        led = mounts.targets(self.mounts, own.root, tmp=not tree.at(mounts.TMP).exists())
+        led = volumes.targets(self.mounts, own.root, tmp=not tree.at(volumes.TMP).exists())
 
         def mapped(word: str) -> str:
             in_image = tree.argument(word, self.image.workdir).replace(str(tree.root), _OWN)
-            return mounts.led(in_image, led).replace(_OWN, str(own.root))
+            return volumes.led(in_image, led).replace(_OWN, str(own.root))
 
         program = self.command or (*self.image.entrypoint, *self.image.cmd)
         return {

@@ -1,17 +1,47 @@
 """The volumes of a group: folders that its containers share, made before the containers start and gone with the group.
 
 Each volume is a folder in `.volumes` of the group's folder. A new run of the group empties them; an update of a living group
-leaves them and adds what is new.
+leaves them and adds what is new. A container is a process without a mount namespace, so the path of a mount, and the container's
+own `/tmp`, is led where the command, a probe or a variable's value names it, also in the middle of a shell line. A program that
+makes up such a path itself opens this machine's.
 """
 
+import re
 import shutil
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from azure_gpu.formats.git import environment as git_environment
 from localazure.folder import SECRET_MODE
+
+TMP = "/tmp"  # noqa: S108 - the path as images know it
+_NO_PATH_BEFORE, _NO_NAME_AFTER = r"(?<![\w./-])", r"(?![\w.-])"
+
+
+@dataclass(frozen=True, slots=True)
+class Mount:
+    """A volume at a path of the container. `volume` is its name within the group."""
+
+    volume: str
+    path: str  # absolute, without a slash at its end
+
+
+def led(word: str, paths: Mapping[str, Path]) -> str:
+    """`word` with each of `paths` replaced by the folder that it means, wherever it stands for itself or for what lies below."""
+    if not paths:
+        return word
+    longest_first = sorted(paths, key=len, reverse=True)
+    pattern = _NO_PATH_BEFORE + "(" + "|".join(re.escape(path) for path in longest_first) + ")" + _NO_NAME_AFTER
+    return re.sub(pattern, lambda found: str(paths[found[1]]), word)
+
+
+def targets(mounts: Iterable[Mount], root: Path, *, tmp: bool) -> dict[str, Path]:
+    """Where the paths lie in a container's tree. `tmp`: the image has no `/tmp` of its own."""
+    found = {mount.path: root / mount.path.lstrip("/") for mount in mounts}
+    return {**({TMP: root / TMP.lstrip("/")} if tmp else {}), **found}
+
 
 FOLDER = ".volumes"
 _RUN = ".run"

@@ -6,7 +6,7 @@ from dataclasses import replace
 from localazure.arm.store import Body, Resource
 from localazure.containers.container_spec import ContainerSpec, Http, Probe
 from localazure.containers.images import Image
-from localazure.containers.mounts import Mount
+from localazure.containers.volumes import Mount
 from localazure.kinds.container_group_capacity import GPU_CORES
 
 Events = tuple[Body, ...]

@@ -15,7 +15,7 @@ from localazure.arm.kind import Action, Answer, Call, Change
 from localazure.arm.store import Body, Resource
 from localazure.kinds import ml_online_deployment_rules as rules, ml_online_refusals as refusals
 from localazure.kinds.ml_kind import MlKind
-from localazure.ml import logs
+from localazure.ml import running
 from localazure.ml.service import OnlineEndpoints
 from localazure.ml.settings import PROBE, REQUESTS
 from localazure.services import Services
@@ -95,10 +95,10 @@ class MlOnlineDeployments(MlKind):
 
     async def logs(self, resource: Resource, call: Call) -> Answer:
         """What the containers printed, or what was fetched before they started. Also while it is created, and after a failure."""
-        kind = call.body.get("containerType") or logs.SERVER
+        kind = call.body.get("containerType") or running.SERVER
         tail = call.body.get("tail")
-        if kind not in (logs.INITIALIZER, logs.SERVER):
-            raise refusals.invalid(f"containerType takes {logs.INITIALIZER} or {logs.SERVER}.", "containerType")
+        if kind not in (running.INITIALIZER, running.SERVER):
+            raise refusals.invalid(f"containerType takes {running.INITIALIZER} or {running.SERVER}.", "containerType")
         if tail is not None and (not isinstance(tail, int) or tail < 0):
             raise refusals.invalid("tail takes a number of lines.", "tail")
         return Answer(body={"content": await self._endpoints.log(resource, kind, tail)})

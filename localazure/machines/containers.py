@@ -20,7 +20,7 @@ from localazure.containers.runtime import Runtime
 from localazure.kinds import job_images, public_images, registry_access
 from localazure.kinds.registry_builds import LOGIN_SUFFIX
 from localazure.kubernetes.node_gpus import Visible, gpus, seen
-from localazure.machines import paths
+from localazure.machines import identity_tokens, paths
 from localazure.machines.machine import Machine
 from localazure.services import Services
 
@@ -170,13 +170,11 @@ class Docker:
 
 def identity_of(machine: Machine, chosen: str, services: Services) -> tuple[str, str]:
     """(principal, client id) of the machine's identity that an id of any sort names; "" is the only one."""
-    found = machine.principals(services)
-    if chosen:
-        found = [one for one in found if chosen.lower() in (part.lower() for part in one)]
+    found = identity_tokens.named(machine, chosen, services)
     if not found:
         raise DockerError("Failed to connect to MSI. No managed identity endpoint found.")
     if len(found) > 1:
-        raise DockerError("Multiple user assigned identities exist, please specify the clientId / resourceId of the identity.")
+        raise DockerError(f"{identity_tokens.SEVERAL}.")
     return found[0][0], found[0][1]
 
 

@@ -18,6 +18,7 @@ from localazure.kinds import rights
 from localazure.services import Services
 
 _AUDIENCES = ("https://storage.azure.com", "https://ml.azure.com")
+SEVERAL = "Multiple user assigned identities exist, please specify the clientId / resourceId of the identity"
 _WHO = ("client_id", "object_id", "principal_id", "msi_res_id", "mi_res_id")
 
 
@@ -40,15 +41,11 @@ def issued(holder: Holder, query: Mapping[str, str], services: Services) -> Resp
     resource = query.get("resource") or query.get("scope", "").removesuffix("/.default")
     if not resource:
         return _refused("invalid_request", "Required audience parameter not specified")
-    chosen = next((query[name] for name in _WHO if query.get(name)), "")
-    found = holder.principals(services)
-    if chosen:
-        found = [one for one in found if chosen.lower() in (part.lower() for part in one)]
+    found = named(holder, next((query[name] for name in _WHO if query.get(name)), ""), services)
     if not found:
         return _refused("invalid_request", "Identity not found")
     if len(found) > 1:
-        what = "Multiple user assigned identities exist, please specify the clientId / resourceId of the identity"
-        return _refused("invalid_request", what)
+        return _refused("invalid_request", SEVERAL)
     principal, client, _ = found[0]
     if not gives(resource, services) and not (
         resource.rstrip("/") == services.settings.url and rights.any_of(principal, services)
@@ -66,6 +63,11 @@ def issued(holder: Holder, query: Mapping[str, str], services: Services) -> Resp
         "token_type": "Bearer",
     }
     return JSONResponse(body, headers={"Cache-Control": "no-store"})
+
+
+def named(holder: Holder, chosen: str, services: Services) -> list[tuple[str, str, str]]:
+    """The holder's identities that an id of any sort names; all of them for ""."""
+    return [one for one in holder.principals(services) if not chosen or chosen.lower() in (part.lower() for part in one)]
 
 
 def gives(resource: str, services: Services) -> bool:

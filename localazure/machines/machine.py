@@ -15,13 +15,13 @@ from localazure.arm.store import Body
 from localazure.batch.nodes import connection
 from localazure.batch.nodes.connection import AgentLostError, Command, Connection, Ended
 from localazure.batch.task_environment import machines_path
-from localazure.batch.threads import to_its_end
 from localazure.folder import random_secret
 from localazure.kinds import attached_identities
 from localazure.kubernetes.gpu_programs import Programs
 from localazure.machines import cloud_init, paths, programs
 from localazure.machines.model import MachineSettings
 from localazure.services import Services
+from localazure.waiting import canceled, to_its_end
 
 log = logging.getLogger(__name__)
 STARTING, RUNNING, STOPPING, STOPPED = "starting", "running", "stopping", "stopped"
@@ -181,8 +181,7 @@ class Machine:
     async def _down(self) -> None:
         for task in (self._initialising, self._restarting):
             if task is not None and task is not asyncio.current_task():
-                task.cancel()
-                await asyncio.wait([task])
+                await canceled(task)
         if self.record["cloud_init"]["status"] == "running":
             self._cloud_init("error", "The machine was stopped before it had ended.")
         agent, self.agent = self.agent, None

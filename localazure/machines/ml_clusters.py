@@ -14,6 +14,7 @@ from localazure.kinds import ml_quotas
 from localazure.machines import ml_cluster
 from localazure.machines.ml_cluster import IDLE, LEAVING, PREEMPTED, PREPARING, RUNNING, Scale
 from localazure.services import Services
+from localazure.waiting import canceled
 
 _DOCUMENTS = "ml-clusters/"
 NODE_SECONDS = 0.5  # until a new node can run something; minutes on a real one
@@ -78,10 +79,7 @@ class Clusters:
         self._stopped = True
         for timer in self._later.values():
             timer.cancel()
-        for task in self._going:
-            task.cancel()
-        if self._going:
-            await asyncio.wait(self._going)
+        await canceled(*self._going)
 
     def look_at_all(self) -> None:
         """Nodes that were idle for too long go."""

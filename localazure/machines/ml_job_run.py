@@ -19,20 +19,18 @@ from azure_gpu.formats.conda_file import CondaFileError
 from localazure.arm.errors import ArmError
 from localazure.arm.store import Body, Resource
 from localazure.blobs.service import Blobs
-from localazure.containers.build_log import BuildFailedError, BuildLog
+from localazure.containers.build_log import BuildFailedError
 from localazure.containers.container_spec import ContainerSpec
-from localazure.containers.environments import Environments, Requirements
 from localazure.containers.followed_log import FollowedLog
-from localazure.containers.images import Image, default_cache
-from localazure.containers.mounts import Mount
+from localazure.containers.images import Image
 from localazure.containers.runtime import Runtime
 from localazure.containers.shim_log import STAMP
-from localazure.containers.volumes import MountFailedError, Volume, Volumes
+from localazure.containers.volumes import Mount, MountFailedError, Volume, Volumes
 from localazure.kinds import attached_identities, job_images, public_images, registry_access
 from localazure.kinds.ml_assets import version_at
 from localazure.kubernetes.gpu_programs import Programs
 from localazure.kubernetes.node_gpus import Visible, gpus
-from localazure.machines import ml_job_files as files, ml_workers, paths
+from localazure.machines import ml_job_files, ml_job_files as files, paths
 from localazure.machines.ml_job_files import JobFiles, JobIdentity
 from localazure.machines.model import DRIVER_OF_IMAGES, gpu_node
 from localazure.ml import conda
@@ -81,7 +79,7 @@ class Run:
         log = InitializerLog(self.folder / "preparation.log")
         image = await self._image(self.folder / "build.log")
         run = secret[:16] + nodes[0][6:22]
-        addresses = ml_workers.addresses(len(nodes))
+        addresses = ml_job_files.addresses(len(nodes))
         specs: list[ContainerSpec] = []
         volumes: list[Volume] = []
         all_laid: list[JobFiles] = []
@@ -138,7 +136,7 @@ class Run:
 
     async def _followed(self, worker: int, sent: int, told: Callable[[int, int], None]) -> Ended:
         """One container."""
-        log_file = ml_workers.log_of(worker, ml_workers.count(self.job.properties))
+        log_file = ml_job_files.log_of(worker, ml_job_files.count(self.job.properties))
         place = files.artifact_place(self.job, log_file, self.workspace, self._services)
         url = files.signed(place, self._blobs, self._services) if place else ""
         if place is not None and not sent:
@@ -187,7 +185,7 @@ class Run:
             "AZUREML_EXPERIMENT_NAME": str(properties.get("experimentName") or ""),
             "AZUREML_ROOT_RUN_ID": name,
             "AZUREML_RUN_ID": name,
-            **ml_workers.variables(properties, index, addresses),
+            **ml_job_files.variables(properties, index, addresses),
             **{
                 f"AZUREML_{kind[:-1].upper()}_{one}": value for key, value in laid.words.items() for kind, one in [key.split(".")]
             },
@@ -263,24 +261,14 @@ class Run:
             raise ArmError(400, "UserError", f"Failed to pull Docker image {text}: {error.message}") from error
 
     async def _from_conda(self, text: str, log: Path) -> Image:
-        build_log = BuildLog(log)
+        root = self._services.settings.state / "ml-job-files" / ".plain-root"
         try:
-            requested = conda.environment(text)
-            made = Environments(default_cache()).make(
-                requested.python, (Requirements(requested.requirements),), "the conda file", build_log
-            )
-            folder = await made
+            return (await conda.image(text, log, root, "/"))[0]
         except CondaFileError as error:
-            raise ArmError(
-                400, "UserError", f"Image build failed: the environment's conda file can't be read: {error}."
-            ) from error
+            message = f"Image build failed: the environment's conda file can't be read: {error}."
+            raise ArmError(400, "UserError", message) from error
         except BuildFailedError as error:
             raise ArmError(400, "UserError", f"Image build failed: {error.message.splitlines()[-1]}") from error
-        finally:
-            build_log.close()
-        root = self._services.settings.state / "ml-job-files" / ".plain-root"
-        await asyncio.to_thread(root.mkdir, mode=0o700, parents=True, exist_ok=True)
-        return Image(digest=f"sha256:{folder.name}", root=root, environment=folder, entrypoint=(), cmd=(), env={}, workdir="/")
 
 
 def _new(log: FollowedLog, file: Path, *, whole: bool) -> bytes:

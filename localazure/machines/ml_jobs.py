@@ -19,11 +19,12 @@ from localazure.blobs.errors import BlobError
 from localazure.blobs.service import Blobs
 from localazure.containers.runtime import Runtime
 from localazure.folder import random_secret, same_secret
-from localazure.machines import ml_cluster, ml_job_files, ml_workers
+from localazure.machines import ml_cluster, ml_job_files
 from localazure.machines.machines import Machines
 from localazure.machines.ml_clusters import Clusters, Jobs
 from localazure.machines.ml_job_run import Ended, Run
 from localazure.services import Services
+from localazure.waiting import canceled
 
 log = logging.getLogger(__name__)
 _JOBS = "ml-jobs/"
@@ -82,7 +83,7 @@ class JobRunner:
         for name in _LEFT_OUT:
             if properties.get(name):
                 raise not_implemented(f"'{name}' of a job")
-        left_out = ml_workers.left_out(properties)
+        left_out = ml_job_files.left_out(properties)
         if left_out:
             raise not_implemented(left_out)
         if str((properties.get("identity") or {}).get("identityType") or "AMLToken") == "UserIdentity":
@@ -210,11 +211,7 @@ class JobRunner:
         """This server ends; what runs continues for the next."""
         self._stopped = True
         await self._clusters.close()
-        tasks = list(self._going.values())
-        for task in tasks:
-            task.cancel()
-        if tasks:
-            await asyncio.wait(tasks)
+        await canceled(*self._going.values())
 
     # Jobs on nodes
 
@@ -226,7 +223,7 @@ class JobRunner:
     def _nodes_of(self, job_key: str) -> int:
         """On how many nodes at once a job runs."""
         job = self._services.store.get(job_key)
-        return ml_workers.count(job.properties) if job else 1
+        return ml_job_files.count(job.properties) if job else 1
 
     def _assign(self, job_key: str, nodes: list[Body]) -> None:
         kept = self._jobs[job_key]
@@ -325,7 +322,7 @@ class JobRunner:
             return
         message = (
             f"Execution failed. User process '/bin/sh' exited with status code {kept['exit']}. Please check log file "
-            f"'{ml_workers.log_of(kept.get('worker', 0), len(kept['nodes']))}' for error details."
+            f"'{ml_job_files.log_of(kept.get('worker', 0), len(kept['nodes']))}' for error details."
         )
         await self._end(job_key, "Failed", _USER, message)
 
@@ -337,8 +334,7 @@ class JobRunner:
         self._save_job(job_key)
         task = self._going.get(job_key)
         if task is not None and task is not asyncio.current_task():
-            task.cancel()
-            await asyncio.wait([task])
+            await canceled(task)
         run = self._run_of(job_key)
         if run is not None:
             await run.remove()
@@ -349,8 +345,7 @@ class JobRunner:
     async def _forget_run(self, job_key: str) -> None:
         task = self._going.pop(job_key, None)
         if task is not None and task is not asyncio.current_task():
-            task.cancel()
-            await asyncio.wait([task])
+            await canceled(task)
         await self._runtime.remove(job_key)
 
     def _run_of(self, job_key: str) -> Run | None:

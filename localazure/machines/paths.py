@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from localazure.containers import mounts
+from localazure.containers import volumes
 
 LED = ("/data", "/home", "/mnt", "/opt", "/root", "/srv", "/tmp", "/var")  # noqa: S108 - paths as machines know them
 _ABSOLUTE = re.compile(r"(?<![\w./-])/[\w.-]+(?:/[\w.-]+)*")
@@ -19,7 +19,7 @@ def led(text: str, root: Path, written: Iterable[str] = ()) -> str:
     """`written`: files outside of these folders that cloud-init has made."""
     own = text.replace(str(root), _OWN)
     paths = {path: Path(f"{_OWN}{path}") for path in (*LED, *written)}
-    return mounts.led(own, paths).replace(_OWN, str(root))
+    return volumes.led(own, paths).replace(_OWN, str(root))
 
 
 def in_image(line: str, root: Path, workdir: str) -> str:

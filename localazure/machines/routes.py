@@ -20,7 +20,6 @@ def routes(machines: Machines, jobs: JobRunner, services: Services) -> list[Base
     requests = MachineRequests(machines, jobs, services)
     return [
         Route("/machines/{secret}/metadata/identity/oauth2/token", requests.token, methods=["GET", "POST"]),
-        Route("/machines/{secret}/metadata/instance", requests.instance, methods=["GET"]),
         Route("/machines/{secret}/docker", requests.program(requests.docker), methods=["POST"]),
         Route("/machines/{secret}/az", requests.program(requests.az), methods=["POST"]),
     ]
@@ -38,25 +37,6 @@ class MachineRequests:
         secret = request.path_params["secret"]
         holder = self._machines.by_secret(secret) or self._jobs.by_secret(secret)
         return identity_tokens.token(holder, request, self._services) if holder else Response(status_code=404)
-
-    async def instance(self, request: Request) -> Response:
-        machine = self._machines.by_secret(request.path_params["secret"])
-        if machine is None:
-            return Response(status_code=404)
-        settings = machine.settings
-        compute = {
-            "azEnvironment": "AzureLocal",
-            "location": settings.location,
-            "name": settings.name,
-            "osType": "Windows" if settings.windows else "Linux",
-            "priority": "Spot" if settings.spot else "Regular",
-            "resourceGroupName": settings.id.resource_group,
-            "resourceId": settings.id.text,
-            "subscriptionId": SUBSCRIPTION,
-            "vmSize": settings.size_name,
-            "zone": settings.zone,
-        }
-        return JSONResponse({"compute": compute})
 
     def program(self, answer: Callable[[Machine, Body], Awaitable[Body]]) -> Callable[[Request], Awaitable[Response]]:
         """An answer for one of a machine's programs; what it is refused goes to it as words."""

@@ -1,7 +1,8 @@
 """Scripts that clients run on virtual machines: the action `runCommand`, and managed run commands, which are resources.
 
-The output of managed ones is appended to blobs while they run. Both run as root does, in a folder of their own. Limits and forms:
-Microsoft Learn, virtual-machines/linux/run-command (the last 4,096 bytes, 90 minutes, one at a time) and run-command-managed.
+The output of managed ones is appended to blobs while they run. Both run as root does, in a folder of their own. Limits and
+forms: Microsoft Learn, virtual-machines/linux/run-command (the last 4,096 bytes, 90 minutes, one at a time) and
+run-command-managed. A blob that exists is replaced.
 """
 
 import asyncio
@@ -15,9 +16,59 @@ from localazure.batch.nodes import node_agent
 from localazure.batch.nodes.connection import AgentLostError, Command, Ended
 from localazure.blobs.errors import BlobError
 from localazure.blobs.service import Blobs
-from localazure.machines import streaming
 from localazure.machines.machine import Machine
-from localazure.machines.streaming import Stream
+from localazure.waiting import canceled
+
+LOOK_SECONDS = 0.2
+
+
+class Stream:
+    """One file and its blob. `sent` says how much of the file is there, for a later server to continue with."""
+
+    def __init__(self, file: Path, url: str, principal: str | None, sent: int = 0) -> None:
+        self.file = file
+        self.url = url
+        self.principal = principal
+        self.sent = sent
+        self._sending: asyncio.Task[None] | None = None
+
+    async def begin(self, blobs: Blobs) -> None:
+        """BlobError where it may not, or can't, be written."""
+        await blobs.begin_append(self.url, self.principal)
+        self.sent = 0
+
+    async def go_on(self, blobs: Blobs) -> bool:
+        """Sends what is new. Whether there was something."""
+        if self._sending is not None:  # whoever sent it was cancelled: the blob may have it already
+            await asyncio.wait([self._sending])
+        content = await asyncio.to_thread(self._new)
+        if not content:
+            return False
+        self._sending = asyncio.create_task(self._send(blobs, content))
+        await asyncio.shield(self._sending)
+        return True
+
+    async def _send(self, blobs: Blobs, content: bytes) -> None:
+        await blobs.append(self.url, content, self.principal)
+        self.sent += len(content)
+
+    def _new(self) -> bytes:
+        try:
+            with self.file.open("rb") as file:
+                file.seek(self.sent)
+                return file.read()
+        except FileNotFoundError:
+            return b""
+
+
+async def follow(streams: list[Stream], blobs: Blobs, told: Callable[[], None]) -> None:
+    """Sends on until it is cancelled. `told` is called after each piece."""
+    while True:
+        for stream in streams:
+            if await stream.go_on(blobs):
+                told()
+        await asyncio.sleep(LOOK_SECONDS)
+
 
 OUTPUT_BYTES = 4096
 ACTION_SECONDS = 90 * 60.0
@@ -157,11 +208,7 @@ class RunCommands:
                 self._over(machine, kept, FAILED, LOST, None)
 
     async def close(self) -> None:
-        tasks = list(self._going.values())
-        for task in tasks:
-            task.cancel()
-        if tasks:
-            await asyncio.wait(tasks)
+        await canceled(*self._going.values())
 
     # Its own
 
@@ -197,15 +244,13 @@ class RunCommands:
                 entry[3] = stream.sent
             machine.context.save(machine)
 
-        following = asyncio.create_task(streaming.follow(streams, self._blobs, told)) if streams else None
+        following = asyncio.create_task(follow(streams, self._blobs, told)) if streams else None
         try:
             ended = await work
         except AgentLostError:
             ended = None
         finally:
-            if following is not None:
-                following.cancel()
-                await asyncio.wait([following])
+            await canceled(following)
         message = ""
         try:
             for stream in streams:

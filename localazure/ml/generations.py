@@ -16,9 +16,8 @@ from typing import Any
 
 from localazure.containers import container_spec
 from localazure.containers.container_spec import ContainerSpec, Http
-from localazure.containers.mounts import Mount
 from localazure.containers.runtime import Runtime, State
-from localazure.containers.volumes import Volume, Volumes
+from localazure.containers.volumes import Mount, Volume, Volumes
 from localazure.ml import network
 from localazure.ml.images import CODE, Served
 from localazure.ml.settings import Probe

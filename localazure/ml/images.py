@@ -3,7 +3,6 @@
 ArmError in the service's words where there is none.
 """
 
-import asyncio
 from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
@@ -13,9 +12,8 @@ from azure_gpu.formats import image_reference
 from azure_gpu.formats.conda_file import CondaFileError
 from localazure.arm.errors import ArmError, not_implemented
 from localazure.arm.store import Body, Resource
-from localazure.containers.build_log import BuildFailedError, BuildLog
-from localazure.containers.environments import Environments, Requirements
-from localazure.containers.images import Image, default_cache
+from localazure.containers.build_log import BuildFailedError
+from localazure.containers.images import Image
 from localazure.kinds import job_images, public_images, registry_access
 from localazure.ml import conda, failures
 from localazure.ml.access import Identity
@@ -103,23 +101,14 @@ async def _pulled(text: str, identity: Identity | None, services: Services) -> I
 
 async def _from_conda(text: str, log: Path, services: Services) -> Image:
     try:
-        requested = conda.environment(text)
+        image, has_server = await conda.image(text, log, services.settings.state / "ml-endpoints" / "plain-root", CODE)
     except CondaFileError as error:
         raise failures.image_build(f"The environment's conda file can't be read: {error}.") from error
-    build_log = BuildLog(log)
-    try:
-        folder = await Environments(default_cache()).make(
-            requested.python, (Requirements(requested.requirements),), "the conda file", build_log
-        )
     except BuildFailedError as error:
         shown = "\n".join(error.message.splitlines()[-_KEPT_LINES:])
         raise failures.image_build(f"The environment of the conda file could not be made: {shown}") from error
-    finally:
-        build_log.close()
-    if not requested.has_server:
+    if not has_server:
         raise failures.image_build(
             f"A required package {conda.SERVER} is missing in the conda file. Please see https://aka.ms/azmlinfsrvmissing"
         )
-    root = services.settings.state / "ml-endpoints" / "plain-root"
-    await asyncio.to_thread(root.mkdir, mode=0o700, parents=True, exist_ok=True)
-    return Image(digest=f"sha256:{folder.name}", root=root, environment=folder, entrypoint=(), cmd=(), env={}, workdir=CODE)
+    return image

@@ -21,6 +21,7 @@ from localazure.ml.settings import Probe
 from localazure.ml.slots import Instance, LiveDeployment
 from localazure.ml.upstream import Upstream
 from localazure.ml.watching import Watch
+from localazure.waiting import canceled
 
 Body = dict[str, Any]
 
@@ -118,8 +119,7 @@ class RunningOnCluster:
 
     async def close(self) -> None:
         if self._following is not None:
-            self._following.cancel()
-            await asyncio.wait([self._following])
+            await canceled(self._following)
             self._following = None
         await asyncio.gather(*(watch.stop() for watch in self._watches.values()))
         self._watches = {}

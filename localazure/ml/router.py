@@ -22,6 +22,7 @@ from localazure.ml.live import LiveEndpoint
 from localazure.ml.refusals import RefusedError
 from localazure.ml.slots import AdmittedRequest, Instance, LiveDeployment, NotReadyError, TooManyError
 from localazure.ml.upstream import Answer, Headers, LostError, NobodyListensError
+from localazure.waiting import canceled
 
 PREFIX = "/ml/"
 DEPLOYMENT = b"azureml-model-deployment"
@@ -66,10 +67,7 @@ class Router:
         return answering
 
     async def close(self) -> None:
-        for copy in self._copies:
-            copy.cancel()
-        if self._copies:
-            await asyncio.wait(self._copies)
+        await canceled(*self._copies)
 
     async def answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         request_id = str(uuid.uuid4()).encode()

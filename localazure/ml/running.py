@@ -6,11 +6,11 @@ leaves the old ones serving, as the service does.
 """
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from localazure.containers.runtime import State
-from localazure.ml import failures, logs
+from localazure.ml import failures
 from localazure.ml.generations import Containers, Generation, Plan
 from localazure.ml.settings import Probe
 from localazure.ml.slots import Instance, LiveDeployment
@@ -50,9 +50,7 @@ class Running:
 
     async def log(self, generation: Generation, tail: int | None) -> str:
         states = self._containers.states(generation)
-        return logs.of_instances(
-            {name: (states.get(name), self._containers.log(generation, name, tail)) for name in generation.ports}
-        )
+        return of_instances({name: (states.get(name), self._containers.log(generation, name, tail)) for name in generation.ports})
 
     # A generation that takes the place of another
 
@@ -162,3 +160,45 @@ class Running:
 
 async def _stopped(watches: Iterable[Watch]) -> None:
     await asyncio.gather(*(watch.stop() for watch in watches))
+
+
+INITIALIZER, SERVER = "StorageInitializer", "InferenceServer"
+
+
+def of_file(path: Path, tail: int | None) -> str:
+    try:
+        lines = path.read_text(encoding="utf-8", errors="replace").splitlines(keepends=True)
+    except FileNotFoundError:
+        return ""
+    return "".join(lines if tail is None else lines[max(len(lines) - tail, 0) :])
+
+
+def of_instances(instances: Mapping[str, tuple[State | None, str]]) -> str:
+    """By instance: its state, and the lines that are requested. In the order that clients of the service know."""
+    return "\n".join(_instance(name, state, printed) for name, (state, printed) in instances.items())
+
+
+def _instance(name: str, state: State | None, printed: str) -> str:
+    current = (state or {}).get("current") or {}
+    ended = current.get("state") == "Terminated" or "CrashLoopBackOff" in str(current.get("detailStatus"))
+    start = "Failed" if ended else "Succeeded" if current.get("state") == "Running" else "InProgress"
+    before = "Succeeded" if current else "InProgress"
+    lines = [
+        f"Instance status ({name}):",
+        "SystemSetup: Succeeded",
+        f"UserContainerImagePull: {before}",
+        f"ModelDownload: {before}",
+        f"UserContainerStart: {start if current else 'Pending'}",
+        "",
+        "Container events:",
+        *(_event(each) for each in (state or {}).get("events", ())),
+        "",
+        "Container logs:",
+        printed,
+    ]
+    return "\n".join(lines)
+
+
+def _event(event: Mapping[str, object]) -> str:
+    when, name, message = event["lastTimestamp"], event["name"], event["message"]
+    return f"Kind: Pod, Name: {name}, Type: {event['type']}, Time: {when}, Message: {message}"

@@ -14,19 +14,24 @@ from localazure.arm.store import Body, Resource
 from localazure.blobs.service import Blobs
 from localazure.containers.runtime import Runtime
 from localazure.kubernetes.clusters import Clusters
-from localazure.ml import assets, clusters, failures, logs, settings
+from localazure.ml import assets, clusters, failures, settings
 from localazure.ml.access import Identity
 from localazure.ml.downloads import InitializerLog, fetch
 from localazure.ml.gate import Gate, own_token
 from localazure.ml.generations import MODELS, Containers, Generation, Plan, new
 from localazure.ml.images import served
 from localazure.ml.live import LiveEndpoint
-from localazure.ml.places import containers_below
 from localazure.ml.pods import Cluster, RunningOnCluster
 from localazure.ml.router import PREFIX, Router
-from localazure.ml.running import Running
+from localazure.ml.running import INITIALIZER, Running, of_file
 from localazure.ml.slots import LiveDeployment
 from localazure.services import Services
+
+
+def containers_below(folder: Path) -> Path:
+    """Where the runtime keeps the containers of all endpoints."""
+    return folder / "containers"
+
 
 AnyRunning = Running | RunningOnCluster
 
@@ -164,12 +169,12 @@ class OnlineEndpoints:
 
     async def log(self, deployment: Resource, kind: str, tail: int | None) -> str:
         """What `getLogs` answers."""
-        if kind == logs.INITIALIZER:
-            return logs.of_file(self._initializer_log(deployment.key).path, tail)
+        if kind == INITIALIZER:
+            return of_file(self._initializer_log(deployment.key).path, tail)
         record = self._record(deployment.key)
         chosen = record.get(NEXT) or record.get(SERVING)
         if chosen is None:
-            return logs.of_file(self._build_log(deployment.key), tail)
+            return of_file(self._build_log(deployment.key), tail)
         return await self._of(deployment).log(Generation(**chosen), tail)
 
     # Parts

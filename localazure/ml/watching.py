@@ -10,6 +10,7 @@ from collections.abc import Callable
 from localazure.ml.settings import Probe
 from localazure.ml.slots import Instance
 from localazure.ml.upstream import LostError, NobodyListensError, Upstream
+from localazure.waiting import canceled
 
 OFTEN_SECONDS = 0.25
 
@@ -28,8 +29,7 @@ class Watch:
         self._task = asyncio.create_task(self._run(), name=f"readiness of {instance.name}")
 
     async def stop(self) -> None:
-        self._task.cancel()
-        await asyncio.wait([self._task])
+        await canceled(self._task)
         self._upstream.close()
         self.instance.upstream.close()
 

@@ -12,13 +12,13 @@ from typing import NamedTuple
 from localazure.arm.store import Body
 from localazure.batch.command_lines import CommandLineError, words
 from localazure.batch.failures import TaskError
-from localazure.batch.nodes import addresses, container_images
+from localazure.batch.nodes import container_images, node_programs
 from localazure.batch.nodes.node import Node
-from localazure.batch.threads import to_its_end
 from localazure.containers import shim_python
 from localazure.containers.container_spec import ContainerSpec
 from localazure.containers.image_tree import ImageTree
 from localazure.services import Services
+from localazure.waiting import to_its_end
 
 _WITHOUT_MEANING = {  # options that say how a container is kept apart, which none is here; with whether a value follows
     "--rm": False,
@@ -80,7 +80,7 @@ async def prepared(
         image=image,
         command=(*entrypoint, *line) if line or replaced else (),
         env=own,
-        programs=addresses.programs(node.folder),
+        programs=node_programs.hostname_program(node.folder),
         restart_policy="Never",
         gpu_count=int(node.settings.size.gpu_count or 0) if node.settings.size else 0,
         run=run,

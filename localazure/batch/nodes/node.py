@@ -15,11 +15,11 @@ from typing import NamedTuple
 
 from localazure.arm.store import Body
 from localazure.batch import failures
-from localazure.batch.nodes import addresses, connection, gpus
+from localazure.batch.nodes import connection, node_programs
 from localazure.batch.nodes.connection import AgentLostError, Connection
 from localazure.batch.pool_settings import PoolSettings
 from localazure.batch.task_environment import NodePlace
-from localazure.batch.threads import to_its_end
+from localazure.waiting import canceled, to_its_end
 
 log = logging.getLogger(__name__)
 
@@ -91,7 +91,7 @@ class Node:
     def place(self) -> NodePlace:
         context = self.context
         folders = [self.folder / PROGRAMS] if self.has_programs else []
-        own = (gpus.programs(self.folder), addresses.programs(self.folder), *folders)
+        own = (node_programs.gpu_programs(self.folder), node_programs.hostname_program(self.folder), *folders)
         programs = os.pathsep.join(str(each) for each in own if each is not None)
         return NodePlace(
             context.account_name, context.account_url, self.settings.name, self.id, self.dedicated, self.root, programs
@@ -148,18 +148,14 @@ class Node:
         """Begins to come up, from the state that it is in."""
         self._begin(self._up())
 
-    def reboot(self, phase: str, *, wipe: bool) -> None:
-        """Restarts: `phase` is rebooting or reimaging; `wipe` gives it a fresh disk."""
-
+    def reboot(self) -> None:
         async def again() -> None:
             await self._stop_agent()
-            if wipe:
-                await asyncio.to_thread(shutil.rmtree, self.root, ignore_errors=True)
-            self.record["preparations"] = _after_restart(self.record["preparations"], wiped=wipe)
+            self._forget_preparations()
             await self._up()
 
         self.closed = False
-        self.enter(phase)
+        self.enter("rebooting")
         self._begin(again())
 
     async def preempt(self) -> None:
@@ -192,7 +188,7 @@ class Node:
                 self.enter("unusable")
                 return
             if not alive:
-                self.record["preparations"] = _after_restart(self.record["preparations"], wiped=False)
+                self._forget_preparations()
                 self.bring_up()
 
     def leave_alone(self) -> None:
@@ -222,8 +218,7 @@ class Node:
 
     async def _settle(self) -> None:
         if self.busy is not None and self.busy is not asyncio.current_task():
-            self.busy.cancel()
-            await asyncio.wait([self.busy])
+            await canceled(self.busy)
 
     async def _up(self) -> None:
         self.record["errors"], self.record["start"] = [], None
@@ -272,9 +267,14 @@ class Node:
     def _lost(self) -> None:
         log.warning("the process of the node %s has ended; it is started again", self.id)
         self.agent = None
-        self.record["preparations"] = _after_restart(self.record["preparations"], wiped=False)
+        self._forget_preparations()
         self.context.lost(self)
         self.bring_up()
+
+    def _forget_preparations(self) -> None:
+        """A restart: of jobs whose preparation needn't run again it stays known."""
+        kept = self.record["preparations"].items()
+        self.record["preparations"] = {job: one for job, one in kept if not one["rerun"] and one["state"] == "completed"}
 
     def _make_folders(self) -> None:
         shutil.rmtree(self.root / "volatile", ignore_errors=True)
@@ -344,8 +344,3 @@ def _address(taken: set[str]) -> str:
         if number & 255 not in (0, 255) and address not in taken:
             return address
     raise ValueError("no address is left for a node")
-
-
-def _after_restart(preparations: Body, *, wiped: bool) -> Body:
-    """The jobs whose preparation needn't run again."""
-    return {} if wiped else {job: one for job, one in preparations.items() if not one["rerun"] and one["state"] == "completed"}

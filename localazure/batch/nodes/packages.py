@@ -18,12 +18,12 @@ from azure_gpu.catalog.services.batch import packages
 from azure_gpu.catalog.size_use import OperatingSystem
 from localazure.arm.store import Body, Resource
 from localazure.batch.failures import NodeError, TaskError
-from localazure.batch.threads import to_its_end
 from localazure.blobs.errors import BlobError
 from localazure.blobs.service import Blobs
 from localazure.kinds import batch_packages
 from localazure.kinds.batch_packages import PackageSource
 from localazure.services import Services
+from localazure.waiting import to_its_end
 
 _UNPACKED = ".unpacked"
 _SPARE_BYTES = 1 << 30  # that a package leaves free

@@ -14,6 +14,7 @@ from localazure.batch.nodes import commands, node_files
 from localazure.batch.nodes.node import Node
 from localazure.blobs.service import Blobs
 from localazure.services import Services
+from localazure.waiting import canceled
 
 _END_SECONDS = 5.0  # longer than a command has between being asked and being killed
 FAILED = "failed"  # of a job's preparation: no task of the job starts on this node
@@ -100,8 +101,7 @@ async def end_preparation(node: Node, name: str) -> None:
     if node.agent is not None and not node.agent.closed:
         node.agent.end_all(_preparing(name))
     await asyncio.wait([preparing], timeout=_END_SECONDS)
-    preparing.cancel()  # where its command hasn't begun yet
-    await asyncio.wait([preparing])
+    await canceled(preparing)  # where its command hasn't begun yet
 
 
 def _preparing(name: str) -> str:

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from localazure.batch.nodes import addresses, container_images, gpus, mounts, mpi, packages
+from localazure.batch.nodes import container_images, mounts, mpi, node_programs, packages
 from localazure.batch.nodes.node import Node
 from localazure.blobs.service import Blobs
 from localazure.services import Services
@@ -15,7 +15,7 @@ async def prepare(node: Node, account: str, blobs: Blobs, services: Services) ->
     await asyncio.to_thread(mounts.mount, node.settings.mounts, node.root, services)
     node.package_variables = await packages.of_pool(node.settings.packages, node.root, account, blobs, services)
     await container_images.prefetch(node.settings, services)
-    await asyncio.to_thread(gpus.install, node.folder, node.id, node.record["allocated"], node.settings)
-    await asyncio.to_thread(addresses.install, node.folder, node.id, node.address)
+    await asyncio.to_thread(node_programs.install_gpus, node.folder, node.id, node.record["allocated"], node.settings)
+    await asyncio.to_thread(node_programs.install_hostname, node.folder, node.id, node.address)
     if mpi.brought_by(node.settings):
         await mpi.install(node, services)

@@ -24,8 +24,7 @@ from localazure.batch.pools import Pools as LivePools
 from localazure.batch.service import answers, authentication, models, pool_forms
 from localazure.batch.service.files import Files
 from localazure.batch.service.jobs import Jobs
-from localazure.batch.service.lists import Lists
-from localazure.batch.service.nodes import Nodes
+from localazure.batch.service.nodes import Lists, Nodes
 from localazure.batch.service.pools import Pools
 from localazure.batch.service.request import DataPlaneRequest, segments_of
 from localazure.batch.service.tasks import Tasks
@@ -177,11 +176,10 @@ def _operations(services: Services, work: Work, live: LivePools) -> dict[tuple[s
         ("GET", "pools/*/nodes"): nodes.listed,
         ("GET", "pools/*/nodes/*"): nodes.get,
         ("POST", "pools/*/nodes/*/reboot"): nodes.reboot,
-        ("POST", "pools/*/nodes/*/reimage"): nodes.reimage,
         ("GET", "supportedimages"): lists.images,
         ("GET", "nodecounts"): lists.node_counts,
     }
-    for action in ("start", "deallocate", "users", "uploadbatchservicelogs", "disablescheduling", "enablescheduling"):
+    for action in ("start", "deallocate", "users", "uploadbatchservicelogs", "disablescheduling", "enablescheduling", "reimage"):
         known[("POST", f"pools/*/nodes/*/{action}")] = nodes.not_imitated
     for what in ("remoteloginsettings", "extensions"):
         known[("GET", f"pools/*/nodes/*/{what}")] = nodes.not_imitated

@@ -5,7 +5,7 @@ from starlette.responses import Response
 from localazure.arm.store import Body
 from localazure.batch.errors import BatchError, invalid_value, not_imitated
 from localazure.batch.pools import Pools as LivePools
-from localazure.batch.service import answers, identifiers, models, odata
+from localazure.batch.service import answers, models, odata, task_bodies
 from localazure.batch.service.request import DataPlaneRequest
 from localazure.batch.service.task_bodies import check_command
 from localazure.batch.work import Work
@@ -22,7 +22,7 @@ class Jobs:
 
     async def add(self, request: DataPlaneRequest) -> Response:
         body = await request.body("BatchJobCreateOptions")
-        identifiers.check_id("id", body["id"])
+        task_bodies.check_id("id", body["id"])
         _check(body)
         added = self._work.add_job(request.account_key, body, quota=batch_quotas.ACTIVE_JOBS)
         return answers.done(request, 201, view(added, request), location=request.url("jobs", added.id))
@@ -104,23 +104,25 @@ def _check(body: Body) -> None:
             raise not_imitated("'autoPoolSpecification' of a job; set 'poolId'")
         if not pool.get("poolId"):
             raise BatchError("MissingRequiredProperty", values={"PropertyName": "poolInfo.poolId"})
-        identifiers.check_id("poolInfo.poolId", pool["poolId"])
-    identifiers.check_range("priority", body.get("priority"), *identifiers.PRIORITIES)
+        task_bodies.check_id("poolInfo.poolId", pool["poolId"])
+    task_bodies.check_range("priority", body.get("priority"), *task_bodies.PRIORITIES)
     if body.get("maxParallelTasks") == 0:
         raise invalid_value("maxParallelTasks", 0, "It takes -1 or a number greater than 0")
-    identifiers.check_range("maxParallelTasks", body.get("maxParallelTasks"), -1)
-    identifiers.check_constraints(body.get("constraints"), "constraints")
+    task_bodies.check_range("maxParallelTasks", body.get("maxParallelTasks"), -1)
+    task_bodies.check_constraints(body.get("constraints"), "constraints")
     if body.get("networkConfiguration"):
         raise not_imitated("the 'networkConfiguration' of a job")
     if body.get("allowTaskPreemption"):
         raise not_imitated("'allowTaskPreemption'")
     if body.get("jobReleaseTask") and not body.get("jobPreparationTask"):
         raise invalid_value("jobReleaseTask", "", "A job release task requires a job preparation task")
-    for name in ("jobPreparationTask", "jobReleaseTask", "jobManagerTask"):
+    if body.get("jobManagerTask"):
+        raise not_imitated("the 'jobManagerTask' of a job")
+    for name in ("jobPreparationTask", "jobReleaseTask"):
         task = body.get(name)
         if task:
             if "id" in task:
-                identifiers.check_id(f"{name}.id", task["id"])
+                task_bodies.check_id(f"{name}.id", task["id"])
             check_command(task, name)
 
 

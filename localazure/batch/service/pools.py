@@ -13,7 +13,7 @@ from localazure.arm.errors import ArmError
 from localazure.arm.store import Body, Resource
 from localazure.batch.errors import BatchError, not_imitated
 from localazure.batch.pools import Pools as LivePools
-from localazure.batch.service import answers, identifiers, odata, pool_forms
+from localazure.batch.service import answers, odata, pool_forms, task_bodies
 from localazure.batch.service.request import DataPlaneRequest
 from localazure.services import Services
 
@@ -30,7 +30,7 @@ class Pools:
 
     async def add(self, request: DataPlaneRequest) -> Response:
         body = await request.body("BatchPoolCreateOptions")
-        identifiers.check_id("id", body["id"])
+        task_bodies.check_id("id", body["id"])
         if self._services.store.get(self._id(request, body["id"])) is not None:
             raise BatchError("PoolExists")
         await self._put(request, body["id"], {"properties": pool_forms.to_arm(body, request.account.id.text)})

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from localazure.containers.container_spec import ContainerSpec
 from localazure.containers.images import Image
-from localazure.containers.mounts import Mount
+from localazure.containers.volumes import Mount
 from localazure.kubernetes import quantities
 from localazure.kubernetes.agent.environment import expanded, program
 from localazure.kubernetes.node_gpus import StartError

@@ -1,12 +1,6 @@
-"""Azure's own clients drive a job to its output: azure-batch 15.1 by key and by token, and 14.2 by key."""
+"""Azure's own clients drive a job to its output: azure-batch 15.1 by key and by token."""
 
-import fcntl
-import json
-import os
-import subprocess
-import sys
 import time
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -31,7 +25,6 @@ def azure(served_azure: ServedAzure) -> ServedAzure:
     return served_azure
 
 
-OLD = "azure-batch==14.2.0"
 OFTEN: Any = 0.1  # seconds between two looks; the client takes a part of one, though its types ask for whole ones
 
 
@@ -155,48 +148,3 @@ def test_tasks_over_the_limit_of_a_request_are_sent_in_smaller_ones(account: Acc
     tasks = [task(f"t{number:02}", "/bin/echo " + "x" * 30_000) for number in range(90)]  # 2.7 MB in one request
     client.create_tasks("job", tasks)
     assert len(list(client.list_tasks("job", select=["id"]))) == 90
-
-
-@pytest.mark.slow
-def test_azure_batch_14_drives_a_job_to_its_output(account: Account) -> None:
-    done = subprocess.run(
-        [old_environment(), str(Path(__file__).with_name("old_client.py")), account.url, account.name, account.keys["primary"]],
-        env={**os.environ, "REQUESTS_CA_BUNDLE": account.azure.sdk_options()["connection_verify"], "NO_PROXY": "localhost"},
-        capture_output=True,
-        text=True,
-        timeout=150,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout) == {
-        "pool exists": True,
-        "other pool exists": False,
-        "added": ["success"],
-        "counts": {"active": 0, "running": 0, "completed": 151, "succeeded": 150, "failed": 1},
-        "last": ["completed", 3, "FailureExitCode"],
-        "listed": 151,
-        "files": ["stderr.txt", "stdout.txt", "wd"],
-        "stdout": "7\n",
-        "first byte": "1",
-        "length": 4,
-        "refused": ["JobNotFound", "TaskCompleted"],
-        "nodes": ["idle"],
-        "priority": 7,
-        "reason": "done",
-    }
-
-
-def old_environment() -> str:
-    """The interpreter of an environment with the older client, kept in the user's cache."""
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "azure-gpu" / "test-environments"
-    cache.mkdir(parents=True, exist_ok=True)
-    folder = cache / OLD.replace("==", "-")
-    python, complete = folder / "bin" / "python", folder / "complete"
-    with (cache / f"{folder.name}.lock").open("w") as guard:
-        fcntl.flock(guard, fcntl.LOCK_EX)
-        if not complete.exists():
-            uv = Path(sys.executable).with_name("uv")
-            subprocess.run([uv, "venv", "-q", "--clear", "--python", sys.executable, folder], check=True)
-            subprocess.run([uv, "pip", "install", "-q", "--python", python, OLD], check=True)
-            complete.touch()
-    return str(python)

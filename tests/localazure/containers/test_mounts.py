@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, strategies as st
 
-from localazure.containers.mounts import Mount, led, targets
+from localazure.containers.volumes import Mount, led, targets
 
 PATHS = {"/mnt/data": Path("/led/data"), "/mnt/data2": Path("/led/data2"), "/tmp": Path("/led/tmp")}
 

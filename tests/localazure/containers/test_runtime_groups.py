@@ -9,9 +9,8 @@ import pytest
 from localazure.containers import shim_memory
 from localazure.containers.container_spec import ContainerSpec, Http, Probe
 from localazure.containers.images import Image
-from localazure.containers.mounts import Mount
 from localazure.containers.runtime import Runtime
-from localazure.containers.volumes import GitRepository, MountFailedError, Volume, Volumes
+from localazure.containers.volumes import GitRepository, Mount, MountFailedError, Volume, Volumes
 from tests.localazure.containers.conftest import run, until
 from tests.localazure.containers.test_runtime import GROUP, ended, folder_of, logged, spec
 from tests.localazure.coroutines import in_a_loop

@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import pytest
 
-from localazure.containers.mounts import Mount
+from localazure.containers.volumes import Mount
 from localazure.folder import read_json
 from localazure.kubernetes.agent import process_spec
 from localazure.kubernetes.agent.images import PullError, Registry

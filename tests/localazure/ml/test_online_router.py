@@ -14,11 +14,11 @@ import pytest
 from localazure.folder import write_json
 from localazure.ml import failures
 from localazure.ml.generations import Generation
+from localazure.ml.live import Deck
 from localazure.ml.pod_forms import CONTAINER, GENERATION
 from localazure.ml.pods import Cluster, RunningOnCluster
 from localazure.ml.settings import PROBE, probe
 from localazure.ml.slots import LiveDeployment, Settings
-from localazure.ml.traffic import Deck
 from tests.localazure.ml.routing import Scene, in_scene, play_coroutine
 
 

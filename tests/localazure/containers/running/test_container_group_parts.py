@@ -56,18 +56,6 @@ def test_a_changed_init_container_starts_the_group_from_its_beginning(groups: Gr
     assert groups.logs("one", "first") == "b\n"
 
 
-# Probes
-
-
-def test_a_liveness_probe_restarts_and_tells(groups: Groups) -> None:
-    probe = {"exec": {"command": ["cat", "/tmp/healthy"]}, "periodSeconds": 1, "failureThreshold": 1}
-    body = groups.body(groups.shell("exec sleep 600", livenessProbe=probe), restartPolicy="Always")
-    groups.create("one", body)
-    view = until(lambda: (one := container_view(groups.show("one")))["restartCount"] and one, "it was restarted")
-    assert {"Unhealthy", "Killing", "BackOff"} <= {event["name"] for event in view["events"]}
-    assert view["currentState"] == {"state": "Waiting", "detailStatus": "CrashLoopBackOff: Back-off restarting failed"}
-
-
 def test_a_diagnostic_setting_restarts_the_group_once(groups: Groups) -> None:
     workspace = f"{groups.group}/providers/Microsoft.OperationalInsights/workspaces/logs"
     groups.azure.put(workspace, {"location": "westeurope"}, "2023-09-01").raise_for_status()
