@@ -19,16 +19,12 @@ from localazure.kinds.batch_accounts import BatchAccounts
 from localazure.kinds.batch_applications import BatchApplicationPackages, BatchApplications
 from localazure.kinds.batch_pools import BatchPools
 from localazure.kinds.blob_containers import BlobContainers
-from localazure.kinds.blob_services import BlobServices
 from localazure.kinds.budgets import Budgets
 from localazure.kinds.container_groups import ContainerGroups
 from localazure.kinds.diagnostic_settings import DiagnosticSettings
 from localazure.kinds.federated_credentials import FederatedIdentityCredentials
-from localazure.kinds.galleries import Galleries
 from localazure.kinds.gallery_images import GalleryImages, GalleryImageVersions
 from localazure.kinds.global_schedules import GlobalSchedules
-from localazure.kinds.identities import UserAssignedIdentities
-from localazure.kinds.insights_alerts import ActionGroups, SmartDetectorAlertRules
 from localazure.kinds.insights_components import InsightsComponents
 from localazure.kinds.jobs import Jobs
 from localazure.kinds.key_vaults import KeyVaults
@@ -54,25 +50,15 @@ from localazure.kinds.ml_online_deployments import MlOnlineDeployments
 from localazure.kinds.ml_online_endpoints import MlOnlineEndpoints
 from localazure.kinds.ml_workspaces import MlWorkspaces
 from localazure.kinds.network_interfaces import NetworkInterfaces
-from localazure.kinds.network_parts import BastionHosts, NatGateways, NetworkSecurityGroups, PublicAddresses
+from localazure.kinds.network_parts import BastionHosts, NetworkSecurityGroups, PublicAddresses
 from localazure.kinds.network_rules import SecurityRules
 from localazure.kinds.network_virtual import Subnets, VirtualNetworks
 from localazure.kinds.private_dns import PrivateZoneGroups, PrivateZoneLinks, PrivateZones
 from localazure.kinds.private_endpoints import PrivateEndpoints
 from localazure.kinds.registries import Registries
-from localazure.kinds.registry_replications import Replications
-from localazure.kinds.resource_groups import ResourceGroups
 from localazure.kinds.roles import RoleAssignments
 from localazure.kinds.storage import StorageAccounts
-from localazure.kinds.storage_services import (
-    FileServices,
-    FileShares,
-    ManagementPolicies,
-    Queues,
-    QueueServices,
-    Tables,
-    TableServices,
-)
+from localazure.kinds.stored import without_class
 from localazure.kinds.task_runs import TaskRuns
 from localazure.kinds.virtual_machine_extensions import VirtualMachineExtensions
 from localazure.kinds.virtual_machine_run_commands import VirtualMachineRunCommands
@@ -136,26 +122,15 @@ def backends(services: Services, folder: LocalFolder, made: Parts) -> Backends:
 
 
 def kinds(backends: Backends) -> tuple[Kind, ...]:
-    """Every resource type that is served. The one list of them."""
+    """Every resource type that is served: those that do something, and all others of the table of types."""
     aks = AksRuntime(backends.clusters, backends.cluster_pools)
-    return (
-        ResourceGroups(),
-        UserAssignedIdentities(),
+    active = (
         RoleAssignments(),
         ManagementLocks(),
         StorageAccounts(backends.blobs),
-        BlobServices(),
         BlobContainers(backends.blobs),
-        QueueServices(),
-        TableServices(),
-        FileServices(),
-        Queues(),
-        Tables(),
-        FileShares(),
-        ManagementPolicies(),
         LogWorkspaces(),
         Registries(),
-        Replications(),
         TaskRuns(),
         ContainerGroups(backends.containers),
         ManagedEnvironments(backends.executions),
@@ -164,7 +139,6 @@ def kinds(backends: Backends) -> tuple[Kind, ...]:
         BatchPools(backends.batch_pools),
         BatchApplications(),
         BatchApplicationPackages(backends.blobs),
-        Galleries(),
         GalleryImages(),
         GalleryImageVersions(),
         FederatedIdentityCredentials(),
@@ -177,8 +151,6 @@ def kinds(backends: Backends) -> tuple[Kind, ...]:
         MlOnlineDeployments(backends.endpoints),
         KeyVaults(),
         InsightsComponents(),
-        SmartDetectorAlertRules(),
-        ActionGroups(),
         MlWorkspaces(backends.blobs),
         MlDatastores(),
         MlComputes(backends.ml_jobs),
@@ -200,7 +172,6 @@ def kinds(backends: Backends) -> tuple[Kind, ...]:
         PrivateZoneLinks(),
         PrivateZoneGroups(),
         PublicAddresses(),
-        NatGateways(),
         NetworkInterfaces(),
         BastionHosts(),
         Disks(backends.machines),
@@ -209,6 +180,7 @@ def kinds(backends: Backends) -> tuple[Kind, ...]:
         VirtualMachineRunCommands(backends.machines),
         GlobalSchedules(backends.machines),
     )
+    return (*active, *without_class(active))
 
 
 def without_backends() -> tuple[Kind, ...]:

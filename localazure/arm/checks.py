@@ -93,7 +93,7 @@ def without_group(code: str, operation: str, kind: Kind, resource_id: ArmId) -> 
     """The refusal of `operation` on a resource whose group doesn't exist, by the code that the resource's service has for it."""
     match code:
         case "ResourceNotFound":
-            return Kind.not_found(kind, resource_id)
+            return kind.absent(resource_id)
         case "ParentResourceNotFound":
             return _no_parent(operation, kind, resource_id)
         case _:

@@ -15,7 +15,8 @@ from starlette.routing import BaseRoute
 
 from azure_gpu.formats.arm_ids import ArmId
 from azure_gpu.formats.azure_types import AzureType
-from localazure.arm import refusals
+from localazure import evidence
+from localazure.arm import refusals, words
 from localazure.arm.caller import Caller
 from localazure.arm.errors import ArmError, conflict, not_implemented, resource_not_found
 from localazure.arm.store import Body, Resource, Store
@@ -80,7 +81,8 @@ Polling = Literal["none", "async", "location", "both"]  # which of Azure-AsyncOp
 
 
 class Kind:
-    """One ARM type. Subclasses set the class attributes and override what their service does."""
+    """One ARM type. What its service does is overridden by subclasses; how it answers is its row of the table of types,
+    `localazure/evidence/types.toml`, where it differs from what stands here."""
 
     azure_type: AzureType
     extra_api_versions: frozenset[str] = frozenset()  # served beyond those of the installed SDK; give the reason beside each
@@ -114,15 +116,32 @@ class Kind:
     globally_unique: tuple[int, str, str] | None = None  # status, code, message with {name}: the name is taken in all of Azure
     delete_shows_resource: bool = False  # DELETE answers the resource as it was
     shows_state: bool = True  # properties.provisioningState is part of the answer
+    listed_as_resource: bool = True  # part of a group's list of resources: neither below another resource nor an extension
+    row: Mapping[str, Any] = MappingProxyType({})
+
+    def __init_subclass__(cls) -> None:
+        if "azure_type" in vars(cls):
+            cls._answer_as(cls.azure_type)
+
+    @classmethod
+    def _answer_as(cls, azure_type: AzureType) -> None:
+        """Takes the row of a type. What a class says of itself stays."""
+        row = evidence.types().get(azure_type.arm_type, {})
+        above = azure_type.arm_type.rpartition("/")[0]
+        parent = row.get("parent_type", above if "/" in above else None)
+        found: Body = {
+            "parent_type": parent,
+            "listed_as_resource": parent is None and row.get("location") != "none",
+            **row,
+            "row": row,
+        }
+        for name, value in found.items():
+            if hasattr(Kind, name) and name not in vars(cls) and not callable(getattr(Kind, name)):
+                setattr(cls, name, frozenset(value) if name == "extra_api_versions" else value)
 
     @property
     def arm_type(self) -> str:
         return self.azure_type.arm_type
-
-    @property
-    def listed_as_resource(self) -> bool:
-        """Part of a group's list of resources: neither a child of another resource nor an extension."""
-        return self.parent_type is None and self.location != "none"
 
     @property
     def actions(self) -> Mapping[str, Action]:
@@ -157,9 +176,16 @@ class Kind:
 
     def busy(self, resource: Resource) -> ArmError:
         """The service's error for a change while a long operation runs on the same resource."""
-        return conflict(
+        return self._error("busy_error", {"name": resource.id.name}) or conflict(
             f"Another operation on '{resource.id.name}' of type '{self.arm_type}' is in progress. Please try again later."
         )
+
+    def _error(self, which: str, words: Mapping[str, str]) -> ArmError | None:
+        """An error of the type's row; None where the type has none of its own."""
+        if which not in self.row:
+            return None
+        status, code, message, *target = self.row[which]
+        return ArmError(status, code, message.format_map(words), target="".join(target))
 
     def busy_with(self, resource: Resource, operation: str) -> ArmError:  # noqa: ARG002
         """The same, where the error depends on the running operation: put, delete, or the name of an action."""
@@ -173,15 +199,25 @@ class Kind:
         """The id of the parent of a resource with a `parent_type`."""
         return resource_id.scope[: len(resource_id.scope) - len(self.between)]
 
-    def check_removal(self, resource: Resource, services: Services) -> None:
+    def check_removal(self, resource: Resource, services: Services) -> None:  # noqa: ARG002
         """Raises ArmError if a DELETE is forbidden. Not called when a whole resource group is deleted."""
+        if (error := self._error("removal_error", {})) is not None:
+            raise error
 
     def invalid_name(self, name: str, allowed: str) -> ArmError:
         """The service's error for an invalid name. `allowed` is the rule in words."""
-        return ArmError(400, "InvalidResourceName", f"Resource name {name} is invalid. It takes {allowed}.", target="name")
+        message = f"Resource name {name} is invalid. It takes {allowed}."
+        own = self._error("name_error", {"name": name, "allowed": allowed})
+        return own or ArmError(400, "InvalidResourceName", message, target="name")
 
     def not_found(self, resource_id: ArmId) -> ArmError:
-        """The error of a GET of a missing resource, in ARM's words."""
+        """The error of a GET of a missing resource."""
+        where = {"id": resource_id.text, "group": resource_id.resource_group, "subscription": resource_id.subscription}
+        above = resource_id.scope.rsplit("/", 1)[-1]
+        return self._error("absent_error", {"name": resource_id.name, "above": above, **where}) or self.absent(resource_id)
+
+    def absent(self, resource_id: ArmId) -> ArmError:
+        """The same in ARM's own words."""
         pairs = resource_id.text.split("/")[-2 * self.arm_type.count("/") :]
         return resource_not_found(self.arm_type, "/".join(pairs[1::2]), resource_id.resource_group)
 
@@ -214,20 +250,21 @@ class Kind:
         """The form of the service's refusals."""
         return refusals.plain(row, message, target, value)
 
-    def defaults(self, change: Change) -> Body:  # noqa: ARG002
+    def defaults(self, change: Change) -> Body:
         """The service's defaults, in the body's shape. The body is merged over them, deeply."""
-        return {}
+        return self._filled("defaults", Resource(id=change.id, body=change.body), change.services)
 
-    def begun(self, change: Change) -> Body:  # noqa: ARG002
-        """The properties that the service sets of a `long_running` resource before it answers, as `provision` returns them."""
-        return {}
+    def begun(self, change: Change) -> Body:
+        """What the service sets before it answers, as `provision` returns it."""
+        once = {} if change.previous else self._filled("once", change.stored, change.services)
+        return merged(once, self._filled("each", change.stored, change.services))
 
-    async def provision(self, change: Change) -> Body:  # noqa: ARG002
+    async def provision(self, change: Change) -> Body:
         """Does the work; returns the properties that the service sets, merged over the body, deeply, and kept over updates.
 
         Runs inside the request, or after it where `long_running`. ArmError refuses the request, or ends the operation as Failed.
         """
-        return {}
+        return self._filled("done", change.stored, change.services)
 
     async def resume(self, change: Change) -> Body:
         """Resumes a `provision` that a restart interrupted; `change.previous` is None. Default: provisions again."""
@@ -239,9 +276,19 @@ class Kind:
     async def remove(self, resource: Resource, services: Services) -> None:
         """Ends what runs for the resource, before its record is deleted. May be called twice."""
 
-    def view(self, resource: Resource, services: Services) -> Body:  # noqa: ARG002
+    def view(self, resource: Resource, services: Services) -> Body:
         """The answer of GET without id, name and type: stored body, properties set by the service, and live state. No secrets."""
-        return merged(resource.body, resource.service)
+        stored = merged(self._filled("shown_defaults", resource, services), merged(resource.body, resource.service))
+        for path in self.row.get("floats", ()):
+            stored[path] = _with_floats(stored.get(path))
+        return merged(merged(stored, self._filled("shown", resource, services)), self.live(resource, services))
+
+    def live(self, resource: Resource, services: Services) -> Body:  # noqa: ARG002
+        """What is shown beside that, in the body's shape."""
+        return {}
+
+    def _filled(self, name: str, resource: Resource, services: Services) -> Body:
+        return words.filled(self.row.get(name, {}), resource, services)
 
     def expanded(self, resource: Resource, what: str, services: Services) -> Body:  # noqa: ARG002
         """What `$expand=what` adds to the answer of GET, in its shape. `what` is in lower case."""
@@ -253,6 +300,7 @@ class Kind:
 
     def listed(self, scope: str, conditions: str, services: Services) -> list[Resource]:
         """The resources of this type below `scope`. `conditions` is the `$filter`. ArmError 404 where `scope` is missing."""
+        scope = scope.removesuffix(self.between)
         if conditions:
             raise not_implemented(f"$filter on the list of '{self.arm_type}'")
         if scope.count("/") > 2 and services.store.get(scope) is None:
@@ -296,3 +344,12 @@ def patched(under: Body, patch: Body) -> Body:
         else:
             result[key] = value
     return result
+
+
+def _with_floats(value: Any) -> Any:
+    """Whole numbers, as services write them that show a decimal point."""
+    if isinstance(value, dict):
+        return {name: _with_floats(each) for name, each in value.items()}
+    if isinstance(value, list):
+        return [_with_floats(each) for each in value]
+    return float(value) if isinstance(value, int) and not isinstance(value, bool) else value

@@ -4,10 +4,11 @@ A rank is the best that is known: *recorded* (a session with Azure shows it; nam
 example or client, or a public report quotes it), *assumed* (nobody is quoted). `refusals.tsv` is what bodies are judged by
 (`localazure.arm.refusals`), `codes.tsv` has the codes of refusals that depend on more than a body, `not_judged.tsv` what Azure
 may refuse though nobody is known to have seen it, and is let through. `recorded.tsv` has which operations the sessions show,
-and `runs.tsv` what runs for a type; `coverage` makes the page of them.
+and `runs.tsv` what runs for a type; `coverage` makes the page of them. `types.toml` has the types that are served.
 """
 
 import functools
+import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, cast
@@ -39,7 +40,6 @@ _SERVICES = {
     "kinds/federated": "Microsoft.ManagedIdentity",
     "kinds/galler": "Microsoft.Compute",
     "kinds/global_schedules": "Microsoft.DevTestLab",
-    "kinds/identities": "Microsoft.ManagedIdentity",
     "kinds/insights": "Microsoft.Insights",
     "kinds/job": "Microsoft.App",
     "kinds/key_vaults": "Microsoft.KeyVault",
@@ -52,7 +52,6 @@ _SERVICES = {
     "kinds/network": "Microsoft.Network",
     "kinds/private": "Microsoft.Network",
     "kinds/registr": "Microsoft.ContainerRegistry",
-    "kinds/resource_groups": "Azure Resource Manager",
     "kinds/roles": "Microsoft.Authorization",
     "kinds/soft_deleted": "Microsoft.KeyVault",
     "kinds/storage": "Microsoft.Storage",
@@ -149,6 +148,26 @@ def recorded() -> Mapping[tuple[str, str], Session]:
 def runs() -> Mapping[str, str]:
     """By ARM type: what runs for it. Of a type without a row everything is kept and shown."""
     return {arm_type: words for arm_type, words in read("runs.tsv")}
+
+
+@functools.cache
+def types() -> Mapping[str, Mapping[str, Any]]:
+    """By ARM type: its row, with what it shares with others."""
+    rows = tomllib.loads((_FOLDER / "types.toml").read_text(encoding="utf-8"))
+    shared: dict[str, dict[str, Any]] = {}
+    for name, row in rows.pop("shared").items():
+        shared[name] = _joined(shared, row)
+    return {arm_type: _joined(shared, row) for arm_type, row in rows.items()}
+
+
+def _joined(shared: Mapping[str, dict[str, Any]], row: dict[str, Any]) -> dict[str, Any]:
+    """A row with what it goes on from; objects are joined."""
+    return _laid(shared.get(row.pop("like", ""), {}), row)
+
+
+def _laid(under: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
+    both = {name: _laid(under[name], each) for name, each in over.items() if isinstance(each, dict) and name in under}
+    return {**under, **over, **both}
 
 
 def read(name: str) -> Sequence[Sequence[str]]:

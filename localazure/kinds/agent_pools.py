@@ -6,7 +6,6 @@
 from collections.abc import Mapping
 
 from azure_gpu.formats import azure_types
-from azure_gpu.formats.arm_ids import ArmId
 from localazure.arm.as_of import request_date
 from localazure.arm.errors import ArmError
 from localazure.arm.kind import Action, Answer, Call, Change, Kind
@@ -21,20 +20,13 @@ from localazure.kinds.agent_pool_rules import PoolChange
 from localazure.kinds.managed_cluster_pools import AksRuntime
 from localazure.kinds.managed_cluster_refusals import bad_request, invalid, missing, not_allowed, pending, wrong_power
 from localazure.kinds.managed_cluster_requests import shape_of, version_of
-from localazure.kinds.managed_clusters import API_VERSIONS, STOPPED, power
+from localazure.kinds.managed_clusters import STOPPED, power
 from localazure.kubernetes.clusters import Clusters
 from localazure.services import Services
 
 
 class AgentPools(Kind):
     azure_type = azure_types.AGENT_POOL
-    delete_without_group = "ResourceNotFound"
-    extra_api_versions = API_VERSIONS
-    location = "none"
-    parent_type = azure_types.MANAGED_CLUSTER.arm_type
-    long_running = True
-    long_running_delete = True
-    patchable = False
 
     def __init__(self, runtime: AksRuntime) -> None:
         self._runtime = runtime
@@ -49,16 +41,6 @@ class AgentPools(Kind):
 
     def busy(self, resource: Resource) -> ArmError:
         return pending(f"Another agentpool operation ({resource.id.name} - {resource.state})")
-
-    def not_found(self, resource_id: ArmId) -> ArmError:
-        """The service's own: Azure Service Operator's session Test_AKS_ManagedCluster_20250801_CRUD (2026-01-24)."""
-        cluster = resource_id.scope.rsplit("/", 1)[-1]
-        return ArmError(
-            404,
-            "NotFound",
-            f"Could not find the agentpool: {resource_id.name} in subscription: {resource_id.subscription}, resourceGroup: "
-            f"{resource_id.resource_group}, resourceName: {cluster}.",
-        )
 
     def invalid_name(self, name: str, allowed: str) -> ArmError:  # noqa: ARG002
         return invalid("agentPoolProfile.name")

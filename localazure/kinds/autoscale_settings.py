@@ -11,8 +11,6 @@ _TRIGGER: Body = {"metricNamespace": "", "dividePerInstance": False}
 
 class AutoscaleSettings(Kind):
     azure_type = azure_types.AUTOSCALE_SETTING
-    extra_api_versions = frozenset({"2022-10-01"})  # azure-cli 2.91
-    shows_state = False
 
     def defaults(self, change: Change) -> Body:
         return {

@@ -29,12 +29,6 @@ class BatchAccounts(Kind):
     """The list over the subscription is `localazure/lists/batch.py`'s."""
 
     azure_type = azure_types.BATCH_ACCOUNT
-    read_without_group = "ResourceNotFound"
-    created_status = 202
-    created_headers = deleted_headers = "location"
-    long_running = True
-    long_running_update = False
-    long_running_delete = True
 
     def __init__(self, work: Work) -> None:
         self._work = work

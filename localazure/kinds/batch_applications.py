@@ -15,7 +15,7 @@ from azure_gpu.catalog.services.batch.packages import MOST_OF_ACCOUNT, MOST_OF_A
 from azure_gpu.formats import azure_types
 from localazure.arm import answers
 from localazure.arm.errors import ArmError
-from localazure.arm.kind import Action, Answer, Call, Change, Kind, merged
+from localazure.arm.kind import Action, Answer, Call, Change, Kind
 from localazure.arm.store import Body, Resource
 from localazure.blobs.errors import BlobError
 from localazure.blobs.service import Blobs
@@ -31,10 +31,6 @@ HOURS = 4  # how long the address of a package holds
 
 class BatchApplications(Kind):
     azure_type = azure_types.BATCH_APPLICATION
-    location = "none"
-    parent_type = azure_types.BATCH_ACCOUNT.arm_type
-    created_status = 200
-    shows_state = False
 
     def invalid_name(self, name: str, allowed: str) -> ArmError:
         return invalid_value("applicationName", f"An application's name takes {allowed}.", name)
@@ -58,20 +54,9 @@ class BatchApplications(Kind):
             reason = f"The application '{change.id.name}' has no version '{default}'."
             raise refusal(404, "ApplicationPackageNotFound", "The specified application package does not exist.", Reason=reason)
 
-    def defaults(self, change: Change) -> Body:  # noqa: ARG002
-        return {"properties": {"allowUpdates": True}}
-
-    def view(self, resource: Resource, services: Services) -> Body:
-        return {**super().view(resource, services), "etag": f'W/"{resource.changed_at}"'}
-
 
 class BatchApplicationPackages(Kind):
     azure_type = azure_types.BATCH_APPLICATION_PACKAGE
-    location = "none"
-    parent_type = azure_types.BATCH_APPLICATION.arm_type
-    created_status = 200
-    patchable = False
-    shows_state = False
 
     def __init__(self, blobs: Blobs) -> None:
         self._blobs = blobs
@@ -118,16 +103,15 @@ class BatchApplicationPackages(Kind):
             with _of_storage():
                 await self._blobs.delete(storage.id.name, lies["container"], lies["name"])
 
-    def view(self, resource: Resource, services: Services) -> Body:
-        body = {**merged(resource.body, resource.service), "etag": f'W/"{resource.changed_at}"'}
+    def live(self, resource: Resource, services: Services) -> Body:
         account = services.store.get(resource.id.scope.rsplit("/", 2)[0])
         storage = storage_of(account, services) if account else None
         if storage is None:
-            return body
+            return {}
         lies, ends = resource.private["blob"], services.clock.now() + timedelta(hours=HOURS)
         address = self._blobs.sas_url(storage.id.name, lies["container"], lies["name"], PERMISSIONS, ends)
         stamp = ends.strftime("%Y-%m-%dT%H:%M:%SZ")
-        return merged(body, {"properties": {"storageUrl": address, "storageUrlExpiry": stamp}})
+        return {"properties": {"storageUrl": address, "storageUrlExpiry": stamp}}
 
     async def activate(self, resource: Resource, call: Call) -> Answer:
         given = call.body.get("format")

@@ -25,10 +25,6 @@ _STILL: Body = {"allocationState": "Steady", "currentDedicatedNodes": 0, "curren
 
 class BatchPools(Kind):
     azure_type = azure_types.BATCH_POOL
-    location = "none"
-    parent_type = azure_types.BATCH_ACCOUNT.arm_type
-    created_status = 200  # clients take no 201
-    long_running_delete = True
 
     def __init__(self, pools: Pools) -> None:
         self._pools = pools

@@ -20,22 +20,9 @@ class BlobContainers(Kind):
     """Made at once, in the keeper of the blobs and in ARM's store."""
 
     azure_type = azure_types.BLOB_CONTAINER
-    parent_type = azure_types.STORAGE_ACCOUNT.arm_type
-    between = "/blobServices/default"
-    location = "none"
-    shows_state = False
-    extra_api_versions = frozenset({"2026-09-01"})  # azure-mgmt-storage 25.3
 
     def __init__(self, blobs: Blobs) -> None:
         self._blobs = blobs
-
-    def invalid_name(self, name: str, allowed: str) -> ArmError:
-        return ArmError(
-            400,
-            "InvalidResourceName",
-            f"The specified resource name '{name}' is invalid: it takes {allowed}.",
-            target="name",
-        )
 
     def listed(self, scope: str, conditions: str, services: Services) -> list[Resource]:
         account = scope.removesuffix(self.between)
@@ -51,15 +38,6 @@ class BlobContainers(Kind):
         opened = account is not None and account.properties.get("allowBlobPublicAccess") is True
         if change.properties.get("publicAccess", "None") != "None" and not opened:
             raise ArmError(409, "PublicAccessNotPermitted", "Public access is not permitted on this storage account.")
-
-    def defaults(self, change: Change) -> Body:  # noqa: ARG002
-        return {
-            "properties": {
-                "publicAccess": "None",
-                "defaultEncryptionScope": _ENCRYPTION_SCOPE,
-                "denyEncryptionScopeOverride": False,
-            }
-        }
 
     async def provision(self, change: Change) -> Body:
         account = self.parent_id(change.id).rsplit("/", 1)[1].lower()

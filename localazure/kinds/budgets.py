@@ -29,10 +29,6 @@ class Budgets(Kind):
     """An extension of a subscription or a resource group."""
 
     azure_type = azure_types.BUDGET
-    location = "none"
-    patchable = False
-    shows_state = False
-    created_location = True
 
     def not_found(self, resource_id: ArmId) -> ArmError:
         entity = f"ResourceGroup, SubscriptionGuid: {resource_id.subscription}, resourceGroup: {resource_id.resource_group}"

@@ -9,7 +9,6 @@ filled in: Azure Service Operator's session Test_ContainerInstance_ContainerGrou
 import hmac
 import re
 from collections.abc import Mapping
-from types import MappingProxyType
 
 from starlette.routing import BaseRoute
 
@@ -38,13 +37,6 @@ _ROWS, _COLUMNS, _MOST_CELLS = 24, 80, 1000
 
 class ContainerGroups(Kind):
     azure_type = azure_types.CONTAINER_GROUP
-    read_without_group = "ResourceNotFound"
-    # 2018-10-01: the files of the article of 2019. 2023-05-01: Microsoft's Python SDK for Container Instances 10.1.
-    extra_api_versions = frozenset({"2018-10-01", "2023-05-01"})
-    long_running = True
-    delete_shows_resource = True
-    patches_tags_alone = True
-    states = MappingProxyType({"Creating": "Pending"})
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
@@ -65,11 +57,6 @@ class ContainerGroups(Kind):
 
     def routes(self, services: Services) -> list[BaseRoute]:
         return [consoles.route(self._runtime, services)]
-
-    def busy(self, resource: Resource) -> ArmError:
-        # Microsoft Learn, troubleshoot/azure/azure-container-instances, "Container group remains in transitioning state"
-        message = f"The container group '{resource.id.name}' is still transitioning, please retry later."
-        return ArmError(409, "ContainerGroupTransitioning", message)
 
     def check(self, change: Change) -> None:
         rules.check(change, self.arm_type)

@@ -3,13 +3,14 @@
 A container group is restarted by its setting: Microsoft Learn, container-instances/monitor-azure-container-instances-reference
 (2025-11-17). That one which has ended is too, and one that a user stopped isn't, is assumed.
 
-Of the types in CATEGORIES alone. Their categories: Microsoft Learn, azure-monitor/reference/supported-logs, a page for each.
+Of the types in CATEGORIES alone.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from azure_gpu.formats import azure_types
-from azure_gpu.formats.arm_ids import ArmId, parse
+from azure_gpu.formats.arm_ids import parse
+from localazure import evidence
 from localazure.arm.errors import ArmError, not_implemented
 from localazure.arm.kind import Change, Kind
 from localazure.arm.store import Body, Resource
@@ -18,80 +19,8 @@ from localazure.kinds import container_group_runs
 from localazure.services import Services
 from localazure.weather import registrations
 
-CATEGORIES: Mapping[str, tuple[str, ...]] = {
-    azure_types.MANAGED_ENVIRONMENT.arm_type.lower(): (
-        "ContainerAppConsoleLogs",
-        "ContainerAppSystemLogs",
-        "AppEnvSpringAppConsoleLogs",
-        "AppEnvSessionConsoleLogs",
-        "AppEnvSessionLifeCycleLogs",
-        "AppEnvSessionPoolEventLogs",
-    ),
-    azure_types.BATCH_ACCOUNT.arm_type.lower(): ("AuditLog", "ServiceLog", "ServiceLogs"),
-    azure_types.MANAGED_CLUSTER.arm_type.lower(): (
-        "cloud-controller-manager",
-        "cluster-autoscaler",
-        "csi-azuredisk-controller",
-        "csi-azurefile-controller",
-        "csi-snapshot-controller",
-        "fleet-mcs-controller-manager",
-        "fleet-member-agent",
-        "fleet-member-net-controller-manager",
-        "guard",
-        "kube-apiserver",
-        "kube-audit",
-        "kube-audit-admin",
-        "kube-controller-manager",
-        "kube-scheduler",
-    ),
-    azure_types.CONTAINER_GROUP.arm_type.lower(): ("ContainerInstanceLog", "ContainerEvent"),
-    azure_types.VIRTUAL_NETWORK.arm_type.lower(): ("VMProtectionAlerts",),
-    azure_types.NETWORK_SECURITY_GROUP.arm_type.lower(): ("NetworkSecurityGroupEvent", "NetworkSecurityGroupRuleCounter"),
-    azure_types.PUBLIC_IP_ADDRESS.arm_type.lower(): (
-        "DDoSMitigationFlowLogs",
-        "DDoSMitigationReports",
-        "DDoSProtectionNotifications",
-    ),
-    azure_types.NETWORK_INTERFACE.arm_type.lower(): (),
-    azure_types.STORAGE_ACCOUNT.arm_type.lower(): (),
-    azure_types.BLOB_SERVICE.arm_type.lower(): ("StorageRead", "StorageWrite", "StorageDelete"),
-    azure_types.REGISTRY.arm_type.lower(): ("ContainerRegistryRepositoryEvents", "ContainerRegistryLoginEvents"),
-    azure_types.LOG_WORKSPACE.arm_type.lower(): ("Audit", "SummaryLogs"),
-    azure_types.AUTOSCALE_SETTING.arm_type.lower(): ("AutoscaleEvaluations", "AutoscaleScaleActions"),
-    azure_types.KEY_VAULT.arm_type.lower(): ("AuditEvent", "AzurePolicyEvaluationDetails"),
-    azure_types.ML_WORKSPACE.arm_type.lower(): (
-        "AmlComputeClusterEvent",
-        "AmlComputeClusterNodeEvent",
-        "AmlComputeCpuGpuUtilization",
-        "AmlComputeJobEvent",
-        "AmlRunStatusChangedEvent",
-        "ComputeInstanceEvent",
-        "DataLabelChangeEvent",
-        "DataLabelReadEvent",
-        "DataSetChangeEvent",
-        "DataSetReadEvent",
-        "DataStoreChangeEvent",
-        "DataStoreReadEvent",
-        "DeploymentEventACI",
-        "DeploymentEventAKS",
-        "DeploymentReadEvent",
-        "EnvironmentChangeEvent",
-        "EnvironmentReadEvent",
-        "InferencingOperationACI",
-        "InferencingOperationAKS",
-        "ModelsActionEvent",
-        "ModelsChangeEvent",
-        "ModelsReadEvent",
-        "PipelineChangeEvent",
-        "PipelineReadEvent",
-        "RunEvent",
-        "RunReadEvent",
-    ),
-    azure_types.ML_ONLINE_ENDPOINT.arm_type.lower(): (
-        "AmlOnlineEndpointConsoleLog",
-        "AmlOnlineEndpointEventLog",
-        "AmlOnlineEndpointTrafficLog",
-    ),
+CATEGORIES: Mapping[str, Sequence[str]] = {
+    arm_type.lower(): row["log_categories"] for arm_type, row in evidence.types().items() if "log_categories" in row
 }
 METRICS = ("AllMetrics",)
 _NO_RETENTION: Body = {"enabled": False, "days": 0}
@@ -102,10 +31,6 @@ class DiagnosticSettings(Kind):
     """An extension of the resources whose logs it is about."""
 
     azure_type = azure_types.DIAGNOSTIC_SETTING
-    location = "none"
-    created_status = 200
-    patchable = False
-    shows_state = False
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
@@ -128,13 +53,6 @@ class DiagnosticSettings(Kind):
             "others": len(others) if change.creating else 0,
             "reused": _reused(change.properties, others),
         }
-
-    def not_found(self, resource_id: ArmId) -> ArmError:
-        """This and what is shown: Test_Insights_DiagnosticSetting_v20210501preview_CRUD (2025-08-07)."""
-        return ArmError(404, "ResourceNotFound", f"The diagnostic setting '{resource_id.name}' doesn't exist.")
-
-    def defaults(self, change: Change) -> Body:  # noqa: ARG002
-        return {"properties": {"logs": [], "metrics": []}}
 
     async def provision(self, change: Change) -> Body:
         services = change.services

@@ -7,7 +7,7 @@ Microsoft Learn, private-link/private-endpoint-dns.
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.arm_ids import parse
 from localazure.arm.store import Body, Resource
-from localazure.kinds.network_common import guid
+from localazure.arm.words import guid
 from localazure.kinds.network_interfaces import free_address
 from localazure.kinds.registry_builds import login_server
 from localazure.services import Services

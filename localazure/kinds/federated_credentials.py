@@ -4,9 +4,7 @@ Entra takes tokens by them as soon as they are there; the minutes that the servi
 """
 
 from azure_gpu.formats import azure_types
-from azure_gpu.formats.arm_ids import ArmId
 from localazure.arm.caller import Caller
-from localazure.arm.errors import ArmError
 from localazure.arm.kind import Change, Kind
 from localazure.arm.store import Body, Resource
 from localazure.entra.federation import Credential, Federated
@@ -15,15 +13,6 @@ from localazure.services import Services
 
 class FederatedIdentityCredentials(Kind):
     azure_type = azure_types.FEDERATED_IDENTITY_CREDENTIAL
-    delete_without_group = "ParentResourceNotFound"
-    location = "none"
-    parent_type = azure_types.USER_ASSIGNED_IDENTITY.arm_type
-    patchable = False
-    shows_state = False
-    created_location = True  # this and the words of a 404: Test_ManagedIdentity_UserAssignedIdentity_20230131_CRUD (2023-11)
-
-    def not_found(self, resource_id: ArmId) -> ArmError:
-        return ArmError(404, "NotFound", f"Resource '{resource_id.text}' was not found.")
 
     def facts(self, change: Change) -> Body:
         others = [each for each in _of(change.id.scope, change.services) if each.key != change.id.key]

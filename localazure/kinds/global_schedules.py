@@ -11,9 +11,8 @@ from datetime import datetime, timedelta
 
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.arm_ids import parse
-from localazure.arm.kind import Action, Answer, Call, Change, Kind, merged
+from localazure.arm.kind import Action, Answer, Call, Change, Kind
 from localazure.arm.store import Body, Resource
-from localazure.kinds.network_common import guid
 from localazure.machines import schedules
 from localazure.machines.machine import DEALLOCATED
 from localazure.machines.machines import Machines
@@ -48,14 +47,6 @@ class GlobalSchedules(Kind):
             "wanted": wanted,
             "named": change.id.name.lower() == wanted.lower(),
         }
-
-    def defaults(self, change: Change) -> Body:  # noqa: ARG002
-        return {"properties": {"status": "Enabled", "notificationSettings": {"status": "Disabled", "timeInMinutes": 30}}}
-
-    def view(self, resource: Resource, services: Services) -> Body:  # noqa: ARG002
-        body = merged(resource.body, resource.service)
-        own = {"createdDate": resource.created_at, "uniqueIdentifier": guid(resource.key + resource.created_at)}
-        return {**body, "properties": {**body["properties"], **own}}
 
     async def execute(self, resource: Resource, call: Call) -> Answer:  # noqa: ARG002
         """What it does at its time, now."""

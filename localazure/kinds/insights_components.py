@@ -9,7 +9,6 @@ from azure_gpu.formats import azure_types
 from azure_gpu.formats.arm_ids import parse
 from localazure.arm.kind import Change, Kind
 from localazure.arm.store import Body, Resource
-from localazure.kinds.etags import cosmos_etag
 from localazure.services import Services
 from localazure.weather import own_acts
 
@@ -24,23 +23,6 @@ class InsightsComponents(Kind):
     """
 
     azure_type = azure_types.INSIGHTS_COMPONENT
-    created_status = 200
-
-    def defaults(self, change: Change) -> Body:  # noqa: ARG002
-        return {
-            "kind": "web",
-            "properties": {
-                "Application_Type": "web",
-                "DisableIpMasking": False,
-                "DisableLocalAuth": False,
-                "Flow_Type": "Bluefield",
-                "IngestionMode": "LogAnalytics",
-                "Request_Source": "rest",
-                "RetentionInDays": RETENTION_DAYS,
-                "publicNetworkAccessForIngestion": "Enabled",
-                "publicNetworkAccessForQuery": "Enabled",
-            },
-        }
 
     async def provision(self, change: Change) -> Body:
         days = change.properties.get("RetentionInDays")
@@ -84,6 +66,3 @@ class InsightsComponents(Kind):
         workspace = parse(made) if made else None
         if workspace is not None and services.store.get(workspace.scope) is not None:
             await services.arm.delete(workspace.scope, wait=False)
-
-    def view(self, resource: Resource, services: Services) -> Body:
-        return {"etag": cosmos_etag(resource), **super().view(resource, services)}

@@ -7,7 +7,6 @@ Statuses, headers, states and what is filled in: Azure Service Operator's sessio
 
 import asyncio
 from collections.abc import Mapping
-from types import MappingProxyType
 
 from starlette.routing import BaseRoute
 
@@ -21,7 +20,7 @@ from localazure.arm.store import Body, Resource
 from localazure.containers.container_spec import ContainerSpec
 from localazure.containers.images import Image
 from localazure.kinds import attached_identities, job_images, job_rules, job_views
-from localazure.kinds.managed_environments import API_VERSIONS, EVENTS, shown_location
+from localazure.kinds.managed_environments import EVENTS, shown_location
 from localazure.services import Services
 from localazure.shapes import ObjectShape
 from localazure.weather import granted_quotas
@@ -33,17 +32,6 @@ OUTBOUND = tuple(f"192.0.2.{number}" for number in range(1, 64))
 
 class Jobs(Kind):
     azure_type = azure_types.JOB
-    extra_api_versions = API_VERSIONS
-    long_running = True
-    long_running_delete = True
-    updated_status = 201
-    removed_status = 204
-    patched_status = 202
-    patched_headers = "location"
-    operations_named = "containerappsjob"
-    has_system_data = True
-    deleted_headers = "location"
-    states = MappingProxyType({"Creating": "InProgress", "Updating": "InProgress"})
 
     def __init__(self, executions: Executions) -> None:
         self._executions = executions
@@ -78,16 +66,6 @@ class Jobs(Kind):
                 own = next((name for name in job_rules.TRIGGERS if name.lower() == given.lower()), given)
                 return merged(body, {"properties": {"configuration": {"triggerType": own}}})
         return body
-
-    def invalid_name(self, name: str, allowed: str) -> ArmError:  # noqa: ARG002 - the service says the rule in words of its own
-        return ArmError(
-            400,
-            "ContainerAppInvalidName",
-            f"Invalid ContainerAppsJob name '{name}'. A name must consist of lower case alphanumeric characters or '-', start "
-            "with an alphabetic character, and end with an alphanumeric character and cannot have '--'. The length must be "
-            "between 2 and 32 characters inclusive.",
-            target="name",
-        )
 
     def check(self, change: Change) -> None:
         job_rules.check(change, self.arm_type)

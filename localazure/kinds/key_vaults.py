@@ -5,7 +5,6 @@ A deleted vault keeps its name in all of Azure until it is purged, by hand or by
 """
 
 from azure_gpu.formats import azure_types
-from localazure.arm.errors import ArmError
 from localazure.arm.kind import Change, Kind, merged
 from localazure.arm.store import Body, Resource
 from localazure.kinds.soft_deleted import Bin
@@ -27,19 +26,6 @@ class KeyVaults(Kind):
     """Created at once."""
 
     azure_type = azure_types.KEY_VAULT
-    # azure-cli 2.91 sends the first, templates of azure-ai-ml 1.35.2 the second.
-    extra_api_versions = frozenset({"2026-02-01", "2022-07-01"})
-    created_status = 200
-    has_system_data = True  # Test_KeyVault_Vault_20230701_CRUD (2025-04-01)
-    globally_unique = (409, "VaultAlreadyExists", _TAKEN)
-
-    def invalid_name(self, name: str, allowed: str) -> ArmError:  # noqa: ARG002
-        message = (
-            f"The vault name '{name}' is invalid. A vault's name must be between 3-24 alphanumeric characters. The name must "
-            "begin with a letter, end with a letter or digit, and not contain consecutive hyphens. Follow this link for more "
-            "information: https://go.microsoft.com/fwlink/?linkid=2147742"
-        )
-        return ArmError(400, "VaultNameNotValid", message)
 
     def check(self, change: Change) -> None:
         super().check(change)

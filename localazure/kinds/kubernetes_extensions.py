@@ -27,11 +27,6 @@ class KubernetesExtensions(Kind):
     """An extension of a managed cluster."""
 
     azure_type = azure_types.KUBERNETES_EXTENSION
-    location = "none"
-    long_running = True
-    long_running_delete = True
-    created_headers = updated_headers = "both"  # the session's, and the next line
-    deleted_headers = "async"
 
     def check(self, change: Change) -> None:
         cluster = change.services.store.get(change.id.scope)

@@ -1,7 +1,4 @@
-"""Log Analytics workspaces: an id and keys that container groups send their logs with. Queries over logs are not served.
-
-Defaults of the service: Microsoft Learn, REST reference of Microsoft.OperationalInsights/workspaces 2023-09-01, "Create".
-"""
+"""Log Analytics workspaces: an id and keys that container groups send their logs with. Queries over logs are not served."""
 
 import base64
 import secrets
@@ -13,7 +10,6 @@ from azure_gpu.formats import azure_types
 from azure_gpu.formats.arm_ids import ArmId
 from localazure.arm.kind import Action, Answer, Call, Change, Kind, merged
 from localazure.arm.store import Body, Resource
-from localazure.kinds.etags import cosmos_etag
 from localazure.services import Services
 from localazure.weather import deleted_logs
 
@@ -24,16 +20,7 @@ _OLD_SKUS = ("Standalone",)  # given in the session below, and answered as the o
 
 
 class LogWorkspaces(Kind):
-    """Created and changed in the background, with both addresses, and deleted at once.
-
-    Test_OperationalInsights_Workspace_v1api20250701_CRUD (2025-11-21), as is what is shown of a new one.
-    """
-
     azure_type = azure_types.LOG_WORKSPACE
-    extra_api_versions = frozenset({"2015-03-20"})  # azure-ai-ml 1.35.2 deletes with it
-
-    long_running = True
-    created_headers = "both"
 
     @property
     def actions(self) -> Mapping[str, Action]:
@@ -48,18 +35,6 @@ class LogWorkspaces(Kind):
     def check(self, change: Change) -> None:
         deleted_logs.check(change)
         super().check(change)
-
-    def defaults(self, change: Change) -> Body:  # noqa: ARG002
-        return {
-            "properties": {
-                "features": {"enableLogAccessUsingOnlyResourcePermissions": True, "legacy": 0, "searchVersion": 1},
-                "publicNetworkAccessForIngestion": "Enabled",
-                "publicNetworkAccessForQuery": "Enabled",
-                "retentionInDays": RETENTION_DAYS,
-                "sku": {"name": SKU},
-                "workspaceCapping": {"dailyQuotaGb": -1.0},
-            }
-        }
 
     def begun(self, change: Change) -> Body:
         now = change.services.clock.stamp()
@@ -87,7 +62,7 @@ class LogWorkspaces(Kind):
         body = super().view(resource, services)
         name = body["properties"]["sku"]["name"]
         sku = {**body["properties"]["sku"], "name": SKU if name in _OLD_SKUS else name}
-        return {"etag": cosmos_etag(resource), **body, "properties": {**body["properties"], "sku": sku}}
+        return {**body, "properties": {**body["properties"], "sku": sku}}
 
     async def shared_keys(self, resource: Resource, call: Call) -> Answer:  # noqa: ARG002
         return Answer(body=dict(resource.private["keys"]))

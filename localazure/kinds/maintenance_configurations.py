@@ -3,34 +3,15 @@
 Names of configurations: Azure/ARO-HCP pull request 3260.
 """
 
-from azure_gpu.catalog.services.aks.clusters import CLUSTER_WINDOW, NODES_WINDOW
 from azure_gpu.formats import azure_types
-from localazure.arm.errors import ArmError
 from localazure.arm.kind import Change, Kind
 from localazure.arm.store import Body
-from localazure.kinds.managed_clusters import API_VERSIONS
 
 WEEKLY_RELEASES = "default"
 
 
 class MaintenanceConfigurations(Kind):
     azure_type = azure_types.MAINTENANCE_CONFIGURATION
-    delete_without_group = "ResourceNotFound"
-    extra_api_versions = API_VERSIONS
-    location = "none"
-    parent_type = azure_types.MANAGED_CLUSTER.arm_type
-    created_status = (
-        200  # recorded, as are the deletion's 200 and names in any letter case: Test_AKS_ManagedCluster_20250801_CRUD
-    )
-    patchable = False
-    shows_state = False
-
-    def invalid_name(self, name: str, allowed: str) -> ArmError:  # noqa: ARG002
-        message = (
-            f"Only '{WEEKLY_RELEASES}', '{CLUSTER_WINDOW}' and '{NODES_WINDOW}' are allowed configNames for maintenance "
-            "configuration."
-        )
-        return ArmError(400, "InvalidParameter", message)
 
     def facts(self, change: Change) -> Body:
         window = change.properties.get("maintenanceWindow") or {}

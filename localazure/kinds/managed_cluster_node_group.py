@@ -9,9 +9,9 @@ from azure_gpu.formats.arm_ids import ArmId, parse
 from localazure.arm.errors import ArmError
 from localazure.arm.kind import Change
 from localazure.arm.store import Body, Resource
+from localazure.arm.words import guid, number
 from localazure.kinds import attached_identities
 from localazure.kinds.managed_cluster_refusals import invalid
-from localazure.kinds.network_common import guid, number
 from localazure.services import SUBSCRIPTION, Services
 
 KUBELET = "kubeletidentity"

@@ -28,8 +28,6 @@ from localazure.kinds.managed_cluster_requests import cluster_shape, version_of
 from localazure.services import Services
 from localazure.weather import own_acts
 
-# 2026-06-01: azure-cli 2.91; 2026-08-01: azure-mgmt-containerservice 41.8; the other between them.
-API_VERSIONS = frozenset({"2026-06-01", "2026-07-01", "2026-08-01"})
 RUNNING, STOPPED = "Running", "Stopped"
 _POOLS = "agentPoolProfiles"
 
@@ -38,10 +36,6 @@ class ManagedClusters(Kind):
     """A PATCH changes only tags, as at the service."""
 
     azure_type = azure_types.MANAGED_CLUSTER
-    extra_api_versions = API_VERSIONS
-    long_running = True
-    long_running_delete = True
-    patches_tags_alone = True
 
     def __init__(self, runtime: AksRuntime) -> None:
         self._runtime = runtime

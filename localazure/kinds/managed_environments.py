@@ -8,7 +8,6 @@ Statuses, headers, states and what is filled in: Azure Service Operator's sessio
 import hashlib
 import secrets
 from collections.abc import Mapping
-from types import MappingProxyType
 
 from azure_gpu.catalog import regions
 from azure_gpu.formats import azure_types
@@ -20,8 +19,6 @@ from localazure.kinds import attached_identities, environment_profiles
 from localazure.services import Services
 from localazure.weather import granted_quotas
 
-# 2026-07-01: azure-mgmt-appcontainers 5.1.
-API_VERSIONS = frozenset({"2026-07-01"})
 DOMAIN_SUFFIX = "azurecontainerapps.local"
 EVENTS = "container-apps"  # first part of the paths that event streams and logs are read at
 KEDA_VERSION, DAPR_VERSION = "2.17.2", "1.13.6-msft.6"
@@ -29,17 +26,6 @@ KEDA_VERSION, DAPR_VERSION = "2.17.2", "1.13.6-msft.6"
 
 class ManagedEnvironments(Kind):
     azure_type = azure_types.MANAGED_ENVIRONMENT
-    extra_api_versions = API_VERSIONS
-    long_running = True
-    long_running_delete = True
-    updated_status = 201
-    removed_status = 204
-    patched_status = 202
-    patched_headers = "location"
-    operations_named = "managedEnvironment"  # the Azure CLI reads it
-    has_system_data = True
-    deleted_headers = "location"
-    states = MappingProxyType({"Creating": "Waiting", "Deleting": "ScheduledForDelete"})
 
     def __init__(self, executions: Executions) -> None:
         self._executions = executions
@@ -55,11 +41,6 @@ class ManagedEnvironments(Kind):
                 read = [{name: _number(name, value) for name, value in each.items()} for each in profiles]
                 return merged(body, {"properties": {"workloadProfiles": read}})
         return body
-
-    def busy(self, resource: Resource) -> ArmError:
-        # The service's own code and sentence aren't known.
-        message = f"The managed environment '{resource.id.name}' has an operation in progress. Please try again later."
-        return ArmError(409, "ManagedEnvironmentOperationInProgress", message)
 
     def check_removal(self, resource: Resource, services: Services) -> None:
         jobs = _jobs_of(resource, services)
@@ -77,16 +58,6 @@ class ManagedEnvironments(Kind):
         attached_identities.check(change)
         super().check(change)
         _check_profiles_in_use(change)
-
-    def defaults(self, change: Change) -> Body:  # noqa: ARG002
-        return {
-            "properties": {
-                "peerAuthentication": {"mtls": {"enabled": False}},
-                "peerTrafficConfiguration": {"encryption": {"enabled": False}},
-                "publicNetworkAccess": "Enabled",
-                "zoneRedundant": False,
-            }
-        }
 
     def begun(self, change: Change) -> Body:
         resource = change.stored

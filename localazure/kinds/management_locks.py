@@ -4,7 +4,7 @@ Source: Azure/azure-rest-api-specs, specification/resources/resource-manager/Mic
 Owners and filters of lists aren't imitated.
 """
 
-from azure_gpu.formats.arm_ids import SUBSCRIPTION_TYPE, ArmId, parse
+from azure_gpu.formats.arm_ids import SUBSCRIPTION_TYPE, parse
 from azure_gpu.formats.azure_types import AzureType
 from localazure.arm.errors import ArmError, not_implemented
 from localazure.arm.kind import Change, Kind
@@ -22,13 +22,6 @@ class ManagementLocks(Kind):
     """An extension of any scope: subscription, resource group or resource."""
 
     azure_type = MANAGEMENT_LOCK
-    extra_api_versions = frozenset({"2015-01-01"})  # of a package in the pinned `az`
-    location = "none"
-    patchable = False
-    shows_state = False
-
-    def not_found(self, resource_id: ArmId) -> ArmError:
-        return ArmError(404, "LockNotFound", f"The lock '{resource_id.name}' could not be found.")
 
     def check(self, change: Change) -> None:
         _check_scope(change.id.scope, change.services)

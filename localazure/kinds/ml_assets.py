@@ -32,16 +32,10 @@ MODEL_TYPES = ("custom_model", "mlflow_model", "triton_model")  # azure-ai-ml 1.
 class _Containers(MlKind):
     """The name that versions share."""
 
-    parent_type = azure_types.ML_WORKSPACE.arm_type
-    location = "none"
-    patchable = False
     version_type: ClassVar[AzureType]
 
     async def remove(self, resource: Resource, services: Services) -> None:
         keep_with_workspace(resource, services)
-
-    def defaults(self, change: Change) -> Body:  # noqa: ARG002
-        return {"properties": {"isArchived": False, "tags": {}, "properties": {}}}
 
     def view(self, resource: Resource, services: Services) -> Body:
         versions = services.store.of_type(self.version_type.arm_type, resource.key)
@@ -56,9 +50,6 @@ class _Containers(MlKind):
 class _Versions(MlKind):
     """Validated once, and kept."""
 
-    location = "none"
-    patchable = False
-    parent_type = azure_types.ML_WORKSPACE.arm_type  # the container comes with its first version
     container_type: ClassVar[AzureType]
 
     def parent_id(self, resource_id: ArmId) -> str:

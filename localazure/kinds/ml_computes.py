@@ -33,11 +33,6 @@ class MlComputes(MlKind):
     """
 
     azure_type = azure_types.ML_COMPUTE
-    delete_without_group = "ParentResourceNotFound"
-    parent_type = azure_types.ML_WORKSPACE.arm_type
-    long_running = True
-    long_running_delete = True
-    deleted_headers = "async"
 
     def __init__(self, jobs: JobRunner) -> None:
         self._jobs = jobs

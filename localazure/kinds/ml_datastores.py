@@ -29,10 +29,6 @@ class MlDatastores(MlKind):
     """Created at once."""
 
     azure_type = azure_types.ML_DATASTORE
-    parent_type = azure_types.ML_WORKSPACE.arm_type
-    location = "none"
-    shows_state = False
-    patchable = False
 
     @property
     def actions(self) -> Mapping[str, Action]:

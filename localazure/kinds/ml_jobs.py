@@ -32,10 +32,6 @@ class MlJobs(MlKind):
     """Made at once; it runs on its own."""
 
     azure_type = azure_types.ML_JOB
-    parent_type = azure_types.ML_WORKSPACE.arm_type
-    location = "none"
-    long_running_delete = True
-    shows_state = False
 
     def __init__(self, jobs: JobRunner) -> None:
         self._jobs = jobs

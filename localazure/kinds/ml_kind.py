@@ -1,5 +1,4 @@
-"""What all types of Azure Machine Learning have in common: the API versions of its clients, `systemData`, lists that leave out
-what is archived, and the service's refusals.
+"""What all types of Azure Machine Learning have in common: lists that leave out what is archived, and the service's refusals.
 
 The codes UserError, ValidationError and BadRequest are the service's; a module says so where a
 sentence isn't quoted from a user.
@@ -14,33 +13,11 @@ from localazure.arm.store import Resource
 from localazure.kinds.soft_deleted import Bin
 from localazure.services import Services
 
-# azure-ai-ml 1.35.2 sends each of these for one type or another.
-API_VERSIONS = frozenset(
-    {
-        "2022-02-01-preview",
-        "2022-05-01",
-        "2022-10-01",
-        "2022-10-01-preview",
-        "2023-02-01-preview",
-        "2023-04-01",
-        "2023-04-01-preview",
-        "2023-06-01-preview",
-        "2023-08-01-preview",
-        "2023-10-01",
-        "2024-01-01-preview",
-        "2024-04-01-preview",
-        "2024-10-01-preview",
-        "2025-01-01-preview",
-    }
-)
 DELETED = Bin("workspaces")
 
 
 class MlKind(Kind):
     """A type below `Microsoft.MachineLearningServices`."""
-
-    extra_api_versions = API_VERSIONS
-    has_system_data = True
 
     def chosen(self, listed: list[Resource], query: Mapping[str, str]) -> list[Resource]:
         """`listViewType`: what is archived is shown where it is requested. `$orderBy` is by creation, `$top` from the first."""

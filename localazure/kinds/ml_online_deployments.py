@@ -26,9 +26,6 @@ _PATCHED = ("tags", "sku")
 
 class MlOnlineDeployments(MlKind):
     azure_type = azure_types.ML_ONLINE_DEPLOYMENT
-    parent_type = azure_types.ML_ONLINE_ENDPOINT.arm_type
-    long_running = True
-    long_running_delete = True
 
     def __init__(self, endpoints: OnlineEndpoints) -> None:
         self._endpoints = endpoints

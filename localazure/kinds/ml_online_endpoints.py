@@ -25,9 +25,6 @@ _KEY_TYPES = {"Primary": "primaryKey", "Secondary": "secondaryKey"}
 
 class MlOnlineEndpoints(MlKind):
     azure_type = azure_types.ML_ONLINE_ENDPOINT
-    parent_type = azure_types.ML_WORKSPACE.arm_type
-    long_running = True
-    long_running_delete = True
 
     def __init__(self, endpoints: OnlineEndpoints) -> None:
         self._endpoints = endpoints
@@ -48,9 +45,6 @@ class MlOnlineEndpoints(MlKind):
         if change.previous is None:
             _check_new(change)
         _check_traffic(change, self._endpoints)
-
-    def defaults(self, change: Change) -> Body:  # noqa: ARG002
-        return {"properties": {"publicNetworkAccess": "Enabled", "traffic": {}, "mirrorTraffic": {}}}
 
     async def provision(self, change: Change) -> Body:
         resource, endpoints = change.stored, self._endpoints

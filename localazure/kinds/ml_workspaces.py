@@ -36,10 +36,6 @@ class MlWorkspaces(MlKind):
     """Created in the background, as at the service; the minutes that it takes aren't imitated."""
 
     azure_type = azure_types.ML_WORKSPACE
-    long_running = True
-    long_running_delete = True
-    created_status = updated_status = 202
-    created_headers = updated_headers = "both"
 
     def __init__(self, blobs: Blobs) -> None:
         self._blobs = blobs

@@ -10,9 +10,11 @@ from azure_gpu.formats import azure_types
 from azure_gpu.formats.arm_ids import parse
 from localazure.arm.kind import Change
 from localazure.arm.store import Body, Resource
+from localazure.arm.words import guid, number
 from localazure.kinds import network_refusals as refusals
-from localazure.kinds.network_common import NetworkKind, check_reference, guid, named, number, users_of
+from localazure.kinds.network_common import named, users_of
 from localazure.kinds.network_virtual import prefixes
+from localazure.kinds.stored import Stored, check_reference
 from localazure.services import Services
 from localazure.weather import reserved_interfaces
 
@@ -26,18 +28,8 @@ _ALWAYS: Body = {
 }
 
 
-class NetworkInterfaces(NetworkKind):
-    """Made at once, and deleted in the background. Test_Compute_VM_20220301_CRUD (2024-12-13), for the defaults too."""
-
+class NetworkInterfaces(Stored):
     azure_type = azure_types.NETWORK_INTERFACE
-    long_running = False
-    shown_only = (
-        "kind",
-        "managedBy",
-        "properties.allowPort25Out",
-        "properties.hostedWorkloads",
-        "properties.vnetEncryptionSupported",
-    )
 
     def check(self, change: Change) -> None:
         configurations = change.properties.get("ipConfigurations") or []
@@ -83,16 +75,6 @@ class NetworkInterfaces(NetworkKind):
                     f"IP configuration {change.id.text} is using the private IP address {requested} which is already allocated "
                     f"to resource {other}.",
                 )
-
-    def defaults(self, change: Change) -> Body:  # noqa: ARG002
-        return {
-            "properties": {
-                "dnsSettings": {"dnsServers": [], "appliedDnsServers": []},
-                "enableAcceleratedNetworking": False,
-                "enableIPForwarding": False,
-                "nicType": "Standard",
-            }
-        }
 
     async def provision(self, change: Change) -> Body:
         """Addresses for configurations that have none. They are kept for as long as the interface is there."""

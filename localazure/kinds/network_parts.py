@@ -1,18 +1,21 @@
-"""Security groups, public addresses, NAT gateways and Bastion hosts: kept, validated by their rules, and shown. They let through
+"""Security groups, public addresses and Bastion hosts: kept, validated by their rules, and shown. They let through
 and keep away nobody.
 
 Source: Microsoft Learn, REST reference of Microsoft.Network 2024-05-01.
 """
 
 from azure_gpu.formats import azure_types
+from localazure import evidence
 from localazure.arm.kind import Change
 from localazure.arm.store import Body, Resource
+from localazure.arm.words import number
 from localazure.kinds import network_refusals as refusals, network_rules
-from localazure.kinds.network_common import NetworkKind, check_reference, guid, named, number, users_of
+from localazure.kinds.network_common import named, users_of
+from localazure.kinds.stored import Stored
 from localazure.services import Services
 
 
-class NetworkSecurityGroups(NetworkKind):
+class NetworkSecurityGroups(Stored):
     azure_type = azure_types.NETWORK_SECURITY_GROUP
 
     def check(self, change: Change) -> None:
@@ -41,18 +44,7 @@ class NetworkSecurityGroups(NetworkKind):
             raise refusals.group_in_use(resource.id.text, ", ".join(one.id.text for one in used))
 
 
-class NatGateways(NetworkKind):
-    azure_type = azure_types.NAT_GATEWAY
-
-    def check(self, change: Change) -> None:
-        for address in change.properties.get("publicIpAddresses") or ():
-            check_reference(address, change, azure_types.PUBLIC_IP_ADDRESS.arm_type)
-
-    def defaults(self, change: Change) -> Body:  # noqa: ARG002
-        return {"properties": {"idleTimeoutInMinutes": 4}}
-
-
-class PublicAddresses(NetworkKind):
+class PublicAddresses(Stored):
     azure_type = azure_types.PUBLIC_IP_ADDRESS
 
     def facts(self, change: Change) -> Body:
@@ -90,26 +82,15 @@ class PublicAddresses(NetworkKind):
             raise refusals.address_allocated(resource.id.text, _configuration_of(used[0], resource.key))
 
 
-class BastionHosts(NetworkKind):
+class BastionHosts(Stored):
     azure_type = azure_types.BASTION_HOST
-    has_guid = False
 
     def check(self, change: Change) -> None:
         super().check(change)
-        check_reference(change.properties.get("virtualNetwork"), change, azure_types.VIRTUAL_NETWORK.arm_type)
         own: Body = (change.properties.get("ipConfigurations") or [{}])[0].get("properties") or {}
-        check_reference(own.get("subnet"), change, azure_types.SUBNET.arm_type)
-        check_reference(own.get("publicIPAddress"), change, azure_types.PUBLIC_IP_ADDRESS.arm_type)
         address = str((own.get("publicIPAddress") or {}).get("id") or "").lower()
         for other in users_of(address, "publicIPAddress", change.services, but=change.id.key) if address else ():
             raise refusals.address_in_use(change.id.text, address, _configuration_of(other, address))
-
-    def defaults(self, change: Change) -> Body:  # noqa: ARG002
-        return {"sku": {"name": "Standard"}, "properties": {"scaleUnits": 2, "disableCopyPaste": False, "enableTunneling": False}}
-
-    async def provision(self, change: Change) -> Body:
-        name = f"bst-{guid(change.id.key)}.bastion.azure.local"
-        return {"properties": {"dnsName": name}}
 
     def live(self, resource: Resource, services: Services) -> Body:  # noqa: ARG002
         parts = resource.properties.get("ipConfigurations")
@@ -131,29 +112,6 @@ def _configuration_of(user: Resource, key: str) -> str:
 
 
 def _default_rules(group: Resource) -> list[Body]:
-    """With the words of Test_MachineLearning_Workspaces_20240401_CRUD (2025-04-01)."""
-    rows = (
-        ("AllowVnetInBound", 65000, "Inbound", "VirtualNetwork", "VirtualNetwork", "Allow inbound traffic from all VMs in VNET"),
-        (
-            "AllowAzureLoadBalancerInBound",
-            65001,
-            "Inbound",
-            "AzureLoadBalancer",
-            "*",
-            "Allow inbound traffic from azure load balancer",
-        ),
-        ("DenyAllInBound", 65500, "Inbound", "*", "*", "Deny all inbound traffic"),
-        (
-            "AllowVnetOutBound",
-            65000,
-            "Outbound",
-            "VirtualNetwork",
-            "VirtualNetwork",
-            "Allow outbound traffic from all VMs to all VMs in VNET",
-        ),
-        ("AllowInternetOutBound", 65001, "Outbound", "*", "Internet", "Allow outbound traffic from all VMs to Internet"),
-        ("DenyAllOutBound", 65500, "Outbound", "*", "*", "Deny all outbound traffic"),
-    )
     rules = [
         {
             "name": name,
@@ -170,6 +128,6 @@ def _default_rules(group: Resource) -> list[Body]:
                 **network_rules.NO_LISTS,
             },
         }
-        for name, priority, direction, source, destination, description in rows
+        for name, priority, direction, source, destination, description in evidence.types()[group.id.type]["default_rules"]
     ]
     return named(rules, group.id, "defaultSecurityRules")

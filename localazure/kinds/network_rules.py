@@ -7,33 +7,26 @@ Microsoft.Network 2024-05-01; what is shown: Test_MachineLearning_Workspaces_202
 from collections.abc import Iterable
 from datetime import date
 
-from azure_gpu.formats import azure_types
 from azure_gpu.formats.arm_ids import ArmId, parse
 from localazure.arm import refusals as table
 from localazure.arm.kind import Change
 from localazure.arm.store import Body, Resource
-from localazure.kinds import network_refusals as refusals, undeclared
-from localazure.kinds.network_common import NetworkKind, etag
+from localazure.kinds import network_refusals as refusals
+from localazure.kinds.network_common import etag
+from localazure.kinds.stored import Stored, type_of
 from localazure.services import Services
 
+SECURITY_RULE = type_of("Microsoft.Network/networkSecurityGroups/securityRules")
 _LISTS = ("sourcePortRanges", "destinationPortRanges", "sourceAddressPrefixes", "destinationAddressPrefixes")
 NO_LISTS: Body = {name: [] for name in _LISTS}
 
 
-class SecurityRules(NetworkKind):
-    azure_type = undeclared.SECURITY_RULE
-    parent_type = azure_types.NETWORK_SECURITY_GROUP.arm_type
-    location = "none"
-    patchable = False
-    has_guid = False
-    delete_without_group = "ResourceNotFound"
+class SecurityRules(Stored):
+    azure_type = SECURITY_RULE
 
     def check(self, change: Change) -> None:
         others = [one for one in rules_of(change.id.scope, change.services) if one.key != change.id.key]
         check_rules([*((one.id.name, one.properties) for one in others), (change.id.name, change.properties)], change.as_of)
-
-    def defaults(self, change: Change) -> Body:  # noqa: ARG002
-        return {"properties": dict(NO_LISTS)}
 
 
 def check_rules(rules: Iterable[tuple[str, Body]], as_of: date) -> None:
@@ -42,12 +35,12 @@ def check_rules(rules: Iterable[tuple[str, Body]], as_of: date) -> None:
     for name, properties in rules:
         place = (str(properties.get("direction")).lower(), properties.get("priority", 0))
         facts = {"taken": seen.get(place, "")}
-        table.judge(undeclared.SECURITY_RULE.arm_type, {"name": name, "properties": properties}, as_of, facts=facts)
+        table.judge(SECURITY_RULE.arm_type, {"name": name, "properties": properties}, as_of, facts=facts)
         seen[place] = name
 
 
 def rules_of(group: str, services: Services) -> list[Resource]:
-    return services.store.of_type(undeclared.SECURITY_RULE.arm_type, group)
+    return services.store.of_type(SECURITY_RULE.arm_type, group)
 
 
 def keep(group: ArmId, rules: list[Body], services: Services) -> None:

@@ -9,16 +9,18 @@ from ipaddress import IPv4Network, IPv6Network
 
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.arm_ids import ArmId, parse
+from localazure import evidence
 from localazure.arm.kind import Change, merged
 from localazure.arm.store import Body, Resource
 from localazure.kinds import network_refusals as refusals
-from localazure.kinds.network_common import NetworkKind, check_reference, etag, users_of
+from localazure.kinds.network_common import etag, users_of
+from localazure.kinds.stored import Stored, check_reference
 from localazure.services import Services
 
 Network = IPv4Network | IPv6Network
 
 
-class VirtualNetworks(NetworkKind):
+class VirtualNetworks(Stored):
     azure_type = azure_types.VIRTUAL_NETWORK
 
     def check(self, change: Change) -> None:
@@ -35,16 +37,13 @@ class VirtualNetworks(NetworkKind):
                 if gone.id.name.lower() not in kept:
                     check_unused(gone, change.services)
 
-    def defaults(self, change: Change) -> Body:  # noqa: ARG002
-        return {"properties": {"enableDdosProtection": False, "privateEndpointVNetPolicies": "Disabled"}}
-
     async def provision(self, change: Change) -> Body:
         """Subnets of the body are stored as separate resources, and shown from there."""
         given = change.body["properties"].pop("subnets", None)
         if given is None:
             return {}
         store = change.services.store
-        now = change.services.clock.stamp()
+        now, defaults = change.services.clock.stamp(), evidence.types()[azure_types.SUBNET.arm_type]["defaults"]["properties"]
         with store.together():
             for gone in subnets_of(change.id, change.services):
                 if gone.id.name.lower() not in {str(one["name"]).lower() for one in given}:
@@ -54,7 +53,7 @@ class VirtualNetworks(NetworkKind):
                 if subnet_id is None:
                     raise refusals.invalid("A subnet has an invalid name.", "properties.subnets")
                 before = store.get(subnet_id.key)
-                body = {"properties": merged(_DEFAULTS, subnet.get("properties") or {})}
+                body = {"properties": merged(defaults, subnet.get("properties") or {})}
                 created = before.created_at if before else now
                 store.put(Resource(id=before.id if before else subnet_id, body=body, created_at=created, changed_at=now))
         return {}
@@ -72,12 +71,8 @@ class VirtualNetworks(NetworkKind):
             check_unused(subnet, services)
 
 
-class Subnets(NetworkKind):
+class Subnets(Stored):
     azure_type = azure_types.SUBNET
-    parent_type = azure_types.VIRTUAL_NETWORK.arm_type
-    location = "none"
-    patchable = False
-    has_guid = False
 
     def check(self, change: Change) -> None:
         network = change.services.store.get(change.id.scope)
@@ -95,9 +90,6 @@ class Subnets(NetworkKind):
                 "InUsePrefixCannotBeDeleted", f"IpPrefix of subnet {change.id.name} is in use and cannot be deleted."
             )
 
-    def defaults(self, change: Change) -> Body:  # noqa: ARG002
-        return {"properties": dict(_DEFAULTS)}
-
     def live(self, resource: Resource, services: Services) -> Body:
         return {
             "properties": {"ipConfigurations": _configurations(resource, services)} if _configurations(resource, services) else {}
@@ -105,13 +97,6 @@ class Subnets(NetworkKind):
 
     def check_removal(self, resource: Resource, services: Services) -> None:
         check_unused(resource, services)
-
-
-_DEFAULTS: Body = {
-    "privateEndpointNetworkPolicies": "Disabled",
-    "privateLinkServiceNetworkPolicies": "Enabled",
-    "delegations": [],
-}
 
 
 def subnets_of(network: ArmId, services: Services) -> list[Resource]:

@@ -9,7 +9,8 @@ from azure_gpu.formats.azure_types import AzureType
 from localazure.arm.kind import Change, merged
 from localazure.arm.store import Body, Resource
 from localazure.kinds import endpoint_interfaces
-from localazure.kinds.network_common import NetworkKind, etag
+from localazure.kinds.network_common import etag
+from localazure.kinds.stored import Stored
 from localazure.services import Services
 
 _GROUPS: dict[AzureType, tuple[str, ...]] = {
@@ -21,11 +22,10 @@ _GROUPS: dict[AzureType, tuple[str, ...]] = {
 }
 
 
-class PrivateEndpoints(NetworkKind):
+class PrivateEndpoints(Stored):
     """Approved at once. What is shown: Test_Networking_PrivateEndpoint_20240301_CRUD (2024-11-08)."""
 
     azure_type = azure_types.PRIVATE_ENDPOINT
-    shown_only = ("properties.isIPv6EnabledPrivateEndpoint", "properties.ipVersionType")
 
     def facts(self, change: Change) -> Body:
         """Of its connection: what it leads to, and the groups that it names."""
@@ -75,9 +75,6 @@ class PrivateEndpoints(NetworkKind):
                 "isIPv6EnabledPrivateEndpoint": False,
             }
         }
-
-    def defaults(self, change: Change) -> Body:  # noqa: ARG002
-        return {"properties": {"customNetworkInterfaceName": "", "ipConfigurations": []}}
 
 
 def _approved(resource: Resource, kind: str, connection: Body) -> Body:

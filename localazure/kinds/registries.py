@@ -23,7 +23,7 @@ from localazure.arm.errors import ArmError, not_implemented
 from localazure.arm.kind import Action, Answer, Call, Change, Kind
 from localazure.arm.store import Body, Resource
 from localazure.kinds import registry_builds, registry_logs, registry_runs, uploaded_sources
-from localazure.kinds.registry_builds import LOGIN_SUFFIX, login_server
+from localazure.kinds.registry_builds import login_server
 from localazure.services import Services
 from localazure.shapes import ObjectShape
 from localazure.weather import registry_limits
@@ -35,21 +35,7 @@ _PASSWORDS = ("password", "password2")
 
 
 class Registries(Kind):
-    """Created at once, and deleted in the background with its body: Test_ContainerRegistry_Registry_20230701_CRUD (2025-01-22),
-    as are the policies of a new one.
-    """
-
     azure_type = azure_types.REGISTRY
-    # 2019-06-01-preview: builds, runs and their logs; 2025-03-01-preview: the same of azure-mgmt-containerregistrytasks.
-    # 2026-09-01-preview: `az acr` of azure-cli 2.91.
-    # 2025-04-01: the mode of role assignments, which earlier versions don't tell.
-    extra_api_versions = frozenset({"2019-06-01-preview", "2025-03-01-preview", "2025-04-01", "2026-09-01-preview"})
-    created_status = 200
-    long_running_delete = True
-    deleted_headers = "location"
-    delete_shows_resource = True
-    has_system_data = True
-    globally_unique = (409, "AlreadyInUse", f"The registry DNS name {{name}}{LOGIN_SUFFIX} is already in use.")
 
     def __init__(self) -> None:
         self._builds: dict[str, asyncio.Task[None]] = {}  # of `scheduleRun`, by login server and run
@@ -78,28 +64,6 @@ class Registries(Kind):
             return registry_logs.answer(request, record)
 
         return [Route("/registry-logs/{login}/{run}", run_log), *uploaded_sources.routes(services)]
-
-    def defaults(self, change: Change) -> Body:  # noqa: ARG002
-        return {
-            "properties": {
-                "adminUserEnabled": False,
-                "anonymousPullEnabled": False,
-                "dataEndpointEnabled": False,
-                "encryption": {"status": "disabled"},
-                "networkRuleBypassOptions": "AzureServices",
-                "networkRuleSet": {"defaultAction": "Allow", "ipRules": []},
-                "policies": {
-                    "azureADAuthenticationAsArmPolicy": {"status": "enabled"},
-                    "exportPolicy": {"status": "enabled"},
-                    "quarantinePolicy": {"status": "disabled"},
-                    "retentionPolicy": {"days": 7, "status": "disabled"},
-                    "softDeletePolicy": {"retentionDays": 7, "status": "disabled"},
-                    "trustPolicy": {"type": "Notary", "status": "disabled"},
-                },
-                "publicNetworkAccess": "Enabled",
-                "zoneRedundancy": "Disabled",
-            }
-        }
 
     async def provision(self, change: Change) -> Body:
         now = change.services.clock.stamp()

@@ -7,7 +7,7 @@ from collections.abc import Collection
 
 from azure_gpu.catalog import roles
 from azure_gpu.formats import azure_types
-from azure_gpu.formats.arm_ids import SUBSCRIPTION_TYPE, ArmId, parse
+from azure_gpu.formats.arm_ids import SUBSCRIPTION_TYPE, parse
 from localazure.arm import filters
 from localazure.arm.errors import ArmError
 from localazure.arm.kind import Change, Kind
@@ -22,17 +22,6 @@ class RoleAssignments(Kind):
     """An extension of any scope: subscription, resource group or resource."""
 
     azure_type = azure_types.ROLE_ASSIGNMENT
-    location = "none"
-    patchable = False
-    shows_state = False
-    delete_shows_resource = True
-
-    def not_found(self, resource_id: ArmId) -> ArmError:
-        """Test_Authorization_RoleAssignment_OnResourceGroup_CRUD (2024-06-11)."""
-        return ArmError(404, "RoleAssignmentNotFound", f"The role assignment '{resource_id.name}' is not found.")
-
-    def invalid_name(self, name: str, allowed: str) -> ArmError:
-        return ArmError(400, "InvalidRoleAssignmentId", f"The role assignment ID '{name}' is not valid. It takes {allowed}.")
 
     def check(self, change: Change) -> None:
         _check_scope(change.id.scope, change.services.store)
@@ -59,9 +48,6 @@ class RoleAssignments(Kind):
             "directory": services.settings.tenant_id,
             "existing": next(same, ""),
         }
-
-    def defaults(self, change: Change) -> Body:  # noqa: ARG002
-        return {"properties": {"principalType": "ServicePrincipal"}}
 
     async def provision(self, change: Change) -> Body:
         now = change.services.clock.stamp()

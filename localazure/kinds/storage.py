@@ -2,8 +2,6 @@
 checks the keys that lie here; queues, tables and the file service are not.
 
 A file share is a folder below the state folder, there as soon as a container group mounts it, and gone with its account.
-
-Defaults of the service: Microsoft Learn, REST reference of Microsoft.Storage/storageAccounts 2024-01-01, "Create".
 """
 
 import asyncio
@@ -16,7 +14,7 @@ from pathlib import Path
 
 from azure_gpu.formats import azure_types
 from localazure.arm.errors import ArmError
-from localazure.arm.kind import Action, Answer, Call, Change, Kind, merged
+from localazure.arm.kind import Action, Answer, Call, Change, Kind
 from localazure.arm.store import Body, Resource
 from localazure.blobs.errors import BlobError
 from localazure.blobs.service import Blobs
@@ -26,8 +24,6 @@ from localazure.services import Services, Settings
 KEY_BYTES = 64
 _KEY_NAMES = ("key1", "key2")
 _SERVICES = ("blob", "dfs", "file", "queue", "table", "web")
-# Of version 2025-06-01, which the SDK's class doesn't know: Test_Storage_StorageAccount_20250601_CRUD (2026-01-13)
-_LATER: Body = {"properties": {"allowCrossTenantDelegationSas": False, "networkAcls": {"ipv6Rules": []}}}
 _ENCRYPTED = ("blob", "file")
 _SUFFIX = "core.windows.net"
 # Microsoft Learn, rest/api/storageservices/naming-and-referencing-shares--directories--files--and-metadata
@@ -36,20 +32,7 @@ SHARE_RULE = "3 to 63 lowercase letters, digits and hyphens, no hyphen at either
 
 
 class StorageAccounts(Kind):
-    """Created in the background, with the result at the address in Location, and changed and deleted at once.
-
-    Test_Storage_StorageAccount_20250601_CRUD (2026-01-13), and of the change
-    Test_CreateStorageAccountThatAlreadyExists_ReconcilesSuccessfully (2023-11).
-    """
-
     azure_type = azure_types.STORAGE_ACCOUNT
-    extra_api_versions = frozenset({"2026-09-01"})  # azure-mgmt-storage 25.3
-    shown_only = ("properties.allowCrossTenantDelegationSas", "properties.networkAcls.ipv6Rules")
-    long_running = True
-    long_running_update = False
-    created_status = 202
-    created_headers = "location"
-    globally_unique = (409, "StorageAccountAlreadyTaken", "The storage account named {name} is already taken.")
 
     def __init__(self, blobs: Blobs) -> None:
         self._blobs = blobs
@@ -58,37 +41,9 @@ class StorageAccounts(Kind):
     def actions(self) -> Mapping[str, Action]:
         return {"listKeys": self.list_keys, "regenerateKey": self.regenerate_key}
 
-    def invalid_name(self, name: str, allowed: str) -> ArmError:  # noqa: ARG002 - the service says the rule in words of its own
-        return ArmError(
-            400,
-            "AccountNameInvalid",
-            f"{name} is not a valid storage account name. Storage account name must be between 3 and 24 characters in length "
-            "and use numbers and lower-case letters only.",
-            target="accountName",
-        )
-
     def check(self, change: Change) -> None:
         attached_identities.check(change)
         super().check(change)
-
-    def defaults(self, change: Change) -> Body:  # noqa: ARG002
-        services = {name: {"enabled": True, "keyType": "Account"} for name in _ENCRYPTED}
-        return {
-            "properties": {
-                "accessTier": "Hot",
-                "allowBlobPublicAccess": False,
-                "allowCrossTenantReplication": False,
-                "encryption": {"keySource": "Microsoft.Storage", "services": services},
-                "minimumTlsVersion": "TLS1_0",
-                "networkAcls": {
-                    "bypass": "AzureServices",
-                    "defaultAction": "Allow",
-                    "ipRules": [],
-                    "virtualNetworkRules": [],
-                },
-                "supportsHttpsTrafficOnly": True,
-            }
-        }
 
     async def provision(self, change: Change) -> Body:
         sku = {"tier": "Premium" if str(change.body["sku"]["name"]).startswith("Premium") else "Standard"}
@@ -114,9 +69,8 @@ class StorageAccounts(Kind):
         await self._drop_blobs(resource.id.name)
         await asyncio.to_thread(shutil.rmtree, _shares(services.settings, resource.id.name), ignore_errors=True)
 
-    def view(self, resource: Resource, services: Services) -> Body:
-        blob = {"blob": self._blobs.endpoint(resource.id.name)}
-        return merged(_LATER, merged(super().view(resource, services), {"properties": {"primaryEndpoints": blob}}))
+    def live(self, resource: Resource, services: Services) -> Body:  # noqa: ARG002
+        return {"properties": {"primaryEndpoints": {"blob": self._blobs.endpoint(resource.id.name)}}}
 
     async def list_keys(self, resource: Resource, call: Call) -> Answer:  # noqa: ARG002
         _refuse_without_keys(resource)

@@ -20,9 +20,6 @@ class TaskRuns(Kind):
     """PUT answers at once; the build runs on."""
 
     azure_type = azure_types.TASK_RUN
-    parent_type = azure_types.REGISTRY.arm_type
-    location = "none"
-    long_running = True
 
     @property
     def actions(self) -> Mapping[str, Action]:

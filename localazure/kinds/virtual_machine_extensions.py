@@ -4,12 +4,10 @@ Forms: Microsoft Learn, REST reference of Microsoft.Compute/virtualMachines/exte
 """
 
 from azure_gpu.formats import azure_types
-from azure_gpu.formats.arm_ids import ArmId
-from localazure.arm.errors import ArmError, not_implemented
-from localazure.arm.kind import Change, Kind, merged
+from localazure.arm.errors import not_implemented
+from localazure.arm.kind import Change, Kind
 from localazure.arm.store import Body, Resource
 from localazure.kinds import vm_refusals as refusals, vm_views
-from localazure.kinds.vm_rules import LATER_VERSIONS
 from localazure.machines import extensions
 from localazure.machines.extensions import Extension, ExtensionError
 from localazure.machines.machine import UP, Machine
@@ -19,17 +17,9 @@ from localazure.services import Services
 
 class VirtualMachineExtensions(Kind):
     azure_type = azure_types.VIRTUAL_MACHINE_EXTENSION
-    parent_type = azure_types.VIRTUAL_MACHINE.arm_type
-    extra_api_versions = LATER_VERSIONS
-    long_running = True
-    long_running_delete = True
 
     def __init__(self, machines: Machines) -> None:
         self._machines = machines
-
-    def not_found(self, resource_id: ArmId) -> ArmError:  # noqa: ARG002
-        """Test_Compute_VM_20220301_CRUD (2024-12-13)."""
-        return ArmError(404, "NotFound", "The entity was not found in this Azure location.", target="extensionName")
 
     def check(self, change: Change) -> None:
         properties = change.properties
@@ -67,10 +57,6 @@ class VirtualMachineExtensions(Kind):
                     f"'{extension.publisher}.{extension.type}' already added or specified in input."
                 )
 
-    def defaults(self, change: Change) -> Body:  # noqa: ARG002
-        """Test_Compute_VM_20220301_CRUD (2024-12-13)."""
-        return {"properties": {"autoUpgradeMinorVersion": False, "settings": {}}}
-
     async def provision(self, change: Change) -> Body:
         machine = self._machines.find(change.id.scope)
         resource = change.resource
@@ -99,9 +85,6 @@ class VirtualMachineExtensions(Kind):
 
     async def remove(self, resource: Resource, services: Services) -> None:
         """The driver stays: the service's extension leaves what it has installed."""
-
-    def view(self, resource: Resource, services: Services) -> Body:  # noqa: ARG002
-        return merged(resource.body, resource.service)
 
     def expanded(self, resource: Resource, what: str, services: Services) -> Body:  # noqa: ARG002
         if "instanceview" not in what:

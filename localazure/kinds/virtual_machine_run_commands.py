@@ -6,10 +6,9 @@ virtual-machines/linux/run-command-managed.
 
 from azure_gpu.formats import azure_types
 from localazure.arm.errors import ArmError, not_implemented
-from localazure.arm.kind import Change, Kind, merged
+from localazure.arm.kind import Change, Kind
 from localazure.arm.store import Body, Resource
 from localazure.kinds import vm_refusals as refusals
-from localazure.kinds.vm_rules import LATER_VERSIONS
 from localazure.machines.machine import UP, Machine
 from localazure.machines.machines import Machines
 from localazure.machines.run_commands import PENDING, RUNNING, SUCCEEDED, Script
@@ -21,10 +20,6 @@ _PUBLISHER, _TYPE = "Microsoft.CPlat.Core", "RunCommandHandlerLinux"
 
 class VirtualMachineRunCommands(Kind):
     azure_type = azure_types.VIRTUAL_MACHINE_RUN_COMMAND
-    parent_type = azure_types.VIRTUAL_MACHINE.arm_type
-    extra_api_versions = LATER_VERSIONS
-    long_running = True
-    long_running_delete = True
 
     def __init__(self, machines: Machines) -> None:
         self._machines = machines
@@ -47,9 +42,6 @@ class VirtualMachineRunCommands(Kind):
         if machine.settings.windows:
             raise not_implemented("scripts on Windows machines")
         self._script(change, machine)
-
-    def defaults(self, change: Change) -> Body:  # noqa: ARG002
-        return {"properties": {"asyncExecution": False, "treatFailureAsDeploymentFailure": False, "timeoutInSeconds": 0}}
 
     async def provision(self, change: Change) -> Body:
         machine = self._machine(change)
@@ -78,9 +70,6 @@ class VirtualMachineRunCommands(Kind):
         machine = self._machines.find(resource.id.scope)
         if machine is not None:
             await self._machines.commands.remove(machine, resource.id.name.lower())
-
-    def view(self, resource: Resource, services: Services) -> Body:  # noqa: ARG002
-        return merged(resource.body, resource.service)
 
     def expanded(self, resource: Resource, what: str, services: Services) -> Body:  # noqa: ARG002
         machine = self._machines.find(resource.id.scope)

@@ -14,8 +14,6 @@ from localazure.arm.kind import Action, Answer, Call, Change, Kind, merged
 from localazure.arm.store import Body, Resource
 from localazure.batch.nodes.connection import AgentLostError
 from localazure.kinds import attached_identities, vm_disks, vm_refusals as refusals, vm_rules, vm_views
-from localazure.kinds.network_common import guid
-from localazure.kinds.vm_rules import LATER_VERSIONS
 from localazure.machines import model
 from localazure.machines.machine import DEALLOCATED, UP, Machine
 from localazure.machines.machines import Machines
@@ -45,9 +43,6 @@ _FIXED = (
 
 class VirtualMachines(Kind):
     azure_type = azure_types.VIRTUAL_MACHINE
-    extra_api_versions = LATER_VERSIONS
-    long_running = True
-    long_running_delete = True
 
     def __init__(self, machines: Machines) -> None:
         self._machines = machines
@@ -149,12 +144,9 @@ class VirtualMachines(Kind):
                 _remove_interface(str(each.get("id") or ""), services)
 
     def view(self, resource: Resource, services: Services) -> Body:
-        body = attached_identities.shown(merged(resource.body, resource.service), services)
-        properties: Body = {**body["properties"]}
+        body = attached_identities.shown(super().view(resource, services), services)
         extensions = vm_views.extensions_of(resource, services)
-        if extensions:
-            body = {**body, "resources": [{"id": one.id.text} for one in extensions]}
-        return {**body, "properties": properties, "etag": f'"{guid(resource.key + resource.changed_at)}"'}
+        return {**body, "resources": [{"id": one.id.text} for one in extensions]} if extensions else body
 
     def expanded(self, resource: Resource, what: str, services: Services) -> Body:
         if "instanceview" not in what:

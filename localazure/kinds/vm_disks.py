@@ -10,8 +10,8 @@ from azure_gpu.formats.arm_ids import ArmId, parse
 from localazure.arm.errors import ArmError, not_implemented
 from localazure.arm.kind import Change, Kind, merged
 from localazure.arm.store import Body, Resource
+from localazure.arm.words import guid
 from localazure.kinds import vm_refusals as refusals
-from localazure.kinds.network_common import guid
 from localazure.machines.machines import Machines
 from localazure.services import Services
 
@@ -21,7 +21,6 @@ DEFAULT_GB = {"Linux": 30, "Windows": 127}  # of an operating system's disk
 
 class Disks(Kind):
     azure_type = azure_types.DISK
-    extra_api_versions = frozenset({"2025-01-02"})  # azure-cli 2.91 and azure-mgmt-compute 39
 
     def __init__(self, machines: Machines) -> None:
         self._machines = machines

@@ -19,8 +19,6 @@ from localazure.kinds.network_refusals import missing_reference
 from localazure.machines import model
 from localazure.services import SUBSCRIPTION
 
-LATER_VERSIONS = frozenset({"2025-04-01", "2025-11-01", "2026-03-01", "2026-04-01"})  # azure-mgmt-compute 39, azure-cli 2.91
-
 
 def check(change: Change, arm_type: str) -> None:
     """ArmError for the first thing that the service wouldn't take."""

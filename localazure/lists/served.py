@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from starlette.responses import Response
 
 from azure_gpu.catalog import regions
+from localazure import evidence
 from localazure.arm import answers, checks, filters
 from localazure.arm.errors import ArmError, not_implemented
 from localazure.arm.store import Body
-from localazure.kinds.ml_kind import API_VERSIONS as ML_VERSIONS
 from localazure.lists import (
     batch,
     compute,
@@ -37,9 +37,10 @@ class _Served:
     answer: Callable[[ListQuery], list[Body] | Body]
 
 
+_ML_ROW = evidence.types()["Microsoft.MachineLearningServices/workspaces"]
 # Versions: those of the azure-mgmt packages, of azure-ai-ml 1.35.2 and of azure-cli 2.91.
 _BATCH_VERSIONS = frozenset({"2024-02-01", "2024-07-01", "2025-06-01"})
-_ML_VERSIONS = frozenset({"2020-08-01", "2024-10-01", "2025-12-01"}) | ML_VERSIONS
+_ML_VERSIONS = frozenset({"2020-08-01", "2024-10-01", "2025-12-01", *_ML_ROW["extra_api_versions"]})
 _ACI_VERSIONS = frozenset({"2018-10-01", "2023-05-01", "2024-05-01-preview"})
 _APPS_VERSIONS = frozenset({"2024-03-01", "2025-01-01", "2025-07-01"})
 _AKS_VERSIONS = frozenset({"2025-09-01", "2026-06-01", "2026-08-01"})

@@ -16,10 +16,12 @@ from localazure import shapes
 from localazure.arm.caller import Caller
 from localazure.arm.errors import ArmError
 from localazure.arm.store import Resource
-from localazure.kinds import undeclared
+from localazure.kinds.stored import type_of
 from localazure.services import Services
 from localazure.weather.parts import OWN_ACTS
 
+_ACTION_GROUP = type_of("microsoft.insights/actionGroups")
+_ALERT_RULE = type_of("microsoft.alertsManagement/smartDetectorAlertRules")
 _UPGRADING = ("patch", "stable", "rapid")  # of `upgradeChannel`
 _NEWER_BY = timedelta(days=7)  # node images come weekly
 _TRIES = 10
@@ -106,8 +108,8 @@ async def _alert(component: Resource, services: Services) -> None:
     """Names: hashicorp/terraform-provider-azurerm pull requests 18357 and 22163. The rest of the bodies: CompositionalIT/farmer
     issue 637, and assumed."""
     group = component.id.text.split("/providers/")[0]
-    actions = f"{group}/providers/{undeclared.ACTION_GROUP.arm_type}/Application Insights Smart Detection"
-    rule = f"{group}/providers/{undeclared.ALERT_RULE.arm_type}/Failure Anomalies - {component.id.name}"
+    actions = f"{group}/providers/{_ACTION_GROUP.arm_type}/Application Insights Smart Detection"
+    rule = f"{group}/providers/{_ALERT_RULE.arm_type}/Failure Anomalies - {component.id.name}"
     detected = {
         "description": "Tells of an unusual rise in the rate of failed requests.",
         "state": "Enabled",
@@ -118,7 +120,7 @@ async def _alert(component: Resource, services: Services) -> None:
         "actionGroups": {"groupIds": [actions]},
     }
     kept: dict[str, Any] = {"groupShortName": "SmartDetect", "enabled": True}
-    for each, azure_type, properties in ((actions, undeclared.ACTION_GROUP, kept), (rule, undeclared.ALERT_RULE, detected)):
+    for each, azure_type, properties in ((actions, _ACTION_GROUP, kept), (rule, _ALERT_RULE, detected)):
         body = {"location": "global", "properties": properties}
         await services.arm.put(each, shapes.default_api_version(azure_type), body, Caller("", ""))
 

@@ -124,6 +124,6 @@ def test_the_recipe_of_a_command_adds_one(copy: Path) -> None:
 @pytest.mark.slow
 def test_the_recipe_of_a_resource_type_adds_one(copy: Path) -> None:
     kinds = "from localazure.wiring import without_backends"
-    code = f"{kinds}; print(*(each.arm_type for each in without_backends() if type(each).__name__ == sys.argv[1]))"
-    done = run(copy, code, "RouteTables")
+    code = f"{kinds}; print(*(each.arm_type for each in without_backends() if each.arm_type == sys.argv[1]))"
+    done = run(copy, code, "Microsoft.Network/routeTables")
     assert (done.stdout, done.stderr) == ("Microsoft.Network/routeTables\n", "")

@@ -15,7 +15,7 @@ from localazure.arm.kind import Action, Answer, Call, Change, Kind
 from localazure.arm.router import Arm
 from localazure.arm.store import Body, Resource
 from localazure.entra.tokens import Tokens
-from localazure.kinds.resource_groups import ResourceGroups
+from localazure.kinds import stored
 from localazure.services import SUBSCRIPTION, Services
 from tests.localazure.coroutines import within
 from tests.localazure.parts import services_in
@@ -90,7 +90,7 @@ class Server:
         self.kind = Slow()
         self.services = services_in(folder, tokens=AnyToken())
         self.store = self.services.store
-        self.arm = Arm(self.services, [ResourceGroups(), self.kind])
+        self.arm = Arm(self.services, [stored.of(azure_types.RESOURCE_GROUP.arm_type), self.kind])
         self.client = httpx.AsyncClient(transport=httpx.ASGITransport(self.arm), base_url="https://localhost:1")
 
     async def killed(self) -> None:

@@ -1,4 +1,4 @@
-"""Every error code that the embedded Azure's modules can answer, by the service that answers it: read from their syntax.
+"""Every error code that the embedded Azure can answer, by the service that answers it: read from its modules and its rows.
 
 A code is what stands in the place of a parameter named `code`: of an error's class, or of a function that makes one. A name there
 is looked up where it was given its value: in the function, in the module, or in the module that it is imported from.
@@ -29,7 +29,17 @@ class Found(NamedTuple):
 
 @cache
 def all_of() -> list[Found]:
-    return [each for path in sorted(ROOT.rglob("*.py")) for each in _of_module(path)]
+    return [*(each for path in sorted(ROOT.rglob("*.py")) for each in _of_module(path)), *_of_types()]
+
+
+def _of_types() -> Iterator[Found]:
+    """Of the table of types, whose errors are lists of status, code and words."""
+    for arm_type, row in evidence.types().items():
+        namespace = arm_type.partition("/")[0]
+        errors = [each for name, each in row.items() if name.endswith("_error") or name == "globally_unique"]
+        for _, code, *_ in errors:
+            known = (namespace, code) in evidence.codes()
+            yield Found(namespace if known else "Azure Resource Manager", code, "evidence/types.toml", 0)
 
 
 def _of_module(path: Path) -> Iterator[Found]:
@@ -43,9 +53,6 @@ def _of_module(path: Path) -> Iterator[Found]:
             for node in _arguments(call):
                 for code in _codes(node, function, path):
                     yield Found(service, code, module, call.lineno)
-    for node in ast.walk(tree):  # `globally_unique` of a kind
-        if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "globally_unique":
-            yield from (Found(service, code, module, node.lineno) for code in _texts(node.value))
 
 
 def _functions(tree: ast.Module) -> Iterator[ast.AST]:
