@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from azure_gpu.catalog.problems import Problem
-from azure_gpu.formats import arm_ids, arm_settings, azure_types
+from azure_gpu.formats import arm_bodies, arm_ids, arm_settings, azure_types
 from azure_gpu.formats.arm_ids import ArmId
 from azure_gpu.formats.azure_types import AzureType
 from azure_gpu.formats.body_reader import Reading
@@ -275,22 +275,6 @@ def read_id(text: str) -> ArmId | None:
     return arm_ids.parse(text)
 
 
-# The API version in which each type is read; all of them have the properties that the keys need.
-_VERSIONS = {
-    azure_types.RESOURCE_GROUP: "2024-03-01",
-    azure_types.USER_ASSIGNED_IDENTITY: "2023-01-31",
-    azure_types.STORAGE_ACCOUNT: "2024-01-01",
-    azure_types.REGISTRY: "2023-07-01",
-    azure_types.LOG_WORKSPACE: "2023-09-01",
-    azure_types.MANAGED_CLUSTER: "2025-09-01",
-    azure_types.AGENT_POOL: "2025-09-01",
-    azure_types.BATCH_ACCOUNT: "2024-07-01",
-    azure_types.BATCH_POOL: "2024-07-01",
-    azure_types.ML_WORKSPACE: "2025-12-01",
-    azure_types.ML_COMPUTE: "2025-12-01",
-    azure_types.ML_ONLINE_ENDPOINT: "2025-12-01",
-    azure_types.ML_ONLINE_DEPLOYMENT: "2025-12-01",
-}
 _WITHIN = {
     azure_types.MANAGED_CLUSTER: (azure_types.AGENT_POOL,),
     azure_types.BATCH_ACCOUNT: (azure_types.BATCH_POOL,),
@@ -366,13 +350,13 @@ def _unfinished(there: ExistingResource) -> Problem | None:
 def _there(arm: Arm, text: str, azure_type: AzureType) -> ExistingResource | None:
     given = read_id(text)
     assert given is not None
-    body = arm.get(given.text, _VERSIONS[azure_type])
+    body = arm.get(given.text, arm_bodies.api_version(azure_type))
     if body is None:
         return None
     within = [
         ExistingResource(inner, kind, each)
         for kind in _WITHIN.get(azure_type, ())
-        for each in arm.values(f"{given.text}/{kind.arm_type.rsplit('/', 1)[-1]}", _VERSIONS[kind])
+        for each in arm.values(f"{given.text}/{kind.arm_type.rsplit('/', 1)[-1]}", arm_bodies.api_version(kind))
         if (inner := read_id(each["id"])) is not None
     ]
     return ExistingResource(given, azure_type, body, tuple(within))

@@ -12,6 +12,7 @@ from typing import Any
 from azure_gpu.aks.existing import ClusterFacts
 from azure_gpu.aks.spec import ClusterSpec
 from azure_gpu.catalog.problems import Problem
+from azure_gpu.formats import azure_types
 from azure_gpu.formats.azure_types import BY_TOKEN
 from azure_gpu.stack.look_ups import ASSUMED, BY_PROVIDER, LookUps
 
@@ -19,7 +20,6 @@ _RECORDED = re.compile(r"/recorded/(\d{6})")
 _OF_IDENTITY = re.compile(r"(?:principal|client)-of-(?:/recorded/)?(\d{6})")
 _KUBELET = "kubelet-of-"
 DEPLOYER = "deployer"  # the identity that runs the program
-_TOKEN_OF_REGISTRY = "azure-native:containerregistry:Registry"  # noqa: S105 - a type of the provider
 _KUBECONFIG = """\
 apiVersion: v1
 kind: Config
@@ -28,25 +28,6 @@ users: [{name: clusterUser, user: {auth-provider: {name: azure}}}]
 contexts: [{name: cluster, context: {cluster: cluster, user: clusterUser}}]
 current-context: cluster
 """
-# By type, the input that Azure answers as the resource's name.
-_NAMED_BY = {
-    "azure-native:resources:ResourceGroup": "resourceGroupName",
-    _TOKEN_OF_REGISTRY: "registryName",
-    "azure-native:operationalinsights:Workspace": "workspaceName",
-    "azure-native:storage:StorageAccount": "accountName",
-    "azure-native:batch:BatchAccount": "accountName",
-    "azure-native:batch:Pool": "poolName",
-    "azure-native:consumption:Budget": "budgetName",
-    "azure-native:app:Job": "jobName",
-    "azure-native:containerinstance:ContainerGroup": "containerGroupName",
-    "azure-native:compute:VirtualMachine": "vmName",
-    "azure-native:compute:Gallery": "galleryName",
-    "azure-native:compute:GalleryImage": "galleryImageName",
-    "azure-native:containerservice:ManagedCluster": "resourceName",
-    "azure-native:containerservice:AgentPool": "agentPoolName",
-    "azure-native:machinelearningservices:Workspace": "workspaceName",
-    "azure-native:machinelearningservices:OnlineEndpoint": "endpointName",
-}
 
 
 def id_of(number: int) -> str:
@@ -84,9 +65,9 @@ def outputs(token: str, name: str, number: int, inputs: dict[str, Any]) -> dict[
         "tenantId": "tenant",
         "customerId": id_of(number),
     }
-    if token in _NAMED_BY:
-        found["name"] = inputs.get(_NAMED_BY[token], name)
-    if token == _TOKEN_OF_REGISTRY:
+    if token in BY_TOKEN:
+        found["name"] = inputs.get(BY_TOKEN[token].name_parameter, name)
+    if token == azure_types.REGISTRY.token:
         found["loginServer"] = server_of(inputs["registryName"])
     if "identity" in inputs and isinstance(inputs["identity"], dict):  # a list of ids going in, a map by id coming out
         given: dict[str, Any] = inputs["identity"]
@@ -96,7 +77,7 @@ def outputs(token: str, name: str, number: int, inputs: dict[str, Any]) -> dict[
             "userAssignedIdentities": {each: {} for each in ids if isinstance(each, str)},
             "principalId": f"principal-of-{number:06}",
         }
-    if token == "azure-native:machinelearningservices:OnlineEndpoint":  # noqa: S105 - a type of the provider
+    if token == azure_types.ML_ONLINE_ENDPOINT.token:
         found["properties"] = {**inputs["properties"], "scoringUri": "https://endpoint.example/score"}
         found["systemData"] = {"createdAt": "2026-01-01T00:00:00Z"}
     return found

@@ -44,13 +44,12 @@ _FOUNDATION = {
     "ml_endpoints": ("resource_group", "identity", "registry", "storage", "log_workspace"),
     "jobs": ("resource_group", "identity", "log_workspace"),
 }
-# Settings that are machines: the size's key, by section.
-_SIZE_KEYS = {"clusters": "size", "ml_workspace": "size", "vms": "size", "ml_endpoints": "instance_type"}
-_SERVICES = {
-    "clusters": Service.AKS,
-    "ml_workspace": Service.ML_COMPUTE,
-    "vms": Service.VIRTUAL_MACHINES,
-    "ml_endpoints": Service.ML_ENDPOINT,
+# Settings that are machines: the size's key and the service, by section.
+_MACHINES = {
+    "clusters": ("size", Service.AKS),
+    "ml_workspace": ("size", Service.ML_COMPUTE),
+    "vms": ("size", Service.VIRTUAL_MACHINES),
+    "ml_endpoints": ("instance_type", Service.ML_ENDPOINT),
 }
 
 
@@ -359,7 +358,7 @@ def _judged(part: PartInFile, context: Context) -> tuple[list[Entry], list[Probl
     comments = list(part.notes)
     settings = part.settings
     problems: list[Problem] = []
-    if part.section in _SIZE_KEYS:
+    if part.section in _MACHINES:
         problems, changes = _sized(part, context)
         comments += changes
     if part.section == "jobs" or (part.section == "clusters" and "existing" not in settings):
@@ -401,7 +400,7 @@ def _pool(part: PartInFile, context: Context, dated: dict[str, str]) -> tuple[li
 
 def _sized(part: PartInFile, context: Context) -> tuple[list[Problem], list[str]]:
     """Replaces sizes that are gone by their successors. Returns the other problems of the sizes, and what was replaced."""
-    key, service = _SIZE_KEYS[part.section], _SERVICES[part.section]
+    key, service = _MACHINES[part.section]
     problems: list[Problem] = []
     changes: list[str] = []
     for path, holder in _holders(part.settings, key, ""):
