@@ -18,10 +18,12 @@ from localazure.containers import shim, shim_log, supervision
 from localazure.containers.container_spec import ContainerSpec
 from localazure.containers.volumes import Volumes
 from localazure.folder import SECRET_MODE, read_json, write_json
+from localazure.process import start_time
 
 State = dict[str, Any]  # as shim.py writes it: current, previous, restart_count, events, ended
 
 _POLL_SECONDS = 0.02
+_SHIM_TRIES = 5
 _GRACE_SECONDS = 3.0  # on top of what the container itself may take to end
 
 
@@ -106,12 +108,19 @@ class Runtime:
             await self._spawn(folder)
 
     async def _spawn(self, folder: Path) -> None:
-        process = await supervision.spawn(shim.__file__, folder, "shim.log")
-        ended = asyncio.create_task(process.wait())
-        self._shims.add(ended)
-        ended.add_done_callback(self._shims.discard)
-        while not ended.done() and (read_json(folder / "state.json") or _not_begun()).get("shim") != process.pid:
-            await asyncio.sleep(_POLL_SECONDS)  # until the container has begun, so that nobody meets one without a state
+        """Starts a shim, and another where it gave up on its lock: whoever looks whether a shim lives holds it for an instant,
+        and on a busy machine a process that is forked meanwhile for longer. Without a shim the container would never begin."""
+        for _ in range(_SHIM_TRIES):
+            process = await supervision.spawn(shim.__file__, folder, "shim.log")
+            ended = asyncio.create_task(process.wait())
+            self._shims.add(ended)
+            ended.add_done_callback(self._shims.discard)
+            while not ended.done() and (read_json(folder / "state.json") or _not_begun()).get("shim") != process.pid:
+                await asyncio.sleep(_POLL_SECONDS)  # until the container has begun, so that nobody meets one without a state
+            gave_up = ended.done() and ended.result() == shim.LOCKED and (folder / "spec.json").exists()
+            other = supervision.holder(folder)
+            if not gave_up or (other and start_time(other)):  # another shim stands over it
+                return
 
     async def _remove(self, containers: list[Path]) -> None:
         await asyncio.gather(*(_end(folder) for folder in containers))

@@ -29,12 +29,13 @@ LOOK_SECONDS = 2.0  # how often it looks whether its folder is still there
 WAIT_SECONDS = 0.05  # how often it looks whether the containers before it have ended
 BACKOFF_RESET_SECONDS = 600  # a run this long makes the next wait a short one again
 LOST, NO_FILES = 137, 128  # exit codes: killed; never begun
+LOCKED = 75  # its own exit code where another shim has the lock, or somebody who looks at it
 
 
 def main(folder):
     os.chdir(folder)
     if not processes.take_lock():
-        return 1  # another shim stands over this container
+        return LOCKED
     with open("spec.json", encoding="utf-8") as file:
         spec = json.load(file)
     container = Container(spec, _read_state(spec))

@@ -1,6 +1,7 @@
 """Containers as processes: their states, their logs, how they end, and who takes them up again."""
 
 import asyncio
+import fcntl
 import json
 import os
 import shutil
@@ -13,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from localazure.containers import shim, shim_log
+from localazure.containers import shim, shim_log, supervision
 from localazure.containers.container_spec import ContainerSpec
 from localazure.containers.images import Image, Images
 from localazure.containers.runtime import Runtime
@@ -206,8 +207,21 @@ async def test_a_second_shim_over_the_same_container_gives_way(runtime: Runtime,
     second = subprocess.run(
         [sys.executable, "-I", "-S", shim.__file__, str(folder_of(runtime))], timeout=30, capture_output=True, check=False
     )
-    assert second.returncode == 1
+    assert second.returncode == shim.LOCKED
     assert before.alive
+
+
+@in_a_loop
+async def test_a_container_begins_although_its_lock_was_looked_at_for_long(runtime: Runtime, hello: Image) -> None:
+    await runtime.start(GROUP, [spec(hello)])
+    await ended(runtime)
+    folder = folder_of(runtime)
+    (folder / "state.json").unlink()
+    lock = await until(lambda: supervision.holder(folder) is None and (folder / "lock").open("r+"), "its shim is gone")
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    asyncio.get_running_loop().call_later(1.0, lock.close)  # of a shim that is gone, whose id it has
+    await runtime._spawn(folder)
+    assert (await ended(runtime))["current"]["exitCode"] == 0
 
 
 @in_a_loop
