@@ -8,7 +8,7 @@ from localazure.weather.parts import PARTS, Part, Source
 _BEGIN = """\
 # Rough weather
 
-<!-- Written by `make renew` from localazure/weather/parts.py. -->
+<!-- Written by `make renew` from localazure/weather/parts.toml. -->
 
 Azure answers late, refuses what it permits a minute later, and changes things by itself. So does the embedded Azure by default,
 with seconds for Azure's minutes. `make up WEATHER=calm`, or `python -m localazure start --weather calm`, starts it without; the
