@@ -32,6 +32,7 @@ class Slow(Kind):
     azure_type = azure_types.USER_ASSIGNED_IDENTITY
     long_running = True
     long_running_delete = True
+    shows_state = True
 
     def __init__(self) -> None:
         self.go = asyncio.Event()
@@ -39,6 +40,9 @@ class Slow(Kind):
         self.outcome: ArmError | Exception | None = None
         self.resumed = False
         self.removed: list[str] = []
+
+    def begun(self, change: Change) -> Body:
+        return {}  # and not the ids of an identity
 
     @property
     def actions(self) -> dict[str, Action]:
