@@ -6,6 +6,7 @@ Source of the envelope: Azure/azure-resource-manager-rpc, v1.0/common-api-detail
 from collections.abc import Sequence
 from typing import Any
 
+from localazure import evidence
 from localazure.arm.caller import Caller
 
 
@@ -41,6 +42,12 @@ class ArmError(Exception):
 
     def body(self) -> dict[str, Any]:
         return {"error": self.content()}
+
+
+def refusal_of(service: str, code: str, **words: str) -> ArmError:
+    """A refusal that has one sentence, that of its row in `localazure/evidence/codes.tsv`."""
+    row = evidence.codes()[service, code]
+    return ArmError(int(row.status), code, row.message.format(**words))
 
 
 def not_implemented(what: str) -> ArmError:

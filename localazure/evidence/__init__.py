@@ -84,6 +84,8 @@ class Code(NamedTuple):
     code: str
     rank: Rank
     source: str  # session and date, page or report and date; of what is assumed, what it is assumed from
+    status: str = ""  # this and the next, with words in braces: where the refusal is always the same
+    message: str = ""
 
 
 class Refusal(NamedTuple):
@@ -119,7 +121,7 @@ def service_of(module: str) -> str:
 @functools.cache
 def codes() -> Mapping[tuple[str, str], Code]:
     """By service and code."""
-    rows = [Code(service, code, cast(Rank, rank), source) for service, code, rank, source in read("codes.tsv")]
+    rows = [Code(service, code, cast(Rank, rank), *rest) for service, code, rank, *rest in read("codes.tsv")]
     return {(row.service, row.code): row for row in rows}
 
 

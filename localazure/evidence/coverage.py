@@ -73,7 +73,7 @@ def _refusals() -> Iterator[str]:
     yield "\n## Codes of refusals\n"
     yield "`NotImplemented` with status 501 isn't an error of Azure: it names what the embedded Azure doesn't imitate.\n"
     rows = evidence.codes().values()
-    yield from _table(("service", "code", "rank", "source"), [tuple(row) for row in rows])
+    yield from _table(("service", "code", "rank", "source"), [row[:4] for row in rows])
 
 
 def _rules() -> Iterator[str]:

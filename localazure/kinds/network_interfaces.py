@@ -11,8 +11,7 @@ from azure_gpu.formats.arm_ids import parse
 from localazure.arm.kind import Change
 from localazure.arm.store import Body, Resource
 from localazure.arm.words import guid, number
-from localazure.kinds import network_refusals as refusals
-from localazure.kinds.network_common import named, users_of
+from localazure.kinds.network_common import invalid, missing_reference, named, refused, users_of
 from localazure.kinds.network_virtual import prefixes
 from localazure.kinds.stored import Stored, check_reference
 from localazure.services import Services
@@ -34,27 +33,27 @@ class NetworkInterfaces(Stored):
     def check(self, change: Change) -> None:
         configurations = change.properties.get("ipConfigurations") or []
         if not configurations:
-            raise refusals.invalid("A network interface requires at least one IP configuration.", "properties.ipConfigurations")
+            raise invalid("A network interface requires at least one IP configuration.", "properties.ipConfigurations")
         for each in configurations:
             self._check_configuration(each, change)
         check_reference(change.properties.get("networkSecurityGroup"), change, azure_types.NETWORK_SECURITY_GROUP.arm_type)
         if sum(bool((one.get("properties") or {}).get("primary")) for one in configurations) != 1 and len(configurations) > 1:
-            raise refusals.invalid("Exactly one IP configuration must be primary.", "properties.ipConfigurations")
+            raise invalid("Exactly one IP configuration must be primary.", "properties.ipConfigurations")
 
     def _check_configuration(self, each: Body, change: Change) -> None:
         properties = each.get("properties") or {}
         if not each.get("name"):
-            raise refusals.invalid("An IP configuration requires 'name'.", "properties.ipConfigurations.name")
+            raise invalid("An IP configuration requires 'name'.", "properties.ipConfigurations.name")
         subnet_id = check_reference(properties.get("subnet"), change, azure_types.SUBNET.arm_type)
         if not subnet_id:
-            raise refusals.invalid("An IP configuration requires 'subnet'.", "properties.ipConfigurations.properties.subnet")
+            raise invalid("An IP configuration requires 'subnet'.", "properties.ipConfigurations.properties.subnet")
         network = parse(subnet_id.rsplit("/subnets/", 1)[0])
         above = change.services.store.get(network.key) if network else None
         if above is not None and above.location != change.body.get("location"):
-            raise refusals.missing_reference(subnet_id, change.id.text)
+            raise missing_reference(subnet_id, change.id.text)
         address = check_reference(properties.get("publicIPAddress"), change, azure_types.PUBLIC_IP_ADDRESS.arm_type).lower()
         for other in users_of(address, "publicIPAddress", change.services, but=change.id.key) if address else ():
-            raise refusals.address_in_use(change.id.text, address, other.id.text)
+            raise refused("PublicIPAddressInUse", resource=change.id.text, address=address, by=other.id.text)
         self._check_private(properties, subnet_id.lower(), change)
 
     def _check_private(self, properties: Body, subnet: str, change: Change) -> None:
@@ -64,17 +63,10 @@ class NetworkInterfaces(Stored):
         found = change.services.store.get(subnet)
         inside = found is not None and requested and any(_in(str(requested), prefix) for prefix in prefixes(found.properties))
         if not inside:
-            raise refusals.refused(
-                "PrivateIPAddressNotInSubnet",
-                f"Private static IP address {requested} does not belong to the range of subnet prefix of {subnet}.",
-            )
+            raise refused("PrivateIPAddressNotInSubnet", address=str(requested), subnet=subnet)
         for other, address in _taken(subnet, change.services):
             if address == requested and other != change.id.key:
-                raise refusals.refused(
-                    "PrivateIPAddressIsAllocated",
-                    f"IP configuration {change.id.text} is using the private IP address {requested} which is already allocated "
-                    f"to resource {other}.",
-                )
+                raise refused("PrivateIPAddressIsAllocated", configuration=change.id.text, address=address, by=other)
 
     async def provision(self, change: Change) -> Body:
         """Addresses for configurations that have none. They are kept for as long as the interface is there."""
@@ -127,13 +119,13 @@ class NetworkInterfaces(Stored):
 
     def check_removal(self, resource: Resource, services: Services) -> None:
         if resource.private.get("endpoint"):
-            raise refusals.nic_of_endpoint(resource.id.text, resource.private["endpoint"])
+            raise refused("NicInUseWithPrivateEndpoint", nic=resource.id.text, endpoint=resource.private["endpoint"])
         machine = machine_of(resource, services)
         if machine is not None:
-            raise refusals.nic_in_use(resource.id.text, machine.id.text)
+            raise refused("NicInUse", nic=resource.id.text, machine=machine.id.text)
         reserved = reserved_interfaces.reserved_for(resource, services)
         if reserved:
-            raise refusals.nic_reserved(reserved)
+            raise refused("NicReservedForAnotherVm", machine=reserved)
 
 
 def machine_of(nic: Resource, services: Services) -> Resource | None:
@@ -153,10 +145,7 @@ def free_address(subnet: str, services: Services, but: Collection[str] = ()) -> 
         for index in range(_FIRST, prefix.num_addresses - 1):
             if str(prefix[index]) not in taken:
                 return str(prefix[index])
-    raise refusals.refused(
-        "SubnetIsFull",
-        f"Subnet {subnet.rsplit('/', 1)[-1]} with address prefix does not have enough capacity for 1 IP addresses.",
-    )
+    raise refused("SubnetIsFull", subnet=subnet.rsplit("/", 1)[-1])
 
 
 def _taken(subnet: str, services: Services) -> list[tuple[str, str]]:

@@ -9,8 +9,8 @@ from localazure import evidence
 from localazure.arm.kind import Change
 from localazure.arm.store import Body, Resource
 from localazure.arm.words import number
-from localazure.kinds import network_refusals as refusals, network_rules
-from localazure.kinds.network_common import named, users_of
+from localazure.kinds import network_rules
+from localazure.kinds.network_common import named, refused, users_of
 from localazure.kinds.stored import Stored
 from localazure.services import Services
 
@@ -41,7 +41,8 @@ class NetworkSecurityGroups(Stored):
     def check_removal(self, resource: Resource, services: Services) -> None:
         used = users_of(resource.key, "networkSecurityGroup", services)
         if used:
-            raise refusals.group_in_use(resource.id.text, ", ".join(one.id.text for one in used))
+            by = ", ".join(one.id.text for one in used)
+            raise refused("InUseNetworkSecurityGroupCannotBeDeleted", group=resource.id.text, by=by)
 
 
 class PublicAddresses(Stored):
@@ -79,7 +80,8 @@ class PublicAddresses(Stored):
     def check_removal(self, resource: Resource, services: Services) -> None:
         used = users_of(resource.key, "publicIPAddress", services)
         if used:
-            raise refusals.address_allocated(resource.id.text, _configuration_of(used[0], resource.key))
+            by = _configuration_of(used[0], resource.key)
+            raise refused("PublicIPAddressCannotBeDeleted", address=resource.id.text, by=by)
 
 
 class BastionHosts(Stored):
@@ -90,7 +92,8 @@ class BastionHosts(Stored):
         own: Body = (change.properties.get("ipConfigurations") or [{}])[0].get("properties") or {}
         address = str((own.get("publicIPAddress") or {}).get("id") or "").lower()
         for other in users_of(address, "publicIPAddress", change.services, but=change.id.key) if address else ():
-            raise refusals.address_in_use(change.id.text, address, _configuration_of(other, address))
+            by = _configuration_of(other, address)
+            raise refused("PublicIPAddressInUse", resource=change.id.text, address=address, by=by)
 
     def live(self, resource: Resource, services: Services) -> Body:  # noqa: ARG002
         parts = resource.properties.get("ipConfigurations")
@@ -128,6 +131,8 @@ def _default_rules(group: Resource) -> list[Body]:
                 **network_rules.NO_LISTS,
             },
         }
-        for name, priority, direction, source, destination, description in evidence.types()[group.id.type]["default_rules"]
+        for name, priority, direction, source, destination, description in evidence.types()[
+            azure_types.NETWORK_SECURITY_GROUP.arm_type
+        ]["default_rules"]
     ]
     return named(rules, group.id, "defaultSecurityRules")

@@ -11,8 +11,7 @@ from azure_gpu.formats.arm_ids import ArmId, parse
 from localazure.arm import refusals as table
 from localazure.arm.kind import Change
 from localazure.arm.store import Body, Resource
-from localazure.kinds import network_refusals as refusals
-from localazure.kinds.network_common import etag
+from localazure.kinds.network_common import etag, invalid
 from localazure.kinds.stored import Stored, type_of
 from localazure.services import Services
 
@@ -52,7 +51,7 @@ def keep(group: ArmId, rules: list[Body], services: Services) -> None:
         for rule in rules:
             parsed = parse(f"{group.text}/securityRules/{rule['name']}")
             if parsed is None:
-                raise refusals.invalid("A security rule has an invalid name.", "properties.securityRules")
+                raise invalid("A security rule has an invalid name.", "properties.securityRules")
             body = {"properties": {**NO_LISTS, **(rule.get("properties") or {})}}
             store.put(Resource(id=parsed, body=body, created_at=now, changed_at=now))
 

@@ -10,10 +10,10 @@ from ipaddress import IPv4Network, IPv6Network
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.arm_ids import ArmId, parse
 from localazure import evidence
+from localazure.arm.errors import ArmError
 from localazure.arm.kind import Change, merged
 from localazure.arm.store import Body, Resource
-from localazure.kinds import network_refusals as refusals
-from localazure.kinds.network_common import etag, users_of
+from localazure.kinds.network_common import etag, invalid, refused, users_of
 from localazure.kinds.stored import Stored, check_reference
 from localazure.services import Services
 
@@ -51,7 +51,7 @@ class VirtualNetworks(Stored):
             for subnet in given:
                 subnet_id = parse(f"{change.id.text}/subnets/{subnet['name']}")
                 if subnet_id is None:
-                    raise refusals.invalid("A subnet has an invalid name.", "properties.subnets")
+                    raise invalid("A subnet has an invalid name.", "properties.subnets")
                 before = store.get(subnet_id.key)
                 body = {"properties": merged(defaults, subnet.get("properties") or {})}
                 created = before.created_at if before else now
@@ -86,9 +86,7 @@ class Subnets(Stored):
         if before is None or _texts(before) == {str(one) for one in prefixes(change.properties)}:
             return
         if users_of(before.key, "subnet", change.services):
-            raise refusals.refused(
-                "InUsePrefixCannotBeDeleted", f"IpPrefix of subnet {change.id.name} is in use and cannot be deleted."
-            )
+            raise refused("InUsePrefixCannotBeDeleted", subnet=change.id.name)
 
     def live(self, resource: Resource, services: Services) -> Body:
         return {
@@ -112,7 +110,7 @@ def subnet_view(subnet: Resource, services: Services) -> Body:
 def check_unused(subnet: Resource, services: Services) -> None:
     used = users_of(subnet.key, "subnet", services)
     if used:
-        raise refusals.subnet_in_use(subnet.id.text, used[0].id.text)
+        raise refused("InUseSubnetCannotBeDeleted", subnet=subnet.id.name, by=used[0].id.text)
 
 
 def prefixes(properties: Body) -> list[Network]:
@@ -137,12 +135,11 @@ def _configurations(subnet: Resource, services: Services) -> list[Body]:
 def _spaces(properties: Body, network: ArmId) -> list[Network]:
     space: Body = properties.get("addressSpace") or {}
     if not space.get("addressPrefixes"):
-        raise refusals.refused(
-            "InvalidRequestContent", f"Virtual network {network.name} has no address prefix.", "properties.addressSpace"
-        )
+        message = f"Virtual network {network.name} has no address prefix."
+        raise ArmError(400, "InvalidRequestContent", message, target="properties.addressSpace")
     for text in space["addressPrefixes"]:
         if _network(str(text)) is None:
-            raise refusals.wrong_prefix(str(text), network.text)
+            raise refused("InvalidAddressPrefixFormat", prefix=str(text), resource=network.text)
     return prefixes({"addressPrefixes": space["addressPrefixes"]})
 
 
@@ -152,18 +149,15 @@ def _check_subnet(properties: Body, name: str, spaces: list[Network], change: Ch
     whole = change.id.is_type(azure_types.VIRTUAL_NETWORK.arm_type)
     network_name = change.id.name if whole else change.id.scope.rsplit("/", 1)[-1]
     if not texts:
-        raise refusals.refused("InvalidRequestContent", f"Subnet {name} has no address prefix.", "properties.addressPrefix")
+        message = f"Subnet {name} has no address prefix."
+        raise ArmError(400, "InvalidRequestContent", message, target="properties.addressPrefix")
     for text in texts:
         network = _network(text)
         if network is None:
-            raise refusals.wrong_prefix(text, change.id.text)
+            raise refused("InvalidAddressPrefixFormat", prefix=text, resource=change.id.text)
         # pyrefly: ignore[bad-argument-type]
         if not any(network.version == space.version and network.subnet_of(space) for space in spaces):
-            raise refusals.refused(
-                "NetcfgSubnetRangeOutsideVnet",
-                f"Subnet '{name}' is not valid because its IP address range is outside the IP address range of virtual network "
-                f"'{network_name}'.",
-            )
+            raise refused("NetcfgSubnetRangeOutsideVnet", subnet=name, network=network_name)
     check_reference(properties.get("networkSecurityGroup"), change, azure_types.NETWORK_SECURITY_GROUP.arm_type)
 
 
@@ -171,11 +165,7 @@ def _check_overlap(found: list[tuple[str, Network]]) -> None:
     for index, (name, network) in enumerate(found):
         for other, taken in found[:index]:
             if name.lower() != other.lower() and network.version == taken.version and network.overlaps(taken):
-                raise refusals.refused(
-                    "NetcfgSubnetRangesOverlap",
-                    f"Subnet '{name}' is not valid because its IP address range overlaps with that of an existing subnet in "
-                    "virtual network.",
-                )
+                raise refused("NetcfgSubnetRangesOverlap", subnet=name)
 
 
 def _network(text: str) -> Network | None:

@@ -17,7 +17,7 @@ from localazure.arm import refusals, removal
 from localazure.arm.kind import Change, Kind, merged
 from localazure.arm.store import Body, Resource, Store
 from localazure.kinds import attached_identities
-from localazure.kinds.network_refusals import missing_reference
+from localazure.kinds.network_common import missing_reference
 from localazure.services import SUBSCRIPTION, Services
 
 _GROUP = "/subscriptions/{subscriptionId}/resourceGroups/{resourceGroupName}"

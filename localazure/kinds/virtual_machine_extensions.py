@@ -76,7 +76,13 @@ class VirtualMachineExtensions(Kind):
             resource.private["message"] = str(error)
             if change.properties.get("suppressFailures"):
                 return
-            raise refusals.extension_failed(extension.name, extension.publisher, extension.type, str(error)) from error
+            raise refusals.refused(
+                "VMExtensionProvisioningError",
+                name=extension.name,
+                publisher=extension.publisher,
+                kind=extension.type,
+                message=str(error),
+            ) from error
 
     def check_removal(self, resource: Resource, services: Services) -> None:  # noqa: ARG002
         machine = self._machines.find(resource.id.scope)

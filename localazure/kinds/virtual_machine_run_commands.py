@@ -63,7 +63,9 @@ class VirtualMachineRunCommands(Kind):
             return {}
         kept = await self._machines.commands.settled(machine, change.id.name.lower())
         if change.properties.get("treatFailureAsDeploymentFailure") and kept["state"] not in (SUCCEEDED, RUNNING):
-            raise refusals.extension_failed(change.id.name, _PUBLISHER, _TYPE, kept["message"])
+            raise refusals.refused(
+                "VMExtensionProvisioningError", name=change.id.name, publisher=_PUBLISHER, kind=_TYPE, message=kept["message"]
+            )
         return {}
 
     async def remove(self, resource: Resource, services: Services) -> None:  # noqa: ARG002

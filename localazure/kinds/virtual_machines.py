@@ -265,7 +265,7 @@ def _script(body: Body, *, windows: bool) -> Script:
 def _check_capacity(resource: Resource, services: Services) -> None:
     if services.deviations.lacks_capacity(resource.location):
         reserved_interfaces.reserve(resource, services)
-        raise refusals.allocation_failed(next(iter(resource.body.get("zones") or ()), ""))
+        raise refusals.refused("ZonalAllocationFailed" if resource.body.get("zones") else "AllocationFailed")
 
 
 def _make_disks(resource: Resource, services: Services) -> Body:

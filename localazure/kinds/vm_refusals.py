@@ -2,19 +2,20 @@
 
 Sources:
   - OperationNotAllowed for quotas (409): nforgeio/neonKUBE issue 1671, 2022-09-02; theonemule/fahclient-azure-vm issue 3
-  - SkuNotAvailable (409): Azure-Samples/azuresandbox issue 70, 2024-07-03
   - PropertyChangeNotAllowed (409): Azure/azure-sdk-for-net issue 37285, 2023-06-28; Azure/azure-sdk-for-java issue 1976
   - BadRequest, "cannot boot Hypervisor Generation": loft-sh/devpod issue 731, 2023-10-10
   - Conflict, "Run command extension execution is in progress": MicrosoftDocs/azure-docs issue 43356, 2019-11-22
   - OperationNotAllowed, "Cannot modify extensions in the VM when the VM is not running" (409):
     hashicorp/terraform-provider-azurerm issue 477, 2017-10-31
-  - VMExtensionProvisioningError: siegelz/core-bench issue 32, 2024-11-11; Azure/custom-script-extension-linux issue 107
-  - AllocationFailed, ZonalAllocationFailed: Microsoft Learn, troubleshoot/azure/virtual-machines/allocation-failure
   - NotFound of a network interface (404): Azure Service Operator's session Test_Compute_VM_20201201_CRUD (2026-07-23)
 Where none of them fits InvalidParameter is assumed, in the form "The value … of parameter … is invalid", or BadRequest.
 """
 
-from localazure.arm.errors import ArmError
+from localazure.arm.errors import ArmError, refusal_of
+
+
+def refused(code: str, **words: str) -> ArmError:
+    return refusal_of("Microsoft.Compute", code, **words)
 
 
 def invalid(target: str, message: str) -> ArmError:
@@ -67,25 +68,6 @@ def over_quota(name: str, region: str, limit: int, used: int, requested: int) ->
     )
 
 
-def size_not_available(size: str, region: str) -> ArmError:
-    message = (
-        f"The requested VM size for resource 'Following SKUs have failed for Capacity Restrictions: {size}' is currently not "
-        f"available in location '{region}'. Please try another size or deploy to a different location or different zone. See "
-        "https://aka.ms/azureskunotavailable for details."
-    )
-    return ArmError(409, "SkuNotAvailable", message)
-
-
-def allocation_failed(zone: str) -> ArmError:
-    code, where = ("ZonalAllocationFailed", "zone") if zone else ("AllocationFailed", "region")
-    message = (
-        f"Allocation failed. We do not have sufficient capacity for the requested VM size in this {where}. Read more about "
-        f"improving "
-        "likelihood of allocation success at http://aka.ms/allocation-guidance"
-    )
-    return ArmError(409, code, message)
-
-
 def wrong_generation(size: str, generation: str) -> ArmError:
     number = generation.removeprefix("Gen")
     return bad_request(
@@ -94,12 +76,3 @@ def wrong_generation(size: str, generation: str) -> ArmError:
         "the Hypervisor Generation of the Image matches the Hypervisor Generation of the selected VM Size. If this was an Update "
         f"operation please select a Hypervisor Generation '{number}' VM Size. For more information, see https://aka.ms/azuregen2vm"
     )
-
-
-def extension_failed(name: str, publisher: str, kind: str, message: str) -> ArmError:
-    text = (
-        f"VM has reported a failure when processing extension '{name}' (publisher '{publisher}' and type '{kind}'). Error "
-        f"message: "
-        f"'{message}'. More information on troubleshooting is available at https://aka.ms/VMExtension{kind}Troubleshoot. "
-    )
-    return ArmError(409, "VMExtensionProvisioningError", text)

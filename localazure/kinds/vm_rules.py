@@ -14,8 +14,8 @@ from localazure.arm.kind import Change, merged
 from localazure.arm.store import Body
 from localazure.kinds import attached_identities, vm_quotas, vm_refusals as refusals
 from localazure.kinds.gallery_images import image_at
+from localazure.kinds.network_common import missing_reference
 from localazure.kinds.network_interfaces import machine_of
-from localazure.kinds.network_refusals import missing_reference
 from localazure.machines import model
 from localazure.services import SUBSCRIPTION
 
@@ -89,7 +89,7 @@ def _check_size(change: Change) -> None:
     name, region = vm_quotas.size_of(change.properties), str(change.body.get("location"))
     for _, zone in change.services.deviations.restrictions(name, region):
         if not zone or zone in (change.body.get("zones") or ()):
-            raise refusals.size_not_available(name, region)
+            raise refusals.refused("SkuNotAvailable", size=name, region=region)
 
 
 def _check_image(change: Change) -> None:
