@@ -15,7 +15,7 @@ import pulumi
 import pulumi_kubernetes as kubernetes
 from pulumi_azure_native import authorization, containerservice
 
-from azure_gpu.aks import current_user, kubeconfig as cluster_kubeconfig
+from azure_gpu.aks import current_user, login as cluster_kubeconfig
 from azure_gpu.aks.args import GpuClusterWiring
 from azure_gpu.aks.existing import ClusterFacts
 from azure_gpu.aks.spec import ClusterSpec

@@ -9,8 +9,8 @@ from typing import Annotated, Literal, NotRequired, TypedDict
 
 from azure_gpu.formats import azure_types
 from azure_gpu.foundation.common import CommonArgs
+from azure_gpu.kubernetes.args import SharingArgs
 from azure_gpu.kubernetes.gpu_objects.args import ClusterObjectsSettings
-from azure_gpu.kubernetes.sharing_args import SharingArgs
 from azure_gpu.shared.context import OfStack
 from azure_gpu.shared.overrides import Overrides, OverridesOf
 from azure_gpu.shared.principals import PrincipalsArgs

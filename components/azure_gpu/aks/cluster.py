@@ -22,11 +22,9 @@ from azure_gpu.aks import access as cluster_access, current_user, existing as cl
 from azure_gpu.aks.access import Cluster
 from azure_gpu.aks.args import AccessArgs, GpuClusterArgs, GpuClusterWiring
 from azure_gpu.aks.existing import ClusterFacts
-from azure_gpu.aks.gpu_pools import GpuPoolSpec
-from azure_gpu.aks.immutable import REPLACING_CLUSTER, REPLACING_POOL, pool_name
+from azure_gpu.aks.gpu_pools import REPLACING_CLUSTER, REPLACING_POOL, GpuPoolSpec, pool_name
 from azure_gpu.aks.resolve import resolve
-from azure_gpu.aks.spec import GpuClusterSpec
-from azure_gpu.aks.workspace_offer import of_cluster
+from azure_gpu.aks.spec import GpuClusterSpec, of_cluster
 from azure_gpu.catalog import roles
 from azure_gpu.catalog.prices.hourly_cost import HourlyCost
 from azure_gpu.catalog.problems import Problem, errors

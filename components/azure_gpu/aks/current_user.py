@@ -13,7 +13,7 @@ import pulumi
 from pulumi_azure_native import authorization
 
 from azure_gpu.aks.existing import ClusterFacts
-from azure_gpu.aks.kubeconfig import KUBELOGIN_PAGE
+from azure_gpu.aks.login import KUBELOGIN_PAGE
 from azure_gpu.aks.spec import ClusterSpec
 from azure_gpu.catalog import roles
 from azure_gpu.catalog.problems import Code, Problem, Severity

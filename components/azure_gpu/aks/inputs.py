@@ -23,7 +23,7 @@ def cluster(
     spec: ClusterSpec, access: AccessArgs, identity_id: pulumi.Input[str], pools: Sequence[Any], ranges: Ranges
 ) -> dict[str, Any]:
     """The cluster's inputs except name, group, location and tags. `pools`: see `aks.read_pools`; `ranges`: see
-    `aks.own_network`."""
+    `aks.existing`."""
     return {
         "kubernetes_version": spec.kubernetes_version or None,
         "dns_prefix": spec.dns_prefix,

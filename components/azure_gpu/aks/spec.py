@@ -1,13 +1,17 @@
-"""The resolved AKS cluster, `GpuClusterSpec`, from which the component declares its resources."""
+"""The resolved AKS cluster, `GpuClusterSpec`, from which the component declares its resources, and what it offers to an
+Azure Machine Learning workspace that attaches it.
+"""
 
 from dataclasses import dataclass
 
 from azure_gpu.aks.args import ClusterNetwork, Login, NetworkPolicy, NodeImageChannel, Outbound, UpgradeChannel, Weekday
 from azure_gpu.aks.gpu_pools import GpuPoolSpec
 from azure_gpu.catalog.prices.hourly_cost import HourlyCost
+from azure_gpu.catalog.services.aks import clusters
 from azure_gpu.catalog.services.aks.network import Ranges
 from azure_gpu.formats.arm_ids import ArmId
-from azure_gpu.kubernetes.gpu_objects.spec import ClusterObjectsSpec
+from azure_gpu.kubernetes.gpu_objects.spec import ClusterObjectsSpec, PoolNodes
+from azure_gpu.shared.attachable import ClusterOfWorkspace
 from azure_gpu.shared.context import Context, Tags
 from azure_gpu.shared.principals import Principal
 
@@ -112,3 +116,27 @@ class GpuClusterSpec:
     hourly_cost: float | None  # with the maximum number of nodes
     idle_cost: float | None  # with the minimum number of nodes
     idle: HourlyCost  # the same, for people
+
+
+def of_cluster(spec: ClusterSpec) -> ClusterOfWorkspace:
+    """The cluster's plain values."""
+    vcpus = clusters.vcpus(spec.system.size)
+    return ClusterOfWorkspace(
+        id=spec.existing.text if spec.existing else "",
+        name=spec.name,
+        resource_group_name=spec.existing.resource_group if spec.existing else "",
+        path=spec.path,
+        existing=spec.existing is not None,
+        namespace=spec.objects.namespace if spec.on_cluster else "",
+        local_accounts=spec.access.local_accounts,
+        open_to_everybody=spec.access.network == "public",
+        nodes=spec.system.nodes,
+        vcpus=(vcpus or 0) * spec.system.nodes,
+        gpus={name: _gpus(pool) for name, pool in spec.objects.pools.items()},
+        taints={name: list(pool.taints) for name, pool in spec.objects.pools.items()},
+    )
+
+
+def _gpus(pool: PoolNodes) -> int:
+    found = pool.yields
+    return (pool.gpus or 0) * (found.each if found is not None else 1)

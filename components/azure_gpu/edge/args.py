@@ -9,8 +9,7 @@ from typing import NotRequired, TypedDict
 import pulumi
 
 from azure_gpu.foundation.common import CommonArgs
-from azure_gpu.kubernetes.job_args import JobSettings
-from azure_gpu.kubernetes.sharing_args import SharingArgs
+from azure_gpu.kubernetes.args import JobSettings, SharingArgs
 from azure_gpu.shared.context import OfStack
 
 DEFAULT_MODEL = "Pro GPU"

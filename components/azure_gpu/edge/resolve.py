@@ -15,8 +15,8 @@ from azure_gpu.formats.kubeconfig import KubeconfigError
 from azure_gpu.formats.kubernetes_manifest import VISIBLE
 from azure_gpu.formats.stack_file import SECRET
 from azure_gpu.kubernetes import api_server, jobs as kubernetes_jobs
+from azure_gpu.kubernetes.args import sharing_request
 from azure_gpu.kubernetes.jobs import JobSpec, Placement
-from azure_gpu.kubernetes.sharing_args import sharing_request
 from azure_gpu.shared.context import Context
 from azure_gpu.shared.files import Reader, read_text
 from azure_gpu.shared.validation import check as check_type

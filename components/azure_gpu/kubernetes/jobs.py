@@ -17,7 +17,7 @@ from azure_gpu.catalog.services.gpu_sharing import SharingRequest, Strategy
 from azure_gpu.catalog.sizes.model import Gpu
 from azure_gpu.formats.kubernetes_manifest import MEMORY, PERCENTAGE, VISIBLE
 from azure_gpu.kubernetes import worker_group
-from azure_gpu.kubernetes.job_args import DEFAULT_NODES, DEFAULT_RETRIES, JobSettings
+from azure_gpu.kubernetes.args import DEFAULT_NODES, DEFAULT_RETRIES, JobSettings
 from azure_gpu.kubernetes.objects import Manifest
 from azure_gpu.shared.workloads import Workload, image_problems, not_built
 

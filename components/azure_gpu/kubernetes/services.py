@@ -14,10 +14,7 @@ from azure_gpu.catalog.problems import Problem
 from azure_gpu.catalog.services.aks.workload_identity import USES_IDENTITY
 from azure_gpu.catalog.services.machine_learning.deployments import MODEL_FOLDER_VARIABLE
 from azure_gpu.kubernetes import jobs
-from azure_gpu.kubernetes.job_args import JobSettings
-from azure_gpu.kubernetes.jobs import LOGICAL_NAME, MANAGED_BY, Placement, too_small
-from azure_gpu.kubernetes.objects import Manifest
-from azure_gpu.kubernetes.service_args import (
+from azure_gpu.kubernetes.args import (
     DEFAULT_CONTAINER,
     DEFAULT_CPU_PERCENT,
     DEFAULT_PORT,
@@ -26,8 +23,11 @@ from azure_gpu.kubernetes.service_args import (
     DEFAULT_START_MINUTES,
     DEFAULT_UNAVAILABLE,
     ClusterServiceSettings,
+    JobSettings,
     Reach,
 )
+from azure_gpu.kubernetes.jobs import LOGICAL_NAME, MANAGED_BY, Placement, too_small
+from azure_gpu.kubernetes.objects import Manifest
 from azure_gpu.shared.wording import has_no
 from azure_gpu.shared.workloads import Workload
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 from typing import Any, NamedTuple
 
-from azure_gpu.aks.immutable import pool_name
+from azure_gpu.aks.gpu_pools import pool_name
 from azure_gpu.aks.spec import ClusterSpec, GpuClusterSpec
 from azure_gpu.batch.account.spec import BatchAccountSpec
 from azure_gpu.batch.pool.spec import BatchPoolSpec

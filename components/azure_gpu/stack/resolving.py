@@ -8,8 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from azure_gpu.aks.resolve import resolve as resolve_cluster
-from azure_gpu.aks.spec import ClusterSpec
-from azure_gpu.aks.workspace_offer import of_cluster
+from azure_gpu.aks.spec import ClusterSpec, of_cluster
 from azure_gpu.batch.account import spec as account_spec
 from azure_gpu.batch.account.spec import AccountFacts
 from azure_gpu.batch.pool import rules as pool_rules
@@ -37,7 +36,7 @@ from azure_gpu.shared.context import Context
 from azure_gpu.shared.part import Part
 from azure_gpu.stack.look_ups import LookUps
 from azure_gpu.vm.resolve import resolve as resolve_vm
-from azure_gpu.vm.workspace_offer import of_workspace
+from azure_gpu.vm.spec import of_workspace
 
 Parts = Mapping[str, Mapping[str, Any]]
 """Arguments, specs or components, by section of the stack file and by logical name."""

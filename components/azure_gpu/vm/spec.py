@@ -1,12 +1,15 @@
-"""The resolved virtual machine with a GPU, `GpuVmSpec`, from which the component declares."""
+"""The resolved machine, `GpuVmSpec`, and what it offers to an Azure Machine Learning workspace that attaches it."""
 
 from dataclasses import dataclass
 
+from azure_gpu.catalog.services.machine_learning.compute import SERVICE_TAG
 from azure_gpu.catalog.services.machines.costs import Cost
 from azure_gpu.catalog.services.machines.drivers import DriverMethod
+from azure_gpu.catalog.services.vm_images import Distribution
 from azure_gpu.catalog.size_use import OperatingSystem, SizeUse
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.azure_types import AzureType
+from azure_gpu.shared.attachable import VmOfWorkspace
 from azure_gpu.shared.context import Context, Tags
 from azure_gpu.shared.naming import physical_name
 from azure_gpu.vm.args import DiskType
@@ -83,3 +86,27 @@ class GpuVmSpec:
         """The name of a resource that belongs to the machine."""
         words = [self.name, suffix] if suffix else [self.name]
         return physical_name(azure_type.arm_type, words, subscription_id=self.context.subscription_id)
+
+
+_UBUNTU = (
+    Distribution.UBUNTU_16_04,
+    Distribution.UBUNTU_18_04,
+    Distribution.UBUNTU_20_04,
+    Distribution.UBUNTU_22_04,
+    Distribution.UBUNTU_24_04,
+)
+
+
+def of_workspace(spec: GpuVmSpec) -> VmOfWorkspace:
+    """The machine for a workspace that attaches it, without values that are known only after its creation."""
+    known = spec.image.known
+    return VmOfWorkspace(
+        id="",
+        address="",
+        size=spec.size,
+        location=spec.location,
+        os_type=spec.operating_system.value,
+        ubuntu=known is not None and known.distribution in _UBUNTU,
+        admin_user=spec.user,
+        open_to_service=any(SERVICE_TAG in rule.sources for rule in spec.network.rules),
+    )

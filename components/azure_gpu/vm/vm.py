@@ -30,8 +30,7 @@ from azure_gpu.vm import inputs, proof as vm_proof
 from azure_gpu.vm.args import GpuVmArgs, GpuVmWiring
 from azure_gpu.vm.interface import NetworkDeclaration
 from azure_gpu.vm.resolve import resolve
-from azure_gpu.vm.spec import GpuVmSpec
-from azure_gpu.vm.workspace_offer import of_workspace
+from azure_gpu.vm.spec import GpuVmSpec, of_workspace
 
 __all__ = ["HOW_REPLACED", "REPLACING", "GpuVm"]
 

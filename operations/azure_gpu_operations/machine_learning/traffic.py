@@ -22,7 +22,7 @@ from typing import Any
 from azure_gpu.catalog.services.machine_learning.deployments import WHOLE
 from azure_gpu.formats import bounded_yaml, yaml_edit
 from azure_gpu.formats.tags import STOPPED_SINCE
-from azure_gpu.ml.endpoint.shares import default_traffic
+from azure_gpu.ml.endpoint.spec import default_traffic
 from azure_gpu.shared.installation import COMMAND
 from azure_gpu_operations import stack_options
 from azure_gpu_operations.command_line import refuse

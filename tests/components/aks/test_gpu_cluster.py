@@ -9,7 +9,7 @@ import pytest
 
 from azure_gpu.aks.args import GpuClusterSettings, GpuClusterWiring, GpuPoolArgs
 from azure_gpu.aks.cluster import GpuCluster
-from azure_gpu.aks.immutable import digest, pool_name
+from azure_gpu.aks.gpu_pools import digest, pool_name
 from azure_gpu.aks.login import of_provider
 from azure_gpu.aks.resolve import resolve
 from azure_gpu.aks.spec import GpuClusterSpec

@@ -8,7 +8,7 @@ import pytest
 
 from azure_gpu.batch.account.spec import AccountFacts
 from azure_gpu.batch.pool.args import AutoscaleArgs, BatchPoolSettings, BatchPoolWiring, Replace
-from azure_gpu.batch.pool.image import fit_problems
+from azure_gpu.batch.pool.catalog_request import fit_problems
 from azure_gpu.batch.pool.mounts import MountArgs
 from azure_gpu.batch.pool.pool import BatchPool
 from azure_gpu.batch.pool.resolve import resolve

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from azure_gpu.batch.pool.args import BatchPoolSettings
-from azure_gpu.batch.pool.image import fit_problems
+from azure_gpu.batch.pool.catalog_request import fit_problems
 from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.catalog.sizes.model import VmGeneration

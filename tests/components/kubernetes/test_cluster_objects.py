@@ -11,11 +11,10 @@ import pytest
 
 from azure_gpu.catalog.problems import Severity
 from azure_gpu.kubernetes import services as kubernetes_services, worker_group
+from azure_gpu.kubernetes.args import ClusterServiceSettings, sharing_request
 from azure_gpu.kubernetes.gpu_objects import declare as gpu_objects_declare
 from azure_gpu.kubernetes.gpu_objects.resolve import resolve_objects
 from azure_gpu.kubernetes.gpu_objects.spec import GpuPool, PoolNodes
-from azure_gpu.kubernetes.service_args import ClusterServiceSettings
-from azure_gpu.kubernetes.sharing_args import sharing_request
 from azure_gpu.shared.workloads import Workload
 from azure_gpu.stack.settings import read
 from tests.components import recorded_bodies

@@ -12,7 +12,7 @@ from azure_gpu.foundation.args import FoundationWiring
 from azure_gpu.foundation.foundation import Foundation
 from azure_gpu.ml.workspace import assets as workspace_assets
 from azure_gpu.ml.workspace.args import MlWorkspaceWiring
-from azure_gpu.ml.workspace.extension import gpu_problems
+from azure_gpu.ml.workspace.attached import gpu_problems
 from azure_gpu.ml.workspace.immutable import changed_content
 from azure_gpu.ml.workspace.workspace import MlWorkspace
 from azure_gpu.shared.attachable import ClusterOfWorkspace

@@ -22,8 +22,8 @@ from azure_gpu.vm import proof as vm_proof
 from azure_gpu.vm.args import GpuVmWiring
 from azure_gpu.vm.image import fit_problems
 from azure_gpu.vm.resolve import resolve
+from azure_gpu.vm.spec import of_workspace
 from azure_gpu.vm.vm import GpuVm
-from azure_gpu.vm.workspace_offer import of_workspace
 from tests.components.recording import PROJECT, STACK, Recorded, Registration, declare, readable
 from tests.components.settings_of import STACK_ARGS, args_of
 from tests.support.embedded import until

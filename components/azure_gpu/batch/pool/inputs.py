@@ -12,8 +12,7 @@ from pulumi_azure_native import batch
 from azure_gpu.batch.pool import mounts as pool_mounts
 from azure_gpu.batch.pool.args import DEFAULT_RETRIES, BatchPoolWiring, ResourceFileArgs, StartTaskArgs
 from azure_gpu.batch.pool.immutable import EXTENSIONS
-from azure_gpu.batch.pool.scale import Scale
-from azure_gpu.batch.pool.spec import BatchPoolSpec
+from azure_gpu.batch.pool.spec import BatchPoolSpec, Scale
 from azure_gpu.catalog.services import driver_extension
 from azure_gpu.shared.context import Dependencies
 

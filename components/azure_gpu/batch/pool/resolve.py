@@ -5,17 +5,9 @@ from datetime import date
 from typing import cast
 
 from azure_gpu.batch.account.spec import AccountFacts
-from azure_gpu.batch.pool import (
-    catalog_request,
-    image as pool_image,
-    immutable as pool_immutable,
-    mounts,
-    rules as pool_rules,
-    scale as pool_scale,
-)
+from azure_gpu.batch.pool import catalog_request, immutable as pool_immutable, mounts, rules as pool_rules
 from azure_gpu.batch.pool.args import BatchPoolSettings, BatchPoolWiring, Communication
-from azure_gpu.batch.pool.scale import Scale
-from azure_gpu.batch.pool.spec import BatchPoolSpec, PoolDependencies
+from azure_gpu.batch.pool.spec import BatchPoolSpec, PoolDependencies, Scale, resolve_scale
 from azure_gpu.catalog.prices import packaged
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.catalog.services.batch import costs, methods, pools
@@ -45,8 +37,8 @@ def resolve(
     )
     size = SIZES.find(args["size"])
     image, image_problems = image_choice.choose(args, dependencies.images, path)
-    system = pool_image.system_of(args, image, size)
-    scale, scale_problems = pool_scale.resolve(args, path)
+    system = catalog_request.system_of(args, image, size)
+    scale, scale_problems = resolve_scale(args, path)
     requested = catalog_request.build(args, path, size, system, image, scale, dependencies.account)
     install_method, method_problems = methods.choose(
         requested,
@@ -96,7 +88,7 @@ def resolve(
     problems += [
         *end_problems,
         *image_problems,
-        *pool_image.fit_problems(args, image, size, path, dependencies.account.location),
+        *catalog_request.fit_problems(args, image, size, path, dependencies.account.location),
         *scale_problems,
     ]
     problems += pool_rules.problems_of(path, args, request, spec.replace, spec.base_name)

@@ -24,7 +24,7 @@ from azure_gpu.container_apps.job.spec import Events, ServerlessGpuJobSpec
 from azure_gpu.foundation import common
 from azure_gpu.shared import existing, overrides, retry_hooks
 from azure_gpu.shared.component import Component, OnlyInPython
-from azure_gpu.shared.context import Context, declared
+from azure_gpu.shared.context import Context, RegistryArgs, declared
 from azure_gpu.shared.program import Described
 from azure_gpu.shared.wired import Wired
 from azure_gpu.shared.workloads import not_built
@@ -84,22 +84,18 @@ class ServerlessGpuJob(Component[ServerlessGpuJobArgs, ServerlessGpuJobWiring, S
         return spec, [*problems, *_missing(context.path("jobs", self._name), spec, args)]
 
     def _declare(self, spec: ServerlessGpuJobSpec) -> None:
-        self.job = self._job(spec, self._args)
-        self.job_id = self.job.id
-        self.job_name = self.job.name
-
-    def _job(self, spec: ServerlessGpuJobSpec, wiring: ServerlessGpuJobWiring) -> app.Job:
+        wiring = self._args
         environment = wiring["runs_in"]
-        return app.Job(
+        self.job = app.Job(
             f"{self._name}-job",
             job_name=declared(spec.job_name, wiring.get("job_name")),
             resource_group_name=wiring["resource_group_name"],
             location=declared(spec.location, wiring.get("location")),
             environment_id=environment["id"],
             workload_profile_name=environment["profiles"][spec.gpu.value],
-            configuration=_configuration(spec, wiring, _secrets(spec, wiring)),
+            configuration=_configuration(spec, wiring, _secrets(wiring.get("secret_environment", {}), wiring.get("event"))),
             template=app.JobTemplateArgs(containers=[_container(spec, wiring)]),
-            identity=_identity(wiring),
+            identity=_identity(wiring.get("identity_id")),
             tags=spec.tags,
             # The job's name is fixed, so the old one must be deleted before its replacement is created.
             opts=pulumi.ResourceOptions(
@@ -110,6 +106,8 @@ class ServerlessGpuJob(Component[ServerlessGpuJobArgs, ServerlessGpuJobWiring, S
                 hooks=retry_hooks.hooks(self),
             ),
         )
+        self.job_id = self.job.id
+        self.job_name = self.job.name
 
 
 def _missing(path: str, spec: ServerlessGpuJobSpec, wiring: ServerlessGpuJobWiring) -> list[Problem]:
@@ -136,38 +134,32 @@ def _missing(path: str, spec: ServerlessGpuJobSpec, wiring: ServerlessGpuJobWiri
 
 def _container(spec: ServerlessGpuJobSpec, wiring: ServerlessGpuJobWiring) -> app.ContainerArgs:
     """Returns the container. It doesn't request the GPU: the workload profile assigns it to the first container of a replica."""
+    image = declared(spec.image or "", wiring.get("image")) or ""
+    if spec.workload is not None and "registry" in wiring:
+        image = wiring["registry"]["workload_images"][spec.workload]
     return app.ContainerArgs(
         name=spec.container_name,
-        image=_image(spec, wiring),
+        image=image,
         command=list(spec.command) or None,
         args=list(spec.args) or None,
-        env=_variables(spec, wiring) or None,
+        env=_variables(spec.environment, wiring.get("secret_environment", {})) or None,
         resources=app.ContainerResourcesArgs(cpu=spec.cpu, memory=f"{spec.memory_in_gib:g}Gi"),
     )
 
 
-def _image(spec: ServerlessGpuJobSpec, wiring: ServerlessGpuJobWiring) -> pulumi.Input[str]:
-    if spec.workload is not None and "registry" in wiring:
-        return wiring["registry"]["workload_images"][spec.workload]
-    return declared(spec.image or "", wiring.get("image")) or ""
-
-
-def _variables(spec: ServerlessGpuJobSpec, wiring: ServerlessGpuJobWiring) -> list[app.EnvironmentVarArgs]:
+def _variables(plain: Mapping[str, pulumi.Input[str]], secret: Mapping[str, object]) -> list[app.EnvironmentVarArgs]:
     """Returns the variables sorted by name, so that their order in the settings has no effect."""
-    plain = {name: app.EnvironmentVarArgs(name=name, value=value) for name, value in spec.environment.items()}
-    secret = {
-        name: app.EnvironmentVarArgs(name=name, secret_ref=_secret_of_variable(name))
-        for name in wiring.get("secret_environment", {})
-    }
-    return [variable for _, variable in sorted({**plain, **secret}.items())]
+    of_plain = {name: app.EnvironmentVarArgs(name=name, value=value) for name, value in plain.items()}
+    of_secret = {name: app.EnvironmentVarArgs(name=name, secret_ref=_secret_of_variable(name)) for name in secret}
+    return [variable for _, variable in sorted({**of_plain, **of_secret}.items())]
 
 
-def _secrets(spec: ServerlessGpuJobSpec, wiring: ServerlessGpuJobWiring) -> list[app.SecretArgs]:
+def _secrets(variables: Mapping[str, pulumi.Input[str]], event: EventArgs | None) -> list[app.SecretArgs]:
     """Returns the secrets of the job, to which its variables and rules refer by name."""
-    values = {_secret_of_variable(name): value for name, value in wiring.get("secret_environment", {}).items()}
-    for rule in spec.events.rules if spec.events else ():
-        for parameter, value in _rule_secrets(wiring.get("event"), rule.name).items():
-            values[_secret_of_rule(rule.name, parameter)] = value
+    values = {_secret_of_variable(name): value for name, value in variables.items()}
+    for rule in event["rules"] if event else ():
+        for parameter, value in _rule_secrets(event, rule).items():
+            values[_secret_of_rule(rule, parameter)] = value
     return [app.SecretArgs(name=name, value=pulumi.Output.secret(value)) for name, value in sorted(values.items())]
 
 
@@ -216,7 +208,7 @@ def _configuration(
         event_trigger_config=event,
         replica_timeout=spec.timeout_seconds,
         replica_retry_limit=spec.retries,
-        registries=_registries(wiring),
+        registries=_registries(wiring.get("registry"), wiring.get("identity_id")),
         secrets=secrets or None,
     )
 
@@ -244,16 +236,16 @@ def _scale(events: Events, wiring: ServerlessGpuJobWiring) -> app.JobScaleArgs:
     )
 
 
-def _registries(wiring: ServerlessGpuJobWiring) -> list[app.RegistryCredentialsArgs] | None:
+def _registries(registry: RegistryArgs | None, identity_id: pulumi.Input[str] | None) -> list[app.RegistryCredentialsArgs] | None:
     """Returns the stack's registry, accessed as the identity, for any image: a start may set another one."""
-    if "registry" not in wiring or "identity_id" not in wiring:
+    if registry is None or identity_id is None:
         return None
-    return [app.RegistryCredentialsArgs(server=wiring["registry"]["server"], identity=wiring["identity_id"])]
+    return [app.RegistryCredentialsArgs(server=registry["server"], identity=identity_id)]
 
 
-def _identity(wiring: ServerlessGpuJobWiring) -> app.ManagedServiceIdentityArgs | None:
-    if "identity_id" not in wiring:
+def _identity(identity_id: pulumi.Input[str] | None) -> app.ManagedServiceIdentityArgs | None:
+    if identity_id is None:
         return None
     return app.ManagedServiceIdentityArgs(
-        type=app.ManagedServiceIdentityType.USER_ASSIGNED, user_assigned_identities=[wiring["identity_id"]]
+        type=app.ManagedServiceIdentityType.USER_ASSIGNED, user_assigned_identities=[identity_id]
     )

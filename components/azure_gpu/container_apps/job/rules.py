@@ -1,9 +1,11 @@
 """Validates a GPU job: contradictions in its settings, and limits of the service."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import date
 from typing import NamedTuple
+
+import pulumi
 
 from azure_gpu.catalog import container_jobs, names
 from azure_gpu.catalog.problems import Code, Problem, Severity
@@ -51,10 +53,10 @@ class JobPaths(NamedTuple):
 def problems_of(args: ServerlessGpuJobSettings, paths: JobPaths) -> list[Problem]:
     """Validates the settings by themselves."""
     return [
-        *_image(args, paths),
-        *_names(args, paths),
-        *_variables(args, paths),
-        *_triggers(args, paths),
+        *_image(args.get("image"), args.get("workload"), paths("image")),
+        *_names(known(args.get("job_name")), args.get("container_name"), paths),
+        *_variables(args.get("environment", {}), args.get("secret_environment", {}), paths),
+        *_triggers(args.get("schedule"), args.get("event"), paths),
         *_numbers(args, paths),
         *_at_most(args, paths),
         *check_tags(args.get("tags", {}), paths("tags")),
@@ -109,32 +111,31 @@ def identity_problems(path: str, args: ServerlessGpuJobSettings) -> list[Problem
     ]
 
 
-def _image(args: ServerlessGpuJobSettings, paths: JobPaths) -> list[Problem]:
-    if "image" in args and "workload" in args:
+def _image(given: pulumi.Input[str] | None, workload: str | None, path: str) -> list[Problem]:
+    image = known(given)
+    if given is not None and workload is not None:
         return [
             Problem(
-                path=paths("image"),
+                path=path,
                 message="set only one of `image` and `workload`",
-                value=known(args["image"]),
+                value=image,
                 allowed=f"an image reference, or one of the workloads {', '.join(Workload)}; neither, for a job that gets its "
                 "image when it is started",
                 fix="remove one of the two",
             )
         ]
-    image = known(args.get("image"))
-    return image_reference.check(image, paths("image")) if image is not None else []
+    return image_reference.check(image, path) if image is not None else []
 
 
-def _names(args: ServerlessGpuJobSettings, paths: JobPaths) -> Iterator[Problem]:
-    job_name = known(args.get("job_name"))
-    if job_name is not None:
-        yield from names.check(azure_types.JOB.arm_type, job_name, paths("job_name"))
-    if "container_name" in args:
-        yield from names.check(names.CONTAINER, args["container_name"], paths("container_name"))
+def _names(job: str | None, container: str | None, paths: JobPaths) -> Iterator[Problem]:
+    if job is not None:
+        yield from names.check(azure_types.JOB.arm_type, job, paths("job_name"))
+    if container is not None:
+        yield from names.check(names.CONTAINER, container, paths("container_name"))
 
 
-def _variables(args: ServerlessGpuJobSettings, paths: JobPaths) -> Iterator[Problem]:
-    for variable in sorted(args.get("environment", {}).keys() & args.get("secret_environment", {}).keys()):
+def _variables(plain: Mapping[str, object], secret: Mapping[str, object], paths: JobPaths) -> Iterator[Problem]:
+    for variable in sorted(plain.keys() & secret.keys()):
         yield Problem(
             path=paths(f"environment.{variable}"),
             message="set both as plain and as secret",
@@ -143,8 +144,8 @@ def _variables(args: ServerlessGpuJobSettings, paths: JobPaths) -> Iterator[Prob
         )
 
 
-def _triggers(args: ServerlessGpuJobSettings, paths: JobPaths) -> Iterator[Problem]:
-    if "schedule" in args and "event" in args:
+def _triggers(schedule: str | None, event: EventArgs | None, paths: JobPaths) -> Iterator[Problem]:
+    if schedule is not None and event is not None:
         yield Problem(
             path=paths("event"),
             message="set only one of `schedule` and `event`",
@@ -152,13 +153,13 @@ def _triggers(args: ServerlessGpuJobSettings, paths: JobPaths) -> Iterator[Probl
             fix="remove one of the two",
             source=_TRIGGER_SOURCE,
         )
-    if "schedule" in args:
-        wrong = cron.fault(args["schedule"])
+    if schedule is not None:
+        wrong = cron.fault(schedule)
         if wrong:
             fix = 'write it as "0 2 * * 1-5", which is 02:00 UTC from Monday to Friday'
-            yield Problem(path=paths("schedule"), message=wrong, value=args["schedule"], allowed=cron.SPELLING, fix=fix)
-    if "event" in args:
-        yield from _events(args["event"], paths)
+            yield Problem(path=paths("schedule"), message=wrong, value=schedule, allowed=cron.SPELLING, fix=fix)
+    if event is not None:
+        yield from _events(event, paths)
 
 
 def _events(event: EventArgs, paths: JobPaths) -> Iterator[Problem]:

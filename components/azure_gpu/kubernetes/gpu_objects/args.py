@@ -8,8 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import NotRequired, TypedDict
 
 from azure_gpu.catalog.services.aks import dcgm, device_plugin
-from azure_gpu.kubernetes.job_args import JobSettings
-from azure_gpu.kubernetes.service_args import ClusterServiceSettings
+from azure_gpu.kubernetes.args import ClusterServiceSettings, JobSettings
 from azure_gpu.shared.validation import OpenInput
 
 DEFAULT_NAMESPACE = "gpu-jobs"

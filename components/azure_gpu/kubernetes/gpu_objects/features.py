@@ -21,8 +21,7 @@ from azure_gpu.kubernetes.gpu_objects.plugin import (
     mig_environment,
     on_nodes_of,
 )
-from azure_gpu.kubernetes.gpu_objects.sharing import SharingConfig
-from azure_gpu.kubernetes.gpu_objects.spec import ClusterObjectsSpec
+from azure_gpu.kubernetes.gpu_objects.spec import ClusterObjectsSpec, SharingConfig
 from azure_gpu.kubernetes.jobs import LOGICAL_NAME, MANAGED_BY
 from azure_gpu.kubernetes.objects import Manifest
 

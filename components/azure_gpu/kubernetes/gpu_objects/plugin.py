@@ -11,8 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from azure_gpu.catalog.services.aks import device_plugin
-from azure_gpu.kubernetes.gpu_objects.sharing import SharingConfig
-from azure_gpu.kubernetes.gpu_objects.spec import ClusterObjectsSpec
+from azure_gpu.kubernetes.gpu_objects.spec import ClusterObjectsSpec, SharingConfig
 from azure_gpu.kubernetes.jobs import LOGICAL_NAME, MANAGED_BY
 from azure_gpu.kubernetes.objects import Manifest, toleration
 

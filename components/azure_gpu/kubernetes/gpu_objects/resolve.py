@@ -8,6 +8,7 @@ from azure_gpu.catalog.services.aks import dcgm, device_plugin
 from azure_gpu.catalog.services.aks.pools import LABEL as AKS_POOL_LABEL
 from azure_gpu.formats.tags import NODE_POOL
 from azure_gpu.kubernetes import jobs as kubernetes_jobs, services as kubernetes_services
+from azure_gpu.kubernetes.args import ClusterServiceSettings
 from azure_gpu.kubernetes.gpu_objects import queues, rules
 from azure_gpu.kubernetes.gpu_objects.args import (
     DEFAULT_EXPORTER_IMAGE,
@@ -23,7 +24,6 @@ from azure_gpu.kubernetes.gpu_objects.args import (
 from azure_gpu.kubernetes.gpu_objects.spec import GPU_TAINT, ClusterObjectsSpec, GpuPool, PoolNodes
 from azure_gpu.kubernetes.jobs import JobSpec, Placement
 from azure_gpu.kubernetes.objects import toleration
-from azure_gpu.kubernetes.service_args import ClusterServiceSettings
 from azure_gpu.kubernetes.services import ServiceSpec
 from azure_gpu.shared.validation import written
 from azure_gpu.shared.workloads import Workload

@@ -14,6 +14,7 @@ from azure_gpu.catalog.services.gpu_sharing import Strategy
 from azure_gpu.catalog.sizes.model import Vendor
 from azure_gpu.formats import image_reference
 from azure_gpu.kubernetes import jobs as kubernetes_jobs
+from azure_gpu.kubernetes.args import ClusterServiceSettings
 from azure_gpu.kubernetes.gpu_objects.args import (
     DEFAULT_GPUS,
     DEFAULT_PARALLELISM,
@@ -24,7 +25,6 @@ from azure_gpu.kubernetes.gpu_objects.args import (
 )
 from azure_gpu.kubernetes.gpu_objects.spec import GpuPool, PoolNodes
 from azure_gpu.kubernetes.jobs import JobSpec, too_small
-from azure_gpu.kubernetes.service_args import ClusterServiceSettings
 from azure_gpu.shared.validation import written
 
 

@@ -18,8 +18,7 @@ from azure_gpu.ml.endpoint import deployments as endpoint_deployments, rules as 
 from azure_gpu.ml.endpoint.args import MANAGED as MANAGED_COMPUTE, EndpointNetwork, MlEndpointSettings
 from azure_gpu.ml.endpoint.deployments import DeploymentSpec, EndpointContext
 from azure_gpu.ml.endpoint.rules import duplicate_names, endpoint_problems, sharing_problems
-from azure_gpu.ml.endpoint.shares import default_traffic
-from azure_gpu.ml.endpoint.spec import MlEndpointSpec
+from azure_gpu.ml.endpoint.spec import MlEndpointSpec, default_traffic
 from azure_gpu.shared.context import Context, check_tags, known, resolve_day
 from azure_gpu.shared.end_dates import last_day, resolve_end
 

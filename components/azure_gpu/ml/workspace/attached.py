@@ -1,7 +1,4 @@
-"""Attached computes of an Azure Machine Learning workspace: the stack's clusters and virtual machines.
-
-Requirements on a cluster are validated in `ml.workspace.extension`.
-"""
+"""Clusters and machines that a workspace attaches as computes, and the extension that it installs on a cluster."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -13,18 +10,174 @@ import pulumi
 
 from azure_gpu.catalog import names
 from azure_gpu.catalog.problems import Code, Problem, Severity
+from azure_gpu.catalog.services.aks import clusters
 from azure_gpu.catalog.services.aks.device_plugin import GPU_RESOURCE
 from azure_gpu.catalog.services.machine_learning import compute, extension
 from azure_gpu.catalog.services.machine_learning.compute import MachineRequest
-from azure_gpu.catalog.services.machine_learning.extension import InstanceTypeRequest
+from azure_gpu.catalog.services.machine_learning.extension import (
+    REFERENCE,
+    ROUTER_REPLICAS,
+    ExtensionRequest,
+    InstanceTypeRequest,
+    tolerated,
+)
 from azure_gpu.formats import arm_ids, azure_types
-from azure_gpu.ml.workspace import extension as workspace_extension
 from azure_gpu.ml.workspace.args import DEFAULT_NAMESPACE, ComputeArgs, ExtensionArgs, InstanceTypeArgs
 from azure_gpu.shared import existing
 from azure_gpu.shared.attachable import AttachableCluster, AttachableVm, ClusterOfWorkspace, VmOfWorkspace
 from azure_gpu.shared.context import Tags, known
 from azure_gpu.shared.validation import written
 from azure_gpu.shared.wording import give_secret, is_in_program
+
+ROUTERS = {"load_balancer": "loadBalancer", "node_port": "nodePort", "cluster_ip": "clusterIP"}
+
+
+def reachable_gpus(cluster: ClusterOfWorkspace) -> int | None:
+    """The most GPUs that a pod of Azure Machine Learning can get on one node; None: unknown."""
+    if cluster["existing"]:
+        return None
+    open_pools = [name for name, taints in cluster["taints"].items() if all(tolerated(taint) for taint in taints)]
+    most = [cluster["gpus"][name] for name in open_pools]
+    return None if most and not all(most) else max(most, default=0)
+
+
+def installed(settings: ExtensionArgs, cluster: ClusterOfWorkspace) -> bool:
+    """Whether the stack installs the extension."""
+    return settings.get("install", not cluster["existing"])
+
+
+def highly_available(settings: ExtensionArgs, cluster: ClusterOfWorkspace) -> bool:
+    """Whether the router has three instances."""
+    enough = not cluster["existing"] and cluster["nodes"] >= ROUTER_REPLICAS
+    return settings.get("high_availability", enough)
+
+
+def configuration_settings(settings: ExtensionArgs, cluster: ClusterOfWorkspace) -> dict[str, str]:
+    """The extension's own settings, in its notation. Defaults are included where people may look for them."""
+    training, inference = settings.get("training", True), settings.get("inference", True)
+    found = {
+        "enableTraining": str(training),
+        "enableInference": str(inference),
+        # The stack's own device plugin and exporter serve the GPUs; a second one would conflict with them.
+        "installNvidiaDevicePlugin": "False",
+        "installDcgmExporter": "False",
+    }
+    if not inference:
+        return found
+    router = settings.get("router", "load_balancer")
+    found |= {
+        "inferenceRouterServiceType": ROUTERS[router],
+        "inferenceRouterHA": str(highly_available(settings, cluster)),
+        "allowInsecureConnections": str(settings.get("insecure", False)),
+    }
+    if router == "load_balancer" and settings.get("internal", True):
+        found["internalLoadBalancerProvider"] = "azure"
+    if "host_name" in settings:
+        found["sslCname"] = settings["host_name"]
+    if "tls_secret" in settings:
+        found["sslSecret"] = settings["tls_secret"]
+    return found
+
+
+def protected(settings: ExtensionArgs) -> frozenset[str]:
+    """The names of its protected settings that are set."""
+    return frozenset(name for key, name in (("certificate", "sslCertPemFile"), ("key", "sslKeyPemFile")) if key in settings)
+
+
+# The extension's settings by their keys in a stack file.
+_KEYS = {
+    "enableTraining": "training",
+    "enableInference": "inference",
+    "inferenceRouterServiceType": "router",
+    "inferenceRouterHA": "high_availability",
+    "internalLoadBalancerProvider": "internal",
+    "allowInsecureConnections": "insecure",
+    "sslCname": "host_name",
+    "sslSecret": "tls_secret",
+}
+_FIXES = (
+    ("sslSecret, or both protected settings sslCertPemFile and sslKeyPemFile", "tls_secret, or both certificate and key"),
+    ("allowInsecureConnections: True", "insecure: true"),
+    ("inferenceRouterHA: False", "high_availability: false"),
+    ("enableInference: True", "inference: true"),
+    ("enableTraining: True", "training: true"),
+    ("enableTraining", "training"),
+    ("enableInference", "inference"),
+    ("is True", "is true"),
+    ("at least one of them True", "at least one of them true"),
+    ("False below", "false below"),
+)
+
+
+def extension_problems(settings: ExtensionArgs, cluster: ClusterOfWorkspace, path: str, day: date) -> Iterator[Problem]:
+    """All problems of the extension with these settings on this cluster. `path` is the settings' path."""
+    if not installed(settings, cluster):
+        return
+    created = not cluster["existing"]
+    request = ExtensionRequest(
+        settings=configuration_settings(settings, cluster),
+        path=path,
+        cluster_path=cluster["path"],
+        protected=protected(settings),
+        nodes=cluster["nodes"] if created else None,
+    )
+    for problem in extension.extension_problems(request, day):
+        yield _respelt(problem, path)
+    if not created:  # its owner is responsible for it; the extension reports what it lacks
+        return
+    for problem in clusters.extension_problems(
+        cluster["path"],
+        local_accounts=cluster["local_accounts"],
+        open_to_everybody=cluster["open_to_everybody"],
+        fewest_nodes=ROUTER_REPLICAS,  # reported above, if the router is highly available
+        fewest_vcpus=cluster["vcpus"] or None,
+    ):
+        yield problem._replace(value=None, fix=problem.fix.replace("leave ml_extension out", f"set {path}.install: false"))
+
+
+def _respelt(problem: Problem, path: str) -> Problem:
+    """A problem of the extension with the stack file's keys."""
+    name = problem.path.removeprefix(f"{path}.")
+    texts: dict[str, Any] = {"message": problem.message, "allowed": problem.allowed, "fix": problem.fix}
+    for theirs, ours in _FIXES:
+        texts = {key: text.replace(theirs, ours) for key, text in texts.items()}
+    where = f"{path}.{_KEYS[name]}" if name in _KEYS else problem.path
+    return problem._replace(path=where, **texts)
+
+
+def gpu_problems(gpus: Mapping[str, int], cluster: ClusterOfWorkspace, path: str) -> Iterator[Problem]:
+    """Instance types that request more GPUs than a node has for a pod of Azure Machine Learning. `gpus`: by instance type."""
+    most = reachable_gpus(cluster)
+    requested = {name: count for name, count in gpus.items() if count > 0}
+    if most is None or not requested:
+        return
+    behind = {name: taints for name, taints in cluster["taints"].items() if not all(tolerated(taint) for taint in taints)}
+    for name, count in requested.items():
+        if count <= most:
+            continue
+        if behind and not most:
+            pool, taints = next(iter(behind.items()))
+            foreign = ", ".join(taint for taint in taints if not tolerated(taint))
+            yield Problem(
+                path=f"{path}.{name}.gpus",
+                message=f"pods of Azure Machine Learning can't run on GPU pool {pool}: they tolerate only their own taints,"
+                f" and the pool has {foreign}",
+                value=count,
+                allowed="a GPU pool without taints, or with those of ml.azure.com",
+                fix=f'set {cluster["path"]}.gpu_pools.{pool}.taints: ["ml.azure.com/amlarc=true:NoSchedule"]',
+                source=str(REFERENCE),
+                code=Code.IMPOSSIBLE,
+            )
+            continue
+        yield Problem(
+            path=f"{path}.{name}.gpus",
+            message=f"a node of {cluster['path']} has at most {most} GPUs for a pod" if most else f"{cluster['path']} has no GPU",
+            value=count,
+            allowed=f"0 to {most}",
+            fix=f"set {most}, or use a GPU pool of larger machines" if most else "add a GPU pool to it, or set `gpus: 0`",
+            code=Code.IMPOSSIBLE,
+        )
+
 
 _QUANTITY = re.compile(r"[0-9]+(?:\.[0-9]+)?(?:m|[KMGT]i?)?")
 _INSTANCE_TYPE = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
@@ -150,11 +303,11 @@ def resolve_cluster(
         problems.append(_unknown_target(f"{path}.cluster", "cluster", spec.cluster, workspace.clusters))
     else:
         if owner == name:
-            problems += workspace_extension.extension_problems(extension_settings, cluster, f"{path}.extension", day)
+            problems += extension_problems(extension_settings, cluster, f"{path}.extension", day)
         elif "extension" in settings:
             problems.append(_already_configured(f"{path}.extension", f"{workspace.path}.computes.{owner}.extension"))
         gpus = {key: each.gpus for key, each in types.items()}
-        problems += workspace_extension.gpu_problems(gpus, cluster, f"{path}.instance_types")
+        problems += gpu_problems(gpus, cluster, f"{path}.instance_types")
     for key, each in settings.get("instance_types", {}).items():
         problems += _instance_type_problems(key, each, f"{path}.instance_types.{key}", day)
     if spec.default_instance_type and spec.default_instance_type not in types:

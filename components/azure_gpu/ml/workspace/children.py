@@ -14,7 +14,7 @@ from pulumi_azure_native import kubernetesconfiguration, machinelearningservices
 from azure_gpu.catalog.services.machine_learning.extension import EXTENSION_TYPE
 from azure_gpu.formats import arm_ids
 from azure_gpu.formats.tags import MODEL_STORE
-from azure_gpu.ml.workspace import extension as workspace_extension, immutable as workspace_immutable, inputs
+from azure_gpu.ml.workspace import attached as workspace_extension, immutable as workspace_immutable, inputs
 from azure_gpu.ml.workspace.args import ExtensionArgs, MlWorkspaceWiring
 from azure_gpu.ml.workspace.assets import EnvironmentSpec, ModelSpec
 from azure_gpu.ml.workspace.attached import KubernetesSpec, MachineSpec

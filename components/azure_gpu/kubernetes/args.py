@@ -1,17 +1,90 @@
-"""Settings of a service on a cluster, a Kubernetes Deployment and its related objects: `ClusterServiceSettings` and its defaults.
-
-`kubernetes.services` resolves the settings and builds the manifests.
-"""
+"""Arguments of what runs on a Kubernetes cluster with GPUs: sharing, jobs and services, with the defaults of their keys."""
 
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal, NotRequired, TypedDict
 
 import pulumi
 
+from azure_gpu.catalog.services.aks.mig import SINGLE
+from azure_gpu.catalog.services.gpu_sharing import SharingRequest, Strategy, StrategyName
 from azure_gpu.catalog.services.machine_learning import deployments
 from azure_gpu.formats.tags import MODEL_STORE
 from azure_gpu.shared.validation import Choice, OpenInput
 from azure_gpu.shared.workloads import WorkloadName
+
+
+class SharingArgs(TypedDict):
+    """How programs share a GPU. All of it is plain."""
+
+    strategy: NotRequired[StrategyName]
+    """none gives every program a whole GPU; time-slicing lets them take turns, without isolation; mps runs them at once and can
+    limit threads and memory; mig divides the GPU into instances that the hardware isolates. Default: none."""
+    replicas: NotRequired[int]
+    """Number of programs that share one GPU, or one MIG instance; with time-slicing and mps. Default: none."""
+    profile: NotRequired[str]
+    """MIG profile into which a GPU is divided, such as MIG1g; with mig, and with time-slicing of the instances. Default: none."""
+    mig_strategy: NotRequired[str]
+    """Resource name of the instances in Kubernetes: single, nvidia.com/gpu; mixed, by their profile. Default: single."""
+    rename: NotRequired[bool]
+    """True: the shared resource is named nvidia.com/gpu.shared, to distinguish it from a whole GPU. Default: false."""
+    active_thread_percentage: NotRequired[float]
+    """Percentage of a GPU's threads that each program gets, unless it sets another; with mps. Default: no limit."""
+    pinned_memory_limit: NotRequired[str]
+    """GPU memory that each program gets, such as 4G, unless it sets another; with mps. Default: no limit."""
+
+
+def sharing_request(settings: SharingArgs, path: str) -> SharingRequest:
+    """Converts the settings for the catalog's rules. `path` is the settings' path."""
+    return SharingRequest(
+        path=path,
+        strategy=str(settings.get("strategy", Strategy.NONE)),
+        replicas=int(settings["replicas"]) if "replicas" in settings else None,
+        profile=settings.get("profile", ""),
+        mig_strategy=settings.get("mig_strategy", SINGLE),
+        rename=settings.get("rename", False),
+        active_thread_percentage=settings.get("active_thread_percentage"),
+        pinned_memory_limit=settings.get("pinned_memory_limit", ""),
+    )
+
+
+DEFAULT_RETRIES = 0
+DEFAULT_NODES = 1
+
+
+class JobSettings(TypedDict):
+    """A Job: one container that runs to completion. It runs when it is created, and again when something below changes, since
+    Kubernetes never changes an existing Job. Plain, except for keys marked as wired."""
+
+    image: NotRequired[OpenInput[str]]
+    """Image to run, by tag or better by digest. Exactly one of `image` and `workload` is required."""
+    workload: NotRequired[WorkloadName]
+    """Workload of this repository to run, built by the stack's registry."""
+    command: NotRequired[Sequence[str]]
+    """Program to run instead of the image's entrypoint. Default: the image's."""
+    args: NotRequired[Sequence[str]]
+    """Arguments of that program. Default: the image's."""
+    environment: NotRequired[Mapping[str, OpenInput[str]]]
+    """Environment variables, not secret. Default: none."""
+    secret_environment: NotRequired[Mapping[str, pulumi.Input[str]]]
+    """Wired: secret environment variables, kept as a Secret beside the Job: encrypted in the stack file by `pulumi config set
+    --secret --path`, encrypted in the state. Default: none."""
+    active_thread_percentage: NotRequired[float]
+    """Percentage of its GPU's threads that the job gets, with mps. Default: the sharing's."""
+    pinned_memory_limit: NotRequired[str]
+    """GPU memory that the job gets, such as 4G, with mps. Default: the sharing's."""
+    nodes: NotRequired[int]
+    """Number of workers, one pod each, on different nodes if there are enough; they start together, find each other by TF_CONFIG,
+    and restart together if one is lost. More than 1 requires JobSet on the cluster. Default: 1."""
+    retries: NotRequired[int]
+    """How often a failed pod is restarted, or all workers together; each retry costs. A drained node doesn't count as a failure,
+    nor does one that vanishes, unless the other workers of a group fail before Kubernetes notices it. Default: 0."""
+    timeout_minutes: NotRequired[int]
+    """Minutes after which a running job is stopped, including its wait for a node; with several workers, since they last started
+    together. Default: never."""
+    wait: NotRequired[bool]
+    """True: an update ends when the job has succeeded, and fails when it fails or hasn't ended after `timeout_minutes` or a day.
+    Default: false, the update doesn't wait."""
+
 
 DEFAULT_PORT = deployments.PORT
 DEFAULT_ROUTE = deployments.LIVENESS_ROUTE  # answers "Healthy" there
