@@ -65,8 +65,6 @@ def not_sold(spec: JobEnvironmentSpec, gpus: Iterable[GpuModel]) -> list[Problem
             name_path=path,
             type_path=path,
             location_path=path,
-            minimum_path=path,
-            maximum_path=path,
         )
         for gpu in sorted(gpus)
     ]
