@@ -71,7 +71,7 @@ def test_a_newer_size_is_one_warning_and_what_it_costs_is_not_known(path: str, s
     assert found.problems[0].code in (Code.UNKNOWN, Code.NOT_LISTED)
     costs = [
         *(each.hourly_cost for each in found.parts["pools"].values()),
-        *(spec.cost.usd_hour for spec, _ in found.parts["clusters"].values()),
+        *(spec.hourly_cost for spec, _ in found.parts["clusters"].values()),
         *(each.cost.running.usd_hour for each in found.parts["vms"].values()),
         *(each.cost.usd_hour for each in found.parts["ml_endpoints"].values()),
     ]
