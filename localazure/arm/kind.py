@@ -129,9 +129,10 @@ class Kind:
         row = evidence.types().get(azure_type.arm_type, {})
         above = azure_type.arm_type.rpartition("/")[0]
         parent = row.get("parent_type", above if "/" in above else None)
+        location = vars(cls).get("location", row.get("location"))
         found: Body = {
             "parent_type": parent,
-            "listed_as_resource": parent is None and row.get("location") != "none",
+            "listed_as_resource": parent is None and location != "none",
             **row,
             "row": row,
         }
