@@ -23,11 +23,11 @@ import yaml
 from azure_gpu.formats.gpu_mentions import mentions
 from azure_gpu_operations.__main__ import main
 from tests.operations.yaml_tables import TagLoader, differences
-from tests.support import container_group_files, container_group_templates, edge_documents
+from tests.support import container_group_files, edge_documents
 
 TABLES = sorted((Path(__file__).parent / "imports").glob("*.yaml"))
-SOURCES = (container_group_files, container_group_templates, edge_documents)
-SECRETS = ("hidden-value", container_group_templates.PASSWORD)
+SOURCES = (container_group_files, edge_documents)
+SECRETS = ("hidden-value", container_group_files.PASSWORD)
 SCHEMA = "https://schema.management.azure.com/schemas/2019-04-01/deploymentTemplate.json#"
 Capture = pytest.CaptureFixture[str]
 

@@ -20,8 +20,7 @@ from azure_gpu_operations.__main__ import main
 from tests.components.recording import SUBSCRIPTION
 from tests.components.settings_of import all_problems, pure_problems
 from tests.operations.test_import import files_of, row_of, words_of
-from tests.support.container_group_files import FILES, GPU_YAML, SPOT_2023, VOLUMES_2019
-from tests.support.container_group_templates import GPU_TEMPLATE, PASSWORD, TEMPLATE_2021
+from tests.support.container_group_files import FILES, GPU_TEMPLATE, GPU_YAML, PASSWORD, SPOT_2023, TEMPLATE_2021, VOLUMES_2019
 from tests.support.embedded import CHECKOUT
 
 TODAY = "2026-11-21"

@@ -12,8 +12,7 @@ from hypothesis import given, strategies as st
 from azure_gpu.formats import bounded_yaml, located_yaml
 from azure_gpu.formats.bounded_yaml import BoundedYamlError
 from tests.components.tables import of_table
-from tests.support.container_group_files import FILES
-from tests.support.container_group_templates import PASSWORD
+from tests.support.container_group_files import FILES, PASSWORD
 from tests.support.rows import each_row
 
 DOUBLED = "x0: &a0 [1, 2, 3]\n" + "".join(f"x{n}: &a{n} [*a{n - 1}, *a{n - 1}]\n" for n in range(1, 36))

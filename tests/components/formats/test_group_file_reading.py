@@ -11,8 +11,16 @@ from azure_gpu.formats.container_group_file import GroupInFile, read
 from azure_gpu.formats.container_group_settings import settings_of
 from azure_gpu.formats.stack_file import SECRET
 from tests.components.tables import of_table
-from tests.support.container_group_files import EXPORTED_2018, FILES, GPU_YAML, SIDECAR_2018, VOLUMES_2019
-from tests.support.container_group_templates import GPU_TEMPLATE, PASSWORD, TEMPLATE_2021
+from tests.support.container_group_files import (
+    EXPORTED_2018,
+    FILES,
+    GPU_TEMPLATE,
+    GPU_YAML,
+    PASSWORD,
+    SIDECAR_2018,
+    TEMPLATE_2021,
+    VOLUMES_2019,
+)
 from tests.support.examples import examples
 from tests.support.rows import each_row
 

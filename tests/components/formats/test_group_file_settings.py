@@ -15,11 +15,11 @@ from tests.support.container_group_files import (
     FILES,
     GPU_YAML,
     NETWORK_PROFILE_2021,
+    PASSWORD,
     PROBES_2021,
     SIDECAR_2018,
     VOLUMES_2019,
 )
-from tests.support.container_group_templates import PASSWORD
 from tests.support.rows import each_row
 
 

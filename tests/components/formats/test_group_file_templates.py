@@ -6,7 +6,7 @@ from typing import Any
 from azure_gpu.catalog.problems import Problem, Severity, errors
 from azure_gpu.formats.arm_template import Scope
 from azure_gpu.formats.container_group_file import GroupInFile, read
-from tests.support.container_group_templates import PASSWORD, TEMPLATE_2021
+from tests.support.container_group_files import PASSWORD, TEMPLATE_2021
 
 
 def groups_of(text: str, **parameters: Any) -> tuple[list[GroupInFile], list[Problem]]:
