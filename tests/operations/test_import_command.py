@@ -18,7 +18,7 @@ from azure_gpu.formats.stack_file import configuration
 from azure_gpu.stack import settings as stack_settings
 from azure_gpu_operations.__main__ import main
 from tests.components.recording import SUBSCRIPTION
-from tests.components.settings_of import all_problems, pure_problems
+from tests.components.settings_of import pure_problems
 from tests.operations.test_import import files_of, row_of, words_of
 from tests.support.container_group_files import FILES, GPU_TEMPLATE, GPU_YAML, PASSWORD, SPOT_2023, TEMPLATE_2021, VOLUMES_2019
 from tests.support.embedded import CHECKOUT
@@ -112,7 +112,7 @@ def test_the_program_takes_what_is_written_of_the_documents_service(capsys: Capt
     assert run(capsys, sdk, "--stack", "old", "--config-folder", ".", "--write", file="project")[0] == 0
     read = stack_settings.read(configuration(file.read_text()), TODAY)
     assert read.problems == []
-    assert errors(all_problems(read, "azure-gpu", "old")) == []
+    assert errors(pure_problems(read, "azure-gpu", "old")) == []
 
 
 SIZES = st.sampled_from(
