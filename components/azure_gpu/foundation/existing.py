@@ -72,7 +72,7 @@ def look_up(spec: FoundationSpec, asked_by: AskedBy = OF_STACK) -> tuple[Foundat
         lambda group, name, opts: storage.get_storage_account(resource_group_name=group, account_name=name, opts=opts),
     )
 
-    def read_identity(key: str, part: Part | None) -> managedidentity.GetUserAssignedIdentityResult | None:
+    def read_identity(key: str, part: Part | None) -> "managedidentity.GetUserAssignedIdentityResult | None":
         return read(
             key,
             azure_types.USER_ASSIGNED_IDENTITY,

@@ -9,7 +9,7 @@ azure-native doesn't create a resource that already exists.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, cast
@@ -50,14 +50,14 @@ class KeptPart:
         return self.names[self.azure_type.name_parameter]
 
 
-# The look-ups, which take the parameters of the resource's id.
-_READ: Mapping[AzureType, Callable[..., Any]] = {
-    azure_types.RESOURCE_GROUP: resources.get_resource_group,
-    azure_types.USER_ASSIGNED_IDENTITY: managedidentity.get_user_assigned_identity,
-    azure_types.STORAGE_ACCOUNT: storage.get_storage_account,
-    azure_types.MANAGED_ENVIRONMENT: app.get_managed_environment,
-    azure_types.BATCH_ACCOUNT: batch.get_batch_account,
-    azure_types.BATCH_APPLICATION: batch.get_application,
+# The look-ups, which take the parameters of the resource's id. Named, as a service of the provider is loaded when it is used.
+_READ: Mapping[AzureType, tuple[Any, str]] = {
+    azure_types.RESOURCE_GROUP: (resources, "get_resource_group"),
+    azure_types.USER_ASSIGNED_IDENTITY: (managedidentity, "get_user_assigned_identity"),
+    azure_types.STORAGE_ACCOUNT: (storage, "get_storage_account"),
+    azure_types.MANAGED_ENVIRONMENT: (app, "get_managed_environment"),
+    azure_types.BATCH_ACCOUNT: (batch, "get_batch_account"),
+    azure_types.BATCH_APPLICATION: (batch, "get_application"),
 }
 
 
@@ -178,7 +178,8 @@ def look_up(
 
 def _read(part: KeptPart, opts: pulumi.InvokeOptions) -> Any:
     names = {re.sub(r"[A-Z]", lambda letter: f"_{letter[0].lower()}", name): value for name, value in part.names.items()}
-    return _READ[part.azure_type](**names, opts=opts)
+    service, look_up = _READ[part.azure_type]
+    return getattr(service, look_up)(**names, opts=opts)
 
 
 def _has(outputs: Mapping[str, object], output: tuple[str, ...]) -> bool:
