@@ -181,12 +181,12 @@ class Kind:
             f"Another operation on '{resource.id.name}' of type '{self.arm_type}' is in progress. Please try again later."
         )
 
-    def _error(self, which: str, words: Mapping[str, str]) -> ArmError | None:
+    def _error(self, which: str, values: Mapping[str, str]) -> ArmError | None:
         """An error of the type's row; None where the type has none of its own."""
         if which not in self.row:
             return None
         status, code, message, *target = self.row[which]
-        return ArmError(status, code, message.format_map(words), target="".join(target))
+        return ArmError(status, code, message.format_map(values), target="".join(target))
 
     def busy_with(self, resource: Resource, operation: str) -> ArmError:  # noqa: ARG002
         """The same, where the error depends on the running operation: put, delete, or the name of an action."""

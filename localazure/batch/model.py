@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 from localazure.arm.store import Body
 
+UNLIMITED_DAYS = 100_000  # longer than this isn't a limit: the service writes P10675199DT2H48M5.4775807S for none
+
 
 class PoolKey(NamedTuple):
     """A pool: the key of its account (lower-case ARM id) and its own id, in lower case."""

@@ -10,9 +10,10 @@ from collections.abc import Callable, Coroutine, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
+from azure_gpu.catalog import durations
 from azure_gpu.formats.autoscale_formula import Targets
 from localazure.arm.store import Body
-from localazure.batch import autoscaling, durations, failures, pool_settings
+from localazure.batch import autoscaling, failures, pool_settings
 from localazure.batch.model import PoolKey
 from localazure.batch.nodes import node as nodes
 from localazure.batch.nodes.node import Node, NodeContext
@@ -131,7 +132,7 @@ class Pool:
     def resize(self, dedicated: int, spot: int, option: str, timeout: str) -> None:
         """Begins to get to these numbers; a resize under way is given up for it."""
         self.record["dedicated"], self.record["spot"] = dedicated, spot
-        self._begin_resize(dedicated, spot, option, timeout, self._resize(option, durations.parse(timeout)))
+        self._begin_resize(dedicated, spot, option, timeout, self._resize(option, durations.length(timeout)))
 
     def _begin_resize(self, dedicated: int, spot: int, option: str, timeout: str, work: Coroutine[Any, Any, None]) -> None:
         if self._resizing is not None:
@@ -183,7 +184,7 @@ class Pool:
     def tick(self, now: datetime) -> None:
         """Every 30 seconds: a sample, and an evaluation where it is due."""
         if self.formula:
-            interval = durations.parse(self.record["interval"] or "") or _DEFAULT_INTERVAL
+            interval = durations.length(self.record["interval"] or "") or _DEFAULT_INTERVAL
             if now >= datetime.fromisoformat(self.record["evaluated"]) + interval:
                 self.evaluate(self.formula, act=True)
                 return
@@ -254,7 +255,7 @@ class Pool:
         last = self.record["resize"]
         if last and (self._leaving or self.record["allocation"] != STEADY):
             option, timeout = last["nodeDeallocationOption"], last["resizeTimeout"]
-            work = self._resize(option, durations.parse(timeout), self._leaving)
+            work = self._resize(option, durations.length(timeout), self._leaving)
             self._begin_resize(self.record["dedicated"], self.record["spot"], option, timeout, work)
 
     def leave_alone(self) -> None:

@@ -7,10 +7,12 @@ Sources: the documentation of the operations in azure-batch 15.1, of BatchJobExe
 from collections.abc import Iterator
 from datetime import datetime
 
+from azure_gpu.catalog import durations
 from localazure.arm.store import Body
-from localazure.batch import durations, work_rules as rules
+from localazure.batch import work_rules as rules
 from localazure.batch.changes import Changed, written
 from localazure.batch.errors import BatchError
+from localazure.batch.model import UNLIMITED_DAYS
 from localazure.batch.work_tables import Job, Tables
 
 _DEFAULTS: Body = {
@@ -180,9 +182,9 @@ class Jobs:
         }
         job.pool = job.body["poolInfo"]["poolId"].lower()
         job.priority, job.parallel = job.body["priority"], job.body["maxParallelTasks"]
-        limit = durations.parse(job.body["constraints"]["maxWallClockTime"])
+        limit = durations.length(job.body["constraints"]["maxWallClockTime"])
         started = datetime.fromisoformat(job.record["execution"]["startTime"])
-        job.deadline = "" if limit is None or limit.days > durations.UNLIMITED_DAYS else written(started + limit)
+        job.deadline = "" if limit is None or limit.days > UNLIMITED_DAYS else written(started + limit)
         job.record["execution"]["poolId"] = job.body["poolInfo"]["poolId"]
 
 

@@ -5,6 +5,7 @@ Codes: `batch_refusals`. How the service refuses a formula that it can't read is
 
 from datetime import date
 
+from azure_gpu.catalog import durations
 from azure_gpu.catalog.services.batch import images, sizes as batch
 from azure_gpu.catalog.services.batch.scale import MOST_TASK_SLOTS, SLOTS_PER_CORE
 from azure_gpu.catalog.services.vm_images import Distribution, ImageReference, Software
@@ -17,7 +18,6 @@ from localazure import size_facts
 from localazure.arm import refusals
 from localazure.arm.kind import Change, merged
 from localazure.arm.store import Body, Resource
-from localazure.batch import durations
 from localazure.kinds import attached_identities, batch_packages, batch_pool_changes, batch_quotas
 from localazure.kinds.batch_refusals import form, invalid_value, refusal
 from localazure.kinds.gallery_images import image_at
@@ -115,7 +115,7 @@ def _marketplace(image: Body) -> ImageReference | None:
 def _minutes(text: object, path: str) -> float | None:
     if text is None:
         return None
-    found = durations.parse(text) if isinstance(text, str) else None
+    found = durations.length(text) if isinstance(text, str) else None
     if found is None:
         raise invalid_value(path, "It takes an ISO 8601 duration, such as PT15M.", text)
     return found.total_seconds() / 60

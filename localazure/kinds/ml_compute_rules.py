@@ -1,5 +1,6 @@
 """Rules of Azure Machine Learning for computes: facts for the table of refusals, and what a compute is attached to."""
 
+from azure_gpu.catalog import durations
 from azure_gpu.catalog.services.machine_learning.extension import EXTENSION_TYPE
 from azure_gpu.catalog.size_use import Service
 from azure_gpu.formats import azure_types
@@ -9,7 +10,6 @@ from localazure.arm import refusals
 from localazure.arm.errors import ArmError, not_implemented
 from localazure.arm.kind import Change, merged
 from localazure.arm.store import Body, Resource
-from localazure.batch import durations
 from localazure.kinds import attached_identities
 from localazure.kinds.ml_kind import bad_request
 from localazure.services import Services
@@ -56,7 +56,7 @@ def _facts(change: Change, whole: Body, machine: Resource | None) -> Body:
     return {
         **size_facts.of(size, Service.ML_COMPUTE, region, change.as_of, windows=windows),
         "new": change.creating,
-        "idle": idle is None or durations.parse(str(idle)) is not None,
+        "idle": idle is None or durations.length(str(idle)) is not None,
         # A machine of Azure's brings its own (Test_MachineLearning_Workspaces_20240401_CRUD, 2025-04-01).
         "address": whole.get("address") or (machine.id.name if machine else ""),
         "signs_in": bool(account.get("username") and (account.get("password") or account.get("privateKeyData"))),

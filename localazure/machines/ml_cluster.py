@@ -7,8 +7,8 @@ import secrets
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
+from azure_gpu.catalog import durations
 from localazure.arm.store import Body
-from localazure.batch import durations
 
 PREPARING, IDLE, RUNNING, LEAVING, PREEMPTED = "preparing", "idle", "running", "leaving", "preempted"
 STEADY, RESIZING = "Steady", "Resizing"
@@ -29,7 +29,7 @@ class Scale(NamedTuple):
 def scale_of(settings: Body) -> Scale:
     """`settings`: the compute's `properties.properties`."""
     scale: Body = settings.get("scaleSettings") or {}
-    idle = durations.parse(str(scale.get("nodeIdleTimeBeforeScaleDown") or "")) or _DEFAULT_IDLE
+    idle = durations.length(str(scale.get("nodeIdleTimeBeforeScaleDown") or "")) or _DEFAULT_IDLE
     return Scale(
         vm_size=str(settings.get("vmSize") or ""),
         low_priority=settings.get("vmPriority") == "LowPriority",

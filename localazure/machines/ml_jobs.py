@@ -10,11 +10,11 @@ import logging
 import shutil
 from pathlib import Path
 
+from azure_gpu.catalog import durations
 from localazure.arm.caller import Caller
 from localazure.arm.errors import ArmError, not_implemented
 from localazure.arm.kind import Change
 from localazure.arm.store import Body, Resource
-from localazure.batch import durations
 from localazure.blobs.errors import BlobError
 from localazure.blobs.service import Blobs
 from localazure.containers.runtime import Runtime
@@ -92,7 +92,7 @@ class JobRunner:
         if left_out:
             raise not_implemented(left_out)
         limit = (properties.get("limits") or {}).get("timeout")
-        if limit and durations.parse(str(limit)) is None:
+        if limit and durations.length(str(limit)) is None:
             raise ArmError(400, "UserError", f"'{limit}' isn't an ISO 8601 duration.", target="properties.limits.timeout")
 
     async def start(self, job: Resource, caller: Caller) -> None:  # noqa: ARG002 - jobs run as their compute
@@ -280,7 +280,7 @@ class JobRunner:
             kept["sent"][worker] = sent
             self._save_job(job_key)
 
-        limit = durations.parse(str((run.job.properties.get("limits") or {}).get("timeout") or ""))
+        limit = durations.length(str((run.job.properties.get("limits") or {}).get("timeout") or ""))
         following = asyncio.create_task(run.followed(kept["sent"], told))
         try:
             done, _ = await asyncio.wait([following], timeout=limit.total_seconds() if limit else None)

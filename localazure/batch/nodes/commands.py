@@ -8,10 +8,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
+from azure_gpu.catalog import durations
 from localazure.arm.store import Body
-from localazure.batch import durations, failures
+from localazure.batch import failures
 from localazure.batch.command_lines import CommandLineError, words
 from localazure.batch.failures import TaskError
+from localazure.batch.model import UNLIMITED_DAYS
 from localazure.batch.nodes import containers, node_agent
 from localazure.batch.nodes.connection import AgentLostError, Command, Ended
 from localazure.batch.nodes.node import Node
@@ -99,5 +101,5 @@ def failure_of(ended: Ended, command_line: str) -> Body | None:
 
 def limit(length: str | None) -> float | None:
     """How many seconds a duration allows; None where it doesn't limit."""
-    found = durations.parse(str(length or ""))
-    return None if found is None or found.days > durations.UNLIMITED_DAYS else found.total_seconds()
+    found = durations.length(str(length or ""))
+    return None if found is None or found.days > UNLIMITED_DAYS else found.total_seconds()

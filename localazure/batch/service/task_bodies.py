@@ -6,8 +6,8 @@ Ids and numbers: id, priority, maxParallelTasks, BatchTaskConstraints and requir
 
 import re
 
+from azure_gpu.catalog import durations
 from localazure.arm.store import Body
-from localazure.batch import durations
 from localazure.batch.errors import BatchError, invalid_value, not_imitated
 
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
@@ -34,7 +34,7 @@ def check_constraints(constraints: Body | None, path: str) -> None:
 
 
 def check_duration(text: str | None, path: str) -> None:
-    if text is not None and durations.parse(text) is None:
+    if text is not None and durations.length(text) is None:
         raise invalid_value(path, text[:100], "It takes an ISO 8601 duration, such as PT30M")
 
 

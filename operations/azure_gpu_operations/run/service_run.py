@@ -1,4 +1,4 @@
-"""What a run is like on every service of Azure: how it is started, followed, stopped and given up, what it costs, what is said.
+"""The base of a run on any Azure service: starting, following, stopping and giving up, its cost and its messages.
 
 A service implements the steps `_send`, `follow` and `_cancel`. Its state is polled; while the service is unreachable, for a
 limited time.
