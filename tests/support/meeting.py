@@ -42,6 +42,9 @@ def meet(address: str, count: int) -> list[dict[str, object]]:
         heard = [json.loads(one.makefile().readline()) for one in others]
         for one in others:
             one.sendall(f"all {count + 1} are there\n".encode())
+        for one in others:  # worker 0 ends the task: what the others say about this has to be printed before
+            one.shutdown(socket.SHUT_WR)
+            one.recv(1)
             one.close()
     return heard
 
