@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from azure_gpu.formats import dates
-from localazure import endpoint, evidence, lifecycle, quota_requests, stack_config
+from localazure import endpoint, evidence, lifecycle
 from localazure.entra import identity as identities
 from localazure.errors import CommandError
 from localazure.fault import AT_ONCE, FIELDS, KINDS, PATH, QUOTA_SERVICES, REGISTRATION_STATES, RESTRICTION_REASONS, STANDING
@@ -198,6 +198,8 @@ def _start(folder: LocalFolder, checkout: Path, options: argparse.Namespace) -> 
     print(f"embedded Azure {'started' if fresh else 'already running'} at {started.url}")
     print(_providers(folder))
     if options.stack:
+        from localazure import stack_config  # here, because every other command would wait for what images need
+
         stack_config.connect(folder, identities.load(folder), started.url, checkout, options.stack)
     return 0
 
@@ -235,12 +237,16 @@ def _env(folder: LocalFolder, checkout: Path, options: argparse.Namespace) -> in
 
 
 def _connect(folder: LocalFolder, checkout: Path, options: argparse.Namespace) -> int:
+    from localazure import stack_config
+
     url = lifecycle.running(folder).url
     print(stack_config.connect(folder, identities.load(folder), url, checkout, options.stack))
     return 0
 
 
 def _request_quotas(folder: LocalFolder, checkout: Path, options: argparse.Namespace) -> int:  # noqa: ARG001
+    from localazure import quota_requests  # here, because every other command would wait for the catalog and what signs tokens
+
     for granted in quota_requests.request(_asking(folder)):
         print(f"quota requested and granted: {granted.quota} of {granted.resource}")
     return 0
