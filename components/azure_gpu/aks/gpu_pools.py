@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from azure_gpu.aks.args import DEFAULT_MAX_NODES, DEFAULT_MIN_NODES, DEFAULT_TAINTS, GpuPoolArgs, PoolReplace
 from azure_gpu.catalog import lifecycle, names, offers, spot_price
@@ -188,15 +188,21 @@ def _request(name: str, settings: GpuPoolArgs, path: str) -> PoolRequest:
         path=path,
         name=name,
         size=SIZES.find(settings["size"]),
-        paths={"name": path, "mig_profile": f"{path}.sharing.profile"},
+        paths={"name": path, "mig_profile": f"{path}.sharing.profile", "secure_boot": f"{path}.overrides.securityProfile"},
         os_sku=settings.get("os_sku", ""),
         driver=DRIVER[settings.get("driver", "install")],
         mig_profile=settings.get("sharing", SharingArgs()).get("profile", ""),
         spot=bid,
         max_surge=settings.get("max_surge", ""),
         tags={key: known(value) or "" for key, value in settings.get("tags", {}).items()},
+        secure_boot=_has_secure_boot(settings.get("overrides", {})),
         features=frozenset(settings.get("features", [])),
     )
+
+
+def _has_secure_boot(overrides: Mapping[str, Any]) -> bool:
+    security = overrides.get("securityProfile")
+    return isinstance(security, Mapping) and security.get("enableSecureBoot") is True
 
 
 def _of_catalog(request: PoolRequest, size: str, cluster: ClusterContext, day: date) -> list[Problem]:

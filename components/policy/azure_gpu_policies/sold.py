@@ -14,6 +14,7 @@ from azure_gpu.catalog.services.machine_learning import compute
 from azure_gpu.catalog.services.vm_images import IMAGES, ImageReference, find, image_problems
 from azure_gpu.catalog.size_use import Service
 from azure_gpu.catalog.sizes import SIZES
+from azure_gpu.catalog.sizes.lookup import normalise
 from azure_gpu.formats import azure_types
 from azure_gpu_policies.known import at, entries, is_word, mapping, number, text
 from azure_gpu_policies.machines import Machines, machines_of
@@ -64,13 +65,24 @@ def _not_offered(resource: Resource, settings: PolicySettings) -> Iterator[Probl
 
 
 def _not_in_region(stack: Stack, settings: PolicySettings) -> Iterator[tuple[Resource, Problem]]:
+    """Finds sizes that aren't sold in their region, and regions and sizes that no list has."""
     for resource in stack.resources:
-        region = stack.location(resource)
-        if region and machines_of(resource):
+        region, machines = stack.location(resource), machines_of(resource)
+        found = [SIZES.unknown(each.size, each.path) for each in machines if _is_new(each)]
+        if region and machines:
+            if any(each.has_gpu or _is_new(each) for each in machines):
+                found += regions.check(region, resource.path("location"))
             day = settings.day(resource, *stack.around(resource))
             for problem in _of_code(problems_of(resource, region, day), Code.NOT_IN_REGION, Code.NOT_LISTED):
                 if problem.code is Code.NOT_IN_REGION or problem.value == region:  # else a list of sizes lacks the size
-                    yield resource, problem._replace(value=problem.value or region)
+                    found.append(problem._replace(value=problem.value or region))
+        yield from ((resource, each) for each in found if each.code is not Code.UNKNOWN or each.severity is Severity.WARNING)
+
+
+def _is_new(machines: Machines) -> bool:
+    """Whether it is a size of which nothing is known, with a GPU by its family's letter."""
+    sized = machines.service not in (Service.CONTAINER_INSTANCES, Service.CONTAINER_APPS)
+    return sized and SIZES.find(machines.size) is None and normalise(machines.size).lower().startswith("standard_n")
 
 
 def _allowed_regions(resource: Resource, settings: PolicySettings) -> Iterator[Problem]:
@@ -189,6 +201,8 @@ def _cluster(resource: Resource, day: date) -> Iterator[Problem]:
     plugin = text(found, "networkProfile", "networkPlugin")
     if plugin:
         yield from systems.check_network_plugin(plugin, day, resource.path("networkProfile.networkPlugin"))
+    balancer = text(found, "networkProfile", "loadBalancerSku")
+    yield from systems.check_load_balancer(balancer, day, resource.path("networkProfile.loadBalancerSku"))
 
 
 def _agent_pool(resource: Resource, day: date) -> Iterator[Problem]:

@@ -11,6 +11,8 @@ from azure_gpu.catalog import facts
 from azure_gpu.catalog.prices import VM_PRICES, Price, PriceBook, container_apps, notes, packaged, price_table
 from azure_gpu.catalog.prices.container_apps import Meter, MeterPrices, MeterRow, packaged_meters
 from azure_gpu.catalog.prices.price_table import PriceRow
+from azure_gpu.catalog.problems import Code
+from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.catalog.tables import TableError
 from tests.components.tables import of_table
 from tests.support.rows import each_row
@@ -188,6 +190,7 @@ def test_priced_names_that_are_no_size_say_so() -> None:
     for name in NOT_SIZES:
         assert shipped().regions_of(name)
         assert notes.about(name.lower())[0].name == f"Standard_{name}"
+        assert (SIZES.unknown(name, "size").code is Code.RETIRED) is ("RTXPRO" in name)  # a preview's no longer deploy
 
 
 @pytest.mark.parametrize(

@@ -36,6 +36,14 @@ AMD_PAGE = Source(
 LINUX_PAGE = Source(
     "MicrosoftDocs/azure-docs, articles/virtual-machines/extensions/hpccompute-gpu-linux.md", Dated.OBSERVED, date(2023, 7, 28)
 )
+# GRID 17.5 breaks CUDA on the A10: the page says so, and that the extension installs 17.x there until the end of March 2026. The
+# list of 2026-04-20 has 570.211.01 (18.6) first.
+A10_PAGE = Source(
+    "MicrosoftDocs/azure-compute-docs, articles/virtual-machines/extensions/hpccompute-gpu-linux.md at 07921ada",
+    Dated.OBSERVED,
+    date(2025, 6, 30),
+)
+_A10, _GRID_17_5, _GRID_16_5, _LAST_DAY_OF_17 = "NVadsA10_v5", "550.144", "535.161", date(2026, 3, 31)
 
 DEFAULTS: Mapping[str, Driver] = {
     "NC": Driver.CUDA,
@@ -152,6 +160,7 @@ def extension_problems(
         return
     yield from _kind(request, size, driver, needs)
     yield from _pinned(request, size)
+    yield from _without_cuda(request, size, as_of)
     if distribution is not None:
         yield from _system(request, size, driver, distribution, as_of)
 
@@ -211,6 +220,16 @@ def _pinned(request: ExtensionRequest, size: Size) -> Iterator[Problem]:
     windows = _system_of(request.type) is OperatingSystem.WINDOWS
     of_toolkit = [one.first_driver(windows) for one in drivers.TOOLKITS if drivers.cuda_version(one.cuda) == toolkit]
     yield from drivers.check_driver(of_toolkit[0] if of_toolkit else version, size.gpu, request.path)
+
+
+def _without_cuda(request: ExtensionRequest, size: Size, as_of: date) -> Iterator[Problem]:
+    """The warning of the GRID driver that breaks CUDA on the A10 under Linux."""
+    version = str(request.settings.get(VERSION, LATEST))
+    installed = version.startswith(_GRID_17_5) or (version == LATEST and A10_PAGE.day <= as_of <= _LAST_DAY_OF_17)
+    if size.series.name == _A10 and installed and _system_of(request.type) is OperatingSystem.LINUX:
+        message = f"on {size.name} the extension installs GRID 17.5, with which CUDA finds no GPU there"
+        fix = f"set {VERSION} to {_GRID_16_5}, which is GRID 16.5, or to a version of GRID 18"
+        yield _problem(request, message, version, "", Code.WRONG_DRIVER, A10_PAGE, fix=fix, warning=True)
 
 
 def _system(request: ExtensionRequest, size: Size, driver: Driver, distribution: Distribution, as_of: date) -> Iterator[Problem]:

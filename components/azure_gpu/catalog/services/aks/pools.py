@@ -14,7 +14,7 @@ from azure_gpu.catalog import spot_price
 from azure_gpu.catalog.problems import Code, End, Problem, impossible
 from azure_gpu.catalog.services import observed
 from azure_gpu.catalog.services.aks import mig, sizes, systems
-from azure_gpu.catalog.services.aks.sizes import AMD_PAGE, INSTALL, NO_DRIVER
+from azure_gpu.catalog.services.aks.sizes import AMD_PAGE, INSTALL, NO_DRIVER, NodeSystem
 from azure_gpu.catalog.sizes.model import Size
 from azure_gpu.catalog.sources import Dated, Source
 
@@ -25,6 +25,7 @@ _TAG_END = Source(
 )
 # It hasn't changed its rules since.
 SPOT_PAGE = Source("Microsoft Learn, articles/aks/spot-node-pool.md", Dated.OBSERVED, date(2025, 4, 6))
+SECURE_BOOT_PAGE = Source("MicrosoftDocs/azure-aks-docs, use-trusted-launch.md at fb060abe", Dated.OBSERVED, date(2026, 7, 22))
 
 LABEL = "kubernetes.azure.com/agentpool"  # of every node, with its pool's name
 NAME_LENGTH = 12  # of a Linux pool
@@ -56,6 +57,7 @@ class PoolRequest(NamedTuple):
     spot: Spot | None = None
     max_surge: str = ""
     tags: Mapping[str, str] = MappingProxyType({})
+    secure_boot: bool = False
     features: frozenset[str] = frozenset()  # feature flags that the subscription has, by the user's settings
 
     def at(self, name: str) -> str:
@@ -77,6 +79,8 @@ def check(request: PoolRequest, as_of: date) -> list[Problem]:
         system = systems.node_system(request.os_sku)
         of_nodes = frozenset({system}) if system is not None else frozenset[systems.NodeSystem]()
         problems += sizes.in_pool(size, of_nodes, request.driver, as_of, request.at("size"), request.at("driver"))
+        if request.secure_boot and size.gpu is not None and system is NodeSystem.UBUNTU and request.driver != NO_DRIVER:
+            problems.append(_secure_boot(request))
         if size.gpu is not None and size.rdma and INFINIBAND_FEATURE not in request.features:
             what = "nodes share an InfiniBand network only with a feature flag"
             problems += observed.at(AMD_PAGE, as_of, systems.needs_feature(INFINIBAND_FEATURE, what, request.at("size")))
@@ -104,6 +108,12 @@ def _name(name: str, path: str) -> Iterator[Problem]:
             "shorten it, and leave out capitals, dashes and underscores",
             _POOLS_PAGE,
         )
+
+
+def _secure_boot(request: PoolRequest) -> Problem:
+    message = "with Secure Boot, nodes with Ubuntu refuse the GPU driver that AKS installs"
+    fix = "write AzureLinux as its OS SKU, or set the pool's driver to none and install a signed one"
+    return impossible(request.at("secure_boot"), message, True, "Azure Linux, or no driver of AKS", fix, SECURE_BOOT_PAGE)
 
 
 def _skip_driver_tag(tags: Mapping[str, str], path: str, as_of: date) -> Iterator[Problem]:

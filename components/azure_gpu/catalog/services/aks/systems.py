@@ -29,6 +29,10 @@ KUBENET = Lifecycle(
     seen=Source("Azure/EOL, service_list.json", Dated.OBSERVED, date(2025, 12, 18)),
     end=Source("Azure/EOL, service_list.json: kubenet on AKS", Dated.VALID_FROM, date(2028, 3, 31)),
 )
+BASIC_LOAD_BALANCER = Lifecycle(
+    seen=Source(f"{_CHANGES}: no new clusters with Basic Load Balancer from 2025-03-31 on", Dated.OBSERVED, date(2025, 3, 31)),
+    end=Source(f"{_CHANGES}: Basic Load Balancer", Dated.VALID_FROM, date(2025, 9, 30)),
+)
 
 
 class OsSku(NamedTuple):
@@ -155,3 +159,15 @@ def check_network_plugin(plugin: str, as_of: date, path: str) -> list[Problem]:
         return []
     fix = "write azure, with the overlay mode"
     return lifecycle.check(KUBENET, "kubenet on AKS", as_of, path=path, value=plugin, fix=fix, instead=("azure",))
+
+
+def check_load_balancer(sku: str, as_of: date, path: str) -> list[Problem]:
+    """The problems of a cluster's load balancer on that day. The standard one has no end."""
+    if sku.lower() != "basic":
+        return []
+    fix, instead = (
+        "write standard; an existing cluster is migrated by `az aks update --load-balancer-sku standard`",
+        ("standard",),
+    )
+    what = "the Basic Load Balancer of AKS"
+    return lifecycle.check(BASIC_LOAD_BALANCER, what, as_of, path=path, value=sku, fix=fix, instead=instead)
