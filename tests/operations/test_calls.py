@@ -1,15 +1,17 @@
 """Calls of commands that ask nothing of Azure: each row of `calls/*.yaml` is one, or with `each` several.
 
-A row has the `call`, as words of a shell or as a list of them, `files` of the folder that it is made in, variables of the
-`environment`, and by `with` one of `SETTINGS`, with a `view` of a stack or what is raised in its place. Expected are the exit
-`code`, the `json` of standard output, what is `told` on it, whole `lines` of it, an `error` on standard error, what is `absent`
-from both, that nothing is `written`, that standard output is `silent`, and what was `started`.
+A row has the `call`, as words of a shell, in which NEWER is each of `newer`, or as a list of them, `files` of the folder that it
+is made in, variables of the `environment`, and by `with` one of `SETTINGS`, with a `view` of a stack or what is raised in its
+place. Expected are the exit `code`, the `json` of standard output, what is `told` on it, whole `lines` of it, an `error` on
+standard error, what both have `once` or not at all (`absent`), that nothing is `written`, that standard output is `silent`, and
+what was `started`.
 """
 
 import json
 import shlex
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -77,22 +79,23 @@ def rows() -> Iterator[Any]:
     for table in sorted((Path(__file__).parent / "calls").glob("*.yaml")):
         content = yaml.load(table.read_text(encoding="utf-8"), TagLoader)
         for name, row in content["rows"].items():
-            for number, differing in enumerate(row.get("each", [{}])):
-                whole = {"with": content.get("with"), **row, **differing}
+            newer = [each for line in row.get("newer", [[""]]) for each in line]
+            for number, (differing, word) in enumerate(product(row.get("each", [{}]), newer)):
+                whole = {"with": content.get("with"), **row, **differing, "newer": word}
                 yield pytest.param(whole, id=f"{table.stem}: {name}{f' {number}' if 'each' in row else ''}")
 
 
 @pytest.mark.parametrize("row", [*rows()])
 def test_a_call_ends_as_its_row_says(row: Any, tmp_path: Path, monkeypatch: Patch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.chdir(tmp_path)
-    files = {name: text for name, text in row.get("files", {}).items() if text is not None}
+    files = {name: text.replace("NEWER", row["newer"]) for name, text in row.get("files", {}).items() if text is not None}
     for name, text in files.items():
         (tmp_path / name).write_text(text)
     for name, value in row.get("environment", {}).items():
         monkeypatch.setenv(name, value)
     started = SETTINGS[row["with"]](row, tmp_path, monkeypatch) if row["with"] else None
     try:
-        code = main(row["call"] if isinstance(row["call"], list) else shlex.split(row["call"]))
+        code = main(row["call"] if isinstance(row["call"], list) else shlex.split(row["call"].replace("NEWER", row["newer"])))
     except SystemExit as ended:  # argparse refuses a command line so
         code = int(str(ended.code))
     said = capsys.readouterr()
@@ -103,6 +106,7 @@ def test_a_call_ends_as_its_row_says(row: Any, tmp_path: Path, monkeypatch: Patc
     wrong = [f"not told: {each}" for each in row.get("told", ()) if each not in told]
     wrong += [f"no such line: {each}" for each in row.get("lines", ()) if each not in said.out.splitlines()]
     wrong += [f"no such error: {each}" for each in row.get("error", ()) if each not in error]
+    wrong += [f"not once: {each}" for each in row.get("once", ()) if (told + error).count(each) != 1]
     wrong += [f"there: {each}" for each in row.get("absent", ()) if each in said.out + said.err]
     if "json" in row:
         wrong += differences(row["json"], json.loads(said.out))
