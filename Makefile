@@ -208,19 +208,20 @@ terminal-pictures: ready ## take docs/images/terminal-*.svg again, of STACK, whi
 	@$(TERMINAL)-explain.svg -- $(PYTHON) -m operations explain $(RUN) --stack $(STACK)
 	@$(TERMINAL)-sizes.svg -- $(PYTHON) -m operations sizes --gpu T4
 
-.venv/ready: requirements-local.txt components/pyproject.toml
+.venv/ready: requirements-local.txt components/pyproject.toml operations/pyproject.toml
 	@sh engine/prerequisites.sh python
 	@echo "installing the Python packages (about 20 seconds the first time)" >&2
 	@python3 -m venv .venv
 	@.venv/bin/pip install -q --disable-pip-version-check "$$(sed -n 's/^\(uv==[^ ]*\).*/\1/p' requirements-local.txt)"
 	@$(UV) pip sync -q --python $(PYTHON) requirements-local.txt
-	@$(UV) pip install -q --python $(PYTHON) --no-deps --no-build-isolation -e ./components
+	@$(UV) pip install -q --python $(PYTHON) --no-deps --no-build-isolation -e ./components -e ./operations
 	@touch $@
 
-# The source archive has what lies beside components/, so that its wheel is the same.
+# The source archive has what its wheel takes from the checkout, so that its wheel is the same.
 .PHONY: dist
-dist: .venv/ready ## build the package's wheel and source archive into dist/
+dist: .venv/ready ## build the library's wheel and source archive, and the wheel of its command, into dist/
 	$(UV) build -q --no-build-isolation --python $(PYTHON) -o dist components
+	$(UV) build -q --wheel --no-build-isolation --python $(PYTHON) -o dist operations
 
 .PHONY: prerequisites
 prerequisites:

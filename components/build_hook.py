@@ -1,9 +1,10 @@
-"""Adds to the wheel what lies beside this folder in a checkout: the verbs, the program, its examples, the workloads' sources.
+"""Adds to the wheel what a package can't look up in a checkout: its licence, and the image tags of the workloads.
 
-Of a workload those files travel that its image is built from, because the tag of the image is their hash. An editable install
-finds everything in the checkout. A source archive has the same files in a folder of its own, from which its wheel is built.
+A tag is the hash of a workload's sources, which are in the package `azure-gpu-operations`: what declares their images needs the
+tags alone. An editable install finds the sources in the checkout. A source archive has the tags, from which its wheel is built.
 """
 
+import json
 import sys
 import tempfile
 from pathlib import Path
@@ -11,58 +12,24 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-OPERATIONS = "azure_gpu_operations"
-WORKLOADS = "azure_gpu/workload_sources"
-IN_ARCHIVE = "checkout"  # where a source archive has what lies beside this folder in a checkout
-# With the program of a package there is no virtual environment in the project's folder: it runs on the Python of the command.
-VIRTUAL_ENVIRONMENT = "    virtualenv: .venv\n"
+LIBRARY = "azure_gpu"
+TAGS = f"{LIBRARY}/workload_tags.json"  # where azure_gpu.shared.workloads reads them
 
 
-class BesideThisFolder(BuildHookInterface[Any]):
+class FromTheCheckout(BuildHookInterface[Any]):
     """hatchling takes the one hook that this file has."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         self._made = tempfile.TemporaryDirectory()  # goes with this object, after the build
-        if version == "editable":
+        if version == "editable" or (Path(self.root) / TAGS).is_file():
             return
-        archived = Path(self.root) / IN_ARCHIVE
-        checkout = archived if archived.is_dir() else Path(self.root).parent
-        beside = self._beside(checkout)
-        if self.target_name == "sdist":
-            sources = [checkout / "Pulumi.yaml", *(source for source, _ in beside if source.is_relative_to(checkout))]
-            beside = [(source, f"{IN_ARCHIVE}/{source.relative_to(checkout).as_posix()}") for source in sources]
-        build_data["force_include"].update({str(source): target for source, target in beside})
+        licence = Path(self.root).parent / "LICENSE"
+        build_data["force_include"].update({str(licence): f"{LIBRARY}/{licence.name}", str(self._tags()): TAGS})
 
-    def _beside(self, checkout: Path) -> list[tuple[Path, str]]:
-        """Files and folders with their places in the wheel."""
+    def _tags(self) -> Path:
         sys.path.insert(0, self.root)
-        from azure_gpu.formats.build_context import IGNORE_FILE, context_files  # of this checkout: the library isn't installed
+        from azure_gpu.shared.workloads import Workload  # of this checkout: the library isn't installed
 
-        workloads = [file.parent for file in sorted(checkout.glob("workloads/*/Dockerfile"))]
-        together = checkout / "workloads"  # what an image out of several of them is built from
-        return [
-            (checkout / "LICENSE", "azure_gpu/LICENSE"),
-            (checkout / "operations" / OPERATIONS, OPERATIONS),
-            (checkout / "__main__.py", f"{OPERATIONS}/program/stack_program.py"),
-            (self._project_file(checkout), f"{OPERATIONS}/program/Pulumi.yaml"),
-            *(
-                (file, f"{OPERATIONS}/examples/{file.parent.name}/{file.name}")
-                for file in sorted(checkout.glob("examples/*/stack.yaml"))
-            ),
-            *(
-                (folder / name, f"{WORKLOADS}/{folder.name}/{name}")
-                for folder in workloads
-                for name in sorted({*context_files(folder), IGNORE_FILE})
-            ),
-            *((together / name, f"{WORKLOADS}/{name}") for name in sorted({*context_files(together), IGNORE_FILE})),
-            *((file, f"{WORKLOADS}/digits/samples/{file.name}") for file in sorted(together.glob("digits/samples/*.png"))),
-        ]
-
-    def _project_file(self, checkout: Path) -> Path:
-        """The checkout's Pulumi.yaml without its virtual environment."""
-        text = (checkout / "Pulumi.yaml").read_text(encoding="utf-8")
-        if VIRTUAL_ENVIRONMENT not in text:
-            raise ValueError(f"Pulumi.yaml has no line {VIRTUAL_ENVIRONMENT.strip()!r}")
-        written = Path(self._made.name) / "Pulumi.yaml"
-        written.write_text(text.replace(VIRTUAL_ENVIRONMENT, ""), encoding="utf-8")
+        written = Path(self._made.name) / "tags.json"
+        written.write_text(json.dumps({each.value: each.tag for each in Workload}, indent=2) + "\n", encoding="utf-8")
         return written

@@ -11,5 +11,5 @@ def main() -> int:
     except ModuleNotFoundError as error:
         if (error.name or "").startswith("azure_gpu"):
             raise
-        print(f"error: the Python package {error.name} is missing; run: pip install 'azure-gpu[operations]'", file=sys.stderr)
+        print(f"error: the Python package {error.name} is missing; run: pip install azure-gpu-operations", file=sys.stderr)
         return 1

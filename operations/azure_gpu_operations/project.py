@@ -16,7 +16,7 @@ from azure_gpu.stack.keys import config_key
 
 FILE = "Pulumi.yaml"
 _HERE = Path(__file__).resolve().parent
-_PACKAGED_PROGRAM = _HERE / "program"  # as components/build_hook.py puts it into the wheel
+_PACKAGED_PROGRAM = _HERE / "program"  # as operations/build_hook.py puts it into the wheel
 EXAMPLES = CHECKOUT / "examples" if CHECKOUT else _HERE / "examples"
 # Tells the packaged program in which folder to run: the engine starts it where its Pulumi.yaml lies.
 FOLDER_VARIABLE = "AZURE_GPU_FOLDER"

@@ -29,9 +29,10 @@ contexts: [{name: box, context: {cluster: box, user: box}}]
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The command `azure-gpu` of an environment with the package and what its verbs need."""
-    wheel = built_wheel(CHECKOUT, tmp_path_factory.mktemp("wheel"))
-    return environment(wheel, tmp_path_factory.mktemp("installed"), extra="operations").with_name("azure-gpu")
+    """The command `azure-gpu` of an environment with the packages and what the verbs need."""
+    folder = tmp_path_factory.mktemp("wheels")
+    wheel, verbs = built_wheel(CHECKOUT, folder), built_wheel(CHECKOUT, folder, "operations")
+    return environment(wheel, tmp_path_factory.mktemp("installed"), verbs=verbs).with_name("azure-gpu")
 
 
 @pytest.fixture

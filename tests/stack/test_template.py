@@ -38,8 +38,9 @@ def new(source: str, folder: Path, variables: dict[str, str]) -> Path:
 
 def test_the_package_is_of_this_version() -> None:
     package = tomllib.loads((CHECKOUT / "components" / "pyproject.toml").read_text(encoding="utf-8"))
-    [wanted] = [line for line in (TEMPLATE / "requirements.txt").read_text(encoding="utf-8").splitlines() if line[0] != "#"]
-    assert wanted.endswith(f".git@v{package['project']['version']}#subdirectory=components")
+    wanted = [line for line in (TEMPLATE / "requirements.txt").read_text(encoding="utf-8").splitlines() if line[0] != "#"]
+    at = f"git+https://github.com/OWNER/azure-gpu.git@v{package['project']['version']}#subdirectory"
+    assert wanted == [f"azure-gpu @ {at}=components", f"azure-gpu-operations @ {at}=operations"]
 
 
 @pytest.mark.parametrize("file", WORKFLOWS, ids=lambda file: file.stem)
@@ -94,7 +95,8 @@ def test_a_project_is_made_from_the_repository_and_previewed(still_azure: Served
     assert made == {file.relative_to(beside) for file in beside.rglob("*") if file.is_file()}
     assert made == {file.relative_to(TEMPLATE) for file in TEMPLATE.rglob("*") if file.is_file()}
     assert "${" not in "".join(file.read_text(encoding="utf-8") for file in (project / "README.md", project / "Pulumi.yaml"))
-    environment(built_wheel(CHECKOUT, tmp_path / "wheel"), project / ".venv", extra="operations", pip=True)
+    wheel, verbs = (built_wheel(CHECKOUT, tmp_path / "wheels", each) for each in ("components", "operations"))
+    environment(wheel, project / ".venv", verbs=verbs, pip=True)
     command = project / ".venv" / "bin" / "azure-gpu"
     own = {name: value for name, value in variables.items() if name not in ("VIRTUAL_ENV", "PYTHONPATH")}
     well(["pulumi", "stack", "init", "dev"], project, own)

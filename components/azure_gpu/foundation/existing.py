@@ -12,7 +12,7 @@ from azure_gpu.catalog.problems import Problem
 from azure_gpu.formats import arm_ids, azure_types
 from azure_gpu.formats.arm_ids import ArmId
 from azure_gpu.formats.azure_types import AzureType
-from azure_gpu.formats.build_context import BuildContextError, context_hash
+from azure_gpu.formats.build_context import BuildContextError
 from azure_gpu.foundation.spec import PATH, FoundationSpec
 from azure_gpu.shared import assigned_already, existing, private_network, registry_modes
 from azure_gpu.shared.look_up import OF_STACK, AskedBy
@@ -141,7 +141,7 @@ def _image_tags(workloads: Sequence[Workload]) -> tuple[dict[Workload, str], lis
     problems: list[Problem] = []
     for workload in workloads:
         try:
-            tags[workload] = context_hash(workload.context)
+            tags[workload] = workload.tag
         except BuildContextError as error:
             problems.append(Problem(path=workload.source, message=f"this folder can't be built: {error}"))
     return tags, problems

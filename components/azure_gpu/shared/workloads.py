@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from enum import StrEnum
 from pathlib import Path
@@ -9,7 +10,8 @@ from typing import TYPE_CHECKING, Literal
 
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.formats import image_reference
-from azure_gpu.shared.installation import WORKLOADS
+from azure_gpu.formats.build_context import context_hash
+from azure_gpu.shared.installation import CHECKOUT, WORKLOAD_TAGS, WORKLOADS
 
 if TYPE_CHECKING:
     import pulumi
@@ -31,6 +33,11 @@ class Workload(StrEnum):
     def context(self) -> Path:
         """The build context of its image, whose hash is the image's tag."""
         return WORKLOADS if self in _OF_SEVERAL else self.folder
+
+    @property
+    def tag(self) -> str:
+        """The tag of its image. Raises BuildContextError for a folder that can't be sent along; a package has no sources."""
+        return context_hash(self.context) if CHECKOUT else json.loads(WORKLOAD_TAGS.read_text(encoding="utf-8"))[self]
 
     @property
     def source(self) -> str:
