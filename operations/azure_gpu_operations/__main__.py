@@ -6,6 +6,7 @@
 import argparse
 import os
 import sys
+from typing import Any
 
 from azure_gpu.shared.installation import COMMAND, COMMAND_IN_A_CHECKOUT
 from azure_gpu_operations import local_connection, terminal, verbs
@@ -69,7 +70,13 @@ class _Parser(argparse.ArgumentParser):
 def _parser(requested: str) -> argparse.ArgumentParser:
     """`requested`: the command whose arguments are known, "" for none."""
     parser = _Parser(prog=COMMAND, description=__doc__, epilog=_EXIT_CODES, formatter_class=argparse.RawDescriptionHelpFormatter)
-    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+
+    def one(*, prog: str, **more: Any) -> argparse.ArgumentParser:
+        """A parser of its own for the requested command alone: the others are listed, and making them takes long."""
+        return _Parser(prog=prog, **more) if prog == f"{COMMAND} {requested}" else parser
+
+    parser_class: Any = one
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND", parser_class=parser_class)
     verbs.add_all(commands, requested)
     return parser
 

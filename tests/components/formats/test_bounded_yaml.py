@@ -7,7 +7,7 @@ from unittest import mock
 
 import pytest
 import yaml
-from hypothesis import given, strategies as st
+from hypothesis import example, given, strategies as st
 
 from azure_gpu.formats import bounded_yaml, located_yaml
 from azure_gpu.formats.bounded_yaml import BoundedYamlError
@@ -93,10 +93,33 @@ def test_nodes_have_their_places_and_empty_documents_are_left_out() -> None:
     assert len(bounded_yaml.compose_all("---\n---\na\n---\nb\n")) == 2
 
 
-@given(st.text(alphabet="ab:- \n\t{}[]&*!'\"|>#,?1%@<=0x_.\\ud8TZ", max_size=60))
-def test_no_text_raises_anything_else_and_what_is_read_can_be_written(text: str) -> None:
+def read(text: str) -> object:
+    """The value, or the message."""
+    try:
+        return repr(bounded_yaml.load(text))
+    except BoundedYamlError as error:
+        return error.args
+
+
+@given(
+    st.text(alphabet="ab:- \n\t{}[]&*!'\"|>#,?1%@<=0x_.\\ud8TZ", max_size=60)
+    | st.lists(
+        st.sampled_from(["- ", "a: ", "\n", "\n  ", "{", "}", "[", "]", ", ", "1a?#a: ", "? !", "\t", "---\n", "\ufeff"])
+    ).map("".join)
+)
+@example("{1a?#a: }")
+@example("? !")
+@example("\x85\ufeffa")
+@example("a:\tb")
+@example("---\n---\na")
+@example("[" * 64 + "]" * 64)
+@example("[" * 65 + "]" * 65)
+def test_no_text_raises_anything_else_and_both_parsers_read_the_same(text: str) -> None:
+    found = read(text)
     with contextlib.suppress(BoundedYamlError):
         yaml.safe_dump(bounded_yaml.load(text), allow_unicode=True).encode()
+    with mock.patch.object(bounded_yaml, "_by_libyaml", return_value=None):
+        assert read(text) == found
 
 
 @each_row("file", sorted(FILES))
