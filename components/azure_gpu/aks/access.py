@@ -21,9 +21,11 @@ from azure_gpu.aks.existing import ClusterFacts
 from azure_gpu.aks.spec import ClusterSpec
 from azure_gpu.catalog import roles
 from azure_gpu.formats import azure_types
-from azure_gpu.kubernetes import api_server
+from azure_gpu.kubernetes import admission, api_server
 from azure_gpu.kubernetes.api_server import NotAllowedError, NotReachedError, Permission
+from azure_gpu.kubernetes.gpu_objects import declare
 from azure_gpu.shared import role_of_identity
+from azure_gpu.shared.hooks import called
 from azure_gpu.shared.look_up import told
 from azure_gpu.shared.principals import Principal
 from azure_gpu.shared.retry_hooks import NewRoles
@@ -144,6 +146,19 @@ async def _until_allowed(spec: ClusterSpec, config: str, parent: pulumi.Resource
         )
     except NotReachedError as error:
         raise pulumi.RunError(f"cluster {spec.name}: {error}") from None
+
+
+def admitted(spec: ClusterSpec, config: pulumi.Output[str], served: Sequence[pulumi.Resource]) -> None:
+    """Fails an update whose cluster would deny the pods of `served`, which are first created with the first GPU node."""
+    if pulumi.runtime.is_dry_run() or not served or not called():
+        return
+
+    async def ask(values: Sequence[Any]) -> None:
+        if why := await asyncio.to_thread(admission.check, str(values[0]), values[1]):
+            raise pulumi.RunError(f"cluster {spec.name}: {why}")
+
+    pods = list(admission.pods(list(declare.serving(spec.objects))))
+    pulumi.Output.all(config, pods, *(each.urn for each in served)).apply(ask)
 
 
 _OF_ANY = ["principalType"]  # can't be changed; earlier assignments always have User

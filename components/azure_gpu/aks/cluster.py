@@ -453,6 +453,7 @@ class GpuCluster(Component[GpuClusterArgs, GpuClusterWiring, _Spec], AttachableC
             storage=self._args["storage"]["name"] if "storage" in self._args else "",
             service_account=SERVING_ACCOUNT if "serving" in self._args else SERVICE_ACCOUNT,
         )
+        cluster_access.admitted(self._spec, self._config, declared.served)
         in_namespace = pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(depends_on=declared.resources[:1]))
         # Identities that the stack hasn't created aren't changed.
         if cluster.declared is not None and self._spec.pods_can_use_identity:

@@ -21,6 +21,7 @@ import pytest
 import trustme
 import yaml
 
+from azure_gpu.kubernetes import admission
 from azure_gpu.kubernetes.api_server import (
     LoginFailedError,
     NotAllowedError,
@@ -44,6 +45,8 @@ class Cluster:
         self.reviews: list[dict[str, str]] = []
         self.allowed_from = 1
         self.reached = True
+        self.pods: list[tuple[str, Any]] = []
+        self.admission: tuple[int, object] = (201, {})
 
     def https_open(self, request: urllib.request.Request) -> addinfourl:
         if not self.reached:
@@ -54,6 +57,9 @@ class Cluster:
         if request.get_method() == "GET":
             return self._answer(200, {"gitVersion": "v1.36.2"})
         assert isinstance(request.data, bytes)
+        if "/pods" in request.full_url:
+            self.pods.append((request.full_url.removeprefix(SERVER), json.loads(request.data)["spec"]))
+            return self._answer(*self.admission)
         self.reviews.append(json.loads(request.data)["spec"]["resourceAttributes"])
         return self._answer(201, {"status": {"allowed": len(self.reviews) >= self.allowed_from}})
 
@@ -176,6 +182,28 @@ def test_waiting_ends_soon_where_the_login_itself_fails() -> None:
     with pytest.raises(LoginFailedError, match="isn't on PATH"):
         wait_until_allowed(config, CREATE_JOBS, 300, now=lambda: 0, pause=pauses.append)
     assert len(pauses) == 2
+
+
+@pytest.mark.parametrize(
+    ("status", "message", "denied"),
+    [
+        (403, 'admission webhook "validation.gatekeeper.sh" denied the request: [azurepolicy-k8sazurev2noprivilege-1] not', True),
+        (422, "ValidatingAdmissionPolicy 'p' with binding 'p' denied request: not here", True),
+        (403, 'pods "p" is forbidden: violates PodSecurity "baseline:latest": hostPath volumes', True),
+        (403, 'pods "p" is forbidden: exceeded quota: gpus', False),
+        (201, "", False),
+    ],
+)
+def test_a_pod_is_denied_where_the_cluster_says_so_of_the_pod(cluster: Cluster, status: int, message: str, denied: bool) -> None:
+    cluster.admission = status, {"message": message}
+    template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": []}}
+    manifest = {"kind": "DaemonSet", "metadata": {"name": "p", "namespace": "n"}, "spec": {"template": template}}
+    asked = list(admission.pods([{"kind": "Service"}, manifest]))
+    found = admission.check(kubeconfig({"token": TOKEN}), asked)
+    assert (f"p: {message}" in found, "add n to `excludedNamespaces`" in found) == (denied, denied)
+    assert cluster.pods == [("/api/v1/namespaces/n/pods?dryRun=All&fieldManager=azure-gpu", template["spec"])]
+    cluster.reached = False
+    assert admission.check(kubeconfig({"token": TOKEN}), asked) == ""
 
 
 class _Handler(BaseHTTPRequestHandler):

@@ -10,8 +10,9 @@ import pulumi_kubernetes as kubernetes
 import pytest
 
 from azure_gpu.catalog.problems import Severity
+from azure_gpu.catalog.services.groups import JOBSET
 from azure_gpu.kubernetes import services as kubernetes_services, worker_group
-from azure_gpu.kubernetes.args import ClusterServiceSettings, sharing_request
+from azure_gpu.kubernetes.args import ClusterServiceSettings, SharingArgs, sharing_request
 from azure_gpu.kubernetes.gpu_objects import declare as gpu_objects_declare
 from azure_gpu.kubernetes.gpu_objects.resolve import resolve_objects
 from azure_gpu.kubernetes.gpu_objects.spec import GpuPool, PoolNodes
@@ -28,8 +29,9 @@ THEIRS = f"/subscriptions/{SUBSCRIPTION}/resourceGroups/g/providers/Microsoft.Co
 OF_CONTROLLERS = {"ClusterQueue", "JobSet", "LocalQueue", "Release", "ResourceFlavor"}
 
 
-def pool(size: str, max_nodes: int = 1) -> GpuPool:
-    sharing = sharing_request({}, "clusters.c.gpu_pools.p.sharing")
+def pool(size: str, max_nodes: int = 1, profile: str = "") -> GpuPool:
+    divided: SharingArgs = {"strategy": "mig", "profile": profile} if profile else {}
+    sharing = sharing_request(divided, "clusters.c.gpu_pools.p.sharing")
     return GpuPool(
         name="p", path="clusters.c.gpu_pools.p", nodes=PoolNodes(size=size, sharing=sharing), min_nodes=0, max_nodes=max_nodes
     )
@@ -77,10 +79,41 @@ def test_what_runs_beside_the_gpus_is_named_by_what_is_in_it() -> None:
     assert all(re.search(r":[^@]+@sha256:[0-9a-f]{64}$", image) for image in images), images
 
 
-def test_gpus_before_volta_have_no_profiling_counters() -> None:
-    old, _ = resolve_objects({}, [pool("Standard_NC6")], "clusters.c")
-    assert old.counters
-    assert not any("PROF" in counter for counter in old.counters)
+def test_only_the_control_daemon_of_mps_is_privileged() -> None:
+    privileged: set[str] = set()
+    for _, manifest in recorded_manifests():
+        if manifest["kind"] in ("DaemonSet", "Deployment", "Job"):
+            pod = manifest["spec"]["template"]["spec"]
+            for container in [*pod.get("initContainers", []), *pod["containers"]]:
+                rights = container["securityContext"]
+                if rights != {"privileged": True}:
+                    assert (rights["allowPrivilegeEscalation"], rights["capabilities"]["drop"]) == (False, ["ALL"])
+                else:
+                    privileged.add(container["name"])
+    assert privileged == {"mps-control-daemon", "mps-control-daemon-mounts"}
+
+
+@pytest.mark.parametrize(
+    ("size", "profile", "profiled"),
+    [("Standard_NC4as_T4_v3", "", False), ("Standard_NC24ads_A100_v4", "MIG1g", True), ("Standard_NC6", "MIG1g", False)],
+)
+def test_profiling_counters_are_those_of_mig_alone(size: str, profile: str, profiled: bool) -> None:
+    of_pool = pool(size, profile=profile)
+    spec, _ = resolve_objects({}, [of_pool], "clusters.c")
+    assert any("PROF" in counter for counter in spec.counters) == spec.profiled == profiled
+    assert "DCGM_FI_DEV_GPU_UTIL" in spec.counters
+
+
+def test_a_mirror_has_every_default_image_and_chart() -> None:
+    settings: Any = {"mirror": "acme.azurecr.io/m", "jobs": {"train": {"image": "a/b:1", "nodes": 2}}}
+    spec, _ = resolve_objects(settings, [pool("Standard_NC4as_T4_v3")], "clusters.c")
+    text = str(list(gpu_objects_declare.serving(spec)))
+    assert set(re.findall(r"'image': '([^@']+)", text)) == {
+        "acme.azurecr.io/m/nvidia/k8s-device-plugin:v0.18.0",
+        "acme.azurecr.io/m/nvidia/k8s/dcgm-exporter:4.5.3-4.8.2-distroless",
+        "acme.azurecr.io/m/nfd/node-feature-discovery:v0.17.3",
+    }
+    assert JOBSET.of(spec.mirror)[::3] == ("oci://acme.azurecr.io/m/jobset/charts/jobset", "acme.azurecr.io/m/jobset/jobset")
 
 
 def test_a_size_without_a_gpu_or_that_nobody_knows_has_none() -> None:

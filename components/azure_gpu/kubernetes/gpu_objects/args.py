@@ -43,7 +43,8 @@ class MetricsArgs(TypedDict):
     enabled: NotRequired[bool]
     """False: no metrics. Default: true."""
     counters: NotRequired[Sequence[str]]
-    """Counters to export, of its default set. Default: use of GPU and memory, power, temperature, clock and errors."""
+    """Counters to export, of its default set. Those of profiling (DCGM_FI_PROF_…) need the capability SYS_ADMIN. Default: use
+    of GPU and memory, power, temperature, clock and errors; with a pool that is divided by MIG also those of profiling."""
     image: NotRequired[OpenInput[str]]
     """Its image. Default: nvcr.io/nvidia/k8s/dcgm-exporter:4.5.3-4.8.2-distroless, by its digest."""
 
@@ -82,6 +83,10 @@ class ClusterJobSettings(JobSettings):
 class ClusterObjectsSettings(TypedDict):
     """The objects on the cluster."""
 
+    mirror: NotRequired[str]
+    """A registry, also with a path, that has the default images of nvcr.io and registry.k8s.io under the same repositories, by
+    `az acr import` or cache rules: acme.azurecr.io/mirror. For nodes that reach nothing else. Helm reads the charts of JobSet
+    and Kueue there, too. Default: none."""
     namespace: NotRequired[NamespaceArgs]
     """The namespace that jobs run in. Default: gpu-jobs, without a quota."""
     device_plugin: NotRequired[DevicePluginArgs | bool]

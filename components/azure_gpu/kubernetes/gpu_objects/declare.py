@@ -29,6 +29,7 @@ class DeclaredObjects:
     namespace: str
     jobs: dict[str, str]  # name in Kubernetes, by the name in the stack file
     resources: list[pulumi.Resource]
+    served: list[pulumi.Resource]  # of these, what serves GPUs
 
 
 def missing_images(spec: ClusterObjectsSpec, images: Mapping[str, object]) -> list[Problem]:
@@ -89,14 +90,15 @@ def declare(
             pulumi.log.info(line, opts.parent)
     served = _in_order(name, list(serving(spec)), opts)
     namespace = _in_order(name, list(of_jobs(spec)), opts)
-    groups = [jobset(name, opts)] if spec.groups else []
+    groups = [jobset(name, spec.mirror, opts)] if spec.groups else []
     if spec.queue_controller:  # after JobSet, whose kind it looks for at its start
-        groups.append(kueue(name, after(opts, groups)))
+        groups.append(kueue(name, spec.mirror, after(opts, groups)))
     groups += _in_order(name, list(queues.manifests(spec.queues, spec.namespace)), after(opts, [*namespace, *groups]))
     jobs = declare_jobs(name, spec.jobs, spec.settings.get("jobs", {}), images, after(opts, [*served, *namespace, *groups]))
     return DeclaredObjects(
         namespace=spec.namespace,
         jobs={job: each.name for job, each in spec.jobs.items()},
+        served=served,
         resources=[
             *served,
             *namespace,
@@ -149,25 +151,27 @@ def declare_jobs(
     return declared
 
 
-def jobset(name: str, opts: pulumi.ResourceOptions) -> pulumi.Resource:
+def jobset(name: str, mirror: str, opts: pulumi.ResourceOptions) -> pulumi.Resource:
     """The JobSet controller, on nodes for AKS's own pods too."""
+    chart = JOBSET.of(mirror)
     values = {
-        "image": {"repository": JOBSET.image, "tag": f"v{JOBSET.version}", "pullPolicy": "IfNotPresent"},
+        "image": {"repository": chart.image, "tag": f"v{chart.version}", "pullPolicy": "IfNotPresent"},
         "controller": {"tolerations": [{"key": "CriticalAddonsOnly", "operator": "Exists"}]},
     }
-    return objects.release(f"{name}-jobset", JOBSET, values, opts)
+    return objects.release(f"{name}-jobset", chart, values, opts)
 
 
-def kueue(name: str, opts: pulumi.ResourceOptions) -> pulumi.Resource:
+def kueue(name: str, mirror: str, opts: pulumi.ResourceOptions) -> pulumi.Resource:
     """The Kueue controller."""
-    image = {"repository": KUEUE.image, "tag": f"v{KUEUE.version}", "pullPolicy": "IfNotPresent"}
+    chart = KUEUE.of(mirror)
+    image = {"repository": chart.image, "tag": f"v{chart.version}", "pullPolicy": "IfNotPresent"}
     values = {
         "controllerManager": {
             "manager": {"image": image},
             "tolerations": [{"key": "CriticalAddonsOnly", "operator": "Exists"}],
         }
     }
-    return objects.release(f"{name}-kueue", KUEUE, values, opts)
+    return objects.release(f"{name}-kueue", chart, values, opts)
 
 
 # Kinds that others depend on. All other objects depend on all of these, and on nothing else.

@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from azure_gpu.catalog.services.aks import device_plugin
+from azure_gpu.catalog.services.groups import mirrored
 from azure_gpu.kubernetes.gpu_objects.plugin import (
     CONFIG_MOUNT,
     NAMESPACE,
-    PRIVILEGED,
     UNPRIVILEGED,
     checksum,
     config_volume,
@@ -20,6 +20,7 @@ from azure_gpu.kubernetes.gpu_objects.plugin import (
     host_folder,
     mig_environment,
     on_nodes_of,
+    security_context,
 )
 from azure_gpu.kubernetes.gpu_objects.spec import ClusterObjectsSpec, SharingConfig
 from azure_gpu.kubernetes.jobs import LOGICAL_NAME, MANAGED_BY
@@ -47,7 +48,7 @@ def manifests(spec: ClusterObjectsSpec) -> Iterator[Manifest]:
         ],
     )
     yield _binding(MASTER)
-    yield _master()
+    yield _master(spec)
     yield _account(COLLECTOR)
     yield _role(
         COLLECTOR,
@@ -59,7 +60,7 @@ def manifests(spec: ClusterObjectsSpec) -> Iterator[Manifest]:
         ],
     )
     yield _binding(COLLECTOR)
-    yield _collector()
+    yield _collector(spec)
     yield _account(DISCOVERY)
     verbs = ["get", "list", "watch", "create", "update"]
     yield _role(DISCOVERY, [{"apiGroups": [_GROUP], "resources": ["nodefeatures"], "verbs": verbs}])
@@ -116,11 +117,11 @@ def _binding(name: str) -> Manifest:
     }
 
 
-def _master() -> Manifest:
+def _master(spec: ClusterObjectsSpec) -> Manifest:
     probe: dict[str, Any] = {"grpc": {"port": _HEALTH_PORT}}
     container = {
         "name": MASTER,
-        "image": device_plugin.FEATURES_IMAGE,
+        "image": mirrored(device_plugin.FEATURES_IMAGE, spec.mirror),
         "command": ["nfd-master"],
         "args": ["-extra-label-ns=nvidia.com", f"-grpc-health={_HEALTH_PORT}"],
         "env": [{"name": "NODE_NAME", "valueFrom": {"fieldRef": {"fieldPath": "spec.nodeName"}}}],
@@ -133,11 +134,11 @@ def _master() -> Manifest:
     return _deployment(container)
 
 
-def _collector() -> Manifest:
+def _collector(spec: ClusterObjectsSpec) -> Manifest:
     return _deployment(
         {
             "name": COLLECTOR,
-            "image": device_plugin.FEATURES_IMAGE,
+            "image": mirrored(device_plugin.FEATURES_IMAGE, spec.mirror),
             "command": ["nfd-gc"],
             "ports": [{"name": "metrics", "containerPort": _METRICS_PORT}],
             "resources": {"requests": {"cpu": "10m", "memory": "128Mi"}, "limits": {"memory": "1Gi"}},
@@ -182,7 +183,7 @@ def _discovery(spec: ClusterObjectsSpec, config: SharingConfig) -> Manifest:
             {"name": "CONFIG_FILE", "value": "/config/config.yaml"},
             *mig_environment(config),
         ],
-        "securityContext": PRIVILEGED,  # as in NVIDIA's manifests: it reads the machine's /sys for virtual GPUs
+        "securityContext": security_context(config),
         "volumeMounts": [{"name": "host-sys", "mountPath": "/sys"}, CONFIG_MOUNT],
     }
     return daemon_set(

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from azure_gpu.catalog.services.aks import dcgm
-from azure_gpu.kubernetes.gpu_objects.plugin import NAMESPACE, daemon_set, on_gpu_nodes
+from azure_gpu.kubernetes.gpu_objects.plugin import ADMINISTERS, NAMESPACE, UNPRIVILEGED, daemon_set, on_gpu_nodes
 from azure_gpu.kubernetes.gpu_objects.spec import ClusterObjectsSpec
 from azure_gpu.kubernetes.jobs import LOGICAL_NAME, MANAGED_BY
 from azure_gpu.kubernetes.objects import Manifest
@@ -65,8 +65,8 @@ def _exporter(spec: ClusterObjectsSpec, counters: str) -> Manifest:
         ],
         "ports": [{"name": "metrics", "containerPort": dcgm.PORT}],
         "livenessProbe": {**health, "periodSeconds": 5},
-        # As in the exporter's own chart: profiling counters require SYS_ADMIN.
-        "securityContext": {"runAsNonRoot": False, "runAsUser": 0, "capabilities": {"add": ["SYS_ADMIN"]}},
+        # Root, because the kubelet's socket belongs to root.
+        "securityContext": {"runAsNonRoot": False, "runAsUser": 0, **(ADMINISTERS if spec.profiled else UNPRIVILEGED)},
         "volumeMounts": [
             {"name": "pod-resources", "mountPath": "/var/lib/kubelet/pod-resources", "readOnly": True},
             {"name": "counters", "mountPath": _FOLDER, "readOnly": True},

@@ -2,7 +2,8 @@
 
 Each sharing configuration has a separate DaemonSet, on the nodes whose label `nvidia.com/device-plugin.config` names it, with
 that configuration as its file. NVIDIA's chart has one DaemonSet and a helper in every pod that watches the node's label, which
-needs permissions on nodes; this needs none. No pod has more privileges than the same pod of NVIDIA's own manifests.
+needs permissions on nodes; this needs none. No pod has more privileges than the same pod of NVIDIA's chart; only the control
+daemon of MPS is privileged.
 """
 
 import hashlib
@@ -18,7 +19,9 @@ from azure_gpu.kubernetes.objects import Manifest, toleration
 NAMESPACE = "gpu-resources"  # as in AKS's documentation
 PRIVILEGED = {"privileged": True}
 UNPRIVILEGED: dict[str, Any] = {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
-DIVIDES_GPUS: dict[str, Any] = {"capabilities": {"add": ["SYS_ADMIN"]}}  # required to see MIG's devices
+# Required for MIG's devices and profiling counters. The form is that of dcgm-exporter 4.5.3-4.8.2, deployment/values.yaml, and
+# passes policies against privileged pods and privilege escalation.
+ADMINISTERS: dict[str, Any] = {"allowPrivilegeEscalation": False, "capabilities": {"add": ["SYS_ADMIN"], "drop": ["ALL"]}}
 CONFIG_MOUNT = {"name": "config", "mountPath": "/config", "readOnly": True}
 
 
@@ -99,6 +102,11 @@ def mig_environment(config: SharingConfig) -> list[dict[str, Any]]:
     return [{"name": "NVIDIA_MIG_MONITOR_DEVICES", "value": "all"}] if config.by_mig else []
 
 
+def security_context(config: SharingConfig) -> dict[str, Any]:
+    """What a container needs that reads the GPUs of a node: as in NVIDIA's chart v0.18.0, templates/_helpers.tpl."""
+    return ADMINISTERS if config.by_mig else UNPRIVILEGED
+
+
 def host_folder(name: str, path: str, kind: str) -> dict[str, Any]:
     return {"name": name, "hostPath": {"path": path, "type": kind}}
 
@@ -124,7 +132,7 @@ def _device_plugin(spec: ClusterObjectsSpec, config: SharingConfig) -> Manifest:
         "image": spec.plugin_image,
         "command": ["nvidia-device-plugin"],
         "env": _environment(config),
-        "securityContext": DIVIDES_GPUS if config.by_mig else UNPRIVILEGED,
+        "securityContext": security_context(config),
         "volumeMounts": mounts,
     }
     return daemon_set(

@@ -6,6 +6,7 @@ from fractions import Fraction
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.catalog.services.aks import dcgm, device_plugin
 from azure_gpu.catalog.services.aks.pools import LABEL as AKS_POOL_LABEL
+from azure_gpu.catalog.services.groups import mirrored
 from azure_gpu.formats.tags import NODE_POOL
 from azure_gpu.kubernetes import jobs as kubernetes_jobs, services as kubernetes_services
 from azure_gpu.kubernetes.args import ClusterServiceSettings
@@ -33,7 +34,9 @@ def resolve_objects(
     settings: ClusterObjectsSettings, pools: Sequence[GpuPool], path: str
 ) -> tuple[ClusterObjectsSpec, list[Problem]]:
     """Resolves the objects on the cluster at `path`, with their problems. Pure. Without pools, the stack hasn't created any."""
-    by_plugin = written(settings.get("device_plugin", DevicePluginArgs())).get("enabled", True)
+    plugin = written(settings.get("device_plugin", DevicePluginArgs()))
+    by_plugin = plugin.get("enabled", True)
+    mirror = settings.get("mirror", "")
     namespace = settings.get("namespace", {}).get("name", DEFAULT_NAMESPACE)
     metrics = written(settings.get("metrics", MetricsArgs()))
     jobs: dict[str, JobSpec] = {}
@@ -58,14 +61,15 @@ def resolve_objects(
     spec = ClusterObjectsSpec(
         path=path,
         settings=settings,
+        mirror=mirror,
         namespace=namespace,
         quota=_quota(settings, nodes.values()),
-        plugin_image=written(settings.get("device_plugin", DevicePluginArgs())).get("image", DEFAULT_PLUGIN_IMAGE),
+        plugin_image=plugin.get("image", mirrored(DEFAULT_PLUGIN_IMAGE, mirror)),
         device_plugin=by_plugin,
         feature_labels=settings.get("feature_labels", True),
         metrics=metrics.get("enabled", True),
         counters=tuple(metrics.get("counters", _default_counters(nodes.values()))),
-        exporter_image=metrics.get("image", DEFAULT_EXPORTER_IMAGE),
+        exporter_image=metrics.get("image", mirrored(DEFAULT_EXPORTER_IMAGE, mirror)),
         pools=nodes,
         queue_controller=settings.get("queue_controller", "queues" in settings and bool(settings["queues"])),
         queues=team_queues,
@@ -124,6 +128,12 @@ def _quota(settings: ClusterObjectsSettings, pools: Iterable[PoolNodes]) -> dict
 
 
 def _default_counters(pools: Iterable[PoolNodes]) -> tuple[str, ...]:
-    """Counters that the GPUs of all pools support."""
-    gpus = [pool.gpu for pool in pools]
-    return tuple(counter for counter in dcgm.COUNTERS if not any(list(dcgm.check([counter], gpu, "")) for gpu in gpus))
+    """The default set without profiling counters, which need a capability. Of MIG's instances only those tell the use."""
+    pools = list(pools)
+    profiled = any(pool.config.by_mig for pool in pools)
+    found: list[str] = []
+    for counter in dcgm.COUNTERS:
+        known = not any(list(dcgm.check([counter], pool.gpu, "")) for pool in pools)
+        if not counter.startswith(dcgm.PROFILING) or (profiled and known):
+            found.append(counter)
+    return tuple(found)

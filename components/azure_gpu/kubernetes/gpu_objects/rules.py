@@ -176,6 +176,8 @@ def settings_problems(
                 fix="choose another name",
             )
         )
+    if "mirror" in settings:
+        found += image_reference.check(f"{settings['mirror']}/image", f"{path}.mirror")
     most = settings.get("namespace", {}).get("max_gpus")
     if most is not None and most < 1:
         found.append(too_small(f"{path}.namespace.max_gpus", most, 1))

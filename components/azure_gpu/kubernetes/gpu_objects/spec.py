@@ -10,7 +10,7 @@ from typing import Any
 import pulumi
 
 from azure_gpu.catalog.services import gpu_sharing
-from azure_gpu.catalog.services.aks import device_plugin, mig
+from azure_gpu.catalog.services.aks import dcgm, device_plugin, mig
 from azure_gpu.catalog.services.gpu_sharing import SharingRequest, Strategy, Yield
 from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.catalog.sizes.model import Gpu
@@ -140,6 +140,7 @@ class ClusterObjectsSpec:
 
     path: str
     settings: ClusterObjectsSettings
+    mirror: str  # a registry that has the default images; empty: their own
     namespace: str
     quota: dict[str, str]  # requests.<resource> → how many; empty: no quota
     plugin_image: pulumi.Input[str]
@@ -160,6 +161,11 @@ class ClusterObjectsSpec:
         """The pools' configurations, by key."""
         found = {pool.config.key: pool.config for pool in self.pools.values()}
         return dict(sorted(found.items()))
+
+    @property
+    def profiled(self) -> bool:
+        """Whether a counter needs the capability SYS_ADMIN."""
+        return any(counter.startswith(dcgm.PROFILING) for counter in self.counters)
 
     def taints_of(self, key: str | None = None) -> list[str]:
         """The taints of the pools with this configuration, or of all."""
