@@ -111,6 +111,8 @@ CHANGES: dict[str, set[str]] = {
         f"update azuregpu:index:GpuVm$azure-native:network:VirtualNetwork::{each}-network: subnets[0].networkSecurityGroup"
         for each in ("trainer", "windows")
     },
+    # Old builds are deleted from a registry that builds.
+    "A task that purges the registry": {"create azuregpu:index:Foundation$azure-native:containerregistry:Task::foundation-purge"},
     # Images are built by deployments; the records of runs go. Images keep their tags.
     "Builds": {
         *(f"create azuregpu:index:Foundation$azure-native:resources:Deployment::foundation-build-{each}" for each in Workload),

@@ -59,6 +59,7 @@ USER_ASSIGNED_IDENTITY = _in_group(
 STORAGE_ACCOUNT = _in_group("storage:StorageAccount", "Microsoft.Storage/storageAccounts", "accountName")
 REGISTRY = _in_group("containerregistry:Registry", "Microsoft.ContainerRegistry/registries", "registryName")
 TASK_RUN = _in_group("containerregistry:TaskRun", "Microsoft.ContainerRegistry/registries/taskRuns", "registryName/taskRunName")
+TASK = _in_group("containerregistry:Task", "Microsoft.ContainerRegistry/registries/tasks", "registryName/taskName")
 LOG_WORKSPACE = _in_group("operationalinsights:Workspace", "Microsoft.OperationalInsights/workspaces", "workspaceName")
 CONTAINER_GROUP = _in_group(
     "containerinstance:ContainerGroup", "Microsoft.ContainerInstance/containerGroups", "containerGroupName"

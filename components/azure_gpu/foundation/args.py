@@ -31,6 +31,11 @@ class IdentityArgs(NamedPartArgs):
 class FoundationRegistryArgs(NamedPartArgs):
     """The registry. `create` is short for all defaults."""
 
+    purge: NotRequired[bool]
+    """Plain: whether old builds are deleted from it once a week: images of workloads and of scripts that are older than 60 days,
+    but those that the stack uses and the three newest others of each repository, and what their tags have left behind. Pull them
+    by their tags, not by digests. Default: true where it builds workloads, as that requires a subscription that may run tasks in
+    registries; else false."""
     overrides: NotRequired[Annotated[Overrides, OverridesOf(azure_types.REGISTRY)]]
     """azure-native properties of the registry, set last and validated only by Azure; null removes one. Default: none."""
 

@@ -16,7 +16,7 @@ from azure_gpu.catalog import roles
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.catalog.services.private_networks import BLOB_ZONE, FILE_ZONE, REGISTRY_ZONE
 from azure_gpu.formats import arm_ids, azure_types
-from azure_gpu.foundation import builds
+from azure_gpu.foundation import builds, purge
 from azure_gpu.foundation.args import FoundationArgs, FoundationWiring
 from azure_gpu.foundation.existing import FoundationLookup, look_up
 from azure_gpu.foundation.role_commands import role_commands
@@ -330,6 +330,8 @@ class Foundation(Component[FoundationArgs, FoundationWiring, _Spec]):
         if new is not None:
             before_pulling += self._private("registry", new.id, {"registry": REGISTRY_ZONE})
         images = self._images(new, before_pulling) if new is not None else {}
+        if new is not None and self._spec.purges:
+            self._purge(new)
         # Users of the registry wait for the role, for any image.
         pulled_from = pulumi.Output.all(server, *before_pulling).apply(lambda values: values[0])
         offered = RegistryArgs(name=part.name, id=registry_id, server=pulled_from, workload_images=images, pull_role=pull_role)
@@ -354,6 +356,22 @@ class Foundation(Component[FoundationArgs, FoundationWiring, _Spec]):
             admin_user_enabled=False,  # a shared password; the identity pulls instead
             tags=self._spec.context.tags(),
             opts=self._with("registry"),
+        )
+
+    def _purge(self, registry: containerregistry.Registry) -> None:
+        containerregistry.Task(
+            f"{self._name}-purge",
+            task_name=self._spec.context.name(azure_types.TASK.arm_type, "purge"),
+            registry_name=registry.name,
+            resource_group_name=self.resource_group_name,
+            location=self._location(),
+            platform=containerregistry.PlatformPropertiesArgs(os=containerregistry.OS.LINUX),
+            step=purge.step(self._found.image_tags),
+            trigger=containerregistry.TriggerPropertiesArgs(
+                timer_triggers=[containerregistry.TimerTriggerArgs(name="weekly", schedule=purge.SCHEDULE)]
+            ),
+            tags=self._spec.context.tags(),
+            opts=pulumi.ResourceOptions(parent=self, deleted_with=registry),
         )
 
     def _images(

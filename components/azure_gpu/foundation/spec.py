@@ -38,6 +38,7 @@ class FoundationSpec:
     network: PrivateNetworkSpec | None  # None: services have public addresses
     workloads: tuple[Workload, ...]
     image_source: str
+    purges: bool  # old builds are deleted from a created registry
     assign_roles: bool
     write_blobs: bool
     data_access: tuple[Principal, ...]  # principals with write access to blobs, beside the identity
@@ -123,13 +124,44 @@ def resolve(args: FoundationWiring, context: Context) -> tuple[FoundationSpec, l
         network=network,
         workloads=tuple(Workload(workload) for workload in args.get("workloads", [])),
         image_source=args.get("image_source", ""),
+        purges=_purge_of(args, bool(args.get("workloads"))),
         assign_roles=args.get("assign_roles", True),
         write_blobs=args.get("write_blobs", False),
         data_access=principals.resolve(data_access),
     )
     problems += principals.check(data_access, f"{context.path(PATH)}.storage.data_access")
     of_parts = [*_group_problems(spec), *_identity_problems(spec), *_registry_problems(spec), *_image_source_problems(spec)]
-    return spec, [*problems, *of_network, *_private_parts(spec, args), *of_parts]
+    return spec, [*problems, *of_network, *_private_parts(spec, args), *_purge_problems(spec, args), *of_parts]
+
+
+def _purge_of(args: FoundationWiring, default: bool) -> bool:
+    # pyrefly: ignore[bad-specialization, missing-attribute]
+    return written(args.get("registry", {})).get("purge", default)
+
+
+def _purge_problems(spec: FoundationSpec, args: FoundationWiring) -> Iterator[Problem]:
+    """Rejects the deletion of old builds in a registry that has none of this stack's."""
+    path = f"{spec.context.path(PATH)}.registry.purge"
+    if not spec.registry or not _purge_of(args, default=False):
+        return
+    if spec.registry.existing:
+        yield Problem(
+            path=path,
+            message="an existing part is never changed",
+            value=True,
+            allowed="in a registry that the stack creates",
+            fix="remove it, or have the owner of the registry purge it",
+        )
+    elif spec.network:
+        yield Problem(
+            path=path,
+            message="a task of the registry runs outside of the network and doesn't reach a private one",
+            value=True,
+            allowed="in a registry that isn't private",
+            fix="remove it",
+            source=str(TASKS_PAGE),
+            code=Code.IMPOSSIBLE,
+        )
 
 
 def _private_parts(spec: FoundationSpec, args: FoundationWiring) -> Iterator[Problem]:
