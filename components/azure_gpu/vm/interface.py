@@ -11,6 +11,7 @@ import pulumi
 from pulumi_azure_native import network
 
 from azure_gpu.formats import azure_types
+from azure_gpu.shared import retry_hooks
 from azure_gpu.vm.network import BASTION_SUBNET, SUBNET, Rule
 from azure_gpu.vm.spec import GpuVmSpec
 
@@ -79,7 +80,8 @@ class NetworkDeclaration:
             ],
             network_security_group=network.NetworkSecurityGroupArgs(id=group.id),
             tags=spec.tags,
-            opts=self._child,
+            # Of its deletion, too, by `destroy --run-program`: Azure reserves it for a machine that found no capacity.
+            opts=pulumi.ResourceOptions(parent=self._parent, hooks=retry_hooks.hooks(self._parent)),
         )
 
     def _public_address(self, suffix: str = "") -> network.PublicIPAddress:
