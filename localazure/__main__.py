@@ -11,6 +11,7 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
+from azure_gpu.catalog.policies import everything
 from azure_gpu.formats import dates
 from localazure import endpoint, evidence, lifecycle
 from localazure.entra import identity as identities
@@ -148,6 +149,10 @@ def _add_standing(fault: argparse.ArgumentParser, kind: str) -> None:
             else:
                 fault.add_argument("tag", help="name of the tag")
                 fault.add_argument("value", help="value of the tag")
+        case "policy-assign":
+            fault.add_argument("name", metavar="ASSIGNMENT", help="name of the policy assignment")
+            fault.add_argument("definition", choices=sorted({each.definition for each in everything() if each.parametrized}))
+            fault.add_argument("value", help="its parameter: allowed regions or sizes, with commas, or the name of a tag")
         case "evict":
             fault.add_argument("name", metavar="[CLUSTER/]POOL[/NODE]", help="the pool or node whose Spot nodes are evicted")
         case _:
@@ -171,6 +176,7 @@ _FAULT_HELP = {
     "calm": "turn one part of rough weather off",
     "policy-deny": "assign a policy that denies a value of a property",
     "policy-tag": "assign a policy that adds a tag",
+    "policy-assign": "assign a built-in definition whose parameter decides, such as the allowed regions",
     "evict": "evict Spot nodes of a Batch pool or a cluster's pool",
 }
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from azure_gpu.catalog import regions
+from azure_gpu.catalog.policies import everything
 from azure_gpu.formats import dates
 from localazure.arm.errors import ArmError
 from localazure.weather.parts import PARTS
@@ -13,7 +14,7 @@ from localazure.weather.parts import PARTS
 PATH = "/local/faults"
 AT_ONCE = ("evict",)  # happen when they are requested, and are over
 WEATHER = ("weather", "calm")  # turn one part of the weather on, or off
-POLICIES = ("policy-deny", "policy-tag")  # assignments of Azure Policy
+POLICIES = ("policy-deny", "policy-tag", "policy-assign")  # assignments of Azure Policy
 STANDING = (
     "clock",
     "quota",
@@ -42,6 +43,7 @@ FIELDS = {  # by kind: what counts of a fault
     "calm": ("name",),
     "policy-deny": ("name", "path", "property", "value"),
     "policy-tag": ("name", "path", "tag", "value"),
+    "policy-assign": ("name", "definition", "value"),
     "evict": ("name",),
 }
 KINDS = tuple(FIELDS)
@@ -78,7 +80,9 @@ class Fault:
     reason: str = RESTRICTION_REASONS[0]  # restrict
     property: str = ""  # policy-deny: a path in the body, such as properties.publicNetworkAccess
     tag: str = ""  # policy-tag
-    value: str = ""  # policy-deny: the value that is denied, "" every one; policy-tag: the tag's
+    definition: str = ""  # policy-assign: the GUID of one of the catalog that has a parameter
+    # policy-deny: the value that is denied, "" every one; policy-tag: the tag's; policy-assign: the parameter's, with commas
+    value: str = ""
 
     def fits(self, method: str, path: str) -> bool:
         return self.method.upper() in ("*", method) and fnmatch.fnmatchcase(path.lower(), self.path.lower())
@@ -123,6 +127,8 @@ def _check_standing(fault: Fault) -> None:
         raise _refusal("registration", f"'{fault.registration}' is none of {', '.join(REGISTRATION_STATES)}")
     if (fault.kind == "policy-deny" and not fault.property) or (fault.kind == "policy-tag" and not fault.tag):
         raise _refusal("property" if fault.kind == "policy-deny" else "tag", "it is missing")
+    if fault.kind == "policy-assign" and not (fault.value and any(each.is_of(fault.definition) for each in everything())):
+        raise _refusal("definition", f"'{fault.definition}' is none of the catalog that has a parameter, or its value is missing")
     if fault.kind == "restrict" and fault.reason not in RESTRICTION_REASONS:
         raise _refusal("reason", f"'{fault.reason}' is none of {', '.join(RESTRICTION_REASONS)}")
 

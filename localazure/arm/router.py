@@ -29,7 +29,7 @@ from localazure.deployments.routes import DeploymentRoutes, path_of
 from localazure.kinds import rights
 from localazure.lists import deleted_vaults, deleted_workspaces, served, vm_extensions, vm_images
 from localazure.services import SUBSCRIPTIONS, Services
-from localazure.weather import registrations, support_tickets, throttling
+from localazure.weather import policies, registrations, support_tickets, throttling
 
 METHODS = ("GET", "HEAD", "PUT", "PATCH", "POST", "DELETE")
 log = logging.getLogger(__name__)
@@ -181,6 +181,9 @@ class Arm:
         version = arrived.query("api-version")
         if served.is_name_check(below) and arrived.method == "POST":
             return served.name_availability(arrived.segments, version, await body_of(arrived.request), self._services)
+        if served.is_policy_check(below) and arrived.method == "POST":
+            checks.listed_api_version("checkPolicyRestrictions", policies.API_VERSIONS, version)
+            return answers.respond(200, policies.restrictions(await body_of(arrived.request), self._services))
         return served.answered(arrived.method, arrived.segments, version, arrived.query("$filter"), self._services)
 
     def _overview(self, arrived: CheckedRequest, below: list[str]) -> Response:

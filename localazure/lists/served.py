@@ -71,7 +71,11 @@ _BATCH_NAMES = (_BATCH, "locations", _ANY, "checknameavailability")
 
 def is_list(below: Sequence[str]) -> bool:
     """Whether a path is one of these: what follows the subscription, in lower case."""
-    return _path(below) in _LISTS or is_name_check(below) or _is_feature(below)
+    return _path(below) in _LISTS or is_name_check(below) or is_policy_check(below) or _is_feature(below)
+
+
+def is_policy_check(below: Sequence[str]) -> bool:
+    return _path(below) == ("microsoft.policyinsights", "checkpolicyrestrictions")
 
 
 def is_name_check(below: Sequence[str]) -> bool:

@@ -73,7 +73,9 @@ def connected(signed_in: EmbeddedAzure) -> Iterator[EmbeddedAzure]:
 
 
 @pytest.fixture
-def preflight(connected: EmbeddedAzure, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> preflights.Run:
+def preflight(
+    connected: EmbeddedAzure, recorded_here: None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> preflights.Run:
     """Exit code and report of `preflight ... --json` on the embedded Azure."""
     assert connected.url
     return preflights.alone(monkeypatch, capsys)

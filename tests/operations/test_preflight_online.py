@@ -151,7 +151,7 @@ def test_a_stack_that_is_there_lives_where_its_state_says(
     monkeypatch.setattr(
         online, "ask", lambda connection, *_, **__: online.OnlineResult(missing={"asked": connection.subscription_id})
     )
-    assert preflight("--stack", "other", *folder)[1]["missing"] == {"asked": "elsewhere"}
+    assert preflight("--stack", "other", *folder)[1]["missing"]["asked"] == "elsewhere"
 
 
 def test_rights_are_asked_of_an_existing_resource_group(

@@ -14,6 +14,7 @@ from tests.support.embedded import SUBSCRIPTION, EmbeddedAzure
 from tests.support.preflight import Run
 
 GROUPS = "2024-03-01"
+LOCATIONS, TAGS = "e56962a6-4747-49cd-b67b-bf8b01975c4c", "96670d01-0a4d-4649-9c89-2d3abc0a5025"
 STACK = (Path(__file__).parent / "validated.yaml").read_text(encoding="utf-8")
 
 
@@ -58,6 +59,41 @@ def test_a_policy_is_told_with_its_assignment_the_property_and_the_key(
     assert 'properties.publicNetworkAccess: the stack sets "Enabled"' in row["message"]
     assert "/policyAssignments/no-public" in row["message"]
     assert "foundation.registry.overrides: {publicNetworkAccess: …}" in row["fix"]
+
+
+ASSIGNED = {  # by the subjects of the rows: the fault, and what answers it
+    "landing zone": (
+        {"foundation.registry", "foundation.storage"},
+        {"kind": "weather", "name": "landing-zone"},
+        "set foundation.network: private",
+    ),
+    "regions": (
+        {"foundation.registry"},
+        {"kind": "policy-assign", "name": "EU", "definition": LOCATIONS, "value": "westus, northeurope"},
+        "set location, ",
+    ),
+    "tags": (
+        {"foundation.resource_group"},
+        {"kind": "policy-assign", "name": "T", "definition": TAGS, "value": "cost"},
+        "set tags, ",
+    ),
+    "tags that are there": (set(), {"kind": "policy-assign", "name": "T", "definition": TAGS, "value": "team"}, ""),
+}
+
+
+@pytest.mark.parametrize("name", ASSIGNED)
+def test_policies_are_asked_without_a_word_and_answered_by_a_key(
+    connected: EmbeddedAzure, preflight: Run, folder: Path, name: str
+) -> None:
+    subjects, fault, fix = ASSIGNED[name]
+    connected.fault(**fault)
+    code, told = preflight("--stack", "mine", "--config-folder", str(folder))
+    rows = [each for each in told["rows"] if each["check"] == "policy" and each["answer"] == "refused"]
+    assert (subjects <= {each["subject"] for each in rows}, bool(rows)) == (True, bool(subjects)), told
+    assert all(each["fix"].startswith(fix) for each in rows if each["subject"] in subjects)
+    groups = [each for each in told["rows"] if each["check"] == "policy" and each["answer"] == "unknown"]
+    assert [each["subject"] for each in groups] == (["clusters.gpu"] if name.startswith("tags") else [])
+    assert code == 1 or not rows
 
 
 def test_what_a_service_refuses_is_told_with_its_code(connected: EmbeddedAzure, folder: Path, judged: Judged) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from azure_gpu_operations.preflight import command, fetching, online
+from azure_gpu_operations.preflight import command, fetching, online, restrictions
 from azure_gpu_operations.stack import EngineError, Stack
 
 Run = Callable[..., tuple[int, dict[str, Any]]]
@@ -36,5 +36,6 @@ def alone(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -
         return code, json.loads(capsys.readouterr().out)
 
     monkeypatch.setattr(Stack, "exists", exists)
-    monkeypatch.setattr(online, "fetch", fetch)
+    for each in (online, restrictions):
+        monkeypatch.setattr(each, "fetch", fetch)
     return run

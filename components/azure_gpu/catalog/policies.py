@@ -3,6 +3,7 @@
 Each row is one condition of a definition's `if`, without its parameters, as a property of ARM's body and a condition in the
 words of the embedded Azure's table of refusals, which evaluates it. The effect of all of them is `deny`: by default in a landing
 zone, or by the assignment that the row names. Definitions that change or deploy something, and those about pods, aren't rows.
+A definition of which the assignment's parameter decides has `{parameter}` in its property, or `@allowed[]` in its condition.
 """
 
 import re
@@ -18,7 +19,7 @@ TABLE = Table(
         "assignment": "the assignment's name, Enterprise-Scale's where it has one",
         "definition": "the definition's name: a GUID of a built-in one",
         "title": "its display name",
-        "type": "of the resources that it denies",
+        "type": "of the resources that it denies; *: all but resource groups",
         "property": "the path in the body that its alias leads to",
         "condition": "when it denies, in the words of the table of refusals",
         "answer": "the key of a stack file by which the resource complies; empty: it does by default",
@@ -27,6 +28,8 @@ TABLE = Table(
         "commit": "and its commit",
     },
 )
+PARAMETER = "{parameter}"
+_GROUPS = "microsoft.resources/subscriptions/resourcegroups"  # as definitions call them
 _NAMED = re.compile(r"policyAssignments/([^\s\"',}]+)", re.IGNORECASE)
 
 
@@ -41,6 +44,20 @@ class Policy(NamedTuple):
     condition: str
     answer: str
     source: str
+
+    @property
+    def parametrized(self) -> bool:
+        """Whether it denies what the assignment's parameter says."""
+        return PARAMETER in self.property or "@allowed" in self.condition
+
+    def is_of(self, definition: str) -> bool:
+        """Whether it is of this definition, which has a parameter."""
+        return self.parametrized and self.definition == definition
+
+    def concerns(self, arm_type: str) -> bool:
+        """Whether it looks at resources of a type."""
+        asked = _GROUPS if arm_type.lower() == "microsoft.resources/resourcegroups" else arm_type.lower()
+        return self.type.lower() == asked or (self.type == "*" and asked != _GROUPS)
 
 
 @cache
@@ -59,6 +76,16 @@ def everything() -> tuple[Policy, ...]:
         )
         for row in tables.read(TABLE)
     )
+
+
+def answer(definition_id: str, arm_type: str) -> str:
+    """What a stack file sets so that a definition lets resources of a type through. Empty where the table doesn't say it."""
+    found = (
+        each.answer
+        for each in everything()
+        if definition_id.lower().endswith(f"/{each.definition.lower()}") and each.concerns(arm_type)
+    )
+    return next((f"set {each}" for each in found if each), "")
 
 
 def denial(text: str) -> str:

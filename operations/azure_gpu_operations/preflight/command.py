@@ -3,8 +3,9 @@
     preflight --stack dev                                       a stack, from its configuration
     preflight --need batch=Standard_NC4as_T4_v3*4@westeurope    machines; repeatable, also together with --stack
     preflight --offline ...                                     only against the catalog, without a login
-    preflight --stack dev --validate                            also with Resource Manager's `validate`: services and policies
+    preflight --stack dev --validate                            also with Resource Manager's `validate`, which asks the services
 
+A stack's resources are also shown to Azure Policy (`checkPolicyRestrictions`, a right of Reader), which says what it would deny.
 `--validate` sends the bodies of the stack's resources to the subscription as a template that is validated and not deployed. It
 requires the right Microsoft.Resources/deployments/validate/action on the subscription. Secrets aren't sent.
 
@@ -19,7 +20,7 @@ import json
 import logging
 import os
 from datetime import UTC, date, datetime
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -94,7 +95,7 @@ def run(options: argparse.Namespace) -> int:
             stack=options.stack or "",
             problems=problems,
         )
-        judged, unjudged = _validated(options, file, connection) if options.validate and file else ([], {})
+        judged, unjudged = _judged(options, file, connection) if file and "everything" not in found.missing else ([], {})
         missing = {**found.missing, **unjudged}
         report = Report(
             as_of=taken.day,
@@ -126,16 +127,23 @@ def _check_validate(options: argparse.Namespace) -> None:
         raise ValueError("--validate and --offline can't be combined: --validate sends requests to Azure")
 
 
-def _validated(options: argparse.Namespace, file: Path, connection: Connection) -> tuple[list[Row], dict[str, str]]:
-    """Rows of Resource Manager's validation, or why it is missing."""
+def _judged(options: argparse.Namespace, file: Path, connection: Connection) -> tuple[list[Row], dict[str, str]]:
+    """What policies deny and, by request, Resource Manager's validation of what the stack's program declares; and what is
+    missing."""
     from azure_gpu_operations.graph import recorded  # here, for the same reason as `online`
-    from azure_gpu_operations.preflight import online, validation
+    from azure_gpu_operations.preflight import online, restrictions, validation
 
     login = online.reached(connection)
     if isinstance(login, str):
-        return [], {validation.NEEDED: login}
-    found = partial(recorded.record, project().program, file, options.stack)
-    return validation.check(found, login, connection.subscription_id, options.stack)
+        return [], {restrictions.CHECK: login}
+    declared = cache(partial(recorded.record, project().program, file, options.stack))
+    rows: list[Row] = []
+    missing: dict[str, str] = {}
+    for ask in (restrictions.check, *([validation.check] if options.validate else [])):
+        more, left = ask(declared, login, connection.subscription_id, options.stack)
+        rows += [each for each in more if each not in rows]
+        missing |= left
+    return rows, missing
 
 
 def _region(given: str) -> str:

@@ -19,6 +19,7 @@ from azure.core.exceptions import AzureError, HttpResponseError
 from azure.core.pipeline.policies import RetryPolicy
 from azure.core.rest import HttpRequest, HttpResponse
 
+from azure_gpu.catalog import policies
 from azure_gpu.formats import azure_types
 from azure_gpu_operations.azure import SignIn, arm_client
 from azure_gpu_operations.graph.recorded import ProgramError, Recorded, WrongStackError
@@ -136,14 +137,19 @@ def _row(error: Mapping[str, Any], template: Template, recorded: Recorded, stack
     if error.get("code") != _BY_POLICY:
         message = f"{error.get('code')}: {error.get('message')}"
         return Row(subject, CHECK, Answer.REFUSED, message)
-    info = _violation(error)
+    return denial(_violation(error), sent, place, subject, str(error.get("target") or "a resource"))
+
+
+def denial(info: Mapping[str, Any], sent: Sent | None, place: StackFileKey, subject: str = "", target: str = "") -> Row:
+    """The row of a policy's violation. `target`: what is denied if that isn't known."""
     evaluated = _denied_expression(info)
-    what = f"{sent.type} {_name(sent)}" if sent is not None else str(error.get("target") or "a resource")
+    what = f"{sent.type} {_name(sent)}" if sent is not None else target
     message = f"the policy assignment {_called(info, 'policyAssignment')} denies {what}{_because(evaluated, sent)}"
     message += f"; definition {_called(info, 'policyDefinition')}"
     message += f", of the initiative {_called(info, 'policySetDefinition')}" if info.get("policySetDefinitionId") else ""
     message += f"; assignment id {info['policyAssignmentId']}" if info.get("policyAssignmentId") else ""
-    return Row(subject, "policy", Answer.REFUSED, message, fix=_fix(evaluated, place, sent))
+    known = policies.answer(str(info.get("policyDefinitionId", "")), sent.type) if sent is not None else ""
+    return Row(subject or place.path or what, "policy", Answer.REFUSED, message, fix=known or _fix(evaluated, place, sent))
 
 
 def stack_file_key(sent: Sent, recorded: Recorded) -> StackFileKey:

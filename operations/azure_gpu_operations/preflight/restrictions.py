@@ -1,0 +1,115 @@
+"""Asks Azure Policy about each of a stack's resources, by `checkPolicyRestrictions` of the subscription. It makes nothing.
+
+A denial is a row with assignment, property and the key of the stack file. Policies about pods aren't asked: nobody evaluates them
+but a cluster. So what is privileged on the clusters is told with the exclusion that it needs where such policies are assigned.
+
+Sources: Azure/azure-rest-api-specs f28056e1, specification/policyinsights/resource-manager/Microsoft.PolicyInsights/stable/
+2022-03-01/checkPolicyRestrictions.json, which answers what would be denied as it is. That a child is understood by its type and
+the names above it, and that Reader may ask, is assumed.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from azure.core.exceptions import AzureError, HttpResponseError
+from azure.core.pipeline.policies import RetryPolicy
+from azure.core.rest import HttpRequest
+
+from azure_gpu.formats import arm_bodies, azure_types
+from azure_gpu.formats.azure_types import BY_TOKEN
+from azure_gpu_operations.azure import SignIn, arm_client
+from azure_gpu_operations.graph.recorded import ProgramError, Recorded, WrongStackError
+from azure_gpu_operations.planned import UnreadableStackFileError
+from azure_gpu_operations.preflight import validation
+from azure_gpu_operations.preflight.fetching import LIMIT_SECONDS, fetch, retries
+from azure_gpu_operations.preflight.rows import Answer, Row
+from azure_gpu_operations.preflight.template import Sent, template_of
+
+CHECK = "policies"
+PODS = "privileged pods"
+API_VERSION = "2022-03-01"
+_AT_ONCE = 8
+_GROUP = "Microsoft.Resources/subscriptions/resourceGroups"  # as policies call it
+
+Denial = tuple[Sent, Mapping[str, Any]]
+
+
+def check(
+    found: Callable[[], Recorded], login: SignIn, subscription: str, stack: str, limit_seconds: float = LIMIT_SECONDS
+) -> tuple[list[Row], dict[str, str]]:
+    """Rows, and why there are none. `found`: what the stack's program declares."""
+    try:
+        recorded = found()
+        sent = template_of(recorded, subscription, validation.object_id(login)).sent
+    except (WrongStackError, ProgramError, UnreadableStackFileError) as error:
+        return [], {CHECK: f"the program failed: {str(error).splitlines()[0]}"}
+    except (AzureError, OSError) as error:
+        return [], {CHECK: f"Azure is unreachable: {error}"}
+    asked = [*sent, *_node_groups(sent)]
+    parts = [asked[number::_AT_ONCE] for number in range(min(_AT_ONCE, len(asked)))]
+    readers = {number: partial(_denials, login, subscription, part, retries()) for number, part in enumerate(parts)}
+    outcomes = fetch(readers, limit_seconds=limit_seconds).values()
+    denials = [denial for outcome in outcomes for denial in outcome.value or ()]
+    missing = next((outcome.missing for outcome in outcomes if outcome.missing), "")
+    rows = [_row(each, info, recorded) for each, info in denials]
+    if not rows and not missing:
+        rows.append(Row(stack, CHECK, Answer.OK, f"no policy denies any of {len(sent)} resources"))
+    return [*dict.fromkeys(rows), *pods(recorded)], {CHECK: missing} if missing else {}
+
+
+def pods(recorded: Recorded) -> Iterator[Row]:
+    """What is privileged on a stack's clusters, which no other policy than one of the cluster's own denies."""
+    for each in recorded.resources:
+        spec = each.inputs.get("spec", {}).get("template", {}).get("spec", {}) if each.type.startswith("kubernetes:apps/") else {}
+        privileged = any((one.get("securityContext") or {}).get("privileged") for one in spec.get("containers", ()))
+        if privileged:
+            space = each.inputs["metadata"]["namespace"]
+            message = f"allowed unless a policy of the cluster denies them; then exclude the namespace {space}"
+            yield Row(each.inputs["metadata"]["name"], PODS, Answer.OK, message)
+
+
+def _node_groups(sent: Sequence[Sent]) -> Iterator[Sent]:
+    """The resource groups that AKS creates. Whether one gets the cluster's tags at once isn't known: Azure/azure-cli issue 7573
+    and MicrosoftDocs/azure-docs issue 99846 say different things. So they are asked without."""
+    for each in sent:
+        name = each.body.get("properties", {}).get("nodeResourceGroup")
+        if each.type == azure_types.MANAGED_CLUSTER.arm_type and name:
+            yield Sent(f"{each.id}/{name}", _GROUP, {"location": each.body.get("location")}, each.resource)
+
+
+def content(sent: Sent) -> dict[str, Any]:
+    """The body of the question about one resource."""
+    is_group = sent.type == azure_types.RESOURCE_GROUP.arm_type
+    names = sent.id.rpartition("/providers/")[2].split("/")[2::2]
+    named = sent.id.rsplit("/", 1)[-1] if is_group or sent.type == _GROUP else "/".join(names)
+    resource = {"type": _GROUP if is_group else sent.type, "name": named, **sent.body}
+    version = arm_bodies.api_version(BY_TOKEN[sent.resource.type])
+    details = {"resourceContent": resource, **({} if resource["type"] == _GROUP else {"apiVersion": version})}
+    return {"resourceDetails": details, "pendingFields": []}
+
+
+def _denials(login: SignIn, subscription: str, asked: Sequence[Sent], again: RetryPolicy) -> list[Denial]:
+    """HttpResponseError where Azure doesn't judge, such as without the right to ask."""
+    path = f"/subscriptions/{subscription}/providers/Microsoft.PolicyInsights/checkPolicyRestrictions"
+    found: list[Denial] = []
+    with arm_client(login, again) as client:
+        for each in asked:
+            request = HttpRequest("POST", path, params={"api-version": API_VERSION}, json=content(each))
+            request.url = client.format_url(request.url)
+            answer = client.send_request(request)
+            if answer.status_code >= 400:
+                raise HttpResponseError(response=answer)
+            result = answer.json().get("contentEvaluationResult") or {}
+            for one in result.get("policyEvaluations") or []:
+                found.append((each, {**(one.get("policyInfo") or {}), "evaluationDetails": one.get("evaluationDetails")}))
+    return found
+
+
+def _row(sent: Sent, info: Mapping[str, Any], recorded: Recorded) -> Row:
+    place = validation.stack_file_key(sent, recorded)
+    if sent.type != _GROUP:
+        return validation.denial(info, sent, place)
+    row = validation.denial(info, sent, place)
+    why = f"{row.message}. AKS creates this group, and whether with the cluster's tags isn't known"
+    return Row(row.subject, row.check, Answer.UNKNOWN, why, "request an exemption for the group from the policy's owner")
