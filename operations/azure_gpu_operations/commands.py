@@ -26,6 +26,7 @@ from azure_gpu_operations.guard.foreign_resources import created, delete_beside
 from azure_gpu_operations.guard.losses import NOTHING_ALLOWED, Allowed
 from azure_gpu_operations.machine_learning import deployment_logs
 from azure_gpu_operations.orphans import end_orphaned_hosts
+from azure_gpu_operations.preflight import left_open
 from azure_gpu_operations.saved_plan import SavedPlan
 from azure_gpu_operations.stack import EngineError, Stack, backend_folder
 from azure_gpu_operations.stack_view import StackView, of_deployment
@@ -59,6 +60,7 @@ def bring_up(
     if plan is not None:
         saved_plan.refuse_stale(plan, deployment)
     pool_steps.check_packages(stack)
+    left_open.check(stack, deployment, say)
     message = fingerprint.message(stack)
     may_drain = pool_steps.may_drain(deployment)
     looked = update_check.check(stack, deployment, allowed, needs_steps=may_drain)

@@ -15,10 +15,11 @@ def expected() -> tuple[type[Exception], ...]:
     from azure_gpu_operations.guard.ending import ProtectedError
     from azure_gpu_operations.guard.update_check import RefusedLossError
     from azure_gpu_operations.pool_steps import WrongPackagesError
+    from azure_gpu_operations.preflight.left_open import NotOfferedError
     from azure_gpu_operations.run.protocol import RunError
     from azure_gpu_operations.run.registry_build import BuildFailedError
     from azure_gpu_operations.stack import EngineError
 
     of_azure = (AzureError, AzureCoreError, RequestException)
-    of_stacks = (StackFileError, EngineError, WrongPackagesError, RefusedLossError, ProtectedError)
+    of_stacks = (StackFileError, EngineError, WrongPackagesError, NotOfferedError, RefusedLossError, ProtectedError)
     return *of_stacks, *of_azure, ClusterError, WorkFailedError, BuildFailedError, RunError, OSError

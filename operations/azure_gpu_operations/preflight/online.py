@@ -31,7 +31,7 @@ NO_SUBSCRIPTION = (
 )
 
 
-_LISTED = (*TAKES_SIZES, Service.CONTAINER_APPS)  # of other services, no list tells what is offered
+LISTED = (*TAKES_SIZES, Service.CONTAINER_APPS)  # of other services, no list tells what is offered
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ def ask(
             if taken.makes_budget
             else ()
         ),
-        *answers.offers(outcomes, [use for use in uses if use.service in _LISTED], taken.day),
+        *answers.offers(outcomes, [use for use in uses if use.service in LISTED], taken.day),
         *features.rows(with_feature, outcomes[flag].value if with_feature else None),
         *answers.quota_rows(outcomes, uses, batch_account or taken.batch_account, beside, ml_beside),
         *environment_quotas.rows(taken.environments, outcomes, stack),

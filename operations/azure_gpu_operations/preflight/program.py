@@ -49,10 +49,11 @@ class Inventory:
 
 def take(project_folder: Path, file: Path, stack: str, as_of: str) -> Inventory:
     """The inventory of the stack; `as_of` empty is the stack's own day. `planned.UnreadableStackFileError`."""
-    return _inventory(planned.inventory(project_folder, file, stack, as_of))
+    return of(planned.inventory(project_folder, file, stack, as_of))
 
 
-def _inventory(taken: "inventory.Inventory") -> Inventory:
+def of(taken: "inventory.Inventory") -> Inventory:
+    """What the library has taken of a stack, with the names and registrations that preflight asks about."""
     namespaces = {name.arm_type.split("/")[0] for name in taken.names}
     namespaces |= {namespace for use in taken.uses for namespace in providers.OF_SERVICE[use.service]}
     if providers.MACHINE_LEARNING in namespaces:  # a workspace, and what it can't be without

@@ -18,11 +18,13 @@ from azure_gpu.formats.dates import parse_day
 from azure_gpu.formats.stack_file import StackFileError
 from azure_gpu_operations import compare, planned
 from azure_gpu_operations.compare import Difference
+from azure_gpu_operations.connection import connection_in, connection_of
 from azure_gpu_operations.graph import reading, recorded
 from azure_gpu_operations.graph.model import Graph
 from azure_gpu_operations.guard.held import held
 from azure_gpu_operations.guard.update_check import planned_unprotected
 from azure_gpu_operations.planned import UnreadableStackFileError
+from azure_gpu_operations.preflight import left_open, program
 from azure_gpu_operations.project import name_of, project
 from azure_gpu_operations.review import dangers, placeholders, policies, steps
 from azure_gpu_operations.review.base import Against, Base, BaseError, EmbeddedAzureError, require_embedded_azure, running_base
@@ -83,7 +85,8 @@ def report(compared: Compared, busy_hours: float) -> StackReview:
     )
     before, after = _graphs(compared, missing)
     unread = (compared.base_file is not None and before is None, after is None)
-    rejected = tuple(each for each in found_now if compared.judged_at and each.severity == "error")
+    judged = compared.judged_at or compared.lane is Lane.LIVE  # there the engine doesn't know what Azure's lists lack
+    rejected = tuple(each for each in found_now if judged and each.severity == "error")
     listed = tuple(each for each in found_now if each not in rejected)
     return review._replace(
         outcome=_outcome(bool(rejected), compared.base_file is None, bool(changed)),
@@ -117,6 +120,9 @@ def _problems(compared: Compared, missing: list[str]) -> tuple[tuple[Problem, ..
     try:
         inventory = planned.inventory(compared.program, compared.head_file, compared.stack)
         now, monthly_usd = inventory.problems, inventory.monthly_budget
+        if compared.lane is Lane.LIVE:
+            connection = connection_of(compared.deployment) or connection_in(compared.head_file)
+            now = left_open.decided(program.of(inventory), connection)
     except UnreadableStackFileError as error:
         missing.append(f"warnings: {error}")
     if compared.base_file is not None:

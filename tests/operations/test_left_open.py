@@ -1,0 +1,86 @@
+"""What the catalog's lists leave open of a stack: Azure's lists decide, before a first `up` creates anything."""
+
+import os
+import time
+from collections.abc import Callable, Mapping
+from datetime import date
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from azure_gpu.catalog.problems import Code, Problem, Severity
+from azure_gpu.catalog.size_use import Service, SizeUse
+from azure_gpu_operations.connection import Connection, connection_from
+from azure_gpu_operations.preflight import fetching, left_open, online, program
+from azure_gpu_operations.preflight.program import Inventory
+from tests.support.embedded import SUBSCRIPTION, EmbeddedAzure
+
+OPEN = Problem("location", "the region isn't listed", "belgiumcentral", code=Code.NOT_LISTED, severity=Severity.WARNING)
+VERSION = OPEN._replace(path="clusters.c.kubernetes_version", value="1.99", code=Code.UNKNOWN)
+SIZE = OPEN._replace(path="vms.m.size", value="Standard_ND256isr_GB400_v7", code=Code.UNKNOWN)
+PRICE = OPEN._replace(path="vms.t.location", value="westeurope", code=Code.NOT_IN_REGION)
+OTHER = OPEN._replace(path="pools.p.image", value="x", code=Code.UNKNOWN)
+T4 = "Standard_NC4as_T4_v3"
+USES = (
+    SizeUse(Service.AKS, T4, "westeurope", "clusters.c.gpu_pools.t4.size", "location"),
+    SizeUse(Service.VIRTUAL_MACHINES, str(SIZE.value), "westeurope", SIZE.path, "vms.m.location"),
+    SizeUse(Service.VIRTUAL_MACHINES, T4, "westeurope", "vms.t.size", PRICE.path),
+)
+
+
+def taken(*problems: Problem) -> Inventory:
+    return Inventory(day=date(2026, 11, 21), region="westeurope", problems=problems, uses=USES)
+
+
+@pytest.fixture
+def settled(connected: EmbeddedAzure, monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[tuple[str, str]]]:
+    """Path and code of what is left of these problems, by the lists of the embedded Azure, read one after the other."""
+
+    def fetch(readers: Mapping[Any, Callable[[], Any]]) -> dict[Any, fetching.Outcome[Any]]:
+        return {key: fetching._read(read, time.monotonic() + 300, time.sleep) for key, read in readers.items()}
+
+    monkeypatch.setattr(fetching, "fetch", fetch)
+    connection = connection_from({}, os.environ)
+    return lambda *problems: [(each.path, each.code.value) for each in left_open.settled(taken(*problems), connection)]
+
+
+def test_azures_lists_decide_what_is_open_and_nothing_else(connected: EmbeddedAzure, settled: Callable[..., Any]) -> None:
+    assert settled(OPEN) == [("location", "NOT_OFFERED")]
+    connected.put(f"/subscriptions/{SUBSCRIPTION}/resourceGroups/rg-open", {"location": "belgiumcentral"}, "2024-03-01")
+    assert settled(OPEN, OTHER) == [(OTHER.path, "UNKNOWN")]
+    assert settled(VERSION) == [(VERSION.path, "NOT_OFFERED")]
+    assert settled(VERSION._replace(value="1.35")) == []
+    assert settled(SIZE) == [(SIZE.path, "UNKNOWN"), (SIZE.path, "NOT_OFFERED")]
+    assert settled(PRICE) == []
+
+
+@pytest.mark.parametrize(("resources", "refused"), [([], True), ([{"type": "g", "id": "/there"}], False)])
+def test_what_azure_lacks_is_refused_before_the_first_update_and_told_later(
+    monkeypatch: pytest.MonkeyPatch, resources: list[dict[str, str]], refused: bool
+) -> None:
+    told: list[str] = []
+    stack: Any = SimpleNamespace(file=Path("Pulumi.s.yaml"), name="s")
+    deployment = {"resources": [{"type": "pulumi:providers:azure-native", "id": "3f", "inputs": {}}, *resources]}
+    lacking = SIZE._replace(code=Code.NOT_OFFERED, severity=Severity.ERROR)
+    monkeypatch.setattr(program, "take", lambda *_: taken(OPEN, SIZE))
+    monkeypatch.setattr(left_open, "decided", lambda *_: (SIZE, lacking))
+    if refused:
+        with pytest.raises(left_open.NotOfferedError, match=r"1 problem, nothing was created:\n  - vms.m.size"):
+            left_open.check(stack, deployment, told.append)
+    else:
+        left_open.check(stack, deployment, told.append)
+    assert told[0] == "location: belgiumcentral: Azure's list decides, not the catalog's"
+    assert [line.startswith("warning: vms.m.size") for line in told[1:]] == ([] if refused else [True])
+
+
+def test_nothing_is_asked_where_nothing_is_open_or_azure_is_the_embedded_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    def reached(_: Connection) -> str:
+        raise AssertionError("asked")
+
+    monkeypatch.setattr(online, "reached", reached)
+    assert left_open.decided(taken(OTHER), Connection("s")) == (OTHER,)
+    assert left_open.decided(taken(OPEN), Connection("s", metadata_host="localhost:1")) == (OPEN,)
+    monkeypatch.setattr(online, "reached", lambda _: "no login")
+    assert left_open.decided(taken(OPEN), Connection("s")) == (OPEN,)
