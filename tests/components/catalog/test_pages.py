@@ -9,6 +9,7 @@ from pathlib import Path
 
 from azure_gpu.catalog.services.aks import kubernetes_versions
 from azure_gpu.catalog.sizes import SIZES, cpu_series
+from tests.components.tables import rows_of
 
 PAGES = Path(__file__).parents[2] / "data" / "pages"
 LEFT_OUT = {
@@ -86,34 +87,8 @@ def test_every_size_of_the_page_of_rtx_pro_has_its_figures_and_what_took_its_pla
 
 
 def test_a_pattern_of_a_series_matches_no_size_of_another_or_with_a_gpu() -> None:
-    names = [
-        "D4",
-        "DS4",
-        "D4_v2",
-        "DS4_v2",
-        "A4m_v2",
-        "B4ms",
-        "D4_v3",
-        "D4s_v3",
-        "DC4s_v2",
-        "DC4as_cc_v5",
-        "DC4ds_v3",
-        "F4",
-        "F4s",
-    ]
-    names += [
-        "F4s_v2",
-        "G4",
-        "GS4-8",
-        "E4_v3",
-        "E64-16s_v3",
-        "M192idms_v2",
-        "M192ids_v2",
-        "M192ims_v2",
-        "M192is_v2",
-        "EC4ads_cc_v5",
-    ]
-    names += ["L8s", "L8s_v2"]
-    assert [found.name if (found := cpu_series.find(name)) else "" for name in names] == [each.name for each in cpu_series.SERIES]
+    rows = rows_of(__file__, "series_of_sizes")
+    assert [(each.name if (each := cpu_series.find(name)) else "") for name, _ in rows] == [series for _, series in rows]
+    assert [each.name for each in cpu_series.SERIES] == [series for _, series in rows]
     assert [size.name for size in SIZES if cpu_series.find(size.name)] == []
     assert cpu_series.find("Standard_D4s_v5") is None
