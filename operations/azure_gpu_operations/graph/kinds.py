@@ -94,6 +94,7 @@ SPEAKING = (azure_types.FEDERATED_IDENTITY_CREDENTIAL.token, "kubernetes:core/v1
 # Resources that belong to a part which isn't their parent, by the type of that part.
 PART_OF = {
     azure_types.DEPLOYMENT.token: REGISTRY,  # of the builds in it
+    azure_types.TASK.token: REGISTRY,
     azure_types.BLOB_SERVICE.token: azure_types.STORAGE_ACCOUNT.token,
     **{
         each.token: azure_types.VIRTUAL_NETWORK.token
