@@ -118,7 +118,7 @@ def _found(argument: str, most_of_place: int, most: int, *, further: bool = Fals
             looked += 1
             of_place: dict[str, int] = defaultdict(int)
             for change in _of_place(argument, stack, at):
-                text = f"{change.kind} {change.text} {stack.name if further else ''}"
+                text = f"{change.kind} {change.text} {(stack.name, at) if further else ''}"
                 most_of_kind = min(most, MOST_REMOVED) if change.kind == "removed" and not further else most
                 is_enough = len(found[change.kind]) >= most_of_kind or of_place[change.kind] >= most_of_place
                 if text in seen or is_enough or not is_legal(change.after):
