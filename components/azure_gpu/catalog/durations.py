@@ -5,7 +5,7 @@ from datetime import timedelta
 from typing import NamedTuple
 
 _SIZES = {"weeks": 604_800.0, "days": 86_400.0, "hours": 3600.0, "minutes": 60.0, "seconds": 1.0}
-_FORM = re.compile(
+_FORM = (
     r"(?P<sign>-?)P(?=[0-9T])(?:(?P<years>[0-9]{1,4})Y)?(?:(?P<months>[0-9]{1,5})M)?(?:(?P<weeks>[0-9]{1,9})W)?"
     r"(?:(?P<days>[0-9]{1,9})D)?(?:T(?=[0-9])(?:(?P<hours>[0-9]{1,9})H)?(?:(?P<minutes>[0-9]{1,9})M)?"
     r"(?:(?P<seconds>[0-9]{1,10}(?:\.[0-9]{1,9})?)S)?)?"
@@ -21,7 +21,7 @@ class Duration(NamedTuple):
 
 def read(text: str) -> Duration | None:
     """Returns the duration of a text; None where it isn't one."""
-    found = _FORM.fullmatch(text)
+    found = re.fullmatch(_FORM, text)
     if found is None:
         return None
     sign = -1 if found["sign"] else 1

@@ -30,7 +30,7 @@ TABLE = Table(
 )
 PARAMETER = "{parameter}"
 _GROUPS = "microsoft.resources/subscriptions/resourcegroups"  # as definitions call them
-_NAMED = re.compile(r"policyAssignments/([^\s\"',}]+)", re.IGNORECASE)
+_NAMED = r"policyAssignments/([^\s\"',}]+)"
 
 
 class Policy(NamedTuple):
@@ -95,7 +95,7 @@ def denial(text: str) -> str:
     if not of_type:
         return ""
     found = of_type[0]
-    named = _NAMED.search(text.replace("\\", ""))
+    named = re.search(_NAMED, text.replace("\\", ""), re.IGNORECASE)
     assignment = named[1] if named else found.assignment
     answer = f"set {found.answer}" if found.answer else "remove what `overrides` set there"
     return f"the policy assignment {assignment} ({found.title}) denies this value of {found.property}: {answer}"

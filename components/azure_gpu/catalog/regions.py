@@ -59,7 +59,7 @@ def normalise(region: str) -> str:
 
 def may_be(region: str) -> bool:
     """Whether the name has the form of a region's name. Azure opens regions, so that the list never has all of them."""
-    return _NAME.fullmatch(normalise(region)) is not None
+    return re.fullmatch(_NAME, normalise(region)) is not None
 
 
 def check(region: str, path: str) -> list[Problem]:
@@ -83,4 +83,4 @@ def check(region: str, path: str) -> list[Problem]:
     return [problems.not_listed(path, "the region", region, listed.since(listed.Azure.LOCATIONS, "", newest), fix)]
 
 
-_NAME = re.compile("(?!global$)[a-z]{4,}[0-9]?[a-z]*")  # eastus2euap is one
+_NAME = "(?!global$)[a-z]{4,}[0-9]?[a-z]*"  # eastus2euap is one

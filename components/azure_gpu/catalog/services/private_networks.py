@@ -1,10 +1,8 @@
 """Private networks: the DNS zones of private endpoints, the subnets of a network and their sizes, with the rules about them."""
 
-import ipaddress
 import re
 from collections.abc import Iterator, Sequence
 from datetime import date
-from ipaddress import IPv4Network
 from typing import NamedTuple
 
 from azure_gpu.catalog.problems import Code, Problem, Severity
@@ -35,10 +33,8 @@ ZONES = (BLOB_ZONE, FILE_ZONE, REGISTRY_ZONE, VAULT_ZONE, BATCH_ZONE, *ML_ZONES)
 DEFAULT_ADDRESS_SPACE = "10.72.0.0/20"
 SMALLEST_FOR_JOBS = 27
 LONGEST_PREFIX = 23  # of the whole network: its subnet for jobs has a sixteenth of it, and Container Apps requires a /27
-_ZONE = re.compile(
-    r"/subscriptions/[^/]+/resourceGroups/[^/]+/providers/Microsoft.Network/privateDnsZones/([^/]+)", re.IGNORECASE
-)
-_OF_CLUSTERS = re.compile(r"(?:[a-z0-9-]+\.)?privatelink\.[a-z0-9]+\.azmk8s\.io")
+_ZONE = r"/subscriptions/[^/]+/resourceGroups/[^/]+/providers/Microsoft.Network/privateDnsZones/([^/]+)"
+_OF_CLUSTERS = r"(?:[a-z0-9-]+\.)?privatelink\.[a-z0-9]+\.azmk8s\.io"
 ENVIRONMENTS = "Microsoft.App/environments"  # that the subnet of an environment with workload profiles is delegated to
 RESERVED_ADDRESSES = 5  # of each subnet
 ENDPOINTS, JOBS, MACHINES, CLUSTERS, POOLS = "endpoints", "jobs", "machines", "clusters", "pools"
@@ -47,6 +43,8 @@ ENDPOINTS, JOBS, MACHINES, CLUSTERS, POOLS = "endpoints", "jobs", "machines", "c
 def subnets(address_space: str) -> dict[str, str]:
     """Returns the ranges of the subnets: a quarter each for the nodes of clusters and of Batch pools, a sixteenth each for
     endpoints, jobs and machines; the rest stays free."""
+    from ipaddress import IPv4Network  # here, because most programs have no network
+
     first, clusters, pools, _ = IPv4Network(address_space).subnets(2)
     endpoints, jobs, machines, _ = first.subnets(2)
     ranges = {ENDPOINTS: endpoints, JOBS: jobs, MACHINES: machines, CLUSTERS: clusters, POOLS: pools}
@@ -55,6 +53,8 @@ def subnets(address_space: str) -> dict[str, str]:
 
 def check_space(address_space: str, path: str) -> Iterator[Problem]:
     """The problems of the addresses of a network."""
+    from ipaddress import IPv4Network
+
     try:
         given = IPv4Network(address_space)
     except ValueError:
@@ -74,7 +74,7 @@ def check_space(address_space: str, path: str) -> Iterator[Problem]:
             code=Code.IMPOSSIBLE,
         )
     for what, taken in (("services", DEFAULT_SERVICE_CIDR), ("pods", DEFAULT_POD_CIDR)):
-        if given.overlaps(ipaddress.IPv4Network(taken)):
+        if given.overlaps(IPv4Network(taken)):
             yield Problem(
                 path=path,
                 message=f"overlaps the addresses of a cluster's {what}, {taken}",
@@ -95,7 +95,9 @@ class Subnet(NamedTuple):
     @property
     def addresses(self) -> int:
         """The number of addresses that can be used."""
-        networks = [ipaddress.ip_network(each) for each in self.prefixes if ":" not in each]
+        from ipaddress import ip_network
+
+        networks = [ip_network(each) for each in self.prefixes if ":" not in each]
         return sum(max(0, each.num_addresses - RESERVED_ADDRESSES) for each in networks)
 
 
@@ -173,14 +175,14 @@ def own_name_servers(servers: Sequence[str], path: str) -> Problem:
 
 def is_of_clusters(name: str) -> bool:
     """Whether private clusters register in a zone of this name."""
-    return _OF_CLUSTERS.fullmatch(name) is not None
+    return re.fullmatch(_OF_CLUSTERS, name) is not None
 
 
 def check_zones(zones: Sequence[str], path: str, *, by_policy: bool = False) -> Iterator[Problem]:
     """The problems of the ids of existing zones. `by_policy`: a policy registers the names of private endpoints."""
     seen: set[str] = set()
     for index, zone in enumerate(zones):
-        found = _ZONE.fullmatch(zone)
+        found = re.fullmatch(_ZONE, zone, re.IGNORECASE)
         if found is None:
             yield Problem(
                 path=f"{path}[{index}]",

@@ -17,10 +17,10 @@ from azure_gpu.catalog.sources import Dated, Source
 PREFIX = "Standard_"
 # Families whose machines have no GPU, by the first letters of a size's name. Source: Microsoft Learn, virtual-machines/sizes/
 # overview: A, B, D and DC for general purpose, E, EC and M for memory, F and FX for compute, L for storage; GPUs are those of N.
-_WITHOUT_GPU = re.compile(r"standard_(a|b|d[cs]?|ec?|fx?|l|m)[0-9]+[a-z0-9-]*(_v[0-9]+)?", re.IGNORECASE)
+_WITHOUT_GPU = r"standard_(a|b|d[cs]?|ec?|fx?|l|m)[0-9]+[a-z0-9-]*(_v[0-9]+)?"
 _KEY_PREFIX = PREFIX.lower()
 # Names of a preview that no longer deploy, other than those whose figures the catalog has.
-_PREVIEW = re.compile(r"standard_nc(?:(?:8|16)l|(?:32|64|132|264|324)l?)ds_xl_rtxpro6000bse_v6")
+_PREVIEW = r"standard_nc(?:(?:8|16)l|(?:32|64|132|264|324)l?)ds_xl_rtxpro6000bse_v6"
 _PREVIEW_SOURCE = Source("Azure/AgentBaker, gpu_components.go", Dated.OBSERVED, date(2026, 8, 21))
 _AFTER_PREVIEW = "NC_RTXPRO6000BSE_v6"
 
@@ -70,12 +70,12 @@ class Sizes:
             message = "unknown VM size, probably misspelt"
             fix = f"write {meant}"
             return Problem(path=path, message=message, value=name, fix=fix, instead=(meant,), code=Code.UNKNOWN)
-        if _PREVIEW.fullmatch(_key(name)):
+        if re.fullmatch(_PREVIEW, _key(name)):
             later = tuple(size.name for size in self if size.series.name == _AFTER_PREVIEW)
             message = "a size of a preview, which no longer deploys; the general sizes have other names"
             fix = f"choose one of {', '.join(later)}"
             return Problem(path, message, name, fix=fix, instead=later, source=str(_PREVIEW_SOURCE), code=Code.RETIRED)
-        if _WITHOUT_GPU.fullmatch(normalise(name)):
+        if re.fullmatch(_WITHOUT_GPU, _key(name)):
             return Problem(
                 path=path,
                 message="this VM size has no GPU, so its driver, price and quota weren't checked",
