@@ -10,7 +10,6 @@ types without GPUs: Microsoft Learn, container-apps/workload-profiles-overview.
 
 from datetime import date
 
-from azure_gpu.catalog import regions
 from azure_gpu.catalog.services.container_apps import PROFILES, Kind
 from localazure import size_facts
 from localazure.arm import refusals
@@ -43,23 +42,20 @@ def check(body: Body, previous: Resource | None, as_of: date) -> None:
         profile["workloadProfileType"] = known_type(profile["workloadProfileType"])
         seen.add(profile["name"].lower())
         later = previous is not None and profile["name"] not in before
-        refusals.judge(JUDGED_AS, profile, as_of, facts=_facts(profile, body["location"], as_of, later=later))
+        refusals.judge(JUDGED_AS, profile, as_of, facts=_facts(profile, as_of, later=later))
     if profiles and CONSUMPTION.lower() not in seen and all(one["workloadProfileType"] != CONSUMPTION for one in profiles):
         body["properties"]["workloadProfiles"] = [*profiles, {"name": CONSUMPTION, "workloadProfileType": CONSUMPTION}]
 
 
-def _facts(profile: Body, location: str, as_of: date, *, later: bool) -> Body:
+def _facts(profile: Body, as_of: date, *, later: bool) -> Body:
     kind = profile["workloadProfileType"]
     known = PROFILES.get(kind)
     facts: Body = {"types": list(_KNOWN.values()), "serverless": kind == CONSUMPTION}
     if known is None:
         return facts
-    there = known.regions.get(regions.normalise(location))
     return {
         **facts,
         "serverless": known.kind is Kind.SERVERLESS,
         "ended": size_facts.outside(known.lifecycle, f"The workload profile {kind}", as_of),
         "later": later and known.kind is Kind.DEDICATED,
-        "elsewhere": there is None,
-        "regions": ", ".join(sorted(known.regions)),
     }

@@ -8,8 +8,8 @@ from azure_gpu.catalog import listed, regions, shelf_life, sources, tables
 from azure_gpu.catalog.listed import Azure
 from azure_gpu.catalog.prices import container_apps as meters, price_table
 from azure_gpu.catalog.services import container_apps, driver_extension, vm_images
-from azure_gpu.catalog.services.aks import kubernetes_versions
-from azure_gpu.catalog.services.batch import sources as batch
+from azure_gpu.catalog.services.aks import clusters, kubernetes_versions, sizes
+from azure_gpu.catalog.services.batch import images, sources as batch
 from azure_gpu.catalog.services.machine_learning import compute as machine_learning, endpoints
 from azure_gpu.catalog.shelf_life import Kind
 from azure_gpu.catalog.sources import Source
@@ -48,6 +48,8 @@ def _prices() -> Iterator[Kept]:
         for source in dict.fromkeys(name for name, _ in rows):
             days = [day for name, day in rows if name == source]
             yield Kept(f"{len(days)} {what}", Kind.PRICES, sources.observed(named[source], *_parts(max(days))), _PRICES)
+    of_system_pools = sum(1 for _ in tables.read(clusters.PRICE_TABLE))
+    yield Kept(f"{of_system_pools} prices of system pools", Kind.PRICES, clusters.PRICES, _BY_HAND)
 
 
 def _meter_rows() -> list[tuple[str, date]]:
@@ -64,6 +66,8 @@ def _of_services() -> Iterator[Kept]:
         ("sizes of managed online endpoints", endpoints.LIST, None, _BY_HAND),
         ("Kubernetes versions of AKS", kubernetes_versions.source(), None, _PAGES),
         ("Kubernetes patches of AKS", _newest(each.source for each in kubernetes_versions.SEEN), Azure.KUBERNETES, _PAGES),
+        ("GPU series of AKS", _newest(each.lifecycle.seen for each in sizes.LISTED.values()), None, _BY_HAND),
+        ("node agents of Batch", _newest(each.lifecycle.seen for each in images.AGENTS), None, _BY_HAND),
         ("versions of the NVIDIA driver extension", driver_extension.NEWEST_LIST, None, _BY_HAND),
         ("images of virtual machines and Batch", vm_images.HPC_IMAGES, None, _BY_HAND),
     ):

@@ -7,7 +7,7 @@ import pytest
 
 from tests.localazure.apps.sdk import CONSUMPTION, GPU, VERSION, Apps
 from tests.localazure.conftest import new_group
-from tests.support.embedded import EmbeddedAzure
+from tests.support.embedded import SUBSCRIPTION, EmbeddedAzure
 
 WORKSPACE = "2023-09-01"
 SETTING = "2021-05-01-preview"
@@ -47,6 +47,14 @@ def test_an_environment_shows_what_the_service_sets(azure: EmbeddedAzure, path: 
     assert create(azure, path, body(CONSUMPTION, GPU))["properties"]["defaultDomain"] == properties["defaultDomain"]
     states = azure.get(f"{path}/workloadProfileStates", "2026-07-01").json()["value"]
     assert [(one["name"], one["properties"]["currentCount"]) for one in states] == [("Consumption", 0), ("gpu-t4", 0)]
+
+
+@pytest.mark.parametrize("region", ["uksouth", "belgiumcentral", "malaysiasouth", "southcentralus2", "taiwannorth"])
+def test_a_profile_is_created_and_listed_where_no_page_of_regions_has_it(azure: EmbeddedAzure, path: str, region: str) -> None:
+    assert create(azure, path, body(GPU, location=region))["properties"]["workloadProfiles"][0]["name"] == GPU["name"]
+    place = f"/subscriptions/{SUBSCRIPTION}/providers/Microsoft.App/locations/{region}"
+    listed = azure.get(f"{place}/availableManagedEnvironmentsWorkloadProfileTypes", "2025-07-01").json()["value"]
+    assert GPU["workloadProfileType"] in [each["name"] for each in listed]
 
 
 def test_profiles_are_kept_as_the_service_spells_them(azure: EmbeddedAzure, path: str) -> None:
