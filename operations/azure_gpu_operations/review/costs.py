@@ -1,15 +1,18 @@
 """Costs of a stack before and after a change: idle, expected and at most, by part. Pure.
 
-Unknown costs stay unknown. A month has 730 hours, as on Azure's price pages. Expected is the idle cost, plus the maximum for
-`busy_hours` of the month: an assumption, which the report names.
+Unknown costs stay unknown; a job of whose price only an upper limit is known costs that at most. A month has 730 hours, as on
+Azure's price pages. Expected is the idle cost, plus the maximum for `busy_hours` of the month: an assumption, which the report
+names.
 """
 
 from collections.abc import Iterable, Sequence
 from datetime import date
+from decimal import Decimal
 
-from azure_gpu.catalog.budgets import Verdict, standing
+from azure_gpu.catalog.budgets import Verdict
 from azure_gpu.catalog.prices import packaged
 from azure_gpu.catalog.prices.container_apps import Meter, packaged_meters
+from azure_gpu.catalog.services.container_apps import PROFILES, Kind
 from azure_gpu_operations.graph import kinds, words
 from azure_gpu_operations.graph.machines import Machines
 from azure_gpu_operations.graph.model import Graph, Part
@@ -64,15 +67,16 @@ def costs(
 def held_against(monthly_usd: float, total: Costs) -> Budget:
     """A budget and what is expected."""
     spent = total.expected_month
-    verdict = standing(spent.known, spent.unknown, monthly_usd).verdict
+    verdict = spent.against(monthly_usd).verdict
     return Budget(monthly_usd, spent, None if verdict is Verdict.UNKNOWN else verdict is Verdict.OVER)
 
 
 def of_parts(parts: Iterable[Part], busy_hours: float) -> Costs:
     """The sum of the parts' costs."""
     listed = list(parts)
-    idle, most = _sum(each.idle_cost for each in listed), _sum(each.most_cost for each in listed)
-    on_demand = _sum(_on_demand(each) for each in listed)
+    idle = _sum(_amount(each.idle_cost) for each in listed)
+    most = _sum(_amount(each.most_cost, _limit(each)) for each in listed)
+    on_demand = _sum(_amount(_on_demand(each), _limit(each)) for each in listed)
     busy = min(busy_hours, MONTH_HOURS)
     gpus_idle, gpus_most = _gpus(listed, at_most=False), _gpus(listed, at_most=True)
     return Costs(
@@ -108,19 +112,39 @@ def _path(part: Part) -> str:
     return path_of_part(part.type.rpartition(":")[2], part.name) or part.name
 
 
-def _expected(part: Part, busy: float) -> float | None:
-    if part.idle_cost is None or part.most_cost is None:
+def _expected(part: Part, busy: float) -> Amount:
+    most = _amount(part.most_cost, _limit(part))
+    if part.idle_cost is None:
+        return Amount(0.0, 1)
+    return Amount(part.idle_cost * (MONTH_HOURS - busy) + most.known * busy, most.unknown, most.limit * busy)
+
+
+def _amount(usd: float | None, limit: float | None = None) -> Amount:
+    if usd is not None:
+        return Amount(usd, 0)
+    return Amount(0.0, 1) if limit is None else Amount(0.0, 0, limit)
+
+
+def _limit(part: Part) -> float | None:
+    """What a job of Container Apps costs an hour at most, with whole profiles, where its price isn't known."""
+    if part.type != kinds.JOB or part.most_cost is not None:
         return None
-    return part.idle_cost * (MONTH_HOURS - busy) + part.most_cost * busy
+    [each] = part.machines
+    profile = next((one for one in PROFILES.values() if one.kind is Kind.SERVERLESS and one.gpu == each.gpu), None)
+    if profile is None or each.most is None:
+        return None
+    amounts = Decimal(profile.vcpus), Decimal(profile.memory_gib)
+    price = packaged_meters().hourly_cost(*amounts, Meter(profile.gpu), part.location, at_most=True)
+    return float(price.usd_hour) * each.most if price else None
 
 
-def _sum(amounts: Iterable[float | None]) -> Amount:
+def _sum(amounts: Iterable[Amount]) -> Amount:
     listed = list(amounts)
-    return Amount(sum(each for each in listed if each is not None), sum(each is None for each in listed))
+    return Amount(*(sum(getattr(each, name) for each in listed) for name in Amount._fields))
 
 
 def _times(amount: Amount, hours: float) -> Amount:
-    return Amount(amount.known * hours, amount.unknown)
+    return Amount(amount.known * hours, amount.unknown, amount.limit * hours)
 
 
 def _on_demand(part: Part) -> float | None:
@@ -170,7 +194,7 @@ def _days(part: Part) -> Iterable[date]:
         price = packaged().spot(each.size, part.location) if each.spot else packaged().on_demand(each.size, part.location)
         if price is not None:
             yield price.day
-    if part.type == kinds.JOB and part.most_cost is not None:
+    if part.type == kinds.JOB and (part.most_cost is not None or _limit(part) is not None):
         meters = (Meter.VCPU, Meter.MEMORY, *(each for each in Meter if each.value in {one.gpu for one in part.machines}))
-        rows = (packaged_meters().per_second(meter, part.location) for meter in meters)
+        rows = (packaged_meters().per_second(meter, part.location, at_most=True) for meter in meters)
         yield from (row.day for row in rows if row is not None)

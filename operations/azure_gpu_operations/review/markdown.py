@@ -10,7 +10,6 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from azure_gpu.catalog.budgets import standing
 from azure_gpu.shared.installation import COMMAND
 from azure_gpu_operations.review.model import (
     DONE,
@@ -186,9 +185,8 @@ def _cost_line(stack: StackReview) -> str:
 
 
 def _budget(budget: Budget) -> str:
-    spent = budget.expected_month
     sign = ":red_circle: " if budget.is_over else ""
-    return f"{sign}The expected cost: {standing(spent.known, spent.unknown, budget.monthly_usd)}"
+    return f"{sign}The expected cost: {budget.expected_month.against(budget.monthly_usd)}"
 
 
 def _pair(before: Costs | None, after: Costs | None, name: str) -> str:
@@ -199,8 +197,12 @@ def _pair(before: Costs | None, after: Costs | None, name: str) -> str:
 def _amount(amount: Amount) -> str:
     """An amount; unknown costs are never 0."""
     if not amount.unknown:
-        return f"{amount.known:,.2f}"
-    return f"at least {amount.known:,.2f} ({amount.unknown} not known)" if amount.known else "not known"
+        limited = f"at most {amount.known + amount.limit:,.2f}"
+        if amount.known and amount.limit:
+            limited = f"{limited} ({amount.limit:,.2f} of it an upper limit)"
+        return limited if amount.limit else f"{amount.known:,.2f}"
+    more = f"; at most {amount.limit:,.2f} more" if amount.limit else ""
+    return f"at least {amount.known:,.2f} ({amount.unknown} not known{more})" if amount.known or more else "not known"
 
 
 def _sections(stack: StackReview) -> Iterator[Section]:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from enum import StrEnum
 from typing import Any, NamedTuple, cast
 
+from azure_gpu.catalog.budgets import Standing, standing
 from azure_gpu.formats.stack_file import SECRET as SECRET
 
 FORM = 1
@@ -121,6 +122,14 @@ class Amount(NamedTuple):
 
     known: float  # USD
     unknown: int  # how many parts have no known price; their cost isn't in `known`
+    limit: float = 0.0  # USD, beside `known`: the upper limit of parts of whose price only that is known
+
+    def against(self, monthly_usd: float) -> Standing:
+        """The amount of a month held against a budget. An upper limit keeps it, but doesn't break it."""
+        whole = self.known + self.limit
+        if round(whole, 2) <= monthly_usd:
+            return standing(whole, self.unknown, monthly_usd)
+        return standing(self.known, self.unknown + bool(self.limit), monthly_usd)
 
 
 class Costs(NamedTuple):

@@ -7,7 +7,7 @@ import pytest
 from azure_gpu_operations.graph import kinds
 from azure_gpu_operations.graph.machines import Machines
 from azure_gpu_operations.graph.model import Graph, Part
-from azure_gpu_operations.review.costs import costs, gpus_of, held_against, of_parts
+from azure_gpu_operations.review.costs import costs, held_against, of_parts
 from azure_gpu_operations.review.model import Amount
 
 T4, A100 = "Standard_NC4as_T4_v3", "Standard_NC24ads_A100_v4"
@@ -23,22 +23,26 @@ def graph(*parts: Part) -> Graph:
     return Graph("dev", date(2026, 11, 25), parts, (), ())
 
 
-def test_expected_is_idle_and_the_busy_hours_of_the_rest() -> None:
-    found = of_parts([part("a", 1.0, 3.0), part("b", 0.0, 2.0)], busy_hours=100)
-    assert found.idle_hour == Amount(1.0, 0)
-    assert found.most_month == Amount(5.0 * 730, 0)
-    assert found.expected_month == Amount(1.0 * 630 + 5.0 * 100, 0)
-
-
 def test_what_is_not_known_is_counted_and_not_taken_for_nothing() -> None:
     found = of_parts([part("a", 1.0, None), part("b", None, None), part("c", 0.5, 1.0)], busy_hours=10)
     assert (found.idle_hour, found.most_hour, found.expected_month.unknown) == (Amount(1.5, 1), Amount(1.0, 2), 2)
 
 
+def test_a_job_in_a_region_where_only_a_limit_is_known_costs_that_at_most() -> None:
+    replica = Machines("", "8 CPU, 56 GiB", "T4", 0, 2)
+    tonight = part("tonight", 0.0, None, replica, type_=kinds.JOB)._replace(location="westeurope")
+    limit = 2 * (0.00019 + 8 * 0.000034 + 56 * 0.000004) * 3600
+    found = of_parts([tonight, part("a", 1.0, 3.0)], busy_hours=100)
+    assert (found.idle_hour, found.most_hour) == (Amount(1.0, 0), Amount(3.0, 0, pytest.approx(limit)))
+    assert found.most_month == Amount(3.0 * 730, 0, pytest.approx(limit * 730))
+    assert found.expected_month == Amount(1.0 * 630 + 3.0 * 100, 0, pytest.approx(limit * 100))
+    assert of_parts([tonight._replace(location="swedencentral")], 100).most_hour == Amount(0.0, 1)
+
+
 def test_gpu_hours_are_those_of_all_gpus() -> None:
     pool = part("a", 0.5, 2.0, Machines("", T4, "T4", 1, 4))
     eight = part("b", 0.0, 9.0, Machines("", A100, "2 x A100", 0, 1))
-    found = of_parts([pool, eight], busy_hours=100)
+    found = of_parts([pool, eight, part("c", 0.5, 0.5, Machines("", "Standard_D4s_v5", "", 1, 1))], busy_hours=100)
     assert found.gpu_hours_idle_month == 730
     assert found.gpu_hours_most_month == 6 * 730
     assert found.gpu_hours_expected_month == 1 * 630 + 6 * 100
@@ -53,15 +57,13 @@ def test_without_spot_the_same_machines_cost_their_list_price() -> None:
     assert of_parts([unknown], 1).on_demand_most_hour == Amount(0.0, 1)
 
 
-@pytest.mark.parametrize(("gpu", "number"), [("", 0), ("T4", 1), ("2 x A100", 2), ("8 x H100", 8)])
-def test_gpus_of_machines(gpu: str, number: int) -> None:
-    assert gpus_of(Machines("", T4, gpu, 0, 1)) == number
-
-
 def test_rows_are_by_the_key_of_the_stack_file_and_changed_ones_first() -> None:
     same = part("same", 1.0, 1.0, Machines("", T4, "T4", 1, 1))
     before = graph(same, part("gone", 0.0, 1.0), part("shared", 0.2, 0.7, type_=kinds.CLUSTER))
-    after = graph(same, part("new", 0.0, 2.0, Machines("", T4, "T4", 0, 1)), part("shared", 0.2, 0.9, type_=kinds.CLUSTER))
+    theirs = part("theirs", 1.0, 1.0, exists=True)  # which costs the stack nothing
+    after = graph(
+        same, theirs, part("new", 0.0, 2.0, Machines("", T4, "T4", 0, 1)), part("shared", 0.2, 0.9, type_=kinds.CLUSTER)
+    )
     found = costs(before, after, 160)
     assert [row.part for row in found.parts] == ["clusters.shared", "pools.gone", "pools.new", "pools.same"]
     rows = {row.part: row for row in found.parts}
@@ -82,13 +84,18 @@ def test_a_side_that_could_not_be_read_is_not_known_and_not_nothing() -> None:
     assert new.before is None
 
 
-def test_what_exists_costs_the_stack_nothing() -> None:
-    assert costs(None, graph(part("theirs", 1.0, 1.0, exists=True)), 160).parts == ()
-
-
 @pytest.mark.parametrize(
-    ("spent", "is_over"), [(Amount(99.0, 0), False), (Amount(101.0, 0), True), (Amount(101.0, 1), True), (Amount(5.0, 1), None)]
+    ("spent", "is_over"),
+    [
+        ((99, 0), False),
+        ((101, 0), True),
+        ((101, 1), True),
+        ((5, 1), None),
+        ((60, 0, 40), False),
+        ((60, 0, 41), None),
+        ((101, 0, 5), True),
+    ],
 )
-def test_a_budget_is_not_kept_where_a_cost_is_not_known(spent: Amount, is_over: bool | None) -> None:
-    total = of_parts([], 160)._replace(expected_month=spent)
+def test_a_budget_is_not_kept_where_a_cost_is_not_known(spent: tuple[float, ...], is_over: bool | None) -> None:
+    total = of_parts([], 160)._replace(expected_month=Amount(*map(int, spent)))
     assert held_against(100.0, total).is_over is is_over

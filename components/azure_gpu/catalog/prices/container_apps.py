@@ -2,7 +2,7 @@
 
 The prices are a CSV file with one row per meter and region; `MeterPrices` sums a replica's meters to a price per hour. A replica
 with a GPU is billed for the GPU, its vCPUs and its memory, each per second at the active rate; if one of the three is unknown, so
-is the price.
+is the price. Where only an upper limit is known, a row's source says so: it is in no price, but in what a replica costs at most.
 """
 
 from collections.abc import Iterable, Iterator
@@ -35,8 +35,17 @@ SOURCES: dict[str, str] = {
         "sandboxcom/gludd, docs/research/AZURE_TERRAFORM_EVENT_ELASTICITY_E2E_EVIDENCE.md at 33c65336, "
         "which reports a query of Azure's Retail Prices API for East US"
     ),
+    "nabiz": (
+        "muratcan-ates/istanbul-nabiz, docs/deploy.md at 367a3834, "
+        "which reports a query of Azure's Retail Prices API for West Europe"
+    ),
+    "doc-ai": (
+        "bscheucher/doc-ai, src/docs/SELF_HOSTED_MODEL_ON_AZURE.md at 3ce5d629: a query of Azure's Retail Prices API "
+        "for West Europe answered 0.0001 EUR, rounded to four digits, so at most 0.00015 EUR; assumed: a euro is at most 1.25 USD"
+    ),
     API: price_table.SOURCES[API],
 }
+_LIMITS = frozenset({"doc-ai"})  # sources of upper limits, which are no prices
 
 
 _SECONDS_PER_HOUR = 3600
@@ -69,19 +78,22 @@ class MeterPrices:
 
     def __init__(self, rows: Iterable[MeterRow]) -> None:
         self._newest: dict[tuple[Meter, str], MeterRow] = {}
+        self._limits: dict[tuple[Meter, str], MeterRow] = {}
         for row in sorted(rows, key=lambda row: row.day):
-            self._newest[row.meter, row.region] = row
+            (self._limits if row.source in _LIMITS else self._newest)[row.meter, row.region] = row
 
-    def per_second(self, meter: Meter, region: str) -> MeterRow | None:
-        """The newest price of one unit of a meter; None if unknown."""
-        return self._newest.get((meter, regions.normalise(region)))
+    def per_second(self, meter: Meter, region: str, *, at_most: bool = False) -> MeterRow | None:
+        """The newest price of one unit of a meter; None if unknown. `at_most`: without one, its upper limit."""
+        place = (meter, regions.normalise(region))
+        return self._newest.get(place) or (self._limits.get(place) if at_most else None)
 
-    def hourly_cost(self, vcpus: Decimal, memory_gib: Decimal, gpu: Meter, region: str) -> Price | None:
-        """What one running replica costs per hour: its GPU, vCPUs and memory. None if one of the meters is unknown.
+    def hourly_cost(self, vcpus: Decimal, memory_gib: Decimal, gpu: Meter, region: str, *, at_most: bool = False) -> Price | None:
+        """What one running replica costs per hour: its GPU, vCPUs and memory. None if one of the meters is unknown. `at_most`:
+        with the upper limits of meters without a price.
 
         The day is that of the oldest of the three.
         """
-        found = [self.per_second(meter, region) for meter in (gpu, Meter.VCPU, Meter.MEMORY)]
+        found = [self.per_second(meter, region, at_most=at_most) for meter in (gpu, Meter.VCPU, Meter.MEMORY)]
         known = [row for row in found if row is not None]
         if len(known) != len(found):
             return None
