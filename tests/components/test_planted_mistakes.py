@@ -42,20 +42,17 @@ def test_a_mistake_is_refused_with_its_fix(name: str, args: dict[str, Any], part
     assert recorded.registrations == []
 
 
-WARNED = [
-    ("Foundation", {"location": "westeurop"}, (".location: the region isn't on the list", "fix: write 'westeurope'")),
-    ("Foundation", {"location": "mars"}, (".location: the region isn't on the list", "az account list-locations")),
-    ("JobEnvironment", {**alone(GOOD["JobEnvironment"]), "location": "westeurop"}, (".location: ", "fix: write 'westeurope'")),
-    ("BatchPool", {**POOL, "size": "Standard_NC4as_T4"}, (".size: unknown VM size", "write Standard_NC4as_T4_v3 or ")),
-    (
-        "GpuCluster",
-        {**CLUSTER, "gpu_pools": {"a": {"size": "Standard_D4s_v5"}}},
-        (".a.size: this VM size has no GPU", "choose a"),
-    ),
-]
-
-
-@pytest.mark.parametrize(("name", "args", "parts"), WARNED)
+@pytest.mark.parametrize(
+    ("name", "args", "parts"),
+    [
+        (
+            "JobEnvironment",
+            {**alone(GOOD["JobEnvironment"]), "location": "westeurop"},
+            (".location: ", "fix: write 'westeurope'"),
+        ),
+        ("BatchPool", {**POOL, "size": "Standard_NC4as_T4"}, (".size: unknown VM size", "write Standard_NC4as_T4_v3 or ")),
+    ],
+)
 def test_what_may_be_newer_than_the_catalog_is_one_warning(name: str, args: dict[str, Any], parts: tuple[str, ...]) -> None:
     refused, recorded = told(name, **args)
     assert refused == []

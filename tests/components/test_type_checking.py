@@ -1,14 +1,15 @@
 """What a type checker tells the author of a program: it knows every key of the arguments, at any depth."""
 
 import json
+import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.support.embedded import CHECKOUT
+from tests.support.installed import UV
 
 PYRIGHT = Path(sys.executable).with_name("pyright")
 WRONG = "  # wrong"
@@ -38,20 +39,33 @@ ServerlessGpuJob("p", job_environment="id", image="python:3.11", event={"rules":
 """
 
 
-def shown() -> Iterator[str]:
-    """The programs that the pages show as a whole, which anybody copies into a project with strict types."""
+def shown(folder: Path) -> list[Path]:
+    """The programs that the pages show as a whole, which anybody copies into a project with strict types, as files."""
+    texts = [(CHECKOUT / "examples" / "languages" / "python" / "__main__.py").read_text(encoding="utf-8")]
     for page, heading in (("README.md", "## In your own Pulumi program"), ("components/README.md", ""), ("docs/testing.md", "")):
-        text = (CHECKOUT / page).read_text(encoding="utf-8").partition(heading)[2] if heading else (CHECKOUT / page).read_text()
-        yield text.partition("```python\n")[2].partition("```")[0]
-    yield (CHECKOUT / "examples" / "languages" / "python" / "__main__.py").read_text(encoding="utf-8")
+        text = (CHECKOUT / page).read_text(encoding="utf-8")
+        texts.append(text[text.index(heading) :].partition("```python\n")[2].partition("```")[0])
+    files = [folder / f"shown_{number}.py" for number in range(len(texts))]
+    for file, text in zip(files, texts, strict=True):
+        file.write_text(f"# pyright: strict\n{text}")
+    return files
+
+
+@pytest.mark.slow
+@pytest.mark.nightly  # it reads all of azure-native: two minutes of processor time
+@pytest.mark.timeout(1200)
+def test_mypy_takes_the_programs_that_are_shown(tmp_path: Path) -> None:
+    command = [UV, "tool", "run", "mypy==2.4.1", "--strict", "--python-executable", sys.executable, *shown(tmp_path)]
+    variables = {**os.environ, "MYPYPATH": str(CHECKOUT / "components")}
+    done = subprocess.run(command, cwd=tmp_path, env=variables, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 @pytest.mark.slow
 def test_a_type_checker_finds_what_is_wrong_at_any_depth_and_takes_the_rest(tmp_path: Path) -> None:
     """That it takes the programs of tests/stack/own_programs, `make lint` shows."""
     (tmp_path / "program.py").write_text(PROGRAM)
-    for number, text in enumerate(shown()):
-        (tmp_path / f"shown_{number}.py").write_text(f"# pyright: strict\n{text}")
+    shown(tmp_path)
     settings = {"extraPaths": [str(CHECKOUT / "components")], "typeCheckingMode": "standard"}
     (tmp_path / "pyrightconfig.json").write_text(json.dumps(settings))
     command = [PYRIGHT, "--project", tmp_path / "pyrightconfig.json", "--pythonpath", sys.executable, "--outputjson"]
