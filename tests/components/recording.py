@@ -10,6 +10,7 @@ import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
+from unittest import mock
 
 import pulumi
 from google.protobuf.json_format import MessageToDict
@@ -295,6 +296,10 @@ def readable(value: Any) -> str:
     return " ".join(readable(inner) for inner in value) if isinstance(value, list) else str(value)
 
 
+def _nothing(*_: object, **__: object) -> None:
+    pass
+
+
 def declare(build: Callable[[], object], *, preview: bool = False, lookups: Mapping[str, Any] = KEYS) -> Recorded:
     """Runs `build` as a program. `lookups` holds the answer of each function by token, or what gives it for the arguments of the
     call; a text is why it fails."""
@@ -315,7 +320,8 @@ def declare(build: Callable[[], object], *, preview: bool = False, lookups: Mapp
         build()
         return pulumi.Output.from_input(root.outputs).apply(recorded.exports.update)
 
-    with for_an_engine.left_out():
+    # The SDK tells of each resource what it does; nobody reads it.
+    with for_an_engine.left_out(), mock.patch.object(pulumi.log, "debug", new=_nothing):
         pulumi.runtime.test(program)()
     return recorded
 

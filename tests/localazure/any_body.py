@@ -52,9 +52,10 @@ def allowed_by(shape: Shape, texts: Values, whole: Values, numbers: Values, othe
     return of(shape)
 
 
-def many(number: int) -> settings:
+def many(number: int, quick: int = 0) -> settings:
+    """`quick`: of tests that have many items."""
     slow = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.data_too_large]
-    return settings(max_examples=examples(number), deadline=None, suppress_health_check=slow)
+    return settings(max_examples=examples(number, quick), deadline=None, suppress_health_check=slow)
 
 
 def is_answer(answer: httpx.Response) -> None:

@@ -109,7 +109,7 @@ def answered(azure: EmbeddedAzure, azure_type: AzureType, path: str, body: dict[
 
 
 @pytest.mark.parametrize("kind", without_backends(), ids=lambda kind: kind.arm_type)
-@many(40)
+@many(40, quick=3)
 @given(body=BODIES)
 def test_no_body_upsets_the_server(azure: EmbeddedAzure, group: str, kind: Any, body: dict[str, Any]) -> None:
     answered(azure, kind.azure_type, path_of(azure, group, kind.azure_type, f"above{group[-8:]}"), body)
@@ -131,7 +131,7 @@ def test_no_body_upsets_the_server(azure: EmbeddedAzure, group: str, kind: Any, 
     ],
     ids=lambda each: each.arm_type,
 )
-@many(40)
+@many(40, quick=6)
 @given(data=st.data())
 def test_no_body_of_the_right_shape_upsets_it_either(
     azure: EmbeddedAzure, group: str, azure_type: AzureType, data: st.DataObject

@@ -1,8 +1,9 @@
 """Holds quick tests to what they promise: no process, no port, no connection, no waiting for the clock, no changed environment.
 
-A quick test, one without the mark `slow`, that does any of these fails by name, with the call that did it. The interpreter's
+A quick test, one without the mark `slow`, that does any of these fails by name, with the line that did it. The interpreter's
 audit events tell of processes and sockets, wherever in the program they are used; `time.sleep` has none before Python 3.13, and
-is replaced.
+is replaced. There are millions of events, most of them of attributes that are read: a dictionary is asked for each, and only an
+event of the name of one of its keys leads to a function of Python.
 """
 
 import os
@@ -11,6 +12,7 @@ import sys
 import threading
 import time
 from collections.abc import Generator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -28,6 +30,7 @@ FORBIDDEN = {
 }
 
 
+_PROJECT = str(Path(__file__).parents[1])  # what isn't in tests/ is called by what is
 _PYTEST = "PYTEST_CURRENT_TEST"  # pytest's own
 
 
@@ -44,7 +47,7 @@ class Guard:
         self.environment: dict[str, str] = {}  # as the test found it
         self._sleep = time.sleep
         platform.uname().processor  # noqa: B018  starts `uname` once, and many libraries look at it while they load
-        sys.addaudithook(self._audited)
+        sys.addaudithook({_Event(name, self): None for name in FORBIDDEN}.get)
 
     def watch(self) -> None:
         self.watching, self.done = True, []
@@ -54,9 +57,12 @@ class Guard:
         self.watching = False
         time.sleep = self._sleep
 
-    def _audited(self, event: str, arguments: tuple[Any, ...]) -> None:
-        if self.watching and event in FORBIDDEN:
-            self._refuse(f"{FORBIDDEN[event]} ({event}: {', '.join(map(repr, arguments[:2]))})")
+    def audited(self, event: str) -> None:
+        if self.watching:
+            frame = sys._getframe(2)
+            while frame.f_back is not None and not frame.f_code.co_filename.startswith(_PROJECT):
+                frame = frame.f_back
+            self._refuse(f"{FORBIDDEN[event]} ({event}, {frame.f_code.co_filename}:{frame.f_lineno})")
 
     def _sleeping(self, seconds: float) -> None:
         if seconds and threading.current_thread() is threading.main_thread():
@@ -66,6 +72,22 @@ class Guard:
     def _refuse(self, what: str) -> None:
         self.done.append(what)
         raise ImpureError(f"a quick test {what}: test it in its own process, or mark it `slow`")
+
+
+class _Event(str):
+    """A key that is compared with what has its hash alone: with the same event."""
+
+    guard: Guard
+    __hash__ = str.__hash__
+
+    def __new__(cls, name: str, guard: Guard) -> "_Event":
+        made = super().__new__(cls, name)
+        made.guard = guard
+        return made
+
+    def __eq__(self, other: object) -> bool:
+        self.guard.audited(str(self))
+        return str.__eq__(self, other)
 
 
 _guard = Guard()
