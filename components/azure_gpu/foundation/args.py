@@ -112,6 +112,9 @@ class FoundationArgs(FoundationSettings, _Workloads, OwnerArgs):
     write_blobs: NotRequired[bool]
     """Plain: whether the identity gets the role Storage Blob Data Contributor on the storage account, which Batch, Azure Machine
     Learning, virtual machines and runs with files require. The serving identity gets read access in both cases. Default: true."""
+    share_files: NotRequired[bool]
+    """Plain: whether principals of `storage.data_access` also get the role Storage File Data Privileged Contributor, which people
+    need for notebooks and computes of Azure Machine Learning. Default: false."""
 
 
 class FoundationWiring(FoundationSettings, _Workloads):
@@ -121,3 +124,5 @@ class FoundationWiring(FoundationSettings, _Workloads):
     """What all components of the stack share."""
     write_blobs: NotRequired[bool]
     """Plain: true gives the identity the role Storage Blob Data Contributor on the storage account. Default: false."""
+    share_files: NotRequired[bool]
+    """Plain: true gives those of `storage.data_access` the role Storage File Data Privileged Contributor, too. Default: false."""

@@ -36,7 +36,7 @@ class FoundationLookup:
     writes_already: bool = False  # the same of its role on the storage account
     serving_pulls_already: bool = False  # the same of the roles of the serving identity
     serving_reads_already: bool = False
-    have_data_access: frozenset[str] = frozenset()  # object ids of those in `data_access` with such an assignment
+    have_data_access: frozenset[tuple[str, str]] = frozenset()  # object ids of `data_access` and roles that they have
 
 
 def look_up(spec: FoundationSpec, asked_by: AskedBy = OF_STACK) -> tuple[FoundationLookup, list[Problem]]:
@@ -132,7 +132,9 @@ def _with_roles(found: FoundationLookup, spec: FoundationSpec, asked_by: AskedBy
         writes_already=spec.identity_writes_blobs and is_assigned(writes, storage, identity),
         serving_pulls_already=is_assigned(found.pull_role, registry, serving),
         serving_reads_already=is_assigned(roles.STORAGE_BLOB_DATA_READER, storage, serving),
-        have_data_access=frozenset(each.object_id for each in spec.data_access if is_assigned(writes, account, each.object_id)),
+        have_data_access=frozenset(
+            (each.object_id, role) for each, role in spec.access_by_role if is_assigned(role, account, each.object_id)
+        ),
     )
 
 

@@ -118,7 +118,7 @@ class Foundation(Component[FoundationArgs, FoundationWiring, _Spec]):
             stack["tags"] = described.args["tags"]
         if not stack["location"] and "location" not in described.args and group is None:
             described.problems.append(_no_location(described.component))
-        writes = {"write_blobs": described.args.get("write_blobs", True)}
+        writes = {"write_blobs": described.args.get("write_blobs", True), "share_files": described.args.get("share_files", False)}
         return program.wired(described, _OF_STACK, writes, stack)
 
     def _resolve(self, args: FoundationWiring, context: Context) -> tuple[_Spec, list[Problem]]:
@@ -483,13 +483,14 @@ class Foundation(Component[FoundationArgs, FoundationWiring, _Spec]):
         return storage_id
 
     def _data_access(self, part: Part, storage_id: pulumi.Output[str]) -> None:
-        """Assigns the role of people and programs on the account. Nothing of the stack waits for it."""
-        for each in self._spec.data_access if self._spec.assign_roles else ():
-            if each.object_id in self._found.have_data_access:
+        """Assigns the roles of people and programs on the account. Nothing of the stack waits for them."""
+        for each, role in self._spec.access_by_role if self._spec.assign_roles else ():
+            if (each.object_id, role) in self._found.have_data_access:
                 continue
+            kind = "data-access" if role == roles.STORAGE_BLOB_DATA_CONTRIBUTOR else "file-access"
             role_of_identity.assign(
-                f"{self._name}-data-access-{each.object_id[:8]}",
-                role=roles.STORAGE_BLOB_DATA_CONTRIBUTOR,
+                f"{self._name}-{kind}-{each.object_id[:8]}",
+                role=role,
                 scope=storage_id,
                 principal_id=each.object_id,
                 kind=each.kind,

@@ -18,10 +18,8 @@ def role_commands(spec: FoundationSpec, pull_role: str = roles.ACR_PULL) -> list
     commands += _role_command(spec, spec.serving_identity, pull_role, registry, spec.registry)
     commands += _role_command(spec, spec.serving_identity, roles.STORAGE_BLOB_DATA_READER, storage, spec.storage)
     commands += [
-        role_command.command(
-            roles.STORAGE_BLOB_DATA_CONTRIBUTOR, scope=spec.storage_id, principal_id=each.object_id, kind=each.kind
-        )
-        for each in spec.data_access
+        role_command.command(role, scope=spec.storage_id, principal_id=each.object_id, kind=each.kind)
+        for each, role in spec.access_by_role
     ]
     return commands
 

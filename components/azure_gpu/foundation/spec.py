@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal, cast
 
+from azure_gpu.catalog import roles
 from azure_gpu.catalog.problems import Code, Problem
 from azure_gpu.catalog.services.private_networks import ENDPOINTS, PREMIUM_PAGE, TASKS_PAGE
 from azure_gpu.formats import azure_types
@@ -42,6 +43,14 @@ class FoundationSpec:
     assign_roles: bool
     write_blobs: bool
     data_access: tuple[Principal, ...]  # principals with write access to blobs, beside the identity
+    share_files: bool  # and to file shares, where Azure Machine Learning keeps notebooks
+
+    @property
+    def access_by_role(self) -> list[tuple[Principal, str]]:
+        """Who of `data_access` gets which role. Source of the second: MicrosoftDocs/azure-ai-docs, articles/machine-learning/
+        how-to-disable-local-auth-storage.md, Scenarios for role assignments."""
+        files = (roles.STORAGE_FILE_DATA_PRIVILEGED_CONTRIBUTOR,) if self.share_files else ()
+        return [(each, role) for role in (roles.STORAGE_BLOB_DATA_CONTRIBUTOR, *files) for each in self.data_access]
 
     @property
     def storage_id(self) -> str:
@@ -127,6 +136,7 @@ def resolve(args: FoundationWiring, context: Context) -> tuple[FoundationSpec, l
         purges=_purge_of(args, bool(args.get("workloads"))),
         assign_roles=args.get("assign_roles", True),
         write_blobs=args.get("write_blobs", False),
+        share_files=args.get("share_files", False),
         data_access=principals.resolve(data_access),
     )
     problems += principals.check(data_access, f"{context.path(PATH)}.storage.data_access")

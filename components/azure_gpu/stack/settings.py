@@ -182,6 +182,7 @@ def _foundation(parts: Parts, file: Mapping[str, Any], stack: StackArgs) -> Foun
         **own,
         stack=stack,
         workloads=sorted(workloads),
+        share_files=any("existing" not in each for each in parts["ml_workspace"].values()),
         write_blobs=any(parts[section] or file.get(section) == {} for section in writing) or _pods_have_an_identity(own, parts),
     )
     more = {key: file[key] for key in ("image_source", "assign_roles") if key in file}
