@@ -37,6 +37,8 @@ def test_a_stack_has_its_parts_by_layer_their_machines_what_they_depend_on_and_w
         if key == "machines":
             told = {name: [[*each] for each in part(graph, name).machines] for name in expected}
             assert told == {name: [[*Machines(*each)] for each in machines] for name, machines in expected.items()}
+        elif key == "costs":
+            assert {name: part(graph, name).idle_cost for name in expected} == pytest.approx(expected)
         elif key.startswith("some_"):
             assert [each for each in expected if each not in found[key.removeprefix("some_")]] == []
         elif key in ("uses", "roles"):
@@ -63,7 +65,7 @@ def test_every_role_assignment_is_in_the_graph(name: str) -> None:
 @pytest.mark.parametrize("name", graphs.names())
 def test_costs_are_those_that_the_program_exports_for_the_same_names(name: str) -> None:
     graph, exports = graphs.graph(name), RECORD[name]["exports"]
-    priced = [each for each in graph.parts if each.has_cost]
+    priced = [each for each in graph.parts if each.has_cost and kinds.kind_of(each.type).has_cost]
     assert {each.name: each.most_cost for each in priced} == exports["hourly_cost"]
     idle = {each.name: each.idle_cost for each in priced}
     assert {key: idle[key] for key in exports["idle_cost"]} == exports["idle_cost"]

@@ -19,6 +19,7 @@ from tests.support.preflight import Run
 
 DAY = date(2026, 11, 21)
 NEED = "vm=Standard_NC4as_T4_v3*24@westeurope"
+STACK = (Path(__file__).parent / "validated.yaml").read_text(encoding="utf-8")
 CALLS: dict[str, Any] = yaml.load((Path(__file__).parent / "preflights.yaml").read_text(encoding="utf-8"), yaml.CSafeLoader)
 
 NAMED: list[tuple[str, list[str]]] = [
@@ -44,12 +45,20 @@ def answers(report: dict[str, Any], check: str, subject: str = "") -> set[str]:
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_a_call_reports_what_its_row_says(connected: EmbeddedAzure, preflight: Run, name: str) -> None:
+def test_a_call_reports_what_its_row_says(connected: EmbeddedAzure, preflight: Run, tmp_path: Path, name: str) -> None:
     before = connected.get(f"/subscriptions/{SUBSCRIPTION}/resources", "2024-11-01").json()["value"]
     for call in CALLS[name]:
         for fault in call.get("faults", ()):
             connected.fault(fault["kind"], **{key: value for key, value in fault.items() if key != "kind"})
-        code, report = preflight(*shlex.split(call["words"]))
+        words = shlex.split(call["words"])
+        if "stack" in call:
+            text = STACK
+            for old, new in call["stack"].items():
+                assert old in text
+                text = text.replace(old, new)
+            (tmp_path / "Pulumi.mine.yaml").write_text(text)
+            words += ["--stack", "mine", "--config-folder", str(tmp_path)]
+        code, report = preflight(*words)
         wrong = [] if code == call.get("code", 0) else [f"the exit code is {code}"]
         for subject, checks in {"": call.get("answers", {}), **call.get("of", {})}.items():
             wrong += [

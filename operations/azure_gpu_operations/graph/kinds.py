@@ -109,6 +109,14 @@ PART_OF = {
         )
     },
 }
+# What private endpoints lead to.
+LED_TO = (
+    REGISTRY,
+    azure_types.STORAGE_ACCOUNT.token,
+    azure_types.KEY_VAULT.token,
+    azure_types.BATCH_ACCOUNT.token,
+    azure_types.ML_WORKSPACE.token,
+)
 # How a part that exists is named where its id isn't: the output of its component that has the name, by the package and the input
 # of the resource that names it.
 NAMED_BY = {

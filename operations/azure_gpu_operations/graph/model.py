@@ -33,7 +33,8 @@ class Part(NamedTuple):
     @property
     def has_cost(self) -> bool:
         """Whether an hour of it has a cost of its own; what is attached to a workspace has that of another part."""
-        return kinds.kind_of(self.type).has_cost and (self.type != kinds.COMPUTE or bool(self.machines))
+        priced = kinds.kind_of(self.type).has_cost and (self.type != kinds.COMPUTE or bool(self.machines))
+        return priced or self.idle_cost is not None
 
 
 class Use(NamedTuple):

@@ -8,8 +8,10 @@ id in the stack's file.
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from azure_gpu.catalog.prices import fixed
 from azure_gpu.formats import arm_ids, azure_types
 from azure_gpu.formats.arm_ids import ArmId
+from azure_gpu.formats.azure_types import BY_TOKEN
 from azure_gpu_operations.batch.pool_cost import hourly
 from azure_gpu_operations.graph import kinds, stand_ins
 from azure_gpu_operations.graph.kinds import KINDS
@@ -86,7 +88,7 @@ class Ownership:
         if token in _OF_NO_PART or token.startswith(kinds.PROVIDER_PREFIX):
             return ""
         if token in kinds.PART_OF:
-            whole = next((key_of(each) for each in self.used_by(resource) if each.type == kinds.PART_OF[token]), "")
+            whole = self._whole(resource)
             if whole or token != azure_types.DEPLOYMENT.token:  # of another part: the traffic of an endpoint
                 return whole
         parent = self.parent_of(resource)
@@ -98,6 +100,16 @@ class Ownership:
                 return key_of(parent)
             parent = self.parent_of(parent)
         return "" if resource.is_component and not kinds.is_component(token) else key_of(resource)
+
+    def _whole(self, resource: Resource) -> str:
+        """The part that a resource belongs to, other than its parent: one that it uses, or beside it. A private endpoint in a
+        network that exists belongs to what it leads to. Empty where there is none."""
+        token, used = kinds.PART_OF[resource.type], self.used_by(resource)
+        beside = [each for each in self._resources if each.parent == resource.parent]
+        led = [each for each in used if each.type in kinds.LED_TO] if resource.type == azure_types.PRIVATE_ENDPOINT.token else []
+        of_network = resource.type in (azure_types.NAT_GATEWAY.token, azure_types.PUBLIC_IP_ADDRESS.token)
+        found = [each for each in (*used, *(beside if of_network else ())) if each.type == token]
+        return next((self._owner(each) for each in (*found, *led)), "")
 
     def _own_ids(self, resource: Resource) -> None:
         """The id of the existing resource that a component wraps."""
@@ -151,6 +163,8 @@ def described(key: str, members: Sequence[Resource], owned: Ownership) -> Part:
         idle = 0.0  # billed only while it runs
     elif head.type == kinds.GROUP:
         idle = most  # billed until it ends
+    if not kinds.kind_of(head.type).has_cost:
+        most = idle = _fixed(members)
     end = outputs.get("expires_at")
     return Part(
         key=key,
@@ -164,6 +178,14 @@ def described(key: str, members: Sequence[Resource], owned: Ownership) -> Part:
         idle_cost=idle,
         expires=end if isinstance(end, str) else "",
     )
+
+
+def _fixed(members: Sequence[Resource]) -> float | None:
+    """What resources cost in any hour; None if none of them has such a price."""
+    typed = [(BY_TOKEN[each.type].arm_type, each.inputs.get("sku") or {}) for each in members if each.type in BY_TOKEN]
+    prices = [fixed.of_resource(arm_type, str(sku.get("name", ""))) for arm_type, sku in typed]
+    known = [price.usd_hour for price in prices if price is not None]
+    return float(sum(known)) if known else None
 
 
 def idle_cost_of_pool(pool: Part, members: Sequence[Resource]) -> float | None:

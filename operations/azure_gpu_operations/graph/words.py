@@ -8,7 +8,9 @@ from azure_gpu_operations.graph.model import Graph, Part, Role
 from azure_gpu_operations.running_report import NOT_KNOWN, Total, total
 
 EXISTS = "exists already"
-NOT_COUNTED = "Machines only, at list price; without storage, registry, logs and network."
+NOT_COUNTED = (
+    "Machines, private endpoints, NAT gateways and Premium registries, at list price; without storage, logs and traffic."
+)
 
 
 def machines(each: Machines) -> str:

@@ -277,8 +277,8 @@ def _costs(stack: StackReview) -> Iterator[Section]:
         lines.append(" | ".join(["", *map(_cell, [code(each.part), text(machines), *cells, dates]), ""]).strip())
     lines.append("")
     lines.append(
-        "List prices of machines only, without storage, registry, logs and network. Expected: all machines for "
-        f"{costs.busy_hours:g} of 730 hours."
+        "List prices of machines, private endpoints, NAT gateways and Premium registries, without storage, logs and traffic. "
+        f"Expected: all machines for {costs.busy_hours:g} of 730 hours."
     )
     if costs.after is not None:
         spot = _pair(costs.before, costs.after, "on_demand_most_hour")
