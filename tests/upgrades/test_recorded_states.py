@@ -43,6 +43,9 @@ GROUPS_WITH_LOGS = ("add", "gpucontainergroup", "gpucontainergrouprm", "ours", "
 PER_WAY = ("nvidia-device-plugin", "gpu-feature-discovery")
 WAYS_OF_SHARING = ("whole", "time-slicing-4", "mig-single")
 _GROUP = "azuregpu:index:ContainerGroup$azure-native"
+_ON_A_CLUSTER = "azuregpu:index:GpuCluster$kubernetes"
+_FIRST = "containers[0]"
+_UNPRIVILEGED = (f"{_FIRST}.securityContext.allowPrivilegeEscalation", f"{_FIRST}.securityContext.capabilities")
 # What an `up` over a recorded state changes, by the heading in CHANGELOG.md of who has to know it.
 CHANGES: dict[str, set[str]] = {
     # Blobs that were deleted or overwritten can be had back, unless `protect_data` is false.
@@ -89,6 +92,31 @@ CHANGES: dict[str, set[str]] = {
             ("DaemonSet", "daemon-set", ("dcgm-exporter", *(f"{each}-{way}" for each in PER_WAY for way in WAYS_OF_SHARING))),
         )
         for name in names
+    },
+    # What runs beside the GPUs is not privileged; counters of profiling are those of MIG. In place, with the images above.
+    "Privileges beside the GPUs": {
+        *(
+            f"update {_ON_A_CLUSTER}:apps/v1:DaemonSet::{cluster}-daemon-set-{name}: "
+            + ", ".join(f"spec.template.spec.{each}" for each in (f"{_FIRST}.image", *changed))
+            for cluster in ("big", "shared", "theirs")
+            for name, changed in (
+                *(
+                    (f"gpu-feature-discovery-{way}", (*_UNPRIVILEGED, f"{_FIRST}.securityContext.privileged"))
+                    for way in WAYS_OF_SHARING
+                ),
+                ("nvidia-device-plugin-mig-single", (_UNPRIVILEGED[0], f"{_UNPRIVILEGED[1]}.drop")),
+                ("dcgm-exporter", (_UNPRIVILEGED[0], f"{_UNPRIVILEGED[1]}.drop")),
+                (
+                    "dcgm-exporter",
+                    (_UNPRIVILEGED[0], f"{_UNPRIVILEGED[1]}.add", f"{_UNPRIVILEGED[1]}.drop", "volumes[1].configMap.name"),
+                ),
+            )
+        ),
+        *(
+            f"{act} {_ON_A_CLUSTER}:core/v1:ConfigMap::{cluster}-config-map-dcgm-exporter-counters-{of_text}"
+            for cluster in ("big", "shared", "theirs")
+            for act, of_text in (("delete", "6a73d07a"), ("create", "f1049eb2"))
+        ),
     },
     # What a node that has gone said of its GPUs is removed.
     "The garbage collector of NFD": {
