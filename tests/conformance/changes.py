@@ -19,9 +19,18 @@ from tests.support.embedded import CHECKOUT
 if TYPE_CHECKING:
     from tests.conformance.stacks import Stack
 
-TASK_SECONDS = {"Azure": 420, "embedded": 60}  # longer than the second `up`
+TASK_SECONDS = 420  # longer than the second `up`; a task that runs on this machine ends with it
 _BEGUN = "the task has begun"
 _ENDED = "the task has ended"
+_CHANGED = "changed"  # a file of the stack, which is there when the second `up` has ended
+_SCRIPT = """\
+import os, time
+print({!r}, flush=True)
+end = time.monotonic() + {}
+while time.monotonic() < end and not os.path.exists({!r}):
+    time.sleep(1)
+print({!r})
+"""
 _PATCHED = "by a request of only that"
 
 
@@ -45,6 +54,7 @@ def made(stack: "Stack", end: float) -> Iterator[Difference | str]:
         stack.write(datetime.now(UTC).date())
         text = stack.operations("up", seconds=end - time.monotonic())
         in_time = task.poll() is None
+        (stack.folder / _CHANGED).touch()
         yield "changed: pool and cluster, " + ("while the task ran" if in_time else "after the task had ended already")
         refused = _PATCHED in text
         yield f"changed: the pool {'by PATCH, as its PUT was refused' if refused else 'by the PUT of the provider'}"
@@ -59,8 +69,7 @@ def made(stack: "Stack", end: float) -> Iterator[Difference | str]:
 @contextmanager
 def _task(stack: "Stack") -> Iterator["subprocess.Popen[str]"]:
     script = stack.folder / "wait.py"
-    seconds = TASK_SECONDS["Azure" if stack.server is None else "embedded"]
-    script.write_text(f"import time\nprint({_BEGUN!r}, flush=True)\ntime.sleep({seconds})\nprint({_ENDED!r})\n", encoding="utf-8")
+    script.write_text(_SCRIPT.format(_BEGUN, TASK_SECONDS, str(stack.folder / _CHANGED), _ENDED), encoding="utf-8")
     command = ["-m", "operations", "run", str(script), "--on", "batch", "--retries", "0"]
     options = ["--stack", stack.name, "--config-folder", str(stack.folder)]
     pipe = subprocess.PIPE

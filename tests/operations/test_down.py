@@ -24,7 +24,7 @@ class FailingStack:
         assert not quiet
         if self.errors:
             told = {"urn": "urn", "severity": "error", "message": self.errors.pop(0)}
-            events.write_text(json.dumps({"diagnosticEvent": told}), encoding="utf-8")
+            events.write_text(json.dumps({"diagnosticEvent": told}) + '\n{"diagnosticEvent": {"urn": "tor', encoding="utf-8")
             raise EngineError
 
 

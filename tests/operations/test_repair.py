@@ -178,14 +178,6 @@ def test_creates_whose_end_was_lost_are_those_that_ended_with_the_provider_or_wi
     assert found[0] == {"urn": "died", "type": "t", "custom": True, "parent": "p", "provider": "r", "inputs": {"a": 1}}
 
 
-def test_a_delete_that_azure_refuses_for_a_while_is_known_by_its_event() -> None:
-    reserved = 'Code="NicReservedForAnotherVm" Message="Nic(s) in request is reserved for another Virtual Machine"'
-    found = repair.held_delete(['{"diagnosticEvent": {"urn": "tor', *event("nic", op="delete", said=reserved)])
-    assert found is not None
-    assert "stays reserved" in found.why
-    assert repair.held_delete(event("nic", op="delete", said='Code="ScopeLocked"')) is None
-
-
 def test_what_another_up_continues_is_known_by_events_and_state() -> None:
     pool, refused = "urn:azure-native:batch:Pool::train", 'Code="PropertyCannotBeUpdated"'
     assert repair.refused_pools(['{"dia', *event(pool, op="update", said=refused), *event("other", said=refused)]) == [pool]

@@ -12,9 +12,10 @@ import pytest
 
 from tests.faults.looking import processes as processes_of
 from tests.stack.configurations import with_cluster, with_gpu_group
-from tests.stack.conftest import MakeStack
+from tests.stack.conftest import MakeStack, calm
 from tests.support.embedded import CHECKOUT, SUBSCRIPTION, ServedAzure, until
 from tests.support.light_endpoint import foundation, serving, uploaded
+from tests.support.ssh_keys import PUBLIC_KEY
 from tests.support.stack import ProgramStack
 
 pytestmark = pytest.mark.slow  # each brings a stack up more than once
@@ -79,15 +80,8 @@ def test_after_pulumi_was_killed_what_was_created_is_taken_in_what_never_was_is_
     stack.create()
     started: list[int] = []
     never_made = ["delay", "--method", "PUT", "--path", "*/storageAccounts/*", "--seconds", "60"]
-    made = [
-        "delay",
-        "--method",
-        "GET",
-        "--path",
-        "*/Microsoft.Resources/operationStatuses/*",
-        "--seconds",
-        "60",
-    ]  # the build runs, nobody hears of it
+    # The build runs, nobody hears of it.
+    made = ["delay", "--method", "GET", "--path", "*/Microsoft.Resources/operationStatuses/*", "--seconds", "60"]
 
     def only_these_are_under_way() -> bool:
         state = stack.exported()
@@ -164,6 +158,29 @@ def test_a_create_that_fails_in_azure_and_one_whose_answer_was_lost_are_complete
     stack.pulumi("up", "--yes", "--skip-preview")
     assert not server.faults_hold()
     assert_whole(server, stack)
+
+
+@pytest.mark.timeout(600)
+def test_the_interface_of_a_machine_that_found_no_capacity_is_waited_for_and_the_machine_updated_by_the_next_up(
+    azure: ServedAzure, make_stack: MakeStack
+) -> None:
+    size = {"size": "Standard_NC4as_T4_v3", "expires_after": "2026-11-30", "prove_driver": False}
+    says = {"vms": {"trainer": {**size, "admin": {"ssh_public_key": PUBLIC_KEY}}}, "foundation": {"resource_group": "create"}}
+    stack = make_stack(azure, {"team": "t", "location": "eastus", "as_of": "2026-11-21", **says})
+    stack.create()
+    azure.fault("weather", name="reserved-interfaces", seconds=60)
+    azure.fault("capacity", location="eastus")
+    try:
+        failed = stack.pulumi("up", "--yes", "--skip-preview")
+        assert "AllocationFailed" in failed.stdout + failed.stderr
+        ended = stack.pulumi("destroy", "--yes", "--skip-preview", "--run-program")
+        assert ended.returncode == 0, ended.stdout + ended.stderr
+        assert "trainer-interface: a network interface stays reserved" in ended.stdout
+        assert stack.pulumi("up", "--yes", "--skip-preview").returncode != 0
+    finally:
+        calm(azure)
+    assert [each.operation for each in stack.steps() if each.name == "trainer-machine"] == ["update"]
+    assert stack.pulumi("up", "--yes", "--skip-preview").returncode == 0
 
 
 def test_a_state_whose_checksum_was_being_written_is_read_again(server: ServedAzure, make_stack: MakeStack) -> None:
