@@ -132,6 +132,7 @@ renew: .venv/ready ## write again all that is generated: recorded bodies, replac
 	$(PYTHON) -m localazure.evidence.coverage > docs/coverage.md
 	$(PYTHON) -m azure_gpu_operations.verbs docs/commands.md
 	$(PYTHON) -m operations graph --stack local --config-folder . --mermaid > docs/local.mermaid
+	$(PYTHON) -c "from azure_gpu_operations.graph.diagrams import mermaid; from tests.support import graphs; print(mermaid(graphs.graph('example.private-team')))" > docs/private-team.mermaid
 
 bench: .venv/ready engine kubernetes azurite ## the figures of docs/results.md, as ratios in one run
 	@PATH="$(TOOLS):$$PATH" $(PYTHON) -m tests.bench

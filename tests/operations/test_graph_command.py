@@ -11,7 +11,9 @@ import yaml
 
 from azure_gpu_operations.__main__ import main
 from azure_gpu_operations.graph import recorded
+from azure_gpu_operations.graph.diagrams import mermaid
 from azure_gpu_operations.graph.reading import graph_of
+from tests.support import graphs
 from tests.support.embedded import CHECKOUT
 
 in_process = pytest.mark.usefixtures("recorded_here")
@@ -58,6 +60,8 @@ def test_the_diagram_in_the_documents_is_the_one_of_the_local_stack(
         monkeypatch.delenv(variable)
     assert main(["graph", "--stack", "local", "--config-folder", str(CHECKOUT), "--mermaid"]) == 0
     assert capsys.readouterr().out == (CHECKOUT / "docs" / "local.mermaid").read_text(encoding="utf-8"), "run `make renew`"
+    private = (CHECKOUT / "docs" / "private-team.mermaid").read_text(encoding="utf-8")
+    assert f"{mermaid(graphs.graph('example.private-team'))}\n" == private
 
 
 @in_process

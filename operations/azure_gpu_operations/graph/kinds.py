@@ -87,6 +87,16 @@ WORDS = {
     (JOB, azure_types.STORAGE_ACCOUNT.token): "reads and writes",
     (POOL, azure_types.STORAGE_ACCOUNT.token): "reads and writes",
 }
+WORDS |= {
+    (azure_types.VIRTUAL_NETWORK.token, each): "has private endpoints of"
+    for each in (
+        REGISTRY,
+        ML_WORKSPACE,
+        f"{_COMPONENT}BatchAccount",
+        azure_types.STORAGE_ACCOUNT.token,
+        azure_types.KEY_VAULT.token,
+    )
+}
 # A pod takes the identity that its service account names.
 SPEAKS_AS = "pods sign in as"
 SPEAKING = (azure_types.FEDERATED_IDENTITY_CREDENTIAL.token, "kubernetes:core/v1:ServiceAccount")
