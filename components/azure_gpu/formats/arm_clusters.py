@@ -3,6 +3,7 @@
 import re
 from typing import Any
 
+from azure_gpu.catalog.services.aks import systems
 from azure_gpu.formats.arm_values import identity, last, size_of
 from azure_gpu.formats.body_reader import BodyReader, PartInFile, given
 from azure_gpu.formats.gpu_mentions import is_gpu_size
@@ -221,7 +222,7 @@ def _gpu_pool(pool: BodyReader, part: PartInFile, key: str, subnet: str = "") ->
     gpu, upgrades = pool.inside("gpuProfile"), pool.inside("upgradeSettings")
     gpu.default("driverType", "CUDA", fix="set overrides of the pool")
     mig = pool.text("gpuInstanceProfile")
-    sku = pool.choice("osSKU", {one: one for one in _GPU_OS})
+    sku = _os_sku(pool)
     labels = {name: value for name, value in pool.pairs("nodeLabels").items() if not _is_azures(name)}
     taints = [taint for taint in pool.texts("nodeTaints") if not taint.startswith("kubernetes.azure.com/")]
     overrides = pool.overrides(*_BY_OVERRIDES, defaults=_DEFAULTS)
@@ -247,6 +248,14 @@ def _gpu_pool(pool: BodyReader, part: PartInFile, key: str, subnet: str = "") ->
         tags=pool.pairs("tags"),
         overrides=overrides,
     ) | {"taints": taints}
+
+
+def _os_sku(pool: BodyReader) -> str | None:
+    """One that a pool with GPUs may have, or that is newer than the catalog."""
+    known = {name.lower() for name in (*systems.OS_SKUS, "Mariner")}
+    if str(pool.peek("osSKU") or "Ubuntu").lower() not in known:
+        return pool.text("osSKU")
+    return pool.choice("osSKU", {one: one for one in _GPU_OS})
 
 
 def _is_azures(label: str) -> bool:
