@@ -68,7 +68,6 @@ def printed(python: Path, program: str, folder: Path) -> list[str]:
 
 
 def sources(folder: Path) -> set[str]:
-    """What the wheel of a folder has of it, besides what is read as text."""
     files = (each for each in folder.rglob("*.*") if each.suffix in (".py", ".csv", ".lock", ".in", ".json"))
     return {each.relative_to(folder.parent).as_posix() for each in files}
 
@@ -84,7 +83,10 @@ def test_the_wheels_hold_the_library_with_its_data_and_the_verbs_with_the_progra
     dockerfiles = {(each.context / each.dockerfile).relative_to(WORKLOADS) for each in Workload}
     assert {f"azure_gpu_operations/workload_sources/{each.as_posix()}" for each in dockerfiles} <= of_verbs
     assert {f"azure_gpu_operations/workload_sources/digits/samples/{digit}.png" for digit in range(10)} <= of_verbs
-    assert {f"azure_gpu_operations/program/{name}" for name in ("Pulumi.yaml", "__main__.py", "stack_program.py")} <= of_verbs
+    program = {Path(name).name: zipfile.ZipFile(verbs).read(name).decode() for name in of_verbs if "/program/" in name}
+    assert program["stack_program.py"] == (CHECKOUT / "__main__.py").read_text(encoding="utf-8")
+    own = (CHECKOUT / "Pulumi.yaml").read_text(encoding="utf-8")
+    assert program["Pulumi.yaml"] == own.replace("    virtualenv: .venv\n", "") != own
     assert "azure_gpu_operations/examples/t4-tonight/stack.yaml" in of_verbs
     for package, names in (("azure_gpu", held), ("azure_gpu_operations", of_verbs)):
         assert {name.split("/")[0] for name in names} == {package, f"{package}-{version('azure-gpu')}.dist-info"}
