@@ -231,7 +231,10 @@ def test_where_one_meter_is_not_known_nothing_is(missing: Meter) -> None:
     assert MeterPrices(rows_of(*wanted)).hourly_cost(Decimal(1), Decimal(1), Meter.T4, "westeurope") is not None
     rest = MeterPrices(rows_of(*(one for one in wanted if one is not missing)))
     assert rest.hourly_cost(Decimal(1), Decimal(1), Meter.T4, "westeurope") is None
-    assert rest.hourly_cost(Decimal(1), Decimal(1), Meter.T4, "eastus") is None
+    limit = MeterRow(missing, "westeurope", Decimal("0.002"), date(2026, 1, 1), "doc-ai")  # an upper limit is no price
+    limited = MeterPrices([*rows_of(*(one for one in wanted if one is not missing)), limit])
+    assert limited.hourly_cost(Decimal(1), Decimal(1), Meter.T4, "westeurope") is None
+    assert limited.hourly_cost(Decimal(1), Decimal(1), Meter.T4, "westeurope", at_most=True) is not None
 
 
 def test_the_day_of_a_replicas_price_is_that_of_its_oldest_meter() -> None:
