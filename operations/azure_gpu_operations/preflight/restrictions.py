@@ -57,7 +57,9 @@ def check(
     missing = next((outcome.missing for outcome in outcomes if outcome.missing), "")
     rows = [_row(each, info, recorded) for each, info in denials]
     if not rows and not missing:
-        rows.append(Row(stack, CHECK, Answer.OK, f"no policy of the subscription denies any of {len(sent)} resources; {_NOT_ASKED}"))
+        rows.append(
+            Row(stack, CHECK, Answer.OK, f"no policy of the subscription denies any of {len(sent)} resources; {_NOT_ASKED}")
+        )
     return [*dict.fromkeys(rows), *pods(recorded)], {CHECK: missing} if missing else {}
 
 

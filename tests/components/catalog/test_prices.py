@@ -184,7 +184,9 @@ def test_priced_names_that_are_no_size_say_so() -> None:
     for name in names:
         assert shipped().regions_of(name)
         assert notes.about(name.lower())[0].name == name
-        assert (SIZES.unknown(name.removeprefix("Standard_"), "size").code is Code.RETIRED) is ("RTXPRO" in name)  # a preview's no longer deploy
+        assert (SIZES.unknown(name.removeprefix("Standard_"), "size").code is Code.RETIRED) is ("RTXPRO" in name), (
+            "a preview ends"
+        )
 
 
 @pytest.mark.parametrize(
