@@ -97,6 +97,13 @@ def test_secrets_are_kept_and_never_answered(azure: EmbeddedAzure, account: str)
     assert azure.put(f"{account}/pools/train", without, API).status_code == 200
     without["properties"]["userAccounts"][0]["password"] = "other"
     assert details(azure.put(f"{account}/pools/train", without, API))["PropertyName"] == "userAccounts"
+    registries = machine["containerConfiguration"]["containerRegistries"]
+    without["properties"]["userAccounts"][0]["password"] = "p-4711"
+    without["properties"]["deploymentConfiguration"]["virtualMachineConfiguration"] = machine
+    registries[0] |= {"registryServer": "X.azurecr.io", "password": "r-4711"}
+    assert azure.put(f"{account}/pools/train", without, API).status_code == 200
+    registries[0]["password"] = "R-4711"
+    assert details(azure.put(f"{account}/pools/train", without, API))["PropertyName"] == "deploymentConfiguration"
 
 
 # What can change
