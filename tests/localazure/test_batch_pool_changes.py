@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from hypothesis import HealthCheck, given, settings, strategies as st
+from hypothesis import HealthCheck, given, settings
 
 from azure_gpu.formats.azure_types import BATCH_POOL
 from localazure.kinds import batch_pool_changes
