@@ -38,6 +38,7 @@ MOST_WITHIN = 4  # changes within an object that are tried as changes of it
 MOST_PLACES = 6  # where more is looked for once something is found
 MOST_OF_A_PLACE = 2  # values of each kind that are tried in further places where those have no effect
 MOST_FURTHER = 4  # of each kind in all of them
+MOST_ALIKE = 3  # places of a stack in which the same is tried then
 KINDS = ("changed", "added", "removed", "with", "without")
 # Sections of what stands on another section's part, and may have to go with it.
 STANDING_ON = {
@@ -107,7 +108,7 @@ def _identity(change: Change) -> str:
 
 def _found(argument: str, most_of_place: int, most: int, *, further: bool = False) -> list[Change]:
     found: dict[str, list[Change]] = defaultdict(list)
-    seen: set[str] = set()
+    seen: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))  # by kind: how often a change in these words
     looked = 0
     for stack in (*stacks.every(), *_with_what_it_is_in(argument)):
         if stack.name.startswith(_MORE) and any(found.values()):
@@ -118,12 +119,15 @@ def _found(argument: str, most_of_place: int, most: int, *, further: bool = Fals
             looked += 1
             of_place: dict[str, int] = defaultdict(int)
             for change in _of_place(argument, stack, at):
-                text = f"{change.kind} {change.text} {(stack.name, at) if further else ''}"
+                alike = seen[change.kind]
+                text = f"{change.text} {stack.name if further else ''}"
                 most_of_kind = min(most, MOST_REMOVED) if change.kind == "removed" and not further else most
-                is_enough = len(found[change.kind]) >= most_of_kind or of_place[change.kind] >= most_of_place
-                if text in seen or is_enough or not is_legal(change.after):
+                is_enough = (not alike[text] and len(found[change.kind]) >= most_of_kind) or of_place[
+                    change.kind
+                ] >= most_of_place
+                if alike[text] >= (MOST_ALIKE if further else 1) or is_enough or not is_legal(change.after):
                     continue
-                seen.add(text)
+                alike[text] += 1
                 of_place[change.kind] += 1
                 found[change.kind].append(smaller(change))
     return [change for kind in KINDS for change in found[kind]]
