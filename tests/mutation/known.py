@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import CodeType
 
+import yaml
+
 from tests.mutation.mutants import modules
 
 
@@ -39,53 +41,4 @@ class Known:
         return places[0]
 
 
-KNOWN = (
-    Known(
-        name="the kubelet may read blobs in place of pulling images",
-        package="aks",
-        found=r'"pull-role", pull_role_of\(registry\)',
-        replaced='"pull-role", roles.STORAGE_BLOB_DATA_READER',
-    ),
-    Known(
-        name="a cluster doesn't wait for the roles of its identity",
-        package="aks",
-        found=r"depends_on=(self\._network_roles\([^)]*\)),",
-        replaced=r"depends_on=\1[:0],",
-    ),
-    Known(
-        name="the stack's identity is lent to a service account of another namespace",
-        package="aks",
-        found=r"subject=workload_identity\.subject\(spec\.objects\.namespace, ",
-        replaced='subject=workload_identity.subject("default", ',
-    ),
-    Known(
-        name="role assignments of a cluster have no parent",
-        package="aks",
-        found=r"(role_of_identity\.assign\([^)]*opts=pulumi\.ResourceOptions\()parent=self, ",
-        replaced=r"\1",
-    ),
-    Known(
-        name="the protected settings of the extension aren't sent",
-        package="ml",
-        found=r"configuration_protected_settings=secrets or None,",
-        replaced="",
-    ),
-    Known(
-        name="a role assignment doesn't say which kind its principal is",
-        package="shared",
-        found=r"principal_type=kind,",
-        replaced="",
-    ),
-    Known(
-        name="a component registers no outputs",
-        package="shared",
-        found=r"self\.register_outputs\(\{key: [^\n]*\}\)",
-        replaced="pass",
-    ),
-    Known(
-        name="the extension doesn't wait for what is on the cluster",
-        package="aks",
-        found=r"(pulumi\.Output\.all\(cluster\.resource_id), \*\([^)]*\)\)",
-        replaced=r"\1)",
-    ),
-)
+KNOWN = tuple(Known(**each) for each in yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8")))

@@ -1,11 +1,17 @@
 """What `import` says of a group whose parts don't fit each other: the same that the program would say of what is pasted."""
 
+from pathlib import Path
+
 import pytest
+import yaml
 
 from azure_gpu.catalog.problems import Problem, errors
 from azure_gpu.formats.container_group_file import read
 from azure_gpu_operations.importing.judging import check_wiring
-from tests.support.container_group_files import PROBES_2021, SIDECAR_2018, VOLUMES_2019, WINDOWS_2020
+from tests.support import container_group_files
+from tests.support.container_group_files import SIDECAR_2018, VOLUMES_2019
+
+ROWS = Path(__file__).with_name("import_wirings.yaml")
 
 
 def found(text: str) -> list[Problem]:
@@ -14,64 +20,12 @@ def found(text: str) -> list[Problem]:
     return list(check_wiring(groups[0]))
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        (
-            VOLUMES_2019.replace("name: out\n        mount", "name: output\n        mount"),
-            "f.yaml:18: properties.containers[0].properties.volumeMounts[0].name: the group has no volume of this name",
-        ),
-        (
-            VOLUMES_2019.replace("mountPath: /code", "mountPath: /out/"),
-            "f.yaml:24: properties.containers[0].properties.volumeMounts[2].mountPath: two volumes are mounted in the same",
-        ),
-        (
-            VOLUMES_2019.replace("mountPath: /code", "mountPath: ./code"),
-            "f.yaml:24: properties.containers[0].properties.volumeMounts[2].mountPath: a volume can't be mounted here",
-        ),
-        (
-            VOLUMES_2019.replace("server: example", "server: https://example"),
-            "f.yaml:26: properties.imageRegistryCredentials[0].server: not a host name of a registry; "
-            "given: 'https://example.azurecr.io'; allowed: a host name, such as ghcr.io or index.docker.io; "
-            "fix: write example.azurecr.io",
-        ),
-        (
-            VOLUMES_2019.replace("    username: example\n", ""),
-            "f.yaml:26: properties.imageRegistryCredentials[0]: the name to log in with is missing",
-        ),
-        (
-            SIDECAR_2018.replace("port: '80'", "port: '8080'"),
-            "f.yaml:29: properties.ipAddress.ports[0].port: no container opens this port, so nothing answers there; given: 8080",
-        ),
-        (
-            SIDECAR_2018.replace("      command:", "      ports: [{port: 80}]\n      command:"),
-            "f.yaml:19: properties.containers[1].properties.ports[0].port: two containers can't open one port",
-        ),
-        (
-            SIDECAR_2018.replace("shop-front", "shop"),
-            "f.yaml:30: properties.ipAddress.dnsNameLabel: not a valid name for",
-        ),
-        (
-            PROBES_2021.replace("        periodSeconds: 20\n", "        exec: {command: [a]}\n        periodSeconds: 20\n"),
-            "f.yaml:26: properties.containers[0].properties.livenessProbe: a probe is exactly one of exec and httpGet",
-        ),
-        (
-            PROBES_2021.replace("path: /alive", "path: alive"),
-            "f.yaml:28: properties.containers[0].properties.livenessProbe.httpGet.path: the path of a request starts with",
-        ),
-        (
-            PROBES_2021.replace("name: MODEL", "name: MODEL.NAME"),
-            "f.yaml:17: properties.initContainers[1].properties.environmentVariables[0].name: not a valid name of an",
-        ),
-        (
-            WINDOWS_2020.replace("protocol: TCP}]", "protocol: TCP}, {port: 70000}]"),
-            "f.yaml:9: properties.containers[0].properties.ports[1].port: not a valid port; given: 70000",
-        ),
-    ],
-)
-def test_parts_that_dont_fit_are_refused_by_line(text: str, said: str) -> None:
-    (problem,) = errors(found(text))
-    assert str(problem).startswith(said)
+@pytest.mark.parametrize("row", yaml.safe_load(ROWS.read_text(encoding="utf-8")), ids=lambda row: row["says"])
+def test_parts_that_dont_fit_are_refused_by_line(row: dict[str, str]) -> None:
+    text = getattr(container_group_files, row["file"])
+    assert row["was"] in text
+    (problem,) = errors(found(text.replace(row["was"], row["now"])))
+    assert str(problem).startswith(row["says"])
 
 
 def test_what_has_to_be_added_is_announced() -> None:

@@ -96,7 +96,7 @@ def every_change_of(argument: str) -> Iterator[Change]:
 
 def further_changes_of(argument: str) -> list[Change]:
     """More of them, where the first have no effect: some of each kind in each place."""
-    if any(fnmatch.fnmatchcase(argument, pattern) for pattern in _values()["settled"]):
+    if any(fnmatch.fnmatchcase(argument, pattern) for pattern in values()["settled"]):
         return []
     tried = {_identity(change) for change in changes_of(argument)}
     return [change for change in _found(argument, MOST_OF_A_PLACE, MOST_FURTHER, further=True) if _identity(change) not in tried]
@@ -135,12 +135,12 @@ def _found(argument: str, most_of_place: int, most: int, *, further: bool = Fals
 
 def left_out(argument: str) -> str:
     """Why an argument isn't tried; empty where it is."""
-    return next((why for pattern, why in _values()["left_out"].items() if fnmatch.fnmatchcase(argument, pattern)), "")
+    return next((why for pattern, why in values()["left_out"].items() if fnmatch.fnmatchcase(argument, pattern)), "")
 
 
 def _pairs(argument: str) -> Iterator[Change]:
     """Changes that need more than the argument itself to be changed: from one alternative to another."""
-    for pair in _values()["pairs"]:
+    for pair in values()["pairs"]:
         if pair["argument"] != argument:
             continue
         [stack] = [each for each in stacks.every() if each.name == pair["stack"]]
@@ -179,7 +179,7 @@ _MORE = "more of "
 
 def _with_what_it_is_in(argument: str) -> Iterator[Stack]:
     """Stacks to which what the argument is in is added."""
-    for pattern, value in _values()["inside"].items():
+    for pattern, value in values()["inside"].items():
         parents = [each for each in arguments() if argument.startswith(f"{each}.") and fnmatch.fnmatchcase(each, pattern)]
         for parent in parents:
             for stack in stacks.every():
@@ -302,13 +302,13 @@ def _pattern(steps: Steps) -> str:
 
 
 @cache
-def _values() -> dict[str, Any]:
+def values() -> dict[str, Any]:
     return yaml.safe_load(VALUES.read_text(encoding="utf-8"))
 
 
 def _by_hand(argument: str) -> list[Any]:
     matching = [
-        values for pattern, values in _values()["values"].items() if fnmatch.fnmatchcase(argument.replace("[]", "()"), pattern)
+        values for pattern, values in values()["values"].items() if fnmatch.fnmatchcase(argument.replace("[]", "()"), pattern)
     ]
     return [value for values in matching for value in values]
 

@@ -17,7 +17,7 @@ from typing import NamedTuple
 from azure_gpu_operations.review import interruptions
 from tests.components.recording import KEYS
 from tests.components.settings_of import configuration
-from tests.replacements.changes import Change, every_change_of, left_out, written
+from tests.replacements.changes import Change, every_change_of, left_out, values, written
 from tests.replacements.engine import PROVIDER_KEYS, Base, Outcome, outcomes
 from tests.replacements.table import Effect, Row, Updated
 from tests.upgrades.stacks import EngineFailedError
@@ -94,55 +94,15 @@ COMPONENTS = {
     "ml_endpoints": "MlEndpoint",
     "vms": "GpuVm",
 }
-# The resources that an argument is about, by what its path begins with; the longest that fits.
-OWN = {
-    "foundation.resource_group": ("azure-native:resources:ResourceGroup",),
-    "foundation.identity": ("azure-native:managedidentity:UserAssignedIdentity",),
-    "foundation.serving_identity": ("azure-native:managedidentity:UserAssignedIdentity",),
-    "foundation.registry": ("azure-native:containerregistry:Registry",),
-    "foundation.log_workspace": ("azure-native:operationalinsights:Workspace",),
-    "foundation.storage": ("azure-native:storage:StorageAccount",),
-    "foundation": ("azure-native:resources:ResourceGroup",),
-    "container_groups": ("azure-native:containerinstance:ContainerGroup",),
-    "jobs": ("azure-native:app:Job",),
-    "job_environment": ("azure-native:app:ManagedEnvironment",),
-    "batch_account.applications": ("azure-native:batch:Application",),
-    "batch_account": ("azure-native:batch:BatchAccount",),
-    "gallery_images": ("azure-native:compute:GalleryImage", "azure-native:compute:GalleryImageVersion"),
-    "pools": ("azure-native:batch:Pool",),
-    "clusters": ("azure-native:containerservice:ManagedCluster",),
-    "clusters.<name>.gpu_pools": ("azure-native:containerservice:AgentPool",),
-    "clusters.<name>.jobs": ("kubernetes:batch/v1:Job",),
-    "clusters.<name>.services": ("kubernetes:apps/v1:Deployment",),
-    "clusters.<name>.namespace": ("kubernetes:core/v1:Namespace",),
-    "clusters.<name>.device_plugin": ("kubernetes:apps/v1:DaemonSet",),
-    "clusters.<name>.feature_labels": ("kubernetes:apps/v1:DaemonSet",),
-    "clusters.<name>.metrics": ("kubernetes:apps/v1:DaemonSet",),
-    "edges": ("pulumi:providers:kubernetes",),
-    "edges.<name>.jobs": ("kubernetes:batch/v1:Job", "kubernetes:apps/v1:Deployment"),
-    "edges.<name>.namespace": ("kubernetes:core/v1:Namespace",),
-    "edges.<name>.create_namespace": ("kubernetes:core/v1:Namespace",),
-    "edges.<name>.pull_from": ("kubernetes:core/v1:Secret",),
-    "ml_workspace": ("azure-native:machinelearningservices:Workspace",),
-    "ml_workspace.private_endpoint": ("azure-native:network:PrivateEndpoint",),
-    "ml_workspace.key_vault": ("azure-native:keyvault:Vault",),
-    "ml_workspace.insights": ("azure-native:applicationinsights:Component",),
-    "ml_workspace.computes": ("azure-native:machinelearningservices:Compute",),
-    "ml_workspace.models": ("azure-native:machinelearningservices:ModelVersion",),
-    "ml_workspace.environments": ("azure-native:machinelearningservices:EnvironmentVersion",),
-    "ml_workspace.code": ("azure-native:machinelearningservices:CodeVersion",),
-    "ml_endpoints": ("azure-native:machinelearningservices:OnlineEndpoint",),
-    "ml_endpoints.<name>.deployments": ("azure-native:machinelearningservices:OnlineDeployment",),
-    "vms": ("azure-native:compute:VirtualMachine",),
-}
 # What is said where nothing is prepared for a look-up: by the provider without an Azure, and by the program that asked it.
 _UNANSWERED = ("no resource", "not found")
 
 
 def own_types(argument: str) -> tuple[str, ...]:
     """The types of the resources that an argument is about; none of what is the stack's own."""
-    fitting = [prefix for prefix in OWN if argument == prefix or argument.startswith(f"{prefix}.")]
-    return OWN[max(fitting, key=len)] if fitting else ()
+    own = values()["own"]
+    fitting = [prefix for prefix in own if argument == prefix or argument.startswith(f"{prefix}.")]
+    return tuple(own[max(fitting, key=len)]) if fitting else ()
 
 
 def effect_of(argument: str, outcome: Outcome) -> Effect:
