@@ -21,7 +21,7 @@ from tests.support.stack import ProgramStack
 pytestmark = pytest.mark.slow  # each brings a stack up more than once
 
 # group, identity, registry, role, build, workspace, storage account, its blob service, container group, its diagnostic setting
-ADDED_RESOURCES = 10
+ADDED_RESOURCES = 11
 
 
 @pytest.fixture(scope="module")

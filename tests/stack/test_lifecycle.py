@@ -17,7 +17,7 @@ def test_a_part_that_is_switched_off_goes_by_itself_and_is_told_from_one_that_is
     off["container_groups"]["adder"]["enabled"] = False
     stack.configure(off)
     # Nothing else runs the image that is built for it.
-    parts = ("adder-group", "adder-logs", "foundation-build-vector_add")
+    parts = ("adder-group", "adder-logs", "foundation-build-vector_add", "foundation-purge")
     assert {(step.operation, step.name) for step in stack.changes()} == {("delete", part) for part in parts}
     explained = stack.operations("explain", "adder")
     assert explained.returncode == 2, explained.stdout
