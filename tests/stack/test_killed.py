@@ -20,7 +20,7 @@ from tests.support.stack import ProgramStack
 
 pytestmark = pytest.mark.slow  # each brings a stack up more than once
 
-# group, identity, registry, role, build, workspace, storage account, its blob service, container group, its diagnostic setting
+# group, identity, registry, its purge, role, build, workspace, storage account, its blob service, container group, its logs
 ADDED_RESOURCES = 11
 
 
