@@ -91,9 +91,9 @@ shell: ready ## your shell with the Azure CLI, signed in to the embedded Azure
 test: .venv/ready $(if $(ALL)$(NIGHTLY),engine kubernetes azurite groups) ## the tests that aren't slow; ALL=1: the slow ones too; NIGHTLY=1: the rest
 	@ended=5; $(foreach kind,$(SESSIONS),$(call session,$(kind)); code=$$?; [ $$code = 5 ] || [ $$ended != 5 -a $$code = 0 ] || ended=$$code;) exit $$ended
 
-# Slow tests wait for processes that they start, more than a third of their time: two more than there are cores.
+# Slow tests wait for processes that they start: one more than there are cores, which keeps all of them busy.
 session = PATH="$(if $(ALL)$(NIGHTLY),$(TOOLS),$(CURDIR)/.venv/bin):$$PATH" $(PYTHON) -m pytest -m "$(marks_$(1))" --hypothesis-profile=$(EXAMPLES) \
-  $(if $(filter quick,$(1)),-n $(or $(WORKERS),$(CORES)),-n $(or $(WORKERS),$$(($(CORES) + 2))) -p tests.support.distribution) \
+  $(if $(filter quick,$(1)),-n $(or $(WORKERS),$(CORES)),-n $(or $(WORKERS),$$(($(CORES) + 1))) -p tests.support.distribution) \
   --dist loadfile $(if $(TIMES),--durations=$(TIMES)) $(TESTS)
 marks_quick := not slow
 marks_slow := slow and not nightly
