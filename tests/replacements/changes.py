@@ -122,10 +122,9 @@ def _found(argument: str, most_of_place: int, most: int, *, further: bool = Fals
                 alike = seen[change.kind]
                 text = f"{change.text} {stack.name if further else ''}"
                 most_of_kind = min(most, MOST_REMOVED) if change.kind == "removed" and not further else most
-                is_enough = (not alike[text] and len(found[change.kind]) >= most_of_kind) or of_place[
-                    change.kind
-                ] >= most_of_place
-                if alike[text] >= (MOST_ALIKE if further else 1) or is_enough or not is_legal(change.after):
+                is_enough = not alike[text] and len(found[change.kind]) >= most_of_kind
+                is_enough = is_enough or alike[text] >= (MOST_ALIKE if further else 1)
+                if is_enough or of_place[change.kind] >= most_of_place or not is_legal(change.after):
                     continue
                 alike[text] += 1
                 of_place[change.kind] += 1

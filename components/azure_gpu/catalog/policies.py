@@ -29,7 +29,7 @@ TABLE = Table(
     },
 )
 PARAMETER = "{parameter}"
-_GROUPS = "microsoft.resources/subscriptions/resourcegroups"  # as definitions call them
+GROUPS = "Microsoft.Resources/subscriptions/resourceGroups"  # as definitions call them
 _NAMED = r"policyAssignments/([^\s\"',}]+)"
 
 
@@ -56,8 +56,9 @@ class Policy(NamedTuple):
 
     def concerns(self, arm_type: str) -> bool:
         """Whether it looks at resources of a type."""
-        asked = _GROUPS if arm_type.lower() == "microsoft.resources/resourcegroups" else arm_type.lower()
-        return self.type.lower() == asked or (self.type == "*" and asked != _GROUPS)
+        groups = GROUPS.lower()
+        asked = groups if arm_type.lower() == "microsoft.resources/resourcegroups" else arm_type.lower()
+        return self.type.lower() == asked or (self.type == "*" and asked != groups)
 
 
 @cache

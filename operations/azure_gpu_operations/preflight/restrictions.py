@@ -14,26 +14,25 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from azure.core.exceptions import AzureError, HttpResponseError
+from azure.core.exceptions import HttpResponseError
 from azure.core.pipeline.policies import RetryPolicy
 from azure.core.rest import HttpRequest
 
+from azure_gpu.catalog.policies import GROUPS
 from azure_gpu.formats import arm_bodies, azure_types
 from azure_gpu.formats.azure_types import BY_TOKEN
 from azure_gpu_operations.azure import SignIn, arm_client
-from azure_gpu_operations.graph.recorded import ProgramError, Recorded, WrongStackError
-from azure_gpu_operations.planned import UnreadableStackFileError
+from azure_gpu_operations.graph.recorded import Recorded
 from azure_gpu_operations.preflight import validation
 from azure_gpu_operations.preflight.fetching import LIMIT_SECONDS, fetch, retries
 from azure_gpu_operations.preflight.rows import Answer, Row
-from azure_gpu_operations.preflight.template import Sent, template_of
+from azure_gpu_operations.preflight.template import Sent
 
 CHECK = "policies"
 PODS = "privileged pods"
 API_VERSION = "2022-03-01"
 _AT_ONCE = 8
 _NOT_ASKED = "Azure doesn't tell of those of its management groups before an update"
-_GROUP = "Microsoft.Resources/subscriptions/resourceGroups"  # as policies call it
 
 Denial = tuple[Sent, Mapping[str, Any]]
 
@@ -42,13 +41,10 @@ def check(
     found: Callable[[], Recorded], login: SignIn, subscription: str, stack: str, limit_seconds: float = LIMIT_SECONDS
 ) -> tuple[list[Row], dict[str, str]]:
     """Rows, and why there are none. `found`: what the stack's program declares."""
-    try:
-        recorded = found()
-        sent = template_of(recorded, subscription, validation.object_id(login)).sent
-    except (WrongStackError, ProgramError, UnreadableStackFileError) as error:
-        return [], {CHECK: f"the program failed: {str(error).splitlines()[0]}"}
-    except (AzureError, OSError) as error:
-        return [], {CHECK: f"Azure is unreachable: {error}"}
+    prepared = validation.prepared(found, login, subscription)
+    if isinstance(prepared, str):
+        return [], {CHECK: prepared}
+    recorded, sent = prepared[0], prepared[1].sent
     asked = [*sent, *_node_groups(sent)]
     parts = [asked[number::_AT_ONCE] for number in range(min(_AT_ONCE, len(asked)))]
     readers = {number: partial(_denials, login, subscription, part, retries()) for number, part in enumerate(parts)}
@@ -80,17 +76,17 @@ def _node_groups(sent: Sequence[Sent]) -> Iterator[Sent]:
     for each in sent:
         name = each.body.get("properties", {}).get("nodeResourceGroup")
         if each.type == azure_types.MANAGED_CLUSTER.arm_type and name:
-            yield Sent(f"{each.id}/{name}", _GROUP, {"location": each.body.get("location")}, each.resource)
+            yield Sent(f"{each.id}/{name}", GROUPS, {"location": each.body.get("location")}, each.resource)
 
 
 def content(sent: Sent) -> dict[str, Any]:
     """The body of the question about one resource."""
     is_group = sent.type == azure_types.RESOURCE_GROUP.arm_type
     names = sent.id.rpartition("/providers/")[2].split("/")[2::2]
-    named = sent.id.rsplit("/", 1)[-1] if is_group or sent.type == _GROUP else "/".join(names)
-    resource = {"type": _GROUP if is_group else sent.type, "name": named, **sent.body}
+    named = sent.id.rsplit("/", 1)[-1] if is_group or sent.type == GROUPS else "/".join(names)
+    resource = {"type": GROUPS if is_group else sent.type, "name": named, **sent.body}
     version = arm_bodies.api_version(BY_TOKEN[sent.resource.type])
-    details = {"resourceContent": resource, **({} if resource["type"] == _GROUP else {"apiVersion": version})}
+    details = {"resourceContent": resource, **({} if resource["type"] == GROUPS else {"apiVersion": version})}
     return {"resourceDetails": details, "pendingFields": []}
 
 
@@ -112,9 +108,8 @@ def _denials(login: SignIn, subscription: str, asked: Sequence[Sent], again: Ret
 
 
 def _row(sent: Sent, info: Mapping[str, Any], recorded: Recorded) -> Row:
-    place = validation.stack_file_key(sent, recorded)
-    if sent.type != _GROUP:
-        return validation.denial(info, sent, place)
-    row = validation.denial(info, sent, place)
+    row = validation.denial(info, sent, validation.stack_file_key(sent, recorded))
+    if sent.type != GROUPS:
+        return row
     why = f"{row.message}. AKS creates this group, and whether with the cluster's tags isn't known"
     return Row(row.subject, row.check, Answer.UNKNOWN, why, "request an exemption for the group from the policy's owner")

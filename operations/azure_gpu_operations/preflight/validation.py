@@ -59,18 +59,26 @@ def check(
     found: Callable[[], Recorded], login: SignIn, subscription: str, stack: str, limit_seconds: float = LIMIT_SECONDS
 ) -> tuple[list[Row], dict[str, str]]:
     """Rows, and why there are none. `found`: what the stack's program declares."""
-    try:
-        recorded = found()
-        template = template_of(recorded, subscription, object_id(login))
-    except (WrongStackError, ProgramError, UnreadableStackFileError) as error:
-        return [], {NEEDED: f"the program failed: {str(error).splitlines()[0]}"}
-    except (AzureError, OSError) as error:
-        return [], {NEEDED: f"Azure is unreachable: {error}"}
+    made = prepared(found, login, subscription)
+    if isinstance(made, str):
+        return [], {NEEDED: made}
+    recorded, template = made
     again = retries()
     [outcome] = fetch({CHECK: lambda: ask(login, subscription, template, again)}, limit_seconds=limit_seconds).values()
     if outcome.value is None:
         return [], {NEEDED: outcome.missing}
     return rows(outcome.value, template, recorded, stack), {}
+
+
+def prepared(found: Callable[[], Recorded], login: SignIn, subscription: str) -> tuple[Recorded, Template] | str:
+    """What the stack's program declares, with the bodies of its resources; or why there are none."""
+    try:
+        recorded = found()
+        return recorded, template_of(recorded, subscription, object_id(login))
+    except (WrongStackError, ProgramError, UnreadableStackFileError) as error:
+        return f"the program failed: {str(error).splitlines()[0]}"
+    except (AzureError, OSError) as error:
+        return f"Azure is unreachable: {error}"
 
 
 class StackFileKey(NamedTuple):
