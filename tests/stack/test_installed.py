@@ -44,9 +44,14 @@ def company(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def azure_gpu(installed: Path, company: Path, azure: ServedAzure, engine_bin: Path) -> Command:
-    """`azure_gpu("up", "--stack", "dev")`: the command by its path, in the company's folder, connected to the embedded Azure."""
-    variables = connected_environment(azure, engine_bin)
+def azure_gpu(installed: Path, company: Path, azure: ServedAzure, engine_bin: Path, tmp_path: Path) -> Command:
+    """`azure_gpu("up", "--stack", "dev")`: the command by its path, in the company's folder, connected to the embedded Azure.
+
+    Its stacks are in a folder of their own: "existing stacks" are the company's, whatever other tests left behind.
+    """
+    stacks = tmp_path / "stacks"
+    stacks.mkdir()
+    variables = {**connected_environment(azure, engine_bin), "PULUMI_BACKEND_URL": f"file://{stacks}"}
 
     def run(*words: str, **more: str) -> "subprocess.CompletedProcess[str]":
         return subprocess.run(
