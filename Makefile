@@ -161,7 +161,7 @@ faults: .venv/ready engine kubernetes azurite ## stacks under failing requests, 
 
 lock: .venv/ready ## renew the locked files after a change of versions in requirements.txt or one of the pyproject.toml
 	grep -v -e '^-e' requirements.txt > .local/versions.txt
-	$(UV) pip compile -q --universal components/pyproject.toml -c .local/versions.txt --python-version 3.11 \
+	$(UV) pip compile -q --universal components/pyproject.toml --extra kubernetes -c .local/versions.txt --python-version 3.11 \
 	  --generate-hashes --no-header -o requirements-deploy.txt
 	$(UV) pip compile -q --universal components/pyproject.toml --extra operations --group pyproject.toml:tests \
 	  -c .local/versions.txt --python-version 3.11 --generate-hashes --no-header -o requirements-local.txt
