@@ -18,10 +18,14 @@ import subprocess
 import sys
 import threading
 import traceback
+from collections.abc import Iterator
 from contextlib import suppress
 from functools import partial
 from importlib import import_module
 from pathlib import Path
+from typing import get_args
+
+import pulumi
 
 # What the program loads, beside azure-native's modules.
 PROGRAM = (
@@ -174,6 +178,35 @@ def load(modules: tuple[str, ...] = PROGRAM) -> None:
         import_module(name)
     for name in _services():
         vars(import_module(name).outputs)  # which makes it load: until then it only looks like a module
+    _know_types()
+    pulumi.log.debug = lambda *_, **__: None  # a request to the engine each, several a resource, and nobody has it show them
+
+
+def _know_types() -> None:
+    """Has the SDK read the types of what the program declares: it keeps them, and reads them for long."""
+    from azure_gpu.formats.azure_types import BY_TOKEN
+
+    named = [token.split(":")[1:] for token in BY_TOKEN]
+    modules = [(import_module(f"pulumi_azure_native.{service}"), name) for service, name in named]
+    left = [
+        vars(module)[each]
+        for module, name in modules
+        for each in (name, f"{name}Args", f"{name}InitArgs")
+        if each in vars(module)
+    ]
+    known = set(left)
+    while left:
+        of_class = pulumi._types._types_from_py_properties(left.pop())
+        found = {part for each in of_class.values() for part in _parts(each) if isinstance(part, type)} - known
+        known |= found
+        left += [each for each in found if pulumi._types.is_input_type(each) or pulumi._types.is_output_type(each)]
+
+
+def _parts(annotation: object) -> Iterator[object]:
+    """What a type is composed of."""
+    yield annotation
+    for each in get_args(annotation):
+        yield from _parts(each)
 
 
 def _services() -> set[str]:
