@@ -51,7 +51,7 @@ def azure_gpu(installed: Path, company: Path, azure: ServedAzure, engine_bin: Pa
     """
     stacks = tmp_path / "stacks"
     stacks.mkdir()
-    variables = {**connected_environment(azure, engine_bin), "PULUMI_BACKEND_URL": f"file://{stacks}"}
+    variables = {**connected_environment(azure, engine_bin, reaches_others=True), "PULUMI_BACKEND_URL": f"file://{stacks}"}
 
     def run(*words: str, **more: str) -> "subprocess.CompletedProcess[str]":
         return subprocess.run(

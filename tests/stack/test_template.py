@@ -71,7 +71,7 @@ def test_the_workflows_are_clean() -> None:
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_a_project_is_made_from_the_repository_and_previewed(still_azure: ServedAzure, engine_bin: Path, tmp_path: Path) -> None:
-    variables = connected_environment(still_azure, engine_bin)
+    variables = connected_environment(still_azure, engine_bin, reaches_others=True)
     work = tmp_path / "work"
     (work / "templates").mkdir(parents=True)
     well(["cp", "-r", TEMPLATE, work / "templates"], tmp_path)

@@ -37,7 +37,9 @@ class AzureCli:
         outside = connected(azure)
         found = connection_from({}, outside)
         folder = environment.configuration_folder(azure.state, found)
-        self.environment = environment.variables(outside, folder, cli.folder_of_az(outside, _say), found)
+        alone = str(azure.state / "ca" / "ca.pem")  # read anew for each connection, and the system's authorities are many
+        trusting = {"SSL_CERT_FILE": alone, "REQUESTS_CA_BUNDLE": alone}
+        self.environment = environment.variables(outside, folder, cli.folder_of_az(outside, _say), found) | trusting
         self._python = _python_of_az(self.environment) if warm else None
         self._warm: subprocess.Popen[str] | None = None
         assert sign_in(self.environment, found, azure.client_secret, _say)

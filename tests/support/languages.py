@@ -20,7 +20,8 @@ STACK = "one"
 
 def environment(azure: ServedAzure, folders: Iterable[Path]) -> dict[str, str]:
     """A connection with the programs of these folders, and the packages of this checkout, so that they are in uv's cache."""
-    connected = warm_python.with_plugins(connected_environment(azure, Path(os.pathsep.join(map(str, folders)))))
+    path = Path(os.pathsep.join(map(str, folders)))
+    connected = warm_python.with_plugins(connected_environment(azure, path, reaches_others=True))
     kept = {name: value for name, value in connected.items() if name not in ("VIRTUAL_ENV", "PYTHONPATH")}
     return {**kept, "UV_CONSTRAINT": str(LOCKED), "npm_config_audit": "false", "npm_config_fund": "false", "NO_COLOR": "1"}
 

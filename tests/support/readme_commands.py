@@ -62,7 +62,7 @@ def login(azure: ServedAzure, engine_bin: Path) -> dict[str, str]:
         "ARM_METADATA_HOSTNAME": f"localhost:{azure.port}",
         "ARM_DISABLE_INSTANCE_DISCOVERY": "true",
     }
-    inherited = warm_python.warmed(connected_environment(azure, engine_bin))
+    inherited = warm_python.warmed(connected_environment(azure, engine_bin, reaches_others=True))
     return {**{name: value for name, value in inherited.items() if name not in ("VIRTUAL_ENV", "PYTHONPATH")}, **variables}
 
 
