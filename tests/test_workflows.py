@@ -22,13 +22,13 @@ READ = {"contents": "read"}
 AZURE = {**READ, "id-token": "write"}
 # What a job may do that may do more than read: who signs in to Azure, who writes what.
 MAY = {
-    ("review-comment", "comment"): {**READ, "actions": "read", "checks": "write", "pull-requests": "write"},
+    ("review", "comment"): {"actions": "read", "pull-requests": "write"},
     ("review-live", "live"): AZURE,
-    ("deploy", "plan"): {**AZURE, "pull-requests": "write"},
-    ("deploy", "deploy"): {**AZURE, "actions": "read", "pull-requests": "write"},
+    ("review-live", "comment"): {"actions": "read", "pull-requests": "write"},
+    ("deploy", "plan"): AZURE,
+    ("deploy", "deploy"): {**AZURE, "actions": "read"},
     ("review-stack", "up"): AZURE,
     ("review-stack", "down"): AZURE,
-    ("review-stack", "tell"): {**READ, "pull-requests": "write"},
     ("drift", "drift"): {**AZURE, "issues": "write"},
     ("end", "past"): AZURE,
     ("end", "review-stacks"): AZURE,

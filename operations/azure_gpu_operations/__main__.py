@@ -17,7 +17,7 @@ from azure_gpu_operations.exit_codes import FAILED
 _EXIT_CODES = """\
 exit codes: 0 success, 1 something failed (reported in one line), 2 wrong command line. `run` and `logs` return the
 program's own code, 2 if nothing was started, 124 after --timeout, 125 if the run itself failed, 130 after Ctrl-C.
-`explain` returns 0 if it found no failure, 1 if it explained one, 3 if it can't explain one. `drift` returns 3 if Azure
+`explain` returns 0 if it found no failure, 1 if it explained one, 3 if it can't explain one. `preview --drift` returns 3 if Azure
 differs from the state, and so does `end --past` if an expired part remains."""
 
 

@@ -3,11 +3,8 @@
 Changes that services make by themselves aren't drift: the number of nodes of an autoscaled pool, a stopped cluster. An endpoint
 stopped by `stop` is listed but isn't drift. Differences of endpoints come from a preview of the program. Undeclared resources in
 the stack's resource groups are listed too; they count as drift with --undeclared.
-
-Exit codes: 0 no drift, 1 the engine failed, 3 drift.
 """
 
-import argparse
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,7 +15,6 @@ from typing import Any, NamedTuple, cast
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.tags import STOPPED_SINCE
 from azure_gpu.shared.installation import COMMAND
-from azure_gpu_operations import stack_options
 from azure_gpu_operations.connection import connection_of
 from azure_gpu_operations.exit_codes import DRIFTED, FAILED, OK
 from azure_gpu_operations.guard.foreign_resources import created, foreign_resources
@@ -46,16 +42,8 @@ class Difference(NamedTuple):
     description: str
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--stack", required=True, help="the stack's name")
-    stack_options.add_config_folder(parser)
-    text = "count undeclared resources in the stack's resource groups as differences"
-    parser.add_argument("--undeclared", action="store_true", help=text)
-    parser.set_defaults(run=run)
-
-
-def run(options: argparse.Namespace) -> int:
-    stack = stack_options.stack_of(options)
+def show(stack: Stack, *, count_undeclared: bool) -> int:
+    """Prints the differences. Returns the exit code of `preview --drift`."""
     try:
         steps = stack.refreshed()
         found = differences(steps)
@@ -74,7 +62,7 @@ def run(options: argparse.Namespace) -> int:
     others = list(_undeclared(stack))
     for line in others:
         _say(printable(line))
-    if others and options.undeclared:
+    if others and count_undeclared:
         return DRIFTED
     if not found:
         _say(f"stack {stack.name}: no drift")

@@ -5,12 +5,17 @@
     up --stack S --plan FILE           the same, and do exactly what the plan contains, or nothing
     preview --stack S                  clean up as `up` does, then run `pulumi preview --diff`
     preview --stack S --save-plan FILE the same, and write the plan for a later `up`
+    preview --stack S --drift          list how Azure differs from the stack's state; change neither
     down --stack S                     run `pulumi destroy` and remove the stack; asks first, requires --yes off a terminal
     down --all --yes                   every stack of the backend, if all of them are on the embedded Azure
 
 A plan holds the planned changes, with encrypted secrets, and the state they are for: `up --plan` rejects it after another update.
 
-Exit codes: 0 success, 1 something failed, 2 wrong command line, 4 the state has changed since the plan was made.
+Changes that services make by themselves aren't drift: the number of nodes of an autoscaled pool, a stopped cluster. An endpoint
+stopped by `stop` is listed but isn't drift.
+
+Exit codes: 0 success, 1 something failed, 2 wrong command line, 3 --drift found differences, 4 the state has changed since the
+plan was made.
 """
 
 import argparse
@@ -46,7 +51,11 @@ def add_up_arguments(parser: argparse.ArgumentParser) -> None:
 
 def add_preview_arguments(parser: argparse.ArgumentParser) -> None:
     _add_stack(parser)
-    parser.add_argument("--save-plan", type=Path, metavar="FILE", help="write the plan to FILE, for `up --plan FILE`")
+    shown = parser.add_mutually_exclusive_group()
+    shown.add_argument("--save-plan", type=Path, metavar="FILE", help="write the plan to FILE, for `up --plan FILE`")
+    shown.add_argument("--drift", action="store_true", help="list how Azure differs from the stack's state, and change nothing")
+    text = "with --drift: count undeclared resources in the stack's resource groups as differences"
+    parser.add_argument("--undeclared", action="store_true", help=text)
     parser.set_defaults(run=_preview)
 
 
@@ -83,6 +92,12 @@ def _up(options: argparse.Namespace) -> int:
 
 
 def _preview(options: argparse.Namespace) -> int:
+    if options.drift:
+        from azure_gpu_operations import drift
+
+        return drift.show(stack_of(options), count_undeclared=options.undeclared)
+    if options.undeclared:
+        return refuse("--undeclared requires --drift")
     from azure_gpu_operations.commands import preview
 
     preview(stack_of(options), _say, options.save_plan)

@@ -11,8 +11,8 @@ NAME is a part's name in the stack file, or a run's as `run` and `running` show 
 that is only shut down from inside, by `shutdown` or by Windows, is still billed.
 
 A stopped endpoint costs nothing, answers requests with an error, and stays stopped through every `up` until `start`; `up` and
-`drift` report it. Both change only the endpoint, even if other parts of the stack file have changed. Tasks that wait for a
-pool's nodes stay queued; `pulumi up --refresh` gives it nodes again.
+`preview --drift` report it. Both change only the endpoint, even if other parts of the stack file have changed. Tasks that
+wait for a pool's nodes stay queued; `pulumi up --refresh` gives it nodes again.
 
 Exit codes: 0 stopped or started, 1 it failed, or something still runs, 2 the stack has nothing of this name.
 """

@@ -1,13 +1,11 @@
-"""What `operations drift` takes from the engine's steps of a refresh."""
+"""What `operations preview --drift` takes from the engine's steps of a refresh."""
 
-import argparse
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from azure_gpu.shared.installation import COMMAND
-from azure_gpu_operations import drift, stack_options
+from azure_gpu_operations import drift
 from azure_gpu_operations.drift import Difference
 from azure_gpu_operations.stack import EngineError, Planned
 
@@ -130,9 +128,8 @@ def test_the_exit_code_says_whether_there_is_drift(
     code: int,
     told: str,
     wrong: str,
-    monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr(stack_options, "stack_of", lambda _: OfStack(steps, planned))
-    assert drift.run(argparse.Namespace(stack="dev", config_folder=Path())) == code
+    stack: Any = OfStack(steps, planned)
+    assert drift.show(stack, count_undeclared=False) == code
     assert capsys.readouterr() == (told, wrong)

@@ -118,10 +118,4 @@ def test_the_pages_model_is_served_by_three_replicas_asked_for_a_picture_and_del
     assert (refused.status_code, refused.text) == (405, "GET is not supported")
     assert requests.post(made["uri"], data=b"x", headers={"Authorization": "Bearer no"}, timeout=60).status_code == 401
 
-    monkeypatch.setitem(stack.environment, "SCORING_KEY", made["key"])
-    command = ("query", "--url", made["uri"], "--key-from", "SCORING_KEY", str(jpeg))
-    asked = stack._run(["python", "-m", "operations", *command])
-    assert asked.returncode == 0, asked.stdout + asked.stderr
-    assert made["key"] not in asked.stdout + asked.stderr
-
     assert azure_ai_ml.run(azure, outputs["ml_workspace"], CLEAN_UP, service=SERVICE) == {"gone": 404}

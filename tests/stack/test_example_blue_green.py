@@ -22,12 +22,12 @@ def test_the_endpoint_has_no_deployment_at_first_and_so_no_machine() -> None:
 
 def test_promoting_is_one_of_the_commands_and_what_is_taken_out_has_no_share_by_then() -> None:
     commands = commands_in(README)
-    [promoting] = [number for number, command in enumerate(commands) if " promote " in command]
+    [promoting] = [number for number, command in enumerate(commands) if "traffic.green=100" in command]
     [removing] = [number for number, command in enumerate(commands) if "config rm" in command]
     assert promoting < removing
 
 
-# Two trainings and two servers of TensorFlow: by day test_ml_operations uploads, serves, queries and promotes with the same
+# Two trainings and two servers of TensorFlow: by day test_ml_operations uploads, serves and proves with the same
 # commands, and test_endpoints_traffic sees that no request is lost.
 @pytest.mark.slow
 @pytest.mark.nightly
@@ -42,11 +42,8 @@ def test_the_commands_run_as_they_stand_and_leave_nothing(azure: ServedAzure, en
     outputs = walked(commands, copied(tmp_path / "clone", installed=True), environment)
     azure.delete(assignment, "2022-04-01")  # other tests share this subscription
     said = list(zip(commands, outputs, strict=True))
-    asked = [output for command, output in said if " query " in command]
-    assert "blue" in asked[0]
-    assert {"blue", "green"} <= set(re.findall(r"blue|green", asked[1]))
-    assert "green" in asked[2]
-    assert "blue" not in asked[2]
-    [promoted] = [output for command, output in said if " promote " in command]
+    asked = [output for command, output in said if " prove " in command]
+    assert ["it answers" in each for each in asked] == [True, True, True]
+    [promoted] = [output for command, output in said if "traffic.green=100" in command]
     assert re.search(r"green\W+10\W+=>\W+100", promoted)
     assert groups_left(azure, "digits") == []

@@ -1,7 +1,6 @@
 """The commands of examples/shared-gpu/README.md, read out of it and run as they stand, in a copy of the checkout."""
 
 import json
-import re
 from pathlib import Path
 
 import pytest
@@ -32,7 +31,4 @@ def test_the_commands_run_as_they_stand_and_leave_nothing(azure: ServedAzure, en
     followed = next(said for command, said in by_command.items() if " run " in command and "--detach" not in command)
     assert "Accuracy at step 0: " in followed
     assert json.loads(followed.splitlines()[-1])["workload"] == "mnist"
-    usage = next(said for command, said in by_command.items() if "gpu-usage" in command)
-    assert "Tesla T4" in usage
-    assert len(set(re.findall(r"run-mnist-[\w-]+", usage))) == 3  # those that still run, on the one GPU
     assert groups_left(azure, "shared") == []

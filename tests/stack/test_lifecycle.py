@@ -36,7 +36,7 @@ def test_what_somebody_changed_behind_the_stack_is_drift_until_it_is_repaired(az
     answer = azure.patch(group["id"], {"tags": {**group["tags"], "team": "somebody-else"}}, "2024-03-01")
     assert answer.status_code == 200, answer.text
 
-    told = stack.operations("drift")
+    told = stack.operations("preview", "--drift")
     assert told.returncode == 3, told.stdout + told.stderr
     named = "foundation-resource-group (azure-native:resources:ResourceGroup): tags.team: "
     assert told.stdout.splitlines()[0] == f"{named}tests in the state, somebody-else in Azure"
@@ -45,7 +45,7 @@ def test_what_somebody_changed_behind_the_stack_is_drift_until_it_is_repaired(az
 
     theirs = f"{group['id']}/providers/Microsoft.ManagedIdentity/userAssignedIdentities/theirs"
     azure.made(theirs, {"location": group["location"]}, "2024-11-30")
-    told = stack.operations("drift")
+    told = stack.operations("preview", "--drift")
     assert told.returncode == 0, told.stdout + told.stderr  # the tag is the stack's again
     assert f"userAssignedIdentities theirs, in resource group {group['name']}: not declared in this stack" in told.stdout
     assert stack.operations("drift", "--undeclared").returncode == 3

@@ -4,6 +4,7 @@ Syntax, shell and pinned versions are checked by actionlint, shellcheck and zizm
 """
 
 import argparse
+import json
 import os
 import re
 import shlex
@@ -15,9 +16,8 @@ from typing import Any, NamedTuple
 import pytest
 import yaml
 
-from azure_gpu_operations import verbs
+from azure_gpu_operations import sign_in, verbs
 from azure_gpu_operations.review import own_stack
-from azure_gpu_operations.review.posting import __main__ as posting, github
 from tests.support.embedded import CHECKOUT
 from tests.workflows.conditions import running
 
@@ -25,7 +25,7 @@ FOLDER = CHECKOUT / ".github" / "workflows"
 MAKEFILE = (CHECKOUT / "Makefile").read_text(encoding="utf-8")
 # What a job has without declaring it.
 OF_RUNNER = re.compile(r"(GITHUB|RUNNER)_[A-Z_]+|HOME|PATH|PWD")
-_CALL = re.compile(r"(?:\.venv/bin/python|python3) (?:-m )?(operations|azure_gpu_operations[\w.]*|\.github/\w+\.py) (.*)")
+_CALL = re.compile(r"(?:\.venv/bin/python|python3) (?:-m )?(operations|azure_gpu_operations[\w.]*|\.github/\w+\.py) ?(.*)")
 
 
 class Script(NamedTuple):
@@ -99,8 +99,8 @@ def rejected(module: str, words: list[str]) -> bool:
             parser = argparse.ArgumentParser()
             verbs.add_all(parser.add_subparsers(required=True), words[0])
             parser.parse_args(words)
-        elif module == "azure_gpu_operations.review.posting":
-            return posting.main(words, {}) != 1
+        elif module == "azure_gpu_operations.sign_in":
+            return bool(words) or sign_in.main({}) != 1
         elif module == "azure_gpu_operations.review.own_stack":
             own_stack.main(words)
         else:
@@ -115,7 +115,7 @@ def test_every_command_of_ours_is_there_with_its_options(monkeypatch: pytest.Mon
     monkeypatch.setattr(own_stack, "_write", lambda *words: None)
     calls = [(each.where, *call) for each in SCRIPTS for call in each.calls()]
     assert [each for each in calls if rejected(*each[1:])] == []
-    assert {"review", "preview", "up", "down", "end", "drift", "catalog"} == {
+    assert {"review", "preview", "up", "down", "end", "catalog"} == {
         words[0] for _, module, words in calls if module == "operations"
     }
     assert sum(each.text.count(" -m azure_gpu") + each.text.count(" -m operations") for each in SCRIPTS) + 1 == len(calls)
@@ -154,20 +154,21 @@ def test_the_plan_that_is_deployed_is_the_one_that_was_uploaded() -> None:
     plan = uploaded("deploy", "plan")
     step = script("deploy, deploy: The plan that was approved")
     words = shlex.split(step.text.replace("$STACK", step.environment["STACK"]))
-    assert {words[words.index(name) + 1] for name in ("--artifact", "--file")} == {plan["name"], plan["path"]}
+    assert words[words.index("--name") + 1] == plan["name"]  # it is written into the current folder, by its name
     assert f"--save-plan {plan['path']} " in script("deploy, plan: Plan").text
     assert f"--plan {plan['path']} " in script("deploy, deploy: Deploy").text
     for workflow, job in (("review", "review"), ("review-live", "live")):
         review = uploaded(workflow, job)
-        assert (review["name"], f"--out {review['path']}" in script(f"{workflow}, {job}: Review").text) == (github.ARTIFACT, True)
+        assert f"--out {review['path']}" in script(f"{workflow}, {job}: Review").text
+        assert f"--name {review['name']} --dir {review['path']}\n" in script(f"{workflow}, comment: Comment").text
+        assert f"{review['path']}/comment.md" in script(f"{workflow}, comment: Comment").text
 
 
-def test_a_comment_is_written_after_the_workflows_that_review() -> None:
-    assert WORKFLOWS["review-comment"][True]["workflow_run"]["workflows"] == ["review", "review-live"]
-    assert {name: WORKFLOWS[name]["name"] for name in ("review", "review-live")} == {
-        each: each for each in ("review", "review-live")
-    }
-    assert github.LANES.keys() == {f".github/workflows/{name}.yml" for name in ("review", "review-live")}
+def test_what_writes_a_comment_runs_nothing_of_the_pull_request() -> None:
+    for workflow in ("review", "review-live"):
+        job = WORKFLOWS[workflow]["jobs"]["comment"]
+        assert [step.get("uses", step.get("name")) for step in job["steps"]] == ["Comment"]
+        assert "secrets" not in yaml.safe_dump(job)
 
 
 def test_tests_run_what_ci_runs() -> None:
@@ -195,29 +196,22 @@ def pull(
     }
 
 
-def of_run(conclusion: str, event: str = "pull_request") -> dict[str, Any]:
-    return {"workflow_run": {"event": event, "conclusion": conclusion}}
-
-
 LABEL = "review-stack"
 EVENTS: tuple[tuple[str, dict[str, Any], list[str]], ...] = (
     ("review", pull("opened", fork=True), ["review"]),
-    ("review-live", pull("opened"), ["live"]),
+    ("review", pull("opened"), ["review"]),  # the comment is that of the review of what is deployed
+    ("review-live", pull("opened"), ["live", "comment"]),
     ("review-live", pull("opened", fork=True), []),
     ("review-live", pull("opened", author="dependabot[bot]"), []),
-    ("review-comment", of_run("success"), ["comment"]),
-    ("review-comment", of_run("failure"), ["comment"]),
-    ("review-comment", of_run("skipped"), []),
-    ("review-comment", of_run("success", event="push"), []),
     ("review-stack", pull("synchronize"), []),
-    ("review-stack", pull("synchronize", LABEL), ["up", "tell"]),
+    ("review-stack", pull("synchronize", LABEL), ["up"]),
     ("review-stack", pull("synchronize", LABEL, fork=True), []),
-    ("review-stack", pull("labeled", LABEL, label=LABEL), ["up", "tell"]),
+    ("review-stack", pull("labeled", LABEL, label=LABEL), ["up"]),
     ("review-stack", pull("labeled", label="other"), []),
-    ("review-stack", pull("unlabeled", label=LABEL), ["down", "tell"]),
+    ("review-stack", pull("unlabeled", label=LABEL), ["down"]),
     ("review-stack", pull("unlabeled", LABEL, label="other"), []),
     ("review-stack", pull("unlabeled", label=LABEL, fork=True), []),
-    ("review-stack", pull("closed", LABEL, state="closed"), ["down", "tell"]),
+    ("review-stack", pull("closed", LABEL, state="closed"), ["down"]),
     ("review-stack", pull("closed", state="closed"), []),
     ("review-stack", pull("closed", LABEL, state="closed", fork=True), []),
     ("deploy", {}, ["plan", "deploy"]),
@@ -233,6 +227,14 @@ def test_a_job_runs_on_the_events_that_it_is_for_and_a_fork_reaches_nothing_of_a
         if (found := running(WORKFLOWS[workflow], contexts)) != expected:
             wrong.append((workflow, event, found))
     assert wrong == []
+
+
+@pytest.mark.parametrize(
+    ("author", "fork", "comments"), [("ada", False, True), ("ada", True, False), ("dependabot[bot]", False, False)]
+)
+def test_until_azure_is_set_up_the_comment_is_that_of_the_embedded_review(author: str, fork: bool, comments: bool) -> None:
+    contexts = {"github": {"event": pull("opened", author=author, fork=fork), "repository": "octo/gpu"}, "vars": {}}
+    assert running(WORKFLOWS["review"], contexts) == ["review", *(["comment"] if comments else [])]
 
 
 def test_until_azure_is_set_up_no_job_asks_it() -> None:
@@ -257,14 +259,15 @@ STACK = "-m operations {} --stack dev"
 @pytest.mark.parametrize(
     ("where", "code", "ends", "output", "calls"),
     [
-        ("deploy, plan: Plan", 0, 0, "code=0\n", [f"{STACK.format('preview')} --save-plan plan.json"]),
-        ("deploy, plan: Plan", 1, 1, "code=1\n", [f"{STACK.format('preview')} --save-plan plan.json"]),
-        ("deploy, deploy: Deploy", 4, 4, "code=4\n", [f"{STACK.format('up')} --plan plan.json"]),
-        ("drift, drift: Drift", 3, 0, "code=3\n", [STACK.format("drift")]),
-        ("drift, drift: Drift", 1, 0, "code=1\n", [STACK.format("drift")]),  # the next step reports it
+        ("deploy, plan: Plan", 0, 0, "", [f"{STACK.format('preview')} --save-plan plan.json"]),
+        ("deploy, plan: Plan", 1, 1, "", [f"{STACK.format('preview')} --save-plan plan.json"]),
+        ("deploy, deploy: Deploy", 4, 4, "", [f"{STACK.format('up')} --plan plan.json"]),
+        ("drift, drift: Drift", 3, 0, "code=3\n", [STACK.format("preview --drift")]),
+        ("drift, drift: Drift", 0, 0, "code=0\n", [STACK.format("preview --drift")]),
+        ("drift, drift: Drift", 1, 1, "code=1\n", [STACK.format("preview --drift")]),
         ("end, past: End", 3, 0, "", ["-m operations end --past --stack dev --yes"]),
         ("end, past: End", 1, 1, "", ["-m operations end --past --stack dev --yes"]),
-        ("gitlab, nightly", 3, 3, "", ["-m operations end --past --stack dev --yes", STACK.format("drift")]),
+        ("gitlab, nightly", 3, 3, "", ["-m operations end --past --stack dev --yes", STACK.format("preview --drift")]),
         ("gitlab, nightly", 1, 1, "", ["-m operations end --past --stack dev --yes"]),
         (
             "end, review-stacks: Down",
@@ -292,7 +295,10 @@ def test_a_script_ends_with_the_code_that_it_should(
     python.parent.mkdir(parents=True)
     python.write_text(_PYTHON)
     python.chmod(0o755)
-    files = {name: str(tmp_path / name.lower()) for name in ("CALLS", "GITHUB_OUTPUT", "AZURE_FEDERATED_TOKEN_FILE")}
+    files = {
+        name: str(tmp_path / name.lower())
+        for name in ("CALLS", "GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY", "AZURE_FEDERATED_TOKEN_FILE")
+    }
     given = {"STACK": "dev", "FROM": "dev", "DAYS": "3", "AZURE_ID_TOKEN": "a token", "CODE": str(code), "DRIFT": str(code)}
     Path(files["GITHUB_OUTPUT"]).touch()
     done = subprocess.run(
@@ -315,3 +321,52 @@ def test_azure_pipelines_sign_in_with_the_connections_token(tmp_path: Path) -> N
     command = ["bash", "-euc", f". {shlex.quote(str(signing))}; {shown}"]
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
     assert (done.stdout, done.stderr) == ("subscription client tenant /engine a token\n", "")
+
+
+ANNOTATIONS = [
+    {"file": "Pulumi.dev,1.yaml", "line": 7, "level": "error", "title": "dev: replaced", "message": "100 % lost\n::warning::x"},
+    {"file": "Pulumi.dev.yaml", "line": 1, "level": "warning", "title": "", "message": "said"},
+]
+
+
+@pytest.mark.slow  # bash
+def test_a_review_is_shown_as_a_summary_and_on_lines(tmp_path: Path) -> None:
+    """Values are escaped as GitHub's own toolkit escapes them, so that a message can't be a command."""
+    (tmp_path / "review").mkdir()
+    (tmp_path / "review" / "comment.md").write_text("# A review\n")
+    (tmp_path / "review" / "annotations.json").write_text(json.dumps(ANNOTATIONS))
+    environment = {"PATH": os.environ["PATH"], "GITHUB_STEP_SUMMARY": str(tmp_path / "summary")}
+    command = ["bash", "-e", "-c", script("show-review: Report and remarks").text]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == [
+        "::error file=Pulumi.dev%2C1.yaml,line=7,title=dev%3A replaced::100 %25 lost%0A::warning::x",
+        "::warning file=Pulumi.dev.yaml,line=1,title=::said",
+    ]
+    assert (tmp_path / "summary").read_text() == "# A review\n"
+
+
+@pytest.mark.slow  # bash
+@pytest.mark.parametrize(
+    ("code", "there", "asks"),
+    [
+        ("3", "", "issue create --title Drift --label drift --body-file issue.md"),
+        ("3", "7", "issue edit 7 --body-file issue.md"),
+        ("0", "7", "issue close 7 --comment No difference any more."),
+        ("0", "", ""),
+    ],
+)
+def test_drift_opens_updates_and_closes_an_issue(tmp_path: Path, code: str, there: str, asks: str) -> None:
+    gh = tmp_path / "gh"
+    gh.write_text('#!/bin/sh\necho "$*" >> calls\n[ "$2" != list ] || echo "$THERE"\n')
+    gh.chmod(0o755)
+    (tmp_path / "drift.txt").write_text("data: a: x in the state, y in Azure\n")
+    environment = {
+        "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}",
+        "CODE": code,
+        "THERE": there,
+        "TITLE": "Drift",
+    }
+    command = ["bash", "-e", "-c", script("drift, drift: Issue").text]
+    subprocess.run(command, cwd=tmp_path, env=environment, check=True)
+    assert (tmp_path / "calls").read_text().splitlines()[1:] == ([asks] if asks else [])
+    assert "y in Azure" in (tmp_path / "issue.md").read_text()

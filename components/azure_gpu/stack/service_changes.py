@@ -1,7 +1,7 @@
 """Properties that Azure services change themselves, so that a refresh shows differences that need no repair.
 
 The provider doesn't apply `ignore_changes` to a refresh. Components ignore the same paths, so that a preview after a refresh is
-empty; `operations drift` omits them.
+empty; `operations preview --drift` omits them.
 """
 
 import re

@@ -5,12 +5,11 @@ that a dead cluster is noticed. Imported only when needed: the client takes seco
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from kubernetes import client as kubernetes_client
 from kubernetes.client.exceptions import ApiException
-from kubernetes.stream import portforward, stream
 from urllib3.exceptions import HTTPError
 
 from azure_gpu_operations.clusters.errors import ClusterError
@@ -96,57 +95,6 @@ class ClusterApi:
             answer.release_conn() if not follow else answer.close()
         if rest:
             yield rest.decode("utf-8", errors="replace")
-
-    def execute(self, namespace: str, pod: str, container: str, command: Sequence[str]) -> str:
-        """What a command writes to standard output in a container. ClusterError where it fails."""
-        try:
-            found = stream(
-                self._core.connect_get_namespaced_pod_exec,
-                pod,
-                namespace,
-                container=container,
-                command=list(command),
-                stdin=False,
-                stdout=True,
-                stderr=True,
-                tty=False,
-                _preload_content=False,
-                _request_timeout=CONNECT_SECONDS,
-            )
-            found.run_forever(timeout=ANSWER_SECONDS)
-            output, errors, code = found.read_stdout(timeout=0), found.read_stderr(timeout=0), found.returncode
-            found.close()
-        except ApiException as error:
-            raise ClusterError(f"{command[0]} can't be run in {pod}: {_reason(error)}", error.status or 0) from error
-        except (OSError, ValueError) as error:
-            raise ClusterError(f"{command[0]} can't be run in {pod}: {_first(error)}") from error
-        if code:
-            raise ClusterError(f"{command[0]} in {pod} ended with exit code {code}: {_first(errors or output)}", 500)
-        return output
-
-    def page_of(self, namespace: str, pod: str, port: int, path: str) -> str:
-        """Response of an HTTP server in a pod, through a forwarded port."""
-        try:
-            forward = portforward(self._core.connect_get_namespaced_pod_portforward, pod, namespace, ports=str(port))
-            channel = forward.socket(port)
-            channel.setblocking(True)
-            channel.settimeout(ANSWER_SECONDS)
-            # HTTP/1.0: the answer ends where the connection does.
-            channel.sendall(f"GET {path} HTTP/1.0\r\nHost: {pod}\r\n\r\n".encode())
-            parts: list[bytes] = []
-            while part := channel.recv(65536):
-                parts.append(part)
-            channel.close()
-            failure = forward.error(port)
-        except ApiException as error:
-            raise ClusterError(f"port {port} of {pod} can't be reached: {_reason(error)}", error.status or 0) from error
-        except OSError as error:
-            raise ClusterError(f"port {port} of {pod} can't be reached: {_first(error)}") from error
-        head, _, body = b"".join(parts).partition(b"\r\n\r\n")
-        status = head.split(b"\r\n", 1)[0].decode("latin-1")
-        if " 200 " not in f"{status} ":
-            raise ClusterError(f"port {port} of {pod} answers {status or failure or 'nothing'}", 502)
-        return body.decode("utf-8", errors="replace")
 
     def close(self) -> None:
         self._client.close()

@@ -17,8 +17,8 @@ from azure_gpu_operations.azure import Arm, AzureError
 from azure_gpu_operations.connection import connection_of
 from azure_gpu_operations.machine_learning import endpoints
 from azure_gpu_operations.machine_learning.endpoints import INFERENCE_SERVER, STORAGE_INITIALIZER
-from azure_gpu_operations.query.refusals import printable
 from azure_gpu_operations.stack import EngineError, Stack
+from azure_gpu_operations.terminal import printable
 
 POLL_SECONDS = 3.0
 MOST_LINES = 500  # of a log, per read
@@ -26,6 +26,7 @@ HIDDEN = "[a line that may hold a secret]"
 _DEPLOYMENT = "azure-native:machinelearningservices:OnlineDeployment"
 _CONTAINERS = {STORAGE_INITIALIZER: "storage-initializer", INFERENCE_SERVER: "inference-server"}
 _COMING = ("creating", "updating")
+_LONGEST = 300  # characters of a line
 
 Say = Callable[[str], None]
 
@@ -78,7 +79,7 @@ class Log:
         for container, called in _CONTAINERS.items():
             lines = endpoints.logged(arm, self._id, container, MOST_LINES).lines
             for line in new(self._seen.get(container, ()), lines):
-                shown_line = HIDDEN if holds_secret(line) else printable(endpoints.without_time(line))
+                shown_line = HIDDEN if holds_secret(line) else _shown(endpoints.without_time(line))
                 if shown_line:
                     say(f"{self.name} {called}: {shown_line}")
             if lines:
@@ -116,3 +117,8 @@ def _id(deployment: Mapping[str, Any], inputs: Mapping[str, Any]) -> str:
         if resource_id.lower().endswith(f"/onlineendpoints/{endpoint}") and inputs.get("deploymentName"):
             return f"{resource_id}/deployments/{inputs['deploymentName']}"
     return ""
+
+
+def _shown(line: str) -> str:
+    clean = printable(line).strip()
+    return clean if len(clean) <= _LONGEST else f"{clean[:_LONGEST]}…"

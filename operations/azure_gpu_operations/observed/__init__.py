@@ -1,1 +1,1 @@
-"""Reads what goes on in Azure: pools, nodes, pods and jobs, for `running`, `explain`, `run` and `gpu-usage`."""
+"""Reads what goes on in Azure: pools, nodes, pods and jobs, for `running`, `explain` and `run`."""

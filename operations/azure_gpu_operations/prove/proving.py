@@ -28,11 +28,7 @@ from azure_gpu_operations.machine_learning.endpoints import API_VERSION, Deploym
 from azure_gpu_operations.prove import on_runs
 from azure_gpu_operations.prove.on_runs import RejectedError
 from azure_gpu_operations.prove.proof import Proof, Report, Service, failure, joined, report_of
-from azure_gpu_operations.query import inputs
-from azure_gpu_operations.query.inputs import Input
-from azure_gpu_operations.query.refusals import refusal
-from azure_gpu_operations.query.sending import ScoringTarget, Sent, send, signature_of_endpoint
-from azure_gpu_operations.query.showing import score_rows
+from azure_gpu_operations.prove.scoring import Sent, bearer_of, best, refusal, send
 from azure_gpu_operations.run.protocol import Run, RunError, Say
 from azure_gpu_operations.stack_view import StackView
 
@@ -118,7 +114,6 @@ WORKLOAD = "digits"
 SAMPLES = WORKLOADS / WORKLOAD / "samples"  # 0.png to 9.png
 REQUEST_SECONDS = 60.0  # of one request
 RUNS_ON_CPU = "No GPU found: the model runs on the CPU"  # of workloads/scoring
-_CLIENTS = 1
 _LOG_LINES = 500
 
 
@@ -131,12 +126,11 @@ def prove_endpoint(arm: Arm, view: StackView, place: str, explain: Explain) -> P
         return failure(Service.ENDPOINT, place, "it has no deployment", *explain(place))
     if not endpoint.scoring_uri:
         return failure(Service.ENDPOINT, place, f"it has no address: it is {endpoint.state or 'not ready'}", *explain(place))
-    digits = samples()
-    sent = _sent(arm, endpoint, digits)
+    sent = _sent(arm, endpoint)
     failed = next((one for one in sent if not one.is_good), None)
     if failed is not None:
         refused = refusal(failed, place, view.name)
-        return failure(Service.ENDPOINT, place, refused.what, *([f"fix: {refused.fix}"] if refused.fix else []), *explain(place))
+        return failure(Service.ENDPOINT, place, refused.what, f"fix: {refused.fix}", *explain(place))
     latency = f"{statistics.median(one.seconds for one in sent) * 1000:.0f} ms a digit"
     serving = [each for each in deployments if endpoint.traffic.get(each.name)]
     knows_digits = any(_has_our_model(arm, each) for each in serving)
@@ -144,9 +138,9 @@ def prove_endpoint(arm: Arm, view: StackView, place: str, explain: Explain) -> P
     if not knows_digits:
         measured = ("it answers", latency)
         return Proof(Service.ENDPOINT, place, True, device, on_gpu, measured, first_line_seconds=sent[0].seconds)
-    named = [_named(one) for one in sent]
+    named = [best(one.body) for one in sent]
     wrong = [f"{digit} as {name or 'nothing'}" for digit, name in enumerate(named) if name != str(digit)]
-    right = f"{len(digits) - len(wrong)} of {len(digits)} digits"
+    right = f"{len(sent) - len(wrong)} of {len(sent)} digits"
     why = (f"it recognised {right}: {', '.join(wrong)}",) if wrong else ()
     return Proof(
         Service.ENDPOINT,
@@ -160,21 +154,13 @@ def prove_endpoint(arm: Arm, view: StackView, place: str, explain: Explain) -> P
     )
 
 
-def samples() -> list[Input]:
+def samples() -> list[bytes]:
     """The ten digits, in their order."""
-    return inputs.read(SAMPLES / f"{digit}.png" for digit in range(10))
+    return [(SAMPLES / f"{digit}.png").read_bytes() for digit in range(10)]
 
 
-def _sent(arm: Arm, endpoint: Endpoint, digits: Sequence[Input]) -> list[Sent]:
-    target = ScoringTarget(endpoint.scoring_uri, signature_of_endpoint(arm, endpoint))
-    with closing(send(target, digits, 1, _CLIENTS, REQUEST_SECONDS, threading.Event())) as answers:
-        return sorted(answers, key=lambda one: one.input)
-
-
-def _named(sent: Sent) -> str:
-    """The class with the highest score; "" if the answer has none."""
-    rows = score_rows(sent.body, [str(digit) for digit in range(10)])
-    return rows[0][0].label if rows and rows[0] else ""
+def _sent(arm: Arm, endpoint: Endpoint) -> list[Sent]:
+    return send(endpoint.scoring_uri, bearer_of(arm, endpoint), samples(), REQUEST_SECONDS)
 
 
 def _has_our_model(arm: Arm, deployment: Deployment) -> bool:
