@@ -62,7 +62,7 @@ class AzureCli:
     def _run_warm(self, python: Path, words: tuple[str, ...], cwd: Path | None) -> "subprocess.CompletedProcess[str]":
         if self._warm is None:
             self._warm = subprocess.Popen(
-                [python, _WARM],
+                [python, "-I", _WARM],
                 env={**self.environment, "AZ_INSTALLER": "PIP"},  # as bin/az sets it
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
@@ -119,7 +119,7 @@ def connected(azure: EmbeddedAzure) -> dict[str, str]:
 
 
 def _python_of_az(environment: Mapping[str, str]) -> Path | None:
-    """The Python beside the `az` that is on PATH; None where it is packaged in another way."""
+    """The Python of the `az` that is on PATH: beside it, or where `operations shell` installs it; None where it is elsewhere."""
     az = shutil.which("az", path=environment["PATH"])
-    python = Path(az).resolve().with_name("python") if az else None
-    return python if python is not None and python.exists() else None
+    folders = [folder := Path(az).resolve().parent, folder.with_name("bin")] if az else []
+    return next((folder / "python" for folder in folders if (folder / "python").exists()), None)
