@@ -45,9 +45,8 @@ _ANY_IMAGE = "docker.io/library/python:3.11"
 FAMILIES = {
     "batch": ("pool",),
     "clusters": ("cluster",),
-    "containers": ("budget", "container_group", "foundation"),
+    "containers_and_machines": ("budget", "container_group", "foundation", "job", "vm"),
     "edges": ("edge",),
-    "jobs_and_machines": ("job", "vm"),
     "machine_learning": ("ml_endpoint", "ml_workspace"),
 }
 

@@ -161,11 +161,11 @@ def test_the_changelog_tells_each_change_of_a_stack_that_is_up() -> None:
 
 
 def at_once() -> list[Any]:
-    """Shipped stacks and the longest case of each component; the others once a night: that a change of the library declares them
-    otherwise, the recorded bodies of each show (tests/components/test_recorded_bodies.py)."""
-    of_cases = [name for name in records.names() if ".happy." in name and not has_most(name)]
-    alone = [pytest.param([name], id=name) for name in records.names() if name not in of_cases]
-    return [*alone, pytest.param(of_cases, marks=(pytest.mark.nightly, pytest.mark.timeout(1800)), id="all others")]
+    """Shipped stacks but `lite`, which `local` has whole, and the longest case of each component; the others once a night: that a
+    change of the library declares them otherwise, the recorded bodies of each show (tests/components/test_recorded_bodies.py)."""
+    at_night = [name for name in records.names() if name.endswith(".lite") or (".happy." in name and not has_most(name))]
+    alone = [pytest.param([name], id=name) for name in records.names() if name not in at_night]
+    return [*alone, pytest.param(at_night, marks=(pytest.mark.nightly, pytest.mark.timeout(1800)), id="all others")]
 
 
 @pytest.mark.slow

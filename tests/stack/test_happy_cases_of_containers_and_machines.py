@@ -1,4 +1,4 @@
-"""Every happy case of a job or a virtual machine comes up at the first try in rough weather, and then stays as it is."""
+"""Happy cases of foundations, container groups, jobs and machines come up at the first try in rough weather, and then stay."""
 
 from pathlib import Path
 
@@ -10,6 +10,6 @@ from tests.support.embedded import ServedAzure
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
 
-@pytest.mark.parametrize("names", happy_cases.cases("jobs_and_machines"))
+@pytest.mark.parametrize("names", happy_cases.cases("containers_and_machines"))
 def test_happy_cases_come_up_at_the_first_try(names: list[str], azure: ServedAzure, engine_bin: Path, tmp_path: Path) -> None:
     happy_cases.come_up_and_stay(names, azure, engine_bin, tmp_path)
