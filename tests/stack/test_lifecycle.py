@@ -48,5 +48,5 @@ def test_what_somebody_changed_behind_the_stack_is_drift_until_it_is_repaired(az
     told = stack.operations("preview", "--drift")
     assert told.returncode == 0, told.stdout + told.stderr  # the tag is the stack's again
     assert f"userAssignedIdentities theirs, in resource group {group['name']}: not declared in this stack" in told.stdout
-    assert stack.operations("drift", "--undeclared").returncode == 3
+    assert stack.operations("preview", "--drift", "--undeclared").returncode == 3
     assert azure.delete(theirs, "2024-11-30").is_success

@@ -127,7 +127,7 @@ def declared(name: str, azure: ServedAzure, engine_bin: Path) -> Iterator[Progra
 def stays(stack: ProgramStack, *, drift: bool = True) -> None:
     """Nothing is left to change, also after services did what they do by themselves, and a refresh that saw it.
 
-    `drift`: `operations drift` and a preview before the refresh see nothing either.
+    `drift`: `operations preview --drift` and a preview before the refresh see nothing either.
     """
     if drift:
         assert stack.steps() == []
@@ -140,7 +140,7 @@ def stays(stack: ProgramStack, *, drift: bool = True) -> None:
             stack.azure.post(f"{each['id']}/{action}", version)
             until(lambda each=each, version=version: _is_settled(stack.azure, each["id"], version), f"{each['id']} is stopped")
     if drift:
-        told = stack.operations("drift")
+        told = stack.operations("preview", "--drift")
         assert told.returncode == 0, told.stdout + told.stderr
     refreshed = stack.pulumi("refresh", "--yes", "--skip-preview")
     assert refreshed.returncode == 0, refreshed.stdout + refreshed.stderr
