@@ -38,7 +38,6 @@ def check(request: GroupRequest, images: Sequence[Image], as_of: date, prices: P
     """Every problem of the group. `images` are those of `request.containers`, in their order; the image of a container without a
     GPU, or with one that has retired, isn't checked."""
     problems = [_with_pool(problem, request, as_of, prices) for problem in container_instances.check(request, as_of)]
-    problems += container_instances.check_parts(request)
     for container, image in zip(request.containers, images, strict=True):
         sku = GPU_SKUS.get(container.gpu_sku)
         if container.gpu_count is not None and sku is not None and sku.lifecycle.status(as_of) is not Status.RETIRED:

@@ -53,7 +53,7 @@ def _resolve(
         tags={**context.tags(as_of), **settings.get("tags", {}), **end_tag},
         expires_at=expires_at,
     )
-    return spec, [*problems, *of_end, *rules.problems_of(spec, path, context.subscription_id, day)]
+    return spec, [*problems, *of_end, *rules.problems_of(spec, path, day)]
 
 
 def _containers(name: str, settings: ContainerGroupSettings, path: str) -> tuple[ContainerSpec, ...]:

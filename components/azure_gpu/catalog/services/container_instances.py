@@ -1,6 +1,5 @@
-"""Azure Container Instances: its GPUs until they were retired, its limits, and the rules for a group's parts."""
+"""Azure Container Instances: its GPUs until they were retired, and the CPU and memory of a group."""
 
-import re
 from collections.abc import Iterator, Mapping
 from datetime import date
 from typing import NamedTuple
@@ -9,7 +8,7 @@ from azure_gpu.catalog import lifecycle, regions
 from azure_gpu.catalog.lifecycle import Lifecycle, Status
 from azure_gpu.catalog.problems import Code, Problem, Severity
 from azure_gpu.catalog.services import container_apps
-from azure_gpu.catalog.sources import FACTS_DAY, Dated, Source
+from azure_gpu.catalog.sources import Dated, Source
 
 GPU_COUNTS = (1, 2, 4)
 STANDARD = "Standard"  # the default SKU of a group
@@ -98,7 +97,6 @@ GPU_SKUS: dict[str, GpuSku] = {
 }
 WITHOUT_GPU = Limit(31, 240, QUOTA_PAGE)
 IN_SPOT = Limit(4, 16, SPRING_PAGE)
-LARGE = Limit(4, 16, QUOTA_PAGE)  # above it, capacity may be missing until the quota is raised
 CONFIDENTIAL = "Confidential"
 IN_CONFIDENTIAL = Limit(31, 180, QUOTA_PAGE)
 
@@ -131,14 +129,6 @@ class GroupRequest(NamedTuple):
     inbound: bool = False  # an IP address with ports
     sku: str = STANDARD  # of the group: Standard, Dedicated or Confidential
     spot_path: str = ""  # needed with `spot`
-    zones: bool = False  # the group is pinned to an availability zone
-    zones_path: str = ""  # needed with `zones`
-    init_containers: int = 0  # how many
-    volumes: int = 0
-    ports: int = 0  # of the group's address
-    containers_path: str = ""
-    volumes_path: str = ""  # needed with `volumes`
-    ports_path: str = ""  # needed with `ports`
 
 
 def check(request: GroupRequest, as_of: date) -> list[Problem]:
@@ -315,9 +305,9 @@ def _limit(request: GroupRequest, with_gpu: list[ContainerRequest]) -> list[Prob
     if not with_gpu and request.spot:
         return _over("a Spot group", request, IN_SPOT, ", or leave Spot out")
     if not with_gpu and request.sku == CONFIDENTIAL:
-        return _over("a confidential group", request, IN_CONFIDENTIAL, "") or _large(request)
+        return _over("a confidential group", request, IN_CONFIDENTIAL, "")
     if not with_gpu:
-        return _over("a group without a GPU", request, WITHOUT_GPU, "") or _large(request)
+        return _over("a group without a GPU", request, WITHOUT_GPU, "")
     sku = GPU_SKUS.get(with_gpu[0].gpu_sku)
     if sku is None or any(container.gpu_count not in GPU_COUNTS for container in with_gpu):
         return []  # reported above; there is no limit to compare with
@@ -335,25 +325,6 @@ def _limit(request: GroupRequest, with_gpu: list[ContainerRequest]) -> list[Prob
         ]
     more = "" if count == max(GPU_COUNTS) else ", or request more GPUs"
     return _over(f"a group with {count} {sku.name}", request, sku.limits[count], more)
-
-
-def _large(request: GroupRequest) -> list[Problem]:
-    """A warning for a group above the default capacity of a region."""
-    cpu, memory_gb = _together(request)
-    largest = max(request.containers, key=lambda one: (one.cpu, one.memory_gb), default=None)
-    if largest is None or (cpu <= LARGE.cpu and memory_gb <= LARGE.memory_gb):
-        return []
-    return [
-        Problem(
-            path=largest.cpu_path if cpu > LARGE.cpu else largest.memory_path,
-            message=f"a group above {LARGE.cpu:g} CPU and {LARGE.memory_gb:g} GB may fail for lack of capacity in its region",
-            value=f"{cpu:g} CPU and {memory_gb:g} GB",
-            fix="if it fails, request more quota, which enables more capacity, or deploy to another region",
-            source=str(LARGE.source),
-            code=Code.UNKNOWN,
-            severity=Severity.WARNING,
-        )
-    ]
 
 
 def _together(request: GroupRequest) -> tuple[float, float]:
@@ -384,175 +355,4 @@ def _over(what: str, request: GroupRequest, limit: Limit, or_else: str) -> list[
     ]
 
 
-MOST_CONTAINERS = 60  # init containers among them: at most 59 beside one that isn't
-MOST_VOLUMES = 20
-MOST_PORTS = 5
-PORTS = range(1, 65536)
 # Kept for the service itself.
-_RESERVED = (
-    *(range(port, port + 1) for port in (22, 9999, 19000, 19080, 19100, 19390)),
-    *(range(1025, 1028), range(3389, 3400), range(20000, 30001), range(49152, 65535)),
-)
-SPOT_REGIONS = frozenset({"eastus2", "westeurope", "westus"})
-
-_ZONES = Source("Microsoft Learn, reliability/migrate-container-instances", Dated.OBSERVED, FACTS_DAY)
-_SPOT_PAGE = Source("Microsoft Learn, container-instances-spot-containers-overview", Dated.OBSERVED, date(2024, 8, 29))
-_WINDOWS = Source("Microsoft Learn, container-instances/container-instances-overview", Dated.OBSERVED, date(2024, 8, 29))
-_NAMES = Source("Microsoft Learn, container-instances/container-instances-troubleshooting", Dated.OBSERVED, date(2024, 8, 29))
-_FAQ = Source("Microsoft Learn, container-instances/container-instances-faq", Dated.OBSERVED, date(2025, 11, 17))
-_VARIABLE = r"[A-Za-z_][A-Za-z0-9_]{0,62}"
-_VARIABLES = "the service's own refusal of a variable, quoted in a public deployment log; its length: " + str(_NAMES)
-
-
-def check_parts(request: GroupRequest) -> list[Problem]:
-    """Every problem of the group as a whole."""
-    problems = [*_numbers(request)]
-    if request.zones:
-        problems += _zones(request)
-    if request.spot:
-        problems += _spot_parts(request)
-    if request.os_type == "Windows":
-        problems += _windows(request)
-    return problems
-
-
-def _numbers(request: GroupRequest) -> Iterator[Problem]:
-    amounts = (
-        (len(request.containers) + request.init_containers, MOST_CONTAINERS, "containers", request.containers_path),
-        (request.volumes, MOST_VOLUMES, "volumes", request.volumes_path),
-        (request.ports, MOST_PORTS, "ports at its address", request.ports_path),
-    )
-    for amount, most, what, path in amounts:
-        if amount > most:
-            yield Problem(
-                path=path,
-                message=f"a container group has at most {most} {what}",
-                value=amount,
-                allowed=f"{most} or fewer; the limit can't be raised",
-                fix="split it into two groups",
-                source=str(QUOTA_PAGE),
-                code=Code.IMPOSSIBLE,
-            )
-
-
-def _zones(request: GroupRequest) -> Iterator[Problem]:
-    if any(container.gpu_count is not None for container in request.containers):
-        yield Problem(
-            path=request.zones_path,
-            message="a container group with a GPU can't be pinned to a zone",
-            allowed="no zones",
-            fix="leave the zones out, or leave the GPU out",
-            source=str(_ZONES),
-            code=Code.IMPOSSIBLE,
-        )
-    if request.in_virtual_network:
-        yield Problem(
-            path=request.zones_path,
-            message="by Azure's documentation, a container group in a virtual network can't be pinned to a zone",
-            allowed="no zones, or no subnet",
-            fix="leave one of the two out if Azure refuses the group",
-            source=str(_ZONES),
-            code=Code.UNKNOWN,
-            severity=Severity.WARNING,
-        )
-    if request.spot:
-        yield Problem(
-            path=request.zones_path,
-            message="a Spot container group can't be pinned to a zone",
-            allowed="no zones",
-            fix="leave the zones out, or Spot",
-            source=str(_SPOT_PAGE),
-            code=Code.IMPOSSIBLE,
-        )
-
-
-def _spot_parts(request: GroupRequest) -> Iterator[Problem]:
-    if request.in_virtual_network:
-        yield Problem(
-            path=request.network_path,
-            message="a Spot container group can't be in a virtual network",
-            allowed="no subnet",
-            fix="leave the subnet out, or Spot",
-            source=str(_SPOT_PAGE),
-            code=Code.IMPOSSIBLE,
-        )
-    if regions.normalise(request.location) not in SPOT_REGIONS:
-        yield Problem(
-            path=request.location_path,
-            message="Spot container groups were listed in three regions only; whether this region has them is not known",
-            value=request.location,
-            allowed=", ".join(sorted(SPOT_REGIONS)),
-            source=str(SPRING_PAGE),
-            code=Code.UNKNOWN,
-            severity=Severity.WARNING,
-        )
-
-
-def _windows(request: GroupRequest) -> Iterator[Problem]:
-    several = len(request.containers) + request.init_containers > 1
-    for refused, what, path in (
-        (several, "several containers", request.containers_path),
-        (request.volumes > 0, "volumes", request.volumes_path),
-    ):
-        if refused:
-            yield Problem(
-                path=path,
-                message=f"a container group on Windows can't have {what}",
-                allowed="one container without volumes, or Linux",
-                fix=f"write os_type: Linux, or leave out {what}",
-                source=str(_WINDOWS),
-                code=Code.IMPOSSIBLE,
-            )
-
-
-def check_port(port: int, path: str) -> list[Problem]:
-    """A problem if this isn't a port, a warning if Container Instances reserves it."""
-    if port not in PORTS:
-        return [
-            Problem(
-                path=path,
-                message="not a valid port",
-                value=port,
-                allowed=f"{PORTS.start} to {PORTS.stop - 1}",
-                fix="write the port that the program in the container listens on",
-                source=str(_NAMES),
-            )
-        ]
-    if not any(port in reserved for reserved in _RESERVED):
-        return []
-    return [
-        Problem(
-            path=path,
-            message="port reserved by Container Instances",
-            value=port,
-            allowed=f"any but {', '.join(map(_span, _RESERVED))}",
-            fix="let the program in the container listen on another one, such as 8080",
-            source=str(_FAQ),
-            severity=Severity.WARNING,
-        )
-    ]
-
-
-def _span(ports: range) -> str:
-    return str(ports.start) if len(ports) == 1 else f"{ports.start} to {ports.stop - 1}"
-
-
-def check_variable(name: str, path: str) -> list[Problem]:
-    """One problem if the name isn't valid for an environment variable."""
-    if re.fullmatch(_VARIABLE, name):
-        return []
-    return [
-        Problem(
-            path=path,
-            message="not a valid name of an environment variable in Azure",
-            value=name,
-            allowed="1 to 63 letters a to z, digits and underscores, no digit first",
-            fix=_spelling(name),
-            source=_VARIABLES,
-        )
-    ]
-
-
-def _spelling(name: str) -> str:
-    fitting = re.sub(r"\W", "_", name, flags=re.ASCII)[:63]
-    return f"write {fitting!r}" if re.fullmatch(_VARIABLE, fitting) else "use only the allowed characters"
