@@ -56,6 +56,8 @@ def of_document(document: Document) -> DeploymentRequest:
     if not isinstance(properties.get("template"), dict):
         raise ArmError(400, "InvalidTemplate", "Deployment template validation failed: 'The template is not provided.'.")
     mode = MODES.get(str(properties.get("mode", "")).lower())
+    if mode == "Complete":
+        raise not_implemented("the mode 'Complete' of a deployment")
     if mode is None:
         raise ArmError(
             400,

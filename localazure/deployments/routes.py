@@ -1,4 +1,4 @@
-"""Deployments over HTTP: PUT, GET, DELETE, lists, validate, what-if, cancel, export, and the operations of each.
+"""Deployments over HTTP: PUT, GET, DELETE, lists, validate, what-if, and the operations of each.
 
 One deployment of a name at a time in a group. Deployments to a subscription are validated and compared; none is carried out.
 """
@@ -24,7 +24,7 @@ from localazure.arm.in_process import InProcessArm
 from localazure.arm.operations import Operations
 from localazure.arm.requests import content_of
 from localazure.arm.store import Body, Resource
-from localazure.deployments import checking, refusals, request, view, what_if
+from localazure.deployments import checking, request, view, what_if
 from localazure.deployments.kind import ACTIVE, TYPE, Deployments
 from localazure.deployments.running import Run, end
 from localazure.entra.endpoints import CLOUD_NAME
@@ -103,10 +103,6 @@ class DeploymentRoutes:
                 return self._validate(Target(group.id.subscription, group), deployment_id, await content_of(sent), caller)
             case ("POST", "whatif"):
                 return self._what_if(Target(group.id.subscription, group), deployment_id, await content_of(sent), caller)
-            case ("POST", "cancel"):
-                return await self._cancel(_there(stored, path.name))
-            case ("POST", "exporttemplate"):
-                return answers.respond(200, {"template": _there(stored, path.name).body["properties"]["template"]})
             case ("GET", "operations"):
                 record = _there(stored, path.name)
                 return answers.listed(view.operation(record, step) for step in _steps(record))
@@ -164,7 +160,7 @@ class DeploymentRoutes:
             expanded = self._checked(target, deployment_id, requested, caller)
             groups = [target.group.id.text] if target.group else sorted(_groups_in(expanded))
             with self._store.supposing(self._made_groups(expanded)):
-                found = what_if.changes(expanded, groups, requested.mode, self._arm, caller, only_ids=requested.only_ids)
+                found = what_if.changes(expanded, groups, self._arm, caller, only_ids=requested.only_ids)
         except ArmError as error:
             # Also with status 200: what-if itself went well, the error is the template's (azure-cli 2.91, resource/custom.py).
             return answers.respond(200, {"status": "Failed", "error": error.content()})
@@ -180,8 +176,6 @@ class DeploymentRoutes:
             return expanded
         if not requested.location:
             raise _no_location(name)
-        if requested.mode != "Incremental":
-            raise _not_at_subscription(name, requested.mode)
         whole = self._bare(target.subscription)._replace(deployment=name, of_subscription=True)
         expanded = checking.evaluated(requested, whole, lambda group: self._there_or_made(target.subscription, group))
         made = self._made_groups(expanded)
@@ -265,24 +259,7 @@ class DeploymentRoutes:
     async def _carry_out(self, record: Resource, expanded: Expanded, caller: Caller) -> None:
         scope = partial(self._scope, record.id.subscription)
         run = Run(self._services, self._arm, record, expanded, caller, self._begin_nested, scope)
-        if record.body["properties"]["mode"] == "Complete":
-            await run.whole(lambda: self._delete_others(record, run))
-        else:
-            await run.whole()
-
-    async def _delete_others(self, record: Resource, run: Run) -> None:
-        """Complete mode: what the group holds and the template doesn't name goes, in an order that works."""
-        kept = {resource_id.lower() for resource_id in run.made}
-        left = [each.id.text for each in self._arm.listed_in(record.id.scope) if each.key not in kept]
-        while left:
-            errors: dict[str, ArmError] = {}
-            for resource_id in left:
-                error = await run.delete(resource_id)
-                if error is not None:
-                    errors[resource_id] = error
-            if len(errors) == len(left):
-                raise refusals.failed(record.id.text, list(errors.values()))
-            left = list(errors)
+        await run.whole()
 
     async def _resume(self, record: Resource) -> None:
         """Goes on with a deployment that the last server left."""
@@ -308,20 +285,6 @@ class DeploymentRoutes:
             if stored.state in ACTIVE:
                 raise _active(stored)
             self._store.delete(stored.key)
-        return answers.respond(204)
-
-    async def _cancel(self, record: Resource) -> Response:
-        if record.state not in ACTIVE:
-            raise conflict(
-                f"The deployment '{record.id.name}' cannot be cancelled, because its provisioning state is '{record.state}'.",
-                "DeploymentCannotBeCancelled",
-            )
-        await self._operations.cancel(record.key, "The deployment was cancelled.")
-        for each in self._store.of_type(TYPE):
-            if each.state in ACTIVE and record.key in (each.key, each.private.get("top")):
-                each.state = "Canceled"
-                each.private = {"steps": each.private["steps"]}
-                self._store.put(each)
         return answers.respond(204)
 
     # Around
@@ -390,16 +353,6 @@ def _no_location(name: str) -> ArmError:
     (2026-06-01), of a validation."""
     message = f"The 'location' property must be specified for '{name}'. Please see https://aka.ms/arm-deployment-subscription"
     return ArmError(400, "InvalidDeployment", f"{message} for usage details.")
-
-
-def _not_at_subscription(name: str, mode: str) -> ArmError:
-    """That Complete is for resource groups: Microsoft Learn, azure-resource-manager/templates/deployment-modes (2026-11); the
-    sentence is assumed."""
-    return ArmError(
-        400,
-        "InvalidDeployment",
-        f"The deployment '{name}' to a subscription can't have the mode '{mode}'; it takes 'Incremental'.",
-    )
 
 
 def _check_name(deployment_id: str) -> None:

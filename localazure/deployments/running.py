@@ -85,15 +85,6 @@ class Run:
         made = record.service["properties"].get("outputResources", []) if record else []
         return [each["id"] for each in made]
 
-    async def delete(self, resource_id: str) -> ArmError | None:
-        """A resource that the template doesn't name; why it couldn't be deleted."""
-
-        async def work() -> int:
-            await self._arm.delete(resource_id)
-            return HTTPStatus.OK
-
-        return await self._step(f"delete {resource_id}", resource_id, "Delete", work)
-
     async def _step(self, key: str, resource_id: str, what: str, work: Callable[[], Awaitable[int]]) -> ArmError | None:
         """One operation of the deployment, with its record. What the last server has ended already isn't done again."""
         steps: dict[str, Body] = self._record.private["steps"]
@@ -150,14 +141,12 @@ class Run:
         await inner.whole()
         return HTTPStatus.OK
 
-    async def whole(self, last: Callable[[], Awaitable[None]] | None = None) -> None:
-        """The deployment from its record's first state to its last. `last` is done when all of the template is."""
+    async def whole(self) -> None:
+        """The deployment from its record's first state to its last."""
         self._record.state = "Running"
         self._save()
         try:
             await self.run()
-            if last is not None:
-                await last()
         except ArmError as error:
             self._end("Failed", error)
             raise

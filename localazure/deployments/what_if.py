@@ -19,16 +19,13 @@ from localazure.deployments.checking import body_of, in_order
 from localazure.deployments.kind import TYPE
 
 
-def changes(
-    expanded: Expanded, group_ids: Iterable[str], mode: str, arm: InProcessArm, caller: Caller, *, only_ids: bool
-) -> list[Body]:
-    """All changes, by id. What the template doesn't name of the groups is deleted in Complete mode and ignored otherwise."""
+def changes(expanded: Expanded, group_ids: Iterable[str], arm: InProcessArm, caller: Caller, *, only_ids: bool) -> list[Body]:
+    """All changes, by id. What the template doesn't name of the groups is ignored."""
     here = [(resource, waits) for resource, waits in in_order(expanded) if resource.type.lower() != TYPE.lower()]
     named = [_change(resource, waits, arm, caller) for resource, waits in here]
     ids = {change["resourceId"].lower() for change in named}
-    left = "Delete" if mode == "Complete" else "Ignore"
     listed = [resource for group_id in group_ids for resource in arm.listed_in(group_id)]
-    others = [_untouched(resource, left, arm) for resource in listed if resource.key not in ids]
+    others = [_untouched(resource, arm) for resource in listed if resource.key not in ids]
     found = sorted([*named, *others], key=lambda change: change["resourceId"].lower())
     return [{key: change[key] for key in ("resourceId", "changeType")} for change in found] if only_ids else found
 
@@ -64,11 +61,10 @@ def _compared(kind: Kind, change: Change, version: str) -> Body:
     }
 
 
-def _untouched(resource: Resource, how: str, arm: InProcessArm) -> Body:
+def _untouched(resource: Resource, arm: InProcessArm) -> Body:
     kind, _ = arm.target(resource.id.text)
     before = _shown(kind, resource.id.text, resource.id.name, shapes.default_api_version(kind.azure_type), resource.body)
-    after = None if how == "Delete" else before
-    return {"resourceId": resource.id.text, "changeType": how, "before": before, "after": after}
+    return {"resourceId": resource.id.text, "changeType": "Ignore", "before": before, "after": before}
 
 
 def _shown(kind: Kind, resource_id: str, name: str, version: str, body: Body) -> Body:

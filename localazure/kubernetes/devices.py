@@ -176,10 +176,6 @@ class NodeDevices:
         """The ids of the devices that a container has, by resource."""
         return {name: list(one["ids"]) for name, one in self._pods.get(pod_uid, {}).get(container, {}).items()}
 
-    def holders(self) -> dict[tuple[str, str], dict[str, list[str]]]:
-        """The same, of every container of the node, by pod's uid and container's name."""
-        return {(pod, name): self.held(pod, name) for pod, containers in self._pods.items() for name in containers}
-
     # For containers
 
     def environment(

@@ -73,7 +73,6 @@ def test_what_is_wrong_in_a_group_that_is_still_to_be_made_is_told(azure: Embedd
     ("changed", "code"),
     [
         ({"location": None}, "InvalidDeployment"),
-        ({"properties": {"mode": "Complete", "template": body(new_group("a"))["properties"]["template"]}}, "InvalidDeployment"),
         (body(in_group("nobodys", account("st12345"))), "ResourceGroupNotFound"),
     ],
 )

@@ -66,27 +66,12 @@ async def test_what_depends_on_nothing_is_made_at_the_same_time(server: Server) 
 
 
 @in_server
-async def test_a_cancelled_deployment_begins_nothing_more(server: Server) -> None:
-    answer = await ask(server, "PUT", DEPLOYMENT, body(template(identity("one"), identity("two", dependsOn=["one"]))))
-    await begun(server, "one")
-    assert (await ask(server, "POST", f"{DEPLOYMENT}/cancel")).status_code == 204
-    server.kind.go.set()
-    assert (await server.status(answer))["status"] == "Canceled"
-    assert (await ask(server, "GET", DEPLOYMENT)).json()["properties"]["provisioningState"] == "Canceled"
-    assert [await state(server, name) for name in ("two",)] == [""]
-
-
-@in_server
-async def test_a_deployment_that_runs_is_neither_replaced_nor_deleted_and_can_be_cancelled(server: Server) -> None:
+async def test_a_deployment_that_runs_is_neither_replaced_nor_deleted(server: Server) -> None:
     await ask(server, "PUT", DEPLOYMENT, body(template(identity("one"))))
     await begun(server, "one")
     for method, sent in (("PUT", body(template())), ("DELETE", None)):
         answer = await ask(server, method, DEPLOYMENT, sent)
         assert (answer.status_code, answer.json()["error"]["code"]) == (409, "DeploymentActive")
-    assert (await ask(server, "POST", f"{DEPLOYMENT}/cancel")).status_code == 204
-    assert (await ask(server, "GET", DEPLOYMENT)).json()["properties"]["provisioningState"] == "Canceled"
-    again = await ask(server, "POST", f"{DEPLOYMENT}/cancel")
-    assert (again.status_code, again.json()["error"]["code"]) == (409, "DeploymentCannotBeCancelled")
 
 
 def nested(name: str) -> dict[str, Any]:
@@ -179,7 +164,6 @@ def test_what_is_secret_is_in_no_answer_about_a_nested_deployment(tmp_path: Path
                 path = DEPLOYMENT.replace("main", name)
                 for what in ("", "/operations"):
                     assert "hunter2" not in (await ask(server, "GET", path + what)).text, (what, name)
-                assert "hunter2" not in (await ask(server, "POST", f"{path}/exportTemplate")).text, name
                 assert "hunter2" not in str(server.store.get(path)), name
 
         folder = tmp_path / scope

@@ -324,7 +324,6 @@ class Container:
             pod=self.pod.body,
             env=env,
             mounts=self.pod.mounted(self.spec, env),
-            ports=self.pod.ports_of(self.spec),
             devices=self.pod.node.devices,
             api=self.pod.api,
             log=lambda _: None,  # the run's own

@@ -1,4 +1,4 @@
-"""The port of each node: logs, exec, attach, port-forward, its pods and its health, for only the API server.
+"""The port of each node: logs, exec, port-forward, its pods and its health, for only the API server.
 
 Requests come over HTTPS with a client certificate and are answered in a kubelet's words. Behaviour: kubelet v1.36.2,
 pkg/kubelet/server/server.go and pkg/kubelet/kubelet_pods.go.
@@ -13,7 +13,7 @@ from typing import Any
 
 from localazure.folder import read_json
 from localazure.kubernetes import infrastructure
-from localazure.kubernetes.agent import attach_entry, logs, node_http, process_spec, runs
+from localazure.kubernetes.agent import logs, node_http, process_spec, runs
 from localazure.kubernetes.agent.container import Container
 from localazure.kubernetes.agent.node import Node
 from localazure.kubernetes.agent.node_forms import ADDRESS
@@ -99,9 +99,8 @@ class KubeletApi:
         if first == "containerLogs" and len(rest) == 3:
             await self._logs(self._container(*rest), request)
             return True
-        if first in ("exec", "attach") and len(rest) in (3, 4):
-            container = self._container(rest[0], rest[1], rest[-1])
-            await self._streams.lead(request, self._exec(container, request) if first == "exec" else self._attach(container))
+        if first == "exec" and len(rest) in (3, 4):
+            await self._streams.lead(request, self._exec(self._container(rest[0], rest[1], rest[-1]), request))
             return False
         if first == "portForward" and len(rest) in (2, 3):
             pod = self._pod(rest[0], rest[1])
@@ -160,11 +159,6 @@ class KubeletApi:
             return {"error": why}
         argv[0] = process_spec.whole(argv[0], spec)
         return {"argv": argv, "env": [f"{name}={text}" for name, text in env.items()], "dir": spec["workdir"]}
-
-    def _attach(self, container: Container) -> Body:
-        if container.run is None:
-            raise _RefusedError(500, f'container not found ("{container.name}")')
-        return attach_entry.command(container.run.known.folder)
 
 
 def _who(peer: dict[str, Any]) -> tuple[str, list[str]]:

@@ -1,4 +1,4 @@
-"""exec, attach and port-forward: passed on to `node-streams`, which uses Kubernetes' own library.
+"""exec and port-forward: passed on to `node-streams`, which uses Kubernetes' own library.
 
 The connection is passed to it. The process is started when the first of these comes, and ends with the agent.
 """

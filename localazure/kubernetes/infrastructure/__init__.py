@@ -7,7 +7,6 @@ import re
 from collections.abc import Callable, Sequence
 
 from localazure.kubernetes.infrastructure.context import Actor, ActorContext
-from localazure.kubernetes.infrastructure.dcgm_exporter import DcgmExporter
 from localazure.kubernetes.infrastructure.device_plugin import DevicePlugin
 from localazure.kubernetes.infrastructure.feature_discovery import FeatureDiscovery
 from localazure.kubernetes.infrastructure.node_features import Idle, Master
@@ -28,8 +27,8 @@ _PROGRAMS: dict[str, dict[str, Make]] = {
     "mcr.microsoft.com/oss/v2/nvidia/k8s-device-plugin": _NVIDIA,
     "nvcr.io/nvidia/gpu-feature-discovery": {"gpu-feature-discovery": FeatureDiscovery},
     "nvcr.io/nvidia/k8s/dcgm-exporter": {
-        "dcgm-exporter": lambda *_: DcgmExporter(),
-        "/usr/local/dcgm/dcgm-exporter-entrypoint.sh": lambda *_: DcgmExporter(),
+        "dcgm-exporter": lambda *_: Idle(),
+        "/usr/local/dcgm/dcgm-exporter-entrypoint.sh": lambda *_: Idle(),
     },
     "registry.k8s.io/nfd/node-feature-discovery": {
         "nfd-master": lambda *_: Master(),

@@ -24,7 +24,6 @@ class ActorContext:
     pod: Mapping[str, Any]
     env: Mapping[str, str]
     mounts: Mapping[str, Path]  # where it is mounted: folder or file of this machine
-    ports: Mapping[int, int]  # of the container: a port of loopback
     devices: NodeDevices
     api: KubeApi
     log: Callable[[str], None]  # a line of its output

@@ -62,7 +62,6 @@ class World:
         env: Mapping[str, str] | None = None,
         files: Mapping[str, str] | None = None,
         mounts: Mapping[str, Path] | None = None,
-        ports: Mapping[int, int] | None = None,
         api: object = None,
         uid: str = "plugin-pod",
     ) -> "Container":
@@ -74,15 +73,13 @@ class World:
             folders[path] = file
         made = actor(image, command, args)
         assert made is not None, image
-        return Container(made, self, dict(env or {}), folders, dict(ports or {}), api, uid)
+        return Container(made, self, dict(env or {}), folders, api, uid)
 
 
 class Container:
     """One that runs within `async with`."""
 
-    def __init__(
-        self, made: Any, world: World, env: dict[str, str], mounts: dict[str, Path], ports: dict[int, int], api: object, uid: str
-    ) -> None:
+    def __init__(self, made: Any, world: World, env: dict[str, str], mounts: dict[str, Path], api: object, uid: str) -> None:
         self.lines: list[str] = []
         self._actor = made
         self.context = ActorContext(
@@ -90,7 +87,6 @@ class Container:
             pod={"metadata": {"name": uid, "namespace": "gpu-resources", "uid": uid}},
             env=env,
             mounts=mounts,
-            ports=ports,
             devices=world.devices,
             api=cast(KubeApi, api),
             log=self.lines.append,

@@ -210,7 +210,7 @@ def test_no_device_is_ever_held_twice(steps: list[tuple[int, int]]) -> None:
                     asked[name] = amount
                 else:
                     refused(devices, amount, name)
-        held = [one for ids in devices.holders().values() for one in ids.get(GPU, [])]
+        held = [one for ids in (devices.held(pod, "main") for pod in asked) for one in ids.get(GPU, [])]
         assert len(held) == len(set(held)) == sum(asked.values())
 
 

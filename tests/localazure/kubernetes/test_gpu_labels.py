@@ -1,6 +1,5 @@
-"""Labels of GPU feature discovery and metrics of the DCGM exporter, acted out. Literals are NVIDIA's and from users' pages."""
+"""Labels of GPU feature discovery, acted out. Literals are NVIDIA's and from users' pages."""
 
-import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +8,6 @@ from tests.localazure.coroutines import in_a_loop
 from tests.localazure.kubernetes.gpu_world import World, eventually, pool
 from tests.support.loopback import run
 
-GPU = "nvidia.com/gpu"
 CONFIG = "/config/config.yaml"
 RESOURCES = "    resources:\n    - name: nvidia.com/gpu\n      replicas: 4\n"
 SLICED = f"version: v1\nsharing:\n  timeSlicing:\n{RESOURCES}"
@@ -110,53 +108,3 @@ async def test_feature_discovery_needs_the_type_of_its_objects(tmp_path: Path) -
     )
     assert await container.ended() == 1
     assert "the server could not find the requested resource" in container.text
-
-
-class Pods:
-    async def list(self, path: str, *, labels: str = "", fields: str = "") -> Any:
-        assert path == "/api/v1/pods"
-        return {"items": [{"metadata": {"uid": "a", "name": "job-x", "namespace": "team"}}]}
-
-
-def metrics(world: World) -> str:
-    """The exporter's answer."""
-
-    async def whole() -> str:
-        container = world.container(
-            image="nvcr.io/nvidia/k8s/dcgm-exporter:4.5.3-4.8.2-distroless",
-            env={"NODE_NAME": "node-1"},
-            ports={9400: 9400},
-            api=Pods(),
-            uid="exporter",
-        )
-
-        async def read(path: str) -> str:
-            reader, writer = await asyncio.open_connection("127.0.0.1", 9400)
-            writer.write(f"GET {path} HTTP/1.1\r\nHost: exporter\r\n\r\n".encode())
-            head, _, body = (await reader.read()).decode().partition("\r\n\r\n")
-            writer.close()
-            assert head.startswith("HTTP/1.1 200 OK")
-            return body
-
-        async with world.container().running() as server:
-            await server.says("Registered device plugin")
-            world.devices.allocate("a", "main", {GPU: 1})
-            async with container.running():
-                await container.says("Listening on :9400")
-                assert await read("/health") == "OK"
-                text = await read("/metrics")
-        return text
-
-    return run(whole())
-
-
-def test_the_exporter_tells_of_each_gpu_and_the_pod_that_has_it(tmp_path: Path) -> None:
-    world = World(tmp_path)
-    text = metrics(world)
-    uuid = world.devices.gpus[0].uuid
-    (row,) = [line for line in text.splitlines() if line.startswith("DCGM_FI_DEV_FB_FREE{")]
-    assert row == (
-        f'DCGM_FI_DEV_FB_FREE{{gpu="0",UUID="{uuid}",device="nvidia0",modelName="Tesla T4",Hostname="node-1",'
-        'namespace="team",pod="job-x",container="main"} 15360'
-    )
-    assert "DCGM_FI_PROF_GR_ENGINE_ACTIVE{" in text
