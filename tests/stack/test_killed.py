@@ -98,6 +98,7 @@ def test_after_pulumi_was_killed_what_was_created_is_taken_in_what_never_was_is_
     interrupted_up(server, stack, kill, never_made, made)
     assert started, "the engine had started a language host and a provider"
     assert only_these_are_under_way()
+    stack.warm_up()  # how processes start and end is over
     done = stack.operations("preview")
     assert done.returncode == 0, done.stdout + done.stderr
     told = [line.rsplit(":", 1)[-1] for line in done.stdout.splitlines() if "imported into the state" in line]
@@ -127,6 +128,7 @@ def test_what_was_created_while_the_provider_was_killed_is_taken_in_and_after_az
     # With it what else was under way by then, such as the build.
     assert "foundation-storage" in [line.rsplit(":", 1)[-1] for line in text.splitlines() if "imported into the state: " in line]
     assert "Traceback" not in text
+    stack.warm_up()
 
     # The group is the last but its setting: the SDK shows a traceback where a look-up fails, and by then all
     # look-ups are over.

@@ -54,15 +54,21 @@ class ProgramStack:
         self.azure = azure
         self.name = name
         self.config_file = azure.state / f"Pulumi.{name}.yaml"
-        connected = connected_environment(azure, engine_bin)
-        self.environment = warm_python.warmed(connected) if warm else connected
-        self._python = str(warm_python.python()) if warm else sys.executable
+        self.environment = connected_environment(azure, engine_bin)
+        self._python = sys.executable
+        if warm:
+            self.warm_up()
         self.there = False  # made, by `create`
         self._may_hold = False  # whether an `up` was begun since the last `down`
         self._configured: dict[str, Any] | None = None
         self._updated: dict[str, Any] | None = None
         if config is not None:
             self.configure(config)
+
+    def warm_up(self) -> None:
+        """From now on a warm Python starts what the engine starts."""
+        self.environment = warm_python.warmed(self.environment)
+        self._python = str(warm_python.python())
 
     def configure(self, config: dict[str, Any]) -> None:
         """Writes the stack's configuration, keeping the salt of its secrets. It isn't protected, unless it says so."""
