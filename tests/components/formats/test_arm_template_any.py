@@ -21,7 +21,7 @@ SCOPES = st.sampled_from([Scope(), Scope("sub", "tenant", "rg", "westeurope", "m
 NAMES = [
     "parameters", "variables", "concat", "format", "resourceId", "reference", "listKeys", "if", "equals", "createArray",
     "createObject", "union", "intersection", "range", "json", "string", "int", "length", "first", "take", "copyIndex", "min",
-    "resourceGroup", "substring", "split", "join", "padLeft", "dateTimeAdd", "uri", "base64ToString", "items", "contains", "add",
+    "resourceGroup", "substring", "split", "join", "padLeft", "base64ToString", "items", "contains", "add",
     "div", "nothing", "coalesce",
 ]  # fmt: skip
 LITERALS = st.sampled_from(["'a'", "'b'", "'A.B/things'", "0", "-1", "7", "'{0}'", "'[1]'", "'P1D'", "''"])

@@ -5,7 +5,7 @@ mistake is reported once, and not where it is used."""
 
 import difflib
 
-from azure_gpu.formats.arm_template import context_functions, date_functions, syntax, text_functions, value_functions
+from azure_gpu.formats.arm_template import context_functions, syntax, text_functions, value_functions
 from azure_gpu.formats.arm_template.frame import Ask, Frame, Loop, Names
 from azure_gpu.formats.arm_template.syntax import Call, Literal, Member, Node
 from azure_gpu.formats.arm_template.values import (
@@ -27,14 +27,14 @@ from azure_gpu.formats.arm_template.values import (
 from azure_gpu.formats.lenient_json import member
 
 MAX_COPIES = 800  # Microsoft Learn, azure-resource-manager/templates/copy-resources: the most that a loop may run
-_PURE: dict[str, Function] = {
-    each.name.lower(): each for each in (*text_functions.FUNCTIONS, *value_functions.FUNCTIONS, *date_functions.FUNCTIONS)
-}
+_PURE: dict[str, Function] = {each.name.lower(): each for each in (*text_functions.FUNCTIONS, *value_functions.FUNCTIONS)}
 # Functions that Azure has and this evaluator hasn't.
 _NOT_READ = (
-    "cidrHost", "cidrSubnet", "deployer", "fail", "filter", "flatten", "groupBy", "indexFromEnd", "lambda", "lambdaVariables",
-    "managementGroup", "managementGroupResourceId", "map", "mapValues", "parseCidr", "pickZones", "providers", "reduce",
-    "references", "sort", "toLogicalZone", "toObject", "toPhysicalZone", "tryGet", "tryIndexFromEnd",
+    "base64ToJson", "cidrHost", "cidrSubnet", "dataUri", "dataUriToString", "dateTimeAdd", "dateTimeFromEpoch",
+    "dateTimeToEpoch", "deployer", "fail", "filter", "flatten", "groupBy", "indexFromEnd", "lambda", "lambdaVariables",
+    "managementGroup", "managementGroupResourceId", "map", "mapValues", "objectKeys", "parseCidr", "pickZones", "providers",
+    "reduce", "references", "shallowMerge", "sort", "toLogicalZone", "toObject", "toPhysicalZone", "tryGet", "tryIndexFromEnd",
+    "uri",
 )  # fmt: skip
 
 

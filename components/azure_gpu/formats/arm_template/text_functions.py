@@ -7,7 +7,7 @@ import binascii
 import json
 import re
 from typing import Any
-from urllib.parse import quote, unquote, urljoin
+from urllib.parse import quote, unquote
 
 from azure_gpu.formats import lenient_json
 from azure_gpu.formats.arm_template import hashes
@@ -149,29 +149,6 @@ def _in_double_quotes(found: "re.Match[str]") -> str:
     return found[0] if single is None else '"' + single.replace("\\'", "'").replace('"', '\\"') + '"'
 
 
-def _base64_to_json(given: Arguments) -> Value:
-    return _json(Arguments("base64ToJson", [_base64_to_text(given)]))
-
-
-def _uri(given: Arguments) -> str:
-    base, relative = given.texts()
-    try:
-        return urljoin(base, relative)
-    except ValueError as error:
-        raise given.refused("not a valid address") from error
-
-
-def _data_uri(given: Arguments) -> str:
-    return "data:text/plain;charset=utf8;base64," + _to_base64(given)
-
-
-def _data_uri_to_text(given: Arguments) -> str:
-    head, comma, data = given.text(0).partition(",")
-    if not head.startswith("data:") or not comma:
-        raise given.refused("the text isn't a data URI")
-    return _base64_to_text(Arguments("dataUriToString", [data])) if head.endswith(";base64") else unquote(data)
-
-
 def _index(given: Arguments) -> int:
     if is_list(given[0]):
         return next((index for index, each in enumerate(given[0]) if same(each, given[1])), -1)
@@ -186,11 +163,8 @@ def _last_index(given: Arguments) -> int:
 
 FUNCTIONS: tuple[Function, ...] = (
     Function("base64", _to_base64, 1, 1),
-    Function("base64ToJson", _base64_to_json, 1, 1),
     Function("base64ToString", _base64_to_text, 1, 1),
     Function("concat", _concat, 1, MANY),
-    Function("dataUri", _data_uri, 1, 1),
-    Function("dataUriToString", _data_uri_to_text, 1, 1),
     Function("endsWith", lambda given: given.text(0).lower().endswith(given.text(1).lower()), 2, 2),
     Function("format", _format, 1, MANY),
     Function("guid", lambda given: hashes.guid(given.texts()), 1, MANY),
@@ -208,7 +182,6 @@ FUNCTIONS: tuple[Function, ...] = (
     Function("toUpper", lambda given: given.text(0).upper(), 1, 1),
     Function("trim", lambda given: given.text(0).strip(), 1, 1),
     Function("uniqueString", lambda given: hashes.unique_string(given.texts()), 1, MANY),
-    Function("uri", _uri, 2, 2),
     Function("uriComponent", lambda given: quote(given.text(0), safe=_URI_SAFE, errors="replace"), 1, 1),
     Function("uriComponentToString", lambda given: unquote(given.text(0)), 1, 1),
 )

@@ -161,11 +161,6 @@ def _merged(under: dict[str, Value], over: dict[str, Value]) -> dict[str, Value]
     return result
 
 
-def _shallow_merge(given: Arguments) -> dict[str, Value]:
-    each = Arguments("shallowMerge", given.elements(0))
-    return {key: value for index in range(len(each)) for key, value in each.members(index).items()}
-
-
 def _distinct(values: list[Value]) -> list[Value]:
     return list({_identity(value): value for value in reversed(values)}.values())[::-1]
 
@@ -237,8 +232,6 @@ FUNCTIONS: tuple[Function, ...] = (
     Function("skip", _skip, 2, 2),
     Function("take", _take, 2, 2),
     Function("union", _union, 1, MANY),
-    Function("shallowMerge", _shallow_merge, 1, 1),
     Function("intersection", _intersection, 2, MANY),
     Function("items", _items, 1, 1),
-    Function("objectKeys", lambda given: [item["key"] for item in _items(given)], 1, 1),
 )
