@@ -28,35 +28,22 @@ def pid(apps: Apps, job: str, execution: str) -> str:
     return line
 
 
-def test_a_replica_goes_on_while_the_server_is_killed_and_started_again(own: Apps) -> None:
-    own.create("goes-on", own.body("pid", "wait"))
-    execution = own.start("goes-on")
-    before = pid(own, "goes-on", execution)
-    server(own).kill9()
-    server(own).start()
-    assert pid(own, "goes-on", execution) == before
-    assert own.execution("goes-on", execution)["status"] == "Running"
-    own.azure.post(f"{own.job_path('goes-on')}/stop", "2025-01-01").raise_for_status()
-    assert own.execution("goes-on", execution)["status"] == "Stopped"
-
-
-def test_a_replica_that_went_with_the_server_is_replaced_and_doesnt_count_as_a_failure(own: Apps) -> None:
-    own.create("begins-anew", own.body("pid", "wait"))
-    execution = own.start("begins-anew")
-    before = pid(own, "begins-anew", execution)
-    own.azure.restart()
-    assert pid(own, "begins-anew", execution) != before
-    found = own.execution("begins-anew", execution)
-    assert found["status"] == "Running"
-    assert len(containers(found)) == 2
-
-
-def test_what_ended_while_no_server_ran_has_ended(own: Apps) -> None:
-    own.create("ends", own.body("pid", "wait"))
-    execution = own.start("ends")
-    process = int(pid(own, "ends", execution).split()[1])
+def test_executions_over_a_kill_and_a_stop_of_the_server(own: Apps) -> None:
+    for job in ("goes-on", "ends"):
+        own.create(job, own.body("pid", "wait"))
+    execution, ending = own.start("goes-on"), own.start("ends")
+    before, process = pid(own, "goes-on", execution), int(pid(own, "ends", ending).split()[1])
     server(own).kill9()
     os.kill(process, signal.SIGKILL)
     server(own).start()
-    ended = own.ended("ends", execution)
+    ended = own.ended("ends", ending)
     assert (ended["status"], [one["code"] for one in containers(ended)]) == ("Failed", [137])
+    assert pid(own, "goes-on", execution) == before
+    assert own.execution("goes-on", execution)["status"] == "Running"
+    own.azure.restart()
+    assert pid(own, "goes-on", execution) != before
+    found = own.execution("goes-on", execution)
+    assert found["status"] == "Running"
+    assert len(containers(found)) == 2  # the one that went with the server doesn't count as a failure
+    own.azure.post(f"{own.job_path('goes-on')}/stop", "2025-01-01").raise_for_status()
+    assert own.execution("goes-on", execution)["status"] == "Stopped"

@@ -14,36 +14,25 @@ def groups(own_running_azure: ServedAzure) -> Groups:
     return Groups(own_running_azure, new_registry(own_running_azure), new_group(own_running_azure))
 
 
-def test_a_killed_server_takes_its_containers_up_again(own_running_azure: ServedAzure, groups: Groups) -> None:
-    groups.create("one", groups.body(groups.container("pid", "wait"), restartPolicy="Always"))
+def test_containers_outlive_a_killed_server_and_end_with_a_stopped_one(own_running_azure: ServedAzure, groups: Groups) -> None:
+    body = groups.body(groups.container("pid", "wait"), restartPolicy="Always")
+    groups.create("one", body)
     pid = groups.wait_for_pid("one")
+    cut_off = [f"g{number}" for number in range(5)]
+    answers = [own_running_azure.put(groups.path(name), body, GROUP) for name in cut_off]
+    assert {answer.status_code for answer in answers} == {201}
     own_running_azure.kill9()
     assert start_time(pid) != ""
     own_running_azure.start()
     assert group_state(groups.show("one")) == "Running"
     assert groups.logs("one").count("pid ") == 1
     assert groups.wait_for_pid("one") == pid
-    assert own_running_azure.delete(groups.path("one"), GROUP).status_code == 200
-    assert start_time(pid) == ""
-
-
-def test_a_creation_that_a_kill_cut_off_is_completed_once(own_running_azure: ServedAzure, groups: Groups) -> None:
-    bodies = groups.body(groups.container("pid", "wait"))
-    answers = [own_running_azure.put(groups.path(f"g{number}"), bodies, GROUP) for number in range(5)]
-    assert {answer.status_code for answer in answers} == {201}
-    own_running_azure.kill9()
-    own_running_azure.start()
-    for number in range(5):
-        name = f"g{number}"
+    for name in cut_off:  # each is created once
         until(lambda name=name: groups.show(name)["properties"]["provisioningState"] == "Succeeded", f"{name} is there")
-        groups.wait_for_pid(name)
+        created = groups.wait_for_pid(name)
         assert groups.logs(name).count("pid ") == 1
-
-
-def test_a_stopped_server_leaves_no_process(own_running_azure: ServedAzure, groups: Groups) -> None:
-    body = groups.body(groups.container("pid", "wait"), restartPolicy="Always")
-    groups.create("one", body)
-    pid = groups.wait_for_pid("one")
+    assert own_running_azure.delete(groups.path(name), GROUP).status_code == 200
+    assert start_time(created) == ""
     own_running_azure.stop()
     assert start_time(pid) == ""
     own_running_azure.start()
