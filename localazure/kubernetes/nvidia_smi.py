@@ -97,16 +97,6 @@ def of_gpu(gpu, containers, found):
     return min(100, round(100 * share)), min(gpu["memory_mib"], memory)
 
 
-def of_instance(instance, containers, found):
-    """MiB in use of one MIG instance."""
-    memory = 0
-    for one in found:
-        seen = containers.get(one.container, {"ids": []})["ids"]
-        if instance["uuid"] in seen:
-            memory += one.memory_mib // len(seen)
-    return min(instance["memory_mib"], memory)
-
-
 NOT_AVAILABLE = "[N/A]"
 NO_DEVICES = "No devices were found"
 IDLE_CELSIUS, WARM_CELSIUS = 30, 45  # and as much warmer as the GPU is busy
