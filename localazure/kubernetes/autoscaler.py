@@ -1,8 +1,9 @@
 """The decisions of the cluster autoscaler: which pools get more nodes, for which pods, and which nodes aren't needed. Pure.
 
-It returns `Increase`s, reasons for pods that nothing helps, and nodes to remove. Behaviour: kubernetes/autoscaler, core/scaleup
-and core/scaledown. A pool without a node is known only by its size, so by `nvidia.com/gpu` of whole GPUs; one with a ready node
-by that node. A node whose GPUs don't exist yet is awaited as long as a node may take to come up.
+It returns `Increase`s, reasons for pods that nothing helps, and nodes to remove: those on which no pods but daemons run.
+Behaviour: kubernetes/autoscaler, core/scaleup and core/scaledown. A pool without a node is known only by its size, so by
+`nvidia.com/gpu` of whole GPUs; one with a ready node by that node. A node whose GPUs don't exist yet is awaited as long as a node
+may take to come up.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -18,7 +19,6 @@ IN_BACKOFF = "in backoff after failed scale-up"
 SCALE_DOWN_DISABLED = "cluster-autoscaler.kubernetes.io/scale-down-disabled"
 _DAEMON = "DaemonSet"
 _MIRROR = "Node"
-_SYSTEM_NAMESPACE = "kube-system"
 
 
 class PoolView(NamedTuple):
@@ -52,13 +52,6 @@ class Refusal(NamedTuple):
 
     def __str__(self) -> str:
         return ", ".join(f"{count} {reason}" for reason, count in sorted(self.reasons.items(), key=lambda one: (-one[1], one[0])))
-
-
-class Removal(NamedTuple):
-    """A node that isn't needed."""
-
-    node: NodeView
-    pods: tuple[PodView, ...]  # to be moved elsewhere
 
 
 class Cluster(NamedTuple):
@@ -190,67 +183,33 @@ def _estimate(pool: PoolView, left: Sequence[PodView], cluster: Cluster, reasons
     return Increase(pool, len(rooms), tuple(helped)) if helped else None
 
 
-def utilization(node: NodeView, pods: Sequence[PodView]) -> Fraction:
-    """The share of the node that is requested: of its GPUs where it has some, else the larger of processor and memory."""
-    used = sum_of(pods)
-    names = [GPU] if node.allocatable.get(GPU, Fraction(0)) > 0 and GPU_LABEL in node.labels else ["cpu", "memory"]
-    shares = [used.get(name, Fraction(0)) / node.allocatable[name] for name in names if node.allocatable.get(name)]
-    return max(shares, default=Fraction(0))
-
-
-def unneeded(cluster: Cluster, profile: Profile) -> list[Removal]:
-    """The nodes whose pods would fit elsewhere, of pools with more than their minimum. Each is checked with the others gone."""
-    rooms = {node.name: (node, free_on(node, cluster.on(node.name))) for node in cluster.nodes if started(node)}
+def unneeded(cluster: Cluster) -> list[NodeView]:
+    """The nodes on which only daemons run, of pools with more than their minimum."""
     spare = {pool.name: pool.target - pool.least for pool in cluster.pools}
-    found: list[Removal] = []
-    for node in sorted(cluster.nodes, key=lambda one: (len(_moving(cluster.on(one.name))), one.name)):
+    found: list[NodeView] = []
+    for node in sorted(cluster.nodes, key=lambda one: one.name):
         if spare.get(node.pool, 0) <= 0 or node.annotations.get(SCALE_DOWN_DISABLED) == "true":
             continue
-        pods = cluster.on(node.name)
-        counted = [pod for pod in pods if pod.owner != _DAEMON] if profile.ignore_daemons else pods
-        if started(node) and utilization(node, counted) >= profile.threshold:
-            continue
-        moving = _moving(pods)
-        if any(not _movable(pod, profile) for pod in moving):
-            continue
-        others = [(each, dict(free)) for name, (each, free) in rooms.items() if name != node.name]
-        if all(_put(pod._replace(node=""), others) for pod in moving):
+        if all(pod.owner in (_DAEMON, _MIRROR) for pod in cluster.on(node.name)):
             spare[node.pool] -= 1
-            found.append(Removal(node, tuple(moving)))
-            rooms = {each.name: (each, free) for each, free in others}
+            found.append(node)
     return found
-
-
-def _moving(pods: Sequence[PodView]) -> list[PodView]:
-    return [pod for pod in pods if pod.owner not in (_DAEMON, _MIRROR)]
-
-
-def _movable(pod: PodView, profile: Profile) -> bool:
-    if pod.safe_to_evict is not None:
-        return pod.safe_to_evict
-    if not pod.owner:
-        return False  # nothing would make it again
-    if profile.skip_system_pods and pod.namespace == _SYSTEM_NAMESPACE:
-        return False
-    return not (profile.skip_local_storage and pod.local_storage)
 
 
 def removable(
     cluster: Cluster, profile: Profile, since: Mapping[str, datetime], last_added: datetime | None, last_failed: datetime | None
-) -> list[Removal]:
+) -> list[NodeView]:
     """Those of the unneeded that have been so for long enough. `since`: by node, when it was first found unneeded."""
     if last_added is not None and cluster.now - last_added < profile.delay_after_add:
         return []
     if last_failed is not None and cluster.now - last_failed < profile.delay_after_failure:
         return []
     due = [
-        one
-        for one in unneeded(cluster, profile)
-        if one.node.name in since
-        and cluster.now - since[one.node.name] >= (profile.unneeded if started(one.node) else profile.unready)
+        node
+        for node in unneeded(cluster)
+        if node.name in since and cluster.now - since[node.name] >= (profile.unneeded if started(node) else profile.unready)
     ]
-    empty = [one for one in due if not one.pods][: profile.max_empty]
-    return empty or due[:1]
+    return due[: profile.max_empty]
 
 
 def waste(option: Increase, cluster: Cluster) -> Fraction:

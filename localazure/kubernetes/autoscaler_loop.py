@@ -14,8 +14,8 @@ from typing import Any, Protocol
 import yaml
 
 from localazure.arm.errors import ArmError
-from localazure.kubernetes import autoscaler_views as views, draining
-from localazure.kubernetes.autoscaler import Cluster, Increase, PoolView, Removal, removable, scale_up, started, unneeded, waste
+from localazure.kubernetes import autoscaler_views as views
+from localazure.kubernetes.autoscaler import Cluster, Increase, PoolView, removable, scale_up, started, unneeded, waste
 from localazure.kubernetes.autoscaler_views import Profile
 from localazure.kubernetes.client import KubeApi, KubeError
 from localazure.kubernetes.events import AUTOSCALER, AutoscalerEvents
@@ -65,7 +65,6 @@ def _scale_up(cluster: Cluster, pool: str, target: int, *, failed: bool) -> str:
 SETTLE_SECONDS = 0.3  # after the first pod that waits, until others have come, too
 AGAIN_SECONDS = 2.0
 BACKOFF_FIRST, BACKOFF_MOST = timedelta(minutes=5), timedelta(minutes=30)
-TO_BE_DELETED = "ToBeDeletedByClusterAutoscaler"
 log = logging.getLogger(__name__)
 
 
@@ -108,8 +107,6 @@ class Autoscaler:
         self._backoff: dict[str, tuple[datetime, timedelta]] = {}  # by pool: until when, and how long it was
         self._events: AutoscalerEvents | None = None
         self._told = ""  # of its status, without the time
-        self._began = False  # what an earlier autoscaler left half done is settled
-        self._leaving: asyncio.Task[None] | None = None  # nodes on their way out
 
     def wake(self) -> None:
         """Something has changed: it looks at once."""
@@ -124,10 +121,8 @@ class Autoscaler:
                     await self._guarded(self.look)
                 await self._sleep()
         finally:
-            tasks = [task for task in (watching, self._leaving) if task is not None]
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+            watching.cancel()
+            await asyncio.gather(watching, return_exceptions=True)
 
     async def _sleep(self) -> None:
         try:
@@ -160,10 +155,6 @@ class Autoscaler:
 
     async def look(self) -> None:
         profile, cluster = self._profile(), await self._see()
-        if not self._began:
-            await self._take_back(cluster)
-            self._began = True
-            cluster = await self._see()
         events = self._events = self._events or AutoscalerEvents(self._api())
         increases, refusals = scale_up(cluster, profile, self._choose)
         events.keep({pod.uid for pod in cluster.pods})
@@ -237,39 +228,14 @@ class Autoscaler:
             await events.of_pod(pod.namespace, pod.name, pod.uid, "TriggeredScaleUp", f"pod triggered scale-up: [{{{one}}}]")
 
     async def _scale_down(self, cluster: Cluster, profile: Profile, events: AutoscalerEvents) -> None:
-        found = {one.node.name for one in unneeded(cluster, profile)}
-        self._since = {name: self._since.get(name, cluster.now) for name in found}
-        if self._leaving is not None and not self._leaving.done():
-            return
-        due = removable(cluster, profile, self._since, self._added, self._failed)
-        if due:
-            # In the background: emptying may take its ten minutes, and pods that wait for a node don't wait for that.
-            self._leaving = asyncio.create_task(self._guarded(lambda: self._let_go(due, profile, events)))
-
-    async def _let_go(self, due: Sequence[Removal], profile: Profile, events: AutoscalerEvents) -> None:
+        self._since = {node.name: self._since.get(node.name, cluster.now) for node in unneeded(cluster)}
         pools: dict[str, list[str]] = {}
-        for one in due:
-            await self._empty(one, profile, events)
-            pools.setdefault(one.node.pool, []).append(one.node.name)
+        for node in removable(cluster, profile, self._since, self._added, self._failed):
+            await events.of_itself("ScaleDownEmpty", f'Scale-down: removing empty node "{node.name}"')
+            await events.of_node(node.name, "ScaleDown", "marked the node as toBeDeleted/unschedulable")
+            pools.setdefault(node.pool, []).append(node.name)
         for pool, nodes in pools.items():
             await self._hands.shrink(pool, nodes)
-        for one in due:
-            self._since.pop(one.node.name, None)
-
-    async def _take_back(self, cluster: Cluster) -> None:
-        """Nodes that an earlier autoscaler was about to remove take pods again, as the real one begins."""
-        for node in cluster.nodes:
-            if any(one.get("key") == TO_BE_DELETED for one in node.taints):
-                await draining.untaint(self._api(), node.name, TO_BE_DELETED)
-
-    async def _empty(self, one: Removal, profile: Profile, events: AutoscalerEvents) -> None:
-        name = one.node.name
-        what = "removing empty node" if not one.pods else "removing node"
-        pods = f", pods: {', '.join(pod.name for pod in one.pods)}" if one.pods else ""
-        await events.of_itself("ScaleDownEmpty" if not one.pods else "ScaleDown", f'Scale-down: {what} "{name}"{pods}')
-        await events.of_node(name, "ScaleDown", "marked the node as toBeDeleted/unschedulable")
-        await draining.taint(self._api(), name, TO_BE_DELETED, str(int(self._now().timestamp())))
-        await draining.drain(self._api(), name, [(pod.namespace, pod.name) for pod in one.pods], profile.most_seconds_to_end)
 
 
 def _daemon(told: Mapping[str, Any]) -> views.PodView:

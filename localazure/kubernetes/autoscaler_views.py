@@ -25,12 +25,7 @@ class Profile(NamedTuple):
     delay_after_failure: timedelta = timedelta(minutes=3)
     unneeded: timedelta = timedelta(minutes=10)
     unready: timedelta = timedelta(minutes=20)
-    threshold: Fraction = Fraction(1, 2)
     max_empty: int = 10
-    most_seconds_to_end: int = 600
-    skip_local_storage: bool = False
-    skip_system_pods: bool = True
-    ignore_daemons: bool = False
     expander: str = "random"
 
 
@@ -45,12 +40,7 @@ def profile(given: Mapping[str, str]) -> Profile:
         delay_after_failure=_time(given, "scale-down-delay-after-failure", default.delay_after_failure),
         unneeded=_time(given, "scale-down-unneeded-time", default.unneeded),
         unready=_time(given, "scale-down-unready-time", default.unready),
-        threshold=Fraction(str(given.get("scale-down-utilization-threshold") or default.threshold)),
         max_empty=int(given.get("max-empty-bulk-delete") or default.max_empty),
-        most_seconds_to_end=int(given.get("max-graceful-termination-sec") or default.most_seconds_to_end),
-        skip_local_storage=_yes(given, "skip-nodes-with-local-storage", default.skip_local_storage),
-        skip_system_pods=_yes(given, "skip-nodes-with-system-pods", default.skip_system_pods),
-        ignore_daemons=_yes(given, "ignore-daemonsets-utilization", default.ignore_daemons),
         expander=str(given.get("expander") or default.expander),
     )
 
@@ -62,15 +52,9 @@ def _time(given: Mapping[str, str], name: str, default: timedelta) -> timedelta:
     return default
 
 
-def _yes(given: Mapping[str, str], name: str, default: bool) -> bool:
-    text = str(given.get(name, "")).lower()
-    return text == "true" if text in ("true", "false") else default
-
-
 Amounts = Mapping[str, Fraction]
 GPU = "nvidia.com/gpu"
 _PODS = "pods"
-_SAFE = "cluster-autoscaler.kubernetes.io/safe-to-evict"
 
 
 class PodView(NamedTuple):
@@ -86,8 +70,6 @@ class PodView(NamedTuple):
     affinity: tuple[Any, ...] = ()  # nodeSelectorTerms, one of which has to match
     tolerations: tuple[Mapping[str, Any], ...] = ()
     owner: str = ""  # the kind of its controller
-    safe_to_evict: bool | None = None  # as its annotation says
-    local_storage: bool = False
     labels: Mapping[str, str] = {}
 
 
@@ -113,7 +95,6 @@ def pod(told: Mapping[str, Any]) -> PodView:
         .get("requiredDuringSchedulingIgnoredDuringExecution", {})
         .get("nodeSelectorTerms", [])
     )
-    safe = (meta.get("annotations") or {}).get(_SAFE)
     return PodView(
         uid=meta["uid"],
         namespace=meta["namespace"],
@@ -125,8 +106,6 @@ def pod(told: Mapping[str, Any]) -> PodView:
         affinity=tuple(terms),
         tolerations=tuple(spec.get("tolerations") or ()),
         owner=owner.get("kind", ""),
-        safe_to_evict=None if safe is None else safe == "true",
-        local_storage=any("emptyDir" in one or "hostPath" in one for one in spec.get("volumes") or ()),
         labels=meta.get("labels") or {},
     )
 
@@ -218,7 +197,7 @@ def sum_of(pods: Sequence[PodView]) -> dict[str, Fraction]:
 NO_AFFINITY = "node(s) didn't match Pod's node affinity/selector"
 UNSCHEDULABLE = "node(s) were unschedulable"
 _HARD = ("NoSchedule", "NoExecute")
-_PASSING = ("node.kubernetes.io/", "node.cloudprovider.kubernetes.io/", "ToBeDeletedByClusterAutoscaler", "DeletionCandidateOf")
+_PASSING = ("node.kubernetes.io/", "node.cloudprovider.kubernetes.io/", "DeletionCandidateOf")
 
 
 def against(pod: PodView, node: NodeView, free: Amounts) -> str:

@@ -1,4 +1,4 @@
-"""Removes nodes: cordons, taints and drains them as `kubectl drain` does, and deletes their pods when the machine is gone.
+"""Removes nodes: cordons and drains them as `kubectl drain` does, and deletes their pods when the machine is gone.
 
 Pods that can't be evicted in time are deleted with the node.
 """
@@ -19,26 +19,6 @@ _NOT_MOVED = ("DaemonSet", "Node")
 async def cordon(api: KubeApi, node: str) -> None:
     with contextlib.suppress(KubeError):
         await api.patch(f"/api/v1/nodes/{node}", {"spec": {"unschedulable": True}})
-
-
-async def taint(api: KubeApi, node: str, key: str, value: str) -> None:
-    """Adds a taint that keeps further pods away."""
-    await _put_taint(api, node, key, [{"key": key, "value": value, "effect": "NoSchedule"}])
-
-
-async def untaint(api: KubeApi, node: str, key: str) -> None:
-    """Takes it away: the node stays after all."""
-    await _put_taint(api, node, key, [])
-
-
-async def _put_taint(api: KubeApi, node: str, key: str, requested: list[Body]) -> None:
-    """`wanted` in place of the node's taints by this key."""
-    found = await api.find(f"/api/v1/nodes/{node}")
-    if found is None:
-        return
-    others = [one for one in found["spec"].get("taints") or [] if one["key"] != key]
-    with contextlib.suppress(KubeError):
-        await api.patch(f"/api/v1/nodes/{node}", {"spec": {"taints": [*others, *requested]}})
 
 
 async def pods_to_move(api: KubeApi, node: str) -> list[tuple[str, str]]:

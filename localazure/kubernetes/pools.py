@@ -320,7 +320,7 @@ class ClusterPools:
         async with self._locks[state.key]:
             pool = state.pools.get(name)
             if pool is not None:
-                await self._let_go(state, pool, nodes, drain=False)
+                await self._let_go(state, pool, nodes, drain=True)
 
 
 class _Hands:

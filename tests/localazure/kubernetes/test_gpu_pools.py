@@ -93,20 +93,6 @@ def test_a_pending_pod_brings_a_node_from_zero_and_the_node_goes_when_nothing_ne
     cluster.configure()
 
 
-def test_an_evicted_spot_node_goes_with_its_pods(cluster: GpuCluster, namespace: str) -> None:
-    nodes = apply(cluster, "spot", 2, spot=True)
-    for name, node in zip("ab", nodes, strict=True):
-        cluster.create(pod(name, namespace, 0, nodeName=node))
-    until(lambda: set(cluster.phases(namespace).values()) == {"Running"}, "both run")
-    name = cluster.pools._clusters[cluster.key].shape.name
-    assert cluster.do(cluster.pools.evict(f"{name}/spot/{nodes[0]}")) == [nodes[0]]
-    until(lambda: set(cluster.phases(namespace)) == {"b"}, "the pod of the evicted node is gone")
-    assert cluster.pools.status(cluster.key, "spot")["count"] == 1
-    assert cluster.do(cluster.pools.evict("other/spot")) == []
-    assert cluster.do(cluster.pools.evict(f"{name}/nothing")) == []
-    cluster.do(cluster.pools.remove(cluster.key, "spot"))
-
-
 def test_a_pool_changes_its_size_labels_and_taints_in_place(cluster: GpuCluster, namespace: str) -> None:
     first = apply(cluster, "changed", 1)
     second = apply(cluster, "changed", 3, labels={"team": "a"})
