@@ -4,18 +4,20 @@ Forms: Microsoft Learn, rest/api/dtl/global-schedules; the name and the task of 
 them (`shutdown-computevm-<machine>`, ComputeVmShutdownTask). Nobody is notified.
 """
 
+import re
 from collections.abc import Mapping
 
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.arm_ids import parse
 from localazure.arm.kind import Action, Answer, Call, Change, Kind
 from localazure.arm.store import Body, Resource
-from localazure.machines import schedules
 from localazure.machines.machine import DEALLOCATED
 from localazure.machines.machines import Machines
 from localazure.services import Services
 
 _PREFIX = "shutdown-computevm-"
+_TIME = re.compile(r"(?:[01]\d|2[0-3])[0-5]\d")
+_ZONE = re.compile(r"UTC(?:[+-]\d\d)?|.+ (?:Standard Time|Time Zone \d+)(?: .*)?")  # as Windows names them
 
 
 class GlobalSchedules(Kind):
@@ -34,9 +36,9 @@ class GlobalSchedules(Kind):
         of_machine = target is not None and target.is_type(azure_types.VIRTUAL_MACHINE.arm_type)
         wanted = f"{_PREFIX}{target.name}" if target is not None and of_machine else f"{_PREFIX}<name of the machine>"
         return {
-            "time": schedules.time_of(str((properties.get("dailyRecurrence") or {}).get("time") or "")) is not None,
-            "zone": properties.get("timeZoneId") in schedules.ZONES,
-            "zones": ", ".join(sorted(schedules.ZONES)),
+            "time": bool(_TIME.fullmatch(str((properties.get("dailyRecurrence") or {}).get("time") or ""))),
+            "zone": bool(_ZONE.fullmatch(str(properties.get("timeZoneId") or ""))),
+            "zones": "UTC, W. Europe Standard Time and the like",
             "wanted": wanted,
             "named": change.id.name.lower() == wanted.lower(),
         }
