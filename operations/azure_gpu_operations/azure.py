@@ -6,6 +6,7 @@ A service principal signs in with `ARM_CLIENT_SECRET` from the environment.
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
@@ -19,9 +20,11 @@ from azure.core.pipeline.policies import (
     RetryPolicy,
     UserAgentPolicy,
 )
+from azure.core.pipeline.transport import RequestsTransport
 from azure.core.rest import HttpRequest, HttpResponse
 from azure.mgmt.core import ARMPipelineClient
 from azure.mgmt.core.policies import ARMChallengeAuthenticationPolicy
+from requests.adapters import HTTPAdapter
 
 from azure_gpu_operations.connection import Connection
 
@@ -30,6 +33,7 @@ PUBLIC_BATCH = "https://batch.core.windows.net/"
 METADATA_TIMEOUT_SECONDS = 30
 _METADATA_VERSION = "2022-09-01"
 _USER_AGENT = "azure-gpu-operations"
+_CONNECTIONS = 32  # kept for each host
 
 Client = TypeVar("Client")
 
@@ -59,8 +63,26 @@ class SignIn:
 
 def sign_in(connection: Connection) -> SignIn:
     """Reads the cloud's metadata, if it isn't the public cloud. Requests no token yet."""
+    return _signed_in(connection, os.environ.get("ARM_CLIENT_SECRET", ""))
+
+
+@cache
+def _signed_in(connection: Connection, secret: str) -> SignIn:
     endpoint, authority, audience, batch = _endpoints(connection.metadata_host)
-    return SignIn(endpoint, f"{audience.rstrip('/')}/.default", _credential(connection, authority), f"{batch}/.default")
+    return SignIn(endpoint, f"{audience.rstrip('/')}/.default", _credential(connection, authority, secret), f"{batch}/.default")
+
+
+@cache
+def _session() -> requests.Session:
+    session = requests.Session()
+    session.mount("https://", HTTPAdapter(pool_maxsize=_CONNECTIONS))
+    return session
+
+
+def transport() -> RequestsTransport:
+    """For a client: all of a process share their connections, each of which costs about 50 ms of CPU to open, mostly for reading
+    the certificates of the authorities."""
+    return RequestsTransport(session=_session(), session_owner=False)
 
 
 def management_client(kind: Callable[..., Client], login: SignIn, subscription_id: str, retries: RetryPolicy) -> Client:
@@ -71,12 +93,13 @@ def management_client(kind: Callable[..., Client], login: SignIn, subscription_i
         base_url=login.endpoint,
         credential_scopes=[login.scope],
         policies=[ContentDecodePolicy(), *_policies(login, retries)],
+        transport=transport(),
     )
 
 
 def arm_client(login: SignIn, retries: RetryPolicy) -> ARMPipelineClient:
     """Client for requests that no management client has a method for. Close it."""
-    return ARMPipelineClient(login.endpoint, policies=_policies(login, retries))
+    return ARMPipelineClient(login.endpoint, policies=_policies(login, retries), transport=transport())
 
 
 def get_list(path: str, api_version: str, login: SignIn, retries: RetryPolicy) -> list[dict[str, Any]]:
@@ -116,7 +139,7 @@ class Arm:
         except (requests.ConnectionError, requests.Timeout) as error:
             raise AzureError(_silent(connection.metadata_host)) from error
         self.subscription_id = connection.subscription_id
-        self._client = ARMPipelineClient(self.login.endpoint, policies=_policies(self.login, RetryPolicy()))
+        self._client = arm_client(self.login, RetryPolicy())
 
     def get(self, resource_id: str, api_version: str, **query: str) -> dict[str, Any] | None:
         """The resource or sub-resource at `resource_id`, None on 404. AzureError for other errors."""
@@ -186,7 +209,7 @@ def _endpoints(metadata_host: str) -> tuple[str, str, str, str]:
     if not metadata_host:
         return PUBLIC_ARM, "https://login.microsoftonline.com", PUBLIC_ARM, PUBLIC_BATCH
     base = metadata_host if "://" in metadata_host else f"https://{metadata_host}"
-    answer = requests.get(
+    answer = _session().get(
         f"{base.rstrip('/')}/metadata/endpoints",
         params={"api-version": _METADATA_VERSION},
         timeout=METADATA_TIMEOUT_SECONDS,
@@ -204,10 +227,9 @@ def _silent(metadata_host: str) -> str:
     return f"the cloud at {base} doesn't answer{local}"
 
 
-def _credential(connection: Connection, authority: str) -> TokenCredential:
+def _credential(connection: Connection, authority: str, secret: str) -> TokenCredential:
     from azure.identity import ClientSecretCredential, DefaultAzureCredential  # a tenth of what `--help` of a verb takes
 
-    secret = os.environ.get("ARM_CLIENT_SECRET", "")
     if connection.client_id and secret:
         return ClientSecretCredential(
             connection.tenant_id,
@@ -215,6 +237,7 @@ def _credential(connection: Connection, authority: str) -> TokenCredential:
             secret,
             authority=authority,
             disable_instance_discovery=connection.disable_instance_discovery,
+            transport=transport(),
         )
     return DefaultAzureCredential(authority=authority)
 

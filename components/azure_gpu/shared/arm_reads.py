@@ -4,8 +4,10 @@ The token is the provider's, and is sent only to the Resource Manager in the pro
 """
 
 import asyncio
+import functools
 import json
 import os
+import ssl
 import time
 import urllib.request
 from collections.abc import Mapping
@@ -76,7 +78,7 @@ def _endpoint() -> str:
 
 def _json(url: str, headers: Mapping[str, str], patched: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """The response to a GET, or to a PATCH with the body `patched`."""
-    opener = urllib.request.build_opener(_NoRedirect)
+    opener = _opener()
     data, method = (None, "GET") if patched is None else (json.dumps(patched).encode(), "PATCH")
     accepting = {**headers, "Accept": "application/json"}
     request = urllib.request.Request(url, data, accepting, method=method)  # noqa: S310  always https
@@ -88,6 +90,11 @@ def _json(url: str, headers: Mapping[str, str], patched: Mapping[str, Any] | Non
                 raise
         time.sleep(pause)
     return _answer(opener, request)
+
+
+@functools.cache  # reading the certificates of the authorities takes 50 ms of CPU
+def _opener() -> urllib.request.OpenerDirector:
+    return urllib.request.build_opener(_NoRedirect, urllib.request.HTTPSHandler(context=ssl.create_default_context()))
 
 
 def _answer(opener: urllib.request.OpenerDirector, request: urllib.request.Request) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from azure.batch import BatchClient, models
 from azure.batch.models import CreateTasksError
 from azure.core.exceptions import HttpResponseError, ResourceExistsError, ResourceModifiedError, ResourceNotFoundError
 
-from azure_gpu_operations.azure import Arm, AzureError
+from azure_gpu_operations.azure import Arm, AzureError, transport
 
 API_VERSION = "2024-07-01"  # of the account in ARM
 OPERATOR_ROLE = "Azure Batch Data Contributor"  # built-in: pools, jobs and tasks of an account
@@ -62,6 +62,7 @@ class BatchAccount:
             endpoint=f"https://{body['properties']['accountEndpoint']}",
             credential=arm.login.credential,
             credential_scopes=[arm.login.batch_scope],
+            transport=transport(),
         )
 
     def close(self) -> None:

@@ -15,7 +15,7 @@ from azure_gpu.catalog import roles
 from azure_gpu.shared import role_command
 from azure_gpu.shared.installation import COMMAND
 from azure_gpu_operations import signed_in
-from azure_gpu_operations.azure import Arm, AzureError, SignIn
+from azure_gpu_operations.azure import Arm, AzureError, SignIn, transport
 
 API_VERSION = "2023-05-01"  # of the account in ARM
 HASH = "sha256"  # the name of a blob's metadata
@@ -32,7 +32,7 @@ class Blobs:
             raise AzureError(f"the storage account {self.name} doesn't exist; it was deleted outside the stack", 404)
         self.endpoint = str(body["properties"]["primaryEndpoints"]["blob"])
         self._id, self._login = account_id, arm.login
-        self._client: Any = BlobServiceClient(self.endpoint.rstrip("/"), credential=arm.login.credential)
+        self._client: Any = BlobServiceClient(self.endpoint.rstrip("/"), credential=arm.login.credential, transport=transport())
 
     def close(self) -> None:
         self._client.close()
@@ -107,13 +107,13 @@ class Blobs:
 
     def read_from(self, container: str, path: str, start: int) -> bytes | None:
         """A blob's content from a byte on, empty at its end; None if the blob doesn't exist."""
+        client = self._client.get_blob_client(container, path)
         try:
-            return self._client.get_blob_client(container, path).download_blob(offset=start).readall()
+            # The client drops a connection on which a range behind the end was refused.
+            return client.download_blob(offset=start).readall() if client.get_blob_properties().size > start else b""
         except ResourceNotFoundError:
             return None
         except HttpResponseError as error:
-            if error.status_code == 416:  # nothing behind that byte
-                return b""
             raise self._refused(error, "read from") from error
 
     def hash_of(self, container: str, path: str) -> str:
