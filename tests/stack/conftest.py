@@ -18,9 +18,9 @@ HAD = ("batch-quota", "environment-quota", "owner-without-data", "unregistered-i
 
 def calm(server: ServedAzure) -> None:
     """Ends what a test has planted; `fault clear` alone brings all of the weather back, for each test that follows."""
-    assert server.command("fault", "clear").returncode == 0
+    server.clear_faults()
     for part in HAD:
-        assert server.command("fault", "calm", part).returncode == 0
+        server.fault("calm", name=part)
 
 
 MakeStack = Callable[..., ProgramStack]

@@ -20,4 +20,4 @@ def test_all_problems_of_all_components_come_at_once_and_nothing_is_created(azur
         assert f"- {path}: " in text, f"{path} isn't reported in:\n{text}"
     assert "allowed: 1, 2" in text
     found = azure.get(f"/subscriptions/{SUBSCRIPTION}/resourceGroups", "2024-03-01").json()["value"]
-    assert [group["name"] for group in found if "tests" in group["name"]] == []
+    assert [group["name"] for group in found if shared.name in group["name"]] == []

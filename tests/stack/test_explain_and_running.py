@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
 
 import pytest
 
@@ -14,11 +15,19 @@ pytestmark = pytest.mark.slow
 SAMPLE = "mcr.microsoft.com/azuredocs/samples-tf-mnist-demo:gpu"
 
 
+@pytest.fixture(scope="module")
+def server(starts_processes: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedAzure]:
+    """One that a test may upset, and on which nothing runs but what a test has brought up."""
+    made = ServedAzure(tmp_path_factory.mktemp("own"))
+    yield made
+    made.stop()
+
+
 @pytest.fixture
-def stack(own_served_azure: ServedAzure, make_stack: MakeStack) -> ProgramStack:
-    """A stack with one container group, on a server that a test may upset."""
+def stack(server: ServedAzure, make_stack: MakeStack) -> ProgramStack:
+    """A stack with one container group."""
     group = {"image": SAMPLE, "cpu": 1, "memory_in_gb": 1.5, "restart_policy": "Never", "command": ["sleep", "600"]}
-    return make_stack(own_served_azure, {"team": "tests", "location": "westeurope", "container_groups": {"trainer": group}})
+    return make_stack(server, {"team": "tests", "location": "westeurope", "container_groups": {"trainer": group}})
 
 
 def bring_up(stack: ProgramStack) -> "subprocess.CompletedProcess[str]":
@@ -32,21 +41,17 @@ def operations(stack: ProgramStack, *words: str) -> "subprocess.CompletedProcess
     return subprocess.run(command, cwd=CHECKOUT, env=stack.environment, capture_output=True, text=True, timeout=120, check=False)
 
 
-def test_a_group_that_was_refused_is_explained_by_its_name_in_the_stack_file(
-    own_served_azure: ServedAzure, stack: ProgramStack
-) -> None:
-    assert own_served_azure.command("fault", "capacity", "westeurope").returncode == 0
+def test_a_group_that_was_refused_is_explained_by_its_name_in_the_stack_file(server: ServedAzure, stack: ProgramStack) -> None:
+    assert server.command("fault", "capacity", "westeurope").returncode == 0
     assert bring_up(stack).returncode != 0
     done = stack.operations("explain", "trainer")
     assert done.returncode == 1, done.stdout + done.stderr
     assert done.stdout.startswith("trainer (container group): no capacity\n")
     assert "is not available in the location 'westeurope'" in done.stdout
-    assert own_served_azure.command("fault", "clear").returncode == 0
+    assert server.command("fault", "clear").returncode == 0
 
 
-def test_what_runs_is_listed_with_what_is_not_known_and_a_wrong_name_is_told_the_right_one(
-    own_served_azure: ServedAzure, stack: ProgramStack
-) -> None:
+def test_what_runs_is_listed_with_what_is_not_known_and_a_wrong_name_is_told_the_right_one(stack: ProgramStack) -> None:
     done = bring_up(stack)
     assert done.returncode == 0, done.stdout + done.stderr
 
