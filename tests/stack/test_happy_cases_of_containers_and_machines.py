@@ -1,4 +1,4 @@
-"""Happy cases of foundations, container groups, jobs and machines come up at the first try in rough weather, and then stay."""
+"""Happy cases of foundations, containers, jobs, pools and machines come up at the first try in rough weather, and then stay."""
 
 from pathlib import Path
 

@@ -21,7 +21,7 @@ def pool_changes(stack: ProgramStack) -> list[str]:
 
 
 def unchanged(stack: ProgramStack) -> None:
-    """What a refresh finds is in test_happy_cases_of_batch."""
+    """What a refresh finds is in test_happy_cases_of_containers_and_machines."""
     done = stack.pulumi("preview", "--expect-no-changes")
     assert done.returncode == 0, done.stdout + done.stderr
 

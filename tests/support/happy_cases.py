@@ -43,9 +43,8 @@ _ANY_IMAGE = "docker.io/library/python:3.11"
 
 # Each in a file of its own, tests/stack/test_happy_cases_of_<family>.py, so that workers share them.
 FAMILIES = {
-    "batch": ("pool",),
     "clusters": ("cluster",),
-    "containers_and_machines": ("budget", "container_group", "foundation", "job", "vm"),
+    "containers_and_machines": ("budget", "container_group", "foundation", "job", "pool", "vm"),
     "edges": ("edge",),
     "machine_learning": ("ml_endpoint", "ml_workspace"),
 }
