@@ -179,6 +179,7 @@ def load(modules: tuple[str, ...] = PROGRAM) -> None:
     for name in _services():
         vars(import_module(name).outputs)  # which makes it load: until then it only looks like a module
     _know_types()
+    _plan_once()
     pulumi.log.debug = lambda *_, **__: None  # a request to the engine each, several a resource, and nobody has it show them
 
 
@@ -200,6 +201,17 @@ def _know_types() -> None:
         found = {part for each in of_class.values() for part in _parts(each) if isinstance(part, type)} - known
         known |= found
         left += [each for each in found if pulumi._types.is_input_type(each) or pulumi._types.is_output_type(each)]
+
+
+def _plan_once() -> None:
+    """Has our package read the tables of its catalog, by a plan of a stack that has something of everything."""
+    from azure_gpu.formats.stack_file import configuration
+    from azure_gpu.stack import look_ups, plan, settings
+
+    file = Path(__file__).parents[2] / "Pulumi.local.yaml"
+    connected = {"azure-native:subscriptionId": "00000000-0000-0000-0000-000000000000"}
+    said = settings.read(connected | configuration(file.read_text(encoding="utf-8")), "2026-11-20")
+    assert plan.plan(said, look_ups.ASSUMED, "azure-gpu", "local").problems is not None
 
 
 def _parts(annotation: object) -> Iterator[object]:
