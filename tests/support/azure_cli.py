@@ -3,13 +3,12 @@
 import json
 import os
 import shlex
-import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -29,7 +28,7 @@ _say = partial(print, file=sys.stderr, flush=True)
 class AzureCli:
     """`az` with a configuration in the server's own state folder, so that no two tests' workers share one.
 
-    `warm`: commands are run by a process that has the CLI's modules loaded, where the CLI's own Python is known.
+    `warm`: commands are run by a process that has the CLI's modules loaded, where this project has installed the CLI.
     """
 
     def __init__(self, azure: EmbeddedAzure, *, warm: bool = True) -> None:
@@ -39,8 +38,9 @@ class AzureCli:
         folder = environment.configuration_folder(azure.state, found)
         alone = str(azure.state / "ca" / "ca.pem")  # read anew for each connection, and the system's authorities are many
         trusting = {"SSL_CERT_FILE": alone, "REQUESTS_CA_BUNDLE": alone}
-        self.environment = environment.variables(outside, folder, cli.folder_of_az(outside, _say), found) | trusting
-        self._python = _python_of_az(self.environment) if warm else None
+        az = cli.folder_of_az(outside, _say)
+        self.environment = environment.variables(outside, folder, az, found) | trusting
+        self._python = az.parent / "bin" / "python" if az and warm else None
         self._warm: subprocess.Popen[str] | None = None
         assert sign_in(self.environment, found, azure.client_secret, _say)
 
@@ -116,10 +116,3 @@ def connected(azure: EmbeddedAzure) -> dict[str, str]:
     lines = azure.command("env").stdout.splitlines()
     pairs = (shlex.split(line)[1].split("=", 1) for line in lines if not line.startswith("export PATH="))
     return {**os.environ, **dict(pairs), "PYTHONPATH": str(CHECKOUT)}
-
-
-def _python_of_az(environment: Mapping[str, str]) -> Path | None:
-    """The Python of the `az` that is on PATH: beside it, or where `operations shell` installs it; None where it is elsewhere."""
-    az = shutil.which("az", path=environment["PATH"])
-    folders = [folder := Path(az).resolve().parent, folder.with_name("bin")] if az else []
-    return next((folder / "python" for folder in folders if (folder / "python").exists()), None)
