@@ -134,14 +134,17 @@ def test_the_local_stack_on_its_first_day(new_copy: Copy) -> None:
     assert "waiting until the new role assignment takes effect, up to 15 minutes" in text
 
 
-# Minutes of CPU time: the job of `dev` installs TensorFlow in its container. `lite` has nothing that `local` hasn't, which
-# tests/stack/test_shipped_stacks.py sees; what the documents declare, tests/upgrades plans each time.
-@pytest.mark.nightly
-def test_the_stacks_of_a_team_of_the_documents_and_the_one_without_a_cluster(copy: Copy) -> None:
-    assert proved(brought_up_and_down(copy, "dev")) == WITHOUT_CLUSTER[:3]
+def test_the_stack_of_the_documents_at_their_own_dates(copy: Copy) -> None:
     text = brought_up_and_down(copy, "documents")
     assert "quota requested and granted: standardNCFamily of " in text
     assert "Test PASSED" in text
+
+
+# The job of `dev` installs TensorFlow in its container: 4 minutes of CPU time. `lite` has nothing that `local` hasn't, which
+# tests/stack/test_shipped_stacks.py sees.
+@pytest.mark.nightly
+def test_the_stack_of_a_team_and_the_one_without_a_cluster(copy: Copy) -> None:
+    assert proved(brought_up_and_down(copy, "dev")) == WITHOUT_CLUSTER[:3]
     (copy.folder / "train.py").write_text(TRAIN)
     assert proved(brought_up_and_down(copy, "lite")) == WITHOUT_CLUSTER
 

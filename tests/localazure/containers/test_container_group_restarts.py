@@ -27,6 +27,7 @@ def test_containers_outlive_a_killed_server_and_end_with_a_stopped_one(own_runni
     assert group_state(groups.show("one")) == "Running"
     assert groups.logs("one").count("pid ") == 1
     assert groups.wait_for_pid("one") == pid
+    created = ""
     for name in cut_off:  # each is created once
         until(lambda name=name: groups.show(name)["properties"]["provisioningState"] == "Succeeded", f"{name} is there")
         created = groups.wait_for_pid(name)
