@@ -47,7 +47,7 @@ def check_packages(stack: Stack) -> None:
     account_id = inventory.batch_account_id or next(iter(_ids(deployment, azure_types.BATCH_ACCOUNT)), "")
     with closing(Arm(connection_of(deployment) or connection_in(stack.file))) as arm:
         found = packages.states(arm.login, account_id, inventory.packages)
-    problems = packages.inactive(inventory.packages, found, account_id, stack.name)
+    problems = packages.inactive(inventory.packages, found, account_id)
     if problems:
         raise WrongPackagesError(problems)
 

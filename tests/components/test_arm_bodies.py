@@ -8,8 +8,8 @@ from tests.components import recorded_bodies
 from tests.components.recording import plain
 from tests.oracle.arm_types import WITHOUT_TYPES, arm_problems
 
-# What the components don't declare: packages come with `operations upload package`, jobs with `operations run`, the containers of
-# versions with their first version, and task runs in the template of a deployment.
+# What the components don't declare: packages come with the Azure CLI, jobs with `operations run`, the containers of versions with
+# their first version, and task runs in the template of a deployment.
 OF_OTHERS = (
     azure_types.TASK_RUN,
     azure_types.BATCH_APPLICATION_PACKAGE,

@@ -117,17 +117,21 @@ def test_a_pool_that_is_not_there_can_not_be_drained() -> None:
         drained(Account(None, 1))
 
 
+ACCOUNT = "/subscriptions/s/resourceGroups/rg/providers/Microsoft.Batch/batchAccounts/batchabc"
+
+
 @pytest.mark.parametrize(
     ("state", "account", "message"),
     [
-        ("pending", "/a", "the application package GPUDriver 411.82 is pending"),
-        ("", "/a", "the Batch account has no application package GPUDriver 411.82"),
+        ("pending", ACCOUNT, "the application package GPUDriver 411.82 is pending"),
+        ("", ACCOUNT, "the Batch account has no application package GPUDriver 411.82"),
         ("", "", "the Batch account isn't created yet"),
     ],
 )
 def test_a_package_that_is_not_active_is_refused_with_what_pushes_it(state: str, account: str, message: str) -> None:
     use = PackageUse(application="GPUDriver", version="411.82", path="pools.train.packages.GPUDriver")
-    (problem,) = inactive([use], [state], account, "dev")
+    (problem,) = inactive([use], [state], account)
     assert message in str(problem)
-    assert "upload package FOLDER --application GPUDriver --version 411.82 --stack dev" in str(problem)
-    assert inactive([use], ["active"], account, "dev") == []
+    assert "package create --application-name GPUDriver --version-name 411.82" in str(problem)
+    assert (" --name batchabc --resource-group rg" in str(problem)) == bool(account)
+    assert inactive([use], ["active"], account) == []

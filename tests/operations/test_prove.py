@@ -1,10 +1,9 @@
-"""`prove`: what is read of workloads' reports, what is run where, how a row comes about, records and the table."""
+"""`prove`: what is read of workloads' reports, what is run where, how a row comes about, and the table."""
 
 import json
 from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from decimal import Decimal
 from io import StringIO
 from pathlib import Path
@@ -15,7 +14,7 @@ import pytest
 from azure_gpu.catalog.problems import Problem
 from azure_gpu_operations.__main__ import main
 from azure_gpu_operations.connection import Connection
-from azure_gpu_operations.prove import command, on_runs, proving, record
+from azure_gpu_operations.prove import command, on_runs, proving
 from azure_gpu_operations.prove.on_runs import RejectedError, Step
 from azure_gpu_operations.prove.proof import Proof, Report, Service, joined, report_of
 from azure_gpu_operations.prove.proving import Proving
@@ -278,29 +277,6 @@ def test_the_table_has_a_row_for_each_and_says_why_below(capsys: pytest.CaptureF
     assert "2.5 s" in shown
     assert "0.01 USD" in shown
     assert shown.rstrip().endswith("AKS cluster shared failed:\n  --pool: it has no nodes\n    fix: give it some")
-
-
-def test_a_record_is_compared_with_what_is_proved_now(tmp_path: Path) -> None:
-    file = tmp_path / "proof.json"
-    assert record.read(file) is None
-    record.write(file, record.as_json("dev", ROWS, datetime(2026, 11, 23, tzinfo=UTC)))
-    before = record.read(file)
-    assert before is not None
-    assert record.compared(before, ROWS) == ["Container Apps job train: first line after 1.00 of the time"]
-    now = [ROWS[0]._replace(passed=False, first_line_seconds=5.0, device="CPU"), Proof(Service.BATCH, "train", True)]
-    assert record.compared(before, now) == [
-        "Container Apps job train: passed before, ran on Tesla T4, first line after 2.00 of the time",
-        "Batch pool train: not in the record of 2026-11-23T00:00:00+00:00",
-        "aks shared: in the record of 2026-11-23T00:00:00+00:00, but not tested now",
-    ]
-
-
-@pytest.mark.parametrize("text", ["", "[]", '{"format": 2, "proofs": []}', '{"format": 1}'])
-def test_a_file_that_is_no_record_is_left_alone(tmp_path: Path, text: str) -> None:
-    file = tmp_path / "proof.json"
-    file.write_text(text)
-    with pytest.raises(ValueError, match="not a record of `prove`"):
-        record.read(file)
 
 
 class Group:

@@ -86,20 +86,6 @@ def said(stack: ProgramStack, command: str, *words: str, code: int = 0) -> str:
     return done.stdout + done.stderr
 
 
-def test_a_run_that_went_well_leaves_a_model_in_the_stacks_file(stack: ProgramStack, script: Path) -> None:
-    told = said(stack, "run", str(script), "--on", "job", "--output", "made", "--model", "trained:1")
-    models = yaml.safe_load(stack.config_file.read_text())["config"]["azure-gpu:ml_workspace"]["models"]
-    assert models["trained-1"] == {"model_name": "trained", "version": "1", "path": "trained/1"}
-    assert f"the model trained, version 1: python -m operations up --stack {stack.name} registers it" in told
-
-
-def test_a_run_that_left_no_model_says_so(stack: ProgramStack, tmp_path: Path) -> None:
-    script = tmp_path / "nothing.py"
-    script.write_text("open('note.txt', 'w').write('nothing')\n")
-    told = said(stack, "run", str(script), "--on", "job", "--output", "note.txt", "--model", "none", code=1)
-    assert "error: the run's output contains no SavedModel; to fetch it: python -m operations logs run-nothing-" in told
-
-
 def left_alone(stack: ProgramStack, script: Path) -> str:
     """The name of a run whose caller was killed when it had begun."""
     line = stack.line("run", str(script), "--on", "job", "--output", "made")

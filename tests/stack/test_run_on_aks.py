@@ -11,6 +11,8 @@ from typing import Any
 
 import httpx
 import pytest
+from kubernetes.client import CoreV1Api
+from kubernetes.stream import stream
 
 from azure_gpu.catalog.services.aks.workload_identity import AUDIENCE, SERVICE_ACCOUNT, SERVING_ACCOUNT
 from azure_gpu_operations.clusters import connect
@@ -179,7 +181,8 @@ def let_go(api: ClusterApi) -> None:
     """Ends the scripts that wait for a file, which is one of their own container's."""
     for pod in api.items("/api/v1/namespaces/gpu-jobs/pods", labelSelector="azure-gpu/run"):
         if pod["status"]["phase"] == "Running":
-            api.execute("gpu-jobs", pod["metadata"]["name"], "main", ["touch", GO])
+            into = (CoreV1Api(api._client).connect_get_namespaced_pod_exec, pod["metadata"]["name"], "gpu-jobs")
+            stream(*into, container="main", command=["touch", GO], stdin=False, stdout=True, stderr=True, tty=False)
 
 
 def job_of(said: str) -> str:

@@ -200,25 +200,6 @@ def test_a_run_that_was_left_is_followed_and_stopped_by_its_name(stack: ProgramS
     is_followed_and_stopped(stack, tmp_path, "--on", "batch", "--pool", "plain", lasts=lasts)
 
 
-def test_a_package_is_pushed_once_and_its_version_keeps_its_content(stack: ProgramStack, tmp_path: Path) -> None:
-    folder = tmp_path / "driver"
-    folder.mkdir()
-    (folder / "GPUDriverSetup.exe").write_text("installs a driver")
-    push = ["upload", "package", str(folder), "--application", "GPUDriver", "--version", "411.82"]
-    first = stack.operations(*push)
-    assert first.returncode == 0, first.stderr
-    assert "the package GPUDriver 411.82 is active" in first.stdout
-    assert "%AZ_BATCH_APP_PACKAGE_GPUDriver#411.82%" in first.stdout
-    assert "$AZ_BATCH_APP_PACKAGE_GPUDriver_411_82" in first.stdout
-    again = stack.operations(*push)
-    assert again.returncode == 0, again.stderr
-    assert "already exists with this content" in again.stdout
-    (folder / "GPUDriverSetup.exe").write_text("installs another one")
-    changed = stack.operations(*push)
-    assert changed.returncode == 2
-    assert "active and with different content" in changed.stderr
-
-
 def test_a_pool_is_drained_and_says_what_it_gives_up(stack: ProgramStack, script: Path) -> None:
     assert run(stack, str(script), "--pool", "plain").returncode == 0
     done = stack.operations("stop", "plain")

@@ -10,7 +10,6 @@ class ScriptedRun:
     """`raises`: what a step ends with instead, by the step's name. `steps`: those that were taken."""
 
     place = "train"
-    kept_as = ""
 
     def __init__(
         self,

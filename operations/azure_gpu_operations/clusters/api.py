@@ -8,7 +8,6 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from kubernetes import client as kubernetes_client
 from kubernetes.client.exceptions import ApiException
 from urllib3.exceptions import HTTPError
 
@@ -26,7 +25,6 @@ class ClusterApi:
 
     def __init__(self, api_client: Any, server: str) -> None:
         self._client = api_client
-        self._core = kubernetes_client.CoreV1Api(api_client)
         self.server = server
 
     def get(self, path: str) -> dict[str, Any] | None:

@@ -108,7 +108,7 @@ def ask(
         *environment_quotas.rows(taken.environments, outcomes, stack),
         *answers.names(outcomes, wanted),
         *deleted_logs.rows(logs, taken.region, outcomes),
-        *(packages.rows(taken.packages, outcomes[held].value, account_id, stack) if taken.packages else ()),
+        *(packages.rows(taken.packages, outcomes[held].value, account_id) if taken.packages else ()),
     ]
     return OnlineResult(
         rows=tuple(rows),

@@ -4,19 +4,43 @@
 """
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from azure.core.exceptions import ResourceNotFoundError
 from azure.core.pipeline.policies import RetryPolicy
+from azure.mgmt.batch import BatchManagementClient
 
 from azure_gpu.catalog.problems import Code, Problem
-from azure_gpu.shared.installation import COMMAND
-from azure_gpu_operations.azure import SignIn
-from azure_gpu_operations.batch.packages import ACTIVE, Packages
+from azure_gpu.formats import arm_ids
+from azure_gpu_operations.azure import SignIn, management_client
 from azure_gpu_operations.preflight.lists import ListKind
 from azure_gpu_operations.preflight.rows import Answer, Row
 
 if TYPE_CHECKING:  # it loads all components, and `--help` needs none
     from azure_gpu.stack.inventory import PackageUse
+
+
+ACTIVE = "active"
+
+
+class Packages:
+    """Those of one account."""
+
+    def __init__(self, login: SignIn, account_id: str, retries: RetryPolicy | None = None) -> None:
+        parsed = arm_ids.parse(account_id)
+        if parsed is None:
+            raise ValueError(f"{account_id!r} is not a resource id")
+        self._account = (parsed.resource_group, parsed.name)
+        self._client: Any = management_client(BatchManagementClient, login, parsed.subscription, retries or RetryPolicy())
+
+    def state(self, application: str, version: str) -> str:
+        """`active`, `pending`, or "" if the package doesn't exist."""
+        try:
+            found = self._client.application_package.get(*self._account, application, version)
+        except ResourceNotFoundError:
+            return ""
+        state = found.properties.state if found.properties else ""
+        return str(getattr(state, "value", state) or "").lower()
 
 
 def states(
@@ -27,21 +51,17 @@ def states(
     return tuple(held.state(each.application, each.version) if held else "" for each in packages)
 
 
-def inactive(packages: "Sequence[PackageUse]", found: Sequence[str], account_id: str, stack: str) -> list[Problem]:
+def inactive(packages: "Sequence[PackageUse]", found: Sequence[str], account_id: str) -> list[Problem]:
     """`found`: the states of the packages."""
-    return [
-        _problem(package, state, stack, is_new=not account_id)
-        for package, state in zip(packages, found, strict=True)
-        if state != ACTIVE
-    ]
+    return [_problem(package, state, account_id) for package, state in zip(packages, found, strict=True) if state != ACTIVE]
 
 
-def rows(packages: "Sequence[PackageUse]", found: Sequence[str] | None, account_id: str, stack: str) -> list[Row]:
+def rows(packages: "Sequence[PackageUse]", found: Sequence[str] | None, account_id: str) -> list[Row]:
     """One row per package; `found` None where Azure couldn't be asked."""
     if found is None:
         message = f"couldn't be read: {ListKind.PACKAGES}"
         return [Row(each.path, "package", Answer.UNKNOWN, message) for each in packages]
-    problems = {problem.path: problem for problem in inactive(packages, found, account_id, stack)}
+    problems = {problem.path: problem for problem in inactive(packages, found, account_id)}
     result: list[Row] = []
     for each in packages:
         problem = problems.get(each.path)
@@ -52,11 +72,11 @@ def rows(packages: "Sequence[PackageUse]", found: Sequence[str] | None, account_
     return result
 
 
-def _problem(package: "PackageUse", state: str, stack: str, *, is_new: bool) -> Problem:
-    what = f"{package.application} {package.version}".strip()
-    push = f"{COMMAND} upload package FOLDER --application {package.application}"
-    push += f" --version {package.version or 'V'} --stack {stack}" + ("" if package.version else " --default")
-    if is_new:
+def _problem(package: "PackageUse", state: str, account_id: str) -> Problem:
+    what, parsed = f"{package.application} {package.version}".strip(), arm_ids.parse(account_id)
+    push = f"az batch application package create --application-name {package.application} --version-name {package.version or 'V'}"
+    push += f" --package-file FILE.zip --name {parsed.name} --resource-group {parsed.resource_group}" if parsed else ""
+    if not account_id:
         message = f"the application package {what} doesn't exist: the Batch account isn't created yet"
         fix = f"bring the stack up without this pool, then `{push}`, then add the pool"
     elif state:

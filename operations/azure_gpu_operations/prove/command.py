@@ -3,7 +3,6 @@
     prove --stack S                       a vector addition and a short training on each service, a query to an endpoint
     prove --stack S --only aks            one service; repeatable
     prove --stack S --require-gpu         fail a service that computes on the CPU
-    prove --stack S --record proof.json   compare with the last record, then write the new one
 
 If there are several parts of a kind, such as pools, the first by name that accepts the run is used. A container group is started
 again as declared. An endpoint gets ten handwritten digits from outside its training data and must recognise them. Two services
@@ -18,7 +17,6 @@ import argparse
 import json
 import sys
 from datetime import UTC, datetime
-from pathlib import Path
 
 from azure_gpu_operations import planned, stack_options
 from azure_gpu_operations.command_line import refuse
@@ -38,7 +36,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     names = [each.value for each in Service]
     parser.add_argument("--only", action="append", default=[], choices=names, metavar="SERVICE", help=", ".join(names))
     parser.add_argument("--require-gpu", action="store_true", help="fail a service that computes on the CPU")
-    parser.add_argument("--record", type=Path, metavar="FILE", help="compare with the record in FILE, then overwrite it")
     add_wide(parser)
     parser.add_argument("--json", action="store_true", help="one JSON object on standard output")
 
@@ -46,8 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     try:
         found = view(stack_options.stack_of(options))
-        before = record.read(options.record) if options.record else None
-    except (EngineError, ValueError) as error:
+    except EngineError as error:
         return refuse(error)
     places = {each: places_of(found, each) for each in Service}
     missing = [each for each in options.only if not places[Service(each)]]
@@ -60,7 +56,7 @@ def run(options: argparse.Namespace) -> int:
     proofs = _proved(found, chosen, options)
     if proofs is None:
         return INTERRUPTED
-    return _report(found, proofs, before, options)
+    return _report(found, proofs, options)
 
 
 def _missing(service: Service, found: StackView, there: str, options: argparse.Namespace) -> str:
@@ -78,19 +74,12 @@ def _proved(found: StackView, chosen: dict[Service, list[str]], options: argpars
         return None
 
 
-def _report(found: StackView, proofs: list[Proof], before: dict[str, object] | None, options: argparse.Namespace) -> int:
+def _report(found: StackView, proofs: list[Proof], options: argparse.Namespace) -> int:
     proofs = [with_gpu_required(each) for each in proofs] if options.require_gpu else proofs
-    recorded = record.as_json(found.name, proofs, datetime.now(UTC))
     if options.json:
-        print(json.dumps(recorded, indent=2))
+        print(json.dumps(record.as_json(found.name, proofs, datetime.now(UTC)), indent=2))
     else:
-        from azure_gpu_operations.prove.record import show
-
-        show(proofs, wide=options.wide)
-        for line in record.compared(before, proofs) if before else []:
-            print(line)
-    if options.record:
-        record.write(options.record, recorded)
+        record.show(proofs, wide=options.wide)
     if options.require_gpu and any(each.on_gpu is False for each in proofs):
         return NO_GPU
     return OK if all(each.passed for each in proofs) else FAILED

@@ -5,7 +5,7 @@
     run mcr.microsoft.com/devcontainers/python:3.11 --on job --stack S -- python -c "print(1)"  a public image
     run --on job --stack S                                                             the job's own image
     run ./train.py --on batch --stack S --output 'results/*.json' --into out           a task on the stack's pool, and its files
-    run ./train.py --on job --stack S --input data --output model --model digits      with files, and as a model of the workspace
+    run ./train.py --on job --stack S --input data --output model --into out           with files
     run ./train.py --on batch --stack S --tasks seeds.yaml                             many tasks, one per entry of a file
     run mnist --on batch --nodes 2 --gpus 1 --stack S                                  two workers, connected by TF_CONFIG
     run ./solve.py --on batch --pool mpi --nodes 2 --stack S                           one task on two nodes, with the pool's MPI
@@ -46,11 +46,10 @@ from typing import NoReturn
 from azure_gpu.catalog.problems import Problem, errors
 from azure_gpu.shared.installation import COMMAND
 from azure_gpu_operations.exit_codes import FAILED_RUN, INTERRUPTED, WRONG_COMMAND_LINE
-from azure_gpu_operations.run import as_model, options as run_options
+from azure_gpu_operations.run import options as run_options
 from azure_gpu_operations.run.preparing import prepare
 from azure_gpu_operations.run.protocol import EndedFromOutsideError, Output
 from azure_gpu_operations.run.target import TargetOptions, resolve
-from azure_gpu_operations.stack_options import file_of
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -86,8 +85,6 @@ def _run(options: argparse.Namespace) -> int:
     problems += more
     plan, more = prepare(options, target, found)
     problems += more
-    model, more = as_model.resolve(options.model or "", options.output, found, detach=options.detach)
-    problems += more
     if errors(problems) or plan is None:
         return refused(problems)
     for warning in problems:
@@ -98,10 +95,7 @@ def _run(options: argparse.Namespace) -> int:
 
     logging.getLogger("azure.identity").setLevel(logging.ERROR)  # sign-in errors are reported in one line
     try:
-        driven = drive(plan, on_screen(), options.stack or "", detach=options.detach)
-        if model is None or found is None or driven.code != 0:
-            return driven.code
-        return as_model.make(found, driven.kept_as, model, file_of(options), on_screen().say)
+        return drive(plan, on_screen(), options.stack or "", detach=options.detach).code
     except WrongRunError as error:
         return refused(error.problems)
 

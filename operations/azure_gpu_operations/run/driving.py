@@ -40,7 +40,6 @@ class Driven(NamedTuple):
     code: int
     name: str = ""  # in Azure
     cost: Cost | None = None  # None: detached
-    kept_as: str = ""  # the name under which its files are kept
 
 
 def drive(plan: Plan, output: Output, stack: str, *, detach: bool = False, choose: Callable[[], Choice] = choice) -> Driven:
@@ -60,7 +59,7 @@ def drive(plan: Plan, output: Output, stack: str, *, detach: bool = False, choos
         cost = run.cost()
         output.say(f"{run.place}: {outcome.words}; {cost.words}")
         run.settle()
-        return Driven(outcome.code, run.name, cost, run.kept_as)
+        return Driven(outcome.code, run.name, cost)
 
 
 def follow(run: Run, output: Output, stack: str) -> Driven:

@@ -20,7 +20,7 @@ _ONLY_ON = {
     "--pool": (BATCH, AKS),
     **dict.fromkeys(("--processes", "--tasks", "--retries"), (BATCH,)),
     "--input": (JOB, AKS, VM, ML_CLUSTER),
-    **dict.fromkeys(("--output", "--into", "--model"), (JOB, BATCH, AKS, VM, ML_CLUSTER)),
+    **dict.fromkeys(("--output", "--into"), (JOB, BATCH, AKS, VM, ML_CLUSTER)),
     **dict.fromkeys(("--cluster", "--namespace", "--pull-secret", "--queue"), (AKS, EDGE)),
     **dict.fromkeys(("--kubeconfig", "--context"), (EDGE,)),
     **dict.fromkeys(("--vm", "--start", "--stop-after"), (VM,)),
@@ -28,7 +28,7 @@ _ONLY_ON = {
     "--build-timeout": (JOB, BATCH, AKS, EDGE, VM, ML_CLUSTER),
     "--compute": (ML_CLUSTER,),
 }
-_OF_FILES = ("--input", "--output", "--into", "--model")
+_OF_FILES = ("--input", "--output", "--into")
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -91,8 +91,6 @@ def add(parser: argparse.ArgumentParser) -> None:
     text = "output files to keep in the stack's storage account; repeatable"
     files.add_argument("--output", action="append", default=[], metavar="PATTERN", help=text)
     files.add_argument("--into", type=Path, metavar="FOLDER", help="download the output files to this folder when the run ends")
-    text = "add the SavedModel among the output files to the stack's storage and file as a model of its workspace"
-    files.add_argument("--model", metavar="NAME[:VERSION]", help=text)
 
     clusters = parser.add_argument_group("on aks and edge")
     clusters.add_argument("--cluster", metavar="NAME", help="a cluster or edge of the stack (default: its only one)")

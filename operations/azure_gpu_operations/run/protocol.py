@@ -52,11 +52,6 @@ class Run(Protocol):
         ...
 
     @property
-    def kept_as(self) -> str:
-        """The name of its files in the stack's storage account; "" if none are kept."""
-        ...
-
-    @property
     def can_be_left(self) -> bool:
         """Whether it can be detached: it doesn't depend on anything that is removed when this command ends."""
         ...

@@ -139,10 +139,6 @@ class ServiceRun(ABC, Generic[R]):
         self.may_run = self.is_sent
 
     @property
-    def kept_as(self) -> str:
-        return self.files.kept_as
-
-    @property
     def can_be_left(self) -> bool:
         return self.is_sent
 

@@ -3,7 +3,7 @@
 It is created with the stack's storage account and without shared keys, or an existing one is used, which is looked up and never
 changed. The account and its nodes access the storage as the stack's identity. Not included: accounts in user subscription mode,
 customer-managed keys, and packages, which a program can't declare completely: upload them with
-`python -m operations upload package`.
+`az batch application package create`.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ class ApplicationArgs(TypedDict):
     """The display name. Default: its id."""
     default_version: NotRequired[str]
     """The version for pools and tasks that set none. Azure rejects one that doesn't exist yet, so push the package first:
-    `python -m operations upload package`. Default: none."""
+    `az batch application package create`. Default: none."""
 
 
 class BatchAccountSettings(PartArgs):

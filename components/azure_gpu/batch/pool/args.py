@@ -161,7 +161,7 @@ class BatchPoolSettings(TypedDict):
     """A command that runs on each node before any task. Default: none."""
     packages: NotRequired[Mapping[str, str]]
     """Application packages for each node: the version by the application's id. They must be active: push them with
-    `python -m operations upload package`. Default: none."""
+    `az batch application package create`. Default: none."""
     containers: NotRequired[ContainersArgs | bool]
     """Tasks in containers, with images from the stack's registry, pulled as its identity, or from elsewhere. Default: none; tasks
     are programs on the node."""

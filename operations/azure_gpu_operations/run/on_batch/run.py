@@ -237,10 +237,6 @@ class BatchRun(ServiceRun[BatchRequest]):
         self._follower = Follower(self.account, self.name, *pool, tasks, self.output, prepares=self.prepares)
 
     @property
-    def kept_as(self) -> str:
-        return self.name if self.request.collects else ""
-
-    @property
     def can_be_left(self) -> bool:
         return self.is_sent and not self.request.target.secrets
 

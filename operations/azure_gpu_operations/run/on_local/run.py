@@ -125,7 +125,6 @@ class LocalRun:
 
     place = "here"
     can_be_left = False
-    kept_as = ""
 
     def __init__(
         self,
