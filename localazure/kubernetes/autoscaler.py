@@ -67,7 +67,7 @@ class Cluster(NamedTuple):
         return [pod for pod in self.pods if pod.node == node]
 
 
-Choice = Callable[[Sequence[Increase], Cluster], Increase]  # the expander
+Choice = Callable[[Sequence[Increase]], Increase]  # the expander
 
 
 def started(node: NodeView) -> bool:
@@ -146,7 +146,7 @@ def scale_up(cluster: Cluster, profile: Profile, choose: Choice) -> tuple[list[I
         if not options:
             refusals = [Refusal(pod, reasons[pod.uid]) for pod in left]
             break
-        best = choose(options, cluster)
+        best = choose(options)
         before = increases.get(best.pool.name)
         first = before.pool if before else best.pool
         nodes = best.nodes + (before.nodes if before else 0)
@@ -210,15 +210,3 @@ def removable(
         if node.name in since and cluster.now - since[node.name] >= (profile.unneeded if started(node) else profile.unready)
     ]
     return due[: profile.max_empty]
-
-
-def waste(option: Increase, cluster: Cluster) -> Fraction:
-    """The share of the new nodes' processors and memory that the pods would leave."""
-    node, _ = template_of(option.pool, cluster)
-    requested = sum_of(option.pods)
-    shares = [
-        1 - requested.get(name, Fraction(0)) / (node.allocatable[name] * option.nodes)
-        for name in ("cpu", "memory")
-        if node.allocatable.get(name)
-    ]
-    return sum(shares, Fraction(0))

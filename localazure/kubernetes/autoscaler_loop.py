@@ -1,7 +1,6 @@
 """The cluster autoscaler of one cluster: it looks at pods and nodes, and resizes pools as `autoscaler` decides.
 
 It looks each scan interval, and at once when the scheduler finds no node for a pod, where the real one waits for its next scan.
-Its status is the ConfigMap `cluster-autoscaler-status`, which AKS's page on its errors reads.
 """
 
 import asyncio
@@ -11,56 +10,12 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, Protocol
 
-import yaml
-
 from localazure.arm.errors import ArmError
 from localazure.kubernetes import autoscaler_views as views
-from localazure.kubernetes.autoscaler import Cluster, Increase, PoolView, removable, scale_up, started, unneeded, waste
+from localazure.kubernetes.autoscaler import Cluster, Increase, PoolView, removable, scale_up, unneeded
 from localazure.kubernetes.autoscaler_views import Profile
 from localazure.kubernetes.client import KubeApi, KubeError
-from localazure.kubernetes.events import AUTOSCALER, AutoscalerEvents
-
-STATUS_PATH = "/api/v1/namespaces/kube-system/configmaps/cluster-autoscaler-status"
-
-
-def status_text(cluster: Cluster, time: str) -> str:
-    """As the real one writes it since 1.30."""
-    groups = [
-        {
-            "name": pool.vmss,
-            "health": {
-                "status": "Healthy",
-                "nodeCounts": _counts(cluster, pool.name),
-                "cloudProviderTarget": pool.target,
-                "minSize": pool.least,
-                "maxSize": pool.most,
-            },
-            "scaleUp": {"status": _scale_up(cluster, pool.name, pool.target, failed=pool.backoff_until is not None)},
-        }
-        for pool in cluster.pools
-    ]
-    whole = {"health": {"status": "Healthy", "nodeCounts": _counts(cluster, "")}}
-    return yaml.safe_dump(
-        {"time": time, "autoscalerStatus": "Running", "clusterWide": whole, "nodeGroups": groups}, sort_keys=False
-    )
-
-
-def status_configmap(content: str) -> dict[str, Any]:
-    metadata = {"name": "cluster-autoscaler-status", "namespace": "kube-system"}
-    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"status": content}}
-
-
-def _counts(cluster: Cluster, pool: str) -> dict[str, Any]:
-    own = [node for node in cluster.nodes if not pool or node.pool == pool]
-    ready = sum(1 for node in own if started(node))
-    return {"registered": {"total": len(own), "ready": ready, "notStarted": len(own) - ready}}
-
-
-def _scale_up(cluster: Cluster, pool: str, target: int, *, failed: bool) -> str:
-    if failed:
-        return "Backoff"
-    return "InProgress" if target > sum(1 for node in cluster.nodes if node.pool == pool and started(node)) else "NoActivity"
-
+from localazure.kubernetes.events import AutoscalerEvents
 
 SETTLE_SECONDS = 0.3  # after the first pod that waits, until others have come, too
 AGAIN_SECONDS = 2.0
@@ -106,7 +61,6 @@ class Autoscaler:
         self._failed: datetime | None = None
         self._backoff: dict[str, tuple[datetime, timedelta]] = {}  # by pool: until when, and how long it was
         self._events: AutoscalerEvents | None = None
-        self._told = ""  # of its status, without the time
 
     def wake(self) -> None:
         """Something has changed: it looks at once."""
@@ -169,15 +123,7 @@ class Autoscaler:
                 f"pod didn't trigger scale-up: {refusal}",
             )
         if not increases:
-            await self._scale_down(cluster, profile, events)
-        await self._tell(cluster)
-
-    async def _tell(self, cluster: Cluster) -> None:
-        """Its status, where that has changed."""
-        if (said := status_text(cluster, "")) != self._told:
-            now = cluster.now.strftime("%Y-%m-%d %H:%M:%S.%f +0000 UTC")
-            await self._api().apply(STATUS_PATH, status_configmap(status_text(cluster, now)), field_manager=AUTOSCALER)
-            self._told = said
+            await self._scale_down(cluster, profile)
 
     async def _see(self) -> Cluster:
         api = self._api()
@@ -196,15 +142,9 @@ class Autoscaler:
         until = self._backoff.get(pool.name)
         return pool._replace(backoff_until=until[0]) if until else pool
 
-    def _choose(self, options: Sequence[Increase], cluster: Cluster) -> Increase:
-        """The expander. `priority` has no ConfigMap here, and so is as `random`, which is what the real one falls back to."""
-        match self._profile().expander:
-            case "most-pods":
-                return max(options, key=lambda one: len(one.pods))
-            case "least-waste":
-                return min(options, key=lambda one: waste(one, cluster))
-            case _:
-                return self._chance.choice(options)
+    def _choose(self, options: Sequence[Increase]) -> Increase:
+        """The expander `random`, AKS's default; any other is as this one."""
+        return self._chance.choice(options)
 
     async def _grow(self, one: Increase, events: AutoscalerEvents) -> None:
         try:
@@ -215,24 +155,19 @@ class Autoscaler:
             self._backoff[one.pool.name] = (self._now() + wait, wait)
             self._failed = self._now()
             why = f"Scale-up failed for group {one.pool.vmss}: {error.message}"
-            await events.of_itself("FailedToScaleUpGroup", why, "Warning")
             for pod in one.pods:
                 await events.of_pod(pod.namespace, pod.name, pod.uid, "FailedToScaleUpGroup", why, "Warning")
             self._wake.set()  # another pool may help
             return
         self._backoff.pop(one.pool.name, None)
         self._added = self._now()
-        sizes = f"size set to {one.pool.target + one.nodes} instead of {one.pool.target} (max: {one.pool.most})"
-        await events.of_itself("ScaledUpGroup", f"Scale-up: group {one.pool.vmss} {sizes}")
         for pod in one.pods:
             await events.of_pod(pod.namespace, pod.name, pod.uid, "TriggeredScaleUp", f"pod triggered scale-up: [{{{one}}}]")
 
-    async def _scale_down(self, cluster: Cluster, profile: Profile, events: AutoscalerEvents) -> None:
+    async def _scale_down(self, cluster: Cluster, profile: Profile) -> None:
         self._since = {node.name: self._since.get(node.name, cluster.now) for node in unneeded(cluster)}
         pools: dict[str, list[str]] = {}
         for node in removable(cluster, profile, self._since, self._added, self._failed):
-            await events.of_itself("ScaleDownEmpty", f'Scale-down: removing empty node "{node.name}"')
-            await events.of_node(node.name, "ScaleDown", "marked the node as toBeDeleted/unschedulable")
             pools.setdefault(node.pool, []).append(node.name)
         for pool, nodes in pools.items():
             await self._hands.shrink(pool, nodes)

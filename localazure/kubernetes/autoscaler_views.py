@@ -26,7 +26,6 @@ class Profile(NamedTuple):
     unneeded: timedelta = timedelta(minutes=10)
     unready: timedelta = timedelta(minutes=20)
     max_empty: int = 10
-    expander: str = "random"
 
 
 def profile(given: Mapping[str, str]) -> Profile:
@@ -41,7 +40,6 @@ def profile(given: Mapping[str, str]) -> Profile:
         unneeded=_time(given, "scale-down-unneeded-time", default.unneeded),
         unready=_time(given, "scale-down-unready-time", default.unready),
         max_empty=int(given.get("max-empty-bulk-delete") or default.max_empty),
-        expander=str(given.get("expander") or default.expander),
     )
 
 

@@ -105,14 +105,6 @@ class AutoscalerEvents:
         about = {"apiVersion": "v1", "kind": "Pod", "namespace": namespace, "name": name, "uid": uid}
         await self._say(uid, about, namespace, reason, message, kind)
 
-    async def of_node(self, name: str, reason: str, message: str) -> None:
-        await self._say(name, {"apiVersion": "v1", "kind": "Node", "name": name, "uid": name}, "default", reason, message)
-
-    async def of_itself(self, reason: str, message: str, kind: str = "Normal") -> None:
-        """About its status, where it speaks of whole pools."""
-        about = {"apiVersion": "v1", "kind": "ConfigMap", "namespace": "kube-system", "name": "cluster-autoscaler-status"}
-        await self._say("", about, "kube-system", reason, message, kind)
-
     def keep(self, uids: set[str]) -> None:
         """Forgets what was said of pods that are gone."""
         self._said = {key: message for key, message in self._said.items() if key[0] in {*uids, ""}}

@@ -46,7 +46,7 @@ def node_of(view: PoolView, number: int, *, gpus: int | None = None, **changed: 
     return made._replace(**changed)
 
 
-def first(options: Sequence[Increase], cluster: Cluster) -> Increase:
+def first(options: Sequence[Increase]) -> Increase:
     return options[0]
 
 
@@ -192,14 +192,12 @@ def test_the_profile_is_read_as_arm_spells_it() -> None:
         {
             "scale-down-unneeded-time": "5m",
             "scan-interval": "20s",
-            "expander": "least-waste",
             "max-empty-bulk-delete": "3",
         }
     )
     assert read == Profile(
         scan=timedelta(seconds=20),
         unneeded=timedelta(minutes=5),
-        expander="least-waste",
         max_empty=3,
     )
     assert autoscaler_views.profile({}) == Profile()

@@ -61,9 +61,6 @@ class World:
     async def create(self, path: str, body: Body) -> None:
         """Its events are told."""
 
-    async def apply(self, path: str, body: Body, *, field_manager: str) -> None:
-        """Its status is told."""
-
     async def follow(self, path: str, *, fields: str) -> AsyncIterator[Event]:
         yield Event("SYNCED", {"items": []})
         await asyncio.Event().wait()
