@@ -246,8 +246,10 @@ def _push_packages(stack: ProgramStack, says: Mapping[str, Any]) -> None:
             assert azure.put(f"{applications}/{application}", {}, _BATCH).is_success
         path = f"{applications}/{application}/versions/{version}"
         until(lambda path=path: azure.put(path, {}, _BATCH).is_success, "the identity of the account may write its blobs")
-        _, _, host, container, *names = azure.get(path, _BATCH).json()["properties"]["storageUrl"].partition("?")[0].split("/")
-        upload(azure, host.partition(".")[0], container, "/".join(names), packed.getvalue())
+        with azure.http() as client:  # the address has a signature
+            address = azure.get(path, _BATCH).json()["properties"]["storageUrl"]
+            sent = client.put(address, content=packed.getvalue(), headers={"x-ms-blob-type": "BlockBlob"})
+            assert sent.status_code == 201, sent.text
         assert azure.post(f"{path}/activate", _BATCH, {"format": "zip"}).is_success
 
 
