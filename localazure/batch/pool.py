@@ -163,26 +163,30 @@ class Pool:
         """Under this formula from now on; it is evaluated at once. An empty one ends it, and the numbers stay."""
         self.record["formula"], self.record["interval"] = formula, interval
         if formula:
-            self.evaluate(formula)
+            self.evaluate(formula, act=True)
         self.context.save(self)
 
-    def evaluate(self, formula: str) -> None:
-        """A run of a formula: the pool is resized to what it requests."""
+    def evaluate(self, formula: str, *, act: bool) -> Body:
+        """A run of a formula. `act`: the pool is resized to what it requests."""
         now = self.context.services.clock.now()
         self.measure(now)
         current = Targets(self.record["dedicated"], self.record["spot"])
         targets, run = autoscaling.evaluate(formula, self.measured, now, current)
-        self.record["run"], self.record["evaluated"] = run, now.isoformat()
-        if "error" not in run and (targets[:2] != current[:2] or self._lacking(dedicated=True) or self._lacking(dedicated=False)):
-            self.resize(targets.dedicated, targets.spot, targets.deallocation, pool_settings.DEFAULT_RESIZE_TIMEOUT)
-        self.context.save(self)
+        if act:
+            self.record["run"], self.record["evaluated"] = run, now.isoformat()
+            if "error" not in run and (
+                targets[:2] != current[:2] or self._lacking(dedicated=True) or self._lacking(dedicated=False)
+            ):
+                self.resize(targets.dedicated, targets.spot, targets.deallocation, pool_settings.DEFAULT_RESIZE_TIMEOUT)
+            self.context.save(self)
+        return run
 
     def tick(self, now: datetime) -> None:
         """Every 30 seconds: a sample, and an evaluation where it is due."""
         if self.formula:
             interval = durations.length(self.record["interval"] or "") or _DEFAULT_INTERVAL
             if now >= datetime.fromisoformat(self.record["evaluated"]) + interval:
-                self.evaluate(self.formula)
+                self.evaluate(self.formula, act=True)
                 return
         self.measure(now)
 

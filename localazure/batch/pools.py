@@ -81,6 +81,10 @@ class Pools:
         """Under this formula from now on, evaluated at once; "" ends it."""
         self._pool(key).set_autoscale(formula, interval)
 
+    async def evaluate(self, key: PoolKey, formula: str) -> Body:
+        """What a formula would ask for now, as an AutoScaleRun. Nothing changes."""
+        return self._pool(key).evaluate(formula, act=False)
+
     def status(self, key: PoolKey) -> Body:
         """What ARM shows of a pool beside what was requested; {} for one that doesn't exist."""
         pool = self._pools.get(key)
@@ -93,6 +97,21 @@ class Pools:
         pool = self._pool(key)
         self._write_now(key)
         return [node.view() for node in pool.nodes]
+
+    async def reboot(self, key: PoolKey, node_id: str, option: str = "requeue") -> None:
+        """`option`: what becomes of the tasks on the node: requeue (default), terminate, taskcompletion or retaineddata."""
+        node = self._pool(key).node(node_id)
+        if node is None:
+            raise BatchError("NodeNotFound")
+        if node.state not in ("idle", "running", "starttaskfailed", "unusable"):
+            raise BatchError("OperationInvalidForCurrentState")
+        node.closed = True
+        if option.lower() in ("taskcompletion", "retaineddata"):
+            await self._runs.settled(node)
+        else:
+            requeue = option.lower() != "terminate"
+            await asyncio.gather(*(self._runs.end(one.run.key, requeue=requeue) for one in self._runs.on(node)))
+        node.reboot()
 
     async def end_task(self, key: TaskKey, requeue: bool = False, reason: str = "") -> None:
         """Ends a task that runs, and waits until `Work` knows."""

@@ -148,6 +148,16 @@ class Node:
         """Begins to come up, from the state that it is in."""
         self._begin(self._up())
 
+    def reboot(self) -> None:
+        async def again() -> None:
+            await self._stop_agent()
+            self._forget_preparations()
+            await self._up()
+
+        self.closed = False
+        self.enter("rebooting")
+        self._begin(again())
+
     async def preempt(self) -> None:
         """The machine is taken away, with all that is on it."""
         self.enter("preempted")

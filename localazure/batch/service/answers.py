@@ -42,7 +42,7 @@ async def listed(
     request: DataPlaneRequest,
     metadata: str,
     entries: Iterable[Body],
-    properties: tuple[str, ...],
+    properties: dict[str, str],
     key: Callable[[Body], str] = lambda entry: entry["id"].lower(),
 ) -> Response:
     """A page of a list: `entries` come in the order of `key`, and after the one that the last page ended with.

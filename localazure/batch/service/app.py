@@ -42,7 +42,6 @@ Operation = Callable[[DataPlaneRequest], Awaitable[Response]]
 _NOT_IMITATED = frozenset(  # of what is served otherwise, or has such a path
     {
         ("POST", "jobs/*/disable"), ("POST", "jobs/*/enable"), ("PUT", "jobs/*/tasks/*"), ("POST", "jobs/*/tasks/*/reactivate"),
-        ("HEAD", "pools/*"), ("PATCH", "pools/*"), ("POST", "pools/*/updateproperties"), ("POST", "pools/*/evaluateautoscale"),
         ("POST", "pools/*/removenodes"), ("DELETE", "jobs/*/tasks/*/files/*"), ("DELETE", "pools/*/nodes/*/files/*"),
     }
 )  # fmt: skip
@@ -115,15 +114,7 @@ class DataPlane:
         if any(known == path for _, known in self._operations):
             raise BatchError("UnsupportedHttpVerb")
         if path.startswith(
-            (
-                "jobschedules",
-                "certificates",
-                "applications",
-                "nodecounts",
-                "poolusagemetrics",
-                "lifetimepoolstats",
-                "lifetimejobstats",
-            )
+            ("jobschedules", "certificates", "applications", "poolusagemetrics", "lifetimepoolstats", "lifetimejobstats")
         ):
             raise not_imitated(f"'{parsed.segments[0]}'")
         raise BatchError("InvalidUri")
@@ -152,7 +143,7 @@ class _Below(BaseRoute):
 def _operations(services: Services, work: Work, live: LivePools) -> dict[tuple[str, str], Operation]:
     """By method and path; `*` stands for a name, and what follows /files/ for the rest of the path."""
     jobs, tasks, pools = Jobs(work, live), Tasks(work, live), Pools(services, live)
-    files, nodes, lists = Files(work, live, pools), Nodes(live, pools), Lists(services)
+    files, nodes, lists = Files(work, live, pools), Nodes(live, pools), Lists(services, live, pools)
     known: dict[tuple[str, str], Operation] = {
         ("POST", "jobs"): jobs.add,
         ("GET", "jobs"): jobs.listed,
@@ -173,25 +164,22 @@ def _operations(services: Services, work: Work, live: LivePools) -> dict[tuple[s
         ("POST", "pools"): pools.add,
         ("GET", "pools"): pools.listed,
         ("GET", "pools/*"): pools.get,
+        ("HEAD", "pools/*"): pools.exists,
+        ("PATCH", "pools/*"): pools.patch,
         ("DELETE", "pools/*"): pools.delete,
         ("POST", "pools/*/resize"): pools.resize,
         ("POST", "pools/*/stopresize"): pools.stop_resize,
+        ("POST", "pools/*/updateproperties"): pools.replace_properties,
         ("POST", "pools/*/enableautoscale"): pools.enable_autoscale,
         ("POST", "pools/*/disableautoscale"): pools.disable_autoscale,
+        ("POST", "pools/*/evaluateautoscale"): pools.evaluate_autoscale,
         ("GET", "pools/*/nodes"): nodes.listed,
         ("GET", "pools/*/nodes/*"): nodes.get,
+        ("POST", "pools/*/nodes/*/reboot"): nodes.reboot,
         ("GET", "supportedimages"): lists.images,
+        ("GET", "nodecounts"): lists.node_counts,
     }
-    for action in (
-        "start",
-        "deallocate",
-        "users",
-        "uploadbatchservicelogs",
-        "disablescheduling",
-        "enablescheduling",
-        "reimage",
-        "reboot",
-    ):
+    for action in ("start", "deallocate", "users", "uploadbatchservicelogs", "disablescheduling", "enablescheduling", "reimage"):
         known[("POST", f"pools/*/nodes/*/{action}")] = nodes.not_imitated
     for what in ("remoteloginsettings", "extensions"):
         known[("GET", f"pools/*/nodes/*/{what}")] = nodes.not_imitated

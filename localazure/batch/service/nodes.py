@@ -1,6 +1,7 @@
-"""Nodes over HTTP: list and get.
+"""Nodes over HTTP: list, get, reboot.
 
-Beside them the list of images: the catalog's that Batch takes on the day of the request; the service lists more.
+Beside them lists of an account: its nodes by state, and the images, which are the catalog's that Batch takes on the day of the
+request; the service lists more.
 """
 
 from collections.abc import Iterator
@@ -36,6 +37,12 @@ class Nodes:
     async def get(self, request: DataPlaneRequest) -> Response:
         return answers.one(request, "nodes", self._found(request))
 
+    async def reboot(self, request: DataPlaneRequest) -> Response:
+        body = await request.optional_body("BatchNodeRebootOptions")
+        node = self._found(request)
+        await self._live.reboot(self._key(request), node["id"], body.get("nodeRebootOption") or "requeue")
+        return answers.done(request, 202)
+
     async def not_imitated(self, request: DataPlaneRequest) -> Response:
         """What else the service does to a node."""
         self._found(request)
@@ -60,15 +67,30 @@ class Nodes:
         return found
 
 
-class Lists:
-    """/supportedimages."""
+_STATES = (
+    *("creating", "idle", "leavingPool", "offline", "preempted", "rebooting", "reimaging", "running", "starting"),
+    *("startTaskFailed", "unknown", "unusable", "waitingForStartTask", "deallocated", "deallocating", "upgradingOS"),
+)
 
-    def __init__(self, services: Services) -> None:
+
+class Lists:
+    """/supportedimages and /nodecounts."""
+
+    def __init__(self, services: Services, live: LivePools, pools: Pools) -> None:
         self._services = services
+        self._live = live
+        self._pools = pools
 
     async def images(self, request: DataPlaneRequest) -> Response:
         entries = sorted(self._images(request), key=_image_key)
         return await answers.listed(request, "supportedimages", entries, odata.IMAGES, _image_key)
+
+    async def node_counts(self, request: DataPlaneRequest) -> Response:
+        def key(entry: Body) -> str:
+            return entry["poolId"].lower()
+
+        entries = [self._counts(request, pool["id"]) for pool in self._pools.all_of(request)]
+        return await answers.listed(request, "poolnodecounts", sorted(entries, key=key), odata.NODE_COUNTS, key)
 
     def _images(self, request: DataPlaneRequest) -> Iterator[Body]:
         day = request_date(None, request.account, checks.group_of(request.account.id, self._services.store), self._services.clock)
@@ -93,6 +115,15 @@ class Lists:
             if agent.lifecycle.end is not None and agent.lifecycle.end.day is not None:
                 entry["batchSupportEndOfLife"] = f"{agent.lifecycle.end.day.isoformat()}T00:00:00Z"
             yield entry
+
+    def _counts(self, request: DataPlaneRequest, pool_id: str) -> Body:
+        counts = {sort: dict.fromkeys([*_STATES, "total"], 0) for sort in ("dedicated", "lowPriority")}
+        names = {name.lower(): name for name in _STATES}
+        for node in self._live.nodes(request.pool_key(pool_id)):
+            of_sort = counts["dedicated" if node.get("isDedicated", True) else "lowPriority"]
+            of_sort[names.get(str(node.get("state", "")).lower(), "unknown")] += 1
+            of_sort["total"] += 1
+        return {"poolId": pool_id, **counts}
 
 
 def _image_key(entry: Body) -> str:

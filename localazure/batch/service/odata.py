@@ -1,67 +1,79 @@
-"""The OData of the data plane's lists: $select, and of $filter `eq`, `ne` and `startswith`, joined by `and`.
+"""The OData of the data plane's lists: $filter and $select. What else OData knows is refused explicitly.
 
-Anything else of OData is refused by name. Which properties a list can be filtered by: Microsoft Learn,
-rest/api/batchservice/odata-filters-in-batch.
+Which properties a list can be filtered by, and how: Microsoft Learn, rest/api/batchservice/odata-filters-in-batch.
 """
 
+import operator
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from typing import Any
 
 from localazure.arm.store import Body
-from localazure.batch.errors import BatchError, not_imitated
+from localazure.batch.errors import BatchError
 
-_RUN = ("startTime", "endTime", "exitCode", "result")
-_CHANGES = ("state", "stateTransitionTime", "creationTime", "lastModified")
-JOBS = ("id", *_CHANGES, "executionInfo/startTime", "executionInfo/endTime", "executionInfo/poolId")
-TASKS = ("id", *_CHANGES, *(f"executionInfo/{name}" for name in _RUN))
-POOLS = (
-    *("id", *_CHANGES, "allocationState", "allocationStateTransitionTime"),
-    *("enableAutoScale", "vmSize", "enableInterNodeCommunication"),
-)
-NODES = (
-    *("state", "stateTransitionTime", "lastBootTime", "allocationTime"),
-    *(f"startTaskInfo/{name}" for name in ("state", *_RUN)),
-)
-FILES = ("name",)
-IMAGES = ("osType", "verificationType", "nodeAgentSKUId")
-PREPARATIONS = (
-    *("poolId", "nodeId"),
-    *(f"{task}TaskExecutionInfo/{name}" for task in ("jobPreparation", "jobRelease") for name in ("state", *_RUN)),
-)
+TEXT, EXACT, TIME, NUMBER, BOOLEAN, START = "text", "exact", "time", "number", "boolean", "start"
+_ALLOWED = {  # by the type of a property
+    TEXT: {"startswith", "eq", "ne", "ge", "gt", "le", "lt"},
+    EXACT: {"eq", "ne"},
+    TIME: {"eq", "ne", "ge", "gt", "le", "lt"},
+    NUMBER: {"eq", "ne", "ge", "gt", "le", "lt"},
+    BOOLEAN: {"eq", "ne"},
+    START: {"startswith"},
+}
+_RUN = {"state": EXACT, "startTime": TIME, "endTime": TIME, "exitCode": NUMBER, "result": EXACT}
+_CHANGES = {"state": EXACT, "stateTransitionTime": TIME, "creationTime": TIME, "lastModified": TIME}
+JOBS = {
+    "id": TEXT,
+    **_CHANGES,
+    "executionInfo/startTime": TIME,
+    "executionInfo/endTime": TIME,
+    "executionInfo/poolId": TEXT,
+}
+TASKS = {
+    "id": TEXT,
+    **_CHANGES,
+    "lastModifiedTime": TIME,  # so the documentation calls it in this list
+    **{f"executionInfo/{name}": kind for name, kind in _RUN.items() if name != "state"},
+}
+POOLS = {
+    "id": TEXT,
+    **_CHANGES,
+    "allocationState": EXACT,
+    "allocationStateTransitionTime": TIME,
+    "enableAutoScale": BOOLEAN,
+    "vmSize": EXACT,
+    "enableInterNodeCommunication": BOOLEAN,
+}
+NODES = {
+    "state": EXACT,
+    "stateTransitionTime": TIME,
+    "lastBootTime": TIME,
+    "allocationTime": TIME,
+    **{f"startTaskInfo/{name}": kind for name, kind in _RUN.items()},
+}
+FILES = {"name": START}
+NODE_COUNTS = {"poolId": EXACT}
+IMAGES = {"osType": EXACT, "verificationType": EXACT, "nodeAgentSKUId": EXACT}
+PREPARATIONS = {
+    "poolId": EXACT,
+    "nodeId": EXACT,
+    **{f"{task}TaskExecutionInfo/{name}": kind for task in ("jobPreparation", "jobRelease") for name, kind in _RUN.items()},
+}
 
 Test = Callable[[Body], bool]
-_LITERAL = r"(?:'(?P<text>(?:[^']|'')*)'|(?P<bare>-?\w+))"
-_TERM = re.compile(
-    rf"\s*(?:startswith\(\s*(?P<start>[\w/]+)\s*,\s*'(?P<prefix>(?:[^']|'')*)'\s*\)"
-    rf"|(?P<name>[\w/]+)\s+(?P<word>eq|ne)\s+{_LITERAL})\s*(?:(?P<on>and)\b|$)",
-    re.IGNORECASE,
-)
+_OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
+    name: getattr(operator, name) for name in ("eq", "ne", "ge", "gt", "le", "lt")
+}
+_WORD = re.compile(r"\s*(?:(?P<mark>[(),])|(?P<time>datetime)?'(?P<text>(?:[^']|'')*)'|(?P<word>[^\s(),']+))", re.IGNORECASE)
+_MOST_DEEP = 50
 
 
-def parse(text: str, properties: tuple[str, ...]) -> Test:
-    """Whether an entry of the list is wanted. BatchError 400 for another property, 501 for what else OData knows."""
-    tests: list[Test] = []
-    position, more = 0, bool(text.strip())
-    while more:
-        found = _TERM.match(text, position)
-        if found is None:
-            raise not_imitated("a $filter of more than 'eq', 'ne' and 'startswith', joined by 'and'")
-        tests.append(_test(found, text, properties))
-        position, more = found.end(), bool(found["on"])
-    return lambda entry: all(test(entry) for test in tests)
-
-
-def _test(found: re.Match[str], text: str, properties: tuple[str, ...]) -> Test:
-    name = next((each for each in properties if each.lower() == (found["start"] or found["name"]).lower()), None)
-    if name is None:
-        reason = f"the list can be filtered by {', '.join(sorted(properties))}"
-        values = {"QueryParameterName": "$filter", "QueryParameterValue": text[:200], "Reason": reason}
-        raise BatchError("InvalidQueryParameterValue", values=values)
-    if found["start"]:
-        prefix = found["prefix"].replace("''", "'").lower()
-        return lambda entry: _value(entry, name).startswith(prefix)
-    given = (found["bare"] or (found["text"] or "").replace("''", "'")).lower()
-    return lambda entry: (_value(entry, name) == given) is (found["word"].lower() == "eq")
+def parse(text: str, properties: Mapping[str, str]) -> Test:
+    """Whether an entry of the list is wanted. BatchError 400 for what isn't a filter over these properties."""
+    if not text.strip():
+        return lambda _: True
+    return _Parser(text, properties).whole()
 
 
 def selected(entry: Body, select: str) -> Body:
@@ -77,9 +89,142 @@ def selected(entry: Body, select: str) -> Body:
     return kept
 
 
-def _value(entry: Body, path: str) -> str:
-    """As texts are compared: without regard to letter case; "" where there is none."""
-    value: object = entry
-    for name in path.split("/"):
+class _Parser:
+    def __init__(self, text: str, properties: Mapping[str, str]) -> None:
+        self._text = text
+        self._properties = {name.lower(): (name, kind) for name, kind in properties.items()}
+        self._words = self._split()
+        self._depth = 0
+
+    def whole(self) -> Test:
+        test = self._either()
+        if self._words:
+            raise self._refusal(f"'{self._words[0][1]}' isn't expected here")
+        return test
+
+    def _split(self) -> list[tuple[str, str]]:
+        words: list[tuple[str, str]] = []
+        position = 0
+        while self._text[position:].strip():
+            found = _WORD.match(self._text, position)
+            if found is None:
+                raise self._refusal(f"invalid from character {position + 1} on")
+            if found["text"] is not None:
+                words.append(("literal", found["text"].replace("''", "'")))
+            else:
+                words.append(("mark", found["mark"]) if found["mark"] else ("word", found["word"]))
+            position = found.end()
+        return words
+
+    def _either(self) -> Test:
+        tests = [self._both()]
+        while self._takes("or"):
+            tests.append(self._both())
+        return tests[0] if len(tests) == 1 else lambda entry: any(test(entry) for test in tests)
+
+    def _both(self) -> Test:
+        tests = [self._one()]
+        while self._takes("and"):
+            tests.append(self._one())
+        return tests[0] if len(tests) == 1 else lambda entry: all(test(entry) for test in tests)
+
+    def _one(self) -> Test:
+        self._depth += 1
+        if self._depth > _MOST_DEEP:
+            raise self._refusal("it is nested too deeply")
+        try:
+            if self._takes("("):
+                inner = self._either()
+                self._needs(")")
+                return inner
+            if self._takes("startswith"):
+                self._needs("(")
+                name, kind = self._property("startswith")
+                self._needs(",")
+                start = self._literal(kind if kind != START else TEXT)
+                self._needs(")")
+                return lambda entry: str(_value(entry, name) or "").lower().startswith(start)
+            return self._comparison()
+        finally:
+            self._depth -= 1
+
+    def _comparison(self) -> Test:
+        sort, name = self._next()
+        if sort != "word":
+            raise self._refusal(f"the name of a property is expected, not '{name}'")
+        word = self._next()[1].lower()
+        if word not in _OPERATORS:
+            raise self._refusal(f"'{word}' isn't a comparison of the Batch service")
+        name, kind = self._known(name, word)
+        requested, compare = self._literal(kind), _OPERATORS[word]
+
+        def test(entry: Body) -> bool:
+            value = _as(kind, _value(entry, name))
+            return word == "ne" if value is None else compare(value, requested)
+
+        return test
+
+    def _property(self, word: str) -> tuple[str, str]:
+        sort, name = self._next()
+        if sort != "word":
+            raise self._refusal(f"the name of a property is expected, not '{name}'")
+        return self._known(name, word)
+
+    def _known(self, name: str, word: str) -> tuple[str, str]:
+        known = self._properties.get(name.lower())
+        if known is None or word not in _ALLOWED[known[1]]:
+            names = ", ".join(sorted(each for each, _ in self._properties.values()))
+            raise self._refusal(f"'{word}' isn't supported for '{name}'; the list can be filtered by {names}")
+        return known
+
+    def _literal(self, kind: str) -> Any:
+        sort, text = self._next()
+        value = None if sort == "mark" or (kind in (TEXT, EXACT) and sort != "literal") else _as(kind, text)
+        if value is None:
+            raise self._refusal(f"'{text}' isn't a value that the property can be compared with")
+        return value
+
+    def _next(self) -> tuple[str, str]:
+        if not self._words:
+            raise self._refusal("it ends too early")
+        return self._words.pop(0)
+
+    def _takes(self, word: str) -> bool:
+        if self._words and self._words[0][0] != "literal" and self._words[0][1].lower() == word:
+            self._words.pop(0)
+            return True
+        return False
+
+    def _needs(self, word: str) -> None:
+        if not self._takes(word):
+            raise self._refusal(f"'{word}' is expected")
+
+    def _refusal(self, reason: str) -> BatchError:
+        values = {"QueryParameterName": "$filter", "QueryParameterValue": self._text[:200], "Reason": reason}
+        return BatchError("InvalidQueryParameterValue", values=values)
+
+
+def _value(entry: Body, path: str) -> Any:
+    value: Any = entry
+    for name in ("lastModified" if path == "lastModifiedTime" else path).split("/"):
         value = value.get(name) if isinstance(value, dict) else None
-    return "" if value is None else str(value).lower()
+    return value
+
+
+def _as(kind: str, value: Any) -> Any:
+    """A value to compare by: text without regard to letter case, times as moments. None where it is none of its kind."""
+    if value is None:
+        return None
+    try:
+        match kind:
+            case "time":
+                moment = datetime.fromisoformat(str(value))
+                return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+            case "number":
+                return int(value)
+            case "boolean":
+                return {"true": True, "false": False}.get(str(value).lower())
+            case _:
+                return str(value).lower()
+    except ValueError:
+        return None

@@ -1,6 +1,6 @@
 """Pools over HTTP. Changes and reads go through ARM, with all its checks.
 
-Sources of the refusals: the documentation of resize and enable_pool_auto_scale in azure-batch 15.1.
+Sources of the refusals: the documentation of resize, enable_pool_auto_scale and evaluate_pool_auto_scale in azure-batch 15.1.
 """
 
 import copy
@@ -11,13 +11,14 @@ from starlette.responses import Response
 from azure_gpu.formats.azure_types import BATCH_POOL
 from localazure.arm.errors import ArmError
 from localazure.arm.store import Body, Resource
-from localazure.batch.errors import BatchError
+from localazure.batch.errors import BatchError, not_imitated
 from localazure.batch.pools import Pools as LivePools
 from localazure.batch.service import answers, odata, pool_forms, task_bodies
 from localazure.batch.service.request import DataPlaneRequest
 from localazure.services import Services
 
 API_VERSION = "2024-07-01"  # of ARM, in which pools are written here
+_CHANGEABLE = {"startTask", "applicationPackageReferences", "metadata", "targetNodeCommunicationMode", "certificateReferences"}
 
 
 class Pools:
@@ -44,6 +45,30 @@ class Pools:
         entry = self._view(request, self._found(request).id.name)
         answers.conditions(request, entry)
         return answers.one(request, "pools", entry)
+
+    async def exists(self, request: DataPlaneRequest) -> Response:
+        entry = self._view(request, self._found(request).id.name)
+        answers.conditions(request, entry)
+        return answers.done(request, 200, entry)
+
+    async def patch(self, request: DataPlaneRequest) -> Response:
+        body = await request.body("BatchPoolUpdateOptions")
+        pool = self._changing(request)
+        for name in body.keys() - _CHANGEABLE:
+            if body[name] != self._view(request, pool.id.name).get(name):
+                raise not_imitated(f"a change of '{name}' of an existing pool")
+        given = {name: body[name] for name in body.keys() & _CHANGEABLE}
+        await self._change(request, pool, pool_forms.to_arm(given, request.account.id.text))
+        return answers.done(request, 200, self._view(request, pool.id.name))
+
+    async def replace_properties(self, request: DataPlaneRequest) -> Response:
+        """What isn't given is taken away."""
+        body = await request.body("BatchPoolReplaceOptions")
+        pool = self._changing(request)
+        given = pool_forms.to_arm(body, request.account.id.text)
+        gone = {name: None for name in ("startTask",) if name not in given}
+        await self._change(request, pool, given | gone)
+        return answers.done(request, 204, self._view(request, pool.id.name))
 
     async def delete(self, request: DataPlaneRequest) -> Response:
         pool = self._changing(request)
@@ -101,6 +126,14 @@ class Pools:
         pool = self._changing(request)
         await self._act(pool, "disableAutoScale", request)
         return answers.done(request, 200, self._view(request, pool.id.name))
+
+    async def evaluate_autoscale(self, request: DataPlaneRequest) -> Response:
+        body = await request.body("BatchPoolEvaluateAutoScaleOptions")
+        pool = self._found(request)
+        if not (pool.properties.get("scaleSettings") or {}).get("autoScale"):
+            raise _not_now("The pool has no automatic scaling; a formula is evaluated only where there is some")
+        run = await self._live.evaluate(request.pool_key(pool.id.name), body["autoScaleFormula"])
+        return answers.plain(request, "autoscalerun", pool_forms.run_of(run))
 
     def all_of(self, request: DataPlaneRequest) -> Iterator[Body]:
         """By id."""

@@ -102,6 +102,7 @@ def test_no_path_upsets_the_server(
             ["pools", "pool", "nodes"],
             ["pools"],
             ["jobs"],
+            ["nodecounts"],
             ["supportedimages"],
         ]
     ),
@@ -121,7 +122,10 @@ def test_no_question_upsets_the_server(busy: Account, path: list[str], query: di
         ("POST", ["jobs", "job", "tasks"], TASK),
         ("POST", ["jobs", "job", "addtaskcollection"], {}),
         ("POST", ["pools"], {"id": "made", "vmSize": "Standard_D2s_v3", "virtualMachineConfiguration": MACHINE}),
+        ("PATCH", ["pools", "pool"], {}),
+        ("POST", ["pools", "pool", "updateproperties"], {"applicationPackageReferences": [], "metadata": []}),
         ("POST", ["pools", "pool", "enableautoscale"], {}),
+        ("POST", ["pools", "pool", "evaluateautoscale"], {}),
     ],
     ids=lambda each: "-".join(each) if isinstance(each, list) else "",
 )
@@ -143,8 +147,11 @@ def test_no_body_upsets_the_server(
         ("PUT", ["jobs", "job"], "BatchJob"),
         ("POST", ["jobs", "job", "tasks"], "BatchTaskCreateOptions"),
         ("POST", ["pools"], "BatchPoolCreateOptions"),
+        ("PATCH", ["pools", "pool"], "BatchPoolUpdateOptions"),
+        ("POST", ["pools", "pool", "updateproperties"], "BatchPoolReplaceOptions"),
         ("POST", ["pools", "pool", "resize"], "BatchPoolResizeOptions"),
         ("POST", ["pools", "pool", "enableautoscale"], "BatchPoolEnableAutoScaleOptions"),
+        ("POST", ["pools", "pool", "evaluateautoscale"], "BatchPoolEvaluateAutoScaleOptions"),
     ],
     ids=lambda each: each if isinstance(each, str) and each.startswith("Batch") else "",
 )

@@ -64,6 +64,9 @@ def test_azure_batch_15_drives_a_job_to_its_output(account: Account, way: str) -
     credential = Credential(account)
     client = by_key(account) if way == "key" else client_of(account, credential)
     client.create_pool(pool("new", target_dedicated_nodes=1, task_slots_per_node=4))
+    assert client.pool_exists("new")
+    with pytest.raises(ResourceNotFoundError):  # the client's own answer to a 404, at this version
+        client.pool_exists("none")
     client.create_job(
         models.BatchJobCreateOptions(id="new", pool_info=models.BatchPoolInfo(pool_id="new"), uses_task_dependencies=True)
     )

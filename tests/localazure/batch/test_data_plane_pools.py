@@ -47,6 +47,8 @@ def test_a_pool_is_one_thing_by_both_ways_in(account: Account) -> None:
     assert (pool["state"], pool["enableAutoScale"], pool["enableInterNodeCommunication"]) == ("active", False, True)
     assert (pool["targetDedicatedNodes"], pool["resizeTimeout"]) == (0, "PT15M")
     assert [each["id"] for each in account.get("pools", **{"$filter": "state eq 'active'"}).json()["value"]] == ["Both"]
+    assert account.request("HEAD", "pools/both").status_code == 200
+    assert account.request("HEAD", "pools/none").status_code == 404
 
 
 def test_a_pool_is_resized_and_deleted(served_account: Account) -> None:
@@ -55,6 +57,8 @@ def test_a_pool_is_resized_and_deleted(served_account: Account) -> None:
     assert node["url"] == f"{account.url}/pools/pool/nodes/{node['id']}"
     assert node["isDedicated"] is True
     assert account.get(f"pools/pool/nodes/{node['id']}").json()["vmSize"].lower() == "standard_d2s_v3"
+    counts = account.get("nodecounts").json()["value"]
+    assert (counts[0]["poolId"], counts[0]["dedicated"]["idle"], counts[0]["dedicated"]["total"]) == ("pool", 1, 1)
     assert (
         account.post("pools/pool/resize", {"targetDedicatedNodes": 2, "nodeDeallocationOption": "terminate"}).status_code == 202
     )
@@ -70,14 +74,20 @@ def test_a_pool_is_resized_and_deleted(served_account: Account) -> None:
     assert account.azure.get(f"{account.id}/pools/pool", ARM_VERSION).status_code == 404
 
 
-def test_a_formula_is_enabled_and_disabled(served_account: Account) -> None:
+def test_a_formula_is_enabled_evaluated_and_disabled(served_account: Account) -> None:
     account = served_account
     account.add_pool("pool", 0)
+    answer = account.post("pools/pool/evaluateautoscale", {"autoScaleFormula": FORMULA})
+    assert (answer.status_code, code(answer)) == (409, "OperationInvalidForCurrentState")
     assert code(account.post("pools/pool/enableautoscale")) == "MissingRequiredProperty"
     account.azure.until(lambda: account.get("pools/pool").json()["allocationState"] == "steady", "the pool is steady")
     body = {"autoScaleFormula": FORMULA, "autoScaleEvaluationInterval": "PT5M"}
     answer = account.post("pools/pool/enableautoscale", body)
     assert answer.status_code == 200, answer.text
+    run = account.post("pools/pool/evaluateautoscale", {"autoScaleFormula": "$TargetDedicatedNodes = 3;"}).json()
+    assert "$TargetDedicatedNodes=3" in run["results"]
+    bad = account.post("pools/pool/evaluateautoscale", {"autoScaleFormula": "$TargetDedicatedNodes = $PendingTask;"})
+    assert bad.json()["error"]["code"] == "AutoScalingFormulaEvaluationError"
     pool = account.get("pools/pool").json()
     assert (pool["enableAutoScale"], pool["autoScaleFormula"], pool["autoScaleEvaluationInterval"]) == (True, FORMULA, "PT5M")
     account.azure.until(lambda: account.get("pools/pool").json()["currentDedicatedNodes"] == 1, "the formula has made a node")
@@ -88,16 +98,29 @@ def test_a_formula_is_enabled_and_disabled(served_account: Account) -> None:
     assert account.get("pools/pool").json()["enableAutoScale"] is False
 
 
-def test_what_is_done_to_a_pool_or_a_node_and_isn_t_served_is_refused_by_name(served_account: Account) -> None:
+def test_a_pool_s_start_task_and_metadata_are_changed_and_its_size_is_not(account: Account) -> None:
+    account.add_pool("pool", 0, startTask={"commandLine": "/bin/true"}, metadata=[{"name": "a", "value": "b"}])
+    changed = {"metadata": [{"name": "c", "value": "d"}]}
+    assert account.request("PATCH", "pools/pool", changed).status_code == 200
+    pool = account.get("pools/pool").json()
+    assert (pool["metadata"], pool["startTask"]["commandLine"]) == (changed["metadata"], "/bin/true")
+    answer = account.request("PATCH", "pools/pool", {"vmSize": "Standard_D4s_v3"})
+    assert (answer.status_code, code(answer)) == (501, "NotImplemented")
+    replaced = {"metadata": [], "applicationPackageReferences": [], "certificateReferences": []}  # as azure-batch 14.2 sends it
+    assert account.post("pools/pool/updateproperties", replaced).status_code == 204
+    assert "startTask" not in account.get("pools/pool").json()
+
+
+def test_a_node_is_rebooted_and_what_else_is_done_to_it_is_refused_by_name(served_account: Account) -> None:
     account = served_account
     (node,) = account.idle_pool("pool")
     path = f"pools/pool/nodes/{node['id']}"
-    for action in ("users", "start", "deallocate", "uploadbatchservicelogs", "disablescheduling", "reboot"):
+    assert account.post(f"{path}/reboot", {"nodeRebootOption": "requeue"}).status_code == 202
+    account.azure.until(lambda: account.get(path).json()["state"] == "idle", "the node is back")
+    for action in ("users", "start", "deallocate", "uploadbatchservicelogs", "disablescheduling"):
         answer = account.post(f"{path}/{action}", {})
         assert (answer.status_code, code(answer)) == (501, "NotImplemented")
         assert action in answer.json()["message"]["value"]
-    answer = account.request("PATCH", "pools/pool", {"metadata": []})
-    assert (answer.status_code, code(answer)) == (501, "NotImplemented")
     assert code(account.post("pools/pool/nodes/none/reboot")) == "NodeNotFound"
 
 

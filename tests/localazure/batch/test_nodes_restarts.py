@@ -53,12 +53,12 @@ async def test_the_processes_of_a_killed_node_are_ended_before_its_task_runs_aga
 
 @in_world
 async def test_a_state_of_a_node_that_was_told_is_on_disk_already(world: World, tmp_path: Path) -> None:
-    pool = await world.pool(scaleSettings=fixed(0, 1))
-    await world.pools.evict(pool.pool)
+    pool = await world.pool()
+    await world.pools.reboot(pool, world.pools.nodes(pool)[0]["id"])
     told = [node["state"] for node in world.pools.nodes(pool)]
-    assert told == ["preempted"]
+    assert told == ["rebooting"]
     with closing(sqlite3.connect(tmp_path / "state" / "azure.sqlite")) as disk:
-        (kept,) = disk.execute("SELECT content FROM documents WHERE content LIKE '%preempted%'")
+        (kept,) = disk.execute("SELECT content FROM documents WHERE content LIKE '%rebooting%'")
     assert [node["phase"] for node in json.loads(kept[0])["nodes"]] == told
     await world.all_in(pool, "idle")
 

@@ -76,6 +76,28 @@ async def test_what_a_start_task_leaves_running_goes_on_until_the_node_goes(worl
     assert info["exitCode"] == 0
 
 
+@in_world
+async def test_a_node_restarts_and_its_task_runs_again_elsewhere_or_there(world: World) -> None:
+    start = {"commandLine": "/bin/sh -c 'echo x >> ../starts'", "waitForSuccess": True}
+    pool = await world.pool(startTask=start)
+    (node,) = world.pools.nodes(pool)
+    root = world.pools.node_folder(pool, node["id"])
+    assert root is not None
+    (root / "shared" / "file").touch()
+    command = "/bin/sh -c 'echo x >> $COUNT; if [ $(wc -l < $COUNT) -lt 2 ]; then sleep 300; fi'"
+    job = world.job(pool, commonEnvironmentSettings=[{"name": "COUNT", "value": str(world.state / "count")}])
+    task = world.task(job, "task", command)
+    await world.until(lambda: written(world.state / "count"), lambda: "it runs")
+    await world.pools.reboot(pool, node["id"], "requeue")
+    info = await world.done(task)
+    assert info["exitCode"] == 0
+    assert info["requeueCount"] == 1
+    assert (world.state / "count").read_text() == "x\n" * 2
+    assert (root / "shared" / "file").exists()
+    assert (root / "startup" / "starts").read_text() == "x\n" * 2
+    assert world.pools.nodes(pool)[0]["id"] == node["id"]
+
+
 def test_an_evicted_spot_node_gives_its_task_away_and_comes_back_empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("localazure.batch.pool.RESTORE_SECONDS", 0.2)
 

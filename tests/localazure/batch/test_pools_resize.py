@@ -213,3 +213,11 @@ async def test_a_formula_that_fails_leaves_the_pool_as_it_is_and_says_why(world:
     error = world.pools.status(pool)["autoScaleRun"]["error"]
     assert "line 1, column" in error["message"]
     assert world.states(pool) == ["idle"]
+
+
+@in_world
+async def test_a_formula_can_be_tried_without_a_resize(world: World) -> None:
+    pool = await world.pool()
+    found = await world.pools.evaluate(pool, "$TargetDedicatedNodes = $CurrentDedicatedNodes + 4;")
+    assert found["results"].startswith("$TargetDedicatedNodes=5;$TargetLowPriorityNodes=0;$NodeDeallocationOption=requeue")
+    assert world.pools.status(pool)["allocationState"] == "Steady"

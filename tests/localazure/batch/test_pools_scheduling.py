@@ -1,7 +1,5 @@
 """Which task runs where: slots, pack and spread, affinity, jobs' preparation and release, multi-instance tasks."""
 
-import os
-import signal
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -9,7 +7,6 @@ from typing import Any
 import pytest
 
 from localazure.batch.model import PoolKey, TaskKey
-from localazure.containers import supervision
 from tests.localazure.batch.world import ACCOUNT, World, fixed, in_world, is_dead, written
 
 pytestmark = pytest.mark.slow
@@ -219,11 +216,7 @@ async def test_a_lost_node_of_a_multi_instance_task_makes_all_of_it_run_again(wo
     primary = world.work.node_of(task)
     assert primary is not None
     other = next(node for node in world.pools.nodes(pool) if node["id"] != primary.node_id)
-    root = world.pools.node_folder(pool, other["id"])
-    assert root is not None
-    holder = supervision.holder(root.parent)
-    assert holder is not None
-    os.kill(holder, signal.SIGKILL)
+    await world.pools.reboot(pool, other["id"], "requeue")
     await world.until(lambda: (tmp_path / "go.runs").read_text() == "x\n" * 2, lambda: "it runs again")
     (tmp_path / "go").touch()
     info = await world.done(task)
