@@ -12,7 +12,7 @@ from starlette.routing import BaseRoute
 
 from azure_gpu.formats import azure_types
 from localazure import shapes
-from localazure.apps import capacity, identity_endpoint, log_stream, records
+from localazure.apps import capacity, identity_endpoint, log_stream, records, schedule
 from localazure.apps.executions import Executions, Work
 from localazure.arm.errors import ArmError, resource_not_found
 from localazure.arm.kind import Action, Answer, Call, Change, Kind, merged
@@ -35,6 +35,7 @@ class Jobs(Kind):
 
     def __init__(self, executions: Executions) -> None:
         self._executions = executions
+        self._clock: asyncio.Task[None] | None = None  # starts what is scheduled, for as long as the server runs
 
     @property
     def actions(self) -> Mapping[str, Action]:
@@ -102,8 +103,12 @@ class Jobs(Kind):
     async def started(self, services: Services) -> None:
         jobs = services.store.of_type(self.arm_type)
         await self._executions.adopt({job.key: _work(job.key, self._executions, services) for job in jobs})
+        if not services.settings.nothing_runs:
+            self._clock = asyncio.create_task(schedule.keep(services, self._begin))
 
     async def stopping(self, services: Services) -> None:  # noqa: ARG002
+        if self._clock is not None:
+            self._clock.cancel()
         await self._executions.close()
 
     def view(self, resource: Resource, services: Services) -> Body:

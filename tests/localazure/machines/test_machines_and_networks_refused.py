@@ -2,11 +2,12 @@
 
 import base64
 import re
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
-from localazure.machines import cloud_init, paths
+from localazure.machines import cloud_init, paths, schedules
 from tests.localazure.conftest import new_group
 from tests.support import ml_resources as ml
 from tests.support.embedded import ServedAzure
@@ -186,6 +187,17 @@ def test_a_schedule_deallocates_its_machine(network: Network, machine: TestMachi
     ml.done(azure, azure.put(path, {"location": REGION, "properties": properties}, SCHEDULES))
     assert azure.finished(azure.post(f"{path}/execute", SCHEDULES))["status"] == "Succeeded"
     assert machine.power == "deallocated"
+
+
+def test_a_time_of_day_is_that_of_its_zone() -> None:
+    times = {
+        datetime(2026, 11, 22, 18, 0, 10, tzinfo=UTC): True,  # 19:00 in Berlin in winter
+        datetime(2026, 11, 22, 17, 59, tzinfo=UTC): False,
+        datetime(2026, 7, 1, 17, 0, 5, tzinfo=UTC): True,  # and in summer
+        datetime(2026, 7, 1, 18, 0, 5, tzinfo=UTC): False,
+    }
+    zone, minute = "W. Europe Standard Time", timedelta(minutes=1)
+    assert {now: schedules.due("1900", zone, now - minute, now) for now in times} == times
 
 
 def test_cloud_init_tells_what_it_doesnt_do() -> None:
