@@ -4,6 +4,7 @@ import base64
 import io
 import json
 import re
+import select
 import socket
 import struct
 import time
@@ -22,7 +23,7 @@ RED = picture((255, 0, 51))
 RED_SCORES = [1.0, 0.0, 0.2]
 PNG, JPEG, JSON, NPY = ({"content-type": kind} for kind in ("image/png", "image/jpeg", "application/json", "application/x-npy"))
 QUICK_SECONDS = 5.0  # far above what a refusal takes, far below what decoding a bomb or waiting for a client would
-BODY_SECONDS = 2
+BODY_SECONDS = 12  # far above what others need while 160 slow clients wait, on a busy machine
 
 pytestmark = pytest.mark.slow  # the server runs TensorFlow
 
@@ -258,19 +259,28 @@ def test_a_client_that_stops_in_its_body_is_told_so(scoring: httpx.Client) -> No
 
 def test_slow_clients_are_told_so_and_others_are_answered_meanwhile(scoring: httpx.Client) -> None:
     began = time.monotonic()
-    in_body = [connected(scoring, raw(f"Content-Length: {len(RED)}", "Connection: close") + RED[:20]) for _ in range(8)]
-    in_headers = [connected(scoring, b"POST /score HTTP/1.1\r\nHost: loc") for _ in range(8)]
-    assert scored(scoring.post("/score", content=RED, headers=PNG)) == [RED_SCORES]
-    assert time.monotonic() - began < BODY_SECONDS, "the slow ones were in the way"
+    in_body = [connected(scoring, raw(f"Content-Length: {len(RED)}", "Connection: close") + RED[:20]) for _ in range(64)]
+    in_headers = [connected(scoring, b"POST /score HTTP/1.1\r\nHost: loc") for _ in range(64)]
+    silent = [connected(scoring, b"") for _ in range(32)]
+    with connected(scoring, raw("Content-Length: 1000", "Connection: close")) as dripping:
+        assert httpx.get(f"{scoring.base_url}/", trust_env=False, timeout=30).text == "Healthy"
+        answer = httpx.post(f"{scoring.base_url}/score", content=RED, headers=PNG, trust_env=False, timeout=30)
+        assert scored(answer) == [RED_SCORES]
+        told, _, _ = select.select([*in_body, *in_headers, *silent, dripping], [], [], 0)
+        assert told == [], "the others had to wait for the slow ones"
+        while not select.select([dripping], [], [], 0.2)[0]:
+            dripping.sendall(b"a")  # a byte now and then gives no more time
+        assert dripping.recv(65536).startswith(b"HTTP/1.1 408 ")
+        assert time.monotonic() - began >= BODY_SECONDS
     for slow in (*in_body, *in_headers):
         received = b""
         while more := slow.recv(65536):
             received += more
-        slow.close()
         assert received.startswith(b"HTTP/1.1 408 "), received
         body = json.loads(received.split(b"\r\n\r\n", 1)[1])
         assert set(body) == {"message", "expected"}
-    assert time.monotonic() - began < BODY_SECONDS + QUICK_SECONDS
+    for each in (*in_body, *in_headers, *silent):
+        each.close()
 
 
 def test_another_script_may_take_any_time_to_answer_what_has_arrived(
@@ -292,18 +302,6 @@ def test_another_script_may_take_any_time_to_answer_what_has_arrived(
     with server(scoring_python, scoring_models / "colours", tmp_path / "log", AZUREML_ENTRY_SCRIPT=str(script)) as client:
         answer = client.post("/score", content=RED, headers=PNG)
     assert (answer.status_code, answer.text) == (200, str(len(RED)))
-
-
-def test_many_stalled_requests_keep_no_probe_and_no_request_waiting(scoring: httpx.Client) -> None:
-    half = (raw(f"Content-Length: {len(RED)}") + RED[:20], b"POST /score HTTP/1.1\r\nHost: loc", b"")
-    stalled = [connected(scoring, part) for part in half for _ in range(64)]
-    began = time.monotonic()
-    assert httpx.get(f"{scoring.base_url}/", trust_env=False).text == "Healthy"
-    assert time.monotonic() - began < BODY_SECONDS / 2, "a thread had to become free"
-    answer = httpx.post(f"{scoring.base_url}/score", content=RED, headers=PNG, trust_env=False, timeout=30)
-    assert scored(answer) == [RED_SCORES]
-    for each in stalled:
-        each.close()
 
 
 def test_headers_that_come_byte_by_byte_and_a_request_behind_another_are_answered(scoring: httpx.Client) -> None:
@@ -331,21 +329,6 @@ def connected(client: httpx.Client, sent: bytes):
     connection = socket.create_connection((client.base_url.host, client.base_url.port), timeout=30)
     connection.sendall(sent)
     return connection
-
-
-def test_a_client_that_sends_a_byte_now_and_then_has_no_more_time_than_others(scoring: httpx.Client) -> None:
-    with connected(scoring, raw("Content-Length: 1000", "Connection: close")) as slow:
-        began = time.monotonic()
-        slow.settimeout(0.2)
-        received = b""
-        while not received and time.monotonic() - began < BODY_SECONDS + QUICK_SECONDS:
-            try:
-                slow.sendall(b"a")
-                received = slow.recv(65536)
-            except TimeoutError:
-                continue
-        assert received.startswith(b"HTTP/1.1 408 ")
-        assert time.monotonic() - began >= BODY_SECONDS
 
 
 def test_the_log_has_one_line_a_request_and_nothing_of_what_was_sent(scoring: httpx.Client) -> None:
