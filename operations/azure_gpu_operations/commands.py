@@ -95,7 +95,7 @@ def update(stack: Stack, message: str, say: Say, targets: Collection[str] = (), 
         if plan is not None:
             engine_plan.write_text(json.dumps(plan.engine), encoding="utf-8")
         for again in (False, True):
-            shown = deployment_logs.shown(stack, say) if stack.declares("ml_endpoints") else nullcontext()
+            shown = deployment_logs.shown(stack, say, events) if stack.declares("ml_endpoints") else nullcontext()
             by_line = not isinstance(shown, nullcontext)
             try:
                 with shown:

@@ -1,6 +1,8 @@
 """What deployments write while an update waits for them."""
 
+import json
 import threading
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -86,7 +88,39 @@ def logs(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[str]]:
     return written
 
 
-def test_lines_are_shown_as_they_come_and_the_last_ones_after_the_end(logs: dict[str, list[str]]) -> None:
+URN = f"urn:pulumi:dev::azure-gpu::{DEPLOYMENT}::digits-blue"
+
+
+def event(kind: str, op: str, urn: str = URN) -> str:
+    return json.dumps({kind: {"metadata": {"op": op, "urn": urn, "type": urn.split("::")[2]}}})
+
+
+BEGUN = event("resourcePreEvent", "create")
+
+
+@pytest.mark.parametrize(
+    ("events", "is_one_changed"),
+    [
+        ([], False),
+        ([BEGUN], True),
+        ([event("resourcePreEvent", "update")], True),
+        ([event("resourcePreEvent", "create-replacement")], True),
+        ([event("resourcePreEvent", "same")], False),
+        ([event("resourcePreEvent", "delete")], False),
+        ([event("resourcePreEvent", "create", URN.replace("OnlineDeployment", "Workspace"))], False),
+        ([BEGUN, event("resOutputsEvent", "create")], False),
+        ([BEGUN, event("resOpFailedEvent", "create")], False),
+        ([BEGUN, event("resourcePreEvent", "create", f"{URN}-green"), event("resOutputsEvent", "create")], True),
+        ([BEGUN[:-5]], False),
+    ],
+)
+def test_the_events_tell_whether_a_deployment_is_changed(events: list[str], is_one_changed: bool) -> None:
+    assert deployment_logs.is_changed(events) is is_one_changed
+
+
+def test_lines_are_shown_as_they_come_and_the_last_ones_after_the_end(logs: dict[str, list[str]], tmp_path: Path) -> None:
+    events = tmp_path / "events.json"
+    events.write_text(BEGUN)
     said: list[str] = []
     came = threading.Condition()
 
@@ -101,7 +135,7 @@ def test_lines_are_shown_as_they_come_and_the_last_ones_after_the_end(logs: dict
 
     update = Update()
     logs["StorageInitializer"].append("1 file in 0.1 s")
-    with deployment_logs.shown(update, say, 0.01):
+    with deployment_logs.shown(update, say, events, 0.01):
         until(1)
         logs["InferenceServer"] += ["init\x1b[0m", "https://x.blob.core.windows.net/m?sig=abc"]
         until(3)

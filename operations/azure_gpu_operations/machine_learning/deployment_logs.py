@@ -1,12 +1,15 @@
 """Shows the logs of deployments while `up` waits for them, so that a missing model or package is seen at once.
 
-Each line starts with deployment and container. The deployments come from the pending operations of the stack's state, the logs
-from Azure Machine Learning. Lines that may contain a secret are hidden, and errors here don't affect the update.
+Each line starts with deployment and container. The engine's events tell whether it changes one, the pending operations of the
+stack's state which, and the logs come from Azure Machine Learning. Lines that may contain a secret are hidden, and errors here
+don't affect the update.
 """
 
+import json
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
 from typing import Any
 
 from azure.core.exceptions import AzureError as AzureCoreError
@@ -26,16 +29,17 @@ HIDDEN = "[a line that may hold a secret]"
 _DEPLOYMENT = "azure-native:machinelearningservices:OnlineDeployment"
 _CONTAINERS = {STORAGE_INITIALIZER: "storage-initializer", INFERENCE_SERVER: "inference-server"}
 _COMING = ("creating", "updating")
+_CHANGES = ("create", "create-replacement", "update")
 _LONGEST = 300  # characters of a line
 
 Say = Callable[[str], None]
 
 
 @contextmanager
-def shown(stack: Stack, say: Say, poll_seconds: float = POLL_SECONDS) -> Iterator[None]:
-    """Shows the logs while the block runs."""
+def shown(stack: Stack, say: Say, events: Path, poll_seconds: float = POLL_SECONDS) -> Iterator[None]:
+    """Shows the logs while the block runs. `events`: what the engine writes its events into."""
     stop = threading.Event()
-    thread = threading.Thread(target=_follow, args=(stack, say, stop, poll_seconds), daemon=True)
+    thread = threading.Thread(target=_follow, args=(stack, say, events, stop, poll_seconds), daemon=True)
     thread.start()
     try:
         yield
@@ -44,11 +48,14 @@ def shown(stack: Stack, say: Say, poll_seconds: float = POLL_SECONDS) -> Iterato
         thread.join(poll_seconds + 10)
 
 
-def _follow(stack: Stack, say: Say, stop: threading.Event, poll_seconds: float) -> None:
+def _follow(stack: Stack, say: Say, events: Path, stop: threading.Event, poll_seconds: float) -> None:
     following: dict[str, Log] = {}
-    while True:
+    ending = False
+    while not ending:
         ending = stop.wait(poll_seconds)
         try:
+            if not following and not is_changed(events.read_text(encoding="utf-8", errors="replace").splitlines()):
+                continue  # exporting the state takes the engine a third of a second
             deployment = stack.deployment()
             coming = pending(deployment)
             gone = [each for each in following if each not in coming]
@@ -63,8 +70,21 @@ def _follow(stack: Stack, say: Say, stop: threading.Event, poll_seconds: float) 
                 del following[each]
         except (EngineError, AzureError, AzureCoreError, RequestException, OSError, ValueError):
             pass
-        if ending:
-            return
+
+
+def is_changed(events: Iterable[str]) -> bool:
+    """From an engine's events: whether a deployment is being created or updated."""
+    changing: set[str] = set()
+    for line in events:
+        if _DEPLOYMENT not in line:
+            continue
+        with suppress(ValueError):  # the engine is writing it
+            event = json.loads(line)
+            if begun := event.get("resourcePreEvent"):
+                changing |= {begun["metadata"]["urn"]} if begun["metadata"]["op"] in _CHANGES else set()
+            elif ended := event.get("resOutputsEvent") or event.get("resOpFailedEvent"):
+                changing.discard(ended["metadata"]["urn"])
+    return bool(changing)
 
 
 class Log:
