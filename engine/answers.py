@@ -7,7 +7,9 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-_SECONDS = 30  # an answer takes 0.2 s; a cold disk and a busy machine take longer
+# An answer takes 0.2 s. Half a minute wasn't enough on a machine that was busy many times over: a build that others were using was
+# taken for a broken one, and made again.
+_SECONDS = 300
 
 
 def answer(command: Sequence[str | Path], environment: Mapping[str, str] | None = None) -> str:
