@@ -1,6 +1,5 @@
 """Downloading: only the right bytes are kept, and whatever goes wrong is told for every file. The server is in this process."""
 
-import dataclasses
 import hashlib
 import http.client
 import io
@@ -19,9 +18,7 @@ from workloads.mnist.mnist_training.refusal import RefusedError
 from workloads.mnist.mnist_training.sources import download
 
 CONTENT = {f"{kind.name}.gz": kind.name.encode() * 50_000 for kind in files.KINDS}
-KINDS = tuple(
-    dataclasses.replace(kind, gzip_sha256=hashlib.sha256(CONTENT[f"{kind.name}.gz"]).hexdigest()) for kind in files.KINDS
-)
+KINDS = tuple(kind._replace(gzip_sha256=hashlib.sha256(CONTENT[f"{kind.name}.gz"]).hexdigest()) for kind in files.KINDS)
 
 
 URL = "http://mirror.example/mnist"

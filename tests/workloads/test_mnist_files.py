@@ -33,7 +33,7 @@ def test_plain_and_compressed_files_are_read_and_named(tmp_path: Path, compress:
 
 
 def test_data_that_is_not_the_published_set_is_not_called_mnist(tmp_path: Path) -> None:
-    assert not files.read_files(write_data(tmp_path)).is_mnist
+    assert files.read_files(write_data(tmp_path)).name == files.UNNAMED
 
 
 def test_the_fingerprint_follows_the_bytes_and_not_the_compression(tmp_path: Path) -> None:

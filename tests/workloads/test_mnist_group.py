@@ -112,7 +112,7 @@ def test_a_worker_that_listens_is_told_from_one_that_is_gone() -> None:
 def test_each_failure_of_tensorflow_has_a_name_and_a_code(trainings: Trainings, tmp_path: Path) -> None:
     program = """
 import tensorflow as tf
-from mnist_training import failures
+from mnist_training import distribution
 from mnist_training.group import Group
 last = "the last good checkpoint is that of step 100"
 for error in (
@@ -129,15 +129,15 @@ for error in (
     tf.errors.InternalError(None, None, "\\nCUDA_ERROR_ILLEGAL_ADDRESS: an illegal memory access was encountered\\nmore"),
     tf.errors.UnknownError(None, None, "something else"),
 ):
-    refusal = failures.refusal(error, Group(), 4096, last)
+    refusal = distribution.refusal(error, Group(), 4096, last)
     print(int(refusal.code), *refusal.problems)
 group = Group(("127.0.0.1:9", "127.0.0.1:1"), 0)
 try:
     tf.io.TFRecordWriter("/dev/null/events")
 except tf.errors.OpError as error:
-    refusal = failures.refusal(error, group, 100, last)
+    refusal = distribution.refusal(error, group, 100, last)
     print(int(refusal.code), *refusal.problems)
-refusal = failures.refusal(tf.errors.UnavailableError(None, None, "Socket closed"), group, 100, last)
+refusal = distribution.refusal(tf.errors.UnavailableError(None, None, "Socket closed"), group, 100, last)
 print(int(refusal.code), *refusal.problems)
 """
     finished = trainings.run(tmp_path, program)

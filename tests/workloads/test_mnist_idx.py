@@ -79,9 +79,3 @@ def test_a_truncated_file_is_told_with_both_counts() -> None:
     content = files.encode(files.Array((2, 28, 28), bytes(2 * 28 * 28)))
     with pytest.raises(files.IdxError, match="truncated: 1000 values; expected 2 x 28 x 28 = 1568, as its header says"):
         files.decode(content[: 16 + 1000], files.IMAGES_MAGIC)
-
-
-@pytest.mark.parametrize(("shape", "values"), [((2, 2), b"abc"), ((), b"a"), ((1,) * 256, b"a")])
-def test_an_array_that_no_file_can_hold_is_not_made(shape: tuple[int, ...], values: bytes) -> None:
-    with pytest.raises(ValueError, match="were given"):
-        files.Array(shape, values)

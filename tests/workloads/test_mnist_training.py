@@ -129,7 +129,7 @@ from mnist_training.refusal import RefusedError
 
 def arrays(**shapes): return {name: np.zeros(shape) for name, shape in shapes.items()}
 
-path, identity = Path(sys.argv[1]), checkpoint.Identity("perceptron", "8 x 8", "digits")
+path, identity = Path(sys.argv[1]), {"model": "perceptron", "image": "8 x 8", "dataset": "digits"}
 checkpoint.save(path, arrays(hidden=(64, 500), old=3), 7, identity)
 step, loaded = checkpoint.load(path, arrays(hidden=(64, 500), old=0), identity)  # of `old`, any size
 print(step, loaded["old"].shape)

@@ -1,8 +1,5 @@
-"""Settings of gunicorn for which azmlinfsrv, which starts it, has no option. `serve.py` passes this file to it.
-
-Workers use threads, so that a slow client blocks only one of many, and connections are kept alive; `score.py` limits concurrent
-requests. With several GPUs each worker gets one. TensorFlow is imported once, before the workers are forked.
-"""
+"""Settings of gunicorn for which azmlinfsrv, which starts it, has no option; `serve.py` passes this file to it. Workers have
+threads, so that a slow client blocks only one of many; `score.py` limits concurrent requests. With several GPUs each gets one."""
 
 import importlib
 import os

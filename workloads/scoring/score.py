@@ -1,8 +1,5 @@
 """The scoring script: any TensorFlow SavedModel of one input behind Azure Machine Learning's inference server, or on the command
-line: `python score.py --model DIR image.png …`.
-
-`init` loads the model from AZUREML_MODEL_DIR or from the image; `run` handles each request, as README.md describes.
-"""
+line: `python score.py --model DIR image.png …`. README.md describes requests and answers."""
 
 import argparse
 import gc

@@ -1,7 +1,4 @@
-"""The image's entry point: configures Azure Machine Learning's inference server for the machine, and replaces itself by it.
-
-Environment variables override the configuration; arguments are passed to azmlinfsrv.
-"""
+"""The image's entry point: configures Azure Machine Learning's inference server for the machine, and replaces itself by it."""
 
 import math
 import os
@@ -52,8 +49,8 @@ def gpus(devices: Path, environment: MutableMapping[str, str]) -> list[str]:
     """CUDA's names of the GPUs: those in CUDA_VISIBLE_DEVICES, else all with device files."""
     if "CUDA_VISIBLE_DEVICES" in environment:
         return [name.strip() for name in environment["CUDA_VISIBLE_DEVICES"].split(",") if name.strip() not in ("", "-1")]
-    found = [file.name.removeprefix("nvidia") for file in devices.glob("nvidia[0-9]*")]
-    return [str(number) for number, _ in enumerate(name for name in found if name.isdigit())]
+    found = [file for file in devices.glob("nvidia[0-9]*") if file.name.removeprefix("nvidia").isdigit()]
+    return [str(number) for number in range(len(found))]
 
 
 def cores(cgroup: Path) -> float:

@@ -1,8 +1,5 @@
-"""The training program: reads options and data, trains, and reports the result.
-
-Progress and one JSON line go to standard output, problems to standard error; the exit code is part of the interface. TensorFlow
-is imported last, because it takes seconds, and wrong options or data should be reported at once.
-"""
+"""The training program: reads options and data, trains, and reports the result. TensorFlow is imported last, because it takes
+seconds, and wrong options or data should be reported at once."""
 
 import json
 import os

@@ -1,12 +1,8 @@
-"""Checkpoints: everything that a run needs to continue as if it had never stopped, in one NumPy archive.
-
-A checkpoint is written completely or not at all. It records model, image size and data set, and is rejected for others.
-"""
+"""Checkpoints: everything that a run needs to continue as if it had never stopped, in one NumPy archive."""
 
 import json
 import zipfile
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
@@ -19,18 +15,9 @@ _HEADER = "header"
 _FORMAT, _EARLIER = "mnist_training checkpoint 2", "mnist_training checkpoint 1"
 
 
-@dataclass(frozen=True, slots=True)
-class Identity:
-    """What a checkpoint belongs to."""
-
-    model: str
-    image: str  # such as "28 x 28"
-    dataset: str
-
-
-def save(path: Path, arrays: Mapping[str, np.ndarray], step: int, identity: Identity) -> None:
-    """Writes the checkpoint of `step`; an earlier one is replaced only by a complete file."""
-    header = json.dumps({"format": _FORMAT, "step": step, **asdict(identity)})
+def save(path: Path, arrays: Mapping[str, np.ndarray], step: int, identity: Mapping[str, str]) -> None:
+    """Writes the checkpoint of `step`; an earlier one is replaced only by a complete file. `identity`: what it belongs to."""
+    header = json.dumps({"format": _FORMAT, "step": step, **identity})
 
     def write(temporary: Path) -> None:
         with temporary.open("wb") as file:
@@ -39,15 +26,13 @@ def save(path: Path, arrays: Mapping[str, np.ndarray], step: int, identity: Iden
     storage.write_whole(path, write)
 
 
-def load(path: Path, expected: Mapping[str, np.ndarray], identity: Identity) -> tuple[int, dict[str, np.ndarray]]:
+def load(path: Path, expected: Mapping[str, np.ndarray], identity: Mapping[str, str]) -> tuple[int, dict[str, np.ndarray]]:
     """The step of the checkpoint, and its arrays, with the names and shapes of `expected`; a size of 0 there matches any.
-
-    `RefusedError` if the file isn't a checkpoint, or belongs to something else.
-    """
+    `RefusedError` if the file isn't a checkpoint, or belongs to something else."""
     header, arrays = _read(path)
     problems = [
         f"{path}: made for {what} {header.get(what)!r}; expected {value!r}"
-        for what, value in asdict(identity).items()
+        for what, value in identity.items()
         if header.get(what) != value
     ]
     if not problems:

@@ -1,8 +1,5 @@
-"""Learning curves: accuracy and loss over the steps, as a picture and as TensorBoard events.
-
-Writes `curves.png` at the end, and an event file in `tensorboard/` during the training. A resumed run starts with the points of
-its checkpoint; in TensorBoard its file supersedes the later steps of an earlier one.
-"""
+"""Learning curves, accuracy and loss over the steps: a picture at the end, TensorBoard events during the training. In TensorBoard
+the file of a resumed run supersedes the later steps of an earlier one."""
 
 import importlib.util
 import logging
@@ -48,7 +45,7 @@ class Curves:
         if self._folder is None or importlib.util.find_spec("matplotlib") is None:
             return None
         path = self._folder / PICTURE
-        storage.write_whole(path, lambda temporary: draw(self.points, title, temporary))
+        storage.write_whole(path, lambda temporary: _draw(self.points, title, temporary))
         return path
 
     def _write(self, event: tf.compat.v1.Event) -> None:
@@ -62,7 +59,7 @@ class Curves:
             raise RefusedError([f"{self._folder}/{EVENTS}: can't be written: {error.message}; free some space"]) from error
 
 
-def draw(points: Sequence[tuple[int, float, float]], title: str, path: Path) -> None:
+def _draw(points: Sequence[tuple[int, float, float]], title: str, path: Path) -> None:
     """Accuracy on the left axis, loss on the right one."""
     logging.getLogger("matplotlib").setLevel(logging.ERROR)  # suppresses its warning about a home that isn't writable
     from matplotlib.backends.backend_agg import FigureCanvasAgg

@@ -1,8 +1,6 @@
 """The device of a training: imports TensorFlow, finds a GPU or the CPU, describes it in the form of TensorFlow's log, and chooses
-the type of the matrix products of a step, the shortest that the hardware multiplies faster than 32 bits.
-
-The values come from TensorFlow, `nvidia-smi` and the operating system; missing ones are printed as unknown. The type is chosen
-before TensorFlow is imported, because oneDNN, which multiplies bfloat16 on a CPU, can only be enabled by the environment.
+the type of the matrix products of a step, the shortest that the hardware multiplies faster than 32 bits. A CPU's is chosen before
+TensorFlow is imported, because oneDNN, which multiplies bfloat16, can only be enabled by the environment.
 """
 
 import os
@@ -17,6 +15,7 @@ from .options import AUTO, BFLOAT16, FLOAT16, FLOAT32
 from .refusal import ExitCode, RefusedError
 
 UNKNOWN = "unknown"
+_CPUINFO = Path("/proc/cpuinfo")
 _FIELDS = ("clocks.max.memory", "pci.bus_id", "memory.total", "memory.free")  # MHz, and MiB
 _SMI_TIMEOUT = 20  # seconds; a driver that has just been loaded takes several
 _UNUSED = ("matplotlib", "scipy", "sklearn")  # packages that Keras imports where they are installed
@@ -51,17 +50,13 @@ def find(require_gpu: bool) -> tuple[dict[str, str], list]:
         fix = "check the NVIDIA driver and the CUDA packages"
         raise RefusedError([f"--require-gpu: TensorFlow finds no GPU: {absence.reason}; {fix}"], ExitCode.NO_GPU)
     print(absence.line("training"), flush=True)
-    return {"device": "cpu", "device_name": cpu_name()}, []
+    return {"device": "cpu", "device_name": _of_cpu("model name", _CPUINFO) or UNKNOWN}, []
 
 
 @contextmanager
 def _unused_packages_left_out() -> Iterator[None]:
-    """Imports in the block raise ImportError for those packages that aren't imported yet; imports after it find them.
-
-    Importing TensorFlow imports Keras, whose wrappers import scikit-learn with SciPy, and whose galleries import Matplotlib. In
-    this image's environment that takes 4.8 s of CPU time, and 2.9 s without them (medians of four). Keras does without what it
-    can't import, and nothing here uses them through it.
-    """
+    """Imports in the block raise ImportError for those packages that aren't imported yet; imports after it find them. TensorFlow
+    imports Keras, which does without what it can't import: 2.9 s of CPU time in place of 4.8 (medians of four)."""
     absent = [name for name in _UNUSED if name not in sys.modules]
     for name in absent:
         sys.modules[name] = None  # type: ignore[assignment]  # how Python marks a module that can't be imported
@@ -98,13 +93,13 @@ def query_nvidia_smi(device: str) -> str:
     return answer.stdout.strip()
 
 
-def cpu_name() -> str:
-    """The processor's name, as Linux gives it."""
+def _of_cpu(key: str, cpuinfo: Path) -> str:
+    """What Linux says of the first processor; "" if it says nothing."""
     try:
-        text = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+        lines = cpuinfo.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
-        return UNKNOWN
-    return next((line.partition(":")[2].strip() for line in text if line.startswith("model name")), UNKNOWN)
+        return ""
+    return next((line.partition(":")[2].strip() for line in lines if line.startswith(key)), "")
 
 
 def _number(text: str, divisor: int, form: str, unit: str = "") -> str:
@@ -114,15 +109,10 @@ def _number(text: str, divisor: int, form: str, unit: str = "") -> str:
         return UNKNOWN
 
 
-def precision_of_cpu(chosen: str, cpuinfo: Path = Path("/proc/cpuinfo")) -> str:
+def precision_of_cpu(chosen: str, cpuinfo: Path = _CPUINFO) -> str:
     if chosen != AUTO:
         return chosen
-    try:
-        text = cpuinfo.read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return FLOAT32
-    flags = next((line.partition(":")[2].split() for line in text.splitlines() if line.startswith("flags")), [])
-    return BFLOAT16 if _CPU_FLAGS & set(flags) else FLOAT32
+    return BFLOAT16 if _CPU_FLAGS & set(_of_cpu("flags", cpuinfo).split()) else FLOAT32
 
 
 def precision_of_gpu(chosen: str, compute_capability: tuple[int, int] | None) -> str:

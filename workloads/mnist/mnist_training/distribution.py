@@ -1,11 +1,9 @@
-"""Distribution over several GPUs and workers: TensorFlow's strategy, exchange of values, and detection of lost workers.
-
-If a worker is lost, all others report it and exit, and the whole group must be restarted.
-"""
+"""Distribution over several GPUs and workers: TensorFlow's strategy, exchange of values, lost workers and devices."""
 
 import ctypes
 import json
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -37,6 +35,23 @@ if not select.select([0], [], [], float(seconds))[0]:
 _ENDING = int(ExitCode.LOST)
 _LOOK_EVERY = 2.0  # seconds
 _MISSED = 3  # consecutive failed checks before a worker counts as lost
+# Names of CUDA's driver API (docs.nvidia.com, "CUDA Driver API", data types, CUresult) and their texts as TensorFlow repeats
+# them.
+_HELD = re.compile(r"CUDA_ERROR_DEVICE_UNAVAILABLE|devices? .*(busy or unavailable)|EXCLUSIVE_PROCESS", re.IGNORECASE)
+_LOST = re.compile(
+    r"CUDA_ERROR_(ILLEGAL_ADDRESS|LAUNCH_FAILED|LAUNCH_TIMEOUT|ECC_UNCORRECTABLE|HARDWARE_STACK_ERROR|NOT_PERMITTED|SYSTEM_NOT_READY|"
+    r"CONTEXT_IS_DESTROYED|DEINITIALIZED)|GPU is lost|unspecified launch failure|device lost",
+    re.IGNORECASE,
+)
+# Prefixes of TensorFlow's lines about the location of an error; the error itself follows.
+_PREFACE = ("Graph execution error", "Detected at node", "Traceback", "File ", "<stack traces")
+# Observed form of TensorFlow 2.21's errors for files that it can't open or write: "path; the reason of the system". A
+# full disk is a ResourceExhaustedError, as too little memory is. A restart doesn't help against any of these.
+_FILE = re.compile(
+    r"(?:\}\} )?([^;{}\n]+); (No space left on device|Disk quota exceeded|Read-only file system|Permission denied|"
+    r"No such file or directory|Not a directory)"
+)
+_MEMORY = re.compile(r"out of memory|CUDA_ERROR_OUT_OF_MEMORY|OOM when allocating|failed to allocate", re.IGNORECASE)
 
 
 def make_strategy(group: Group, gpus: Sequence[object]) -> tf.distribute.Strategy:
@@ -52,10 +67,8 @@ def make_strategy(group: Group, gpus: Sequence[object]) -> tf.distribute.Strateg
 
 @contextmanager
 def bounded(group: Group, timeout: float) -> Iterator[None]:
-    """Ends this process if the block takes longer than `timeout` seconds.
-
-    Another process watches it, because TensorFlow blocks all threads of this process while joining a group.
-    """
+    """Ends this process if the block takes longer than `timeout` seconds. Another process watches it, because TensorFlow blocks
+    all threads of this process while joining a group."""
     if group.size == 1:
         yield
         return
@@ -83,20 +96,15 @@ def exchange(strategy: tf.distribute.Strategy, group: Group, row: Sequence[int])
         return own
 
     def summed() -> tf.Tensor:
-        def replica() -> tf.Tensor:
-            return tf.distribute.get_replica_context().all_reduce(tf.distribute.ReduceOp.SUM, tf.constant(own))
-
-        return strategy.experimental_local_results(strategy.run(replica))[0]
+        each = strategy.run(lambda: tf.distribute.get_replica_context().all_reduce(tf.distribute.ReduceOp.SUM, tf.constant(own)))
+        return strategy.experimental_local_results(each)[0]
 
     return tf.function(summed, autograph=False)().numpy() // (strategy.num_replicas_in_sync // group.size)
 
 
 class Watch:
-    """Ends this process if the group can't continue, while TensorFlow waits for a lost worker.
-
-    Each worker checks its successor, which takes one connection per worker. `end` is called from a separate thread with the
-    message, and must not return.
-    """
+    """Ends this process if the group can't continue, while TensorFlow waits for a lost worker. Each worker checks its successor.
+    `end` is called from a separate thread with the message, and must not return."""
 
     def __init__(self, group: Group, timeout: float, end: Callable[[str], NoReturn]) -> None:
         self._group, self._timeout, self._end = group, timeout, end
@@ -135,3 +143,32 @@ def lost(absent: Sequence[str]) -> str:
     """Message of a worker that exits because another one was lost."""
     who = ", ".join(absent) if absent else "another worker"
     return f"{who} was lost, and the group can't continue without it; restart all workers with --resume"
+
+
+def refusal(error: Exception, group: Group, batch_size: int, last: str) -> RefusedError:
+    """The cause of an error of TensorFlow during training, in one line. `last`: text about the last checkpoint."""
+    text = str(error)
+    if file := _FILE.search(text):
+        return RefusedError(
+            [f"{file[1].strip()}: can't be used: {file[2]}; free some space or choose another --output-dir; {last}"]
+        )
+    if isinstance(error, (MemoryError, tf.errors.ResourceExhaustedError)) or _MEMORY.search(text):
+        what = re.search(r"(?:shape|shape:? ?)(\[[\d,]+\])", text)
+        tensor = f" for an array of {what[1]}" if what else ""
+        problem = f"out of memory{tensor}: a step of --batch-size {batch_size} doesn't fit; choose a smaller one; {last}"
+        return RefusedError([problem])
+    if _HELD.search(text):
+        why = "it is in exclusive mode and another process holds it, or it is in prohibited mode (see `nvidia-smi -q -d COMPUTE`)"
+        return RefusedError([f"the GPU can't be used: {why}; CUDA says: {_first_line(text)}"], ExitCode.NO_GPU)
+    if _LOST.search(text):
+        return RefusedError([f"the GPU was lost: {_first_line(text)}; {last}"], ExitCode.LOST)
+    if group.size > 1:
+        absent = group.unreachable()
+        detail = "" if absent else f" (TensorFlow says: {_first_line(text)})"
+        return RefusedError([f"{lost(absent)}{detail}; {last}"], ExitCode.LOST)
+    return RefusedError([f"TensorFlow failed: {_first_line(text)}; {last}"], ExitCode.LOST)
+
+
+def _first_line(text: str) -> str:
+    lines = (line.strip() for line in text.splitlines())
+    return next((line for line in lines if line and not line.startswith(_PREFACE)), "nothing")[:300]

@@ -11,15 +11,15 @@ import hashlib
 import math
 import struct
 import zlib
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 from .refusal import RefusedError
 
 LABELS_MAGIC = 0x00000801
 IMAGES_MAGIC = 0x00000803
 _UNSIGNED_BYTES = 0x0800  # the upper bytes of every magic number that is read here
-_MOST_DIMENSIONS = 255
 _GZIP_START = b"\x1f\x8b"
 _CONTENT = {LABELS_MAGIC: "labels", IMAGES_MAGIC: "images"}
 
@@ -28,18 +28,11 @@ class IdxError(ValueError):
     """The file isn't the expected IDX file. The message has no path, which the caller adds."""
 
 
-@dataclass(frozen=True, slots=True)
-class Array:
+class Array(NamedTuple):
     """Unsigned bytes in the order of the file, with their shape: `(count,)` for labels, `(count, rows, columns)` for images."""
 
     shape: tuple[int, ...]
     values: bytes
-
-    def __post_init__(self) -> None:
-        if len(self.values) != math.prod(self.shape):
-            raise ValueError(f"shape {self.shape} holds {math.prod(self.shape)} values, {len(self.values)} were given")
-        if not 1 <= len(self.shape) <= _MOST_DIMENSIONS:
-            raise ValueError(f"an IDX file has 1 to {_MOST_DIMENSIONS} dimensions, {len(self.shape)} were given")
 
 
 def encode(array: Array) -> bytes:
@@ -63,8 +56,7 @@ def decode(content: bytes, expected_magic: int) -> Array:
     promised = math.prod(shape)
     if len(content) - header != promised:
         damage = "truncated" if len(content) - header < promised else "too long"
-        dimensions_text = " x ".join(str(size) for size in shape)
-        raise IdxError(f"{damage}: {len(content) - header} values; expected {dimensions_text} = {promised}, as its header says")
+        raise IdxError(f"{damage}: {len(content) - header} values; expected {_sizes(shape)} = {promised}, as its header says")
     return Array(shape, content[header:])
 
 
@@ -90,70 +82,41 @@ CLASSES = 10
 MNIST = "MNIST"
 DIGITS = "scikit-learn digits"
 UNNAMED = "IDX files"  # name of other data
+_NAMES = {"c65580678af93f1e": MNIST, "02c362460dcd2249": DIGITS}  # by the fingerprint
 
 
-@dataclass(frozen=True, slots=True)
-class FileKind:
-    """One of the four files.
-
-    The checksums are SHA-256. `gzip_sha256` is that of the published file, as torchvision's data set prototype states it
-    (pytorch/vision, torchvision/prototype/datasets/_builtin/mnist.py); `sha256` that of its unpacked content.
-    """
+class FileKind(NamedTuple):
+    """One of the four files. `gzip_sha256`: of the published one, as torchvision's data set prototype states it
+    (pytorch/vision, torchvision/prototype/datasets/_builtin/mnist.py)."""
 
     name: str
-    magic: int
     gzip_sha256: str
-    sha256: str
+
+    @property
+    def magic(self) -> int:
+        return IMAGES_MAGIC if "images" in self.name else LABELS_MAGIC
 
 
-TRAIN_IMAGES = FileKind(
-    "train-images-idx3-ubyte",
-    IMAGES_MAGIC,
-    "440fcabf73cc546fa21475e81ea370265605f56be210a4024d2ca8f203523609",
-    "ba891046e6505d7aadcbbe25680a0738ad16aec93bde7f9b65e87a2fc25776db",
-)
-TRAIN_LABELS = FileKind(
-    "train-labels-idx1-ubyte",
-    LABELS_MAGIC,
-    "3552534a0a558bbed6aed32b30c495cca23d567ec52cac8be1a0730e8010255c",
-    "65a50cbbf4e906d70832878ad85ccda5333a97f0f4c3dd2ef09a8a9eef7101c5",
-)
-TEST_IMAGES = FileKind(
-    "t10k-images-idx3-ubyte",
-    IMAGES_MAGIC,
-    "8d422c7b0a1c1c79245a5bcf07fe86e33eeafee792b84584aec276f5a2dbc4e6",
-    "0fa7898d509279e482958e8ce81c8e77db3f2f8254e26661ceb7762c4d494ce7",
-)
-TEST_LABELS = FileKind(
-    "t10k-labels-idx1-ubyte",
-    LABELS_MAGIC,
-    "f7ae60f92e00ec6debd23a6088c31dbd2371eca3ffa0defaefb259924204aec6",
-    "ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2",
-)
+TRAIN_IMAGES = FileKind("train-images-idx3-ubyte", "440fcabf73cc546fa21475e81ea370265605f56be210a4024d2ca8f203523609")
+TRAIN_LABELS = FileKind("train-labels-idx1-ubyte", "3552534a0a558bbed6aed32b30c495cca23d567ec52cac8be1a0730e8010255c")
+TEST_IMAGES = FileKind("t10k-images-idx3-ubyte", "8d422c7b0a1c1c79245a5bcf07fe86e33eeafee792b84584aec276f5a2dbc4e6")
+TEST_LABELS = FileKind("t10k-labels-idx1-ubyte", "f7ae60f92e00ec6debd23a6088c31dbd2371eca3ffa0defaefb259924204aec6")
 KINDS = (TRAIN_IMAGES, TRAIN_LABELS, TEST_IMAGES, TEST_LABELS)
-_DIGITS_FINGERPRINT = "02c362460dcd2249"  # of the four files that `digits` writes
 
 
-@dataclass(frozen=True, slots=True)
-class Files:
-    """Four consistent arrays.
-
-    `is_mnist`: every byte is that of the published data set; `fingerprint`: of the uncompressed content.
-    """
+class Files(NamedTuple):
+    """Four consistent arrays, with a fingerprint of their content."""
 
     train_images: Array
     train_labels: Array
     test_images: Array
     test_labels: Array
-    is_mnist: bool
     fingerprint: str
 
     @property
     def name(self) -> str:
         """The name of the data set, by its content."""
-        if self.is_mnist:
-            return MNIST
-        return DIGITS if self.fingerprint == _DIGITS_FINGERPRINT else UNNAMED
+        return _NAMES.get(self.fingerprint, UNNAMED)
 
 
 def read_files(folder: Path) -> Files:
@@ -181,40 +144,31 @@ def read_files(folder: Path) -> Files:
     if problems:
         raise RefusedError(problems)
     arrays = [read[kind][1] for kind in KINDS]
-    digests = [hashlib.sha256(encode(array)).hexdigest() for array in arrays]
-    return Files(
-        *arrays,
-        is_mnist=digests == [kind.sha256 for kind in KINDS],
-        fingerprint=hashlib.sha256("".join(digests).encode()).hexdigest()[:16],
-    )
+    digests = "".join(hashlib.sha256(encode(array)).hexdigest() for array in arrays)
+    return Files(*arrays, fingerprint=hashlib.sha256(digests.encode()).hexdigest()[:16])
 
 
-def _label_problems(path: Path, labels: Array, images: tuple[Path, Array] | None) -> list[str]:
+def _label_problems(path: Path, labels: Array, images: tuple[Path, Array] | None) -> Iterator[str]:
     """Problems of a file of labels, by itself and with its images."""
-    problems: list[str] = []
+    count = len(labels.values)
     wrong = [position for position, value in enumerate(labels.values) if value >= CLASSES]
     if wrong:
-        problems.append(
-            f"{path}: {len(wrong)} of {len(labels.values)} labels are out of range, the first is {labels.values[wrong[0]]} at "
-            f"{wrong[0]}; expected 0 to {CLASSES - 1}"
-        )
-    if images is not None and images[1].shape[0] != len(labels.values):
-        count = f"expected {images[1].shape[0]}, one for each image in {images[0]}"
-        problems.append(f"{path}: {len(labels.values)} labels; {count}")
-    return problems
+        first = f"the first is {labels.values[wrong[0]]} at {wrong[0]}; expected 0 to {CLASSES - 1}"
+        yield f"{path}: {len(wrong)} of {count} labels are out of range, {first}"
+    if images is not None and images[1].shape[0] != count:
+        yield f"{path}: {count} labels; expected {images[1].shape[0]}, one for each image in {images[0]}"
 
 
-def _size_problems(read: dict[FileKind, tuple[Path, Array]]) -> list[str]:
+def _size_problems(read: dict[FileKind, tuple[Path, Array]]) -> Iterator[str]:
     """Problems with the number and size of images."""
     found = [read[kind] for kind in (TRAIN_IMAGES, TEST_IMAGES) if kind in read]
-    problems = [
-        f"{path}: holds no pixels ({' x '.join(map(str, array.shape))}); expected at least one image of at least one pixel"
-        for path, array in found
-        if not array.values
-    ]
-    if len(found) == 2:
+    for path, array in found:
+        if not array.values:
+            yield f"{path}: holds no pixels ({_sizes(array.shape)}); expected at least one image of at least one pixel"
+    if len(found) == 2 and found[0][1].shape[1:] != found[1][1].shape[1:]:
         (path, train), (test_path, test) = found
-        if train.shape[1:] != test.shape[1:]:
-            expected = f"expected {train.shape[1]} x {train.shape[2]}, as in {path}"
-            problems.append(f"{test_path}: images of {test.shape[1]} x {test.shape[2]}; {expected}")
-    return problems
+        yield f"{test_path}: images of {_sizes(test.shape[1:])}; expected {_sizes(train.shape[1:])}, as in {path}"
+
+
+def _sizes(shape: Iterable[int]) -> str:
+    return " x ".join(map(str, shape))

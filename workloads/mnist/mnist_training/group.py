@@ -1,15 +1,12 @@
-"""The group of workers in TF_CONFIG, and waiting until all of them are running.
-
-`RefusedError` has every problem of TF_CONFIG, each with its path in the JSON. The format is TensorFlow's (tensorflow.org,
+"""The group of workers in TF_CONFIG, and waiting until all of them are running. The format is TensorFlow's (tensorflow.org,
 "Distributed training with TensorFlow", section TF_CONFIG):
-{"cluster": {"worker": ["host:port", …]}, "task": {"type": "worker", "index": 0}}; a worker of type `chief` comes before the
-others.
-"""
+{"cluster": {"worker": ["host:port", …]}, "task": {"type": "worker", "index": 0}}; a `chief` comes before the others."""
 
 import errno
 import json
 import socket
 import time
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -55,11 +52,8 @@ class Group:
 
 
 def meet(group: Group, timeout: float) -> None:
-    """Returns when every worker of the group is running. TensorFlow's own start waits forever, and can't be interrupted.
-
-    Until then this worker listens on its port, which TensorFlow uses afterwards. `RefusedError` if it can't, or if other workers
-    are missing after `timeout` seconds.
-    """
+    """Returns when every worker of the group is running. TensorFlow's own start waits forever, and can't be interrupted. Until
+    then this worker listens on its port. `RefusedError` if it can't, or if other workers are missing after `timeout` seconds."""
     if group.size == 1:
         return
     missing = set(range(group.size)) - {group.index}
@@ -94,7 +88,8 @@ def _listener(group: Group) -> socket.socket:
 
 
 def read(text: str | None) -> Group:
-    """The group of `text`; a group of one if it is None or empty, or has no cluster."""
+    """The group of `text`; a group of one if it is None or empty, or has no cluster. `RefusedError` has every problem, each with
+    its path in the JSON."""
     if not text or not text.strip():
         return Group()
     try:
@@ -106,7 +101,7 @@ def read(text: str | None) -> Group:
     cluster, task = config.get("cluster", {}), config.get("task", {})
     if cluster == {} and task == {}:
         return Group()
-    problems = _cluster_problems(cluster)
+    problems = list(_cluster_problems(cluster))
     # The task is validated only against valid lists of addresses.
     if isinstance(cluster, dict) and all(isinstance(addresses, list) for addresses in cluster.values()):
         problems += _task_problems(task, cluster)
@@ -117,30 +112,26 @@ def read(text: str | None) -> Group:
     return Group(addresses, index if role == CHIEF else len(cluster.get(CHIEF, ())) + index)
 
 
-def _cluster_problems(cluster: Any) -> list[str]:
+def _cluster_problems(cluster: Any) -> Iterator[str]:
     if not isinstance(cluster, dict):
-        return [f"cluster: {_shown(cluster)}; expected an object with the member {WORKER}"]
-    problems = []
+        yield f"cluster: {_shown(cluster)}; expected an object with the member {WORKER}"
+        return
     seen: dict[str, str] = {}
     for role, addresses in cluster.items():
         path = f"cluster.{role}"
         if role not in _ROLES:
-            problems.append(f"{path}: unknown role; allowed: {WORKER}, {CHIEF}")
-            continue
-        if not isinstance(addresses, list) or not addresses:
-            problems.append(f'{path}: {_shown(addresses)}; expected a list of addresses such as "10.0.0.4:2222"')
-            continue
-        if role == CHIEF and len(addresses) > 1:
-            problems.append(f"{path}: {len(addresses)} addresses; at most one {CHIEF} is allowed")
-        for position, address in enumerate(addresses):
-            member = f"{path}[{position}]"
-            if not _is_address(address):
-                problems.append(f"{member}: {_shown(address)}; expected host:port with a port from 1 to 65535")
-            elif address in seen:
-                problems.append(f"{member}: {address!r} is also the address of {seen[address]}; each worker needs its own")
-            else:
-                seen[address] = member
-    return problems
+            yield f"{path}: unknown role; allowed: {WORKER}, {CHIEF}"
+        elif not isinstance(addresses, list) or not addresses:
+            yield f'{path}: {_shown(addresses)}; expected a list of addresses such as "10.0.0.4:2222"'
+        else:
+            if role == CHIEF and len(addresses) > 1:
+                yield f"{path}: {len(addresses)} addresses; at most one {CHIEF} is allowed"
+            for position, address in enumerate(addresses):
+                member = f"{path}[{position}]"
+                if not _is_address(address):
+                    yield f"{member}: {_shown(address)}; expected host:port with a port from 1 to 65535"
+                elif seen.setdefault(address, member) != member:
+                    yield f"{member}: {address!r} is also the address of {seen[address]}; each worker needs its own"
 
 
 def _task_problems(task: Any, cluster: dict[str, list]) -> list[str]:

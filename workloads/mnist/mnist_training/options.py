@@ -1,6 +1,7 @@
 """The command line, with every default of the program. `RefusedError` has all problems."""
 
 import argparse
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -14,7 +15,6 @@ MIRROR = "https://storage.googleapis.com/cvdf-datasets/mnist/"
 PERCEPTRON, CONVOLUTION = "perceptron", "convolution"
 CONSTANT, COSINE = "constant", "cosine"
 _PRECISIONS = AUTO, FLOAT32, BFLOAT16, FLOAT16 = "auto", "float32", "bfloat16", "float16"
-ON, OFF = "on", "off"
 
 
 def _option(default: Any, read: Callable[[str], Any], allowed: str, metavar: str, text: str) -> Any:
@@ -62,9 +62,8 @@ def _container(text: str) -> str:
     parts = urlsplit(text)
     segments = [segment for segment in parts.path.split("/") if segment]
     # A signature in the query would be a secret on the command line.
-    if parts.scheme != "https" or not parts.hostname or parts.username or not segments or parts.query or parts.fragment:
-        raise ValueError(text)
-    if any(segment in (".", "..") for segment in segments):
+    unwanted = parts.username or parts.query or parts.fragment or {".", ".."} & set(segments)
+    if parts.scheme != "https" or not parts.hostname or not segments or unwanted:
         raise ValueError(text)
     return text
 
@@ -87,7 +86,7 @@ class Options:
     precision: str = _one_of(
         AUTO, _PRECISIONS, "NAME", f"of matrix products, {' '.join(_PRECISIONS[1:])}; {AUTO} chooses by the hardware"
     )
-    xla: str = _one_of(OFF, (ON, OFF), "on|off", "compile the steps with XLA")
+    xla: str = _one_of("off", ("on", "off"), "on|off", "compile the steps with XLA")
     seed: int = _whole(20190417, "seed of weights, batches and dropout", 0, 2**31 - 1)
     data_dir: Path | None = _option(None, Path, "a folder", "DIR", _FILES)  # noqa: RUF009 - a field()
     download: bool = _switch("download MNIST to --data-dir, or to OUTPUT_DIR/MNIST")
@@ -164,9 +163,4 @@ def _flag(name: str) -> str:
 
 def _shown(text: str) -> str:
     """A URL without credentials and query, which may be secret."""
-    scheme, separator, rest = text.partition("://")
-    if not separator:
-        return text
-    host, slash, path = rest.partition("/")
-    path, question, _ = path.partition("?")
-    return f"{scheme}://{host.rpartition('@')[2]}{slash}{path}{question and '?…'}"
+    return re.sub(r"://[^/]*@", "://", re.sub(r"\?.*", "?…", text, flags=re.DOTALL)) if "://" in text else text

@@ -1,13 +1,9 @@
-"""A training from its start or its checkpoint to its end, with evaluations, log, curves and checkpoints.
-
-The first worker writes the files of the output folder.
-"""
+"""A training from its start or its checkpoint to its end, with evaluations, log, curves and checkpoints."""
 
 import math
 import time
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +11,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from . import checkpoint, device, distribution, failures, storage
+from . import checkpoint, device, distribution, storage
 from .curves import Curves
 from .files import Files
 from .group import VARIABLE, Group, meet
@@ -45,7 +41,7 @@ class Session:
         self._precision = _precision(options, gpus)
         self._path = options.output_dir / checkpoint.NAME
         self._size = rows, columns = data.train_images.shape[1:]
-        self._identity = checkpoint.Identity(f"mnist_{options.model}", f"{rows} x {columns}", dataset)
+        self._identity = {"model": f"mnist_{options.model}", "image": f"{rows} x {columns}", "dataset": dataset}
         self._step = 0  # steps done
         self._saved: int | None = None  # the step of the last checkpoint
         self._accuracy = 0.0
@@ -53,39 +49,34 @@ class Session:
     def run(self) -> dict[str, Any]:
         """Trains to the last step or the target accuracy, and saves checkpoint, curves, model and SavedModel. Returns its part of
         the program's report. `RefusedError` if anything ends it earlier."""
-        with self._failures_told():
+        options = self._options
+        try:
             strategy = self._strategy()
             values, points = self._start(strategy)
             training = Training(
-                self._options.model,
+                options.model,
                 self._data,
                 values,
-                batch_size=self._options.batch_size,
-                seed=self._options.seed,
+                batch_size=options.batch_size,
+                seed=options.seed,
                 rate=self._rate,
                 dtype=tf.as_dtype(self._precision),
-                xla=self._options.xla == "on",
+                xla=options.xla == "on",
                 strategy=strategy,
             )
             del self._data, values  # they are on the devices
-            curves = Curves(points, self._step, self._options.output_dir if self._group.is_chief else None)
+            curves = Curves(points, self._step, options.output_dir if self._group.is_chief else None)
             report = self._train(training, curves)
             files = self._write(training, curves) if self._group.is_chief else dict.fromkeys(_WRITTEN)
             distribution.exchange(strategy, self._group, [0])  # the others wait until the model is written
             self._watch.stop()
             return {"precision": self._precision, "replicas": strategy.num_replicas_in_sync, **report, **files}
-
-    @contextmanager
-    def _failures_told(self) -> Iterator[None]:
-        options = self._options
-        try:
-            yield
         except NotFiniteError as error:
             why = f"--learning-rate {options.learning_rate:g} may be too high; {self._last()}"
             problem = f"the loss is not a number (NaN) at step {error.step}: {why}"
             raise RefusedError([problem], ExitCode.WRONG_RESULT) from error
         except (tf.errors.OpError, MemoryError) as error:
-            raise failures.refusal(error, self._group, options.batch_size, self._last()) from error
+            raise distribution.refusal(error, self._group, options.batch_size, self._last()) from error
 
     def _strategy(self) -> tf.distribute.Strategy:
         options, group = self._options, self._group
@@ -242,6 +233,5 @@ def _per_second(steps: int, seconds: float) -> float | None:
 def _precision(options: Options, gpus: Sequence[object]) -> str:
     if not gpus:
         return device.precision_of_cpu(options.precision)
-    details: Mapping[str, object] = tf.config.experimental.get_device_details(gpus[0])
-    capability = details.get("compute_capability")
-    return device.precision_of_gpu(options.precision, capability if isinstance(capability, tuple) else None)
+    details = tf.config.experimental.get_device_details(gpus[0])
+    return device.precision_of_gpu(options.precision, details.get("compute_capability"))

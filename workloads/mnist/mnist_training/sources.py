@@ -1,8 +1,7 @@
 """Where the four files of the data come from: a folder, a download of MNIST, or scikit-learn's handwritten digits.
 
-A download verifies the published checksums. Existing files with the right checksum are kept, so an interrupted download continues
-file by file. scikit-learn's digits are from the UCI data set "Optical Recognition of Handwritten Digits", 1,797 images of 8 x 8
-pixels; they are written in MNIST's format, and never called MNIST.
+Existing files with the right checksum are kept, so an interrupted download continues file by file. scikit-learn's digits are the
+UCI data set "Optical Recognition of Handwritten Digits", 1,797 images of 8 x 8; they are written in MNIST's format.
 """
 
 import hashlib
@@ -11,6 +10,7 @@ import importlib.util
 import sys
 import urllib.error
 import urllib.request
+from collections.abc import Iterator
 from pathlib import Path
 
 from . import storage
@@ -21,21 +21,11 @@ from .refusal import RefusedError
 _TIMEOUT = 30  # seconds without a byte
 _CHUNK = 1 << 16  # bytes
 HELD_OUT = 360  # a fifth of the digits, never trained on
-# The split doesn't depend on --seed: it is the order of `train_test_split(test_size=360, random_state=20190417,
-# stratify=labels)` of scikit-learn 1.9, with the held-out digits last. It is stored because importing scikit-learn
-# takes a third as long as importing TensorFlow; a test compares it with scikit-learn's.
+# The order of `train_test_split(test_size=360, random_state=20190417, stratify=labels)` of scikit-learn 1.9, with the held-out
+# digits last. It is stored because importing scikit-learn takes a third as long as importing TensorFlow.
 ORDER = Path(__file__).with_name("digits_order.npy")
 _GREATEST = 16  # scikit-learn's pixels are counts from 0 to 16
-_SCALE = 3  # 8 pixels become 24 ...
-_BORDER = 2  # ... and 28 with a border, MNIST's size
-
-
-class _WrongChecksumError(Exception):
-    """The downloaded bytes aren't the published ones; the message has both checksums."""
-
-
-class _UnreachableError(Exception):
-    """The server can't be reached, or broke the connection. Not an OSError, which would be taken for a full disk."""
+_SCALE, _BORDER = 3, 2  # 8 pixels become 24, and 28 with a border, MNIST's size
 
 
 def find(chosen: Options) -> tuple[str, Path, Files]:
@@ -64,12 +54,8 @@ def download(folder: Path, mirror: str = MIRROR, kinds: tuple[FileKind, ...] = K
         url = mirror.rstrip("/") + f"/{kind.name}.gz"
         try:
             storage.write_whole(path, lambda temporary, url=url, kind=kind: _fetch(url, kind, temporary))
-        except _WrongChecksumError as error:
-            problems.append(f"{path}: {url} has the wrong checksum: {error}")
-        except _UnreachableError as error:
-            problems.append(f"{path}: {url} can't be downloaded: {error}; check the network, or give the files with --data-dir")
         except RefusedError as error:
-            problems += error.problems
+            problems += [f"{path}: {problem}" if problem.startswith(url) else problem for problem in error.problems]
         else:
             print(f"Successfully downloaded {path.name} {path.stat().st_size} bytes.", flush=True)
     if problems:
@@ -78,36 +64,35 @@ def download(folder: Path, mirror: str = MIRROR, kinds: tuple[FileKind, ...] = K
 
 def _fetch(url: str, kind: FileKind, temporary: Path) -> None:
     digest = hashlib.sha256()
-    received = 0
-    try:
-        response = urllib.request.urlopen(url, timeout=_TIMEOUT)  # noqa: S310 - options.py allows only http and https
-    except (OSError, ValueError, http.client.HTTPException) as error:
-        raise _UnreachableError(_reason(error)) from error
-    with response, temporary.open("wb") as file:
-        length = response.headers.get("Content-Length", "")
-        total = int(length) if length.isdecimal() and int(length) > 0 else None
-        print(f"Downloading {url}" + (f", {total / 1e6:.1f} MB" if total else ""), file=sys.stderr, flush=True)
-        while chunk := _next_chunk(response):
+    with temporary.open("wb") as file:
+        for chunk in _received(url):
             file.write(chunk)
             digest.update(chunk)
-            received += len(chunk)
-    if total is not None and received < total:
-        raise _UnreachableError(f"the connection ended after {received} of {total} bytes")
     if digest.hexdigest() != kind.gzip_sha256:
-        raise _WrongChecksumError(f"SHA-256 {digest.hexdigest()} of {received} bytes, expected {kind.gzip_sha256}")
+        found = f"SHA-256 {digest.hexdigest()} of {temporary.stat().st_size} bytes, expected {kind.gzip_sha256}"
+        raise RefusedError([f"{url} has the wrong checksum: {found}"])
 
 
-def _next_chunk(response: http.client.HTTPResponse) -> bytes:
+def _received(url: str) -> Iterator[bytes]:
+    """The content of `url`, in parts. `RefusedError` if the server can't be reached or breaks the connection."""
+    received, total = 0, None
     try:
-        return response.read(_CHUNK)
-    except (OSError, http.client.HTTPException) as error:
-        raise _UnreachableError(_reason(error)) from error
-
-
-def _reason(error: Exception) -> str:
-    if isinstance(error, urllib.error.HTTPError):
-        return f"HTTP {error.code} {error.reason}"
-    return str(getattr(error, "reason", "") or error)
+        with urllib.request.urlopen(url, timeout=_TIMEOUT) as response:  # noqa: S310 - options.py allows only http and https
+            length = response.headers.get("Content-Length", "")
+            total = int(length) if length.isdecimal() and int(length) > 0 else None
+            print(f"Downloading {url}" + (f", {total / 1e6:.1f} MB" if total else ""), file=sys.stderr, flush=True)
+            while chunk := response.read(_CHUNK):
+                received += len(chunk)
+                yield chunk
+        reason = f"the connection ended after {received} of {total} bytes"
+    except urllib.error.HTTPError as error:
+        reason = f"HTTP {error.code} {error.reason}"
+    except (OSError, ValueError, http.client.HTTPException) as error:
+        reason = str(getattr(error, "reason", "") or error)
+    else:
+        if total is None or received >= total:
+            return
+    raise RefusedError([f"{url} can't be downloaded: {reason}; check the network, or give the files with --data-dir"])
 
 
 def write_digits(folder: Path) -> None:

@@ -19,9 +19,7 @@ def make_folder(folder: Path) -> None:
 
 def write_whole(path: Path, write: Callable[[Path], None]) -> None:
     """Lets `write` write a temporary file or folder beside `path`, which then replaces it, so that nothing incomplete is visible.
-
-    `RefusedError` if the disk is full or not writable; what is temporary is deleted, and `path` is unchanged.
-    """
+    `RefusedError` if the disk is full or not writable; `path` is unchanged then."""
     try:
         folder = Path(tempfile.mkdtemp(prefix=f".{path.stem}-", dir=path.parent))
         try:
@@ -36,7 +34,6 @@ def write_whole(path: Path, write: Callable[[Path], None]) -> None:
         finally:
             shutil.rmtree(folder, ignore_errors=True)
     except OSError as error:
-        # h5py raises OSError without a number; then its text is the reason.
-        reason = error.strerror or str(error)
+        reason = error.strerror or error  # h5py raises OSError without a number
         fix = "nothing was kept; free some space or choose another folder"
         raise RefusedError([f"{path}: can't be written: {reason}; {fix}"]) from error

@@ -1,13 +1,10 @@
 """The start of TensorFlow: holds back what its native code writes, and explains in one line of the log why it finds no GPU.
 
-The held-back output is discarded if the block succeeds, and shown if it raises, says so, or if the process dies in it. With an
-NVIDIA driver or device a missing GPU is a failure, and the output is shown too.
-
 TF_CPP_MIN_LOG_LEVEL doesn't affect all lines: Abseil writes early ones directly to file descriptor 2. So the descriptor is
-replaced by a pipe. Another process reads it, because an aborting process can't show anything. (If this process is the first of a
-container and is killed, the kernel kills the reader too.)
+replaced by a pipe. Another process reads it, because an aborting process can't show anything.
 
-The same file is in workloads/mnist and in workloads/scoring, because each is built by itself; a test compares the two.
+The same file is in workloads/mnist and in workloads/scoring, and a test compares the two: an image is built from one folder,
+whose hash is its tag, so that a change to the server doesn't replace containers that train.
 """
 
 import os
@@ -21,7 +18,6 @@ from threading import Event
 from typing import NamedTuple
 
 _STANDARD_ERROR = 2
-_SHOWN_WITHIN = 10  # seconds; the reader only copies what it has
 # Reads until the pipe is closed, at the end of the block or of this process, and writes everything.
 _READER = "import sys; held = sys.stdin.buffer.read(); sys.stderr.buffer.write(held); sys.stderr.buffer.flush()"
 _VISIBLE = "CUDA_VISIBLE_DEVICES"
@@ -31,7 +27,8 @@ _SMI_TIMEOUT = 20  # seconds; a driver that has just been loaded takes several
 
 @contextmanager
 def held_back() -> Iterator[Event]:
-    """Holds back standard error in the block, including that of native code. The block sets the event to have it shown."""
+    """Holds back standard error in the block, including that of native code. It is shown if the block sets the event or
+    raises, or if the process dies in it."""
     shown = Event()
     try:
         reader = subprocess.Popen([sys.executable, "-I", "-S", "-c", _READER], stdin=subprocess.PIPE)
@@ -55,13 +52,11 @@ def held_back() -> Iterator[Event]:
         os.dup2(before, _STANDARD_ERROR)
         os.close(before)
         with suppress(subprocess.TimeoutExpired):
-            reader.wait(_SHOWN_WITHIN)
+            reader.wait(10)  # seconds; it only copies what it has
 
 
 class Absence(NamedTuple):
-    """`is_expected`: not a failure; the program just has no GPU."""
-
-    is_expected: bool
+    is_expected: bool  # not a failure: the program just has no GPU
     reason: str
 
     def line(self, what: str) -> str:
@@ -71,32 +66,24 @@ class Absence(NamedTuple):
 
 def gpu_absence(environment: Mapping[str, str], root: Path = Path("/")) -> Absence:
     """Called if TensorFlow finds no GPU. `root`: of the file system."""
-    driver = _driver(root / _DRIVER)
+    has_driver = (root / _DRIVER).exists()
     devices = sorted(file.name for file in (root / "dev").glob("nvidia[0-9]*"))
-    if driver is None and not devices:
+    if not has_driver and not devices:
         return Absence(True, f"no NVIDIA driver: neither /{_DRIVER} nor /dev/nvidia0 exists")
     if environment.get(_VISIBLE, "0").split(",")[0].strip() in ("", "-1"):  # CUDA uses the devices before the first invalid one
         return Absence(True, f"{_VISIBLE}={environment[_VISIBLE]!r} hides every GPU")
-    what = f"the NVIDIA driver{driver} is there" if driver is not None else f"/dev/{devices[0]} is there, but no NVIDIA driver"
+    if has_driver:
+        version = re.search(r"Kernel Module.*?(\s\d+\.[\d.]+)", (root / _DRIVER).read_text(encoding="utf-8", errors="replace"))
+        what = f"the NVIDIA driver{version[1] if version else ''} is there"
+    else:
+        what = f"/dev/{devices[0]} is there, but no NVIDIA driver"
     return Absence(False, f"{what}, and TensorFlow can't use it; {_nvidia_smi()}")
-
-
-def _driver(file: Path) -> str | None:
-    """The version with a leading space, "" if the file has none; None without a driver."""
-    try:
-        text = file.read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return None
-    found = re.search(r"Kernel Module.*?\s(\d+\.[\d.]+)", text)
-    return f" {found[1]}" if found else ""
 
 
 def _nvidia_smi() -> str:
     try:
         answer = subprocess.run(["nvidia-smi", "-L"], capture_output=True, text=True, timeout=_SMI_TIMEOUT, check=False)
-    except FileNotFoundError:
-        return "nvidia-smi not found"
     except (OSError, subprocess.SubprocessError) as error:
-        return f"nvidia-smi failed: {error}"
+        return "nvidia-smi not found" if isinstance(error, FileNotFoundError) else f"nvidia-smi failed: {error}"
     output = " ".join((answer.stdout + answer.stderr).split())
     return f"nvidia-smi says: {output or f'nothing, and ends with exit code {answer.returncode}'}"

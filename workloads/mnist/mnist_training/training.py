@@ -26,13 +26,12 @@ HIDDEN = 500
 FILTERS = (16, 32)  # of the two convolutions of 3 x 3, each followed by a maximum over 2 x 2
 DROPOUT = {"perceptron": 0.1, "convolution": 0.25}  # share of the last hidden layer that is left out in a step
 MOMENTUM, VELOCITY = "/momentum", "/velocity"  # after a weight's name: Adam's two moments
-_BETA_1, _BETA_2, _EPSILON = 0.9, 0.999, 1e-7  # of Adam, as Keras has them
+_ADAM = {"beta1": 0.9, "beta2": 0.999, "epsilon": 1e-7}  # as Keras has them
 _SCALE = 1 / 255
 _LOSS_SCALE = {tf.float16: 1024.0}  # gradients of float16 would vanish below 2^-24
 _EVALUATION_BATCH = {"perceptron": 2000, "convolution": 250}  # images; activations stay below 50 MB
 _NO_LABEL = 255  # label of the images that fill up the last batch of an evaluation
 _BITS = 16  # of a random number that decides whether a value is dropped
-_IN_BLOCK = 4 * 32 // _BITS  # random numbers of one value of Philox's counter, which makes four words of 32 bits
 
 Drop = Callable[[tf.Tensor], tf.Tensor]
 
@@ -93,11 +92,9 @@ class Training:
         alone = self._replicas == 1
         chunk = [tf.TensorSpec((None, batch_size), tf.int32), tf.TensorSpec((None,), tf.float32), tf.TensorSpec((), tf.int32)]
         self._chunk = tf.function(self._steps, chunk, autograph=False, jit_compile=xla and alone)
-        self._evaluation = tf.function(self._all_held_out, [], autograph=False)
-        # With several replicas, gradients are exchanged between compiled parts, outside XLA.
-        self._gradients = self._own_gradients
-        if xla and not alone:
-            self._gradients = tf.function(self._own_gradients, autograph=False, jit_compile=True)
+        self._evaluation = tf.function(lambda: self._everywhere(self._own_held_out, *self._test), [], autograph=False)
+        own = self._own_gradients  # of several replicas, gradients are exchanged between compiled parts, outside XLA
+        self._gradients = tf.function(own, autograph=False, jit_compile=True) if xla and not alone else own
 
     def run(self, first: int, last: int, *every: int) -> Iterator[tuple[int, float]]:
         """Trains from step `first` to step `last`; yields the number of steps done, and the loss of the last one, at least at the
@@ -137,21 +134,11 @@ class Training:
         *gradients, loss = self._gradients(tf.gather(images, mine), tf.gather(labels, mine), step, first)
         if self._replicas > 1:
             *gradients, loss = _summed([*gradients, loss])
-        power_1, power_2 = (tf.pow(beta, tf.cast(step + 1, tf.float32)) for beta in (_BETA_1, _BETA_2))
+        powers = {f"{beta}_power": tf.pow(_ADAM[beta], tf.cast(step + 1, tf.float32)) for beta in ("beta1", "beta2")}
         for (weight, momentum, velocity), gradient in zip(self._trained, gradients, strict=True):
+            handles = {"var": weight.handle, "m": momentum.handle, "v": velocity.handle}
             # One kernel instead of the ten of Keras' optimiser, each of which reads all weights.
-            tf.raw_ops.ResourceApplyAdam(
-                var=weight.handle,
-                m=momentum.handle,
-                v=velocity.handle,
-                beta1_power=power_1,
-                beta2_power=power_2,
-                lr=rate,
-                beta1=_BETA_1,
-                beta2=_BETA_2,
-                epsilon=_EPSILON,
-                grad=gradient,
-            )
+            tf.raw_ops.ResourceApplyAdam(**handles, grad=gradient, lr=rate, **powers, **_ADAM)
         return loss
 
     def _own_gradients(self, images: tf.Tensor, labels: tf.Tensor, step: tf.Tensor, first_row: tf.Tensor) -> list[tf.Tensor]:
@@ -168,26 +155,15 @@ class Training:
         return [*(gradient / scale if scale != 1 else gradient for gradient in gradients), loss]
 
     def _drop(self, values: tf.Tensor, step: tf.Tensor, first_row: tf.Tensor) -> tf.Tensor:
-        """Dropout. Row r of the whole batch gets the same random numbers however many replicas share it: each replica draws those
-        of its own rows, by starting Philox's counter at its first one."""
+        """Dropout. Each replica draws the numbers of the whole batch, and takes those of its own rows."""
         least = round(self._dropout * 2**_BITS)
         if not least:
             return values
-        count = values.shape.num_elements()
-        first = first_row * int(values.shape[1])
-        blocks = -(-count // _IN_BLOCK) + 1  # the first number may be inside of a block
-        key, counter = tf.raw_ops.StatelessRandomGetKeyCounter(seed=[self._seed, step])
-        counter += tf.stack([tf.cast(first // _IN_BLOCK, tf.uint64), tf.constant(0, tf.uint64)])
-        drawn = tf.raw_ops.StatelessRandomUniformFullIntV2(
-            shape=[blocks * 4], key=key, counter=counter, alg=tf.random.Algorithm.PHILOX.value, dtype=tf.uint32
-        )
-        numbers = tf.reshape(tf.bitcast(drawn, tf.uint16), [-1])
-        mine = tf.reshape(tf.slice(numbers, [tf.math.floormod(first, _IN_BLOCK)], [count]), values.shape)
-        kept = tf.cast(tf.greater_equal(mine, tf.constant(least, tf.uint16)), values.dtype)
-        return values * (kept * tf.cast(2**_BITS / (2**_BITS - least), values.dtype))
-
-    def _all_held_out(self) -> tf.Tensor:
-        return self._everywhere(self._own_held_out, *self._test)
+        pairs = self._batch_size, values.shape[1] // 2  # each random number of 32 bits is used as two
+        drawn = tf.random.stateless_uniform(pairs, [self._seed, step], None, None, tf.uint32, alg="philox")
+        numbers = tf.reshape(tf.bitcast(drawn, tf.uint16), (self._batch_size, -1))
+        kept = tf.slice(numbers, [first_row, 0], values.shape) >= least
+        return tf.where(kept, values * (2**_BITS / (2**_BITS - least)), 0)
 
     def _own_held_out(self, images: tf.Tensor, labels: tf.Tensor) -> tf.Tensor:
         """Totals over the held-out images, of which each replica looks at every so many batches: correct ones, and loss."""

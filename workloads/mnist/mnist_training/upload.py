@@ -1,7 +1,4 @@
-"""Uploads files to a container of blob storage with the managed identity of the machine or container.
-
-The program needs no secret; the identity needs the role Storage Blob Data Contributor.
-"""
+"""Uploads files to a container of blob storage with the managed identity of the machine or container, without a secret."""
 
 import logging
 import os
@@ -19,10 +16,8 @@ _QUICK = {"retry_total": 2, "connection_timeout": 5, "read_timeout": 30}  # so t
 
 
 class Upload:
-    """An upload; creating it verifies that the identity gets a token."""
-
     def __init__(self, address: str) -> None:
-        """`RefusedError` without an identity."""
+        """`RefusedError` if the identity gets no token."""
         logging.getLogger("azure").setLevel(logging.CRITICAL)  # hides its warnings
         self._address = address.rstrip("/")
         # The variable selects one of several identities; Azure's containers and nodes set it, or have only one.

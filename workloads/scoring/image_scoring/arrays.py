@@ -1,9 +1,5 @@
-"""Parses arrays of numbers in request bodies: JSON, and numpy's file format.
-
-simdjson parses JSON directly into a buffer of numbers; the standard library creates a Python object per number, which dominates
-the time of large requests. A buffer has no shape, so the shape is derived from the brackets. Parsed numbers take up to 30 times
-the memory of their text, so values are counted first.
-"""
+"""Parses arrays of numbers in request bodies: JSON, and numpy's file format. simdjson parses into a buffer of numbers, whose
+shape is derived from the brackets. Parsed numbers take up to 30 times the memory of their text, so values are counted first."""
 
 import io
 import re
@@ -24,15 +20,12 @@ _KEPT_PARSER_BYTES = 4 * 1024 * 1024  # a parser keeps buffers of several times 
 _NOT_BRACKETS = bytes(set(range(256)) - set(b"[],"))
 _STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
 
-Strings = list[str]
-
-
 # Reusable parsers: simdjson rejects a second document while parts of the first are in use. Append and pop are atomic.
 _SPARE: list[simdjson.Parser] = []
 _LARGE = threading.Lock()
 
 
-def read_json(body: bytes, whole_numbers: bool, most: int | None) -> np.ndarray | Strings:
+def read_json(body: bytes, whole_numbers: bool, most: int | None) -> np.ndarray | list[str]:
     """An array, of int64 if `whole_numbers` else of float64; or the strings of a list of images. `most`: maximum number of
     values, None for no limit."""
     if most is not None and _holds_more(body, most):
@@ -51,7 +44,7 @@ def _holds_more(body: bytes, most: int) -> bool:
     return body.count(b'"') - body.count(b'\\"') > 4 * most + 4 or _STRING.sub(b"", body).count(b",") >= most
 
 
-def _read_json(body: bytes, whole_numbers: bool) -> np.ndarray | Strings:
+def _read_json(body: bytes, whole_numbers: bool) -> np.ndarray | list[str]:
     is_kept = len(body) <= _KEPT_PARSER_BYTES
     parser = _SPARE.pop() if _SPARE and is_kept else simdjson.Parser()
     try:
@@ -84,13 +77,13 @@ def _value(document: Any) -> Any:
     return document[keys[0]]
 
 
-def _strings(value: Any) -> Strings | None:
+def _strings(value: Any) -> list[str] | None:
     """The strings of a list of images, each plain or {"b64": "…"}; None for anything else."""
     if isinstance(value, (str, simdjson.Object)):
         value = [value]
     if not isinstance(value, (list, simdjson.Array)) or not len(value) or not isinstance(value[0], (str, simdjson.Object)):
         return None
-    strings: Strings = []
+    strings: list[str] = []
     for number, each in enumerate(value):
         if isinstance(each, simdjson.Object):
             each = each["b64"] if list(each.keys()) == ["b64"] else None

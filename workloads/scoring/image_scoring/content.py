@@ -1,7 +1,4 @@
-"""Converts a request's images or array to the model's input.
-
-The format is chosen by the content type, or by the first bytes if that isn't set. `RefusedError` for invalid content.
-"""
+"""Converts a request's images or array to the model's input. `RefusedError` for invalid content."""
 
 import binascii
 from collections.abc import Sized
@@ -77,8 +74,7 @@ def _images(files: list[bytes], model: ModelInput, limits: Limits) -> np.ndarray
     opened = pictures.measure(files, limits)
     if model.size is None:
         return files
-    batch = pictures.pixels(opened, model.size)
-    return _scaled(batch, model, limits)
+    return _scaled(pictures.pixels(opened, model.size), model, limits)
 
 
 def _scaled(batch: np.ndarray, model: ModelInput, limits: Limits) -> np.ndarray:
@@ -120,21 +116,15 @@ def _batch(array: np.ndarray, model: ModelInput) -> np.ndarray:
 
 
 def _converted(batch: np.ndarray, model: ModelInput) -> np.ndarray:
-    if model.is_floating:
-        if batch.dtype.kind not in "iuf":
-            raise RefusedError(f"the array is of {batch.dtype.name}", model.described())
-        with np.errstate(over="ignore"):
-            converted = batch.astype(model.dtype)
-        if not np.isfinite(converted).all():
-            raise RefusedError("the array holds NaN, infinity or a number too large", f"finite numbers of {model.dtype}")
-        return converted
-    if model.dtype == "bool":
-        if batch.dtype != np.bool_:
-            raise RefusedError(f"the array is of {batch.dtype.name}", model.described())
-        return batch
-    if batch.dtype.kind not in "iu":
+    kinds = "iuf" if model.is_floating else "b" if model.dtype == "bool" else "iu"
+    if batch.dtype.kind not in kinds:
         raise RefusedError(f"the array is of {batch.dtype.name}", model.described())
-    least, most = np.iinfo(model.dtype).min, np.iinfo(model.dtype).max
-    if batch.min() < least or batch.max() > most:
-        raise RefusedError("the array holds numbers that don't fit", f"whole numbers from {least} to {most}")
-    return batch.astype(model.dtype, copy=False)
+    if kinds == "iu":
+        least, most = np.iinfo(model.dtype).min, np.iinfo(model.dtype).max
+        if batch.min() < least or batch.max() > most:
+            raise RefusedError("the array holds numbers that don't fit", f"whole numbers from {least} to {most}")
+    with np.errstate(over="ignore"):
+        converted = batch.astype(model.dtype, copy=False)
+    if model.is_floating and not np.isfinite(converted).all():
+        raise RefusedError("the array holds NaN, infinity or a number too large", f"finite numbers of {model.dtype}")
+    return converted

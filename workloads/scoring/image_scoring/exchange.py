@@ -1,6 +1,4 @@
-"""A request's body and its answer: reads the body of a Flask request within limits of length and time, and writes scores,
-errors with the expected input, and timings.
-"""
+"""A request's body, read within limits of length and time, and its answer: scores, errors with what is expected, timings."""
 
 import logging
 import socket
@@ -95,14 +93,10 @@ def scores(outputs: Mapping[str, np.ndarray], name: str) -> bytes:
 def _plain(rows: np.ndarray) -> object:
     """Converted to what orjson can write: numbers of C types."""
     if rows.dtype.kind == "O":  # TensorFlow's strings
-        return [_text(each) if isinstance(each, bytes) else _plain(each) for each in rows]
+        return [each.decode("utf-8", "backslashreplace") if isinstance(each, bytes) else _plain(each) for each in rows]
     if rows.dtype.kind not in "biuf" or rows.dtype.itemsize == 16:
         rows = rows.astype(np.float32)  # bfloat16
     return np.ascontiguousarray(rows) if rows.ndim else rows.item()
-
-
-def _text(value: bytes) -> str:
-    return value.decode("utf-8", "backslashreplace")
 
 
 def error(refusal: RefusedError) -> bytes:

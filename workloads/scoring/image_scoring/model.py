@@ -1,7 +1,4 @@
-"""The model: loaded once, run for every request. Inputs are prepared by `content`, outputs are numpy arrays.
-
-Importing this module imports TensorFlow, which takes seconds and 400 MB.
-"""
+"""The model: loaded once, run for every request. Inputs are prepared by `content`, outputs are numpy arrays."""
 
 import os
 import sys
@@ -65,7 +62,7 @@ class Model:
         with suppress(RefusedError):  # a model may reject zeros
             expected = self.run(items)
             self._outputs = self._directly
-            if not _same(expected, self._try(items)):
+            if not self._gives(expected, items):
                 self._outputs = self._by_name
 
     def run(self, items: np.ndarray | Sequence[bytes]) -> dict[str, np.ndarray]:
@@ -104,16 +101,13 @@ class Model:
         outputs = self._function.inference_fn.call_flat(value, *self._function.captured_inputs)
         return {name: output.numpy() for name, output in zip(self._names, outputs, strict=True)}
 
-    def _try(self, items: np.ndarray | Sequence[bytes]) -> dict[str, np.ndarray]:
-        """The result of `_directly`; {} if this TensorFlow doesn't support it."""
+    def _gives(self, expected: dict[str, np.ndarray], items: np.ndarray | Sequence[bytes]) -> bool:
+        """Whether `items` give `expected`; they don't where this TensorFlow doesn't support what is tried."""
         try:
-            return self.run(items)
+            given = self.run(items)
         except (AttributeError, TypeError, ValueError):
-            return {}
-
-
-def _same(one: dict[str, np.ndarray], other: dict[str, np.ndarray]) -> bool:
-    return one.keys() == other.keys() and all(np.array_equal(one[name], other[name]) for name in one)
+            return False
+        return given.keys() == expected.keys() and all(np.array_equal(rows, given[name]) for name, rows in expected.items())
 
 
 def _shape(spec: tf.TensorSpec) -> signature.Shape:

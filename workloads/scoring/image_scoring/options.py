@@ -59,11 +59,8 @@ def limits(environment: Mapping[str, str]) -> Limits:
 
 
 def model_folder(environment: Mapping[str, str], in_image: Path = MODEL_IN_IMAGE) -> Path:
-    """The deployment's model if there is one. ValueError without any model.
-
-    A missing or empty folder counts as no model: it is assumed that the service leaves the variable unset for a deployment
-    without one. A folder with any content counts, so that a wrong model is an error and isn't hidden.
-    """
+    """The deployment's model if there is one. ValueError without any model. A missing or empty folder counts as none: it is
+    assumed that the service leaves the variable unset for a deployment without one. A wrong model is an error in the log."""
     named = environment.get(MODEL_VARIABLE, "")
     if not in_image.is_dir():
         if not named:

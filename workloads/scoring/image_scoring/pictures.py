@@ -1,8 +1,5 @@
-"""Image files: recognised by their first bytes, measured before decoding, and decoded to the model's size.
-
-Decoded images are arrays of 0 to 255 (rows, columns, channels). Only the first frame of an animation is used, and the EXIF
-orientation is ignored.
-"""
+"""Image files: recognised by their first bytes, measured before decoding, and decoded to the model's size, as arrays of 0 to 255
+(rows, columns, channels)."""
 
 import io
 from collections.abc import Sequence

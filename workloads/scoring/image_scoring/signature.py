@@ -1,7 +1,4 @@
-"""Finds a SavedModel, and derives from its signature `serving_default` how images and arrays become its input.
-
-ValueError if the model can't be served.
-"""
+"""Finds a SavedModel, and derives from its signature `serving_default` how images and arrays become its input."""
 
 from collections.abc import Mapping, Sequence
 from enum import Enum

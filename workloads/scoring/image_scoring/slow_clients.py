@@ -1,10 +1,6 @@
-"""Limits the time in which a request must arrive.
-
-After that time the reading side of the connection is closed, so that its thread continues and answers 408; the oldest of the
-waiting requests are closed at once if more than MOST_WAITING threads wait. One thread watches all connections of a process; a
-request that arrives completely costs two dictionary operations. A timeout per read isn't enough: a client that sends a byte per
-second would pass it for hours.
-"""
+"""Limits the time in which a request must arrive. gunicorn has no such limit, and a client that sends a byte per second would
+pass a timeout per read for hours. After that time the reading side of the connection is closed, so that its thread continues and
+answers 408; so are the oldest of the waiting requests if more than MOST_WAITING threads wait."""
 
 import socket
 import threading
