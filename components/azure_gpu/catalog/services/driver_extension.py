@@ -44,6 +44,8 @@ A10_PAGE = Source(
     date(2025, 6, 30),
 )
 _A10, _GRID_17_5, _GRID_16_5, _LAST_DAY_OF_17 = "NVadsA10_v5", "550.144", "535.161", date(2026, 3, 31)
+# From here on the sizes run GRID 17 or later alone: virtual-machines-n-series-linux-support.md. The version is that of the list.
+_NO_16, _GRID_18 = date(2025, 12, 1), "570.211.01"
 
 DEFAULTS: Mapping[str, Driver] = {
     "NC": Driver.CUDA,
@@ -228,7 +230,9 @@ def _without_cuda(request: ExtensionRequest, size: Size, as_of: date) -> Iterato
     installed = version.startswith(_GRID_17_5) or (version == LATEST and A10_PAGE.day <= as_of <= _LAST_DAY_OF_17)
     if size.series.name == _A10 and installed and _system_of(request.type) is OperatingSystem.LINUX:
         message = f"on {size.name} the extension installs GRID 17.5, with which CUDA finds no GPU there"
-        fix = f"set {VERSION} to {_GRID_16_5}, which is GRID 16.5, or to a version of GRID 18"
+        fix = (
+            f"set {VERSION} to {_GRID_16_5}, which is GRID 16.5" if as_of < _NO_16 else f"set {VERSION} to {_GRID_18}, GRID 18.6"
+        )
         yield _problem(request, message, version, "", Code.WRONG_DRIVER, A10_PAGE, fix=fix, warning=True)
 
 

@@ -8,9 +8,9 @@ from datetime import date
 from enum import StrEnum
 from typing import NamedTuple
 
-from azure_gpu.catalog import lifecycle, sources, tables
+from azure_gpu.catalog import lifecycle, shelf_life, sources, tables
 from azure_gpu.catalog.lifecycle import Lifecycle
-from azure_gpu.catalog.problems import Code, Problem, Severity
+from azure_gpu.catalog.problems import Code, Problem, Severity, not_listed
 from azure_gpu.catalog.services import observed
 from azure_gpu.catalog.size_use import OperatingSystem, SizeUse
 from azure_gpu.catalog.sizes.model import Driver, Size, Vendor
@@ -188,12 +188,17 @@ def _undocumented(size: Size, row: Listing, path: str) -> Problem:
 
 def _wrong_system(size: Size, row: Listing, systems: frozenset[NodeSystem], as_of: date, path: str) -> Iterator[Problem]:
     allowed = ", ".join(system for system in NodeSystem if system in row.systems)
+    wanted = f"{size.name} with {' or '.join(system for system in NodeSystem if system in systems)}"
+    read = max((each.lifecycle.seen for each in LISTED.values()), key=lambda source: source.day)
+    if not shelf_life.holds(shelf_life.Kind.LISTS, read.day, as_of):
+        yield not_listed(path, wanted, size.name, read, f"choose {allowed}, or try it with one node", allowed=allowed)
+        return
     yield from observed.at(
         row.lifecycle.seen,
         as_of,
         Problem(
             path=path,
-            message=f"AKS doesn't run {size.name} with {' or '.join(system for system in NodeSystem if system in systems)}",
+            message=f"AKS doesn't run {wanted}",
             value=size.name,
             allowed=allowed,
             fix=f"choose {allowed}",
