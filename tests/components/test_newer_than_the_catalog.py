@@ -101,6 +101,18 @@ def test_a_newer_region_is_one_warning() -> None:
     assert wrong == []
 
 
+def test_a_no_about_a_region_is_a_warning_where_the_file_insists() -> None:
+    pool = pools(size=T4)
+    gone = {**pool, "location": "westindia"}
+    [refused] = [each for each in planned(gone).problems if each.severity is Severity.ERROR]
+    assert refused.path.endswith("location")
+    insisted = planned({**gone, "unchecked": ["region"]}).problems
+    assert refused._replace(severity=Severity.WARNING) in insisted
+    assert [each for each in insisted if each.severity is Severity.ERROR] == []
+    [problem] = planned({**pool, "unchecked": ["size"]}).problems
+    assert (problem.path, problem.severity) == ("unchecked[0]", Severity.ERROR)
+
+
 @pytest.mark.parametrize(
     ("path", "says"),
     [

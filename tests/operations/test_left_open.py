@@ -3,6 +3,7 @@
 import os
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from types import SimpleNamespace
@@ -10,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from azure_gpu.catalog.problems import Code, Problem, Severity
+from azure_gpu.catalog.problems import Code, Problem, Severity, errors
 from azure_gpu.catalog.size_use import Service, SizeUse
 from azure_gpu_operations.connection import Connection, connection_from
 from azure_gpu_operations.preflight import fetching, left_open, online, program
@@ -54,6 +55,23 @@ def test_azures_lists_decide_what_is_open_and_nothing_else(connected: EmbeddedAz
     assert settled(VERSION._replace(value="1.35")) == []
     assert settled(SIZE) == [(SIZE.path, "UNKNOWN"), (SIZE.path, "NOT_OFFERED")]
     assert settled(PRICE) == []
+
+
+def test_what_a_file_insists_on_is_told_by_operations_up_as_by_the_plan(
+    connected: EmbeddedAzure, settled: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    elsewhere = OPEN._replace(value="denmarkeast")
+    insisting = replace(taken(elsewhere, VERSION, SIZE), unchecked=("region",))
+    found = left_open.settled(insisting, connection_from({}, os.environ))
+    assert [each.path for each in errors(found)] == [VERSION.path], "a version isn't a region's"
+    assert [each.path for each in found if each.code is Code.NOT_OFFERED] == [OPEN.path, VERSION.path, SIZE.path]
+    told: list[str] = []
+    stack: Any = SimpleNamespace(file=Path("Pulumi.s.yaml"), name="s")
+    monkeypatch.setattr(program, "take", lambda *_: replace(insisting, problems=(elsewhere, SIZE)))
+    monkeypatch.setattr(left_open, "decided", lambda now, _: left_open.settled(now, connection_from({}, os.environ)))
+    deployment = {"resources": [{"type": "pulumi:providers:azure-native", "id": "3f", "inputs": {}}]}
+    left_open.check(stack, deployment, told.append)
+    assert [line.partition(": ")[2].partition(":")[0] for line in told if line.startswith("warning")] == [OPEN.path, SIZE.path]
 
 
 @pytest.mark.parametrize(("resources", "refused"), [([], True), ([{"type": "g", "id": "/there"}], False)])

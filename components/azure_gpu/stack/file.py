@@ -5,7 +5,7 @@ the parts of a section are planned and declared is in `kinds`.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, NotRequired, TypedDict
+from typing import Annotated, Literal, NotRequired, TypedDict
 
 from azure_gpu.aks.args import GpuClusterSettings, GpuPoolArgs
 from azure_gpu.batch.account.args import BatchAccountSettings
@@ -22,8 +22,10 @@ from azure_gpu.ml.endpoint.args import MlDeploymentArgs, MlEndpointSettings
 from azure_gpu.ml.workspace.args import ComputeArgs, EnvironmentArgs, MlWorkspaceSettings
 from azure_gpu.shared.overrides import Overrides, OverridesOf
 from azure_gpu.shared.part import PartArgs
-from azure_gpu.shared.validation import OpenInput
+from azure_gpu.shared.validation import Choice, OpenInput
 from azure_gpu.vm.args import GpuVmSettings
+
+Unchecked = Annotated[Literal["region"], Choice("StackUnchecked", "What lists say of it refuses nothing.")]
 
 
 class TimeoutsArgs(TypedDict):
@@ -187,6 +189,9 @@ class StackFile(TypedDict):
     """Tags on everything that takes tags, beside the program's own. Default: none."""
     as_of: NotRequired[str]
     """The date at which services, sizes and dates are evaluated, YYYY-MM-DD, and the tag `as-of`. Default: today, and no tag."""
+    unchecked: NotRequired[Sequence[Unchecked]]
+    """What you insist on: with `region`, what a source or Azure's own list says that a region lacks is a warning, also in
+    `operations up`. Default: nothing; such a region is refused."""
     image_source: NotRequired[str]
     """The workloads' sources, readable without a login: `https://…/repository.git#<commit>`. Default: `origin` of the checkout,
     at the last commit that changed the workloads, or the repository from which pip installed this package."""

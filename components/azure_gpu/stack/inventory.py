@@ -81,6 +81,7 @@ class Inventory:
     location: str
     subscription_id: str
     problems: tuple[Problem, ...]
+    unchecked: tuple[str, ...]  # what the file insists on
     # Machines by service: one per GPU of a container group, by its SKU; one per replica of a job, by its workload profile; the
     # maximum number of nodes of a Batch or cluster pool.
     uses: tuple[SizeUse, ...]
@@ -135,6 +136,7 @@ def of_plan(settings: Settings, plan: Plan) -> Inventory:
         location=plan.context.location,
         subscription_id=plan.context.subscription_id,
         problems=plan.problems,
+        unchecked=tuple(settings.unchecked),
         uses=tuple(each for each in items if isinstance(each, SizeUse)),
         system_pools=tuple(_system_pool(spec) for spec in clusters if spec.existing is None),
         ml_machines=tuple(each for each in items if isinstance(each, MachinesUse)),

@@ -1,6 +1,7 @@
 """The keys of a stack file, by namespace, and the variable that names the file."""
 
 PROJECT = "azure-gpu"  # the name of this project, and so its namespace
+REGION = "region"  # of `unchecked`
 OTHER_STACKS = "stacks"  # the section that names stacks whose outputs this one reads
 FILE_VARIABLE = "AZURE_GPU_STACK_FILE"  # path of the stack file, if it isn't in the folder of the program
 

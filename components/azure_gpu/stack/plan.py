@@ -63,5 +63,5 @@ def plan(settings: Settings, look_ups: LookUps, project: str, stack: str) -> Pla
         parts=planning.specs,
         kept=tuple(kept),
         ended=deployed,
-        problems=tuple(rules.with_warnings(found, settings.warnings)),
+        problems=tuple(rules.insisted(rules.with_warnings(found, settings.warnings), settings.unchecked)),
     )

@@ -4,13 +4,15 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from azure_gpu.aks.spec import ClusterSpec
-from azure_gpu.catalog.problems import Problem, Severity
+from azure_gpu.catalog.problems import Code, Problem, Severity
 from azure_gpu.container_apps.job.args import ServerlessGpuJobSettings
 from azure_gpu.container_apps.job.rules import identity_problems
 from azure_gpu.foundation.spec import FoundationSpec
 from azure_gpu.ml.endpoint.spec import MlEndpointSpec
+from azure_gpu.stack.keys import REGION
 from azure_gpu.stack.kinds import BY_SECTION, KINDS, Kind
 
+_OF_REGIONS = (Code.NOT_IN_REGION, Code.NOT_OFFERED, Code.RETIRED)  # at a `location`
 Names = Mapping[str, Collection[str]]
 """Logical names of parts by section, in the order of the stack file."""
 
@@ -108,6 +110,16 @@ def without_explained(of_settings: Sequence[Problem], found: Sequence[Problem]) 
         problem for problem in found if problem.path in paths or (problem.value is None and _component(problem.path) in unclear)
     ]
     return [*of_settings, *(problem for problem in found if problem not in explained)]
+
+
+def insisted(problems: Sequence[Problem], unchecked: Sequence[str]) -> list[Problem]:
+    """The problems; where the file has `unchecked: [region]`, what a source says of a region is a warning."""
+    return [
+        each._replace(severity=Severity.WARNING)
+        if REGION in unchecked and each.code in _OF_REGIONS and each.path.rpartition(".")[2] == "location"
+        else each
+        for each in problems
+    ]
 
 
 def with_warnings(problems: Sequence[Problem], warnings: Sequence[Problem]) -> list[Problem]:

@@ -3,7 +3,7 @@
 Unknown keys and values of a wrong type become problems, and are omitted from the arguments.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, cast
@@ -39,6 +39,7 @@ class Settings:
     own_source: OwnSource | None = None  # None: the file sets `image_source`, or no workload is built
     kept: frozenset[str]  # sections whose parts stay when the stack is destroyed
     off: tuple[str, ...]  # paths of parts with `enabled: false`, which aren't in `parts`
+    unchecked: Sequence[str]  # what the file insists on, whatever a source says
     taken_down: Mapping[str, str]  # the same of parts that were taken down after their last day, with its end
     problems: list[Problem]
     warnings: list[Problem]  # of secrets, and of parts that were taken down
@@ -78,6 +79,7 @@ def read(
         own_source=_with_own_source(completed["foundation"]["foundation"], own_source),
         kept=frozenset(kept),
         off=tuple(path for path in off if path not in ended),
+        unchecked=tuple(sections.get("unchecked", ())),
         taken_down=ended,
         problems=problems,
         warnings=[*warnings, *taken_down.warnings(ended)],

@@ -7,9 +7,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from azure_gpu.catalog.problems import Code, Problem, Severity
+from azure_gpu.catalog.problems import Code, Problem, Severity, errors
 from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.formats import stack_file
+from azure_gpu.stack.keys import REGION
 from azure_gpu_operations.connection import Connection, connection_in, connection_of
 from azure_gpu_operations.preflight import program
 from azure_gpu_operations.preflight.program import Inventory
@@ -41,10 +42,11 @@ def check(stack: Stack, deployment: Mapping[str, Any], say: Say) -> None:
         if each not in found:
             say(f"{each.path}: {each.value}: Azure's list decides, not the catalog's")
     lacking = [each for each in found if each not in taken.problems]
+    refused = errors(lacking)
     there = any(str(each.get("id")).startswith("/") for each in deployment.get("resources") or [])  # a provider has another id
-    if lacking and not there:
-        heading = "1 problem" if len(lacking) == 1 else f"{len(lacking)} problems"
-        raise NotOfferedError("\n".join([f"{heading}, nothing was created:", *(f"  - {each}" for each in lacking)]))
+    if refused and not there:
+        heading = "1 problem" if len(refused) == 1 else f"{len(refused)} problems"
+        raise NotOfferedError("\n".join([f"{heading}, nothing was created:", *(f"  - {each}" for each in refused)]))
     for each in lacking:
         say(f"warning: {each}")
 
@@ -76,10 +78,10 @@ def settled(taken: Inventory, connection: Connection) -> tuple[Problem, ...]:
     for problem in taken.problems:
         rows = answers.catalog_rows([problem], taken.uses, outcomes) if problem in about else [of_problem(problem, "")]
         lacking = any(row.answer in FAILING for row in rows)
-        found += [_refused(problem.path, problem.value, row) if problem in about and lacking else problem for row in rows]
+        found += [_refused(problem.path, problem.value, row, taken) if problem in about and lacking else problem for row in rows]
     refused = [row for row in answers.offers(outcomes, uses, taken.day) if row.answer in FAILING]
     sizes = {use.path: use.size for use in uses}
-    return (*found, *(_refused(row.subject, sizes[row.subject], row) for row in refused))
+    return (*found, *(_refused(row.subject, sizes[row.subject], row, taken) for row in refused))
 
 
 def _open(taken: Inventory) -> tuple[Problem, ...]:
@@ -93,5 +95,8 @@ def _open(taken: Inventory) -> tuple[Problem, ...]:
     )
 
 
-def _refused(path: str, value: object, row: "Row") -> Problem:
-    return Problem(path, row.message, value, fix=row.fix, source="Azure's list of today", code=Code.NOT_OFFERED)
+def _refused(path: str, value: object, row: "Row", taken: Inventory) -> Problem:
+    """An error; a warning where the file insists on it, as in the stack's plan."""
+    insisted = REGION in taken.unchecked and not path.endswith(OF_VERSION)
+    source, severity = "Azure's list of today", Severity.WARNING if insisted else Severity.ERROR
+    return Problem(path, row.message, value, fix=row.fix, source=source, code=Code.NOT_OFFERED, severity=severity)

@@ -31,6 +31,7 @@ class Inventory:
     day: date
     region: str
     problems: tuple[Problem, ...] = ()
+    unchecked: tuple[str, ...] = ()  # what the file insists on, as `unchecked: [region]`
     uses: tuple[SizeUse, ...] = ()
     system_pools: "tuple[MachinesUse, ...]" = ()  # of the clusters that it creates
     ml_machines: "tuple[MachinesUse, ...]" = ()  # of managed endpoints and computes; with the fifth that is kept for upgrades
@@ -66,6 +67,7 @@ def of(taken: "inventory.Inventory") -> Inventory:
         # What can't be a region has its problem; asked of Azure it would only fail again.
         region=taken.location if regions.may_be(taken.location) else "",
         problems=taken.problems,
+        unchecked=taken.unchecked,
         uses=taken.uses,
         system_pools=taken.system_pools,
         ml_machines=taken.ml_machines,
