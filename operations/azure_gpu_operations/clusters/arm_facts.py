@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 from azure_gpu.catalog.services.aks import pools
 from azure_gpu.catalog.services.aks.clusters import FREE
 from azure_gpu.catalog.services.aks.systems import PROVIDER_API
+from azure_gpu.catalog.services.machine_learning import endpoints
 from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.formats import tags
 
@@ -45,8 +46,10 @@ class PoolFacts(NamedTuple):
 
     @property
     def has_gpu(self) -> bool:
+        """Whether its nodes have GPUs; true also where the catalog doesn't know, as of a size that is newer than it."""
         found = SIZES.find(self.size)
-        return bool(self.mig_profile) or (found is not None and found.gpu is not None)
+        of_size = found.gpu is not None if found is not None else bool(self.size) and endpoints.has_gpu(self.size) is None
+        return bool(self.mig_profile) or of_size
 
     @property
     def at_most(self) -> int:

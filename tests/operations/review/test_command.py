@@ -6,14 +6,20 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import yaml
 
+from azure_gpu.catalog.problems import Severity
+from azure_gpu.stack.keys import PROJECT
 from azure_gpu_operations import project as projects
 from azure_gpu_operations.__main__ import main
 from azure_gpu_operations.project import Project
 from azure_gpu_operations.review import command, reviewing
 from azure_gpu_operations.review.model import Budget, Lane, Outcome, StackReview
 from azure_gpu_operations.review.repository import Repository, RepositoryError
+from azure_gpu_operations.review.source_locations import SourceLocations
 from tests.operations.review import sample
+from tests.operations.yaml_tables import TagLoader
+from tests.support.embedded import CHECKOUT, SUBSCRIPTION
 
 FILES = {
     "Pulumi.yaml": "name: azure-gpu\nruntime: python\n",
@@ -212,3 +218,26 @@ def test_files_of_a_commit(git: Git, tmp_path: Path) -> None:
     assert (tmp_path / "out" / "Pulumi.dev.yaml").read_text() == "config:\n  azure-gpu:team: a\n"
     with pytest.raises(RepositoryError):
         repository.commit("main:Pulumi.dev.yaml")
+
+
+NEWER = yaml.load((Path(__file__).parents[1] / "calls" / "newer.yaml").read_text(encoding="utf-8"), TagLoader)["rows"]
+REGIONS, SIZES = ([word for line in row["newer"] for word in line] for row in [*NEWER.values()][:2])
+POOL = {"size": "Standard_NC4as_T4_v3", "dedicated_nodes": 1, "expires_after": "2026-12-31"}
+
+
+def test_a_region_or_size_that_the_catalog_has_never_heard_of_is_one_warning_of_a_review(tmp_path: Path) -> None:
+    file, wrong = tmp_path / "Pulumi.newer.yaml", list[object]()
+    cases = [(each, POOL, "location") for each in REGIONS]
+    cases += [("eastus", {**POOL, "size": each}, "pools.p.size") for each in SIZES]
+    for region, pool, path in cases:
+        says = {"team": "a", "location": region, "as_of": "2026-11-21", "batch_account": "create", "pools": {"p": pool}}
+        foundation = dict.fromkeys(("identity", "storage"), "create")
+        config = {f"azure-gpu:{key}": value for key, value in {**says, "foundation": foundation}.items()}
+        file.write_text(yaml.safe_dump({"config": {**config, "azure-native:subscriptionId": SUBSCRIPTION}}))
+        compared = reviewing.Compared(
+            "newer", file.name, Lane.EMBEDDED, None, file, None, CHECKOUT, SourceLocations((), PROJECT), {}, (), (), (), ()
+        )
+        now, _, _ = reviewing._problems(compared, [])
+        if [(each.path, each.severity) for each in now] != [(path, Severity.WARNING)]:
+            wrong.append((region, pool, now))
+    assert (len(cases), wrong) == (20, [])
