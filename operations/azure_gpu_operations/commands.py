@@ -16,13 +16,12 @@ import requests
 from azure.core.exceptions import AzureError as AzureCoreError
 
 from azure_gpu.catalog import transient_errors
-from azure_gpu.formats import azure_types
 from azure_gpu_operations import groups, pool_steps, registration, repair, saved_plan, torn_state
 from azure_gpu_operations.azure import Arm, AzureError, first_line
 from azure_gpu_operations.clusters import dead
 from azure_gpu_operations.connection import connection_of
 from azure_gpu_operations.guard import ending, fingerprint, held, kept, update_check
-from azure_gpu_operations.guard.foreign_resources import created, delete_beside
+from azure_gpu_operations.guard.foreign_resources import delete_beside, left_beside
 from azure_gpu_operations.guard.losses import NOTHING_ALLOWED, Allowed
 from azure_gpu_operations.machine_learning import deployment_logs
 from azure_gpu_operations.orphans import end_orphaned_hosts
@@ -170,14 +169,14 @@ def bring_down(stack: Stack, say: Say, *, forget_unreachable: bool = False, let_
 def _delete_beside(deployment: Mapping[str, Any], say: Say) -> None:
     """Deletes what Azure made beside the stack's resources in a resource group that stays. A failure is told, and no more."""
     connection = connection_of(deployment)
-    if connection is None or not any(each["type"] == azure_types.INSIGHTS_COMPONENT.token for each in created(deployment)):
+    if connection is None or not left_beside(deployment):
         return
     try:
         with closing(Arm(connection)) as arm:
             for name in delete_beside(arm, deployment):
-                say(f"{name}, which Azure had made beside it: deleted")
+                say(f"{name}, which Azure had made by itself: deleted")
     except (AzureError, AzureCoreError, requests.RequestException) as error:
-        say(f"what Azure made beside Application Insights is left ({first_line(error)})")
+        say(f"what Azure made beside the stack's resources is left ({first_line(error)})")
 
 
 def destroy(stack: Stack, say: Say, *, quiet: bool) -> None:

@@ -547,32 +547,48 @@ def test_numbers_for_people() -> None:
     ]
 
 
-def test_what_azure_makes_beside_application_insights_is_nobody_elses() -> None:
-    """Types and names as in hashicorp/terraform-provider-azurerm, pull requests 18357 and 22163."""
+def test_what_azure_makes_by_itself_is_nobody_elses() -> None:
+    """Types and names as in the table's sources (azure_gpu/catalog/made_by_azure.csv), each beside one that is somebody's."""
+    guid = "75b7636e-baf5-49af-aa32-d7c92f1ea32e"
+    own = {
+        "insights": azure_types.INSIGHTS_COMPONENT,
+        "st1": azure_types.STORAGE_ACCOUNT,
+        "trainer": azure_types.VIRTUAL_MACHINE,
+        "ml": azure_types.PRIVATE_ENDPOINT,
+    }
     listed = [
-        ("Microsoft.Insights/components", "dev-insights"),
-        ("microsoft.alertsmanagement/smartDetectorAlertRules", "Failure Anomalies - dev-insights"),
+        *((azure_type.arm_type, name) for name, azure_type in own.items()),
+        ("microsoft.alertsmanagement/smartDetectorAlertRules", "Failure Anomalies - insights"),
         ("microsoft.insights/actiongroups", "Application Insights Smart Detection"),
+        ("Microsoft.EventGrid/systemTopics", f"st1-{guid}"),
+        ("Microsoft.Compute/virtualMachines/extensions", "trainer/MDE.Linux"),
+        ("Microsoft.Compute/disks", "trainer_OsDisk_1_faa9db6f6d27486bbf51f0d07ff0347b"),
+        ("Microsoft.Network/networkInterfaces", f"ml.nic.{guid}"),
         ("microsoft.alertsmanagement/smartDetectorAlertRules", "Failure Anomalies - theirs"),
         ("microsoft.insights/actionGroups", "on-call"),
+        ("Microsoft.EventGrid/systemTopics", "st1-uploads"),
+        ("Microsoft.Compute/virtualMachines/extensions", "trainer/theirs"),
+        ("Microsoft.Compute/disks", "trainer_data"),
+        ("Microsoft.Network/networkInterfaces", f"theirs.nic.{guid}"),
     ]
     values = [{"id": f"{GROUP}/providers/{type_}/{name}", "type": type_, "name": name} for type_, name in listed]
     arm: Any = SimpleNamespace(values=lambda path, version: values)
-    component = {**resource(azure_types.INSIGHTS_COMPONENT.token, "dev-insights"), "id": values[0]["id"]}
-    assert list(foreign_resources(arm, GROUP, state(component))) == [
-        "smartDetectorAlertRules Failure Anomalies - theirs",
-        "actionGroups on-call",
-    ]
-    assert len(list(foreign_resources(arm, GROUP, state()))) == 5, "without a component of the stack's own they are others'"
+    parts = [{**resource(each.token, name), "id": values[at]["id"]} for at, (name, each) in enumerate(own.items())]
+    assert [each.split()[-1] for each in foreign_resources(arm, GROUP, state(*parts))] == [
+        "theirs", "on-call", "st1-uploads", "trainer/theirs", "trainer_data", f"theirs.nic.{guid}"
+    ]  # fmt: skip
+    assert len(list(foreign_resources(arm, GROUP, state()))) == len(listed), "without the stack's own they are others'"
 
-    deleted: list[str] = []
-    arm.delete = lambda resource_id, version: deleted.append(resource_id)  # pyright: ignore[reportUnknownLambdaType]
-    assert delete_beside(arm, state(component)) == ["Failure Anomalies - dev-insights"], "another component is in the group"
+    deleted: list[tuple[str, str]] = []
+    arm.delete = lambda resource_id, version: deleted.append((resource_id, version))
+    assert delete_beside(arm, state(*parts)) == ["Failure Anomalies - insights", f"st1-{guid}"], "another component is there"
     values.pop(0)
-    assert delete_beside(arm, state(component)) == ["Failure Anomalies - dev-insights", "Application Insights Smart Detection"]
+    assert delete_beside(arm, state(*parts)) == [
+        "Failure Anomalies - insights", "Application Insights Smart Detection", f"st1-{guid}"
+    ]  # fmt: skip
     of_group = {**resource(azure_types.RESOURCE_GROUP.token, "rg"), "id": GROUP.upper()}
-    assert delete_beside(arm, state(component, of_group)) == [], "they go with their group"
-    assert deleted == [values[0]["id"], values[0]["id"], values[1]["id"]]
+    assert delete_beside(arm, state(*parts, of_group)) == [], "they go with their group"
+    assert all(version for _, version in deleted)
 
 
 def test_what_is_kept_is_no_loss_and_named_with_what_deletes_it() -> None:

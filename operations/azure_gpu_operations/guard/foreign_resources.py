@@ -4,19 +4,15 @@ those of them that Azure made beside the stack's own where the group isn't the s
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from azure_gpu.formats import azure_types
+from azure_gpu.catalog import made_by_azure
+from azure_gpu.catalog.made_by_azure import Goes, Made
+from azure_gpu.formats import arm_ids, azure_types
+from azure_gpu.formats.arm_ids import ArmId
 
 if TYPE_CHECKING:  # it loads Azure's clients, and what only reads a state needs none
     from azure_gpu_operations.azure import Arm
 
-# What Azure makes minutes after an Application Insights component, and leaves in its group when that is deleted: type and name.
-# Seen by others: hashicorp/terraform-provider-azurerm#10563 (2021-02-12), #18026, pull requests 18357 and 22163 (the ids).
-_BESIDE_INSIGHTS = (
-    ("microsoft.alertsmanagement/smartdetectoralertrules", "failure anomalies - {name}"),
-    ("microsoft.insights/actiongroups", "application insights smart detection"),
-)
 _API_VERSION = "2024-11-01"  # of the list of a group's resources
-_VERSIONS = ("2021-04-01", "2023-01-01")  # of the two types above
 
 
 def created(deployment: Mapping[str, Any]) -> list[Mapping[str, Any]]:
@@ -31,39 +27,40 @@ def created(deployment: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 def foreign_resources(arm: "Arm", group: str, deployment: Mapping[str, Any]) -> Iterator[str]:
     """ "type name" of each. AzureError if the group can't be listed."""
     own = {str(each["id"]).lower() for each in created(deployment)}
-    beside = set(_made_by_azure(deployment))
+    beside = list(_made_by_azure(deployment))
     for each in arm.values(f"{group}/resources", _API_VERSION):
-        if str(each["id"]).lower() not in own and (str(each["type"]).lower(), str(each["name"]).lower()) not in beside:
-            yield f"{str(each['type']).rsplit('/', 1)[-1]} {each['name']}"
+        type_, name = str(each["type"]), str(each["name"])
+        if str(each["id"]).lower() not in own and not any(made.is_it(type_, name, of.name) for made, of in beside):
+            yield f"{type_.rsplit('/', 1)[-1]} {name}"
 
 
-def _made_by_azure(deployment: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Type and name, in small letters, of what Azure makes by itself beside what the stack has created."""
+def _made_by_azure(deployment: Mapping[str, Any]) -> Iterator[tuple[Made, ArmId]]:
+    """What Azure makes by itself beside what the stack has created, with the resource that it is made beside."""
     for each in created(deployment):
-        if each["type"] == azure_types.INSIGHTS_COMPONENT.token:
-            name = str(each["id"]).rsplit("/", 1)[-1].lower()
-            yield from ((type_, form.format(name=name)) for type_, form in _BESIDE_INSIGHTS)
+        azure_type, id_ = azure_types.BY_TOKEN.get(each["type"]), arm_ids.parse(str(each["id"]))
+        if azure_type is not None and id_ is not None:
+            yield from ((made, id_) for made in made_by_azure.beside(azure_type.arm_type))
+
+
+def left_beside(deployment: Mapping[str, Any]) -> list[tuple[Made, ArmId]]:
+    """What Azure leaves of what it has made, in resource groups that aren't the stack's."""
+    own = {str(each["id"]).lower() for each in created(deployment)}
+    return [(made, of) for made, of in _made_by_azure(deployment) if made.is_left and of.scope.lower() not in own]
 
 
 def delete_beside(arm: "Arm", deployment: Mapping[str, Any]) -> list[str]:
-    """After a stack's components of Application Insights are gone: deletes what Azure has left of them in groups that stay, and
-    returns the names. The action group is shared by all components of its group, and stays while there is another."""
-    own = {str(each["id"]).lower() for each in created(deployment)}
+    """After a stack is gone: deletes what Azure has left of what it made beside the stack's resources in groups that stay, and
+    returns the names. What is shared by all resources of a type in a group stays while there is another."""
+    left = left_beside(deployment)
     deleted: list[str] = []
-    for component in created(deployment):
-        group, _, rest = str(component["id"]).partition("/providers/")
-        if component["type"] != azure_types.INSIGHTS_COMPONENT.token or group.lower() in own:
-            continue
-        listed = [
-            (str(each["id"]), str(each["type"]).lower(), str(each["name"]).lower())
-            for each in arm.values(f"{group}/resources", _API_VERSION)
-        ]
-        of_others = any(type_ == azure_types.INSIGHTS_COMPONENT.arm_type.lower() for _, type_, _ in listed)
-        (rule_type, form), (shared_type, shared) = _BESIDE_INSIGHTS
-        gone = {(rule_type, form.format(name=rest.rsplit("/", 1)[-1].lower())): _VERSIONS[0]}
-        gone |= {} if of_others else {(shared_type, shared): _VERSIONS[1]}
-        for resource_id, type_, name in listed:
-            if version := gone.get((type_, name)):
-                arm.delete(resource_id, version)
-                deleted.append(resource_id.rsplit("/", 1)[-1])
+    for group in dict.fromkeys(of.scope for _, of in left):
+        listed = list(arm.values(f"{group}/resources", _API_VERSION))
+        types = {str(each["type"]).lower() for each in listed}
+        gone = [(made, of) for made, of in left if of.scope == group]
+        gone = [(made, of) for made, of in gone if made.goes is Goes.NEVER or made.beside.lower() not in types]
+        for each in listed:
+            name = str(each["name"])
+            if found := next((made for made, of in gone if made.is_it(str(each["type"]), name, of.name)), None):
+                arm.delete(str(each["id"]), found.api_version)
+                deleted.append(name)
     return deleted
