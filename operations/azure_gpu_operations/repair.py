@@ -19,11 +19,14 @@ from pathlib import Path
 from typing import Any
 
 from azure_gpu.catalog import transient_errors
-from azure_gpu.catalog.transient_errors import CANNOT_BE_UPDATED, TransientError, is_missing_permission
+from azure_gpu.catalog.transient_errors import APPEARED, CANNOT_BE_UPDATED, TransientError, is_missing_permission
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.azure_types import BY_TOKEN, AzureType
 
-_LOST = re.compile(r"error reading from server|transport is closing|\bPut \"https?://|StorageAccountOperationInProgress")
+_LOST = re.compile(
+    r"error reading from server|transport is closing|\bPut \"https?://|Status=409 Code=\"\w*InProgress|Status=409 .*in progress"
+)
+_APPEARED = re.compile(rf"([^\s<>]+): {APPEARED}")  # the engine puts marks of colour before a name
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +91,7 @@ def pending_creates(deployment: Mapping[str, Any]) -> list[PendingCreate]:
 def lost_creates(events: Iterable[str]) -> list[dict[str, Any]]:
     """From an engine's events: resources, as states have them, whose create ended because the provider did, or because its
     connection to Azure was lost after a PUT was sent, or because Azure answered that an operation is in progress, which creates
-    it (pulumi/pulumi-azure-native issue 4761, 2026-07-15).
+    it (pulumi/pulumi-azure-native issue 4761, 2026-07-15), also where another attempt then found it (`shared.retry_hooks`).
 
     The engine then takes the create for one that failed, and forgets it; the provider looks for a resource before it puts one, so
     that what is there was put by it. Secret inputs are `[secret]`. Source: pulumi 3.259, pkg/backend/snapshot.go
@@ -96,12 +99,16 @@ def lost_creates(events: Iterable[str]) -> list[dict[str, Any]]:
     """
     began: dict[str, dict[str, Any]] = {}
     messages: dict[str, str] = {}
+    appeared: set[str] = set()  # names
     for line in events:
         try:
             event = json.loads(line)
         except ValueError:
             continue  # the engine was killed while it wrote
-        if (diagnostic := event.get("diagnosticEvent")) and diagnostic.get("severity") == "error" and diagnostic.get("urn"):
+        diagnostic = event.get("diagnosticEvent") or {}
+        if named := _APPEARED.search(str(diagnostic.get("message"))):
+            appeared.add(named[1])
+        elif diagnostic.get("severity") == "error" and diagnostic.get("urn"):
             messages[diagnostic["urn"]] = messages.get(diagnostic["urn"], "") + diagnostic["message"]
         elif (failed := event.get("resOpFailedEvent")) and failed["metadata"]["op"] in ("create", "create-replacement"):
             began[failed["metadata"]["urn"]] = failed["metadata"]["new"]
@@ -109,7 +116,7 @@ def lost_creates(events: Iterable[str]) -> list[dict[str, Any]]:
     return [
         {key: value for key, value in resource.items() if key in kept}
         for urn, resource in began.items()
-        if _LOST.search(messages.get(urn, ""))
+        if _LOST.search(messages.get(urn, "")) or urn.rsplit("::", 1)[-1] in appeared
     ]
 
 

@@ -164,17 +164,21 @@ def event(urn: str, op: str = "create", said: str = "error reading from server: 
 
 
 def test_creates_whose_end_was_lost_are_those_that_ended_with_the_provider_or_with_the_connection_of_a_put() -> None:
+    told = {"urn": "p", "message": "<{%reset%}>conflicted: it has appeared behind a refusal; run", "severity": "warning"}
     events = [
         *event("died"),
         *event("put", said='Put "https://management.azure.com/subscriptions/x": EOF'),
         *event("creating", said='Status=409 Code="StorageAccountOperationInProgress" Message="An operation is currently"'),
         *event("refused", said='Status=409 Code="Conflict" Message="in use"'),
+        *event("busy", said='Status=409 Code="Conflict" Message="Another operation is in progress."'),
         *event("there", said="cannot create already existing resource '/subscriptions/x'"),
+        json.dumps({"diagnosticEvent": told}),
+        *event("urn::conflicted", said="cannot create already existing resource '/subscriptions/x'"),
         *event("changed", op="update"),
         '{"diagnosticEvent": {"urn": "tor',
     ]
     found = repair.lost_creates(events)
-    assert [each["urn"] for each in found] == ["died", "put", "creating"]
+    assert [each["urn"] for each in found] == ["died", "put", "creating", "busy", "urn::conflicted"]
     assert found[0] == {"urn": "died", "type": "t", "custom": True, "parent": "p", "provider": "r", "inputs": {"a": 1}}
 
 

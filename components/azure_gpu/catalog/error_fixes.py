@@ -50,11 +50,17 @@ KNOWN_ERRORS = (
         "if they were just assigned, retry in some minutes",
         "MicrosoftDocs/azure-aks-docs, articles/aks/private-clusters.md (2026-08-21)",
     ),
-    KnownError(
-        ("workspace name is already in use",),
-        "a deleted log workspace keeps its name for 14 days: create it in its former region, which restores it, and "
-        "delete it permanently with `az monitor log-analytics workspace delete --force`; or use another name",
-        "Microsoft Learn, azure-monitor/logs/delete-workspace (2023-07-30)",
+    *(
+        KnownError(
+            parts,
+            "a deleted log workspace keeps its name for 14 days: create it in its former region, which restores it, and "
+            "delete it permanently with `az monitor log-analytics workspace delete --force`; or use another name",
+            source,
+        )
+        for parts, source in (
+            (("workspace name is already in use",), "Microsoft Learn, azure-monitor/logs/delete-workspace (2023-07-30)"),
+            (("the workspace name", "is not unique"), "MicrosoftDocs/azure-docs issue 41719"),
+        )
     ),
     KnownError(
         ("not associated with a valid offer type",),

@@ -9,6 +9,9 @@ PAUSE_SECONDS = (5.0, 30.0)  # before another attempt: first, and maximum
 
 # Batch's refusal of a request that names what can't change: Azure/Batch issue 85.
 CANNOT_BE_UPDATED = "PropertyCannotBeUpdated"
+# What the provider says of a create whose resource is there, and the component of one that has appeared behind a refusal.
+ALREADY_THERE = "cannot create already existing resource"
+APPEARED = "it has appeared behind a refusal"
 # Parts of messages about missing permissions. That services use one of them for an identity with a new role is assumed, so they
 # are considered only for resources whose roles were assigned just before.
 _NO_RIGHT = ("authorization", "forbidden", "permission", "unauthorized", "access denied")

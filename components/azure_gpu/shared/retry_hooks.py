@@ -11,7 +11,7 @@ import pulumi
 
 from azure_gpu.catalog import error_fixes
 from azure_gpu.catalog.roles import DELAY_MINUTES
-from azure_gpu.catalog.transient_errors import TransientError, find, is_missing_permission, pause
+from azure_gpu.catalog.transient_errors import ALREADY_THERE, APPEARED, TransientError, find, is_missing_permission, pause
 from azure_gpu.shared.hooks import called, kind
 
 # A create that Azure accepted and that failed later, as the engine words it (hashicorp/go-multierror, in `plugin.InitError` of
@@ -59,6 +59,8 @@ def hooks(
         if passing is None:
             if tried == 1:
                 await _tell(args, component, otherwise)
+            elif args.failed_operation == "create" and ALREADY_THERE in args.errors[0]:  # it wasn't before the first attempt
+                pulumi.log.warn(f"{args.name}: {APPEARED}; `operations up` takes it in, or `pulumi import`", component)
             return False
         if was_accepted(args):
             pulumi.log.warn(f"{args.name}: {passing.why}; it exists: run `pulumi up` again, which updates it", component)

@@ -69,6 +69,18 @@ def test_a_create_that_azure_accepted_is_left_to_the_next_up_and_the_engine_forg
     assert recorded.log[-1].endswith("it exists: run `pulumi up` again, which updates it")
 
 
+def test_a_create_whose_resource_appears_behind_a_refusal_is_told_by_name_for_who_takes_it_in() -> None:
+    recorded = declare(lambda: pulumi.ComponentResource.register_outputs(_Component("one"), {}))
+    [hook] = recorded.error_hooks.values()
+    there = "cannot create already existing resource '/subscriptions/s/x'"
+    before = len(recorded.log)
+    assert not asyncio.run(_asked(hook, [there, 'Status=409 Code="Conflict" Message="An operation is in progress."']))
+    [line] = recorded.log[before:]
+    assert line.startswith("adder-group: it has appeared behind a refusal")
+    assert not asyncio.run(_asked(hook, [there])), "it was there before, and is somebody else's"
+    assert recorded.log[before:] == [line]
+
+
 LACKS = 'Code="AuthorizationFailure" Message="The identity \'ml\' does not have permission on the vault."'
 
 
