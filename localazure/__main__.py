@@ -103,7 +103,7 @@ def _add_faults(parser: argparse.ArgumentParser) -> None:
         fault.add_argument("--method", default="*", help="GET, PUT, ...; default: all")
         fault.add_argument("--path", default="*", help="glob over the path, such as '*/containerGroups/*'; default: all")
         fault.add_argument("--count", type=int, default=1, help="number of requests; 0: until cleared; default: 1")
-        if kind == "fail":
+        if "status" in FIELDS[kind]:
             fault.add_argument("--status", type=int, default=500, help="400 to 599; default: 500")
             fault.add_argument("--code", default="InternalServerError")
             fault.add_argument("--message", default="Injected fault.")
@@ -161,6 +161,8 @@ def _add_standing(fault: argparse.ArgumentParser, kind: str) -> None:
 
 _FAULT_HELP = {
     "fail": "answer with an error",
+    "fail-later": "accept the request, and fail its long operation",
+    "wrong-answer": "process the request, and answer with an error",
     "throttle": "answer 429 with Retry-After",
     "delay": "delay the answer",
     "lose-answer": "process the request and close the connection without an answer",

@@ -28,6 +28,8 @@ STANDING = (
 _REQUESTS = ("method", "path", "count")  # which requests a fault hits, and how many
 FIELDS = {  # by kind: what counts of a fault
     "fail": (*_REQUESTS, "status", "code", "message"),
+    "fail-later": (*_REQUESTS, "status", "code", "message"),
+    "wrong-answer": (*_REQUESTS, "status", "code", "message"),
     "throttle": (*_REQUESTS, "seconds"),
     "delay": (*_REQUESTS, "seconds"),
     "lose-answer": _REQUESTS,
@@ -62,9 +64,9 @@ class Fault:
     method: str = "*"  # GET, PUT, ...; * is every one
     path: str = "*"  # glob over the request's path, without regard to letter case
     count: int = 1  # how many requests; 0 means until cleared
-    status: int = 500  # fail
-    code: str = "InternalServerError"  # fail
-    message: str = "A fault was asked for."  # fail
+    status: int = 500  # fail, fail-later, wrong-answer
+    code: str = "InternalServerError"
+    message: str = "A fault was asked for."
     seconds: float = 1  # delay, timeout: how long; throttle: Retry-After; weather: how long the part lasts
     date: str = ""  # clock: YYYY-MM-DD
     # quota: a family, cores, lowPriorityCores, accounts, of aci ContainerGroups or StandardCores; provider: namespace;

@@ -19,6 +19,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from localazure.arm import answers, paths
 from localazure.arm.errors import ArmError
+from localazure.arm.operations import FAILS_LATER
 from localazure.arm.requests import body_of
 from localazure.arm.store import Store
 from localazure.fault import AT_ONCE, PATH, STANDING, Fault, parse
@@ -102,10 +103,18 @@ class Faults:
             fault = self._take(scope) if scope["type"] == "http" else None
             if fault is None:
                 await app(scope, receive, send)
-            elif fault.kind == "fail":
+            elif fault.kind in ("fail", "wrong-answer"):
+                if fault.kind == "wrong-answer":
+                    await app(scope, receive, _unheard)
                 error = ArmError(fault.status, fault.code, fault.message)
                 self._told(scope, error)
                 await answers.refused(error)(scope, receive, send)
+            elif fault.kind == "fail-later":
+                begun = FAILS_LATER.set(ArmError(fault.status, fault.code, fault.message))
+                try:
+                    await app(scope, receive, send)
+                finally:
+                    FAILS_LATER.reset(begun)
             else:
                 await _commit(fault, app, scope, receive, send)
 

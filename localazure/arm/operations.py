@@ -7,6 +7,7 @@ import asyncio
 import logging
 import uuid
 from collections.abc import Awaitable, Callable, Mapping
+from contextvars import ContextVar
 from datetime import date
 from typing import Any
 
@@ -25,6 +26,8 @@ from localazure.weather.task_runs import is_task_run, twice
 RETRY_AFTER_SECONDS = 1  # the smallest that clients honour: 0 counts as none, and then they wait 30 s
 API_VERSION = "2024-03-01"  # in the polling addresses; any is taken
 
+# What the operation that a request begins fails with: a fault sets it, and the operation's task has a copy of its context.
+FAILS_LATER: ContextVar[ArmError | None] = ContextVar("FAILS_LATER", default=None)
 log = logging.getLogger(__name__)
 Work = Callable[[], Awaitable[Body | None]]
 
@@ -191,6 +194,7 @@ class Operations:
         try:
             await slow_operations.begin(kind.arm_type, self._services)
             resource.service = merged(resource.service, await (kind.resume if resumed else kind.provision)(change))
+            _fail_if_asked()
             ended = "Succeeded"
         finally:
             resource.state = ended
@@ -201,6 +205,7 @@ class Operations:
     async def _remove(self, resource: Resource) -> None:
         try:
             await slow_operations.begin(resource.id.type, self._services)
+            _fail_if_asked()
             await removal.remove(resource, self._kinds, self._services, self._locks, self.cancel)
         except Exception:  # and not where the server is asked to end: the next one continues
             resource.state = "Failed"
@@ -233,6 +238,12 @@ def status_document(operation: Operation, address: str) -> dict[str, Any]:
     if operation.result is not None:
         document["properties"] = {"output": operation.result}  # as Microsoft.Compute tells it
     return document
+
+
+def _fail_if_asked() -> None:
+    """ArmError where a fault lets this operation fail."""
+    if error := FAILS_LATER.get():
+        raise error
 
 
 def _cancelling() -> bool:

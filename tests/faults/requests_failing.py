@@ -25,7 +25,10 @@ KINDS: dict[str, dict[str, Any]] = {
     "reset": {"kind": "reset"},
     "timeout": {"kind": "timeout", "seconds": 0.5},
     "lost answer": {"kind": "lose-answer"},
+    "409 afterwards": {"kind": "wrong-answer", "status": 409, "code": "Conflict", "message": "An operation is in progress."},
+    "accepted": {"kind": "fail-later", "status": 500},
 }
+_OF_WRITES = ("409 afterwards", "accepted")  # processed: of creates, updates and deletes, and met once
 SENT = 4  # a request that keeps failing
 _IN_A_LIFE = 8
 
@@ -63,10 +66,11 @@ def drawn(requests: Mapping[Scenario, Iterable[Request]], number: int, chance: r
         chance.shuffle(order)
         for each in order[: number - len(found)]:
             scenario, request = chance.choice(places[each])
-            kind = min(KINDS, key=lambda kind, each=each: (met[each, kind], total[kind]))
+            kinds = [kind for kind in KINDS if kind not in _OF_WRITES or request.method in ("PUT", "DELETE")]
+            kind = min(kinds, key=lambda kind, each=each: (met[each, kind], total[kind]))
             total[kind] += 1
             met[each, kind] += 1
-            found.append(Failing(scenario, request, kind, 1 if kind == "409" else chance.choice((1, SENT))))
+            found.append(Failing(scenario, request, kind, 1 if kind in ("409", *_OF_WRITES) else chance.choice((1, SENT))))
     return found
 
 

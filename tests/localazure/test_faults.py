@@ -56,6 +56,20 @@ def test_a_lost_answer_was_carried_out_and_a_reset_request_was_not(azure: Embedd
     assert azure.get(path, GROUPS).status_code == status
 
 
+def test_a_wrong_answer_hides_what_was_carried_out_and_an_operation_fails_after_it_was_accepted(azure: EmbeddedAzure) -> None:
+    path = f"/subscriptions/{SUBSCRIPTION}/resourceGroups/rg-hidden"
+    azure.fault("wrong-answer", method="PUT", status=409, code="Conflict")
+    assert azure.put(path, {"location": "westeurope"}, GROUPS).status_code == 409
+    assert azure.get(path, GROUPS).status_code == 200
+
+    account = f"{path}/providers/Microsoft.Storage/storageAccounts/sthidden"
+    body = {"location": "westeurope", "sku": {"name": "Standard_LRS"}, "kind": "StorageV2"}
+    azure.fault("fail-later", method="PUT", path="*/storageAccounts/*", status=500, code="Broken")
+    assert azure.put(account, body, "2025-01-01").status_code == 202
+    azure.until(lambda: azure.get(account, "2025-01-01").json()["properties"]["provisioningState"] == "Failed", "it has failed")
+    assert azure.made(account, body, "2025-01-01")["properties"]["provisioningState"] == "Succeeded", "once, and only there"
+
+
 def test_a_request_that_times_out_is_answered_late_and_was_not_carried_out(azure: EmbeddedAzure) -> None:
     path = f"/subscriptions/{SUBSCRIPTION}/resourceGroups/rg-timeout"
     azure.fault("timeout", method="PUT", seconds=0.3)
