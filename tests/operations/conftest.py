@@ -4,7 +4,8 @@ import asyncio
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -16,6 +17,7 @@ from azure_gpu.stack.keys import FILE_VARIABLE
 from azure_gpu_operations import local_connection
 from azure_gpu_operations.__main__ import main
 from azure_gpu_operations.graph import recorded, recording
+from azure_gpu_operations.project import engine_environment
 from tests.support import azure_clients, preflight as preflights, web
 from tests.support.embedded import CHECKOUT, EmbeddedAzure
 from tests.support.in_process import InProcessAzure
@@ -47,17 +49,21 @@ def recorded_here(monkeypatch: pytest.MonkeyPatch) -> None:
             finally:
                 asyncio.get_event_loop().close()
 
+    @contextmanager
+    def answering(requests: Sequence[dict[str, Any]]) -> Iterator[recorded.Answers]:
+        yield lambda: [answer(each, {**engine_environment(), **each["environment"]}) for each in requests]
+
     def answer(request: dict[str, Any], environment: dict[str, str]) -> dict[str, Any]:
         file = Path(environment[FILE_VARIABLE])
         if request["program"] != str(CHECKOUT) or [*file.parent.iterdir()] != [file]:
             return json.loads(run(request, environment))
         others = {name: value for name, value in environment.items() if name not in (FILE_VARIABLE, "PYTEST_CURRENT_TEST")}
-        asked = json.dumps([request, others], sort_keys=True)
+        asked = json.dumps([{**request, "environment": {}}, others], sort_keys=True)
         if asked not in _ANSWERS:
             _ANSWERS[asked] = run(request, environment)
         return json.loads(_ANSWERS[asked])
 
-    monkeypatch.setattr(recorded, "_answer", answer)
+    monkeypatch.setattr(recorded, "_answering", answering)
 
 
 @pytest.fixture

@@ -127,6 +127,14 @@ def test_a_missing_value_of_a_program_is_a_problem_of_the_stack(tmp_path: Path) 
 def test_a_program_runs_in_a_process_of_its_own_whose_output_is_not_the_recording(tmp_path: Path) -> None:
     folder = project_of(tmp_path, PROGRAM)
     assert len(recorded.record(folder, folder / "Pulumi.dev.yaml", "dev").resources) == 4
+    other = tmp_path / "Pulumi.other.yaml"
+    other.write_text("config:\n  somebodys:account: other\n")
+    project_of(tmp_path, "import parts")
+    declares = "pulumi.ComponentResource('somebodys:index:Data', pulumi.Config().require('account'))\n"
+    (tmp_path / "parts.py").write_text(f"import pulumi\n{declares}")
+    files = [folder / "Pulumi.dev.yaml", other]
+    with recorded.begun(folder, files, "dev") as record:  # a module of the program declares in each run
+        assert [[each.name for each in record(file).resources] for file in files] == [["theirdata"], ["other"]]
     project_of(tmp_path, "import sys\nprint('why', file=sys.stderr)\nimport os\nos._exit(3)")
     with pytest.raises(recorded.ProgramError, match=r"ended early: .*why"):
         recorded.record(folder, folder / "Pulumi.dev.yaml", "dev")

@@ -1,4 +1,4 @@
-"""Records the resources that a stack's program declares, in a separate process.
+"""Records the resources that a stack's program declares, in a separate process: one for all files of a stack.
 
 WrongStackError has every problem of the stack file; ProgramError means that the program itself failed.
 """
@@ -7,9 +7,12 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import IO, Any, NamedTuple, cast
 
 from azure_gpu.shared.provider_keys import SUBSCRIPTION_ID, TENANT_ID
 from azure_gpu.stack.keys import FILE_VARIABLE, config_key
@@ -68,38 +71,91 @@ class Recorded(NamedTuple):
     as_of: str  # the day that the stack is judged at; empty: today
 
 
+Answers = Callable[[], Sequence[dict[str, Any]]]
+
+
 def record(program: Path, file: Path, stack: str) -> Recorded:
     """Records a stack's program; subscription and source of images have placeholders if the file has none."""
+    with begun(program, [file], stack) as recorded:
+        return recorded(file)
+
+
+@contextmanager
+def begun(program: Path, files: Sequence[Path], stack: str) -> Iterator[Callable[[Path], Recorded]]:
+    """Begins to record the program with each of the files, and gives the function that waits for one of them. Loading what the
+    program imports takes longest, and is done once. The process ends with the block."""
     project_name = name_of(program)
+    requests, unreadable, days = [], {}, []
+    for file in files:
+        try:
+            request, as_of = _request(program, project_name, file, stack)
+        except planned.UnreadableStackFileError as error:
+            unreadable[file] = error
+            continue
+        requests.append(request)
+        days.append((file, as_of))
+    with _answering(requests) if requests else nullcontext(tuple) as answers:
+
+        def recorded(file: Path) -> Recorded:
+            if file in unreadable:
+                raise unreadable[file]
+            at = [each for each, _ in days].index(file)
+            return parsed(answers()[at], stack, days[at][1])
+
+        yield recorded
+
+
+def _request(program: Path, project_name: str, file: Path, stack: str) -> tuple[dict[str, Any], str]:
+    """What the recording process needs of a file, and the day that it is judged at."""
     configuration, encrypted = planned.configuration(file, project_name)
     left_out = {SUBSCRIPTION_ID: _NOBODYS, TENANT_ID: _NOBODYS, config_key("image_source", project_name): _SOURCE}
+    flagged = sorted({config_key(str(steps[0]), project_name) for steps in encrypted.places})
     request = {
         "program": str(program),
         "project": project_name,
         "stack": stack,
         "configuration": {**left_out, **configuration},
+        "environment": {FILE_VARIABLE: str(file), _FLAGGED_VARIABLE: json.dumps(flagged)},
     }
-    flagged = sorted({config_key(str(steps[0]), project_name) for steps in encrypted.places})
-    environment = {**engine_environment(), FILE_VARIABLE: str(file), _FLAGGED_VARIABLE: json.dumps(flagged)}
-    return parsed(_answer(request, environment), stack, configuration.get(config_key("as_of", project_name), ""))
+    return request, configuration.get(config_key("as_of", project_name), "")
 
 
-def _answer(request: dict[str, Any], environment: dict[str, str]) -> dict[str, Any]:
+@contextmanager
+def _answering(requests: Sequence[dict[str, Any]]) -> Iterator[Answers]:
+    """The recording process, which works while the block does something else."""
+    environment = engine_environment()
     path = os.pathsep.join(filter(None, (str(Path(__file__).resolve().parents[2]), environment.get("PYTHONPATH", ""))))
-    done = subprocess.run(
-        [sys.executable, "-m", _MODULE],
-        input=json.dumps(request),
-        env={**environment, "PYTHONPATH": path},
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        check=False,
-    )
-    try:
-        return json.loads(done.stdout)
-    except ValueError:
-        last = " ".join(done.stderr.strip().splitlines()[-_LAST_LINES:]) or f"exit code {done.returncode}"
-        raise ProgramError(f"the program in {request['program']} ended early: {last}") from None
+    with _file() as asked, _file() as said, _file() as errors:
+        json.dump(requests, asked)
+        asked.seek(0)
+        process = subprocess.Popen(
+            [sys.executable, "-m", _MODULE],
+            env={**environment, "PYTHONPATH": path},
+            stdin=asked,
+            stdout=said,
+            stderr=errors,
+        )
+
+        @cache
+        def answers() -> Sequence[dict[str, Any]]:
+            process.wait()
+            said.seek(0)
+            errors.seek(0)
+            try:
+                return json.load(said)
+            except ValueError:
+                last = " ".join(errors.read().strip().splitlines()[-_LAST_LINES:]) or f"exit code {process.returncode}"
+                raise ProgramError(f"the program in {requests[0]['program']} ended early: {last}") from None
+
+        try:
+            yield answers
+        finally:
+            process.kill()
+            process.wait()
+
+
+def _file() -> IO[str]:
+    return tempfile.TemporaryFile("w+", encoding="utf-8")
 
 
 def parsed(answer: dict[str, Any], stack: str, as_of: str) -> Recorded:

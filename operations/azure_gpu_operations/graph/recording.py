@@ -1,11 +1,13 @@
 """Runs a Pulumi program without an engine and writes its resources: `python -m azure_gpu_operations.graph.recording`.
 
 It is a separate process because a program changes the state of Pulumi's SDK. It sends no requests to Azure or an engine.
-Standard input is one JSON object: the program's folder, project, stack, configuration. Standard output is one JSON object: the
-resources by name, warnings, and the problems of the stack file, or why the program failed.
+Standard input is a list of JSON objects: the program's folder, project, stack, configuration, and variables of the environment.
+Standard output is a list with an object for each: the resources by name, warnings, and the problems of the stack file, or why the
+program failed. The program of all is the same, and what it imports is loaded once.
 """
 
 import asyncio
+import contextvars
 import json
 import logging
 import os
@@ -13,6 +15,7 @@ import runpy
 import sys
 import threading
 import traceback
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -150,13 +153,29 @@ def run(request: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def _each(requests: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Runs one after another, each as in a process of its own."""
+    for request in requests:
+        os.environ.update(request["environment"])
+        yield contextvars.copy_context().run(run, request)
+        _forget(Path(request["program"]))
+
+
+def _forget(program: Path) -> None:
+    """Unloads the program's own modules, which may declare something when they are imported. The library stays."""
+    for name, module in [*sys.modules.items()]:
+        file = Path(getattr(module, "__file__", None) or "/")
+        if file.is_relative_to(program) and "site-packages" not in file.parts and not name.startswith("azure_gpu"):
+            del sys.modules[name]
+
+
 def main() -> None:
-    written, request = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8"), json.load(sys.stdin)
+    written, requests = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8"), json.load(sys.stdin)
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what the program prints isn't the answer
-    os.chdir(request["program"])  # where the engine runs it, and relative paths of a stack file begin
-    sys.path.insert(0, request["program"])
+    os.chdir(requests[0]["program"])  # where the engine runs it, and relative paths of a stack file begin
+    sys.path.insert(0, requests[0]["program"])
     with written:
-        json.dump(run(request), written)
+        json.dump([*_each(requests)], written)
 
 
 if __name__ == "__main__":

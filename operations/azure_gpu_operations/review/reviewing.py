@@ -57,8 +57,11 @@ class Compared(NamedTuple):
     judged_at: str = ""  # the day of the base's commit, where the engine judged both at that day; "": today
 
 
-def report(compared: Compared, busy_hours: float) -> StackReview:
-    """Everything that is known; what isn't is in `missing`."""
+Record = Callable[[Path], recorded.Recorded]
+
+
+def report(compared: Compared, busy_hours: float, record: Record) -> StackReview:
+    """Everything that is known; what isn't is in `missing`. `record` waits for the recording of a file that has begun."""
     missing = list(compared.missing)
     review = StackReview(
         compared.stack, compared.file, compared.lane, Outcome.FAILED, placeholders=compared.placeholders, missing=compared.missing
@@ -83,7 +86,7 @@ def report(compared: Compared, busy_hours: float) -> StackReview:
     about = dangers.Change(
         found, steps.owners(found), held(compared.deployment), _differences(compared, missing), compared.places
     )
-    before, after = _graphs(compared, missing)
+    before, after = _graphs(compared, record, missing)
     unread = (compared.base_file is not None and before is None, after is None)
     judged = compared.judged_at or compared.lane is Lane.LIVE  # there the engine doesn't know what Azure's lists lack
     rejected = tuple(each for each in found_now if judged and each.severity == "error")
@@ -144,16 +147,16 @@ def _differences(compared: Compared, missing: list[str]) -> Sequence[Difference]
         return ()
 
 
-def _graphs(compared: Compared, missing: list[str]) -> tuple[Graph | None, Graph | None]:
+def _graphs(compared: Compared, record: Record, missing: list[str]) -> tuple[Graph | None, Graph | None]:
     """Both by the program as it is now, so that what differs is the stack and not a price list."""
     if compared.base_file is None:
-        return None, _graph(compared, compared.head_file, "after", missing)
-    return _graph(compared, compared.base_file, "before", missing), _graph(compared, compared.head_file, "after", missing)
+        return None, _graph(record, compared.head_file, "after", missing)
+    return _graph(record, compared.base_file, "before", missing), _graph(record, compared.head_file, "after", missing)
 
 
-def _graph(compared: Compared, file: Path, when: str, missing: list[str]) -> Graph | None:
+def _graph(record: Record, file: Path, when: str, missing: list[str]) -> Graph | None:
     try:
-        found = recorded.record(compared.program, file, compared.stack)
+        found = record(file)
     except (UnreadableStackFileError, recorded.WrongStackError, recorded.ProgramError) as error:
         lines = str(error).strip().splitlines()
         missing.append(f"costs {when} the change: {lines[-1].strip() if lines else 'the program failed'}")
@@ -218,18 +221,21 @@ def _on_embedded(each: StackFiles, base: Base, busy_hours: float, packs: Packs) 
         head = placeholders.prepared(head_text, project_name)
         base_text = None if each.base is None else placeholders.with_common(each.base, each.base_common, project_name)
         before = _before(each, base_text, project_name, missing)
-        against = base.preview(each.stack, before, head, project().program, packs)
-        if against.judged_at:
-            missing.append(f"the base is invalid today, so both are previewed as of {against.judged_at}, the date of its commit")
-        missing += [f"{id_} couldn't be created: {why}" for id_, why in against.left_out.items()]
-        texts = {"head": head_text, "base": base_text if before is not None else None}
+        texts = {"base": base_text if before is not None else None, "head": head_text}
         offline = {
             commit: base.offline(each.stack, commit, placeholders.without_kubeconfig_files(text, project_name))
             for commit, text in texts.items()
             if text is not None
         }
-        compared = _compared(each, Lane.EMBEDDED, against, offline.get("base"), base.project, head, missing)
-        return report(compared._replace(head_file=offline["head"]), busy_hours)
+        with recorded.begun(project().program, [*offline.values()], each.stack) as record:  # beside the engine
+            against = base.preview(each.stack, before, head, project().program, packs)
+            if against.judged_at:
+                missing.append(
+                    f"the base is invalid today, so both are previewed as of {against.judged_at}, the date of its commit"
+                )
+            missing += [f"{id_} couldn't be created: {why}" for id_, why in against.left_out.items()]
+            compared = _compared(each, Lane.EMBEDDED, against, offline.get("base"), base.project, head, missing)
+            return report(compared._replace(head_file=offline["head"]), busy_hours, record)
     except InvalidStackFileError as error:
         return _failed(each, Lane.EMBEDDED, f"{each.file}: {error}")
     except _EXPECTED as error:
@@ -259,13 +265,16 @@ def _live(each: StackFiles, busy_hours: float, packs: Packs) -> StackReview:
                 plan = planned_unprotected(stack, deployment) or plan
                 errors = plan.errors
             against = Against(deployment, plan.steps, errors, violations=broken)
-            if each.base is None:
-                return report(_compared(each, Lane.LIVE, against, None, None, None, []), busy_hours)
-            base_file = Path(folder) / Path(each.file).name
-            base_file.write_text(
-                placeholders.with_common(each.base, each.base_common, name_of(project().files)), encoding="utf-8"
-            )
-            return report(_compared(each, Lane.LIVE, against, base_file, project().files, None, []), busy_hours)
+            base_file = None
+            if each.base is not None:
+                base_file = Path(folder) / Path(each.file).name
+                base_file.write_text(
+                    placeholders.with_common(each.base, each.base_common, name_of(project().files)), encoding="utf-8"
+                )
+            compared = _compared(each, Lane.LIVE, against, base_file, project().files, None, [])
+            files = [file for file in (base_file, compared.head_file) if file is not None]
+            with recorded.begun(compared.program, files, each.stack) as record:
+                return report(compared, busy_hours, record)
     except EngineError as error:
         return _failed(each, Lane.LIVE, f"preview failed: {error}")
     except _EXPECTED as error:
