@@ -6,11 +6,14 @@ Bodies are never logged: they may hold secrets.
 """
 
 import os
+import ssl
 import threading
 from collections.abc import Callable, Mapping
 from functools import cached_property
+from pathlib import Path
 from typing import Any, cast
 
+import certifi
 import requests
 import requests.adapters
 from azure.core.credentials import AccessToken
@@ -257,10 +260,35 @@ class _Transport(RequestsTransport):
         self._stopping.wait(duration)
 
 
+class _TrustingOnce(requests.adapters.HTTPAdapter):
+    """Reads the certificates of the authorities once; requests has each connection read them again."""
+
+    def __init__(self) -> None:
+        self._trust = _trust()
+        super().__init__(pool_maxsize=_CONNECTIONS)
+
+    def init_poolmanager(self, *args: Any, **pool_options: Any) -> None:
+        super().init_poolmanager(*args, **pool_options, ssl_context=self._trust)
+
+    def build_connection_pool_key_attributes(self, *args: Any, **options: Any) -> Any:
+        """Where to, and how: without the file that every connection would read."""
+        host, _ = super().build_connection_pool_key_attributes(*args, **options)
+        return host, {"cert_reqs": "CERT_REQUIRED"}
+
+    def cert_verify(self, *_: Any) -> None:
+        """What `ssl_context` does."""
+
+
 def _session() -> requests.Session:
     session = requests.Session()
-    session.mount("https://", requests.adapters.HTTPAdapter(pool_maxsize=_CONNECTIONS))
+    session.mount("https://", _TrustingOnce())
     return session
+
+
+def _trust() -> ssl.SSLContext:
+    authorities = _authorities()
+    path = Path(authorities if isinstance(authorities, str) else certifi.where())
+    return ssl.create_default_context(capath=path) if path.is_dir() else ssl.create_default_context(cafile=path)
 
 
 def _authorities() -> str | bool:
