@@ -17,14 +17,17 @@ from collections.abc import Iterator
 from contextlib import closing
 from datetime import UTC, datetime
 from decimal import Decimal
+from typing import TYPE_CHECKING
 
 from azure_gpu.formats.dates import instant
 from azure_gpu_operations import stack_options
 from azure_gpu_operations.console import add_wide
 from azure_gpu_operations.project import project
-from azure_gpu_operations.running_report import EXECUTION, GROUP, Row, as_json, show
 from azure_gpu_operations.stack import stack_names
 from azure_gpu_operations.stack_view import StackView, of_deployment, view
+
+if TYPE_CHECKING:
+    from azure_gpu_operations.running_report import Row
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -38,6 +41,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
+    from azure_gpu_operations.running_report import as_json, show  # here: `--help` needs no tables
+
     views = _views(options)
     now = datetime.now(UTC)
     rows = list(_everything(views) if options.all else _of_stacks(views))
@@ -55,7 +60,7 @@ def _views(options: argparse.Namespace) -> list[StackView]:
     return [each for each in found if each is not None]
 
 
-def _of_stacks(views: list[StackView]) -> Iterator[Row]:
+def _of_stacks(views: list[StackView]) -> Iterator["Row"]:
     from azure_gpu_operations.azure import Arm  # here, and below: Azure's clients load slowly
     from azure_gpu_operations.running_rows import KINDS
 
@@ -66,7 +71,7 @@ def _of_stacks(views: list[StackView]) -> Iterator[Row]:
                     yield from (_of_stack(row, stack, name) for row in kind.rows(arm, resource_id, name))
 
 
-def _everything(views: list[StackView]) -> Iterator[Row]:
+def _everything(views: list[StackView]) -> Iterator["Row"]:
     """Each subscription once. Parts of the stacks have their names in the stack file."""
     from azure_gpu_operations.azure import Arm
     from azure_gpu_operations.running_rows import KINDS
@@ -81,8 +86,10 @@ def _everything(views: list[StackView]) -> Iterator[Row]:
                     yield from (_of_stack(row, stack, name) if stack else row for row in rows)
 
 
-def _of_stack(row: Row, stack: StackView, name: str) -> Row:
+def _of_stack(row: "Row", stack: StackView, name: str) -> "Row":
     """With what the stack knows of its part of this name."""
+    from azure_gpu_operations.running_report import EXECUTION, GROUP
+
     known = stack.hourly_cost.get(name) if row.kind in (GROUP, EXECUTION) else None  # others cost by what there is of them
     price = row.usd_hour if row.usd_hour is not None or known is None else Decimal(str(known))
     end = instant(stack.expires_at.get(name)) or row.expires_at

@@ -17,16 +17,7 @@ from azure_gpu.formats import bounded_yaml
 from azure_gpu_operations.clusters.arm_facts import cluster_of, pool_of
 from azure_gpu_operations.clusters.errors import ClusterError
 from azure_gpu_operations.clusters.objects import events_of, job_of, node_of, pod_of
-from azure_gpu_operations.explain import (
-    batch_rules,
-    cluster_rules,
-    container_rules,
-    machine_rules,
-    ml_rules,
-    pod_rules,
-    report,
-    table,
-)
+from azure_gpu_operations.explain import batch_rules, cluster_rules, machine_rules, ml_rules, pod_rules, report, rules, table
 from azure_gpu_operations.explain.cluster_facts import ClusterCase, JobCase, PodCase, PodContext
 from azure_gpu_operations.explain.facts import Cause, Facts, Finding, Kind, Refusal
 from azure_gpu_operations.explain.machine_rules import MachineCase
@@ -92,7 +83,7 @@ def of_endpoint(case: ml_rules.EndpointCase) -> tuple[Facts, Finding]:
 
 # How the facts of a section are made, and what explains them.
 MAKING: dict[str, tuple[Any, Callable[[Any], Finding | tuple[Facts, Finding]]]] = {
-    "group": (Facts, container_rules.explain),
+    "group": (Facts, rules.explain),
     "deployment": (ml_rules.DeploymentCase, ml_rules.explain_deployment),
     "endpoint": (ml_rules.EndpointCase, of_endpoint),
     "compute": (ml_rules.ComputeCase, ml_rules.explain_compute),
@@ -170,6 +161,6 @@ def test_a_report_wraps_sentences_at_the_width_and_leaves_lines_of_a_log_alone()
     [facts] = (row.values[1] for row in rows() if row.id == "group: a program's own error")
     log = "loss " * 30
     case = made(Facts, facts | {"containers": [{**facts["containers"][0], "log": [log]}]})
-    wrapped = report.lines(case, container_rules.explain(case), 60)
+    wrapped = report.lines(case, rules.explain(case), 60)
     assert [line for line in wrapped if len(line) > 60] == [f"    {log}"]
-    assert " ".join(wrapped).split() == " ".join(report.lines(case, container_rules.explain(case))).split()
+    assert " ".join(wrapped).split() == " ".join(report.lines(case, rules.explain(case))).split()

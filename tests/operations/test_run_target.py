@@ -9,8 +9,9 @@ from azure_gpu.formats.build_context import context_hash
 from azure_gpu_operations.clusters.targets import AKS, EDGE
 from azure_gpu_operations.run import workers
 from azure_gpu_operations.run.context import BASE_IMAGE
+from azure_gpu_operations.run.protocol import BATCH, JOB, LOCAL, ML_CLUSTER, PLACES, VM
 from azure_gpu_operations.run.target import Target, TargetOptions, check_requirements, resolve
-from azure_gpu_operations.run.workers import BATCH, JOB, LOCAL, ML_CLUSTER, PLACES, VM, Group, group
+from azure_gpu_operations.run.workers import Group, group
 from tests.support.embedded import CHECKOUT
 
 

@@ -48,12 +48,11 @@ def test_what_asks_nothing_of_azure_loads_none_of_its_clients(words: list[str]) 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["up", "preview", "down", "drift", "review"])
-def test_help_loads_neither_the_sdk_of_pulumi_nor_azures_clients(name: str) -> None:
+def test_help_loads_neither_tables_nor_the_sdk_of_pulumi_nor_azures_clients() -> None:
     code = (
         "import sys; from azure_gpu_operations import verbs; import argparse\n"
-        f"verbs.add_all(argparse.ArgumentParser().add_subparsers(), {name!r})\n"
-        "print([name for name in sys.modules if name.split('.')[0] in ('azure', 'msal', 'pulumi', 'requests')])"
+        "for name in set(verbs.VERBS) - {'sizes', 'catalog'}: verbs.add_all(argparse.ArgumentParser().add_subparsers(), name)\n"
+        "print([name for name in sys.modules if name in ('azure', 'msal', 'pulumi', 'requests', 'rich')])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=CHECKOUT)
     assert done.stdout.strip() == "[]"

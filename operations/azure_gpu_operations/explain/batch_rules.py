@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from azure_gpu.shared.installation import COMMAND
 from azure_gpu_operations.batch.pool_facts import PoolFacts
-from azure_gpu_operations.explain import container_rules, refusal_rules, table
+from azure_gpu_operations.explain import refusal_rules, rules, table
 from azure_gpu_operations.explain.facts import Cause, Container, Facts, Finding, Kind, Refusal, counted
 
 
@@ -217,8 +217,8 @@ def _task(job: JobSeen) -> Finding | None:
         "limit": f"{task.limit_minutes or 0:g}",
         "is_of_container": task.code.startswith("Container") or bool(table.first("image pull", task.words)),
     }
-    rules: dict[str, table.Rule] = {"image": lambda task: _image(job, task), "exit_code": _exit_code}
-    finding = table.explain_surely("task of Batch", task, rules, values)
+    of_code: dict[str, table.Rule] = {"image": lambda task: _image(job, task), "exit_code": _exit_code}
+    finding = table.explain_surely("task of Batch", task, of_code, values)
     if job.failed < 2:
         return finding
     return finding._replace(what=f"{finding.what} (the first of {job.failed} tasks that failed, of {job.total})")
@@ -233,7 +233,7 @@ def _exit_code(task: TaskSeen) -> Finding | None:
     """By the rules for containers: the exit codes have the same meaning."""
     stand_in = Container(name=task.called, image=task.image, exit_code=task.exit_code, log=task.log, began=task.began)
     facts = Facts(task.id, Kind.BATCH_JOB, "", state="Failed", containers=(stand_in,))
-    for rule in (container_rules.no_command, container_rules.gpu_memory, container_rules.memory):
+    for rule in (rules.no_command, rules.gpu_memory, rules.memory):
         finding = rule(facts)
         if finding is not None:
             what = finding.what.replace(f"container {task.called}", task.called).replace("isn't in the image", "isn't there")

@@ -29,11 +29,9 @@ from azure_gpu.formats import arm_ids
 from azure_gpu_operations import stack_options
 from azure_gpu_operations.command_line import refuse
 from azure_gpu_operations.connection import connection_from
-from azure_gpu_operations.console import console
 from azure_gpu_operations.explain.facts import EXPLAINED_TYPES
 from azure_gpu_operations.stack import EngineError
 from azure_gpu_operations.stack_view import StackView, view
-from azure_gpu_operations.tables import width_of
 
 NOT_EXPLAINED = 3
 
@@ -64,7 +62,9 @@ def run(options: argparse.Namespace) -> int:
     where = found.connection if found else replace(connection_from({}, os.environ), subscription_id=of_id)
 
     from azure_gpu_operations.azure import Arm  # here, because Azure's clients take seconds to load
+    from azure_gpu_operations.console import console
     from azure_gpu_operations.explain import lookup, report
+    from azure_gpu_operations.tables import width_of
 
     logging.getLogger("azure.identity").setLevel(logging.ERROR)
     with closing(Arm(where)) as arm:

@@ -14,12 +14,12 @@ from azure_gpu_operations.clusters.targets import ClusterTarget
 from azure_gpu_operations.explain import (
     activity_log,
     built_images,
-    container_rules,
     in_clusters,
     in_machine_learning,
     planned_names,
     read_group,
     read_job,
+    rules,
 )
 from azure_gpu_operations.explain.facts import (
     CLUSTER_TYPES,
@@ -64,7 +64,7 @@ def _by_id(arm: Arm, resource: str, parsed: ArmId, view: StackView | None) -> Ex
         return _pool(arm, name, parsed.text)
     facts = (read_group if parsed.is_type(GROUP_TYPE) else read_job).read(arm, name, parsed.text)
     facts = built_images.added(arm, facts, view.registry) if view is not None and view.registry else facts
-    return facts, container_rules.explain(facts)
+    return facts, rules.explain(facts)
 
 
 def _in_clusters(arm: Arm, options: argparse.Namespace, view: StackView) -> tuple[Explained | None, Explained | None]:

@@ -1,6 +1,6 @@
 """Rules of code for a pod that no node takes, doesn't run or failed. The others are rows of `findings.yaml`. Pure.
 
-`container_rules` explains failures in its containers.
+`rules` explains failures in its containers.
 """
 
 from collections.abc import Callable
@@ -13,7 +13,7 @@ from azure_gpu_operations.clusters import scheduling
 from azure_gpu_operations.clusters.arm_facts import PoolFacts
 from azure_gpu_operations.clusters.objects import EventSeen, NodeSeen, PodSeen, Taint, taint_of
 from azure_gpu_operations.clusters.scheduling import Reason
-from azure_gpu_operations.explain import container_rules, table
+from azure_gpu_operations.explain import rules, table
 from azure_gpu_operations.explain.cluster_facts import PodCase
 from azure_gpu_operations.explain.facts import Cause, Facts, Finding
 from azure_gpu_operations.explain.refusal_rules import about
@@ -309,7 +309,7 @@ def _settings(case: PodCase) -> Finding | None:
 
 
 def _pull(case: PodCase) -> Finding | None:
-    found = container_rules.pull(case.as_facts())
+    found = rules.pull(case.as_facts())
     if found is None or found.cause is not Cause.NO_RIGHT_TO_PULL:
         return found
     return found._replace(fix=_EDGE_PULL if case.around.is_edge else _ACR)
@@ -333,7 +333,7 @@ def _no_gpu_seen(case: PodCase) -> Finding | None:
 
 
 def _crash_loop(case: PodCase) -> Finding | None:
-    found = container_rules.crash_loop(case.as_facts())
+    found = rules.crash_loop(case.as_facts())
     if found is None:
         return None
     fix = "see its last lines below; restartPolicy Never or OnFailure stops the restarts"
@@ -343,7 +343,7 @@ def _crash_loop(case: PodCase) -> Finding | None:
 def _volume(case: PodCase) -> Finding | None:
     if case.pod.phase != "Pending" or not case.pod.node:
         return None
-    found = container_rules.volume(case.as_facts())
+    found = rules.volume(case.as_facts())
     fix = "check that the volume's source exists in this namespace; see `kubectl describe pod`"
     return found._replace(fix=fix) if found else None
 
@@ -363,9 +363,9 @@ _RULES: dict[str, Rule] = {
     "volume": _volume,
     "no_gpu_seen": _no_gpu_seen,
     "crash_loop": _crash_loop,
-    "probe": _of_containers(container_rules.probe),
-    "no_command": _of_containers(container_rules.no_command),
-    "gpu_memory": _of_containers(container_rules.gpu_memory),
-    "memory": _of_containers(container_rules.memory),
-    "program": _of_containers(container_rules.program),
+    "probe": _of_containers(rules.probe),
+    "no_command": _of_containers(rules.no_command),
+    "gpu_memory": _of_containers(rules.gpu_memory),
+    "memory": _of_containers(rules.memory),
+    "program": _of_containers(rules.program),
 }

@@ -33,7 +33,6 @@ from azure_gpu_operations.connection import Connection, connection_from, connect
 from azure_gpu_operations.console import add_wide, console
 from azure_gpu_operations.preflight import needs, program
 from azure_gpu_operations.preflight.program import Inventory
-from azure_gpu_operations.preflight.report import Report
 from azure_gpu_operations.preflight.rows import Row, of_problems
 from azure_gpu_operations.project import project
 from azure_gpu_operations.stack import EngineError, Stack
@@ -63,6 +62,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
+    from azure_gpu_operations.preflight.report import Report  # here, because `--help` needs no tables
+
     today = datetime.now(UTC).date()
     try:
         _check_validate(options)

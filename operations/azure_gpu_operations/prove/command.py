@@ -18,12 +18,10 @@ import json
 import sys
 from datetime import UTC, datetime
 
-from azure_gpu_operations import planned, stack_options
+from azure_gpu_operations import stack_options
 from azure_gpu_operations.command_line import refuse
 from azure_gpu_operations.console import add_wide
 from azure_gpu_operations.exit_codes import FAILED, INTERRUPTED, NO_GPU, OK
-from azure_gpu_operations.prove import record
-from azure_gpu_operations.prove.on_runs import places_of
 from azure_gpu_operations.prove.proof import SECTIONS, Proof, Service, with_gpu_required
 from azure_gpu_operations.stack import EngineError
 from azure_gpu_operations.stack_view import StackView, view
@@ -41,6 +39,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
+    from azure_gpu_operations.prove.on_runs import places_of  # here and below, because `--help` needs none of it
+
     try:
         found = view(stack_options.stack_of(options))
     except EngineError as error:
@@ -60,13 +60,15 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _missing(service: Service, found: StackView, there: str, options: argparse.Namespace) -> str:
+    from azure_gpu_operations import planned
+
     off = planned.switched_off(stack_options.file_of(options), "", SECTIONS[service])
     why = f": {off}; fix: remove it there, then `pulumi up --stack {found.name}`" if off else f"; it has {there}"
     return f"--only: the stack {found.name} has no {service.title}{why}"
 
 
 def _proved(found: StackView, chosen: dict[Service, list[str]], options: argparse.Namespace) -> list[Proof] | None:
-    from azure_gpu_operations.prove.proving import Proving  # here: Azure's clients load slowly
+    from azure_gpu_operations.prove.proving import Proving
 
     try:
         return Proving(found, options, lambda line: print(line, file=sys.stderr, flush=True)).all(chosen)
@@ -75,6 +77,8 @@ def _proved(found: StackView, chosen: dict[Service, list[str]], options: argpars
 
 
 def _report(found: StackView, proofs: list[Proof], options: argparse.Namespace) -> int:
+    from azure_gpu_operations.prove import record
+
     proofs = [with_gpu_required(each) for each in proofs] if options.require_gpu else proofs
     if options.json:
         print(json.dumps(record.as_json(found.name, proofs, datetime.now(UTC)), indent=2))

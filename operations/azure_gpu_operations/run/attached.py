@@ -21,8 +21,7 @@ from azure_gpu.catalog.problems import Code, Problem
 from azure_gpu_operations import stack_options
 from azure_gpu_operations.command_line import refuse
 from azure_gpu_operations.exit_codes import FAILED, FAILED_RUN, OK, WRONG_COMMAND_LINE
-from azure_gpu_operations.run.command import on_screen
-from azure_gpu_operations.run.protocol import Output, Run
+from azure_gpu_operations.run.protocol import Output, Run, on_screen
 from azure_gpu_operations.stack_view import StackView, view
 
 if TYPE_CHECKING:

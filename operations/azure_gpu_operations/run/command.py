@@ -40,16 +40,13 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
-from functools import partial
 from typing import NoReturn
 
 from azure_gpu.catalog.problems import Problem, errors
 from azure_gpu.shared.installation import COMMAND
 from azure_gpu_operations.exit_codes import FAILED_RUN, INTERRUPTED, WRONG_COMMAND_LINE
 from azure_gpu_operations.run import options as run_options
-from azure_gpu_operations.run.preparing import prepare
-from azure_gpu_operations.run.protocol import EndedFromOutsideError, Output
-from azure_gpu_operations.run.target import TargetOptions, resolve
+from azure_gpu_operations.run.protocol import EndedFromOutsideError, on_screen
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -70,6 +67,9 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _run(options: argparse.Namespace) -> int:
+    from azure_gpu_operations.run.preparing import prepare  # here, because `--help` needs none of it
+    from azure_gpu_operations.run.target import TargetOptions, resolve
+
     target_options = TargetOptions(
         options.target or "",
         options.requirements or run_options.beside(options),
@@ -98,12 +98,6 @@ def _run(options: argparse.Namespace) -> int:
         return drive(plan, on_screen(), options.stack or "", detach=options.detach).code
     except WrongRunError as error:
         return refused(error.problems)
-
-
-def on_screen() -> Output:
-    """The program's output goes to standard output, everything else to standard error."""
-    on_standard_error = partial(print, file=sys.stderr, flush=True)
-    return Output(show=partial(print, flush=True), show_error=on_standard_error, say=on_standard_error)
 
 
 def refused(problems: Sequence[Problem]) -> int:

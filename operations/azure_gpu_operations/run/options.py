@@ -7,9 +7,7 @@ from pathlib import Path
 
 from azure_gpu.catalog.problems import Problem
 from azure_gpu_operations import stack_options
-from azure_gpu_operations.clusters.targets import AKS, EDGE
-from azure_gpu_operations.run import workers
-from azure_gpu_operations.run.workers import BATCH, JOB, LOCAL, ML_CLUSTER, PLACES, VM
+from azure_gpu_operations.run.protocol import AKS, BATCH, EDGE, JOB, LOCAL, ML_CLUSTER, PLACES, VM
 from azure_gpu_operations.stack import EngineError
 from azure_gpu_operations.stack_view import StackView, view as view_of
 
@@ -124,6 +122,8 @@ def parsed(words: Sequence[str], after: Sequence[str] = ()) -> argparse.Namespac
 
 def problems(options: argparse.Namespace) -> list[Problem]:
     """Problems with combinations of options."""
+    from azure_gpu_operations.run import workers  # here, because `--help` needs none of it
+
     of_group = workers.problems(options.nodes, options.gpus, options.on)
     found = [*_empty(options), *_no_target(options), *_of_other_place(options), *of_group]
     return [*found, *_files_of_edge(options), *_detached(options)]

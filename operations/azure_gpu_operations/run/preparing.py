@@ -15,12 +15,10 @@ from typing import Any
 from azure_gpu.catalog.problems import Problem
 from azure_gpu_operations import one_part
 from azure_gpu_operations.clusters import targets
-from azure_gpu_operations.clusters.targets import AKS, EDGE
 from azure_gpu_operations.run import carried
-from azure_gpu_operations.run.protocol import Output, Plan, Run
+from azure_gpu_operations.run.protocol import AKS, BATCH, EDGE, JOB, LOCAL, ML_CLUSTER, VM, Output, Plan, Run
 from azure_gpu_operations.run.target import Target, workloads
 from azure_gpu_operations.run.used_part import no_registry
-from azure_gpu_operations.run.workers import BATCH, JOB, LOCAL, ML_CLUSTER, VM
 from azure_gpu_operations.stack_options import file_of
 from azure_gpu_operations.stack_view import StackView
 

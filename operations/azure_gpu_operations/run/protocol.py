@@ -5,12 +5,18 @@ and the exit code. Making a plan is pure: problems with the command line and the
 validates against Azure and prepares images, files, secrets or a machine; leaving it removes what was needed for this run only.
 """
 
+import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from decimal import Decimal
+from functools import partial
 from typing import NamedTuple, Protocol
 
 from azure_gpu.catalog.problems import Problem
+
+# The services, as `--on` names them.
+JOB, BATCH, AKS, EDGE, LOCAL, VM, ML_CLUSTER = "job", "batch", "aks", "edge", "local", "vm", "cluster"
+PLACES = (LOCAL, JOB, BATCH, AKS, EDGE, VM, ML_CLUSTER)
 
 Say = Callable[[str], None]
 
@@ -21,6 +27,12 @@ class Output(NamedTuple):
     show: Say  # what the program writes to standard output
     show_error: Say  # what it writes to standard error, if the service separates it
     say: Say  # messages about the run
+
+
+def on_screen() -> Output:
+    """The program's output goes to standard output, everything else to standard error."""
+    on_standard_error = partial(print, file=sys.stderr, flush=True)
+    return Output(show=partial(print, flush=True), show_error=on_standard_error, say=on_standard_error)
 
 
 class Cost(NamedTuple):
