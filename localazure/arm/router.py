@@ -105,6 +105,9 @@ class Arm:
                 throttling.check(arrived.method, subscription, self._services)
                 rights.check(arrived.caller, arrived.method, request.url.path, self._services)
                 return await self._in_subscription_logged(arrived, below)
+            case ["providers", "microsoft.management", "managementgroups", *_, "policysetdefinitions", _]:
+                _only(arrived, "GET")
+                return _initiative(arrived, self._services)
             case _:
                 raise not_implemented(f"the path '{request.scope['path']}'")
 
@@ -163,6 +166,10 @@ class Arm:
                 _only(arrived, "GET")
                 checks.listed_api_version("locations/publishers", vm_images.API_VERSIONS, arrived.query("api-version"))
                 return answers.respond(200, vm_extensions.answered(arrived.segments))
+            case _ if policies.is_list(below):
+                _only(arrived, "GET")
+                checks.listed_api_version(arrived.segments[-1], policies.LIST_VERSIONS, arrived.query("api-version"))
+                return answers.listed(policies.listed(below[-1], self._services))
             case _ if served.is_list(below):
                 return await self._list_of_subscription(arrived, below)
             case (
@@ -281,3 +288,12 @@ class Arm:
 def _only(arrived: CheckedRequest, method: str) -> None:
     if arrived.method != method:
         raise not_implemented(f"{arrived.method} on '{arrived.request.url.path}'")
+
+
+def _initiative(arrived: CheckedRequest, services: Services) -> Response:
+    checks.listed_api_version("policySetDefinitions", policies.LIST_VERSIONS, arrived.query("api-version"))
+    found = policies.initiative(arrived.segments, services)
+    if found is None:
+        name = arrived.segments[-1]
+        raise ArmError(404, "PolicySetDefinitionNotFound", f"The policy set definition '{name}' could not be found.")
+    return answers.respond(200, found)

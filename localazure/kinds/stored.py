@@ -9,11 +9,11 @@ import functools
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from azure_gpu.formats import azure_types
+from azure_gpu.formats import azure_types, conditions
 from azure_gpu.formats.arm_ids import ArmId, parse
 from azure_gpu.formats.azure_types import AzureType
 from localazure import evidence
-from localazure.arm import refusals, removal
+from localazure.arm import removal
 from localazure.arm.kind import Change, Kind, merged
 from localazure.arm.store import Body, Resource, Store
 from localazure.kinds import attached_identities
@@ -34,7 +34,7 @@ class Stored(Kind):
 
     def check_references(self, change: Change) -> None:
         for path, arm_type in self.row.get("references", {}).items():
-            for given in refusals.found(path, "set", change.body, {}):
+            for given in conditions.found(path, "set", change.body, {}):
                 check_reference({"id": given}, change, arm_type)
 
     def begun(self, change: Change) -> Body:

@@ -1,9 +1,13 @@
 """Azure Policy: an assignment that denies a value of a property, one that adds a tag, and one of a definition of the catalog,
 `azure_gpu.catalog.policies`, with its parameter. They are faults, assigned to the whole subscription. The part `landing-zone` of
-the weather assigns the catalog's definitions that have no parameter.
+the weather assigns the catalog's definitions that have no parameter, to a management group above it.
 
-`checkPolicyRestrictions` answers what would be denied. Its bodies: Azure/azure-rest-api-specs f28056e1,
-specification/policyinsights/resource-manager/Microsoft.PolicyInsights/stable/2022-03-01/checkPolicyRestrictions.json.
+`checkPolicyRestrictions` answers what would be denied, but not by a management group (Azure/azure-dev at 0618e1b7,
+cli/azd/docs/local-preflight/storage-account-policy-check.md). Its bodies: Azure/azure-rest-api-specs f28056e1,
+specification/policyinsights/resource-manager/Microsoft.PolicyInsights/stable/2022-03-01/checkPolicyRestrictions.json. The lists
+of assignments and exemptions have those of the groups above: the same repository, specification/resources/resource-manager/
+Microsoft.Authorization, PolicyAssignments_List. An initiative's parameters and members are as in Azure/Enterprise-Scale,
+src/resources/Microsoft.Authorization/policySetDefinitions/Deny-PublicPaaSEndpoints.json.
 
 Order and codes: Microsoft Learn, azure-resource-manager/troubleshooting/error-policy-requestdisallowedbypolicy; that what a
 policy adds is looked at by one that denies: governance/policy/concepts/effect-basics, "Order of evaluation". Read 2026-11-24.
@@ -11,19 +15,24 @@ policy adds is looked at by one that denies: governance/policy/concepts/effect-b
 
 import fnmatch
 import json
+import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from azure_gpu.catalog.policies import PARAMETER, Policy, everything
+from azure_gpu.catalog.policies import everything
 from azure_gpu.formats.arm_ids import ArmId
-from localazure.arm import refusals
+from azure_gpu.formats.policy_rules import Denied, denied
 from localazure.arm.errors import ArmError
 from localazure.arm.store import Body
 from localazure.services import SUBSCRIPTION, Services
 from localazure.weather.parts import LANDING_ZONE
 
 API_VERSIONS = frozenset({"2020-07-01", "2022-03-01"})
-_ABOVE = f"/subscriptions/{SUBSCRIPTION}/providers/Microsoft.Authorization"
+LIST_VERSIONS = frozenset({"2022-06-01", "2022-07-01-preview", "2023-04-01"})
+LISTS = ("policyassignments", "policyexemptions")
+_SUBSCRIPTION = f"/subscriptions/{SUBSCRIPTION}/providers/Microsoft.Authorization"
+_GROUP = "/providers/Microsoft.Management/managementGroups/landing-zones/providers/Microsoft.Authorization"
+_GUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 class DisallowedError(ArmError):
@@ -47,6 +56,7 @@ class _Denial(NamedTuple):
     operator: str
     target: Any
     value: Any
+    above: str  # what it is assigned to, with the provider
 
 
 def apply(resource_id: ArmId, body: Body, services: Services, *, taggable: bool) -> Body:
@@ -68,54 +78,113 @@ def restrictions(request: Body, services: Services) -> Body:
     arm_type, name = str(content.get("type", "")), str(content.get("name", ""))
     if not arm_type:
         raise ArmError(400, "InvalidCheckRestrictionsRequest", "The resource content has no 'type'.")
-    key = f"{_ABOVE}/{arm_type}/{name}".lower()
+    key = f"{_SUBSCRIPTION}/{arm_type}/{name}".lower()
     evaluations = [
         {
             "policyInfo": {"policyDefinitionId": _definition(each), "policyAssignmentId": _assignment(each)},
             "evaluationResult": "NonCompliant",
             "evaluationDetails": {"evaluatedExpressions": [_evaluated(each, arm_type)]},
         }
-        for each in _denials(arm_type, name.rpartition("/")[2], key, content, services)
+        for each in _of_faults(arm_type, name.rpartition("/")[2], key, content, services)
     ]
     return {"fieldRestrictions": [], "contentEvaluationResult": {"policyEvaluations": evaluations}}
+
+
+def is_list(below: list[str]) -> bool:
+    """Whether a path below a subscription, in lower case, is that of all assignments or exemptions that apply to it."""
+    return len(below) == 3 and below[:2] == ["providers", "microsoft.authorization"] and below[2] in LISTS
+
+
+def listed(what: str, services: Services) -> list[Body]:
+    """Assignments with those of management groups; there are no exemptions."""
+    if what != "policyassignments":
+        return []
+    of_zone = sorted(_initiatives()) if services.weather.holds(LANDING_ZONE) else []
+    return [_assigned(each) for each in of_zone] + [
+        _shown(f"{_SUBSCRIPTION}/policyAssignments/{each.name}", {"policyDefinitionId": _custom(each.definition or each.name)})
+        for each in services.weather.policies
+        if each.kind != "policy-tag"
+    ]
+
+
+def initiative(segments: list[str], services: Services) -> Body | None:
+    """An initiative of the landing zone's management group; None where it has none of that name."""
+    name = segments[-1]
+    members = _initiatives().get(name, ()) if services.weather.holds(LANDING_ZONE) else ()
+    if f"/{'/'.join(segments[:-1])}".lower() != f"{_GROUP}/policySetDefinitions".lower() or not members:
+        return None
+    effects = {f"effect{number}": {"type": "String", "defaultValue": "Deny"} for number in range(len(members))}
+    rows = [
+        {"policyDefinitionId": _custom(each), "parameters": {"effect": {"value": f"[parameters('effect{number}')]"}}}
+        for number, each in enumerate(members)
+    ]
+    return _shown(f"{_GROUP}/policySetDefinitions/{name}", {"parameters": effects, "policyDefinitions": rows})
+
+
+def _initiatives() -> dict[str, list[str]]:
+    """The definitions of the landing zone by their assignments."""
+    found: dict[str, list[str]] = {}
+    for each in everything():
+        if not each.parametrized and each.definition not in found.setdefault(each.assignment, []):
+            found[each.assignment].append(each.definition)
+    return found
+
+
+def _assigned(name: str) -> Body:
+    properties = {
+        "displayName": name,
+        "scope": _GROUP.removesuffix("/providers/Microsoft.Authorization"),
+        "policyDefinitionId": f"{_GROUP}/policySetDefinitions/{name}",
+        "enforcementMode": "Default",
+        "parameters": {},
+        "notScopes": [],
+    }
+    return _shown(f"{_GROUP}/policyAssignments/{name}", properties)
+
+
+def _shown(resource_id: str, properties: Body) -> Body:
+    _, _, what = resource_id.rpartition("/providers/")
+    namespace, kind, name = what.split("/")
+    return {"id": resource_id, "name": name, "type": f"{namespace}/{kind}", "properties": properties}
+
+
+def _custom(definition: str) -> str:
+    """The id of a definition: a GUID is a built-in one's."""
+    above = "" if _GUID.fullmatch(definition) else _GROUP.removesuffix("/providers/Microsoft.Authorization")
+    return f"{above}/providers/Microsoft.Authorization/policyDefinitions/{definition}"
 
 
 def _denials(arm_type: str, name: str, key: str, body: Body, services: Services) -> Iterator[_Denial]:
     """What denies a body, of the landing zone and of the faults."""
     if services.weather.holds(LANDING_ZONE):
-        for row, value in denied(arm_type, name, body):
-            yield _of_row(row.assignment, row, row.property, value)
+        for each in denied(arm_type, name, body):
+            yield _of_row(each.row.assignment, each, _GROUP)
+    yield from _of_faults(arm_type, name, key, body, services)
+
+
+def _of_faults(arm_type: str, name: str, key: str, body: Body, services: Services) -> Iterator[_Denial]:
     for policy in services.weather.policies:
         if policy.kind == "policy-assign":
-            for row, value in denied(arm_type, name, body, policy.definition, policy.value):
-                yield _of_row(policy.name, row, row.property.replace(PARAMETER, policy.value), value)
+            for each in denied(arm_type, name, body, policy.definition, policy.value):
+                yield _of_row(policy.name, each, _SUBSCRIPTION)
         elif policy.kind == "policy-deny" and fnmatch.fnmatchcase(key, policy.path.lower()):
             found, value = _at(body, policy.property)
             if found and (not policy.value or _text(value).lower() == policy.value.lower()):
                 operator, target = ("Equals", policy.value) if policy.value else ("Exists", "true")
-                yield _Denial(policy.name, policy.name, policy.name, policy.property, operator, target, value)
+                yield _Denial(policy.name, policy.name, policy.name, policy.property, operator, target, value, _SUBSCRIPTION)
 
 
-def denied(arm_type: str, name: str, body: Body, definition: str = "", value: str = "") -> Iterator[tuple[Policy, Any]]:
-    """The rows of the catalog that deny a body, each with the value that it denies: those without a parameter, or those of a
-    definition, whose parameter is `value`, a list with commas."""
-    facts: Body = {"name": name, "allowed": [each.strip() for each in value.split(",")]}
-    for row in everything():
-        if (row.is_of(definition) if definition else not row.parametrized) and row.concerns(arm_type):
-            for found in refusals.found(row.property.replace(PARAMETER, value), row.condition, body, facts):
-                yield row, found
-
-
-def _of_row(assignment: str, row: Policy, at: str, value: Any) -> _Denial:
-    return _Denial(assignment, row.definition, row.title, at, row.condition.partition("; ")[0], "", value)
+def _of_row(assignment: str, found: Denied, above: str) -> _Denial:
+    shown, row = found.expression, found.row
+    return _Denial(assignment, row.definition, row.title, found.path, shown["operator"], shown["targetValue"], found.value, above)
 
 
 def _assignment(denial: _Denial) -> str:
-    return f"{_ABOVE}/policyAssignments/{denial.assignment}"
+    return f"{denial.above}/policyAssignments/{denial.assignment}"
 
 
 def _definition(denial: _Denial) -> str:
-    return f"{_ABOVE}/policyDefinitions/{denial.definition}"
+    return f"{_SUBSCRIPTION}/policyDefinitions/{denial.definition}"
 
 
 def _evaluated(denial: _Denial, arm_type: str) -> Body:
@@ -149,7 +218,7 @@ def _denied(denial: _Denial, resource_id: ArmId) -> DisallowedError:
         "policyAssignmentId": assignment,
         "policyAssignmentName": denial.assignment,
         "policyAssignmentDisplayName": denial.assignment,
-        "policyAssignmentScope": f"/subscriptions/{SUBSCRIPTION}",
+        "policyAssignmentScope": denial.above.removesuffix("/providers/Microsoft.Authorization"),
     }
     message = f"Resource '{resource_id.name}' was disallowed by policy. Policy identifiers: '{shown}'."
     return DisallowedError(message, resource_id.name, info)

@@ -1,16 +1,18 @@
 """Asks Azure Policy about each of a stack's resources, by `checkPolicyRestrictions` of the subscription. It makes nothing.
+Policies of management groups aren't in that answer, and judged by what the catalog knows of them: `preflight.management_groups`.
 
 A denial is a row with assignment, property and the key of the stack file. Policies about pods aren't asked: nobody evaluates them
 but a cluster. So what is privileged on the clusters is told with the exclusion that it needs where such policies are assigned.
 
 Sources: Azure/azure-rest-api-specs f28056e1, specification/policyinsights/resource-manager/Microsoft.PolicyInsights/stable/
-2022-03-01/checkPolicyRestrictions.json, which answers what would be denied as it is. Policies that are assigned to a management
-group deny as well and aren't in the answer, and Reader may ask: Azure/azure-dev at 0618e1b7, cli/azd/docs/local-preflight/
+2022-03-01/checkPolicyRestrictions.json, which answers what would be denied as it is. That policies of a management group aren't
+in the answer, and that Reader may ask: Azure/azure-dev at 0618e1b7, cli/azd/docs/local-preflight/
 storage-account-policy-check.md (tried in March and April 2026, in 2022-03-01 and 2024-10-01). That a child is understood by its
 type and the names above it is assumed.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -23,7 +25,7 @@ from azure_gpu.formats import arm_bodies, azure_types
 from azure_gpu.formats.azure_types import BY_TOKEN
 from azure_gpu_operations.azure import SignIn, arm_client
 from azure_gpu_operations.graph.recorded import Recorded
-from azure_gpu_operations.preflight import validation
+from azure_gpu_operations.preflight import management_groups, validation
 from azure_gpu_operations.preflight.fetching import LIMIT_SECONDS, fetch, retries
 from azure_gpu_operations.preflight.rows import Answer, Row
 from azure_gpu_operations.preflight.template import Sent
@@ -32,7 +34,7 @@ CHECK = "policies"
 PODS = "privileged pods"
 API_VERSION = "2022-03-01"
 _AT_ONCE = 8
-_NOT_ASKED = "Azure doesn't tell of those of its management groups before an update"
+_OTHERS = "other definitions of management groups are judged by --validate"
 
 Denial = tuple[Sent, Mapping[str, Any]]
 
@@ -50,23 +52,44 @@ def check(
     readers = {number: partial(_denials, login, subscription, part, retries()) for number, part in enumerate(parts)}
     outcomes = fetch(readers, limit_seconds=limit_seconds).values()
     denials = [denial for outcome in outcomes for denial in outcome.value or ()]
-    missing = next((outcome.missing for outcome in outcomes if outcome.missing), "")
-    rows = [_row(each, info, recorded) for each, info in denials]
+    [above] = fetch({CHECK: partial(_above, login, subscription)}, limit_seconds=limit_seconds).values()
+    missing = next((outcome.missing for outcome in (*outcomes, above) if outcome.missing), "")
+    rows = [*(_row(each, info, recorded) for each, info in denials), *_rows_above(above.value, asked, recorded, stack)]
     if not rows and not missing:
-        rows.append(
-            Row(stack, CHECK, Answer.OK, f"no policy of the subscription denies any of {len(sent)} resources; {_NOT_ASKED}")
-        )
+        known = len({each.definition for each in above.value.assigned}) if above.value else 0
+        message = f"no policy of the subscription denies any of {len(sent)} resources"
+        message += f", nor any of {known} known definitions of its management groups; {_OTHERS}" if known else f"; {_OTHERS}"
+        rows.append(Row(stack, CHECK, Answer.OK, message))
     return [*dict.fromkeys(rows), *pods(recorded)], {CHECK: missing} if missing else {}
+
+
+def _above(login: SignIn, subscription: str) -> management_groups.Found:
+    return management_groups.ask(login, subscription, retries())
+
+
+def _rows_above(found: management_groups.Found | None, sent: Sequence[Sent], recorded: Recorded, stack: str) -> Iterator[Row]:
+    """What management groups deny; unknown where the effect or an initiative couldn't be read."""
+    if found is None:
+        return
+    for each in found.assigned:
+        for one, info in management_groups.denials(each, sent):
+            row = _row(one, info, recorded)
+            yield row if each.effect else replace(row, answer=Answer.UNKNOWN, message=f"{row.message}, if its effect is deny")
+    for name in found.unread:
+        message = f"the initiative of the assignment '{name}' can't be read, and may deny resources"
+        yield Row(stack, CHECK, Answer.UNKNOWN, message, "run it with --validate, or ask the policy's owner for Reader there")
 
 
 def pods(recorded: Recorded) -> Iterator[Row]:
     """What is privileged on a stack's clusters, which no other policy than one of the cluster's own denies."""
     for each in recorded.resources:
         spec = each.inputs.get("spec", {}).get("template", {}).get("spec", {}) if each.type.startswith("kubernetes:apps/") else {}
-        privileged = any((one.get("securityContext") or {}).get("privileged") for one in spec.get("containers", ()))
-        if privileged:
+        given = [one.get("securityContext") or {} for one in spec.get("containers", ())]
+        added = sorted({name for one in given for name in (one.get("capabilities") or {}).get("add") or ()})
+        if added or any(one.get("privileged") for one in given):
             space = each.inputs["metadata"]["namespace"]
-            message = f"allowed unless a policy of the cluster denies them; then exclude the namespace {space}"
+            what = f"adds the capability {', '.join(added)}" if added else "is privileged"
+            message = f"{what}; allowed unless a policy of the cluster denies it; then exclude the namespace {space}"
             yield Row(each.inputs["metadata"]["name"], PODS, Answer.OK, message)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
+from azure_gpu.formats import conditions
 from localazure import evidence
 from localazure.arm import refusals
 from localazure.arm.errors import ArmError
@@ -92,11 +93,11 @@ def test_each_row_is_complete() -> None:
         or not re.fullmatch(r"[45]\d\d", row.status)
         or (row.rank == "assumed") != row.source.startswith("kept: ")
         or (row.rank == "recorded") != row.source.lower().startswith("test_")
-        or any(each.operand.startswith("/") != (each.test in ("like", "unlike")) for each in refusals.clauses(row.condition))
+        or any(each.operand.startswith("/") != (each.test in ("like", "unlike")) for each in conditions.clauses(row.condition))
     ]
     assert wrong == []
     assert all(
-        re.compile(each.operand[1:-1]) for row in ROWS for each in refusals.clauses(row.condition) if each.operand[:1] == "/"
+        re.compile(each.operand[1:-1]) for row in ROWS for each in conditions.clauses(row.condition) if each.operand[:1] == "/"
     )
 
 

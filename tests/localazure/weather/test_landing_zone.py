@@ -6,9 +6,8 @@ from typing import Any
 import pytest
 
 from azure_gpu.catalog import error_fixes
-from azure_gpu.formats import arm_bodies, azure_types
+from azure_gpu.formats import arm_bodies, azure_types, policy_rules
 from azure_gpu.formats.azure_types import AzureType
-from localazure.weather import policies
 from tests.components import recorded_bodies
 from tests.localazure.conftest import new_group
 from tests.support.in_process import InProcessAzure
@@ -37,7 +36,7 @@ def _denied(case: dict[str, Any]) -> set[tuple[str, str]]:
         of_type = _TYPES.get(kind.rpartition("$")[2])
         if of_type is not None:
             body = arm_bodies.body_of(of_type, resource["wire"])
-            found |= {(name, row.assignment) for row, _ in policies.denied(of_type.arm_type, name, body)}
+            found |= {(name, each.row.assignment) for each in policy_rules.denied(of_type.arm_type, name, body)}
     return found
 
 
