@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
+from azure_gpu.catalog import facts
 from azure_gpu.catalog.problems import Code, Severity
+from azure_gpu.catalog.services.machine_learning import compute
 from azure_gpu.stack.look_ups import ASSUMED
 from azure_gpu.stack.plan import Plan, plan
 from azure_gpu.stack.settings import read
@@ -194,6 +196,19 @@ OF_ENDPOINT = (DEPLOYED, "ml_endpoints.e.deployments.blue.instance_type", "RETIR
 def test_a_fact_of_2026_is_told(says: dict[str, Any], path: str, code: str, words: str) -> None:
     told = [each for each in planned(says).problems if (each.path, each.code) == (path, code)]
     assert any(words in str(each) for each in told), [str(each) for each in planned(says).problems]
+
+
+def test_a_fact_of_2026_that_no_stack_can_break_is_in_the_catalog() -> None:
+    told = [f"{name}: {each.name}: {each.value}" for name, about in facts.everything().items() for each in about]
+    for words in (
+        "systems of KAITO's nodes: Ubuntu, and Azure Linux since 2026-03-05",
+        "GPU metrics that AKS manages: by default in Azure Managed Prometheus",
+        "what AKS keeps up to date: driver, device plugin and metrics exporter",
+    ):
+        assert any(words in each for each in told), words
+    end = compute.CLIENTS[compute.Client.SDK_V1].lifecycle.end
+    assert end is not None
+    assert end.day.isoformat() == "2026-06-30"
 
 
 def test_on_any_later_day_a_stack_is_planned_with_the_prices_there_are() -> None:

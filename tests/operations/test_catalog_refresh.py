@@ -115,7 +115,8 @@ def test_a_refresh_that_fails_halfway_changes_no_file_and_says_what_is_missing(
     server: RetailPricesServer, files: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
     server.rows = [t4(0.55), *EAST_US_METERS]
-    sizes = ["--size", "NC4as_T4_v3", "--size", "NC6s_v3", "--size", "NC12s_v3"]
+    names = ("NC4as_T4_v3", "NC6s_v3", "NC12s_v3", "NC24s_v3", "NV36ads_A10_v5", "NC24ads_A100_v4", "ND96asr_v4")
+    sizes = [word for name in names for word in ("--size", name)]
     server.faults = [(200, {}, '{"Items": [], "NextPageLink": null}'), (400, {}, "no"), (400, {}, "no")]
     assert refresh(server, files, *sizes) == 1
     assert (files[0].read_text(encoding="utf-8"), files[1].read_text(encoding="utf-8")) == (OLD, OLD_METERS)
@@ -125,6 +126,7 @@ def test_a_refresh_that_fails_halfway_changes_no_file_and_says_what_is_missing(
     assert "Standard_NC6s_v3" in said
     assert "HTTP 400" in said
     assert "Standard_NC12s_v3: not requested" in said
+    assert "2 more: not requested" in said
     assert len(server.asked) == 2
 
 

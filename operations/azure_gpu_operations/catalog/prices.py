@@ -20,6 +20,7 @@ from azure_gpu_operations.catalog.retail_prices import Choice, RetailPrices, Ret
 
 _CONTAINER_APPS = "Azure Container Apps"
 _NAME = "prices"
+_NAMED = 3  # sizes that weren't requested; of others their number is told
 
 
 @dataclass(slots=True)
@@ -79,7 +80,11 @@ def refresh(
     if not sizes and not renewal.missing and not (renewal.changes or renewal.unchanged):
         renewal.missing.append("the API has no price of any size")
     if renewal.missing:
-        result.failed[_NAME] = "; ".join([*renewal.missing, *(f"{what}: not requested" for what in renewal.not_requested)])
+        left = renewal.not_requested
+        more = f"{len(left) - _NAMED} more" if len(left) > _NAMED else ""
+        result.failed[_NAME] = "; ".join(
+            [*renewal.missing, *(f"{what}: not requested" for what in (*left[:_NAMED], more) if what)]
+        )
         return result, 0
     left_out = [*renewal.ambiguous, *(f"{each}: no row matches" for each in renewal.unknown)]
     left_out += [f"{each}: no region" for each in sorted(renewal.elsewhere)]
