@@ -29,6 +29,7 @@ from tests.support.in_process import InProcessAzure
 from tests.support.stack import connected_environment
 
 GROUPS = "2024-03-01"
+IMAGELESS = {"image": "docker.io/tensorflow/tensorflow:2.16.1", "resources": {"requests": {"cpu": 1, "memoryInGB": 1}}}
 # Container groups have no GPUs, and are proved at each level.
 OF_GPUS = ["Container Apps job", "Batch pool", "AKS cluster", "virtual machine", "Azure ML endpoint"]
 OWN = "11111111-2222-3333-4444-555555555555"
@@ -370,6 +371,18 @@ def test_the_switch_deletes_a_run_that_nobody_ends(served_azure: ServedAzure, sw
     group, until_then = switched
     until(lambda: served_azure.get(group, GROUPS).status_code == 404, "the group is gone", seconds=150)
     assert datetime.now(UTC) >= until_then
+
+
+def test_bodies_are_judged_where_nothing_runs_so_that_no_image_has_to_be_there() -> None:
+    with command._target(embedded=True, level="validate") as (azure, served):
+        assert (azure.name, served) != ("Azure", None)
+        group = {"location": "eastus", "properties": {"osType": "Linux", "containers": [{"name": "a", "properties": IMAGELESS}]}}
+        path = f"/subscriptions/{SUBSCRIPTION}/resourceGroups/a"
+        azure.send("PUT", path, GROUPS, {"location": "eastus"})
+        assert (
+            azure.send("PUT", f"{path}/providers/Microsoft.ContainerInstance/containerGroups/a", "2025-09-01", group).status
+            == 201
+        )
 
 
 def test_a_lost_network_ends_in_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -60,7 +60,7 @@ CHANGES: dict[str, set[str]] = {
     # A pool that has scaled is updated with the nodes that it has, as the records say nothing of the inputs that were sent.
     "The nodes of a pool that has scaled": {
         f"update azuregpu:index:GpuCluster$azure-native:containerservice:AgentPool::{each}: count"
-        for each in ("shared-pool-t4", "big-pool-spot", "big-pool-mig", "big-pool-ownoperator")
+        for each in ("shared-pool-t4", "theirs-pool-t4", "big-pool-spot", "big-pool-mig", "big-pool-ownoperator")
     },
     # Deployments of endpoints that speak as the stack's identity write metrics.
     "A role for metrics": {"create azuregpu:index:MlWorkspace$azure-native:authorization:RoleAssignment::ml-metrics-role"},
@@ -97,7 +97,8 @@ CHANGES: dict[str, set[str]] = {
     "Privileges beside the GPUs": {
         *(
             f"update {_ON_A_CLUSTER}:apps/v1:DaemonSet::{cluster}-daemon-set-{name}: "
-            + ", ".join(f"spec.template.spec.{each}" for each in (f"{_FIRST}.image", *changed))
+            + ", ".join(f"spec.template.spec.{each}" for each in (*image, *changed))
+            for image in ((f"{_FIRST}.image",), ())  # a newer record has it by its digest
             for cluster in ("big", "shared", "theirs")
             for name, changed in (
                 *(
