@@ -12,6 +12,13 @@ PACKAGE = "azuregpu"
 """Name of the package, with which the types of all components begin."""
 _SNAKE = re.compile(r"(?<![\w/.-])[a-z][a-z0-9]*(?:_[a-z0-9]+)+(?![\w/-])|(?<=\.)[a-z][a-z0-9]*(?:_[a-z0-9]+)+(?![\w/-])")
 _QUOTED = re.compile(r"`[^`]*`")
+_OF_PYTHON = (  # what a fix writes in Python, and what it is in the other languages
+    (
+        re.compile(r'opts=pulumi\.ResourceOptions\(aliases=\[pulumi\.Alias\(name="([^"]+)"\)\]\)'),
+        r'the option aliases: [{name: "\1"}]',
+    ),
+    (re.compile(r"pulumi\.Output\.unsecret\(…\)"), "pulumi.unsecret(…), or in YAML no fn::secret"),
+)
 
 
 def camel(key: str) -> str:
@@ -40,12 +47,15 @@ def of_keys(spec: Mapping[str, Any]) -> frozenset[str]:
 
 
 def respelt(text: str, names: Collection[str]) -> str:
-    """Converts the keys in a text to their names in the schema. `names`: those of its properties."""
+    """Converts the keys in a text to their names in the schema, and Python to what any language has. `names`: those of its
+    properties."""
 
     def in_schema(found: re.Match[str]) -> str:
         name = camel(found[0])
         return name if name in names else found[0]
 
+    for python, elsewhere in _OF_PYTHON:
+        text = python.sub(elsewhere, text)
     return _SNAKE.sub(in_schema, text)
 
 

@@ -217,7 +217,7 @@ def _unknown_value(path: str, annotation: Any) -> Checked:
         path=path,
         message="must be known when the program runs, got an output",
         allowed=_components(annotation) if is_component else _description(kind),
-        fix="pass the component itself" if is_component else "pass the value itself, such as one of pulumi.Config",
+        fix="pass the component itself" if is_component else "pass the value itself, such as one of the stack's configuration",
     )
     return Checked(None, [problem], usable=False)
 

@@ -338,8 +338,12 @@ def test_what_is_warned_of_is_shown_under_the_names_of_the_schema() -> None:
 
 @pytest.mark.parametrize(
     ("error", "message"),
-    [(KeyError("a fault of ours"), "KeyError: 'a fault of ours'"), (Exception("the engine said no"), "the engine said no")],
-    ids=["of-a-type", "plain"],
+    [
+        (KeyError("a fault of ours"), "KeyError: 'a fault of ours'"),
+        (Exception("the engine said no"), "the engine said no"),
+        (Exception("grpc: the client connection is closing"), "it wasn't reached, because something else has failed"),
+    ],
+    ids=["of-a-type", "plain", "at-the-end"],
 )
 def test_a_fault_of_the_library_reaches_no_program_as_a_trace(
     monkeypatch: pytest.MonkeyPatch, error: Exception, message: str
@@ -351,6 +355,20 @@ def test_a_fault_of_the_library_reaches_no_program_as_a_trace(
     with running(LOOK_UPS) as engine:
         told = refused(engine, "BatchAccount", {"resourceGroupName": "mine"})
     assert (told.message, told.properties) == (message, [])
+
+
+@pytest.mark.parametrize(
+    ("python", "elsewhere"),
+    [
+        (
+            'add it: opts=pulumi.ResourceOptions(aliases=[pulumi.Alias(name="a_b")]), please',
+            'the option aliases: [{name: "a_b"}], ',
+        ),
+        ("then pulumi.Output.unsecret(…)", "then pulumi.unsecret(…), or in YAML no fn::secret"),
+    ],
+)
+def test_what_a_fix_writes_in_python_is_what_every_language_has(python: str, elsewhere: str) -> None:
+    assert elsewhere in respelt(python, ["maxNodes"])
 
 
 PROVIDER = "urn:pulumi:test::azure-gpu::pulumi:providers:azure-native::theirs"
