@@ -73,7 +73,7 @@ class Resources:
             plural = self._cluster.resource(kind).plural
             group = f"{plural}.{kind.group}" if kind.group else plural
             raise ExistsError(f'{group} "{objects.name(inputs)}" already exists')
-        return self._applied(path, inputs, manager, dry_run=dry_run)
+        return self._applied(path, inputs, manager, dry_run=dry_run, is_new=True)
 
     # Updating
 
@@ -194,9 +194,10 @@ class Resources:
             )
         return live
 
-    def _applied(self, path: str, inputs: Object, manager: str, *, dry_run: bool) -> Object:
-        # A dry run changes nothing, so it may always overwrite: a replacement's would meet what it replaces.
-        force = dry_run or self._forced(inputs)
+    def _applied(self, path: str, inputs: Object, manager: str, *, dry_run: bool, is_new: bool = False) -> Object:
+        # As patchForce of pulumi-kubernetes (provider/pkg/await/await.go): the preview of a creation overwrites, since that of a
+        # replacement meets what it replaces; the preview of an update meets the conflicts that the update will.
+        force = (dry_run and is_new) or self._forced(inputs)
         try:
             return self._cluster.api.apply(path, inputs, manager=manager, force=force, dry_run=dry_run)
         except ApiError as error:

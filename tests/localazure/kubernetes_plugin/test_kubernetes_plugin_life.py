@@ -68,6 +68,7 @@ def test_an_object_lives_from_preview_to_deletion(online: KubernetesEngine, serv
     assert made.diff(settings(a="1")).changes == made.diff(settings(a="1")).DIFF_NONE, "nothing drifts by reading"
 
     assert made.update(settings(a="2"), preview=True)["data"] == {"a": "2"}
+    assert server.sent("PATCH")[-1].query["force"] == "false", "a preview meets the conflicts that an update would"
     assert server.objects[PATH]["data"] == {"a": "1"}
     assert made.update(settings(a="2"))["data"] == {"a": "2"}
     server.objects[PATH]["data"] = {"a": "3", "b": "4"}

@@ -73,10 +73,10 @@ def test_a_field_of_another_manager_is_a_conflict_unless_force_was_asked(
     )
     assert done.returncode == 0, done.stderr
     changed = deployment(namespace, replicas=2)
-    assert made.update(changed, preview=True)["spec"]["replicas"] == 2, "a preview meets no conflict"
-    refused = failure(made.update, changed)
-    assert "Server-Side Apply field conflict detected" in details_of(refused)
-    assert '"scaler"' in details_of(refused)
+    for preview in (True, False):
+        refused = failure(lambda preview=preview: made.update(changed, preview=preview))
+        assert "Server-Side Apply field conflict detected" in details_of(refused)
+        assert '"scaler"' in details_of(refused)
     kept = from_struct(left_behind(refused).properties)
     assert kept["__inputs"]["spec"]["replicas"] == 1, "what was refused isn't taken for done"
 
