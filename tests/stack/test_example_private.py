@@ -13,10 +13,11 @@ from tests.stack.conftest import MakeStack
 from tests.support import by_hand
 from tests.support.embedded import CHECKOUT, SUBSCRIPTION, ServedAzure
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 EXAMPLES = CHECKOUT / "examples"
 PUBLIC = {"publicNetworkAccess": "Disabled"}
 NETWORKS = "2024-05-01"
+KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIIf5brqnNQHGzLjkqraUF8izv5/PuTQziv4YaiROCxUB"
 
 
 @pytest.fixture
@@ -38,9 +39,16 @@ def _settings(example: str, tenant_id: str) -> dict[str, Any]:
     }
 
 
-def _comes_and_goes(stack: Any, zone: ServedAzure) -> None:
+def _comes_and_goes(stack: Any, zone: ServedAzure, settings: dict[str, Any]) -> None:
+    """In between comes a GPU machine, and one pool may grow: nothing is replaced."""
     stack.create()
     stack.update()
+    settings["vms"] = {"box": {"size": "Standard_NC4as_T4_v3", "admin": {"ssh_public_key": KEY}, "expires_after": "2026-11-30"}}
+    settings["clusters"]["shared"]["gpu_pools"]["t4"]["max_nodes"] = 2
+    settings["pools"]["many"]["tags"] = {"cost": "42"}
+    stack.configure(settings)
+    made = [each.operation for each in stack.changes() if each.type.startswith("azure-native:")]
+    assert set(made) == {"create", "update"}
     assert stack.steps() == []
     exported = stack.outputs()
     for key, version in (("registry", "2023-07-01"), ("storage", "2023-01-01"), ("batch_account", "2024-07-01")):
@@ -50,7 +58,8 @@ def _comes_and_goes(stack: Any, zone: ServedAzure) -> None:
 
 
 def test_a_team_without_a_public_endpoint(zone: ServedAzure, make_stack: MakeStack) -> None:
-    _comes_and_goes(make_stack(zone, _settings("private-team", zone.tenant_id)), zone)
+    settings = _settings("private-team", zone.tenant_id)
+    _comes_and_goes(make_stack(zone, settings), zone, settings)
 
 
 def test_a_spoke_of_a_hub(zone: ServedAzure, make_stack: MakeStack) -> None:
@@ -58,7 +67,15 @@ def test_a_spoke_of_a_hub(zone: ServedAzure, make_stack: MakeStack) -> None:
     rules = {"location": "eastus", "properties": {}}
     of_subnets = f"{group}/providers/Microsoft.Network/networkSecurityGroups/spoke"
     zone.made(of_subnets, rules, NETWORKS)
-    ranges = {"endpoints": "10.20.0.0/24", "jobs": "10.20.1.0/27", "pools": "10.20.2.0/24"}
+    of_clusters = f"{group}/providers/Microsoft.Network/privateDnsZones/privatelink.eastus.azmk8s.io"
+    zone.made(of_clusters, {"location": "global", "properties": {}}, "2024-06-01")
+    ranges = {
+        "endpoints": "10.20.0.0/24",
+        "jobs": "10.20.1.0/27",
+        "pools": "10.20.2.0/24",
+        "clusters": "10.20.3.0/24",
+        "machines": "10.20.4.0/27",
+    }
     delegated = [{"name": "jobs", "properties": {"serviceName": "Microsoft.App/environments"}}]
     subnets = [
         {
@@ -79,7 +96,8 @@ def test_a_spoke_of_a_hub(zone: ServedAzure, make_stack: MakeStack) -> None:
     spoke = f"{group}/providers/Microsoft.Network/virtualNetworks/spoke"
     zone.made(spoke, {"location": "eastus", "properties": network}, NETWORKS)
     settings = _settings("spoke", zone.tenant_id)
+    settings["foundation"]["network"]["private_dns_zones"] = [of_clusters]
     settings["foundation"]["network"]["subnets"] = {name: f"{spoke}/subnets/{name}" for name in ranges}
-    _comes_and_goes(make_stack(zone, settings), zone)
+    _comes_and_goes(make_stack(zone, settings), zone, settings)
     assert zone.get(spoke, NETWORKS).json()["properties"]["dhcpOptions"] == {"dnsServers": ["10.1.0.4"]}
     assert zone.delete(group, by_hand.GROUPS).is_success

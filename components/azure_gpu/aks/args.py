@@ -194,7 +194,8 @@ class MaintenanceArgs(TypedDict):
     """When AKS may change the cluster automatically, and what. All of it is plain."""
 
     upgrades: NotRequired[UpgradeChannel]
-    """Kubernetes upgrades. Default: none; the cluster keeps its version until `kubernetes_version` changes."""
+    """Kubernetes upgrades, in the window below. patch stays within the minor version. Default: patch; none where
+    `kubernetes_version` has three numbers, such as "1.35.1"."""
     node_images: NotRequired[NodeImageChannel]
     """Updates of the nodes' operating system; NodeImage replaces each node after draining it. Default: NodeImage."""
     day: NotRequired[Weekday]
@@ -244,11 +245,12 @@ class GpuClusterSettings(ClusterObjectsSettings):
     """Plain: how nodes reach the internet; a custom NAT gateway or route table requires `subnet_id`. Default: loadBalancer."""
     network_policy: NotRequired[NetworkPolicy]
     """Plain: network policy engine. cilium is Azure CNI Powered by Cilium, which is also the data plane; new subscriptions can't
-    enable azure any more. Default: none."""
+    enable azure any more. Default: cilium; a cluster that exists keeps its own."""
     idle_minutes: NotRequired[int]
     """Plain: minutes after which an idle node is removed. Default: 10, as AKS has it."""
     maintenance: NotRequired[MaintenanceArgs]
-    """When AKS may change the cluster automatically. Default: updates of the nodes' system, on Sundays from 02:00 UTC."""
+    """When AKS may change the cluster automatically. Default: patches of Kubernetes and updates of the nodes' system, on Sundays
+    from 02:00 UTC."""
     monitoring: NotRequired[Monitoring]
     """Plain: logs sends logs of API server, autoscaler and logins to the stack's log workspace. Default: logs where there is
     one."""

@@ -48,9 +48,9 @@ __all__ = ["HOW_REPLACED", "REPLACING", "GpuCluster"]
 
 REPLACING = [*REPLACING_CLUSTER, *(f"{path} (of a GPU pool)" for path in REPLACING_POOL)]
 HOW_REPLACED = "of the\ncluster with all that is in it, or only of the one GPU pool"
-# Responses of its API, reasons of scaling, and logins. Source: Microsoft Learn,
+# Responses of its API, reasons of scaling, logins, and who changed what. Source: Microsoft Learn,
 # articles/aks/monitor-aks-reference.md, resource logs.
-LOG_CATEGORIES = ("kube-apiserver", "cluster-autoscaler", "guard")
+LOG_CATEGORIES = ("kube-apiserver", "cluster-autoscaler", "guard", "kube-audit-admin")
 
 # The last credential of a program, by its connection to the engine and by service account, which each have a separate
 # identity. Azure creates them only one after another on one identity, and rejects concurrent ones with 409: Microsoft Learn,
@@ -265,7 +265,7 @@ class GpuCluster(Component[GpuClusterArgs, GpuClusterWiring, _Spec], AttachableC
                 parent=self,
                 depends_on=self._network_roles(identity.principal_id),
                 replace_on_changes=REPLACING_CLUSTER,
-                ignore_changes=[*pools.left_alone, *inputs.kept_ranges(self._spec)],
+                ignore_changes=[*pools.left_alone, *inputs.kept(self._spec, own)],
                 # Its name is fixed, so the old one has to be deleted before its replacement is created.
                 delete_before_replace=True,
                 transformations=overrides.applied(own, self),

@@ -15,6 +15,7 @@ from azure_gpu.aks.spec import ClusterSpec
 from azure_gpu.catalog.services.aks import clusters, network
 from azure_gpu.catalog.services.aks.network import Ranges
 from azure_gpu.catalog.services.aks.sizes import INSTALL
+from azure_gpu.shared import overrides
 
 SCALE_SET = "VirtualMachineScaleSets"
 
@@ -103,13 +104,14 @@ def _network(spec: ClusterSpec, ranges: Ranges) -> containerservice.ContainerSer
     )
 
 
-def kept_ranges(spec: ClusterSpec) -> list[str]:
-    """Paths for `ignore_changes`: ranges that were chosen by the network of a subnet. AKS can't change those of a cluster that
-    exists, which would be replaced once the network has other addresses, or where its state can't be read."""
-    if spec.subnet is None:
-        return []
-    of_pods = [] if spec.ranges.pods else ["networkProfile.podCidr"]
-    return of_pods if spec.ranges.services else [*of_pods, "networkProfile.serviceCidr", "networkProfile.dnsServiceIP"]
+def kept(spec: ClusterSpec, given: Mapping[str, Any] | None) -> list[str]:
+    """Paths for `ignore_changes`: what was chosen when the cluster was created, and isn't changed of one that exists: its policy
+    engine, and ranges by the network of a subnet, which may have other addresses by now. `given`: the cluster's overrides."""
+    policy = [] if spec.policy_is_set else ["networkProfile.networkPolicy", "networkProfile.networkDataplane"]
+    of_subnet = spec.subnet is not None
+    pods = ["networkProfile.podCidr"] if of_subnet and not spec.ranges.pods else []
+    services = ["networkProfile.serviceCidr", "networkProfile.dnsServiceIP"] if of_subnet and not spec.ranges.services else []
+    return [*overrides.left_alone(policy, given), *pods, *services]
 
 
 def _autoscaler(spec: ClusterSpec) -> containerservice.ManagedClusterPropertiesAutoScalerProfileArgs | None:

@@ -105,9 +105,10 @@ def _cluster(
         subnet=arm_ids.parse(known(args.get("subnet_id")) or ""),
         ranges=Ranges(args.get("pod_cidr", ""), args.get("service_cidr", "")),
         outbound=args.get("outbound", "loadBalancer"),
-        network_policy=args.get("network_policy", "none"),
+        network_policy=args.get("network_policy", "cilium"),
+        policy_is_set="network_policy" in args,
         idle_minutes=int(args["idle_minutes"]) if "idle_minutes" in args else None,
-        maintenance=_maintenance(args.get("maintenance", MaintenanceArgs())),
+        maintenance=_maintenance(args.get("maintenance", MaintenanceArgs()), args.get("kubernetes_version", "")),
         logs=args.get("monitoring", "logs") == "logs",
         workload_identity=args.get("workload_identity", DEFAULT_WORKLOAD_IDENTITY),
         on_cluster=args.get("on_cluster", DEFAULT_ON_CLUSTER),
@@ -150,9 +151,11 @@ def _access(settings: AccessArgs) -> Access:
     )
 
 
-def _maintenance(settings: MaintenanceArgs) -> Maintenance:
+def _maintenance(settings: MaintenanceArgs, kubernetes_version: str) -> Maintenance:
+    """A patch that is named stays: the next `up` would go back to it, which AKS rejects."""
+    of_patch = kubernetes_version.count(".") > 1
     return Maintenance(
-        upgrades=settings.get("upgrades", "none"),
+        upgrades=settings.get("upgrades", "none" if of_patch else "patch"),
         node_images=settings.get("node_images", "NodeImage"),
         day=settings.get("day", "Sunday"),
         start=settings.get("start", "02:00"),

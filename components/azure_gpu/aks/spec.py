@@ -83,6 +83,7 @@ class ClusterSpec:
     ranges: Ranges  # as set; `own_network.ranges` has the others
     outbound: Outbound
     network_policy: NetworkPolicy
+    policy_is_set: bool  # by the cluster's settings
     idle_minutes: int | None
     maintenance: Maintenance
     logs: bool

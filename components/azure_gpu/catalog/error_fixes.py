@@ -63,6 +63,12 @@ KNOWN_ERRORS = (
         )
     ),
     KnownError(
+        ("is already used in diagnostic setting",),
+        "a policy sends the same logs to the same workspace already: set foundation.log_workspace.diagnostics: policy, by which "
+        "the stack creates no diagnostic setting",
+        "Azure/bicep-registry-modules issue 3407; Azure/Community-Policy issue 188",
+    ),
+    KnownError(
         ("not associated with a valid offer type",),
         "this subscription's offer doesn't support budgets in Azure, or the subscription is less than 48 hours old: set "
         "`budget.in_azure: false`, which keeps the budget for `operations review` only",

@@ -114,17 +114,14 @@ def _pools(of: BodyReader, part: PartInFile) -> tuple[BodyReader | None, dict[st
 
 
 def _network(network: BodyReader) -> dict[str, Any]:
-    policies = {"azure": "azure", "calico": "calico", "none": None, "cilium": "cilium"}
+    policies = {one: one for one in ("none", "cilium", "calico", "azure")}
     outbound = network.choice("outboundType", {"loadBalancer": None, "none": "", "block": "", **{one: one for one in _OUTBOUND}})
-    policy = network.choice("networkPolicy", policies)
+    policy = network.choice("networkPolicy", policies) or "none"
     if outbound == "":
         network.leave("outboundType", "nodes of a stack reach the internet", "set overrides of the cluster")
-    if policy == "cilium":
-        network.leave("networkPolicy", "cilium has no key in the stack file", "set overrides of the cluster")
-        policy = None
     network.default("networkPlugin", "azure", message="pods get addresses of an overlay, by Azure's plugin")
     network.default("networkPluginMode", "overlay", message="pods get addresses of an overlay, by Azure's plugin")
-    network.default("networkDataplane", "azure", fix="set overrides of the cluster")
+    network.default("networkDataplane", policy if policy == "cilium" else "azure", fix="set overrides of the cluster")
     network.default("loadBalancerSku", "standard")
     network.default("ipFamilies", ["IPv4"])
     inner = network.inside("loadBalancerProfile")
@@ -138,12 +135,12 @@ def _network(network: BodyReader) -> dict[str, Any]:
     return given(pod_cidr=pods, service_cidr=services, outbound=outbound, network_policy=policy)
 
 
-def _channel(upgrades: BodyReader) -> str | None:
+def _channel(upgrades: BodyReader) -> str:
     channel = upgrades.choice("upgradeChannel", {**{one: one for one in _CHANNELS}, "node-image": "node-image"})
     if channel == "node-image":
         upgrades.change("upgradeChannel", "set as maintenance.node_images", "set node_images: NodeImage")
-        return None
-    return channel if channel != "none" else None
+        return "none"
+    return channel or "none"
 
 
 def _has_gpus(pool: BodyReader) -> bool:

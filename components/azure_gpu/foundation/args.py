@@ -10,7 +10,7 @@ from azure_gpu.shared.part import NamedPartArgs
 from azure_gpu.shared.principals import PrincipalsArgs
 from azure_gpu.shared.private_network import PrivateNetworkArgs
 from azure_gpu.shared.program import OwnerArgs
-from azure_gpu.shared.validation import OpenInput
+from azure_gpu.shared.validation import Choice, OpenInput
 from azure_gpu.shared.workloads import WorkloadName
 
 
@@ -40,9 +40,16 @@ class FoundationRegistryArgs(NamedPartArgs):
     """azure-native properties of the registry, set last and validated only by Azure; null removes one. Default: none."""
 
 
+Diagnostics = Annotated[Literal["own", "policy"], Choice("Diagnostics", "Who creates diagnostic settings.")]
+
+
 class LogWorkspaceArgs(NamedPartArgs):
     """The log workspace. `create` is short for all defaults."""
 
+    diagnostics: NotRequired[Diagnostics]
+    """Plain: who creates the diagnostic settings, which send logs of the stack's resources to it. own: the stack; policy: a
+    policy of the company, so that the stack creates none. Azure refuses two settings of a resource that send one category to the
+    same workspace. Default: own."""
     overrides: NotRequired[Annotated[Overrides, OverridesOf(azure_types.LOG_WORKSPACE)]]
     """azure-native properties of the log workspace, set last and validated only by Azure; null removes one. Default: none."""
 

@@ -168,13 +168,15 @@ class Foundation(Component[FoundationArgs, FoundationWiring, _Spec]):
     def _location(self) -> pulumi.Input[str] | None:
         return declared(self._spec.context.location, cast("pulumi.Input[str] | None", self._args.get("location")))
 
-    def _with(self, part: _Part) -> pulumi.ResourceOptions:
-        """Returns the options of a created part, with its overrides; one that holds data is protected."""
+    def _with(self, part: _Part, *new_alone: str) -> pulumi.ResourceOptions:
+        """Returns the options of a created part, with its overrides; one that holds data is protected. `new_alone`: properties
+        that one that exists keeps as they are."""
         # pyrefly: ignore[bad-assignment, bad-specialization]
         settings: Mapping[str, Any] = written(self._args.get(part, {}))
         return pulumi.ResourceOptions(
             parent=self,
             protect=self._protected(part),
+            ignore_changes=overrides.left_alone(new_alone, settings.get("overrides")),
             transformations=overrides.applied(settings.get("overrides"), self),
         )
 
@@ -455,11 +457,15 @@ class Foundation(Component[FoundationArgs, FoundationWiring, _Spec]):
                 location=self._location(),
                 sku=operationalinsights.WorkspaceSkuArgs(name=operationalinsights.WorkspaceSkuNameEnum.PER_GB2018),
                 retention_in_days=LOG_RETENTION_DAYS,
+                features=operationalinsights.WorkspaceFeaturesArgs(disable_local_auth=True),  # nothing sends logs by a key
                 tags=self._spec.context.tags(),
-                opts=self._with("log_workspace"),
+                opts=self._with("log_workspace", "features", "features.disableLocalAuth"),
             )
             workspace_id = workspace.id
         self.dependencies["logs"] = LogsArgs(workspace_arm_id=workspace_id)
+        # pyrefly: ignore[bad-specialization, missing-attribute]
+        if written(self._args.get("log_workspace", {})).get("diagnostics") == "policy":
+            self.dependencies["logs"]["settings_by_policy"] = True
         return workspace_id
 
     def _storage(self, part: Part | None, principal_id: pulumi.Output[str]) -> pulumi.Output[str] | None:
@@ -511,8 +517,13 @@ class Foundation(Component[FoundationArgs, FoundationWiring, _Spec]):
             public_network_access=storage.PublicNetworkAccess.DISABLED if self._spec.network else None,
             minimum_tls_version=storage.MinimumTlsVersion.TLS1_2,  # older versions are broken
             enable_https_traffic_only=True,  # Azure's default, made explicit
+            # A second layer, which costs nothing and only a new account can get. Source: Microsoft Learn,
+            # storage/common/infrastructure-encryption-enable.
+            encryption=storage.EncryptionArgs(
+                key_source=storage.KeySource.MICROSOFT_STORAGE, require_infrastructure_encryption=True
+            ),
             tags=self._spec.context.tags(),
-            opts=self._with("storage"),
+            opts=self._with("storage", "encryption", "encryption.requireInfrastructureEncryption"),
         )
         self._blob_service(account)
         return account.id

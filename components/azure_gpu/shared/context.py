@@ -84,6 +84,8 @@ class LogsArgs(TypedDict):
 
     workspace_arm_id: pulumi.Input[str]
     """Wired: its ARM id. Services send logs without a key of the workspace."""
+    settings_by_policy: NotRequired[bool]
+    """Plain: true if a policy creates the diagnostic settings, so that no component does. Default: false."""
 
 
 class StorageArgs(TypedDict):

@@ -19,8 +19,8 @@ _UNREGISTERED = 'status=409 code="serviceerror" message="conflict"'
 def declare(
     name: str, of: pulumi.Output[str], logs: LogsArgs | None, categories: Sequence[str], opts: pulumi.ResourceOptions
 ) -> monitor.DiagnosticSetting | None:
-    """Declares the setting of the resource with the ARM id `of`; None without a log workspace."""
-    if logs is None:
+    """Declares the setting of the resource with the ARM id `of`; None without a log workspace, or if a policy creates it."""
+    if logs is None or logs.get("settings_by_policy", False):
         return None
     return monitor.DiagnosticSetting(
         f"{name}-logs",

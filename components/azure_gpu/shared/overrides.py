@@ -49,6 +49,20 @@ def applied(given: Overrides | None, component: pulumi.Resource) -> list[pulumi.
     return [set_on]
 
 
+def left_alone(paths: Sequence[str], given: Overrides | None) -> list[str]:
+    """Returns those of these wire paths at or below which the overrides set nothing: for `ignore_changes`, of defaults for new
+    resources alone. Name an object that isn't declared otherwise, too: without it an empty one would be new."""
+    return [path for path in paths if not _sets(given or {}, path.split("."))]
+
+
+def _sets(given: object, names: Sequence[str]) -> bool:
+    if not names:
+        return True
+    below = cast(Mapping[str, object], given) if isinstance(given, Mapping) else {}
+    wanted = names[0].lower()
+    return any(key.replace("_", "").lower() == wanted and _sets(value, names[1:]) for key, value in below.items())
+
+
 def properties(azure_type: AzureType) -> list[str]:
     """Returns the sorted names of the properties of this type that aren't part of its id."""
     return sorted(sdk_types.kinds(sdk_types.args_class(azure_type.token)).keys() - set(azure_type.path_parameters))

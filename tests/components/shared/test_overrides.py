@@ -11,7 +11,7 @@ import yaml
 
 from azure_gpu import BatchPool, BatchPoolArgs, Foundation
 from azure_gpu.formats import azure_types
-from azure_gpu.shared.overrides import OverridesOf, in_body
+from azure_gpu.shared.overrides import OverridesOf, in_body, left_alone
 from azure_gpu.shared.refusal import Refused
 from azure_gpu.shared.validation import below, form, is_map, key_hints
 from azure_gpu.stack.file import StackFile
@@ -225,3 +225,21 @@ def test_a_part_of_a_programs_foundation_takes_them_too() -> None:
 
     recorded = declare(build, lookups=LOOK_UPS)
     assert recorded.named("base-storage").inputs["minimumTlsVersion"] == "TLS1_3"
+
+
+KEPT = ["networkProfile.networkPolicy", "features", "features.disableLocalAuth"]
+
+
+@pytest.mark.parametrize(
+    ("given", "stay"),
+    [
+        (None, KEPT),
+        ({"networkProfile": {"loadBalancerProfile": {"idleTimeoutInMinutes": 5}}}, KEPT),
+        ({"network_profile": {"network_policy": "calico"}}, KEPT[1:]),
+        ({"networkProfile": None}, KEPT),
+        ({"features": {"searchVersion": 1}}, [KEPT[0], KEPT[2]]),
+        ({"features": {"disable_local_auth": False}}, KEPT[:1]),
+    ],
+)
+def test_defaults_of_new_resources_leave_what_exists_alone_but_for_overrides(given: Any, stay: list[str]) -> None:
+    assert left_alone(KEPT, given) == stay

@@ -301,7 +301,8 @@ class MlWorkspaceSettings(PartArgs):
     """The vault of its secrets: `create`, or `existing: <id>`. Default: create."""
     insights: NotRequired[InsightsArgs | Literal["create"]]
     """Application Insights, for the metrics of endpoints and jobs: `create`, which requires the foundation's `log_workspace`, or
-    `existing: <id>`. Default: create."""
+    `existing: <id>`. A new one takes nothing that is sent by its key alone; `overrides: {disableLocalAuth: false}` changes that.
+    Default: create."""
     high_business_impact: NotRequired[bool]
     """Plain: true makes Microsoft collect less data from the workspace; it can't be changed. Default: false."""
     friendly_name: NotRequired[str]

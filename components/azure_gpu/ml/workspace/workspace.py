@@ -301,6 +301,7 @@ class MlWorkspace(Component[MlWorkspaceArgs, MlWorkspaceWiring, MlWorkspaceSpec]
         spec = self._spec
         if spec.insights is not None:
             return spec.insights.text
+        own = written(self._args.get("insights", InsightsArgs())).get("overrides")
         component = applicationinsights.Component(
             f"{self._name}-insights",
             resource_name_=self._insights_name,
@@ -310,10 +311,12 @@ class MlWorkspace(Component[MlWorkspaceArgs, MlWorkspaceWiring, MlWorkspaceSpec]
             application_type=applicationinsights.ApplicationType.WEB,
             ingestion_mode=applicationinsights.IngestionMode.LOG_ANALYTICS,
             workspace_resource_id=cast(LogsArgs, self._args.get("logs"))["workspace_arm_id"],
+            disable_local_auth=True,  # metrics are written by an identity with a role
             tags=spec.tags,
             opts=pulumi.ResourceOptions(
                 parent=self,
-                transformations=overrides.applied(written(self._args.get("insights", InsightsArgs())).get("overrides"), self),
+                ignore_changes=overrides.left_alone(["disableLocalAuth"], own),
+                transformations=overrides.applied(own, self),
             ),
         )
         return component.id
