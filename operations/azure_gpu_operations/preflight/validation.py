@@ -236,7 +236,7 @@ def _because(evaluated: Mapping[str, Any], sent: Sent | None) -> str:
         return ""
     path = str(evaluated["path"])
     known, value = _at(sent.body, path) if sent is not None else (False, None)
-    if not known and "expressionValue" in evaluated:
+    if not known and evaluated.get("expressionValue") is not None:
         known, value = True, evaluated["expressionValue"]
     given = f"the stack sets {_short(value)}" if known else "the stack doesn't set it"
     return f" because of {path}: {given}; denied if it {_operator(evaluated)}"
