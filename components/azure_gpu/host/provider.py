@@ -177,13 +177,8 @@ class Servicer(ProviderServicer):
         }
 
 
-_CLOSING = "the client connection is closing"  # what the engine's end is to a component that is still being constructed
-
-
 def _failure(error: Exception) -> str:
     """Formats an unexpected error for the user."""
-    if _CLOSING in str(error):
-        return "it wasn't reached, because something else has failed"
     if isinstance(error, pulumi.RunError) or type(error) is Exception:  # whose type name is meaningless
         return str(error)
     return f"{type(error).__name__}: {error}"

@@ -338,12 +338,8 @@ def test_what_is_warned_of_is_shown_under_the_names_of_the_schema() -> None:
 
 @pytest.mark.parametrize(
     ("error", "message"),
-    [
-        (KeyError("a fault of ours"), "KeyError: 'a fault of ours'"),
-        (Exception("the engine said no"), "the engine said no"),
-        (Exception("grpc: the client connection is closing"), "it wasn't reached, because something else has failed"),
-    ],
-    ids=["of-a-type", "plain", "at-the-end"],
+    [(KeyError("a fault of ours"), "KeyError: 'a fault of ours'"), (Exception("the engine said no"), "the engine said no")],
+    ids=["of-a-type", "plain"],
 )
 def test_a_fault_of_the_library_reaches_no_program_as_a_trace(
     monkeypatch: pytest.MonkeyPatch, error: Exception, message: str
