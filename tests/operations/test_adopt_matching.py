@@ -11,6 +11,7 @@ from azure_gpu.formats import azure_types
 from azure_gpu.formats.azure_types import AzureType
 from azure_gpu_operations.adopting.matching import SECRET, UNKNOWN, Adopted, Planned, planned, take
 from azure_gpu_operations.adopting.scratch import import_file
+from tests.operations.test_import_leaves import changed, leaves
 
 URN = "urn:pulumi:s::azure-gpu::azuregpu:index:GpuCluster$azure-native:containerservice"
 PROVIDER = "urn:pulumi:s::azure-gpu::pulumi:providers:azure-native::default_3_29_0::id"
@@ -133,3 +134,56 @@ def test_the_import_file_has_components_first_and_names_what_the_state_has() -> 
     assert had["nameTable"] == {PARENT: PARENT}
     assert [each["type"] for each in had["resources"]] == ["azure-native:containerservice:ManagedCluster"]
     assert "inputs" not in had["resources"][0]
+
+
+NODES = {
+    "count": 3,
+    "vmSize": "Standard_NC4as_T4_v3",
+    "mode": "User",
+    "enableEncryptionAtHost": True,
+    "osDiskType": "Ephemeral",
+    "scaleDownMode": "Deallocate",
+    "securityProfile": {"enableSecureBoot": True, "enableVTPM": True},
+    "kubeletConfig": {"cpuManagerPolicy": "static", "allowedUnsafeSysctls": ["net.core.somaxconn"]},
+    "linuxOSConfig": {"sysctls": {"vmMaxMapCount": 262144}},
+    "nodeTaints": ["sku=gpu:NoSchedule"],
+    "tags": {"team": "vision"},
+}
+DEPLOYMENT = {
+    "sku": {"name": "Default", "capacity": 2},
+    "properties": {
+        "instanceType": "Standard_NC4as_T4_v3",
+        "livenessProbe": {"period": "PT20S"},
+        "environmentVariables": {"LEVEL": "debug"},
+        "egressPublicNetworkAccess": "Disabled",
+    },
+}
+POOL = {
+    "vmSize": "STANDARD_NC4AS_T4_V3",
+    "taskSchedulingPolicy": {"nodeFillType": "Pack"},
+    "userAccounts": [{"name": "a", "elevationLevel": "Admin"}],
+    "networkConfiguration": {"publicIPAddressConfiguration": {"provision": "NoPublicIPAddresses"}},
+    "startTask": {"commandLine": "true", "waitForSuccess": True, "userIdentity": {"autoUser": {"elevationLevel": "Admin"}}},
+}
+
+
+@pytest.mark.parametrize(
+    ("azure_type", "there"),
+    [
+        (azure_types.AGENT_POOL, NODES),
+        (azure_types.MANAGED_CLUSTER, {"agentPoolProfiles": [{"name": "sys", **NODES}], "dnsPrefix": "x"}),
+        (azure_types.ML_ONLINE_DEPLOYMENT, DEPLOYMENT),
+        (azure_types.BATCH_POOL, POOL),
+    ],
+)
+@pytest.mark.parametrize("sends", [True, False], ids=["sent", "not sent"])
+def test_every_leaf_of_what_is_there_ends_in_the_overrides(azure_type: AzureType, there: dict[str, Any], sends: bool) -> None:
+    """Whether the program sends the same, or nothing: another value in Azure is another override."""
+    planned_one = one(azure_type, deepcopy(there) if sends else {})
+
+    def pinned(has: dict[str, Any]) -> dict[str, Any]:
+        return take(planned_one, has, frozenset(), pins=True).overrides
+
+    azures = ("count",) if azure_type is azure_types.MANAGED_CLUSTER else ()  # the autoscaler's, where nobody sets it
+    lost = [path for path, steps in leaves(there) if pinned(changed(there, steps)) == pinned(there) and steps[-1] not in azures]
+    assert lost == []
