@@ -28,11 +28,12 @@ def mentions(value: object, path: str = "") -> Iterator[Mention]:
             here = member(path, str(key))
             if found := _request(str(key), inner):
                 yield Mention(here, found)
-            else:
+            elif isinstance(inner, dict | list):
                 yield from mentions(inner, here)
     elif isinstance(value, list):
         for index, inner in enumerate(cast(list[object], value)):
-            yield from mentions(inner, f"{path}[{index}]")
+            if isinstance(inner, dict | list):
+                yield from mentions(inner, f"{path}[{index}]")
 
 
 def is_gpu_size(name: str) -> bool:

@@ -34,7 +34,7 @@ def _numbered(name: str) -> Iterator[str]:
         yield f"{name}-{number}"
 
 
-_WIDTH = 118  # of a comment, without its indentation
+_WRAPPER = textwrap.TextWrapper(118, break_long_words=False, break_on_hyphens=False)  # a comment, without its indentation
 
 
 class Entry(NamedTuple):
@@ -92,7 +92,7 @@ def section_lines(entry: Entry, indent: str) -> list[str]:
 
 def comment_lines(text: str, indent: str = "") -> Iterator[str]:
     """A comment, wrapped; what goes on is set in. Nothing of a file that was read can end it, or steer a terminal."""
-    lines = textwrap.wrap(printable(text), _WIDTH, break_long_words=False, break_on_hyphens=False) or [""]
+    lines = _WRAPPER.wrap(printable(text)) or [""]
     yield f"{indent}# {lines[0]}".rstrip()
     for line in lines[1:]:
         yield f"{indent}#   {line}"

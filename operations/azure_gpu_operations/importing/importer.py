@@ -82,30 +82,47 @@ def _run_groups(options: argparse.Namespace, context: Context, subscription: str
             )
         )
     problems = list(dict.fromkeys(problems))
-    refused = errors(problems)
-    _tell(problems)
     taken = with_problems(taken, problems)
-    others_entries = others.entries if others else []
+    others_entries, left = (others.entries, others.left) if others else ([], [])
     entries = [*(entry for one in taken for entry in one.entries), *others_entries]
     engine = _engine(options)
-    left = others.left if others else []
+    data = page.data(options.file, context.as_of, taken, problems, engine, others_entries, left) if options.json else {}
+    lines = page.lines(options.file, context.as_of, taken, engine, others_entries, left) if entries or left else ()
+    return _end(options, problems, entries, data, lines, gone=page.ends(options.file, taken))
+
+
+def _end(
+    options: argparse.Namespace,
+    problems: list[Problem],
+    entries: list[Entry],
+    data: dict[str, Any],
+    lines: Iterable[str],
+    *,
+    is_read: bool = False,
+    gone: Iterable[str] = (),
+    nothing: str = "",
+) -> int:
+    """Tells the problems, prints what was read, and writes it where nothing is refused: whole or not at all.
+
+    `is_read`: something was taken that is no entry. `gone`: what a file that is refused would be refused for next. `nothing`:
+    why there is nothing to take.
+    """
+    _tell(problems)
     if options.json:
-        print(json.dumps(page.data(options.file, context.as_of, taken, problems, engine, others_entries, left), indent=2))
-    elif entries or left:
-        print("\n".join(page.lines(options.file, context.as_of, taken, engine, others_entries, left)))
-    if refused:
-        for end in page.ends(options.file, taken):
+        print(json.dumps(data, indent=2))
+    elif text := "\n".join(lines):
+        print(text)
+    count, printed = len(errors(problems)), bool(entries) or is_read
+    if count:
+        for end in gone:
             print(f"warning: {end}", file=sys.stderr)
-        return _refused(options, len(refused), bool(entries))
+        what = "what could be read is printed, with the rest as comments" if printed and not options.json else "nothing was taken"
+        written = "; the stack file was left as it is" if options.write and printed else ""
+        nothing = f"{count} problem{'s' if count > 1 else ''} in {options.file}: {what}{written}"
+    if nothing:
+        print(nothing, file=sys.stderr)
+        return 1
     return _write(options, entries) if options.write else 0
-
-
-def _refused(options: argparse.Namespace, count: int, printed: bool) -> int:
-    """The last line where something is wrong. A stack file is written whole or not at all."""
-    what = "what could be read is printed, with the rest as comments" if printed and not options.json else "nothing was taken"
-    written = "; the stack file was left as it is" if options.write and printed else ""
-    print(f"{count} problem{'s' if count > 1 else ''} in {options.file}: {what}{written}", file=sys.stderr)
-    return 1
 
 
 def _run_documents(options: argparse.Namespace, context: Context, subscription: str | None) -> int:
@@ -113,19 +130,12 @@ def _run_documents(options: argparse.Namespace, context: Context, subscription: 
     parameters, problems = _parameters(options)
     scope = arm_template.Scope(subscription, None, options.resource_group, None, None)
     taken, wrong = documents.take(options, context, parameters, scope)
-    problems = list(dict.fromkeys([*problems, *wrong]))
-    _tell(problems)
-    refused = errors(problems)
-    if options.json:
-        print(json.dumps(page.document_data(taken, context.as_of, problems, _engine(options)), indent=2))
-    elif taken.entries or taken.left or taken.commands:
-        print("\n".join(page.document_lines(taken, context.as_of, problems, _engine(options))))
-    if refused:
-        return _refused(options, len(refused), bool(taken.entries or taken.commands))
-    if taken.is_empty:
-        print(f"nothing in {options.file} can be taken; the comments name what replaces it", file=sys.stderr)
-        return 1
-    return _write(options, taken.entries) if options.write else 0
+    problems, engine = list(dict.fromkeys([*problems, *wrong])), _engine(options)
+    data = page.document_data(taken, context.as_of, problems, engine) if options.json else {}
+    is_read = bool(taken.entries or taken.left or taken.commands)
+    lines = page.document_lines(taken, context.as_of, problems, engine) if is_read else ()
+    nothing = f"nothing in {options.file} can be taken; the comments name what replaces it" if taken.is_empty else ""
+    return _end(options, problems, taken.entries, data, lines, is_read=bool(taken.commands), nothing=nothing)
 
 
 def _tell(problems: Iterable[Problem]) -> None:
@@ -140,33 +150,21 @@ def _manifest(options: argparse.Namespace) -> str | None:
 
 
 def _run_manifest(options: argparse.Namespace, text: str) -> int:
-    """Jobs of an edge: the same order as above."""
+    """Jobs of an edge."""
     taken, problems = manifests.take(text, options.file, options.name or "edge")
     problems = list(dict.fromkeys(problems))
-    _tell(problems)
-    refused = errors(problems)
     entries = [taken.entry] if taken.entry is not None else []
-    if options.json:
-        data = {each.section: {each.name: each.settings} for each in entries}
-        listed = {
-            "file": options.file,
-            "config": data,
-            "secrets": list(taken.secrets),
-            "problems": [as_data(p) for p in problems],
-        }
-        print(json.dumps(listed, indent=2))
-    elif entries:
-        print(f"# {options.file}")
-        for problem in problems:
-            if problem.severity is Severity.ERROR or problem.code is Code.UNKNOWN:
-                print("\n".join(comment_lines(f"left out, {problem}")))
-        print(block(entries), end="")
-    if refused:
-        return _refused(options, len(refused), bool(entries))
-    if not entries:
-        print(f"no job in {options.file}, nothing was taken", file=sys.stderr)
-        return 1
-    return _write(options, entries) if options.write else 0
+    data = {
+        "file": options.file,
+        "config": {each.section: {each.name: each.settings} for each in entries},
+        "secrets": list(taken.secrets),
+        "problems": [as_data(problem) for problem in problems],
+    }
+    told = [each for each in problems if each.severity is Severity.ERROR or each.code is Code.UNKNOWN]
+    comments = [line for problem in told for line in comment_lines(f"left out, {problem}")]
+    lines = [f"# {options.file}", *comments, block(entries).rstrip("\n")] if entries else ()
+    nothing = "" if entries else f"no job in {options.file}, nothing was taken"
+    return _end(options, problems, entries, data, lines, nothing=nothing)
 
 
 def _engine(options: argparse.Namespace) -> list[str]:
