@@ -85,6 +85,7 @@ KEYS: dict[str, Any] = {
             {"name": "endpoints", "addressPrefix": "10.2.32.0/24"},
             {"name": "jobs", "addressPrefix": "10.2.33.0/27", "delegations": [{"serviceName": "Microsoft.App/environments"}]},
             {"name": "pools", "addressPrefix": "10.2.34.0/24"},
+            {"name": "clusters", "addressPrefix": "10.2.48.0/20"},
         ],
     },
     "azure-native:containerservice:listManagedClusterUserCredentials": {
