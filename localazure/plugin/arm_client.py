@@ -275,6 +275,7 @@ class _TrustingOnce(requests.adapters.HTTPAdapter):
         host, _ = super().build_connection_pool_key_attributes(*args, **options)
         return host, {"cert_reqs": "CERT_REQUIRED"}
 
+    # pyrefly: ignore[bad-override]
     def cert_verify(self, *_: Any) -> None:
         """What `ssl_context` does."""
 

@@ -161,7 +161,5 @@ def _is_address(address: Any) -> bool:
 
 
 def _shown(value: Any) -> str:
-    if value is None:
-        return "is missing"
-    text = json.dumps(value, ensure_ascii=False)
+    text = "is missing" if value is None else json.dumps(value, ensure_ascii=False)
     return text if len(text) <= 80 else f"{text[:80]}…"

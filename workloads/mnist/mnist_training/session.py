@@ -4,6 +4,7 @@ import math
 import time
 import zlib
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +71,8 @@ class Session:
             files = self._write(training, curves) if self._group.is_chief else dict.fromkeys(_WRITTEN)
             distribution.exchange(strategy, self._group, [0])  # the others wait until the model is written
             self._watch.stop()
+            with suppress(tf.errors.OpError):  # whoever leaves this one first may end before the others have it, not the last
+                distribution.exchange(strategy, self._group, [0])
             return {"precision": self._precision, "replicas": strategy.num_replicas_in_sync, **report, **files}
         except NotFiniteError as error:
             why = f"--learning-rate {options.learning_rate:g} may be too high; {self._last()}"
