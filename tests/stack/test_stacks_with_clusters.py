@@ -50,7 +50,8 @@ def stack(azure: ServedAzure, engine_bin: Path, kubernetes_bin: Path, config: di
 
 def pools_in(azure: ServedAzure, stack: ProgramStack) -> dict[str, Any]:
     listed = azure.get(stack.outputs()["clusters"]["shared"] + "/agentPools", API_VERSION).json()["value"]
-    by_itself = {"eTag": None, "nodeImageVersion": None}  # another with each PUT, and whenever the service likes
+    # Others with each PUT, and whenever the service likes.
+    by_itself = dict.fromkeys(("eTag", "nodeImageVersion", "currentOrchestratorVersion"))
     return {each["name"]: {**each["properties"], **by_itself} for each in listed}
 
 

@@ -46,6 +46,7 @@ class Node:
         self.object: Body | None = None
         self.port = 0
         self._tasks: list[asyncio.Task[None]] = []
+        self._registered = asyncio.Event()
 
     @property
     def allocatable(self) -> Body:
@@ -102,12 +103,14 @@ class Node:
             await asyncio.wait(self._tasks)
 
     async def remove(self, api: KubeApi) -> None:
-        """Its machine is gone."""
+        """Its machine is gone. What registers it ends first: cancelled, it could reach the API server after the deletion."""
+        await self._registered.wait()
         await self.stop()
         await deregister(api, self.name)
 
     async def _live(self, api: KubeApi) -> None:
         await _until_done(self._register, api)
+        self._registered.set()
         leases = asyncio.create_task(_for_ever(self._renew, api, _LEASE_SECONDS))
         try:
             while True:

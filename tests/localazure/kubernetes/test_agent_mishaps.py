@@ -12,7 +12,7 @@ from localazure.kubernetes.agent import process_spec
 from localazure.kubernetes.agent.images import PullError, Registry
 from localazure.kubernetes.agent.node import Node
 from localazure.kubernetes.agent.settings import Settings
-from localazure.kubernetes.client import KubeApi, KubeError
+from localazure.kubernetes.client import KubeApi, KubeError, Patch
 from localazure.kubernetes.control_plane_folder import ClusterFolder
 from localazure.kubernetes.devices import StartError
 from localazure.kubernetes.events import Events
@@ -39,6 +39,47 @@ def test_pods_that_have_ended_leave_their_addresses_to_others(tmp_path: Path) ->
     one.give_back("pod-0", ())
     assert one.address("late") == first
     assert one.address("later") in taken, "they are for show: more pods than addresses are no reason to run none"
+
+
+@in_a_loop
+async def test_a_node_that_goes_while_it_is_registered_is_deleted_after_that(tmp_path: Path) -> None:
+    sent, answered = asyncio.Event(), asyncio.Event()
+    asked: list[str] = []
+
+    class Slow(KubeApi):
+        """An API server that does what it was sent, also where nobody waits for the answer."""
+
+        def __init__(self) -> None:
+            pass
+
+        async def find(self, path: str) -> Body | None:
+            return None
+
+        async def create(self, path: str, body: Body) -> Body:
+            async def arrives() -> Body:
+                await answered.wait()
+                asked.append("created")
+                return body
+
+            sent.set()
+            return await asyncio.shield(asyncio.ensure_future(arrives()))
+
+        async def patch(self, path: str, body: Any, *, kind: Patch = "merge") -> Body:
+            return {"metadata": {"uid": "1"}}
+
+        async def delete(self, path: str, *, grace_seconds: int | None = None, uid: str = "") -> Body | None:
+            asked.append("deleted")
+            return None
+
+    one, api = node(tmp_path), Slow()
+    one.start(api, 1)
+    await sent.wait()
+    going = asyncio.ensure_future(one.remove(api))
+    for _ in range(10):
+        await asyncio.sleep(0)
+    answered.set()
+    await going
+    assert asked == ["created", "deleted", "deleted"]
 
 
 def test_pods_that_have_ended_leave_their_ports_to_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
