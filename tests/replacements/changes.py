@@ -37,7 +37,7 @@ MOST_REMOVED = 1  # what is taken away, which has no value. What is changed isn'
 MOST_WITHIN = 4  # changes within an object that are tried as changes of it
 MOST_PLACES = 6  # where more is looked for once something is found
 MOST_OF_A_PLACE = 2  # values of each kind that are tried in further places where those have no effect
-MOST_FURTHER = 4  # of each kind in all of them
+MOST_FURTHER = 8  # of each kind in all of them: a stack whose clusters have nothing on them takes up four
 MOST_ALIKE = 3  # places of a stack in which the same is tried then
 KINDS = ("changed", "added", "removed", "with", "without")
 # Sections of what stands on another section's part, and may have to go with it.
