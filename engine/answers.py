@@ -7,8 +7,8 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-# An answer takes 0.2 s. Half a minute wasn't enough on a machine that was busy many times over: a build that others were using
-# was taken for a broken one, and made again.
+# An answer takes 0.2 s. One that comes late, on a machine that is busy many times over, is taken for none, and a build that
+# others use would be made again.
 _SECONDS = 300
 
 
