@@ -30,8 +30,9 @@ from localazure.weather.parts import LANDING_ZONE
 API_VERSIONS = frozenset({"2020-07-01", "2022-03-01"})
 LIST_VERSIONS = frozenset({"2022-06-01", "2022-07-01-preview", "2023-04-01"})
 LISTS = ("policyassignments", "policyexemptions")
-_SUBSCRIPTION = f"/subscriptions/{SUBSCRIPTION}/providers/Microsoft.Authorization"
-_GROUP = "/providers/Microsoft.Management/managementGroups/landing-zones/providers/Microsoft.Authorization"
+_SUBSCRIPTION = f"/subscriptions/{SUBSCRIPTION}"
+_GROUP = "/providers/Microsoft.Management/managementGroups/landing-zones"
+_PROVIDER = "providers/Microsoft.Authorization"
 _GUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
@@ -56,7 +57,7 @@ class _Denial(NamedTuple):
     operator: str
     target: Any
     value: Any
-    above: str  # what it is assigned to, with the provider
+    above: str  # what it is assigned to
 
 
 def apply(resource_id: ArmId, body: Body, services: Services, *, taggable: bool) -> Body:
@@ -78,7 +79,7 @@ def restrictions(request: Body, services: Services) -> Body:
     arm_type, name = str(content.get("type", "")), str(content.get("name", ""))
     if not arm_type:
         raise ArmError(400, "InvalidCheckRestrictionsRequest", "The resource content has no 'type'.")
-    key = f"{_SUBSCRIPTION}/{arm_type}/{name}".lower()
+    key = f"{_SUBSCRIPTION}/{_PROVIDER}/{arm_type}/{name}".lower()
     evaluations = [
         {
             "policyInfo": {"policyDefinitionId": _definition(each), "policyAssignmentId": _assignment(each)},
@@ -101,7 +102,10 @@ def listed(what: str, services: Services) -> list[Body]:
         return []
     of_zone = sorted(_initiatives()) if services.weather.holds(LANDING_ZONE) else []
     return [_assigned(each) for each in of_zone] + [
-        _shown(f"{_SUBSCRIPTION}/policyAssignments/{each.name}", {"policyDefinitionId": _custom(each.definition or each.name)})
+        _shown(
+            f"{_SUBSCRIPTION}/{_PROVIDER}/policyAssignments/{each.name}",
+            {"policyDefinitionId": _custom(each.definition or each.name)},
+        )
         for each in services.weather.policies
         if each.kind != "policy-tag"
     ]
@@ -111,14 +115,14 @@ def initiative(segments: list[str], services: Services) -> Body | None:
     """An initiative of the landing zone's management group; None where it has none of that name."""
     name = segments[-1]
     members = _initiatives().get(name, ()) if services.weather.holds(LANDING_ZONE) else ()
-    if f"/{'/'.join(segments[:-1])}".lower() != f"{_GROUP}/policySetDefinitions".lower() or not members:
+    if f"/{'/'.join(segments[:-1])}".lower() != f"{_GROUP}/{_PROVIDER}/policySetDefinitions".lower() or not members:
         return None
     effects = {f"effect{number}": {"type": "String", "defaultValue": "Deny"} for number in range(len(members))}
     rows = [
         {"policyDefinitionId": _custom(each), "parameters": {"effect": {"value": f"[parameters('effect{number}')]"}}}
         for number, each in enumerate(members)
     ]
-    return _shown(f"{_GROUP}/policySetDefinitions/{name}", {"parameters": effects, "policyDefinitions": rows})
+    return _shown(f"{_GROUP}/{_PROVIDER}/policySetDefinitions/{name}", {"parameters": effects, "policyDefinitions": rows})
 
 
 def _initiatives() -> dict[str, list[str]]:
@@ -133,13 +137,13 @@ def _initiatives() -> dict[str, list[str]]:
 def _assigned(name: str) -> Body:
     properties = {
         "displayName": name,
-        "scope": _GROUP.removesuffix("/providers/Microsoft.Authorization"),
-        "policyDefinitionId": f"{_GROUP}/policySetDefinitions/{name}",
+        "scope": _GROUP,
+        "policyDefinitionId": f"{_GROUP}/{_PROVIDER}/policySetDefinitions/{name}",
         "enforcementMode": "Default",
         "parameters": {},
         "notScopes": [],
     }
-    return _shown(f"{_GROUP}/policyAssignments/{name}", properties)
+    return _shown(f"{_GROUP}/{_PROVIDER}/policyAssignments/{name}", properties)
 
 
 def _shown(resource_id: str, properties: Body) -> Body:
@@ -150,8 +154,8 @@ def _shown(resource_id: str, properties: Body) -> Body:
 
 def _custom(definition: str) -> str:
     """The id of a definition: a GUID is a built-in one's."""
-    above = "" if _GUID.fullmatch(definition) else _GROUP.removesuffix("/providers/Microsoft.Authorization")
-    return f"{above}/providers/Microsoft.Authorization/policyDefinitions/{definition}"
+    above = "" if _GUID.fullmatch(definition) else _GROUP
+    return f"{above}/{_PROVIDER}/policyDefinitions/{definition}"
 
 
 def _denials(arm_type: str, name: str, key: str, body: Body, services: Services) -> Iterator[_Denial]:
@@ -180,11 +184,11 @@ def _of_row(assignment: str, found: Denied, above: str) -> _Denial:
 
 
 def _assignment(denial: _Denial) -> str:
-    return f"{denial.above}/policyAssignments/{denial.assignment}"
+    return f"{denial.above}/{_PROVIDER}/policyAssignments/{denial.assignment}"
 
 
 def _definition(denial: _Denial) -> str:
-    return f"{_SUBSCRIPTION}/policyDefinitions/{denial.definition}"
+    return f"{_SUBSCRIPTION}/{_PROVIDER}/policyDefinitions/{denial.definition}"
 
 
 def _evaluated(denial: _Denial, arm_type: str) -> Body:
@@ -218,7 +222,7 @@ def _denied(denial: _Denial, resource_id: ArmId) -> DisallowedError:
         "policyAssignmentId": assignment,
         "policyAssignmentName": denial.assignment,
         "policyAssignmentDisplayName": denial.assignment,
-        "policyAssignmentScope": denial.above.removesuffix("/providers/Microsoft.Authorization"),
+        "policyAssignmentScope": denial.above,
     }
     message = f"Resource '{resource_id.name}' was disallowed by policy. Policy identifiers: '{shown}'."
     return DisallowedError(message, resource_id.name, info)

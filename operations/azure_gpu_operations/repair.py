@@ -100,11 +100,7 @@ def lost_creates(events: Iterable[str]) -> list[dict[str, Any]]:
     began: dict[str, dict[str, Any]] = {}
     messages: dict[str, str] = {}
     appeared: set[str] = set()  # names
-    for line in events:
-        try:
-            event = json.loads(line)
-        except ValueError:
-            continue  # the engine was killed while it wrote
+    for event in parsed(events):
         diagnostic = event.get("diagnosticEvent") or {}
         if named := _APPEARED.search(str(diagnostic.get("message"))):
             appeared.add(named[1])
@@ -134,11 +130,17 @@ def refused_pools(events: Iterable[str]) -> list[str]:
 
 def _errors(events: Iterable[str]) -> Iterator[tuple[str, str]]:
     """The URN and the message of each error among an engine's events."""
+    for event in parsed(events):
+        diagnostic = event.get("diagnosticEvent") or {}
+        if diagnostic.get("severity") == "error":
+            yield str(diagnostic.get("urn")), str(diagnostic.get("message"))
+
+
+def parsed(events: Iterable[str]) -> Iterator[dict[str, Any]]:
+    """An engine's events, without one that the engine writes now, or was killed while it wrote."""
     for line in events:
-        with suppress(ValueError):  # the engine was killed while it wrote
-            diagnostic = json.loads(line).get("diagnosticEvent") or {}
-            if diagnostic.get("severity") == "error":
-                yield str(diagnostic.get("urn")), str(diagnostic.get("message"))
+        with suppress(ValueError):
+            yield json.loads(line)
 
 
 def half_made(deployment: Mapping[str, Any]) -> list[str]:

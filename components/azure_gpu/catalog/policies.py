@@ -1,7 +1,7 @@
 """Azure Policy definitions that deny resources of the declared types: Enterprise-Scale's landing zone and Azure's built-in ones.
 
 Each row is one condition of a definition's `if`, without its parameters, as a property of ARM's body and a condition in the
-words of the embedded Azure's table of refusals, which evaluates it. The effect of all of them is `deny`: by default in a landing
+words of `formats.conditions`; `formats.policy_rules` evaluates it. The effect of all of them is `deny`: by default in a landing
 zone, or by the assignment that the row names. Definitions that change or deploy something, and those about pods, aren't rows.
 A definition of which the assignment's parameter decides has `{parameter}` in its property, or `@allowed[]` in its condition.
 """
@@ -21,7 +21,7 @@ TABLE = Table(
         "title": "its display name",
         "type": "of the resources that it denies; *: all but resource groups",
         "property": "the path in the body that its alias leads to",
-        "condition": "when it denies, in the words of the table of refusals",
+        "condition": "when it denies, in the words of `formats.conditions`",
         "answer": "the key of a stack file by which the resource complies; empty: it does by default",
         "repository": "where the definition was read",
         "path": "its file there",

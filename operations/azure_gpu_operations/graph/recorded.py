@@ -85,22 +85,20 @@ def begun(program: Path, files: Sequence[Path], stack: str) -> Iterator[Callable
     """Begins to record the program with each of the files, and gives the function that waits for one of them. Loading what the
     program imports takes longest, and is done once. The process ends with the block."""
     project_name = name_of(program)
-    requests, unreadable, days = [], {}, []
+    requests: dict[Path, tuple[dict[str, Any], str]] = {}
+    unreadable: dict[Path, planned.UnreadableStackFileError] = {}
     for file in files:
         try:
-            request, as_of = _request(program, project_name, file, stack)
+            requests[file] = _request(program, project_name, file, stack)
         except planned.UnreadableStackFileError as error:
             unreadable[file] = error
-            continue
-        requests.append(request)
-        days.append((file, as_of))
-    with _answering(requests) if requests else nullcontext(tuple) as answers:
+    with _answering([request for request, _ in requests.values()]) if requests else nullcontext(tuple) as answers:
 
         def recorded(file: Path) -> Recorded:
             if file in unreadable:
                 raise unreadable[file]
-            at = [each for each, _ in days].index(file)
-            return parsed(answers()[at], stack, days[at][1])
+            _, as_of = requests[file]
+            return parsed(answers()[list(requests).index(file)], stack, as_of)
 
         yield recorded
 

@@ -212,8 +212,7 @@ def _groups_in(value: object, path: str) -> Iterator[tuple[str, object]]:
             yield path, body
             return
         for key, inner in body.items():
-            if isinstance(inner, dict | list):
-                yield from _groups_in(inner, member(path, key))
+            yield from _groups_in(inner, member(path, key))
     elif isinstance(value, list):
         for index, inner in enumerate(cast(list[object], value)):
             yield from _groups_in(inner, f"{path}[{index}]")

@@ -5,10 +5,9 @@ stack's state which, and the logs come from Azure Machine Learning. Lines that m
 don't affect the update.
 """
 
-import json
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from azure.core.exceptions import AzureError as AzureCoreError
 from requests.exceptions import RequestException
 
 from azure_gpu.formats.likely_secrets import holds_secret
+from azure_gpu_operations import repair
 from azure_gpu_operations.azure import Arm, AzureError
 from azure_gpu_operations.connection import connection_of
 from azure_gpu_operations.machine_learning import endpoints
@@ -75,15 +75,11 @@ def _follow(stack: Stack, say: Say, events: Path, stop: threading.Event, poll_se
 def is_changed(events: Iterable[str]) -> bool:
     """From an engine's events: whether a deployment is being created or updated."""
     changing: set[str] = set()
-    for line in events:
-        if _DEPLOYMENT not in line:
-            continue
-        with suppress(ValueError):  # the engine is writing it
-            event = json.loads(line)
-            if begun := event.get("resourcePreEvent"):
-                changing |= {begun["metadata"]["urn"]} if begun["metadata"]["op"] in _CHANGES else set()
-            elif ended := event.get("resOutputsEvent") or event.get("resOpFailedEvent"):
-                changing.discard(ended["metadata"]["urn"])
+    for event in repair.parsed(line for line in events if _DEPLOYMENT in line):
+        if begun := event.get("resourcePreEvent"):
+            changing |= {begun["metadata"]["urn"]} if begun["metadata"]["op"] in _CHANGES else set()
+        elif ended := event.get("resOutputsEvent") or event.get("resOpFailedEvent"):
+            changing.discard(ended["metadata"]["urn"])
     return bool(changing)
 
 

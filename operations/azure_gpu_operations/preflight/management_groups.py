@@ -126,8 +126,8 @@ def _value(parameter: Body, given: Body, defaults: Body) -> Any:
 
 def _known(assignment: Body, definition_id: str, initiative: str, values: Body, read: Read) -> Iterator[Assigned]:
     definition = definition_id.rpartition("/")[2]
-    names = {each.definition.lower(): each.definition for each in everything()}
-    if definition.lower() not in names:
+    known = next((each.definition for each in everything() if each.definition.lower() == definition.lower()), None)
+    if known is None:
         return
     lowered = {name.lower(): one.get("value") for name, one in values.items()}
     effect = lowered.pop(_EFFECT, None)
@@ -138,7 +138,7 @@ def _known(assignment: Body, definition_id: str, initiative: str, values: Body, 
         effect = (parameters.get(_EFFECT) or {}).get("defaultValue") or ("" if str(fixed).startswith("[") else fixed)
     other = next(iter(lowered.values()), "")
     text = ",".join(map(str, other)) if isinstance(other, list) else str(other or "")
-    yield Assigned(assignment, names[definition.lower()], initiative, str(effect).lower(), text)
+    yield Assigned(assignment, known, initiative, str(effect).lower(), text)
 
 
 def denials(each: Assigned, sent: Sequence[Sent]) -> Iterator[tuple[Sent, dict[str, Any]]]:
