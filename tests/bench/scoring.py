@@ -32,7 +32,6 @@ from tests.workloads.workload_runs import SCORING, locked_python
 
 HERE = Path(__file__).with_name("scored")
 IMAGES, CLIENTS, SIDE = 32, 32, 64
-START_SECONDS = 180
 UNBOUNDED = 10**9
 SECONDS = 2.0  # of each measurement
 P50, P99_TO_P50 = Limit("at most", 0.8), Limit("at most", 3)
@@ -184,7 +183,7 @@ def _server(command: Sequence[str | Path], model: Path, name: str) -> Iterator[t
             except httpx.TransportError:
                 return False
 
-        until(healthy, f"the server of {name}", START_SECONDS)
+        until(healthy, f"the server of {name}")
         yield port, process
     finally:
         process.send_signal(signal.SIGTERM)

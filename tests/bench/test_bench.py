@@ -14,7 +14,6 @@ from tests.support.embedded import CHECKOUT
 
 @pytest.mark.nightly
 @pytest.mark.slow
-@pytest.mark.timeout(900)
 def test_the_bench_measures_every_figure() -> None:
     kubernetes.needed()
     done = subprocess.run(
@@ -36,7 +35,6 @@ def _numbers(figures: Any, path: str = "") -> Iterator[tuple[str, float]]:
 
 @pytest.mark.nightly
 @pytest.mark.slow
-@pytest.mark.timeout(600)
 def test_the_bench_of_the_training_measures_both_in_turn() -> None:
     command = [sys.executable, "-m", "tests.bench.mnist", "--quick"]
     done = subprocess.run(command, cwd=CHECKOUT, capture_output=True, text=True, timeout=590, check=False)

@@ -22,6 +22,7 @@ from unittest import mock
 from engine import actionlint_tool, command, download, go, kubernetes_tools, language_tools, official, pulumi_tools, slim
 from engine.pins import GoModule
 from engine.progress import Progress
+from tests.support.patience import SECONDS
 
 BUILD = Path(__file__).parents[2] / "engine" / "build.py"
 PINNED = "v3.259.0"  # of Pulumi
@@ -238,7 +239,7 @@ def _answer(words: Sequence[str | Path], environment: Mapping[str, str] | None =
 
 def finished(process: "subprocess.Popen[str]") -> Result:
     """Waits for the end of `process`, a minute at most."""
-    output, errors = process.communicate(timeout=60)
+    output, errors = process.communicate(timeout=SECONDS)
     return Result(process.returncode, output, errors)
 
 

@@ -13,6 +13,7 @@ from engine.answers import answer
 from engine.progress import Progress
 from tests.engine.fakes import RealMachine, alive, finished, program
 from tests.support.embedded import until
+from tests.support.patience import SECONDS
 
 pytestmark = pytest.mark.slow
 
@@ -63,7 +64,7 @@ def test_a_build_that_was_killed_leaves_nothing_in_place_and_the_next_one_succee
     killed = begun(machine)
     killed.kill()
     (machine.records / "hold").unlink()
-    killed.communicate(timeout=60)
+    killed.communicate(timeout=SECONDS)
     until(lambda: not alive(machine.last_build_process()), "Go has ended")
     assert not machine.built.exists()
     assert not nothing_half_built(machine), "the case that is tested is a half build that is still there"

@@ -19,8 +19,8 @@ from tests.faults.lives import Calm, Life, Outcome, Part, lived
 from tests.faults.looking import processes
 from tests.faults.scenarios import CLUSTER, LITE, MACHINES, Scenario
 from tests.support.embedded import CHECKOUT, until
+from tests.support.patience import SECONDS
 
-LIMIT_SECONDS = 300
 _LOOK_SECONDS = 0.05
 _SLOWER = 1.5  # than a calm life whose processes are forked: these are started
 
@@ -97,7 +97,7 @@ class Kill:
                     self._kill(pids)
                 else:
                     time.sleep(_LOOK_SECONDS)  # it isn't there yet
-            code = command.wait(LIMIT_SECONDS)
+            code = command.wait(SECONDS)
             said.seek(0)
             text = said.read()
         if self.met and self.killing.victim is Victim.AZURE:

@@ -17,12 +17,12 @@ from typing import Any, Protocol
 from tests.faults.looking import Looks, in_azure, looks, processes, steps_of, traces, unfinished
 from tests.faults.scenarios import Scenario
 from tests.support.embedded import ServedAzure, kubernetes_programs
+from tests.support.patience import SECONDS
 from tests.support.stack import ProgramStack
 
 ENGINE = ("pulumi",)  # in the command line of all that the engine is and starts
 _MOST_RUNS = 4  # of one command, beyond the faults that each may end one
 _TOLD = 1500  # characters of what a command said
-_END_SECONDS = 15  # for processes to end after the last command
 
 
 class Part(StrEnum):
@@ -120,7 +120,7 @@ class Life:
 
     def running(self, names: Sequence[str] = ("",)) -> list[str]:
         """Processes that have outlived what needs them."""
-        end = time.monotonic() + _END_SECONDS
+        end = time.monotonic() + SECONDS
         while (left := processes(self.azure.state, names)) and time.monotonic() < end:
             time.sleep(0.2)
         return [f"a process is left: {each.command[:200]}" for each in left]

@@ -17,10 +17,10 @@ from enum import StrEnum
 from itertools import cycle
 
 from localazure.folder import LocalFolder
-from tests.faults.killing import LIMIT_SECONDS
 from tests.faults.lives import Calm, Life, Outcome, Part, lived
 from tests.faults.scenarios import LITE, MACHINES, Scenario
 from tests.support.embedded import CHECKOUT
+from tests.support.patience import SECONDS
 
 _UNLIMITED = resource.RLIM_INFINITY
 
@@ -106,7 +106,7 @@ class InTrouble:
             env=one.stack.environment,
             capture_output=True,
             text=True,
-            timeout=LIMIT_SECONDS,
+            timeout=SECONDS,
             check=False,
             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (most, _UNLIMITED)),
             restore_signals=False,  # SIGXFSZ stays ignored, as Python has it: a write fails, and ends nobody

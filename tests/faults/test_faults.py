@@ -67,7 +67,6 @@ def test_an_input_that_crashes_is_found(monkeypatch: pytest.MonkeyPatch) -> None
 
 @pytest.mark.nightly
 @pytest.mark.slow
-@pytest.mark.timeout(600)
 @pytest.mark.usefixtures("kubernetes_bin")
 def test_a_small_campaign_loses_nothing(engine_bin: Path, tmp_path: Path) -> None:
     said: list[str] = []

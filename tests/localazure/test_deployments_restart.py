@@ -9,6 +9,7 @@ import pytest
 
 from tests.localazure.test_deployments import IDENTITY, VERSION, body, identity, template
 from tests.localazure.test_long_operations import GROUP, Server, in_server, scenario
+from tests.support.patience import SECONDS
 
 DEPLOYMENT = f"{GROUP}/providers/Microsoft.Resources/deployments/main"
 
@@ -25,7 +26,7 @@ async def state(server: Server, name: str) -> str:
 
 async def begun(server: Server, *names: str) -> None:
     """Waits until these resources are being made."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(SECONDS):
         while [await state(server, name) for name in names] != ["Creating"] * len(names):
             await asyncio.sleep(0)
 

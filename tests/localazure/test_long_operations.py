@@ -19,6 +19,7 @@ from localazure.kinds import stored
 from localazure.services import SUBSCRIPTION, Services
 from tests.localazure.coroutines import within
 from tests.localazure.parts import services_in
+from tests.support.patience import SECONDS
 
 GROUP = f"/subscriptions/{SUBSCRIPTION}/resourceGroups/rg"
 SLOW = f"{GROUP}/providers/Microsoft.ManagedIdentity/userAssignedIdentities/slow"
@@ -109,7 +110,7 @@ class Server:
         return (await self.client.get(answer.headers["azure-asyncoperation"])).json()
 
     async def ended(self, answer: httpx.Response) -> dict[str, Any]:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(SECONDS):
             while (await self.status(answer))["status"] == "InProgress":
                 await asyncio.sleep(0)
         return await self.status(answer)
@@ -197,7 +198,7 @@ async def test_a_restart_goes_on_deleting(server: Server, tmp_path: Path) -> Non
     assert (refused.status_code, refused.json()["error"]["code"]) == (409, "ResourceGroupBeingDeleted")
     await second.arm.operations.resume()
     second.kind.go.set()
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(SECONDS):
         while (await second.client.get(answer.headers["location"])).status_code == 202:
             await asyncio.sleep(0)
     assert second.kind.removed == ["slow"]
@@ -227,7 +228,7 @@ async def test_a_group_that_is_deleted_waits_for_requests_at_work_in_it(server: 
     await asyncio.sleep(0.01)
     server.kind.held.set()
     assert (await holding).json() == {"removedMeanwhile": []}
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(SECONDS):
         while (await server.client.get(deleted.headers["location"])).status_code == 202:
             await asyncio.sleep(0)
     assert server.kind.removed == ["slow"]

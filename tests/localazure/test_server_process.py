@@ -21,6 +21,7 @@ from localazure.errors import CommandError
 from localazure.folder import LocalFolder
 from tests.localazure.conftest import GROUPS, new_group
 from tests.support.embedded import CHECKOUT, SUBSCRIPTION, ServedAzure, until
+from tests.support.patience import SECONDS
 
 IDENTITIES = "providers/Microsoft.ManagedIdentity/userAssignedIdentities"
 
@@ -229,7 +230,7 @@ def test_an_interrupt_ends_a_server_in_the_foreground_without_a_traceback(tmp_pa
         port = json.loads((tmp_path / "state" / "endpoint.json").read_text())["port"]
         until(lambda: not port_is_free(port), "the server listens")
         server.send_signal(signal.SIGINT)
-        _, said = server.communicate(timeout=30)
+        _, said = server.communicate(timeout=SECONDS)
     assert server.returncode == 0
     assert "Traceback" not in said
     assert port_is_free(port)

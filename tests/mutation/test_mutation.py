@@ -124,7 +124,6 @@ def killers_of_the_known() -> dict[int, str]:
 
 @pytest.mark.nightly
 @pytest.mark.slow
-@pytest.mark.timeout(1200)
 def test_the_known_mutants_die_and_a_change_of_nothing_survives() -> None:
     # In a process of its own: a run forks from one that hasn't loaded the library, as this one may have.
     with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as fresh:

@@ -11,6 +11,7 @@ from azure_gpu_operations.azure import Arm
 from azure_gpu_operations.connection import Connection
 from azure_gpu_operations.machine_learning import deployment_logs
 from azure_gpu_operations.machine_learning.deployment_logs import HIDDEN, new, pending
+from tests.support.patience import SECONDS
 
 ENDPOINT = "/subscriptions/s/resourceGroups/g/providers/Microsoft.MachineLearningServices/workspaces/w/onlineEndpoints/Digits"
 DEPLOYMENT = "azure-native:machinelearningservices:OnlineDeployment"
@@ -131,7 +132,7 @@ def test_lines_are_shown_as_they_come_and_the_last_ones_after_the_end(logs: dict
 
     def until(count: int) -> None:
         with came:
-            assert came.wait_for(lambda: len(said) >= count, timeout=10), said
+            assert came.wait_for(lambda: len(said) >= count, timeout=SECONDS), said
 
     update = Update()
     logs["StorageInitializer"].append("1 file in 0.1 s")

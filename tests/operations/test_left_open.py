@@ -17,6 +17,7 @@ from azure_gpu_operations.connection import Connection, connection_from
 from azure_gpu_operations.preflight import fetching, left_open, online, program
 from azure_gpu_operations.preflight.program import Inventory
 from tests.support.embedded import SUBSCRIPTION, EmbeddedAzure
+from tests.support.patience import SECONDS
 
 OPEN = Problem("location", "the region isn't listed", "belgiumcentral", code=Code.NOT_LISTED, severity=Severity.WARNING)
 VERSION = OPEN._replace(path="clusters.c.kubernetes_version", value="1.99", code=Code.UNKNOWN)
@@ -40,7 +41,7 @@ def settled(connected: EmbeddedAzure, monkeypatch: pytest.MonkeyPatch) -> Callab
     """Path and code of what is left of these problems, by the lists of the embedded Azure, read one after the other."""
 
     def fetch(readers: Mapping[Any, Callable[[], Any]]) -> dict[Any, fetching.Outcome[Any]]:
-        return {key: fetching._read(read, time.monotonic() + 300, time.sleep) for key, read in readers.items()}
+        return {key: fetching._read(read, time.monotonic() + SECONDS, time.sleep) for key, read in readers.items()}
 
     monkeypatch.setattr(fetching, "fetch", fetch)
     connection = connection_from({}, os.environ)

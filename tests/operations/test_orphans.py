@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from azure_gpu_operations import orphans
+from tests.support.patience import SECONDS
 
 
 @pytest.fixture
@@ -49,7 +50,7 @@ def test_a_real_orphan_is_ended_and_a_host_with_an_engine_is_not(listening: str,
     orphan = subprocess.Popen([*command, free_address()], executable=sys.executable)
     try:
         assert orphan.pid in orphans.end_orphaned_hosts()
-        assert orphan.wait(timeout=10) != 0
+        assert orphan.wait(timeout=SECONDS) != 0
         assert kept.poll() is None
     finally:
         for process in (kept, orphan):

@@ -8,6 +8,7 @@ import pytest
 from azure.core.exceptions import ClientAuthenticationError, HttpResponseError, ServiceRequestError
 
 from azure_gpu_operations.preflight.fetching import SharedCredential, fetch
+from tests.support.patience import SECONDS
 
 
 class RefusalError(HttpResponseError):
@@ -80,7 +81,7 @@ def test_a_login_is_asked_for_once_for_all_lists() -> None:
 
 def test_lists_are_read_at_once() -> None:
     all_there = threading.Barrier(4)
-    found = fetch({number: lambda: all_there.wait(timeout=60) for number in range(4)})
+    found = fetch({number: lambda: all_there.wait(timeout=SECONDS) for number in range(4)})
     assert {outcome.missing for outcome in found.values()} == {""}
 
 

@@ -12,6 +12,7 @@ from azure_gpu_operations.run.context import Context, of_folder, of_script
 from azure_gpu_operations.run.on_batch import commands
 from azure_gpu_operations.run.on_batch.commands import EXIT_FILE, worker_commands, worker_port
 from tests.support.embedded import until
+from tests.support.patience import SECONDS
 
 WORDS = ["a b", "it's", "$HOME", "`id`", 'q"q', "", "back\\slash", "new\nline", "#", "*", "-x=~"]
 SHOW = "python3 -c 'import json, sys; print(json.dumps(sys.argv[1:]))'"
@@ -155,7 +156,7 @@ def node(tmp_path: Path) -> Path:
 def ran_on(command: str, node: Path, address: str) -> subprocess.CompletedProcess[str]:
     env = {**HOSTS, "AZ_BATCH_TASK_DIR": str(node), "PATH": f"{node}:/usr/local/bin:/usr/bin:/bin", "ADDRESSES": address}
     env["AZ_BATCH_IS_CURRENT_NODE_MASTER"] = str(address == "10.0.0.5").lower()
-    return subprocess.run(shlex.split(command), env=env, capture_output=True, text=True, check=False, timeout=60)
+    return subprocess.run(shlex.split(command), env=env, capture_output=True, text=True, check=False, timeout=SECONDS)
 
 
 @pytest.mark.slow

@@ -13,6 +13,7 @@ from azure_gpu_operations.run.on_ml_cluster import plan
 from azure_gpu_operations.run.on_ml_cluster.request import MlRequest, check_cluster, quota_problems, resolve
 from azure_gpu_operations.run.target import Target
 from azure_gpu_operations.run.workers import Group
+from tests.support.patience import SECONDS
 
 SCRIPT = of_script("train.py", "import sys\nprint(sys.argv[1:])\nsys.exit(3)\n", "numpy\n", BASE_IMAGE)
 
@@ -46,7 +47,7 @@ def test_a_scripts_environment_stays_when_the_script_changes_and_goes_when_its_r
 def test_the_command_runs_the_script_with_its_words_and_tells_its_code_last(tmp_path: Path) -> None:
     (tmp_path / "train.py").write_bytes(SCRIPT.files["train.py"])
     command = text(Target(SCRIPT), "a", "b c", "$(id)", "it's")
-    done = subprocess.run(["sh", "-c", command], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(["sh", "-c", command], cwd=tmp_path, capture_output=True, text=True, timeout=SECONDS, check=False)
     assert done.returncode == 3, done.stderr
     assert done.stdout == "['a', 'b c', '$(id)', \"it's\"]\nazure-gpu: exit 3\n"
     assert done.stderr.startswith("azure-gpu: ")
@@ -56,7 +57,7 @@ def test_the_command_runs_the_script_with_its_words_and_tells_its_code_last(tmp_
 def test_a_folder_starts_what_its_dockerfile_says_in_the_folder_that_it_says(tmp_path: Path) -> None:
     dockerfile = f'FROM x\nWORKDIR {tmp_path}\nENTRYPOINT ["pwd"]\n'
     command = text(Target(folder(dockerfile)), "-L")
-    done = subprocess.run(["sh", "-c", command], cwd="/", capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(["sh", "-c", command], cwd="/", capture_output=True, text=True, timeout=SECONDS, check=False)
     assert done.stdout == f"{tmp_path}\nazure-gpu: exit 0\n"
     _, problems = plan.command(MlRequest(Target(folder("FROM x\nENTRYPOINT python app.py\n"))))
     assert "Azure ML jobs require a command" in problems[0].message

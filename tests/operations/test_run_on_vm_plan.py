@@ -22,6 +22,7 @@ from azure_gpu_operations.run.protocol import Output
 from azure_gpu_operations.run.target import RunMethod, Target
 from azure_gpu_operations.run.used_part import client_id
 from azure_gpu_operations.stack_view import StackView
+from tests.support.patience import SECONDS
 
 NAME = "run-train-20261122-120000-abcd"
 PLACE = OutputStore("https://data.blob.core.windows.net/", "client-1")
@@ -47,7 +48,7 @@ def ran(tmp_path: Path, text: str, programs: tuple[str, ...], **environment: str
         (folder / program).chmod(0o755)
     variables = {"PATH": f"{folder}:/usr/bin:/bin", "CALLS": str(tmp_path / "calls"), "HOME": str(tmp_path), **environment}
     text = text.replace("/var/lib/azure-gpu", str(tmp_path / "machine"))
-    return subprocess.run(["bash", "-c", text], env=variables, capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run(["bash", "-c", text], env=variables, capture_output=True, text=True, timeout=SECONDS, check=False)
 
 
 def calls(tmp_path: Path) -> list[list[Any]]:
@@ -96,7 +97,7 @@ def test_a_machine_without_docker_says_so_and_ends_as_docker_would(tmp_path: Pat
     for program in ("tail", "printf"):
         (folder / program).symlink_to(f"/usr/bin/{program}")
     done = subprocess.run(
-        ["/bin/bash", "-c", text], env={"PATH": str(folder)}, capture_output=True, text=True, timeout=60, check=False
+        ["/bin/bash", "-c", text], env={"PATH": str(folder)}, capture_output=True, text=True, timeout=SECONDS, check=False
     )
     assert done.returncode == 125
     assert "docker is not installed on this machine" in done.stderr

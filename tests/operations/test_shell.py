@@ -18,6 +18,7 @@ from azure_gpu_operations.connection import Connection
 from azure_gpu_operations.shell import cli
 from azure_gpu_operations.shell.environment import CUSTOM_CLOUD, cloud_of, configuration_folder
 from tests.support.embedded import CHECKOUT
+from tests.support.patience import SECONDS
 
 SECRET = "-a secret = of 32 characters @ 123"
 CONNECTED = {
@@ -191,7 +192,7 @@ def test_the_exit_code_is_that_of_the_shell(shell: Shell) -> None:
     words = [sys.executable, "-m", "operations", "shell", "--config-folder", str(shell.state)]
     given = "az group list; exit 7\n"
     done = subprocess.run(
-        words, cwd=CHECKOUT, env=shell.environment, input=given, capture_output=True, text=True, timeout=60, check=False
+        words, cwd=CHECKOUT, env=shell.environment, input=given, capture_output=True, text=True, timeout=SECONDS, check=False
     )
     assert (done.returncode, done.stdout) == (7, "groups\n"), done.stderr
 

@@ -144,7 +144,6 @@ def test_the_table_is_what_the_recordings_show() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(900)
 @needs_recordings
 def test_the_embedded_azure_answers_as_the_recorded_one() -> None:
     held = [file for file in sessions.files() if sessions.read(file).recent]

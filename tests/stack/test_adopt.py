@@ -17,7 +17,7 @@ from tests.support.embedded import ServedAzure
 from tests.support.ml_resources import ML, cluster_body, done
 from tests.support.stack import ProgramStack
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
+pytestmark = pytest.mark.slow
 CONFIG = {"team": "tests", "location": "westeurope", "as_of": "2026-11-21"}
 
 

@@ -15,7 +15,7 @@ from tests.support.embedded import ServedAzure
 from tests.support.light_endpoint import Endpoint, foundation, serving, uploaded
 from tests.support.stack import ProgramStack, Step, changes_of
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
+pytestmark = pytest.mark.slow
 TWO: dict[str, dict[str, Any]] = {"blue": {}, "green": {}}
 SHARED = {"blue": 90, "green": 10}
 API, LOGS = "2025-12-01", "2023-09-01"

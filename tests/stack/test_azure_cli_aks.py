@@ -54,7 +54,6 @@ def kubeconfig(az: AzureCli, group: str, cluster: dict[str, Any], tmp_path_facto
     return file
 
 
-@pytest.mark.timeout(300)
 def test_the_documents_cluster_stands_at_its_date(az: AzureCli, group: str, cluster: dict[str, Any]) -> None:
     assert (cluster["provisioningState"], cluster["powerState"]["code"]) == ("Succeeded", "Running")
     assert cluster["currentKubernetesVersion"] == "1.12.7"
@@ -67,7 +66,6 @@ def test_the_documents_cluster_stands_at_its_date(az: AzureCli, group: str, clus
     assert az.answer("group", "exists", "--name", cluster["nodeResourceGroup"]) is True
 
 
-@pytest.mark.timeout(300)
 def test_the_administrators_kubeconfig_is_for_the_cluster(group: str, kubeconfig: Path) -> None:
     written = yaml.safe_load(kubeconfig.read_text())
     assert written["current-context"] == f"{NAME}-admin"
@@ -77,7 +75,6 @@ def test_the_administrators_kubeconfig_is_for_the_cluster(group: str, kubeconfig
     assert [each["cluster"]["server"].partition("://")[0] for each in written["clusters"]] == ["https"]
 
 
-@pytest.mark.timeout(300)
 def test_a_pool_is_added_scaled_changed_and_taken_away(az: AzureCli, of_cluster: tuple[str, ...]) -> None:
     here = (*of_cluster, "--name", "more")
     one = ("--node-vm-size", "Standard_NC6", "--node-count", "1")
@@ -91,7 +88,6 @@ def test_a_pool_is_added_scaled_changed_and_taken_away(az: AzureCli, of_cluster:
     assert [each["name"] for each in az.answer("aks", "nodepool", "list", *of_cluster)] == ["nodepool1"]
 
 
-@pytest.mark.timeout(300)
 def test_a_pool_scales_from_zero_to_a_limit_and_is_stopped_and_started(az: AzureCli, of_cluster: tuple[str, ...]) -> None:
     here = (*of_cluster, "--name", "spot")
     scaling = ("--enable-cluster-autoscaler", "--min-count", "0", "--max-count", "2", "--node-count", "0")
@@ -108,7 +104,6 @@ def test_a_pool_scales_from_zero_to_a_limit_and_is_stopped_and_started(az: Azure
     az.answer("aks", "nodepool", "wait", *here, "--deleted", "--interval", "1")
 
 
-@pytest.mark.timeout(300)
 def test_versions_are_told_and_taken_one_after_the_other(az: AzureCli, group: str, of_cluster: tuple[str, ...]) -> None:
     here = ("--resource-group", group, "--name", NAME)
     profile = az.answer("aks", "get-upgrades", *here)["controlPlaneProfile"]
@@ -122,7 +117,6 @@ def test_versions_are_told_and_taken_one_after_the_other(az: AzureCli, group: st
     assert "was not found" not in az("aks", "get-versions", "--location", "eastus", "--output", "table").stdout
 
 
-@pytest.mark.timeout(300)
 def test_the_cluster_is_changed_stopped_and_started(az: AzureCli, group: str, of_cluster: tuple[str, ...]) -> None:
     here = ("--resource-group", group, "--name", NAME)
     assert az.answer("aks", "update", *here, "--tier", "standard")["sku"]["tier"] == "Standard"
@@ -137,7 +131,6 @@ def test_the_cluster_is_changed_stopped_and_started(az: AzureCli, group: str, of
     az.answer("aks", "start", *here)
 
 
-@pytest.mark.timeout(300)
 def test_azures_own_client_reads_and_changes_the_same_cluster(az: AzureCli, group: str, cluster: dict[str, Any]) -> None:
     with client(ContainerServiceClient, az.azure) as clusters:
         found = clusters.managed_clusters.get(group, cluster["name"])
@@ -154,7 +147,6 @@ def test_azures_own_client_reads_and_changes_the_same_cluster(az: AzureCli, grou
         assert refused.value.error.code == "OperationNotAllowed"
 
 
-@pytest.mark.timeout(300)
 def test_deleting_the_cluster_leaves_nothing(az: AzureCli, group: str, cluster: dict[str, Any], kubeconfig: Path) -> None:
     az.answer("aks", "delete", "--resource-group", group, "--name", cluster["name"], "--yes")
     assert az.answer("aks", "list", "--resource-group", group) == []

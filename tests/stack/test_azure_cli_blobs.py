@@ -25,7 +25,6 @@ def endpoint(az: AzureCli, group: str) -> tuple[str, str]:
     return name, made["primaryEndpoints"]["blob"]
 
 
-@pytest.mark.timeout(300)
 def test_files_are_uploaded_listed_and_downloaded_by_who_is_signed_in(
     az: AzureCli, endpoint: tuple[str, str], tmp_path: Path
 ) -> None:
@@ -44,7 +43,6 @@ def test_files_are_uploaded_listed_and_downloaded_by_who_is_signed_in(
     assert az.answer("storage", "blob", "exists", *blob, *signed_in) == {"exists": False}
 
 
-@pytest.mark.timeout(300)
 def test_a_key_and_a_signature_made_with_it_open_what_they_should(
     az: AzureCli, group: str, endpoint: tuple[str, str], tmp_path: Path
 ) -> None:

@@ -9,10 +9,10 @@ from collections.abc import Iterator
 import pytest
 
 from tests.support.azure_cli import AzureCli
+from tests.support.patience import SECONDS
 
 pytestmark = pytest.mark.slow
 IMAGE = "k8s-gcrio.azureedge.net/cuda-vector-add:v0.1"
-SECONDS = 60
 
 
 @pytest.fixture

@@ -42,14 +42,12 @@ def create(az: AzureCli, group: str, name: str, config: Path) -> dict[str, str]:
     return az.answer("vm", "create", *here, *signing, "--custom-data", str(config), "--nsg-rule", "NONE")
 
 
-@pytest.mark.timeout(300)
 def test_a_script_runs_on_the_machine_and_its_output_is_shown(az: AzureCli, machine: tuple[str, ...]) -> None:
     script = ("--command-id", "RunShellScript", "--scripts", "cloud-init status --wait; cat /opt/started; nvidia-smi -L")
     (shown,) = az.answer("vm", "run-command", "invoke", *machine, *script)["value"]
     assert "[stdout]\nstatus: done\nstarted\nGPU 0: Tesla T4 (UUID: GPU-" in shown["message"]
 
 
-@pytest.mark.timeout(300)
 def test_a_managed_run_command_is_made_shown_listed_and_deleted(az: AzureCli, machine: tuple[str, ...]) -> None:
     group, name = machine[1], machine[3]
     here = ("--resource-group", group, "--vm-name", name)
@@ -61,7 +59,6 @@ def test_a_managed_run_command_is_made_shown_listed_and_deleted(az: AzureCli, ma
     assert az.answer("vm", "run-command", "list", *here) == []
 
 
-@pytest.mark.timeout(300)
 def test_an_extension_is_set_and_listed_and_the_shutdown_too(az: AzureCli, machine: tuple[str, ...]) -> None:
     here = ("--resource-group", machine[1], "--vm-name", machine[3])
     publisher = ("--publisher", "Microsoft.HpcCompute", "--name", "NvidiaGpuDriverLinux")
@@ -72,7 +69,6 @@ def test_an_extension_is_set_and_listed_and_the_shutdown_too(az: AzureCli, machi
     assert (made["dailyRecurrence"]["time"], made["taskType"]) == ("1900", "ComputeVmShutdownTask")
 
 
-@pytest.mark.timeout(400)
 def test_power_size_and_deletion(az: AzureCli, machine: tuple[str, ...]) -> None:
     def power() -> str:
         return az.answer("vm", "show", *machine, "--show-details")["powerState"]

@@ -9,7 +9,7 @@ from tests.support.azure_cli import AzureCli
 from tests.support.embedded import ServedAzure
 from tests.support.ml_resources import ML, cluster_body, new_name, put_workspace
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.slow
 
 
 def test_a_vault_is_deleted_recovered_and_purged(az: AzureCli) -> None:

@@ -17,6 +17,7 @@ from azure_gpu.formats import azure_types
 from tests.stack.conftest import Shipped
 from tests.support.embedded import CHECKOUT, ServedAzure
 from tests.support.ml_resources import give_role, upload
+from tests.support.patience import SECONDS
 from tests.support.stack import ProgramStack
 from tests.support.terminal import END_OF_INPUT, Ended, on_terminal
 
@@ -83,7 +84,7 @@ def terminal(stack: ProgramStack, *words: str, answer: str) -> Ended:
 def run(stack: ProgramStack, *command: str, given: str = "") -> str:
     """A command that has to go well, in the stack's environment, and its output."""
     done = subprocess.run(
-        command, cwd=CHECKOUT, env=stack.environment, input=given, capture_output=True, text=True, timeout=300, check=False
+        command, cwd=CHECKOUT, env=stack.environment, input=given, capture_output=True, text=True, timeout=SECONDS, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
@@ -100,7 +101,7 @@ def without_stack(stack: ProgramStack, *words: str) -> "subprocess.CompletedProc
         capture_output=True,
         text=True,
         stdin=subprocess.DEVNULL,
-        timeout=300,
+        timeout=SECONDS,
         check=False,
     )
 
@@ -302,7 +303,6 @@ def test_on_a_terminal_down_destroys_what_is_agreed_to(held: ProgramStack) -> No
 OUT_OF_REACH: dict[str, Any] = {"azure-gpu:clusters": {"shared": None}, "azure-gpu:ml_endpoints": {}}
 
 
-@pytest.mark.timeout(900)
 def test_pulumi_destroy_of_the_shipped_stack_that_lasts(azure: ServedAzure, shipped: Shipped) -> None:
     """The others are brought up and taken down by `test_promised_commands`."""
     stack = shipped(azure, "prod")

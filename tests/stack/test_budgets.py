@@ -9,7 +9,7 @@ import pytest
 from tests.stack.test_own_programs import PROGRAMS, Program
 from tests.support.embedded import ServedAzure
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = pytest.mark.slow
 
 VERSION = "2024-08-01"
 

@@ -12,11 +12,10 @@ import pytest
 from tests.support import warm_python
 from tests.support.azure_cli import connected
 from tests.support.embedded import CHECKOUT, ServedAzure
+from tests.support.patience import SECONDS
 
 DOCUMENTS = CHECKOUT / "examples" / "documents"
-LOGS_SECONDS = 240  # of a training that runs on few cores
 BETWEEN_SECONDS = 3  # between two looks at its log: each starts an Azure CLI, which takes the CPU from the training
-COMMAND_SECONDS = 240
 BLOCK = re.compile(r"^```sh\n(.*?)^```\n(?:\n```text\n(.*?)^```\n)?", re.DOTALL | re.MULTILINE)
 
 
@@ -73,7 +72,6 @@ def test_the_readme_shows_every_command_of_the_page() -> None:
 # page are compared above.
 @pytest.mark.slow
 @pytest.mark.nightly
-@pytest.mark.timeout(900)
 def test_the_page_is_followed_command_by_command(azure: ServedAzure, tmp_path: Path) -> None:
     folder = tmp_path / "documents"
     shutil.copytree(DOCUMENTS, folder)
@@ -81,7 +79,7 @@ def test_the_page_is_followed_command_by_command(azure: ServedAzure, tmp_path: P
         *first, last = block.commands
         for command in first:
             run(azure, command, folder)
-        seconds = LOGS_SECONDS if " logs " in last else 0  # a container may still be writing its log
+        seconds = SECONDS if " logs " in last else 0  # a container may still be writing its log
         deadline = time.monotonic() + seconds
         printed = run(azure, last, folder)
         while block.output and not matches(block.output, printed):
@@ -100,7 +98,7 @@ def run(azure: ServedAzure, command: str, folder: Path) -> list[str]:
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=COMMAND_SECONDS,
+        timeout=SECONDS,
         check=False,
     )
     assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"

@@ -14,6 +14,7 @@ import requests
 
 from tests.support import azure_ai_ml
 from tests.support.embedded import ServedAzure
+from tests.support.patience import SECONDS
 from tests.support.stack import ProgramStack, standing
 from tests.workloads.conftest import scoring_models, scoring_python
 from tests.workloads.scoring_server import picture
@@ -22,7 +23,7 @@ __all__ = ["scoring_models", "scoring_python"]
 # A cluster and three servers of TensorFlow: by day test_online_images serves an endpoint by pods of a cluster,
 # test_online_clients drives one by azure-ai-ml, test_run_on_aks serves the same workload, and test_scoring_models tells
 # images apart.
-pytestmark = [pytest.mark.slow, pytest.mark.nightly, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.slow, pytest.mark.nightly]
 
 SERVICE = "gpu-rn"  # as the page calls it
 DEPLOY = """
@@ -108,14 +109,14 @@ def test_the_pages_model_is_served_by_three_replicas_asked_for_a_picture_and_del
     jpeg = tmp_path / "lynx.jpg"
     jpeg.write_bytes(picture((255, 0, 51), (220, 165), "JPEG"))
     signed = {"Authorization": "Bearer " + made["key"]}
-    answer = requests.post(made["uri"], data=jpeg.read_bytes(), headers=signed, timeout=60)
+    answer = requests.post(made["uri"], data=jpeg.read_bytes(), headers=signed, timeout=SECONDS)
     assert answer.status_code == 200, answer.text
     (scores,) = (
         answer.json()["scores"] if answer.json()["output"] == "probabilities" else answer.json()["others"]["probabilities"]
     )
     assert (len(scores), max(scores), round(sum(scores), 5)) == (3, scores[0], 1), "red is the likeliest"
-    refused = requests.get(made["uri"], headers=signed, timeout=60)
+    refused = requests.get(made["uri"], headers=signed, timeout=SECONDS)
     assert (refused.status_code, refused.text) == (405, "GET is not supported")
-    assert requests.post(made["uri"], data=b"x", headers={"Authorization": "Bearer no"}, timeout=60).status_code == 401
+    assert requests.post(made["uri"], data=b"x", headers={"Authorization": "Bearer no"}, timeout=SECONDS).status_code == 401
 
     assert azure_ai_ml.run(azure, outputs["ml_workspace"], CLEAN_UP, service=SERVICE) == {"gone": 404}

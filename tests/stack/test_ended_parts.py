@@ -19,7 +19,6 @@ FIRST = {"expires_after": "2026-11-30"}
 SECOND = {"expires_after": "2027-01-31"}
 
 
-@pytest.mark.timeout(300)
 def test_a_part_that_has_ended_stays_as_it_is_and_the_rest_goes_on(azure: ServedAzure, engine_bin: Any) -> None:
     stack = ProgramStack(azure, "ended", says("2026-11-21", first=FIRST, second=SECOND), engine_bin=engine_bin)
     stack.create()

@@ -17,7 +17,7 @@ from tests.support.embedded import ServedAzure, until
 from tests.support.light_endpoint import DEPLOYMENT, Endpoint, foundation, serving, uploaded
 from tests.support.stack import ProgramStack, Step, changes_of
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
+pytestmark = pytest.mark.slow
 TWO: dict[str, dict[str, Any]] = {"blue": {}, "green": {}}
 SHARED = {"blue": 90, "green": 10}
 TEMPLATE = "azure-native:resources:Deployment"

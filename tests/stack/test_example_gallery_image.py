@@ -16,6 +16,7 @@ import pytest
 
 from azure_gpu_operations.shell import cli
 from tests.support.embedded import CHECKOUT
+from tests.support.patience import SECONDS
 from tests.support.readme_commands import commands_in
 
 pytestmark = pytest.mark.slow  # each runs a script
@@ -121,7 +122,7 @@ class Recipes:
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=SECONDS,
             check=False,
         )
         lines = commands.read_text(encoding="utf-8").splitlines() if commands.exists() else []
@@ -272,7 +273,6 @@ def test_shellcheck_finds_nothing() -> None:
     assert (done.returncode, done.stdout) == (0, "")
 
 
-@pytest.mark.timeout(300)
 def test_every_command_line_is_one_of_the_real_azure_cli(recipes: Recipes, tmp_path: Path) -> None:
     (tmp_path / "setup.sh").write_text("true\n", encoding="utf-8")
     lines: dict[tuple[str, ...], str] = {}  # one of each command with the same options, whatever their values
@@ -300,7 +300,12 @@ def parsed(file: Path, folder: Path) -> list[tuple[list[str], str]]:
     environment = {**os.environ, "AZURE_CONFIG_DIR": str(folder / "azure"), "AZURE_CORE_COLLECT_TELEMETRY": "no"}
     python = found.parent / "bin" / "python"
     done = subprocess.run(
-        [str(python), "-I", "-c", PARSER, str(file)], env=environment, capture_output=True, text=True, timeout=240, check=False
+        [str(python), "-I", "-c", PARSER, str(file)],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     return [(words, why) for words, why in json.loads(done.stdout.splitlines()[-1])]

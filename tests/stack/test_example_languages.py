@@ -15,7 +15,7 @@ from tests.support.git_server import serving
 from tests.support.languages import Project, copied_example, environment
 from tests.support.readme_commands import copied, groups_left
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
+pytestmark = pytest.mark.slow
 
 LAST_DAY = "2099-03-31"
 

@@ -13,7 +13,7 @@ from tests.stack.conftest import MakeStack
 from tests.support import by_hand
 from tests.support.embedded import CHECKOUT, SUBSCRIPTION, ServedAzure
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
+pytestmark = pytest.mark.slow
 EXAMPLES = CHECKOUT / "examples"
 PUBLIC = {"publicNetworkAccess": "Disabled"}
 NETWORKS = "2024-05-01"

@@ -9,6 +9,7 @@ import pytest
 
 from tests.stack.conftest import MakeStack
 from tests.support.embedded import CHECKOUT, ServedAzure
+from tests.support.patience import SECONDS
 from tests.support.stack import ProgramStack
 
 pytestmark = pytest.mark.slow
@@ -38,7 +39,9 @@ def bring_up(stack: ProgramStack) -> "subprocess.CompletedProcess[str]":
 def operations(stack: ProgramStack, *words: str) -> "subprocess.CompletedProcess[str]":
     """A command that is about no stack alone."""
     command = [sys.executable, "-m", "operations", *words, "--config-folder", str(stack.azure.state)]
-    return subprocess.run(command, cwd=CHECKOUT, env=stack.environment, capture_output=True, text=True, timeout=120, check=False)
+    return subprocess.run(
+        command, cwd=CHECKOUT, env=stack.environment, capture_output=True, text=True, timeout=SECONDS, check=False
+    )
 
 
 def test_a_group_that_was_refused_is_explained_by_its_name_in_the_stack_file(server: ServedAzure, stack: ProgramStack) -> None:

@@ -13,7 +13,7 @@ from tests.stack.test_run_on_aks import run
 from tests.support.embedded import ServedAzure, until
 from tests.support.stack import ProgramStack, standing
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
+pytestmark = pytest.mark.slow
 CONFIG: dict[str, Any] = {
     "team": "tests",
     "location": "eastus",
@@ -109,7 +109,7 @@ def test_a_group_that_does_not_fit_waits_whole_and_explain_says_for_what(stack: 
     assert "it starts when all of it fits" in explained.stdout
     assert "insufficient unused quota for nvidia.com/gpu" in explained.stdout
     assert stack.operations("stop", holds).returncode == 0
-    until(lambda: "it succeeded" in stack.operations("explain", waits).stdout, "the group that waited to run", 120)
+    until(lambda: "it succeeded" in stack.operations("explain", waits).stdout, "the group that waited to run")
 
 
 def _started(stack: ProgramStack, script: Path, *words: str) -> str:

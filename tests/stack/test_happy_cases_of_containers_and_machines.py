@@ -7,7 +7,7 @@ import pytest
 from tests.support import happy_cases
 from tests.support.embedded import ServedAzure
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.slow
 
 
 @pytest.mark.parametrize("names", happy_cases.cases("containers_and_machines"))

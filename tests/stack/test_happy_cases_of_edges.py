@@ -17,9 +17,10 @@ import yaml
 from tests.support import edge_device, happy_cases
 from tests.support.edge_documents import COMPANION, FRAGMENT
 from tests.support.embedded import ServedAzure, until
+from tests.support.patience import SECONDS
 from tests.support.stack import ProgramStack
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = pytest.mark.slow
 
 PYTHON = "docker.io/library/python:3.11-slim"
 SAYS = """
@@ -43,7 +44,7 @@ class Device:
 
     def kubectl(self, *arguments: str) -> str:
         command = [str(self.programs / "kubectl"), "--kubeconfig", str(self.file), *arguments]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False)
         assert done.returncode == 0, done.stderr
         return done.stdout
 

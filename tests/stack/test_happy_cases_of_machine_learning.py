@@ -8,7 +8,7 @@ from tests.support import happy_cases
 from tests.support.embedded import ServedAzure
 from tests.workloads.conftest import scoring_models, scoring_python
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.slow
 __all__ = ["scoring_models", "scoring_python"]
 
 

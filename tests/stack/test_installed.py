@@ -12,9 +12,9 @@ import yaml
 from tests.stack.configurations import with_gpu_group
 from tests.support.embedded import CHECKOUT, SUBSCRIPTION, ServedAzure
 from tests.support.installed import built_wheel, environment
+from tests.support.patience import SECONDS
 from tests.support.stack import connected_environment, connection_keys
 
-LIMIT_SECONDS = 300
 Command = Callable[..., "subprocess.CompletedProcess[str]"]
 
 # A kubeconfig that stack files name by a relative path: it is read in the company's folder.
@@ -60,7 +60,7 @@ def azure_gpu(installed: Path, company: Path, azure: ServedAzure, engine_bin: Pa
             env={**variables, **more},
             capture_output=True,
             text=True,
-            timeout=LIMIT_SECONDS,
+            timeout=SECONDS,
             check=False,
         )
 
@@ -86,7 +86,6 @@ def well(done: "subprocess.CompletedProcess[str]") -> str:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(600)
 def test_a_folder_with_a_stack_file_is_previewed_brought_up_explained_and_taken_down(
     azure_gpu: Command, stack: str, company: Path, azure: ServedAzure
 ) -> None:

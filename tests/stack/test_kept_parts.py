@@ -40,7 +40,6 @@ def configuration(**changed: Any) -> dict[str, Any]:
     }
 
 
-@pytest.mark.timeout(900)
 def test_what_is_kept_is_left_in_azure_and_taken_in_again(azure: ServedAzure, make_stack: MakeStack) -> None:
     stack = make_stack(azure, configuration())
     stack.create()

@@ -15,6 +15,7 @@ from tests.stack.configurations import with_cluster, with_gpu_group
 from tests.stack.conftest import MakeStack, calm
 from tests.support.embedded import CHECKOUT, SUBSCRIPTION, ServedAzure, until
 from tests.support.light_endpoint import foundation, serving, uploaded
+from tests.support.patience import SECONDS
 from tests.support.ssh_keys import PUBLIC_KEY
 from tests.support.stack import ProgramStack
 
@@ -45,7 +46,7 @@ def interrupted_up(azure: ServedAzure, stack: ProgramStack, kill: Callable[[int]
     up = stack.start_up()
     until(lambda: not azure.faults_hold(), "requests run into the faults")
     kill(up.pid)
-    text, _ = up.communicate(timeout=120)
+    text, _ = up.communicate(timeout=SECONDS)
     assert up.returncode != 0, text
     return text
 
@@ -123,7 +124,7 @@ def test_what_was_created_while_the_provider_was_killed_is_taken_in_and_after_az
     until(lambda: not server.faults_hold(), "the provider asks after the storage account")
     [provider] = processes_of(server.state, ["-m localazure.plugin"])
     os.kill(provider.pid, signal.SIGKILL)
-    text, _ = up.communicate(timeout=120)
+    text, _ = up.communicate(timeout=SECONDS)
     assert up.returncode == 1, text
     # With it what else was under way by then, such as the build.
     assert "foundation-storage" in [line.rsplit(":", 1)[-1] for line in text.splitlines() if "imported into the state: " in line]
@@ -162,7 +163,6 @@ def test_a_create_that_fails_in_azure_and_one_whose_answer_was_lost_are_complete
     assert_whole(server, stack)
 
 
-@pytest.mark.timeout(600)
 def test_the_interface_of_a_machine_that_found_no_capacity_is_waited_for_and_the_machine_updated_by_the_next_up(
     azure: ServedAzure, make_stack: MakeStack
 ) -> None:
@@ -198,7 +198,6 @@ def test_a_state_whose_checksum_was_being_written_is_read_again(server: ServedAz
     assert f"the last run was killed while writing {torn.name}" in done.stdout + done.stderr
 
 
-@pytest.mark.timeout(900)
 def test_a_cluster_and_an_endpoint_converge_after_their_up_was_killed_at_cluster_endpoint_and_deployment(
     still_azure: ServedAzure, make_stack: MakeStack, tmp_path: Path
 ) -> None:
@@ -215,7 +214,7 @@ def test_a_cluster_and_an_endpoint_converge_after_their_up_was_killed_at_cluster
             assert still_azure.command("fault", *fault).returncode == 0
         with (tmp_path / "up.txt").open("w+") as said:
             up = subprocess.Popen(stack.line("up"), cwd=CHECKOUT, env=stack.environment, stdout=said, stderr=said)
-        until(partial(has_run_into_the_fault, still_azure, up), f"requests for {parts} are under way", seconds=240)
+        until(partial(has_run_into_the_fault, still_azure, up), f"requests for {parts} are under way")
         assert up.poll() is None, (tmp_path / "up.txt").read_text()
         for pid in [*descendants(up.pid), up.pid]:  # the engine, the language host and the providers, and the command
             with suppress(ProcessLookupError):  # it ended with one that was killed before it

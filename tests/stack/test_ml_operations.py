@@ -17,7 +17,7 @@ from tests.support.embedded import CHECKOUT, ServedAzure, until
 from tests.support.ml_resources import upload
 from tests.support.stack import ProgramStack, standing
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
+pytestmark = pytest.mark.slow
 
 IMAGE = "mcr.microsoft.com/azureml/minimal-py312-inference:latest"
 JOB = {"gpu": "T4", "cpu": 4, "memory_in_gib": 16, "timeout_minutes": 10, "expires_after": "2026-11-30"}
@@ -101,7 +101,7 @@ def test_a_models_way_from_a_run_whose_caller_was_killed_to_answers(
     azure: ServedAzure, stack: ProgramStack, script: Path, tmp_path: Path
 ) -> None:
     name = left_alone(stack, script)
-    until(lambda: stack.operations("logs", name, "--into", str(tmp_path)).returncode == 0, "the model is there", 240)
+    until(lambda: stack.operations("logs", name, "--into", str(tmp_path)).returncode == 0, "the model is there")
 
     # The model is brought into the stack's storage, once, and into the stack's file.
     folder = tmp_path / "made"

@@ -14,7 +14,7 @@ from tests.support import happy_cases
 from tests.support.embedded import CHECKOUT, ServedAzure
 from tests.support.stack import ProgramStack
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = pytest.mark.slow
 
 
 def processes_of(pid: int) -> list[str]:

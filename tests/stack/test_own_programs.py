@@ -20,7 +20,7 @@ PROGRAMS = Path(__file__).parent / "own_programs"
 CONDA = CHECKOUT / "tests" / "support" / "light_scoring" / "conda.yml"
 PROJECT = "somebody"
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
+pytestmark = pytest.mark.slow
 
 
 class Program:

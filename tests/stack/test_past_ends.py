@@ -11,7 +11,7 @@ from azure_gpu.stack.taken_down import OUTPUT
 from tests.support.embedded import SUBSCRIPTION, ServedAzure
 from tests.support.stack import ProgramStack, changes_of
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = pytest.mark.slow
 ENDS, LATER = {"expires_after": "2026-11-30"}, {"expires_after": "2027-01-31"}
 AFTER = ("--as-of", "2026-12-05")
 JOB = "azuregpu:index:ServerlessGpuJob"

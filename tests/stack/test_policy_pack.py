@@ -23,7 +23,7 @@ EVENTS = {"PULUMI_DEBUG_COMMANDS": "true"}  # else the engine has no option to w
 # What the stack prod breaks on purpose: it keeps one T4, so that a first request doesn't wait for a node.
 MEANT = {("gpu-scale-to-zero", "shared-pool-t4")}
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
+pytestmark = pytest.mark.slow
 
 
 class Violation(NamedTuple):

@@ -14,7 +14,7 @@ from tests.support import policy_pack, warm_python
 from tests.support.embedded import SUBSCRIPTION, ServedAzure
 from tests.support.readme_commands import copied, groups_left, login
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
+pytestmark = pytest.mark.slow
 
 MINE, THEIRS = "11111111-2222-3333-4444-555555555555", "66666666-7777-8888-9999-000000000000"
 TEAM = f"""# A team's own environment, with secrets and what it has already.

@@ -11,10 +11,10 @@ import pytest
 
 from tests.stack.attached_runs import carries_files, is_followed_and_stopped
 from tests.support.embedded import CHECKOUT, ServedAzure
+from tests.support.patience import SECONDS
 from tests.support.stack import ProgramStack, standing
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
-SECONDS = 240
+pytestmark = pytest.mark.slow
 JOB = {"gpu": "T4", "cpu": 4, "memory_in_gib": 16, "timeout_minutes": 10, "expires_after": "2999-01-01"}
 CONFIG: dict[str, Any] = {
     "team": "tests",

@@ -20,13 +20,13 @@ from azure_gpu_operations.clusters.api import ClusterApi
 from localazure.entra.federation import ASSERTION_TYPE
 from tests.stack.attached_runs import carries_files, is_followed_and_stopped
 from tests.support.embedded import CHECKOUT, ServedAzure, until
+from tests.support.patience import SECONDS
 from tests.support.stack import ProgramStack
 from tests.workloads.conftest import scoring_models, scoring_python
 
 __all__ = ["scoring_models", "scoring_python"]
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
+pytestmark = pytest.mark.slow
 Kubectl = Callable[..., str]
-SECONDS = 240
 GPU = "Standard_NC4as_T4_v3"
 GO = "/tmp/go"  # in a container
 VERSION = "2025-09-01"
@@ -92,7 +92,7 @@ def stack(azure: ServedAzure, kubernetes_bin: Path, engine_bin: Path, scoring_mo
     yield made
     stopped = azure.post(f"{cluster_id}/stop", VERSION)
     assert stopped.status_code in (200, 202), stopped.text
-    until(lambda: _power(azure, cluster_id) == "Stopped", "the cluster is stopped", SECONDS)
+    until(lambda: _power(azure, cluster_id) == "Stopped", "the cluster is stopped")
     explained = made.operations("explain", "gpu")
     down = made.down()
     assert down.returncode == 0, down.stdout + down.stderr
@@ -164,7 +164,7 @@ class Running:
             thread.start()
 
     def until_shown(self, text: str) -> None:
-        until(lambda: any(text in line for line in self.shown) or self._over(), f"{text} is shown", SECONDS)
+        until(lambda: any(text in line for line in self.shown) or self._over(), f"{text} is shown")
         assert any(text in line for line in self.shown), "".join(self.said)
 
     def _over(self) -> bool:
@@ -173,7 +173,7 @@ class Running:
     def end(self) -> tuple[int, str]:
         code = self.process.wait(SECONDS)
         for thread in self.threads:
-            thread.join(10)
+            thread.join()
         return code, "".join(self.said)
 
 
@@ -245,8 +245,8 @@ def test_a_spot_node_that_is_taken_away_costs_the_run_no_more_than_its_time(
     cluster = stack.outputs()["clusters"]["gpu"].rsplit("/", 1)[-1]
     done = stack.azure.command("fault", "evict", f"{cluster}/{stack.outputs()['gpu_pools']['gpu']['cheap']['name']}")
     assert done.returncode == 0, done.stdout + done.stderr
-    until(lambda: any("was evicted" in line for line in running.said), "the eviction is told", SECONDS)
-    until(lambda: len([line for line in running.shown if "arguments" in line]) == 2, "another pod runs", SECONDS)
+    until(lambda: any("was evicted" in line for line in running.said), "the eviction is told")
+    until(lambda: len([line for line in running.shown if "arguments" in line]) == 2, "another pod runs")
     let_go(api)
     code, said = running.end()
     assert code == 0, said

@@ -16,8 +16,7 @@ from tests.stack.attached_runs import is_followed_and_stopped
 from tests.support.embedded import CHECKOUT, ServedAzure, until
 from tests.support.stack import ProgramStack, standing
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
-SECONDS = 240
+pytestmark = pytest.mark.slow
 GPU = "Standard_NC4as_T4_v3"
 ENDS = {"expires_after": "2999-01-01"}
 CONFIG: dict[str, Any] = {

@@ -14,7 +14,7 @@ from tests.support.embedded import CHECKOUT, ServedAzure
 from tests.support.ssh_keys import PUBLIC_KEY
 from tests.support.stack import ProgramStack, standing
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
+pytestmark = pytest.mark.slow
 
 SCRIPT = """\
 import os, sys

@@ -19,7 +19,7 @@ from tests.support.embedded import ServedAzure
 from tests.support.ssh_keys import PUBLIC_KEY
 from tests.support.stack import ProgramStack
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = pytest.mark.slow
 T4, END = "Standard_NC4as_T4_v3", {"expires_after": "2026-11-30"}
 NETWORKS, AUTOSCALE = "2024-05-01", "2022-10-01"
 

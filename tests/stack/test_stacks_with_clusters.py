@@ -20,6 +20,7 @@ from tests.localazure.kubernetes.gpu_cluster import pod
 from tests.stack.configurations import with_cluster
 from tests.stack.conftest import calm
 from tests.support.embedded import SUBSCRIPTION, ServedAzure
+from tests.support.patience import SECONDS
 from tests.support.stack import ProgramStack, Step
 
 pytestmark = pytest.mark.slow
@@ -76,7 +77,7 @@ def kubectl(stack: ProgramStack, kubernetes_bin: Path, tmp_path: Path) -> Callab
             input=json.dumps(body),
             capture_output=True,
             text=True,
-            timeout=100,
+            timeout=SECONDS,
             check=False,
         )
         assert done.returncode == 0, done.stderr
@@ -151,7 +152,7 @@ def test_a_refresh_leaves_nothing_to_change_and_an_update_moves_no_node_while_on
     """Whatever the autoscaler did. Azure shows every pool in the cluster's own body, also those that are resources of their own,
     and AKS rejects another number of nodes than the autoscaler's."""
     kubectl("apply", "--filename", "-", body=pod("one", "default"))
-    kubectl("wait", "--for=condition=Ready", "pod/one", "--timeout=90s")
+    kubectl("wait", "--for=condition=Ready", "pod/one", f"--timeout={SECONDS}s")
     name = stack.outputs()["gpu_pools"]["shared"]["t4"]["name"]
     assert pools_in(azure, stack)[name]["count"] == 1
     refreshed(stack)

@@ -16,7 +16,7 @@ from tests.support.embedded import SUBSCRIPTION, ServedAzure
 from tests.support.ml_resources import upload
 from tests.support.stack import ProgramStack, Step
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = pytest.mark.slow
 COMPUTE = "azure-native:machinelearningservices:Compute"
 API_VERSION = "2025-12-01"
 IMAGE = "mcr.microsoft.com/azureml/openmpi5.0-cuda12.4-ubuntu22.04"

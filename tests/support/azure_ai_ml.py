@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from tests.support.embedded import ServedAzure
+from tests.support.patience import SECONDS
 
 PACKAGES = ("azure-ai-ml==1.35.2", "azure-identity==1.25.1")
-LIMIT_SECONDS = 300
 _HEAD = """
 import json, os, sys
 from azure.ai.ml import MLClient
@@ -68,7 +68,7 @@ def run(azure: ServedAzure, workspace: str, script: str, **given: Any) -> Any:
         },
         capture_output=True,
         text=True,
-        timeout=LIMIT_SECONDS,
+        timeout=SECONDS,
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr

@@ -19,8 +19,8 @@ from azure_gpu_operations.connection import connection_from
 from azure_gpu_operations.shell import cli, environment
 from azure_gpu_operations.shell.cli import sign_in
 from tests.support.embedded import CHECKOUT, EmbeddedAzure
+from tests.support.patience import SECONDS
 
-LIMIT_SECONDS = 120
 _WARM = Path(__file__).with_name("warm_azure_cli.py")
 _say = partial(print, file=sys.stderr, flush=True)
 
@@ -55,7 +55,7 @@ class AzureCli:
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
-            timeout=LIMIT_SECONDS,
+            timeout=SECONDS,
             check=False,
         )
 
@@ -76,9 +76,9 @@ class AzureCli:
             asked = {"words": words, "folder": str(cwd or Path.cwd()), "output": str(output), "errors": str(errors)}
             self._warm.stdin.write(json.dumps(asked) + "\n")
             self._warm.stdin.flush()
-            if not select([self._warm.stdout], [], [], LIMIT_SECONDS)[0]:
+            if not select([self._warm.stdout], [], [], SECONDS)[0]:
                 self.close()
-                raise subprocess.TimeoutExpired(["az", *words], LIMIT_SECONDS)
+                raise subprocess.TimeoutExpired(["az", *words], SECONDS)
             code = int(self._warm.stdout.readline())
             return subprocess.CompletedProcess(["az", *words], code, output.read_text(), errors.read_text())
 

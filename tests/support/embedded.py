@@ -19,26 +19,26 @@ import httpx
 
 from localazure.fault import PATH
 from localazure.plugin.installation import TOOLS
+from tests.support.patience import SECONDS
 
 CHECKOUT = Path(__file__).parents[2]
 SUBSCRIPTION = "00000000-0000-0000-0000-000000000000"
 SECOND_SUBSCRIPTION = "00000000-0000-0000-0000-000000000001"
-SECONDS = 120  # on a busy machine; a test that passes waits for less
 _OFTEN_SECONDS, _RARE_SECONDS = 0.02, 0.25  # between two looks at what is waited for
 
 
-def until(true: Callable[[], Any], what: str, seconds: float = SECONDS) -> Any:
+def until(true: Callable[[], Any], what: str) -> Any:
     """Polls until `true()` is truthy and returns that. AssertionError, naming `what`, at the deadline.
 
     The longer it has waited, the rarer it looks: a look often starts a process, and takes the CPU from what it waits for.
     """
     began = time.monotonic()
-    while (waited := time.monotonic() - began) < seconds:
+    while (waited := time.monotonic() - began) < SECONDS:
         found = true()
         if found:
             return found
         time.sleep(min(max(waited / 10, _OFTEN_SECONDS), _RARE_SECONDS))
-    raise AssertionError(f"not within {seconds} s: {what}")
+    raise AssertionError(f"not within {SECONDS} s: {what}")
 
 
 @cache
@@ -218,7 +218,7 @@ class ServedAzure(EmbeddedAzure):
             env={**os.environ, TOOLS: "build"},  # the stand-ins, also where the machine has Pulumi's own plugins
             capture_output=True,
             text=True,
-            timeout=2 * SECONDS,
+            timeout=SECONDS,
             check=False,
         )
 

@@ -18,9 +18,9 @@ from localazure.kubernetes.client import KubeApi
 from localazure.kubernetes.clusters import ClusterContext, Clusters
 from localazure.kubernetes.model import ClusterShape
 from tests.support.embedded import SUBSCRIPTION, kubernetes_programs
+from tests.support.patience import SECONDS
 
 SKIPPED = "this machine has no build of Kubernetes: `make kubernetes` makes one"
-COMMAND_SECONDS = 120
 
 
 def needed() -> Path:
@@ -72,7 +72,7 @@ class ControlPlane:
             input=input,
             capture_output=True,
             text=True,
-            timeout=COMMAND_SECONDS,
+            timeout=SECONDS,
             check=False,
         )
 

@@ -23,6 +23,7 @@ from localazure.kubernetes.model import ClusterShape, PoolShape
 from localazure.lists.deviations import Deviations
 from localazure.services import Clock, Services, Settings
 from tests.support.embedded import SUBSCRIPTION
+from tests.support.patience import SECONDS
 
 CLUSTERS = "2025-09-01"
 GROUPS = "2024-03-01"
@@ -179,7 +180,7 @@ class ArmHarness:
                     return found
                 await asyncio.sleep(0)
 
-        return self.run(asyncio.wait_for(poll(), 30))
+        return self.run(asyncio.wait_for(poll(), SECONDS))
 
     def succeeded(self, answer: httpx.Response) -> None:
         assert self.ended(answer)["status"] == "Succeeded", self.ended(answer)

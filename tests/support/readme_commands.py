@@ -13,9 +13,8 @@ from pathlib import Path
 
 from tests.support import warm_python
 from tests.support.embedded import CHECKOUT, SUBSCRIPTION, ServedAzure
+from tests.support.patience import SECONDS
 from tests.support.stack import connected_environment
-
-LIMIT_SECONDS = 400
 
 
 def commands_in(readme: Path) -> list[str]:
@@ -78,7 +77,7 @@ def walked(commands: Sequence[str], folder: Path, environment: dict[str, str]) -
             env={**environment, "PYTHONPATH": packages},
             capture_output=True,
             text=True,
-            timeout=LIMIT_SECONDS,
+            timeout=SECONDS,
             check=False,
         )
         assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"

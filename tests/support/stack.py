@@ -20,8 +20,8 @@ import yaml
 from azure_gpu.formats.azure_types import RESOURCE_GROUP
 from tests.support import warm_python
 from tests.support.embedded import CHECKOUT, SUBSCRIPTION, ServedAzure
+from tests.support.patience import SECONDS
 
-LIMIT_SECONDS = 500
 # A line of an update: what the engine has done to a resource of which type and name.
 _DONE = re.compile(
     r"^ *[+~-]{1,2} +(\S+) (\S+) (created replacement|deleted original|created|updated|replaced|deleted)\b", re.MULTILINE
@@ -229,12 +229,10 @@ def changes_of(said: str) -> list[Step]:
 def run_to_its_end(command: Sequence[str], folder: Path, environment: Mapping[str, str]) -> "subprocess.CompletedProcess[str]":
     """A command of the engine, whatever its exit code. One that takes too long fails the test with what it had printed."""
     try:
-        return subprocess.run(
-            command, cwd=folder, env=environment, capture_output=True, text=True, timeout=LIMIT_SECONDS, check=False
-        )
+        return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=SECONDS, check=False)
     except subprocess.TimeoutExpired as late:
         said = b"".join(each for each in (late.stdout, late.stderr) if each).decode(errors="replace")
-        raise AssertionError(f"{' '.join(command)} took more than {LIMIT_SECONDS} s and had said:\n{said}") from None
+        raise AssertionError(f"{' '.join(command)} took more than {SECONDS} s and had said:\n{said}") from None
 
 
 @contextmanager

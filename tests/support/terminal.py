@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from tests.support.patience import SECONDS
+
 END_OF_INPUT = "\x04"  # Ctrl-D at the start of a line
 
 
@@ -18,7 +20,7 @@ class Ended(NamedTuple):
 
 
 def on_terminal(
-    command: Sequence[str], *, cwd: Path, environment: Mapping[str, str], question: str, answer: str, seconds: float = 300
+    command: Sequence[str], *, cwd: Path, environment: Mapping[str, str], question: str, answer: str, seconds: float = SECONDS
 ) -> Ended:
     """Runs the command; types `answer` when the terminal shows `question`. A question that never comes is no error."""
     ours, its = pty.openpty()

@@ -12,6 +12,7 @@ import pytest
 
 from tests.support import warm_python
 from tests.support.embedded import CHECKOUT, until
+from tests.support.patience import SECONDS
 
 pytestmark = pytest.mark.slow  # it loads everything that the engine's programs load
 PROVIDER = ["-m", "localazure.plugin"]
@@ -30,7 +31,9 @@ PROVIDER = ["-m", "localazure.plugin"]
 def test_a_command_says_and_ends_as_it_does_without(words: list[str], tmp_path: Path) -> None:
     environment = {**os.environ, "PULUMI_BACKEND_URL": f"file://{tmp_path}", "PULUMI_HOME": str(tmp_path), "COLUMNS": "100"}
     cold, warm = (
-        subprocess.run([each, *words], cwd=CHECKOUT, env=environment, capture_output=True, text=True, timeout=60, check=False)
+        subprocess.run(
+            [each, *words], cwd=CHECKOUT, env=environment, capture_output=True, text=True, timeout=SECONDS, check=False
+        )
         for each in (sys.executable, warm_python.python())
     )
     assert (warm.returncode, warm.stdout, warm.stderr) == (cold.returncode, cold.stdout, cold.stderr)
@@ -49,7 +52,7 @@ def test_a_script_gets_its_words_environment_and_standard_input(tmp_path: Path) 
         input="given",
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=SECONDS,
         check=False,
     )
     assert done.stdout == f"{[str(script), 'one', 'two']} {[str(tmp_path), '/named']} yes given __main__\n"
@@ -87,7 +90,7 @@ def test_a_provider_ends_with_the_signals_that_its_caller_sends(number: int, sta
         port = int(output.readline())
         assert answers(port)
         provider.send_signal(number)
-        assert provider.wait(timeout=30) == status
+        assert provider.wait(timeout=SECONDS) == status
         until(lambda: not answers(port), "the provider is gone")
 
 

@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 
 from tests.support.embedded import until
-from tests.workloads.mnist_workers import LOST, SECONDS, Trainings, at_step, kill, same_arrays
+from tests.workloads.mnist_workers import LOST, Trainings, at_step, kill, same_arrays
 from tests.workloads.workload_runs import MNIST, locked_python, write_data
 
 SIZE, STEPS = 4, 60
@@ -58,7 +58,7 @@ def disturb(trainings: Trainings, folder: Path, number: int, drawn: random.Rando
     run = folder / str(number)
     workers = trainings.group(run, SIZE, *arguments)
     step = drawn.randrange(0, STEPS - 10, 10)
-    until(at_step(workers[0], step), f"step {step}", SECONDS)
+    until(at_step(workers[0], step), f"step {step}")
     time.sleep(drawn.random() * 0.3)  # anywhere between two lines of the log
     everyone = number % 2 == 1
     victims = workers if everyone else [drawn.choice(workers)]

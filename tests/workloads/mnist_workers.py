@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.support.embedded import until
+from tests.support.patience import SECONDS
 from tests.workloads.workload_runs import MNIST, Finished, run
 
-SECONDS = 240  # that a group may take on a busy machine
 LOST = 4
 
 
@@ -84,7 +84,7 @@ class Trainings:
         self._server.stdin.write(json.dumps(wanted) + "\n")
         self._server.stdin.flush()
         started = self._started.get(timeout=SECONDS)
-        assert started is not None, f"the process that starts trainings has ended, with code {self._server.wait(30)}"
+        assert started is not None, f"the process that starts trainings has ended, with code {self._server.wait()}"
         worker = self.running[started]
         worker.output, worker.errors = output, errors
         return worker
@@ -102,7 +102,7 @@ class Trainings:
         ]
 
     def wait(self, workers: Sequence[Worker]) -> list[Finished]:
-        until(lambda: all(worker.code is not None for worker in workers), "the workers' end", SECONDS)
+        until(lambda: all(worker.code is not None for worker in workers), "the workers' end")
         return [worker.finished() for worker in workers]
 
     def succeed(self, workers: Sequence[Worker]) -> list[Finished]:

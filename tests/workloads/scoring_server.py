@@ -13,9 +13,8 @@ import httpx
 from PIL import Image
 
 from tests.support.embedded import until
+from tests.support.patience import SECONDS
 from tests.workloads.workload_runs import SCORING
-
-START_SECONDS = 120
 
 
 def free_port() -> int:
@@ -35,7 +34,7 @@ def server(python: Path, model: Path, log: Path, cwd: Path = SCORING, /, **envir
             [python, "serve.py", "--port", str(port)], cwd=cwd, env={**known, **given}, stdout=out, stderr=out
         )
     try:
-        with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=30, trust_env=False) as client:
+        with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=SECONDS, trust_env=False) as client:
 
             def healthy() -> bool:
                 assert process.poll() is None, log.read_text()
@@ -44,7 +43,7 @@ def server(python: Path, model: Path, log: Path, cwd: Path = SCORING, /, **envir
                 except httpx.TransportError:
                     return False
 
-            until(healthy, "the scoring server", START_SECONDS)
+            until(healthy, "the scoring server")
             yield client
     finally:
         process.send_signal(signal.SIGTERM)
@@ -64,7 +63,7 @@ def picture(colour: tuple[int, ...] | int, size: tuple[int, int] = (8, 8), form:
 
 def exchange(client: httpx.Client, *parts: bytes, half_close: bool = False) -> bytes:
     """What the server answers to bytes that are sent as they are; all until it closes the connection."""
-    with socket.create_connection((client.base_url.host, client.base_url.port or 80), timeout=30) as connection:
+    with socket.create_connection((client.base_url.host, client.base_url.port or 80), timeout=SECONDS) as connection:
         for part in parts:
             connection.sendall(part)
         if half_close:

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.embedded import until
-from tests.workloads.mnist_workers import LOST, SECONDS, Trainings, Worker, at_step, difference, free_ports, kill, same_arrays
+from tests.workloads.mnist_workers import LOST, Trainings, Worker, at_step, difference, free_ports, kill, same_arrays
 from tests.workloads.workload_runs import MNIST, run, write_data
 
 STEPS = 60
@@ -31,7 +31,7 @@ arrays = dict(np.load(sys.argv[1]))
 kept = ("header", "curve")
 np.savez(sys.argv[2], **{name: array if name in kept else array * np.float32("nan") for name, array in arrays.items()})
 """
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +74,7 @@ def test_a_group_that_loses_a_worker_ends_with_the_weights_of_one_that_does_not(
     drawn = random.Random(20190417)
     workers = trainings.group(tmp_path, 2, *options)
     step = drawn.choice([20, 30, 40])
-    until(at_step(workers[0], step), f"step {step}", SECONDS)
+    until(at_step(workers[0], step), f"step {step}")
     victim = drawn.choice(workers)
     kill([victim])
     ended = trainings.wait(workers)

@@ -15,7 +15,7 @@ from uv import find_uv_bin
 from tests.workloads.workload_runs import VECTOR_ADD, Finished, build_vector_add, cache_folder, made_once, run
 
 # The compiler is a download of 100 MB, and takes several seconds of CPU for every generation of GPUs.
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
+pytestmark = pytest.mark.slow
 
 COMPILER = ("nvidia-cuda-nvcc", "nvidia-cuda-crt", "nvidia-cuda-runtime", "nvidia-nvvm", "nvidia-cuda-nvdisasm")
 VERSION = "13.5.37"

@@ -27,6 +27,7 @@ from azure_gpu.vm.vm import GpuVm
 from tests.components.recording import PROJECT, STACK, Recorded, Registration, declare, readable
 from tests.components.settings_of import STACK_ARGS, args_of
 from tests.support.embedded import until
+from tests.support.patience import SECONDS
 from tests.support.ssh_keys import PUBLIC_KEY
 
 MACHINE = "azure-native:compute:VirtualMachine"
@@ -101,7 +102,7 @@ def test_the_script_at_the_start_ends_at_once_and_asks_on_by_itself(tmp_path: Pa
     driver.write_text("#!/bin/sh\nexit 9\n")
     driver.chmod(0o755)
     environment = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
-    subprocess.run([str(script)], env=environment, capture_output=True, timeout=30, check=True)
+    subprocess.run([str(script)], env=environment, capture_output=True, timeout=SECONDS, check=True)
     assert proof.read_text() == f"{smi.WAITING}\n"
     loaded = tmp_path / "loaded"
     loaded.write_text("#!/bin/sh\necho 'Tesla T4, 7.5'\n")

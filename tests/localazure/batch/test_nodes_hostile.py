@@ -15,7 +15,8 @@ from localazure.batch.nodes import containers, node_files, packages, retention
 from localazure.batch.nodes.node import Node
 from localazure.containers import shim_processes
 from tests.localazure.batch.test_nodes_software import package
-from tests.localazure.batch.world import SECONDS, World, in_world, run
+from tests.localazure.batch.world import World, in_world, run
+from tests.support.patience import SECONDS
 
 IDENTITY = (
     "/subscriptions/00000000-0000-0000-0000-000000000000/resourceGroups/rg/providers/Microsoft.ManagedIdentity"
@@ -165,7 +166,7 @@ async def test_pipes_in_the_place_of_its_output_files_hold_nobody_up(world: Worl
     os.mkfifo(world.folder(task) / "again")
     (world.folder(task) / ".retention").unlink()
     os.mkfifo(world.folder(task) / ".retention")
-    await asyncio.wait_for(asyncio.to_thread(retention.sweep, root, 0), 5)
+    await asyncio.wait_for(asyncio.to_thread(retention.sweep, root, 0), SECONDS)
 
 
 @pytest.mark.parametrize(
@@ -267,8 +268,8 @@ async def test_a_task_that_is_ended_while_its_files_come_never_runs(world: World
     monkeypatch.setattr(containers, "prepared", prepared)
     job = world.job(await world.pool())
     task = world.task(job, "task", "", containerSettings={"imageName": "any"})
-    await asyncio.wait_for(begun.wait(), 10)
-    await asyncio.wait_for(world.pools.end_task(task), 10)
+    await asyncio.wait_for(begun.wait(), SECONDS)
+    await asyncio.wait_for(world.pools.end_task(task), SECONDS)
     assert code_of(await world.done(task)) == "TaskEnded"
 
 
@@ -283,7 +284,7 @@ async def test_a_preparation_ends_with_its_job(world: World) -> None:
     await world.until(written.exists, lambda: "the preparation runs")
     pid = int(written.read_text())
     world.work.jobs.delete(job)
-    await asyncio.wait_for(world.pools.forget_job(job.account, job.name), 10)
+    await asyncio.wait_for(world.pools.forget_job(job.account, job.name), SECONDS)
     await world.until(lambda: _gone(pid), lambda: f"the preparation {pid} is gone")
     assert world.pools.preparations(job.account, job.name) == []
     assert not (node.root / "workitems" / "job").exists()

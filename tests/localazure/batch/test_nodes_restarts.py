@@ -201,7 +201,7 @@ async def test_an_agent_ends_when_its_folder_is_gone(world: World, tmp_path: Pat
     agent = Connection(folder, lambda: lost.append(True))
     await agent.open()
     (folder / "lock").unlink()
-    await world.until(lambda: lost, lambda: "the agent ends", seconds=node_agent.LOOK_SECONDS + 5)
+    await world.until(lambda: lost, lambda: "the agent ends")
 
 
 def test_the_journal_of_an_agent_names_what_runs_and_is_shortened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -245,7 +245,7 @@ async def test_many_tasks_run_each_once(world: World) -> None:
     job = world.job(pool)
     for start in range(0, 300, 100):
         world.work.tasks.add(job, [{"id": str(start + number), "commandLine": "true"} for number in range(100)])
-    await world.until(lambda: sum(world.work.counts(pool)) == 0, lambda: "all have ended", seconds=60)
+    await world.until(lambda: sum(world.work.counts(pool)) == 0, lambda: "all have ended")
     assert sum(node["totalTasksSucceeded"] for node in world.pools.nodes(pool)) == 300
 
 

@@ -18,6 +18,7 @@ from localazure.batch.errors import BatchError
 from localazure.batch.model import Outcome, PoolKey, TaskCounts, TaskKey, TaskNode
 from localazure.batch.work import Work
 from tests.localazure.batch.conftest import Clock
+from tests.support.patience import SECONDS
 from tests.support.rows import failure
 
 ACCOUNT = "/subscriptions/0/resourcegroups/rg/providers/microsoft.batch/batchaccounts/acct"
@@ -188,7 +189,7 @@ for name in ("ended", "runs"):
 work.ended(TaskKey({ACCOUNT!r}, "job", "ended"), Outcome({BEGAN!r}, {ENDED!r}, 0))
 os.kill(os.getpid(), 9)
 """
-    assert subprocess.run([sys.executable, "-c", script], check=False, timeout=60).returncode == -9
+    assert subprocess.run([sys.executable, "-c", script], check=False, timeout=SECONDS).returncode == -9
     work = Work(tmp_path / "batch.sqlite", Clock())
     assert [work.tasks.get(key(name)).state for name in ("ended", "runs")] == ["completed", "running"]
     work.close()

@@ -12,6 +12,7 @@ from localazure.batch.endings import Endings
 from localazure.batch.errors import BatchError
 from localazure.batch.model import Outcome, PoolKey, TaskKey, TaskNode
 from localazure.batch.work import Work
+from tests.support.patience import SECONDS
 
 ACCOUNT = "account"
 POOL = PoolKey(ACCOUNT, "pool")
@@ -79,7 +80,7 @@ class World:
             if then is not None:
                 await asyncio.sleep(0)
                 then()
-            await asyncio.wait_for(self.endings.arrived(ACCOUNT, "job"), 20)
+            await asyncio.wait_for(self.endings.arrived(ACCOUNT, "job"), SECONDS)
             await self.endings.stopping()
 
         asyncio.run(whole())
@@ -150,7 +151,7 @@ def test_a_job_whose_time_was_over_while_no_server_ran_ends_at_the_next_start(wo
 
     async def whole() -> None:
         await world.endings.started()
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(SECONDS):
             while world.job.state != "completed":
                 await asyncio.sleep(0)
         await world.endings.stopping()

@@ -25,12 +25,12 @@ from localazure.lists.deviations import Deviations
 from localazure.services import Clock
 from tests.localazure.coroutines import within
 from tests.localazure.parts import arm_id, services_in
+from tests.support.patience import SECONDS
 
 ACCOUNT_ID = "/subscriptions/00000000-0000-0000-0000-000000000000/resourceGroups/rg/providers/Microsoft.Batch/batchAccounts/tests"
 ACCOUNT = ACCOUNT_ID.lower()
 AS_OF = date(2026, 11, 21)
 SIZE = "Standard_NC4as_T4_v3"  # 4 vCPUs
-SECONDS = 20.0
 
 
 class FolderBlobs:
@@ -151,10 +151,10 @@ class World:
     def output(self, key: TaskKey) -> str:
         return (self.folder(key) / "stdout.txt").read_text()
 
-    async def until(self, true: Callable[[], Any], what: Callable[[], str], seconds: float = SECONDS) -> Any:
-        deadline = time.monotonic() + seconds
+    async def until(self, true: Callable[[], Any], what: Callable[[], str]) -> Any:
+        deadline = time.monotonic() + SECONDS
         while not (found := true()):
-            assert time.monotonic() < deadline, f"not within {seconds} s: {what()}"
+            assert time.monotonic() < deadline, f"not within {SECONDS} s: {what()}"
             await asyncio.sleep(0.01)
         return found
 

@@ -15,6 +15,7 @@ from localazure.blobs.addresses import Address
 from tests.localazure.blobs.conftest import Account, later, new_account
 from tests.support.embedded import ServedAzure
 from tests.support.examples import examples
+from tests.support.patience import SECONDS
 
 SERVICE_VERSION = "2025-11-05"
 
@@ -52,7 +53,7 @@ def code(answer: httpx.Response) -> tuple[int, str]:
 def raw(azure: ServedAzure, request: bytes) -> bytes:
     """What the server answers to bytes that no client library would send."""
     context = ssl.create_default_context(cafile=azure.state / "ca" / "ca.pem")
-    plain = socket.create_connection(("localhost", azure.port), timeout=20)
+    plain = socket.create_connection(("localhost", azure.port), timeout=SECONDS)
     with context.wrap_socket(plain, server_hostname="localhost") as connection:
         connection.sendall(request)
         return b"".join(iter(lambda: connection.recv(65536), b""))

@@ -17,9 +17,9 @@ from tests.localazure.conftest import new_group
 from tests.localazure.containers.sdk import Groups, Registry
 from tests.support.embedded import EmbeddedAzure, ServedAzure
 from tests.support.in_process import judging_as_if_things_ran
+from tests.support.patience import SECONDS
 
 T = TypeVar("T")
-SECONDS = 30
 STORAGE = "2024-01-01"
 
 DOCKERFILE = """\
@@ -67,15 +67,15 @@ def run(coroutine: Coroutine[Any, Any, T]) -> T:
     return asyncio.run(coroutine)
 
 
-async def until(true: Callable[[], Any], what: str, seconds: float = SECONDS) -> Any:
+async def until(true: Callable[[], Any], what: str) -> Any:
     """Polls until `true()` is truthy and returns that. AssertionError, naming `what`, at the deadline."""
-    deadline = time.monotonic() + seconds
+    deadline = time.monotonic() + SECONDS
     while time.monotonic() < deadline:
         found = true()
         if found:
             return found
         await asyncio.sleep(0.02)
-    raise AssertionError(f"not within {seconds} s: {what}")
+    raise AssertionError(f"not within {SECONDS} s: {what}")
 
 
 def write_workload(folder: Path, dockerfile: str = DOCKERFILE, **files: str) -> Path:

@@ -39,7 +39,7 @@ def test_a_step_ends_with_all_that_it_started_when_the_builder_is_gone(tmp_path:
         step, child = until(lambda: len(found := processes(log)) == 2 and found, "the step says its process ids")
         assert start_time(step)
         builder.send_signal(end)
-    until(lambda: start_time(step) == start_time(child) == "", "the step is gone", 10)
+    until(lambda: start_time(step) == start_time(child) == "", "the step is gone")
 
 
 def test_a_steps_exit_code_and_last_words_are_its_failure(tmp_path: Path) -> None:

@@ -1,6 +1,5 @@
 """Builds that a registry runs on a server, of the checkout or an upload: what they make, what they say when they fail."""
 
-import time
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -125,11 +124,11 @@ def test_requirements_that_dont_resolve_fail_the_build_in_the_installers_words(
 
 
 def test_a_run_is_canceled(registry: Registry, tmp_path: Path, name: str) -> None:
-    dockerfile = DOCKERFILE.replace("COPY . .\n", 'COPY . .\nRUN python -c "import time; print(1, flush=True); time.sleep(60)"\n')
+    dockerfile = DOCKERFILE.replace(
+        "COPY . .\n", 'COPY . .\nRUN python -c "import time; print(1, flush=True); time.sleep(999)"\n'
+    )
     location = upload(registry, archive(write_workload(tmp_path / "context", dockerfile)))
     run = schedule(registry, location, f"{name}:1").json()["properties"]["runId"]
     until(lambda: "RUN python" in log_of(registry, run), "the build has begun")
-    before = time.monotonic()
     assert registry.azure.post(f"{registry.id}/runs/{run}/cancel", TASK_RUN).status_code == 200
     assert run_by_id(registry, run)["status"] == "Canceled"
-    assert time.monotonic() - before < 30

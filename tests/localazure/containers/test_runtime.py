@@ -21,6 +21,7 @@ from localazure.containers.runtime import Runtime
 from localazure.process import ProcessId, start_time
 from tests.localazure.containers.conftest import run, until, write_workload
 from tests.localazure.coroutines import in_a_loop
+from tests.support.patience import SECONDS
 
 GROUP = "/subscriptions/s/resourcegroups/g/providers/microsoft.containerinstance/containergroups/one"
 
@@ -205,7 +206,7 @@ async def test_a_second_shim_over_the_same_container_gives_way(runtime: Runtime,
     await runtime.start(GROUP, [spec(hello, "pid", "wait")])
     before = await process_in_log(runtime, "pid")
     second = subprocess.run(
-        [sys.executable, "-I", "-S", shim.__file__, str(folder_of(runtime))], timeout=30, capture_output=True, check=False
+        [sys.executable, "-I", "-S", shim.__file__, str(folder_of(runtime))], timeout=SECONDS, capture_output=True, check=False
     )
     assert second.returncode == shim.LOCKED
     assert before.alive

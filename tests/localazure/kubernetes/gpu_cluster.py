@@ -21,6 +21,7 @@ from localazure.lists.deviations import Deviations
 from tests.support import kubernetes
 from tests.support.embedded import until
 from tests.support.kubernetes import ControlPlane
+from tests.support.patience import SECONDS
 
 PAUSE = "registry.k8s.io/pause:3.10"
 PLUGIN = "nvcr.io/nvidia/k8s-device-plugin:v0.18.0"
@@ -40,7 +41,7 @@ class GpuCluster(ControlPlane):
         self._loop = loop
 
     def do(self, work: Coroutine[Any, Any, T]) -> T:
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result(120)
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result(SECONDS)
 
     def configure(self, **changed: Any) -> None:
         async def work() -> None:
@@ -141,13 +142,13 @@ def running(folder: Path) -> Iterator[GpuCluster]:
     pools = ClusterPools(services, clusters)
     shape = kubernetes.shape(f"gpu-{uuid.uuid4().hex[:6]}")
     try:
-        asyncio.run_coroutine_threadsafe(clusters.apply(shape), loop).result(120)
+        asyncio.run_coroutine_threadsafe(clusters.apply(shape), loop).result(SECONDS)
         made = GpuCluster(clusters, shape.key, programs, pools, loop)
         until(lambda: (made.folder / "agent").exists(), "the node agent has started")
         yield made
     finally:
         for work in (made.pools.stopping(), clusters.remove(shape.key), clusters.stopping()):
-            asyncio.run_coroutine_threadsafe(work, loop).result(120)
+            asyncio.run_coroutine_threadsafe(work, loop).result(SECONDS)
         loop.call_soon_threadsafe(loop.stop)
-        thread.join(10)
+        thread.join()
         loop.close()

@@ -11,9 +11,9 @@ from localazure.kubernetes.devices import NodeDevices
 from localazure.kubernetes.infrastructure import ActorContext, actor
 from localazure.kubernetes.model import ClusterShape, PoolShape
 from localazure.kubernetes.node_templates import record
+from tests.support.patience import SECONDS
 
 PLUGIN = "nvcr.io/nvidia/k8s-device-plugin:v0.18.0"
-SECONDS = 10.0
 CLUSTER = ClusterShape(
     key="/subscriptions/0/resourcegroups/rg/providers/microsoft.containerservice/managedclusters/aks",
     name="aks",

@@ -8,13 +8,14 @@ import pytest
 import yaml
 
 from tests.support.kubernetes import ControlPlane
+from tests.support.patience import SECONDS
 
 
 @pytest.fixture(scope="module")
 def stranger(control_plane: ControlPlane) -> httpx.Client:
     """Knows the cluster's authority and has no certificate."""
     trust = ssl.create_default_context(cafile=control_plane.folder / "pki" / "ca.crt")
-    return httpx.Client(base_url=control_plane.server, verify=trust, trust_env=False, timeout=30)
+    return httpx.Client(base_url=control_plane.server, verify=trust, trust_env=False, timeout=SECONDS)
 
 
 def test_kubectl_finds_a_cluster_of_the_pinned_version(control_plane: ControlPlane) -> None:
@@ -24,7 +25,7 @@ def test_kubectl_finds_a_cluster_of_the_pinned_version(control_plane: ControlPla
 def test_a_namespace_gets_its_service_account_and_the_authority_from_the_controllers(
     control_plane: ControlPlane, namespace: str
 ) -> None:
-    created = ("--for=create", "--timeout=30s", "-n", namespace)
+    created = ("--for=create", f"--timeout={SECONDS}s", "-n", namespace)
     assert control_plane.kubectl("wait", "serviceaccount/default", *created).returncode == 0
     assert control_plane.kubectl("wait", "configmap/kube-root-ca.crt", *created).returncode == 0
     told = control_plane.asked("get", "configmap", "kube-root-ca.crt", "-n", namespace)
@@ -55,7 +56,7 @@ def test_every_file_with_a_key_or_a_secret_is_its_owners_alone(control_plane: Co
 def test_a_pod_that_asks_for_gpus_tolerates_the_taint_of_their_name_and_no_other(
     control_plane: ControlPlane, namespace: str
 ) -> None:
-    control_plane.kubectl("wait", "serviceaccount/default", "-n", namespace, "--for=create", "--timeout=30s")
+    control_plane.kubectl("wait", "serviceaccount/default", "-n", namespace, "--for=create", f"--timeout={SECONDS}s")
     pod = {
         "apiVersion": "v1",
         "kind": "Pod",
@@ -70,11 +71,13 @@ def test_a_pod_that_asks_for_gpus_tolerates_the_taint_of_their_name_and_no_other
 
 
 def test_the_scheduler_says_why_a_pod_waits(control_plane: ControlPlane, namespace: str) -> None:
-    control_plane.kubectl("wait", "serviceaccount/default", "-n", namespace, "--for=create", "--timeout=30s")
+    control_plane.kubectl("wait", "serviceaccount/default", "-n", namespace, "--for=create", f"--timeout={SECONDS}s")
     control_plane.kubectl(
         "run", "waits", "--image=any", "-n", namespace, "--overrides", '{"spec": {"nodeSelector": {"no": "node"}}}'
     )
-    waiting = control_plane.kubectl("wait", "pod/waits", "-n", namespace, "--for=condition=PodScheduled=false", "--timeout=30s")
+    waiting = control_plane.kubectl(
+        "wait", "pod/waits", "-n", namespace, "--for=condition=PodScheduled=false", f"--timeout={SECONDS}s"
+    )
     assert waiting.returncode == 0, waiting.stderr
 
 

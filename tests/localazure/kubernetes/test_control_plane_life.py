@@ -152,7 +152,7 @@ def test_a_stopped_cluster_has_no_process_and_is_started_with_all_that_it_stored
 @pytest.mark.slow
 def test_removal_leaves_no_process_no_port_and_no_file(cluster: ControlPlane) -> None:
     ports = json.loads((cluster.folder / "cluster.json").read_text())["ports"].values()
-    until(lambda: len(processes_of(cluster.folder)) == 5, "all parts run again", seconds=60)
+    until(lambda: len(processes_of(cluster.folder)) == 5, "all parts run again")
     asyncio.run(cluster.clusters.remove(cluster.key))
     assert processes_of(cluster.folder) == []
     assert list(cluster.folder.parent.iterdir()) == []

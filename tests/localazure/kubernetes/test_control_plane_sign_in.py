@@ -20,6 +20,7 @@ from tests.localazure.conftest import new_group
 from tests.support import kubernetes
 from tests.support.embedded import SUBSCRIPTION, ServedAzure, until
 from tests.support.kubernetes import ControlPlane
+from tests.support.patience import SECONDS
 
 pytestmark = pytest.mark.slow
 
@@ -94,7 +95,7 @@ class Kubectl:
 
     def __call__(self, *arguments: str) -> "subprocess.CompletedProcess[str]":
         asked = [str(self.program), *arguments]
-        return subprocess.run(asked, env=self.environment, capture_output=True, text=True, timeout=60, check=False)
+        return subprocess.run(asked, env=self.environment, capture_output=True, text=True, timeout=SECONDS, check=False)
 
 
 def grant(azure: ServedAzure, shape: ClusterShape, role: str) -> str:
@@ -119,17 +120,17 @@ def test_a_role_holds_within_seconds_of_its_assignment_and_ends_with_it(
 ) -> None:
     assert kubectl("auth", "can-i", "create", "namespaces").stdout.startswith("no")
     path = grant(azure, shape, CLUSTER_ADMIN)
-    until(lambda: kubectl("auth", "can-i", "create", "namespaces").stdout == "yes\n", "the role holds", 20)
+    until(lambda: kubectl("auth", "can-i", "create", "namespaces").stdout == "yes\n", "the role holds")
     assert kubectl("get", "namespaces", "-o", "name").stdout.startswith("namespace/default\n")
     azure.delete(path, "2022-04-01")
-    until(lambda: kubectl("auth", "can-i", "create", "namespaces").stdout.startswith("no"), "it no longer does", 20)
+    until(lambda: kubectl("auth", "can-i", "create", "namespaces").stdout.startswith("no"), "it no longer does")
 
 
 def test_a_reader_reads_pods_but_neither_secrets_nor_anything_to_change(
     kubectl: Kubectl, azure: ServedAzure, shape: ClusterShape
 ) -> None:
     path = grant(azure, shape, READER)
-    until(lambda: kubectl("auth", "can-i", "list", "pods").stdout == "yes\n", "the role holds", 20)
+    until(lambda: kubectl("auth", "can-i", "list", "pods").stdout == "yes\n", "the role holds")
     assert kubectl("auth", "can-i", "list", "secrets").stdout.startswith("no")
     assert kubectl("auth", "can-i", "create", "pods").stdout.startswith("no")
     azure.delete(path, "2022-04-01")
@@ -240,5 +241,5 @@ def apply(cluster: ControlPlane, body: dict[str, Any]) -> None:
 def asked(cluster: ControlPlane, token: str) -> httpx.Response:
     """What the API server answers to somebody with this token."""
     trust = ssl.create_default_context(cafile=cluster.folder / "pki" / "ca.crt")
-    with httpx.Client(verify=trust, trust_env=False, timeout=30) as client:
+    with httpx.Client(verify=trust, trust_env=False, timeout=SECONDS) as client:
         return client.get(f"{cluster.server}/api/v1/namespaces", headers={"Authorization": f"Bearer {token}"})

@@ -20,7 +20,7 @@ from tests.support import kubernetes, node_agent
 from tests.support.embedded import until
 from tests.support.node_agent import IMAGE, NodeAgent, record
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.slow
 
 # Every worker listens where TF_CONFIG says, and hears from each of the others who it is.
 _MEET = """
@@ -108,7 +108,7 @@ def _ended(cluster: NodeAgent, namespace: str, name: str, condition: str) -> dic
         assert not (told & {worker_group.COMPLETED, worker_group.FAILED}) - {condition}, status
         return status if condition in told else None
 
-    return until(looked, f"{name} to be {condition}", seconds=120)
+    return until(looked, f"{name} to be {condition}")
 
 
 def _pods(cluster: NodeAgent, namespace: str, name: str) -> list[dict[str, Any]]:
@@ -128,7 +128,7 @@ def _met(cluster: NodeAgent, namespace: str, name: str, nodes: int) -> list[dict
             return None
         return pods if all(" met " in _log(cluster, namespace, one) for one in pods) else None
 
-    return until(looked, f"the workers of {name} to meet", seconds=120)
+    return until(looked, f"the workers of {name} to meet")
 
 
 def _flag(cluster: NodeAgent, name: str) -> tuple[Path, str]:
@@ -150,7 +150,7 @@ def test_workers_meet_by_tf_config_and_a_lost_one_starts_all_of_them_again(clust
     assert {one["spec"]["nodeName"] for one in first} == {FIRST, SECOND}
     _kill(cluster, first[0])
     before = {one["metadata"]["uid"] for one in first}
-    second = until(lambda: _others(cluster, namespace, "team", before), "the workers that come after them", seconds=60)
+    second = until(lambda: _others(cluster, namespace, "team", before), "the workers that come after them")
     assert {one["metadata"]["labels"]["jobset.sigs.k8s.io/restart-attempt"] for one in second} == {"1"}
     _met(cluster, namespace, "team", 2)
     file.touch()

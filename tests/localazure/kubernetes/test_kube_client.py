@@ -15,9 +15,9 @@ from localazure.kubernetes.client import Event, KubeApi, KubeError
 from localazure.kubernetes.pki import Pki
 from tests.localazure.coroutines import within
 from tests.support.kubernetes import ControlPlane
+from tests.support.patience import SECONDS
 
 Body = dict[str, Any]
-SECONDS = 30
 
 
 def talk(control_plane: ControlPlane, work: Callable[[KubeApi], Awaitable[None]]) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 from tests.localazure.kubernetes.pods import FIRST, SECOND, agent, apply, in_phase, pod, runs, shell, status
 from tests.support.embedded import until
 from tests.support.node_agent import IMAGE, NodeAgent, record
+from tests.support.patience import SECONDS
 
 __all__ = ["agent"]
 
@@ -56,7 +57,7 @@ def test_pods_of_a_node_that_is_gone_go_with_it_and_a_deployments_come_up_elsewh
     apply(
         agent, namespace, json.dumps({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "any"}, "spec": spec})
     )
-    agent.kubectl("-n", namespace, "rollout", "status", "deployment/any", "--timeout=60s")
+    agent.kubectl("-n", namespace, "rollout", "status", "deployment/any", f"--timeout={SECONDS}s")
     assert _where(agent, namespace) == [SECOND]
     agent.nodes(record(FIRST))
     until(lambda: _where(agent, namespace) == [FIRST], "the pod to come up on the other node")

@@ -13,6 +13,7 @@ from localazure.kubernetes import nvidia_smi
 from localazure.kubernetes.nvidia_smi import Process
 from tests.localazure.kubernetes.gpu_world import World, pool
 from tests.support.embedded import until
+from tests.support.patience import SECONDS
 
 MEMORY = "--query-gpu=index,uuid,name,utilization.gpu,memory.used,memory.total"
 
@@ -124,7 +125,7 @@ def test_the_program_on_a_containers_path_finds_the_containers_processes(world: 
             capture_output=True,
             text=True,
             check=True,
-            timeout=30,
+            timeout=SECONDS,
         )
         pid, memory = done.stdout.strip().split(", ")
         assert int(pid) == busy.pid

@@ -13,6 +13,7 @@ from localazure.kubernetes_plugin.cluster import Cluster, Resource
 from localazure.kubernetes_plugin.kinds import Kind
 from localazure.kubernetes_plugin.values import canonical_object, live_inputs, received, sent
 from localazure.plugin.wire import Secret, from_struct, opened, to_struct
+from tests.support.patience import SECONDS
 
 WORDS = st.sampled_from(["name", "kind", "data", "stringData", "limits", "cpu", "metadata", "x_kubernetes_list_type", "a.b"])
 LEAVES = st.one_of(st.booleans(), st.integers(-(2**40), 2**40), st.sampled_from(["", "0.5", "1Gi", "Secret", "x"]))
@@ -60,7 +61,7 @@ class CountingApi(Api):
 
     def find(self, path: str) -> dict[str, Any]:
         self.asked.append(path)
-        assert self.allowed.wait(30)
+        assert self.allowed.wait(SECONDS)
         return {"resources": [{"kind": "Deployment", "name": "deployments", "namespaced": True}]}
 
 

@@ -11,6 +11,7 @@ from localazure.plugin.wire import from_struct
 from tests.localazure.kubernetes_plugin.conftest import CONFIG_MAP, KubernetesEngine, with_kind
 from tests.localazure.plugin.conftest import failure
 from tests.support.kubernetes import ControlPlane
+from tests.support.patience import SECONDS
 from tests.support.provider_calls import details_of, left_behind
 
 DEPLOYMENT, NAMESPACE = "kubernetes:apps/v1:Deployment", "kubernetes:core/v1:Namespace"
@@ -117,6 +118,6 @@ def test_deletion_passes_on_or_leaves_what_an_object_owns(
     body["metadata"]["annotations"] = {**SKIP, "pulumi.com/deletionPropagationPolicy": "orphan"}
     made = engine.made(DEPLOYMENT, body)
     owned = ("get", "replicasets", "-n", namespace, "-o", "name")
-    assert control_plane.kubectl("rollout", "status", "deployment/web", "-n", namespace, "--timeout=30s").returncode == 0
+    assert control_plane.kubectl("rollout", "status", "deployment/web", "-n", namespace, f"--timeout={SECONDS}s").returncode == 0
     made.delete()
     assert control_plane.kubectl(*owned).stdout.startswith("replicaset.apps/web-"), "left behind, as asked"

@@ -14,10 +14,10 @@ from localazure.ml.router import Router
 from localazure.ml.slots import Instance, LiveDeployment, Settings
 from localazure.ml.upstream import Upstream
 from tests.localazure.coroutines import within
+from tests.support.patience import SECONDS
 from tests.support.virtual_time import VirtualTimeLoop
 
 KEY = b"a-key"
-SECONDS = 10
 
 
 def network() -> "Network":

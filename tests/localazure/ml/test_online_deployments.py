@@ -164,18 +164,6 @@ def test_a_failed_update_leaves_the_deployment_serving_and_says_why(both: Endpoi
         assert scored(client, both)["answer"] == "blue"
 
 
-def test_clients_that_went_away_keep_no_places(world: World) -> None:
-    one = world.endpoint()
-    one.deploy("blue", requestSettings={"requestTimeout": "PT1S"})
-    one.share(blue=100)
-    key = one.keys()["primaryKey"]
-    for _ in range(2):  # all that the deployment takes
-        with one.client(key) as client, pytest.raises(httpx.ReadTimeout):
-            client.post(one.uri, json={"sleep": 0.9}, timeout=httpx.Timeout(10, read=0.05))
-    with one.client(key) as client:
-        until(lambda: client.post(one.uri, json={"sleep": 0.4}).status_code != 429, "a place is free", 0.4)
-
-
 def test_a_token_of_the_endpoint_and_one_of_entra_open_it(world: World, both: Endpoint) -> None:
     by_token, by_entra = world.endpoint(auth="AMLToken"), world.endpoint(auth="AADToken")
     token = world.azure.post(f"{by_token.path}/token", ml.ML).json()["accessToken"]

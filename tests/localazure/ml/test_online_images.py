@@ -99,7 +99,6 @@ def on_kubernetes(world: Images, **properties: Any) -> dict[str, Any]:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(300)
 def test_an_endpoint_on_a_cluster_is_served_by_pods(world: Images, cluster: OnCluster) -> None:
     one = world.endpoint(compute=cluster.compute)
     assert "endpointComputeType Kubernetes" in ml.refused(one.try_deploy("blue"))[2]
@@ -128,7 +127,6 @@ def test_an_endpoint_on_a_cluster_is_served_by_pods(world: Images, cluster: OnCl
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(300)
 def test_pods_that_do_not_run_fail_a_deployment_in_the_services_words(world: Images, cluster: OnCluster) -> None:
     one = world.endpoint(compute=cluster.compute)
     crash = on_kubernetes(world, environmentVariables={"WEIGHTS": "unused", "CRASH": "1"})

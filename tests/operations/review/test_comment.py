@@ -90,11 +90,11 @@ def test_one_key_that_forces_two_thousand_leaves_room_for_the_rest() -> None:
     assert told.rstrip().endswith("</sub>")
 
 
-def test_two_thousand_resources_take_less_than_two_seconds() -> None:
-    large = sample.large(2_000)
+def test_a_comment_on_twenty_thousand_resources_ends() -> None:
+    large = sample.large(20_000)
     began = time.process_time()
     comment(large)
-    assert time.process_time() - began < 2
+    assert time.process_time() - began < 60  # about 1; one that looks at each pair takes hours
 
 
 def test_a_cost_that_is_not_known_is_never_0() -> None:

@@ -116,7 +116,7 @@ def test_what_runs_in_a_terminal_ends_with_its_client(azure: ServedAzure, runnin
             text += read_until(socket, "=")
         pid = int(text.split("pid=")[-1].split("=")[0])
         assert start_time(pid)
-    until(lambda: not start_time(pid), "the terminal's process is gone", 10)
+    until(lambda: not start_time(pid), "the terminal's process is gone")
 
 
 def test_a_terminal_ends_with_its_container(azure: ServedAzure, running: str) -> None:

@@ -25,7 +25,7 @@ def test_init_containers_run_first_and_show_how_they_ended(groups: Groups) -> No
     )
     answer = groups.azure.put(groups.path("one"), body, GROUP)
     assert answer.status_code == 201
-    until(lambda: group_state(groups.show("one")) == "Pending", "it waits for its init containers", 5)
+    until(lambda: group_state(groups.show("one")) == "Pending", "it waits for its init containers")
     assert groups.azure.finished(answer)["status"] == "Succeeded"
     ended = groups.wait_for("one", "Succeeded")
     assert groups.logs("one") == "one\ntwo\n"
