@@ -5,17 +5,11 @@ Owners and filters of lists aren't imitated.
 """
 
 from azure_gpu.formats.arm_ids import SUBSCRIPTION_TYPE, parse
-from azure_gpu.formats.azure_types import AzureType
+from azure_gpu.formats.azure_types import MANAGEMENT_LOCK
 from localazure.arm.errors import ArmError, not_implemented
 from localazure.arm.kind import Change, Kind
-from localazure.arm.management_locks import LOCK_TYPE
 from localazure.arm.store import Resource
 from localazure.services import SUBSCRIPTIONS, Services
-
-# Not among the types that the project declares: nothing of it makes a lock.
-MANAGEMENT_LOCK = AzureType(
-    "azure-native:authorization:ManagementLockByScope", LOCK_TYPE, "/{scope}/providers/Microsoft.Authorization/locks/{lockName}"
-)
 
 
 class ManagementLocks(Kind):

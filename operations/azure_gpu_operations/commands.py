@@ -70,6 +70,8 @@ def bring_up(
     registration.before_first(stack, deployment, say)
     if looked.let_go:
         stack.unprotect(looked.let_go)
+        if plan is None and (locks := held.locks(deployment, looked.let_go)):
+            stack.destroy(locks)
     update(stack, message, say, plan=plan)
     view = _view(stack)
     failed = _started(view, say) if start_jobs and view.jobs else []
@@ -159,6 +161,8 @@ def bring_down(stack: Stack, say: Say, *, forget_unreachable: bool = False, let_
         dead.forget_unreachable()
     pool_steps.tell_what_ends(deployment, say)
     with torn_state.kept(backend_folder(), stack.project, stack.name):
+        if locks := held.locks(deployment):
+            stack.destroy(locks, quiet=quiet)
         destroy(stack, say, quiet=quiet)
     _delete_beside(deployment, say)
     stack.remove()

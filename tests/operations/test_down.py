@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from azure_gpu_operations import commands
+from azure_gpu_operations.guard import held
 from azure_gpu_operations.stack import EngineError
 
 RESERVED = 'Code="NicReservedForAnotherVm" Message="Nic(s) in request is reserved for another Virtual Machine for 180 seconds."'
@@ -59,6 +60,38 @@ def test_any_other_error_fails_at_once(slept: list[float]) -> None:
     with pytest.raises(EngineError):
         destroyed(FailingStack('Code="ScopeLocked"'))
     assert slept == []
+
+
+class Locked:
+    """A stack with a registry, a role on it, and a lock on it."""
+
+    name, project = "s", "p"
+    urns = ("urn:pulumi:s::p::registry", "urn:pulumi:s::p::role", "urn:pulumi:s::p::lock")
+
+    def __init__(self) -> None:
+        self.did: list[Any] = []
+
+    def deployment(self) -> dict[str, Any]:
+        types = ("containerregistry:Registry", "authorization:RoleAssignment", "authorization:ManagementLockByScope")
+        before: tuple[list[str], ...] = ([], [self.urns[0]], [self.urns[0]])
+        found = zip(self.urns, types, before, strict=True)
+        return {"resources": [{"urn": urn, "type": f"azure-native:{kind}", "dependencies": of} for urn, kind, of in found]}
+
+    def destroy(self, targets: Iterable[str] = (), *, quiet: bool = False, events: Path | None = None) -> None:
+        self.did.append(list(targets))
+
+    def remove(self) -> None:
+        self.did.append("removed")
+
+
+def test_locks_of_the_stack_go_before_what_they_keep(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(commands, "settle", lambda stack, deployment, say: deployment)
+    monkeypatch.setattr(commands.torn_state, "kept", lambda *_: nullcontext())
+    stack: Any = Locked()
+    commands.bring_down(stack, lambda _: None)
+    assert stack.did == [[stack.urns[2]], [], "removed"]
+    assert held.locks(stack.deployment(), {stack.urns[0]}) == [stack.urns[2]]
+    assert held.locks(stack.deployment(), {stack.urns[1]}) == []
 
 
 class Updated(FailingStack):

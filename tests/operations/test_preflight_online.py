@@ -169,7 +169,7 @@ def test_rights_are_asked_of_an_existing_resource_group(
 ) -> None:
     group = f"/subscriptions/{SUBSCRIPTION}/resourceGroups/rg-existing"
     parts = {"resource_group": {"existing": group}, "identity": "create", "registry": "create"}
-    stack_file(tmp_path, connected, team="vision", location="westeurope", foundation=parts)
+    stack_file(tmp_path, connected, team="vision", location="westeurope", foundation=parts, lock_data=True)
     code, report = preflight("--stack", "mine", "--config-folder", str(tmp_path))
     assert code == 3
     assert "ResourceGroupNotFound" in report["missing"]["rights"]
@@ -177,6 +177,10 @@ def test_rights_are_asked_of_an_existing_resource_group(
     code, report = preflight("--stack", "mine", "--config-folder", str(tmp_path))
     assert code == 0
     assert rows(report, "assign roles", "resource group rg-existing") == [("ok", "this login can assign roles", "")]
+    assert rows(report, "write locks", "resource group rg-existing") == [("ok", "this login can lock what holds data", "")]
+    connected.fault("forbid", name="Microsoft.Authorization/locks/write")
+    code, report = preflight("--stack", "mine", "--config-folder", str(tmp_path))
+    assert (code, answers(report, "write locks"), answers(report, "assign roles")) == (1, {"no right"}, {"ok"})
 
 
 def test_the_right_to_make_a_budget_is_asked_where_the_budget_lies(

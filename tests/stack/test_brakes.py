@@ -26,11 +26,11 @@ pytestmark = pytest.mark.slow  # the real engine, and each test brings something
 PARTS = dict.fromkeys(["resource_group", "identity", "registry", "log_workspace", "storage"], "create")
 PROTECTED = "foundation-blob-service, foundation-logs, foundation-registry, foundation-storage"
 HOLDING = {"foundation-registry", "foundation-logs", "foundation-storage"}
-ACCOUNTS, IDENTITIES = "2023-05-01", "2023-01-31"
+ACCOUNTS, IDENTITIES, REGISTRIES = "2023-05-01", "2023-01-31", "2023-07-01"
 
 
 def configuration(**changed: Any) -> dict[str, Any]:
-    return {"team": "keep", "location": "westeurope", "protect_data": True, "foundation": PARTS, **changed}
+    return {"team": "keep", "location": "westeurope", "protect_data": True, "lock_data": True, "foundation": PARTS, **changed}
 
 
 @pytest.fixture(scope="module")
@@ -233,6 +233,9 @@ def test_plain_pulumi_deletes_and_replaces_nothing_that_is_protected(stack: Prog
     done = stack.pulumi("up", "--yes")
     assert done.returncode != 0
     assert "unable to replace resource" in done.stdout + done.stderr
+    for token, version in ((azure_types.STORAGE_ACCOUNT.token, ACCOUNTS), (azure_types.REGISTRY.token, REGISTRIES)):
+        kept = stack.azure.delete(identifier(stack, token), version)  # by whatever else deletes
+        assert (kept.status_code, kept.json()["error"]["code"]) == (409, "ScopeLocked")
 
 
 def test_what_would_be_deleted_or_replaced_is_refused_until_it_is_named_so(held: ProgramStack) -> None:
@@ -260,7 +263,7 @@ def test_what_would_be_deleted_or_replaced_is_refused_until_it_is_named_so(held:
 
 
 def test_one_key_lets_go(held: ProgramStack) -> None:
-    held.configure(configuration(protect_data=False))
+    held.configure(configuration(protect_data=False, lock_data=False))
     done = held.operations("up", "--replace", "foundation-storage")  # back to where the stack is
     assert done.returncode == 0, done.stdout + done.stderr
     account = identifier(held, azure_types.STORAGE_ACCOUNT.token)

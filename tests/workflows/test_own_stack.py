@@ -18,6 +18,7 @@ config:
   azure-gpu:location: westeurope
   azure-gpu:extends: Pulumi.common.yaml
   azure-gpu:as_of: "2026-01-01"
+  azure-gpu:lock_data: true
   azure-gpu:batch_account: {create: true, keep: true}
   azure-gpu:pools:
     train: {size: Standard_NC4as_T4_v3, expires_after: "2026-11-30"}
@@ -51,7 +52,7 @@ def test_everything_ends_and_nothing_is_protected_or_kept(folder: Path) -> None:
     assert config["azure-gpu:tags"] == {"owner": "ada", "review": "pr-7"}
     assert config["azure-gpu:batch_account"] == {"create": True}
     assert config["azure-native:subscriptionId"].endswith("0000")
-    assert config.keys().isdisjoint({"azure-gpu:extends", "azure-gpu:as_of"})
+    assert config.keys().isdisjoint({"azure-gpu:extends", "azure-gpu:as_of", "azure-gpu:lock_data"})
 
 
 @pytest.mark.parametrize(

@@ -69,6 +69,12 @@ KNOWN_ERRORS = (
         "Azure/bicep-registry-modules issue 3407; Azure/Community-Policy issue 188",
     ),
     KnownError(
+        ("scopelocked",),
+        "a lock in Azure keeps what it names, and its roles: if it is this stack's, set lock_data: false, run `up`, and then "
+        "delete it; if not, ask its owner",
+        "Microsoft Learn, azure-resource-manager/management/lock-resources; MicrosoftDocs/azure-docs issue 110791 (2023-06-12)",
+    ),
+    KnownError(
         ("not associated with a valid offer type",),
         "this subscription's offer doesn't support budgets in Azure, or the subscription is less than 48 hours old: set "
         "`budget.in_azure: false`, which keeps the budget for `operations review` only",

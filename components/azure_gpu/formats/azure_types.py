@@ -53,6 +53,11 @@ ROLE_ASSIGNMENT = AzureType(
     "Microsoft.Authorization/roleAssignments",
     "/{scope}/providers/Microsoft.Authorization/roleAssignments/{roleAssignmentName}",
 )
+MANAGEMENT_LOCK = AzureType(
+    "azure-native:authorization:ManagementLockByScope",
+    "Microsoft.Authorization/locks",
+    "/{scope}/providers/Microsoft.Authorization/locks/{lockName}",
+)
 USER_ASSIGNED_IDENTITY = _in_group(
     "managedidentity:UserAssignedIdentity", "Microsoft.ManagedIdentity/userAssignedIdentities", "resourceName"
 )

@@ -116,6 +116,10 @@ class FoundationArgs(FoundationSettings, _Workloads, OwnerArgs):
     protect_data: NotRequired[bool]
     """Plain: whether its storage account, registry and log workspace are protected from deletion and replacement, and so what
     holds data of the components that get this foundation, and deleted blobs are kept for 7 days. Default: true."""
+    lock_data: NotRequired[bool]
+    """Plain: whether its storage account, registry and log workspace, and the vault of a workspace that gets this foundation,
+    have a lock in Azure that keeps everybody from deleting them. Roles on these can't be taken away either, until it is false.
+    Requires Owner or User Access Administrator. Default: false."""
     write_blobs: NotRequired[bool]
     """Plain: whether the identity gets the role Storage Blob Data Contributor on the storage account, which Batch, Azure Machine
     Learning, virtual machines and runs with files require. The serving identity gets read access in both cases. Default: true."""

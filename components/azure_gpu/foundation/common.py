@@ -41,7 +41,7 @@ class CommonArgs(OwnerArgs):
 
 
 # A component may have a separate `as_of`.
-_COMMON = frozenset({*CommonArgs.__annotations__, *OwnerArgs.__annotations__, "protect_data"} - {"as_of"})
+_COMMON = frozenset({*CommonArgs.__annotations__, *OwnerArgs.__annotations__, "protect_data", "lock_data"} - {"as_of"})
 
 
 class _Around(Protocol):

@@ -48,7 +48,8 @@ BLOB_RETENTION_DAYS = 7
 LOG_RETENTION_DAYS = 30  # the service's default, made explicit
 
 
-_OF_STACK = frozenset({"team", "tags", "protect_data", "other_subscriptions"})  # keys that become arguments of the stack
+# Keys that become arguments of the stack.
+_OF_STACK = frozenset({"team", "tags", "protect_data", "lock_data", "other_subscriptions"})
 _Part = Literal["resource_group", "identity", "serving_identity", "registry", "log_workspace", "storage"]
 _HOLDING_DATA = {
     "registry": azure_types.REGISTRY,
@@ -345,7 +346,7 @@ class Foundation(Component[FoundationArgs, FoundationWiring, _Spec]):
         return registry_id, server
 
     def _new_registry(self, part: Part) -> containerregistry.Registry:
-        return containerregistry.Registry(
+        registry = containerregistry.Registry(
             f"{self._name}-registry",
             registry_name=part.name,
             resource_group_name=self.resource_group_name,
@@ -359,6 +360,8 @@ class Foundation(Component[FoundationArgs, FoundationWiring, _Spec]):
             tags=self._spec.context.tags(),
             opts=self._with("registry"),
         )
+        brakes.lock(self._spec.context, f"{self._name}-registry", registry.id, self)
+        return registry
 
     def _purge(self, registry: containerregistry.Registry) -> None:
         containerregistry.Task(
@@ -462,6 +465,7 @@ class Foundation(Component[FoundationArgs, FoundationWiring, _Spec]):
                 opts=self._with("log_workspace", "features", "features.disableLocalAuth"),
             )
             workspace_id = workspace.id
+            brakes.lock(self._spec.context, f"{self._name}-logs", workspace_id, self)
         self.dependencies["logs"] = LogsArgs(workspace_arm_id=workspace_id)
         # pyrefly: ignore[bad-specialization, missing-attribute]
         if written(self._args.get("log_workspace", {})).get("diagnostics") == "policy":
@@ -526,6 +530,7 @@ class Foundation(Component[FoundationArgs, FoundationWiring, _Spec]):
             opts=self._with("storage", "encryption", "encryption.requireInfrastructureEncryption"),
         )
         self._blob_service(account)
+        brakes.lock(self._spec.context, f"{self._name}-storage", account.id, self)
         return account.id
 
     def _blob_service(self, account: storage.StorageAccount) -> None:

@@ -1,4 +1,4 @@
-"""What keeps a program's data: the option `protect`, and a warning with the reason where the engine will refuse to let it go.
+"""What keeps a program's data: the option `protect`, a lock in Azure, and a warning where the engine will refuse to let it go.
 
 The engine's own message names only a URN. These read the stack's state, as the last update left it; where it can't be read,
 nothing is said, and the engine refuses all the same.
@@ -7,6 +7,7 @@ nothing is said, and the engine refuses all the same.
 from collections.abc import Iterator, Mapping, Sequence
 
 import pulumi
+from pulumi_azure_native import authorization
 
 from azure_gpu.catalog import regions
 from azure_gpu.catalog.problems import Problem, Severity
@@ -33,6 +34,21 @@ def protect(context: Context, azure_type: AzureType, logical: str, name: str | N
         was = own_state.named(state, azure_type.token, logical)
         refusal.warn(list(_replaced(context, azure_type, was, name, location)))
     return context.protect
+
+
+def lock(context: Context, logical: str, of: pulumi.Output[str], parent: pulumi.Resource) -> None:
+    """Locks a resource that holds data, where the context says so. Not for a Batch account or a workspace: their pools, computes
+    and endpoints, which come and go, would inherit it. Sources: Microsoft Learn, azure-resource-manager/management/
+    lock-resources; of roles, MicrosoftDocs/azure-docs issue 110791 (2023-06-12)."""
+    if context.lock_data:
+        authorization.ManagementLockByScope(
+            f"{logical}-lock",
+            lock_name="azure-gpu",
+            scope=of,
+            level=authorization.LockLevel.CAN_NOT_DELETE,
+            notes=f"{context.project}, stack {context.stack}: lock_data",
+            opts=pulumi.ResourceOptions(parent=parent),
+        )
 
 
 def _replaced(

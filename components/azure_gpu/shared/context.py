@@ -43,6 +43,8 @@ class StackArgs(TypedDict):
     protect_data: NotRequired[bool]
     """Whether what holds data is protected from deletion and replacement, and deleted blobs are kept for 7 days. Default:
     true."""
+    lock_data: NotRequired[bool]
+    """Whether what holds data also gets a lock in Azure. Default: false."""
     component: NotRequired["ComponentOfProgram"]
     """The component of a program. Default: the component is from a stack file."""
 
@@ -207,6 +209,7 @@ class Context:
     as_of: date | None  # None where the settings don't give one
     today: date
     protect_data: bool = True
+    lock_data: bool = False
     component: ComponentOfProgram | None = None  # None: a stack file describes it
 
     @property
@@ -312,9 +315,21 @@ def resolve_stack(args: StackArgs, project: str, stack: str) -> tuple[Context, l
         as_of=as_of,
         today=today or date.min,
         protect_data=args.get("protect_data", True),
+        lock_data=args.get("lock_data", False),
         component=component,
     )
+    if context.lock_data and not context.protect_data:
+        problems.append(_locked_for_a_day(context))
     return context, [*problems, *as_of_problems, *today_problems]
+
+
+def _locked_for_a_day(context: Context) -> Problem:
+    return Problem(
+        path=context.own_path("lock_data"),
+        message="a lock keeps what `protect_data: false` lets go",
+        value=True,
+        fix="remove one of the two",
+    )
 
 
 def _own_path(component: ComponentOfProgram | None, key: str) -> str:

@@ -100,12 +100,15 @@ def stack_of(described: Described, context: Context | None, location: str) -> St
     if context is not None:
         stack["tags"] = context.user_tags
         stack["protect_data"] = context.protect_data
+        stack["lock_data"] = context.lock_data and args.get("protect_data", True)
         if context.as_of is not None:
             stack["as_of"] = context.as_of.isoformat()
     if "as_of" in args:
         stack["as_of"] = args["as_of"]
     if "protect_data" in args:
         stack["protect_data"] = args["protect_data"]
+    if "lock_data" in args:
+        stack["lock_data"] = args["lock_data"]
     return stack
 
 

@@ -201,6 +201,10 @@ class StackFile(TypedDict):
     """Whether resources that hold data are protected: `pulumi` then doesn't delete or replace a storage account, registry, log
     workspace, Batch account, key vault or Azure Machine Learning workspace that the stack created, and the storage account keeps
     deleted blobs for 7 days and older versions of overwritten ones. False suits a stack for a day. Default: true."""
+    lock_data: NotRequired[bool]
+    """Whether Azure keeps everybody from deleting them, by any tool: a lock on the storage account, registry, log workspace and
+    key vault that the stack created. Roles on these can't be taken away either, until it is false and `up` has run. Requires
+    Owner or User Access Administrator. Default: false."""
     foundation: NotRequired[FoundationEntry]
     """The resources that other parts depend on, each `create` or `existing: <id>`. Default: a resource group."""
     budget: NotRequired[BudgetEntry]

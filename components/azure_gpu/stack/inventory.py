@@ -94,6 +94,7 @@ class Inventory:
     packages: tuple[PackageUse, ...]
     log_workspace: str  # ARM id of the one that is created; empty where none is
     assigns_roles: bool
+    locks_data: bool
     clusters: tuple[str, ...]  # ARM ids of existing ones
     group: str  # name of the existing resource group; empty where one is created
     ml_workspace: str  # ARM id of an existing one; empty where it is created, or there is none
@@ -147,6 +148,7 @@ def of_plan(settings: Settings, plan: Plan) -> Inventory:
         packages=tuple(each for each in items if isinstance(each, PackageUse)),
         log_workspace=_log_workspace(plan),
         assigns_roles=_assigns_roles(plan),
+        locks_data=plan.foundation.context.lock_data,
         clusters=tuple(spec.existing.text for spec in clusters if spec.existing is not None),
         group=foundation.resource_group.name if foundation.resource_group.existing else "",
         ml_workspace="".join(each.existing.text for each in plan.parts["ml_workspace"].values() if each.existing),

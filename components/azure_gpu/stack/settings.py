@@ -135,7 +135,7 @@ def _of_another_project(keys: Iterable[str], project: str) -> list[Problem]:
 
 
 def _stack(file: Mapping[str, Any], subscription_id: str, today: str) -> StackArgs:
-    given = {key: file[key] for key in ("team", "location", "tags", "as_of", "protect_data") if key in file}
+    given = {key: file[key] for key in ("team", "location", "tags", "as_of", "protect_data", "lock_data") if key in file}
     return cast(StackArgs, {**given, "subscription_id": subscription_id, "today": today})
 
 

@@ -5,7 +5,7 @@ resources of others, which the state doesn't show.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from azure_gpu.catalog.services.aks.clusters import SYSTEM_NAMESPACES
@@ -117,6 +117,13 @@ def held(deployment: Mapping[str, Any]) -> list[Held]:
         and _type_of(each) in _WHAT
         and (_type_of(each) != azure_types.MANAGED_CLUSTER.token or each.get("parent") in serving)
     ]
+
+
+def locks(deployment: Mapping[str, Any], on: Container[str] | None = None) -> list[str]:
+    """The URNs of the stack's own locks in Azure; `on`: of these resources alone. They are deleted before anything else is, as
+    what is below one, such as a role, isn't deleted either, and the engine doesn't know that."""
+    found = [each for each in deployment.get("resources") or [] if each["type"] == azure_types.MANAGEMENT_LOCK.token]
+    return [str(each["urn"]) for each in found if on is None or any(urn in on for urn in each.get("dependencies") or [])]
 
 
 def protected(deployment: Mapping[str, Any]) -> list[str]:

@@ -110,6 +110,7 @@ def offer_key(use: SizeUse) -> ListKey:
 
 
 ASSIGN_ROLES = "Microsoft.Authorization/roleAssignments/write"
+WRITE_LOCKS = "Microsoft.Authorization/locks/write"
 WRITE_BUDGETS = "Microsoft.Consumption/budgets/write"
 _REGISTERED = "registered"
 
@@ -139,6 +140,12 @@ def rights(outcomes: Outcomes, scope: str) -> Row:
     fix = "request the role Role Based Access Control Administrator or Owner, or set `assign_roles: false`, which prints "
     fix += "the commands for an administrator"
     return _right(outcomes[ListKey(ListKind.RIGHTS)], ASSIGN_ROLES, scope, "assign roles", "assign roles", fix)
+
+
+def lock_rights(outcomes: Outcomes, scope: str) -> Row:
+    """Whether what holds data may be locked. Source: Microsoft Learn, azure-resource-manager/management/lock-resources."""
+    fix = "request the role Owner or User Access Administrator, or remove `lock_data`"
+    return _right(outcomes[ListKey(ListKind.RIGHTS)], WRITE_LOCKS, scope, "write locks", "lock what holds data", fix)
 
 
 def budget_rights(outcome: Outcome[list[Permission]], scope: str, *, of_subscription: bool) -> Row:

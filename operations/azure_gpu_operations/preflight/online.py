@@ -97,6 +97,7 @@ def ask(
         *answers.catalog_rows(problems, uses, outcomes),
         *answers.registrations(outcomes, _namespaces(taken, requested)),
         *([answers.rights(outcomes, scope)] if taken.assigns_roles else ()),
+        *([answers.lock_rights(outcomes, scope)] if taken.locks_data else ()),
         *(
             [answers.budget_rights(outcomes[of_budget], of_budget.place or scope, of_subscription=of_subscription)]
             if taken.makes_budget

@@ -43,6 +43,7 @@ class Inventory:
     packages: "tuple[PackageUse, ...]" = ()
     log_workspace: str = ""  # ARM id of the one that is created; empty where none is
     assigns_roles: bool = True
+    locks_data: bool = False
     group: str = ""
     makes_budget: bool = False
     budget_of_subscription: bool = False  # else it is the resource group's
@@ -83,6 +84,7 @@ def of(taken: "inventory.Inventory") -> Inventory:
         packages=taken.packages,
         log_workspace=taken.log_workspace,
         assigns_roles=taken.assigns_roles,
+        locks_data=taken.locks_data,
         group=taken.group,
         makes_budget=taken.budget_in_azure,
         budget_of_subscription=taken.budget_of_subscription,

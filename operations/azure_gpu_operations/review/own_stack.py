@@ -25,7 +25,7 @@ from azure_gpu_operations.project import key_of, project
 from azure_gpu_operations.stack import EngineError, run_engine
 
 _NAME = re.compile(r"pr-[1-9][0-9]{0,9}")
-_END, _PROTECTION, _TAGS, _EXTENDS = "expires_after", "protect_data", "tags", "extends"
+_END, _PROTECTION, _LOCK, _TAGS, _EXTENDS = "expires_after", "protect_data", "lock_data", "tags", "extends"
 _KEPT = "keep"  # what stays in Azure when the stack is destroyed
 
 
@@ -75,7 +75,7 @@ def _write(stack: str, other: str, last_day: str) -> None:
 
 def of_pull_request(config: Mapping[str, Any], stack: str, last_day: str) -> dict[str, Any]:
     """A configuration for a stack that lives for days. `last_day`: "YYYY-MM-DD"."""
-    found = {key: _changed(value, last_day) for key, value in config.items() if key not in (_EXTENDS, "as_of")}
+    found = {key: _changed(value, last_day) for key, value in config.items() if key not in (_EXTENDS, _LOCK, "as_of")}
     return {**found, _PROTECTION: False, _TAGS: {**(found.get(_TAGS) or {}), "review": stack}}
 
 

@@ -6,6 +6,7 @@ import pulumi
 import pytest
 
 import azure_gpu
+from azure_gpu.formats import azure_types
 from tests.components.recording import PROJECT, ROLE_ASSIGNMENT, STACK, Recorded, Registration, declare
 from tests.components.test_constructors import GOOD, LOOK_UPS
 
@@ -51,6 +52,18 @@ def test_what_holds_data_is_protected_in_a_program_unless_it_says_otherwise(up: 
         lookups=LOOK_UPS,
     )
     assert [each.name for each in accounts.registrations if each.protect] == ["bTrue-account"]
+
+
+def test_what_holds_data_is_locked_in_azure_where_the_foundation_says_so() -> None:
+    def program() -> None:
+        around = azure_gpu.Foundation("base", location=REGION, team="vision", lock_data=True, **PARTS)
+        azure_gpu.MlWorkspace("ml", foundation=around)
+        azure_gpu.MlWorkspace("brief", foundation=around, protect_data=False)
+
+    locks = [each for each in declare(program, lookups=LOOK_UPS).registrations if each.type == azure_types.MANAGEMENT_LOCK.token]
+    assert {(each.name, each.inputs["level"]) for each in locks} == {
+        (f"{name}-lock", "CanNotDelete") for name in ("base-logs", "base-registry", "base-storage", "ml-vault")
+    }
 
 
 @pytest.mark.parametrize(

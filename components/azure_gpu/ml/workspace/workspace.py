@@ -284,6 +284,7 @@ class MlWorkspace(Component[MlWorkspaceArgs, MlWorkspaceWiring, MlWorkspaceSpec]
                 transformations=overrides.applied(written(self._args.get("key_vault", KeyVaultArgs())).get("overrides"), self),
             ),
         )
+        brakes.lock(spec.context, self._vault_name, vault.id, self)
         log_settings.declare(f"{self._name}-vault", vault.id, self._args.get("logs"), VAULT_LOG_CATEGORIES, self._child)
         return self._private_vault(vault)
 
