@@ -170,14 +170,16 @@ def declared_by_program(config: Mapping[str, str], lookups: Mapping[str, Any]) -
     )
 
 
-def run_program(config: Mapping[str, str], lookups: Mapping[str, Any] = KEYS, *, preview: bool = False) -> Recorded:
-    """Runs the whole program, as the engine does, on the mock of the engine."""
+def run_program(
+    config: Mapping[str, str], lookups: Mapping[str, Any] = KEYS, *, preview: bool = False, file: Path = ROOT / "__main__.py"
+) -> Recorded:
+    """Runs the whole program, as the engine does, on the mock of the engine. `file`: another one."""
 
     def program() -> None:
         pulumi.runtime.set_all_config(dict(config))
         flagged = mock.patch.object(secret_values, "of_engine", return_value=encrypted_in(config))
         with _on_the_day_of_the_cases(), clusters_that_answer(), flagged:
-            runpy.run_path(str(ROOT / "__main__.py"), run_name="__main__")
+            runpy.run_path(str(file), run_name="__main__")
 
     return declare(program, lookups=lookups, preview=preview)
 

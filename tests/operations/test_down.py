@@ -63,19 +63,20 @@ def test_any_other_error_fails_at_once(slept: list[float]) -> None:
 
 
 class Locked:
-    """A stack with a registry, a role on it, and a lock on it."""
+    """A stack with a registry, an account with a container, and a lock on each of the two."""
 
     name, project = "s", "p"
-    urns = ("urn:pulumi:s::p::registry", "urn:pulumi:s::p::role", "urn:pulumi:s::p::lock")
+    of_registry, of_storage = "urn:pulumi:s::p::registry-lock", "urn:pulumi:s::p::storage-lock"
 
     def __init__(self) -> None:
         self.did: list[Any] = []
 
     def deployment(self) -> dict[str, Any]:
-        types = ("containerregistry:Registry", "authorization:RoleAssignment", "authorization:ManagementLockByScope")
-        before: tuple[list[str], ...] = ([], [self.urns[0]], [self.urns[0]])
-        found = zip(self.urns, types, before, strict=True)
-        return {"resources": [{"urn": urn, "type": f"azure-native:{kind}", "dependencies": of} for urn, kind, of in found]}
+        ids = {"registry": "/r/One", "storage": "/s/a", "beside": "/s/ab", "container": "/S/a/blobServices/default/containers/m"}
+        found = [{"urn": name, "type": "azure-native:some:Type", "id": id_} for name, id_ in ids.items()]
+        lock, scopes = "azure-native:authorization:ManagementLockByScope", {self.of_registry: "/r/one", self.of_storage: "/s/a"}
+        found += [{"urn": urn, "type": lock, "id": f"{on}/lock", "inputs": {"scope": on}} for urn, on in scopes.items()]
+        return {"resources": found}
 
     def destroy(self, targets: Iterable[str] = (), *, quiet: bool = False, events: Path | None = None) -> None:
         self.did.append(list(targets))
@@ -89,9 +90,15 @@ def test_locks_of_the_stack_go_before_what_they_keep(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(commands.torn_state, "kept", lambda *_: nullcontext())
     stack: Any = Locked()
     commands.bring_down(stack, lambda _: None)
-    assert stack.did == [[stack.urns[2]], [], "removed"]
-    assert held.locks(stack.deployment(), {stack.urns[0]}) == [stack.urns[2]]
-    assert held.locks(stack.deployment(), {stack.urns[1]}) == []
+    assert stack.did == [[stack.of_registry, stack.of_storage], [], "removed"]
+
+
+@pytest.mark.parametrize(
+    ("gone", "kept_by"),
+    [("registry", [Locked.of_registry]), ("container", [Locked.of_storage]), ("beside", []), ("another", [])],
+)
+def test_a_lock_goes_with_what_is_at_its_scope_or_below(gone: str, kept_by: list[str]) -> None:
+    assert held.locks(Locked().deployment(), {gone}) == kept_by
 
 
 class Updated(FailingStack):

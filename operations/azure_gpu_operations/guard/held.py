@@ -27,6 +27,7 @@ _TRAFFIC = {
 }
 _GROUP = {azure_types.RESOURCE_GROUP.token: ("resource group", "what others have put into it")}
 _WHAT = {**_DATA, **_TRAFFIC, **_GROUP}
+_LOCK = azure_types.MANAGEMENT_LOCK.token
 _VERSION = re.compile(r"/v\d\w*:")
 _SERVICE = "kubernetes:core/v1:Service"
 # Where a stack file configures each, by the names that the program gives to resources.
@@ -120,10 +121,12 @@ def held(deployment: Mapping[str, Any]) -> list[Held]:
 
 
 def locks(deployment: Mapping[str, Any], on: Container[str] | None = None) -> list[str]:
-    """The URNs of the stack's own locks in Azure; `on`: of these resources alone. They are deleted before anything else is, as
-    what is below one, such as a role, isn't deleted either, and the engine doesn't know that."""
-    found = [each for each in deployment.get("resources") or [] if each["type"] == azure_types.MANAGEMENT_LOCK.token]
-    return [str(each["urn"]) for each in found if on is None or any(urn in on for urn in each.get("dependencies") or [])]
+    """The URNs of the stack's own locks in Azure; `on`: those that keep one of these resources. They are deleted before anything
+    else is, as what is below one, such as a role, isn't deleted either, and the engine doesn't know that."""
+    every = deployment.get("resources") or []
+    ids = [f"{each.get('id')}/".lower() for each in every if on is None or each["urn"] in on]
+    found = [(each["urn"], f"{each['inputs']['scope']}/".lower()) for each in every if each["type"] == _LOCK]
+    return [str(urn) for urn, scope in found if any(each.startswith(scope) for each in ids)]
 
 
 def protected(deployment: Mapping[str, Any]) -> list[str]:

@@ -1,6 +1,7 @@
 """The weather `landing-zone`: policies of a landing zone deny what has a public endpoint, and let through what is private."""
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from azure_gpu.catalog import error_fixes
 from azure_gpu.formats import arm_bodies, azure_types, policy_rules
 from azure_gpu.formats.azure_types import AzureType
 from tests.components import recorded_bodies
+from tests.components.test_constructors import LOOK_UPS
 from tests.localazure.conftest import new_group
 from tests.support.in_process import InProcessAzure
 
@@ -19,34 +21,57 @@ _OF_DEV = {"batch-account", "foundation-registry", "foundation-storage", "ml-vau
 PUBLIC = {
     "stack.dev": {*_OF_DEV, "westeurope-environment"},
     "stack.lite": {*_OF_DEV, "eastus-environment"},
+    "stack.prod": {*_OF_DEV, "westeurope-environment", "shared-cluster"},
     "stack.local": {*_OF_DEV, "eastus-environment", "shared-cluster"},
     "stack.documents": {"aks-gpu-cluster", "batch-account", "foundation-storage", "ml-vault", "ml-workspace"},
     "example.batch-mnist": {"batch-account", "foundation-registry", "foundation-storage"},
     "example.blue-green": {"foundation-registry", "foundation-storage", "ml-vault", "ml-workspace"},
     "example.shared-gpu": {"foundation-registry", "shared-cluster"},
     "example.t4-tonight": {"eastus-environment", "foundation-registry"},
+    "example.languages": {"base-storage", "batch-account", "shared-cluster", "workspace-vault", "workspace-workspace"},
 }
+# Nothing of its own yet; no program but commands of the Azure CLI.
+PRIVATE = {"example.private-team", "example.spoke"}
+NOTHING_PUBLIC = {"example.take-over", "example.gallery-image"}
+PAGES = {"example.documents"}  # of `stack.documents`
+LANGUAGES = recorded_bodies.EXAMPLES / "languages" / "python" / "__main__.py"
 
 
-def _denied(case: dict[str, Any]) -> set[tuple[str, str]]:
+def _denied(wires: Mapping[str, Mapping[str, Any]]) -> set[tuple[str, str]]:
+    """By the names of the resources, the assignments that deny them. `wires`: what is sent of each, by URN."""
     found: set[tuple[str, str]] = set()
-    for urn, resource in case["resources"].items():
+    for urn, wire in wires.items():
         kind, name = re.split("::", urn)[-2:]
         of_type = _TYPES.get(kind.rpartition("$")[2])
         if of_type is not None:
-            body = arm_bodies.body_of(of_type, resource["wire"])
+            body = arm_bodies.body_of(of_type, wire)
             found |= {(name, each.row.assignment) for each in policy_rules.denied(of_type.arm_type, name, body)}
     return found
 
 
+def _sent(name: str) -> dict[str, Mapping[str, Any]]:
+    """What is sent of each resource of a recorded stack, or of the example's program, by URN."""
+    if name == "example.languages":
+        config = {"azure-gpu:team": "vision", "azure-gpu:lastDay": "2026-12-31", "azure-gpu:maxNodes": "2"}
+        config |= recorded_bodies.CONNECTED
+        declared = recorded_bodies.run_program(config, LOOK_UPS, file=LANGUAGES)
+        return {each.urn: each.wire for each in declared.registrations}
+    case = recorded_bodies.now(name) if name == "stack.prod" else recorded_bodies.recorded_of(name)
+    return {urn: each["wire"] for urn, each in case["resources"].items()}
+
+
 def test_what_is_public_is_denied_and_what_is_private_is_not() -> None:
-    recorded = recorded_bodies.recorded()
-    shipped = [name for name in recorded if name.startswith(("stack.", "example."))]
-    denied = {name: found for name in shipped if (found := _denied(recorded[name]))}
-    assert denied == {name: {(each, "Deny-Public-Endpoints") for each in resources} for name, resources in PUBLIC.items()}
-    private = [name for name in recorded if ".private" in name or ".existing_network" in name]
-    of_stacks = [name for name in private if name.startswith(("example.", "foundation.variants."))]
-    assert {name: _denied(recorded[name]) for name in of_stacks} == {name: set() for name in of_stacks} != {}
+    examples = {f"example.{path.name}" for path in recorded_bodies.EXAMPLES.iterdir()}
+    stacks = {f"stack.{name}" for name in (*recorded_bodies.SHIPPED, "prod")}
+    shipped = {*stacks, *examples} - NOTHING_PUBLIC - PAGES - PRIVATE
+    assert {name: _denied(_sent(name)) for name in shipped} == {
+        name: {(each, "Deny-Public-Endpoints") for each in resources} for name, resources in PUBLIC.items()
+    }
+    variants = {
+        name for name in recorded_bodies.recorded() if re.match(r"foundation\.variants\.(private|existing_network)", name)
+    }
+    assert {name: _denied(_sent(name)) for name in PRIVATE | variants} == {name: set() for name in PRIVATE | variants}
+    assert variants
 
 
 @pytest.mark.parametrize("access", ["Enabled", "Disabled"])
