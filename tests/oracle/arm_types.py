@@ -14,6 +14,7 @@ TABLE = Path(__file__).resolve().parents[1] / "data" / "arm_types.txt"
 # Types that the table doesn't have. `test_gallery_shapes.py` holds those of galleries against Azure's own client.
 WITHOUT_TYPES = frozenset(
     {
+        "Microsoft.Authorization/locks",
         "Microsoft.Compute/disks",
         "Microsoft.Compute/galleries",
         "Microsoft.Compute/galleries/images",
