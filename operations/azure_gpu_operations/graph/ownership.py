@@ -19,7 +19,10 @@ from azure_gpu_operations.graph.machines import idle_nodes, machines_of
 from azure_gpu_operations.graph.model import Part, bare
 from azure_gpu_operations.graph.recorded import Resource, texts
 
-_OF_NO_PART = (kinds.FOUNDATION, azure_types.ROLE_ASSIGNMENT.token, azure_types.DIAGNOSTIC_SETTING.token)
+_OF_NO_PART = (
+    kinds.FOUNDATION,
+    *(each.token for each in (azure_types.ROLE_ASSIGNMENT, azure_types.DIAGNOSTIC_SETTING, azure_types.MANAGEMENT_LOCK)),
+)
 
 
 def key_of(resource: Resource) -> str:
