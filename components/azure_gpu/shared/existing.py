@@ -29,6 +29,7 @@ _NOUNS = {
     azure_types.BATCH_APPLICATION: "Batch application",
     azure_types.MANAGED_CLUSTER: "AKS cluster",
     azure_types.VIRTUAL_NETWORK: "virtual network",
+    azure_types.SUBNET: "subnet",
     azure_types.ML_WORKSPACE: "Azure Machine Learning workspace",
     azure_types.ML_ONLINE_ENDPOINT: "online endpoint",
     azure_types.KEY_VAULT: "key vault",
