@@ -9,17 +9,17 @@ from collections.abc import Iterator
 from typing import Literal
 
 from azure_gpu.formats.arm_ids import ArmId
+from azure_gpu.formats.azure_types import MANAGEMENT_LOCK
 from localazure.arm.errors import ArmError, conflict
 from localazure.arm.store import Store
 
-LOCK_TYPE = "Microsoft.Authorization/locks"
 READ_ONLY, CAN_NOT_DELETE = "ReadOnly", "CanNotDelete"
 Operation = Literal["write", "delete"]
 
 
 def check(operation: Operation, resource_id: ArmId, store: Store) -> None:
     """ArmError where a lock forbids it. Locks themselves aren't locked."""
-    if resource_id.is_type(LOCK_TYPE):
+    if resource_id.is_type(MANAGEMENT_LOCK.arm_type):
         return
     scopes = sorted(set(_locked(operation, resource_id.key, store)))
     if scopes:
@@ -28,7 +28,7 @@ def check(operation: Operation, resource_id: ArmId, store: Store) -> None:
 
 def _locked(operation: Operation, key: str, store: Store) -> Iterator[str]:
     levels = (READ_ONLY,) if operation == "write" else (READ_ONLY, CAN_NOT_DELETE)
-    for lock in store.of_type(LOCK_TYPE):
+    for lock in store.of_type(MANAGEMENT_LOCK.arm_type):
         scope = lock.id.scope.lower()
         inherited = key == scope or key.startswith(f"{scope}/")
         taken_along = operation == "delete" and scope.startswith(f"{key}/")

@@ -238,7 +238,7 @@ def _answer(words: Sequence[str | Path], environment: Mapping[str, str] | None =
 
 
 def finished(process: "subprocess.Popen[str]") -> Result:
-    """Waits for the end of `process`, a minute at most."""
+    """Waits for the end of `process`."""
     output, errors = process.communicate(timeout=SECONDS)
     return Result(process.returncode, output, errors)
 
