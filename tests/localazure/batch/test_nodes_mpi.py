@@ -15,7 +15,8 @@ pytestmark = pytest.mark.slow
 @in_world
 async def test_a_real_mpirun_starts_a_rank_on_each_node(world: World) -> None:
     pool = await world.pool(scaleSettings=fixed(2), interNodeCommunication="Enabled")
-    program = "/bin/sh -c 'echo rank $OMPI_COMM_WORLD_RANK of $OMPI_COMM_WORLD_SIZE in $TMPDIR'"
+    # Open MPI 5.0.11 misses the end of a rank that ends at once, on a busy machine in one of 200 runs, and then waits for ever.
+    program = "/bin/sh -c 'sleep 1; echo rank $OMPI_COMM_WORLD_RANK of $OMPI_COMM_WORLD_SIZE in $TMPDIR'"
     told = mpi.commands(mpi.Mpi.HPCX, OperatingSystem.LINUX, program)
     task = world.task(
         world.job(pool),
