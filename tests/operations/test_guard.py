@@ -588,7 +588,10 @@ def test_what_azure_makes_by_itself_is_nobody_elses() -> None:
     ]  # fmt: skip
     of_group = {**resource(azure_types.RESOURCE_GROUP.token, "rg"), "id": GROUP.upper()}
     assert delete_beside(arm, state(*parts, of_group)) == [], "they go with their group"
-    assert all(version for _, version in deleted)
+    assert [resource_id.rsplit("/", 1)[-1] for resource_id, version in deleted if version] == [
+        "Failure Anomalies - insights", f"st1-{guid}",
+        "Failure Anomalies - insights", "Application Insights Smart Detection", f"st1-{guid}",
+    ]  # fmt: skip
 
 
 def test_what_is_kept_is_no_loss_and_named_with_what_deletes_it() -> None:
