@@ -179,6 +179,46 @@ def _kill(rough: ServedAzure, level: str, at: str) -> None:
     run.join()
 
 
+def a_validation(state: Path, last: int) -> None:
+    """In a process group of its own; killed at the answer of this number."""
+    os.setpgrp()
+    azure, answers = of_embedded(ServedAzure(state, weather="rough")), itertools.count(1)
+
+    def kill(_: httpx.Response) -> None:
+        if next(answers) == last:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    azure.client.event_hooks["response"].append(kill)
+    command.run(azure, None, "validate", Decimal(0), "", state, state / "report.md")
+
+
+@pytest.mark.slow
+@pytest.mark.nightly  # half of all bodies are judged until the second kill, and all until the third
+@pytest.mark.timeout(3600)
+def test_a_validation_that_was_killed_has_left_nothing(rough: ServedAzure, capsys: pytest.CaptureFixture[str]) -> None:
+    every = len(validate.names()) * len(validate.ACTIONS)
+    for last in (1, every // 2, every):
+        run = multiprocessing.get_context("spawn").Process(target=a_validation, args=(rough.state, last))
+        run.start()
+        assert run.pid is not None
+        run.join()
+        assert run.exitcode == -signal.SIGKILL, f"it has ended before its answer {last}"
+        until(lambda of=run.pid: not lives(of), "what records the programs ends with it")
+        azure = of_embedded(rough)
+        assert (_left(azure, "resourceGroups"), _left(azure, "resources")) == ([], [])
+        assert command.clean(azure, rough.state) == 0
+        assert capsys.readouterr().out == "earlier runs have left nothing\n"
+
+
+def lives(group: int) -> bool:
+    """Whether a process of the group is there."""
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
 @pytest.mark.slow
 def test_three_planted_differences_are_found(azure: InProcessAzure, own_azure: InProcessAzure) -> None:
     own_azure.fault("policy-deny", name="no-public", property="properties.publicNetworkAccess", path="*/registries/*", value="")
