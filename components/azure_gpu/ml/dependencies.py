@@ -85,6 +85,8 @@ class WorkspaceOfEndpoint(TypedDict):
     """Plain: true if the stack hasn't created it, and others may have endpoints in it."""
     provider: NotRequired[pulumi.ProviderResource | None]
     """Wired: the provider of its subscription, if that is another. Default: the endpoint's own."""
+    uses: NotRequired[frozenset[str]]
+    """Plain: names of the registry and the storage account of an existing one, in lower case. Default: none."""
     public: bool
     """Plain: false if the workspace is reachable only through private endpoints."""
     reached_privately: bool

@@ -10,13 +10,14 @@ import pytest
 from azure_gpu.catalog.roles import REPOSITORY_READER
 from azure_gpu.foundation.args import FoundationWiring
 from azure_gpu.foundation.foundation import Foundation
-from azure_gpu.ml.workspace import assets as workspace_assets
+from azure_gpu.ml.workspace import assets as workspace_assets, existing as workspace_existing
 from azure_gpu.ml.workspace.args import MlWorkspaceWiring
 from azure_gpu.ml.workspace.attached import gpu_problems
 from azure_gpu.ml.workspace.immutable import changed_content
 from azure_gpu.ml.workspace.workspace import MlWorkspace
 from azure_gpu.shared.attachable import ClusterOfWorkspace
 from azure_gpu.shared.context import OfStack
+from azure_gpu.shared.look_up import OF_STACK
 from azure_gpu.shared.refusal import Refused
 from azure_gpu.shared.wired import Wired
 from azure_gpu.shared.workloads import Workload
@@ -242,6 +243,19 @@ def test_the_stack_s_identity_writes_metrics_of_endpoints_once_where_it_can_t_ha
     [told] = [line for line in recorded.log if "write metrics" in line]
     assert told.endswith(f"--role 'AzureML Metrics Writer (preview)' --scope {THEIRS}")
     assert f"--ids {identity.lower()} " in told
+
+
+def test_an_existing_workspace_tells_which_registry_and_account_it_uses() -> None:
+    uses = {"containerRegistry": "/g/registries/Acr1", "storageAccount": "/g/storageAccounts/st1", "id": THEIRS}
+    found: list[Any] = []
+
+    def build() -> None:
+        args = args_of(MlWorkspaceWiring, {"stack": STACK_ARGS, "resource_group_name": "g", "existing": THEIRS})
+        found.append(MlWorkspace("ml", Wired(args)).dependencies.get("ml_workspace"))
+        found.append(workspace_existing.of_id(THEIRS, "ml_workspace", OF_STACK, "11111111-2222-3333-4444-555555555555")[0])
+
+    declare(build, lookups={f"{ML}:getWorkspace": {**OF_AZURE, **uses}})
+    assert [each["uses"] for each in found] == [{"acr1", "st1"}] * 2
 
 
 def test_the_extension_waits_for_what_is_on_the_cluster_and_its_compute_for_the_extension() -> None:

@@ -27,9 +27,9 @@ from azure_gpu.ml.endpoint.spec import MlEndpointSpec, identity_of, quota_text
 from azure_gpu.ml.endpoint.traffic import DRIFT_PATH, template
 from azure_gpu.ml.workspace.existing import of_id
 from azure_gpu.ml.workspace.workspace import MlWorkspace
-from azure_gpu.shared import log_settings, overrides, renewal, retry_hooks, role_of_identity
+from azure_gpu.shared import log_settings, overrides, own_state, renewal, retry_hooks, role_of_identity
 from azure_gpu.shared.component import Component
-from azure_gpu.shared.context import Context, as_serving, declared, pull_role_of
+from azure_gpu.shared.context import Context, as_serving, declared, known, pull_role_of
 from azure_gpu.shared.look_up import AskedBy
 from azure_gpu.shared.program import Described
 from azure_gpu.shared.renewal import Renewal
@@ -205,9 +205,9 @@ class MlEndpoint(Component[MlEndpointArgs, MlEndpointWiring, MlEndpointSpec]):
         if not self._system_assigned or (self._spec.managed and not self._workspace["existing"]):
             return []
         required: list[tuple[str, str, pulumi.Input[str]]] = []
-        if "registry" in self._args:
+        if "registry" in self._args and not self._by_azure("pull-role", self._args["registry"]["name"]):
             required.append(("pull-role", pull_role_of(self._args["registry"]), self._args["registry"]["id"]))
-        if "storage" in self._args:
+        if "storage" in self._args and not self._by_azure("blob-role", known(self._args["storage"]["name"]) or ""):
             required.append(("blob-role", roles.STORAGE_BLOB_DATA_READER, self._args["storage"]["id"]))
         if not self._args.get("assign_roles", True):
             if required:
@@ -226,6 +226,13 @@ class MlEndpoint(Component[MlEndpointArgs, MlEndpointWiring, MlEndpointSpec]):
             )
             for suffix, role, scope in required
         ]
+
+    def _by_azure(self, suffix: str, name: str) -> bool:
+        """Whether Azure assigns the role on the registry or account `name` itself. One that the stack has assigned stays."""
+        if not self._spec.managed or name.lower() not in self._workspace.get("uses", ()):
+            return False
+        state = own_state.resources(of_stack_file=self._spec.context.component is None)
+        return state is not None and not own_state.named(state, azure_types.ROLE_ASSIGNMENT.token, f"{self._name}-{suffix}")
 
     def _deployments(self, endpoint: ml.OnlineEndpoint, before: list[pulumi.Resource]) -> list[ml.OnlineDeployment]:
         """Declares deployments one after another: while an endpoint is being changed, Azure rejects any other change with 409.

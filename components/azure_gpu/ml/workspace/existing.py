@@ -86,9 +86,14 @@ def _workspace(spec: MlWorkspaceSpec, workspace: ArmId, asked_by: AskedBy) -> tu
             network="private" if found.public_network_access == "Disabled" else "public",
             # pyrefly: ignore[bad-argument-type]
             managed_network=_BY_ISOLATION.get(managed or "", "none"),
+            uses=_uses(found),
         ),
         problems,
     )
+
+
+def _uses(found: ml.GetWorkspaceResult) -> frozenset[str]:
+    return frozenset(each.rpartition("/")[2].lower() for each in (found.container_registry, found.storage_account) if each)
 
 
 def _elsewhere(spec: MlWorkspaceSpec, workspace: ArmId, location: str, path: str) -> Problem:
@@ -143,6 +148,7 @@ def of_id(given: pulumi.Input[str], path: str, asked_by: AskedBy, own: str) -> t
     offered["provider"] = asked_by.provider_at(parsed, own) if not problems else None
     if found is not None:
         offered["location"] = regions.normalise(found.location or "")
+        offered["uses"] = _uses(found)
         offered["public"] = found.public_network_access != "Disabled"
         offered["reached_privately"] = bool(found.private_endpoint_connections)
         offered["managed_network"] = (

@@ -54,6 +54,7 @@ class MlWorkspaceSpec:
     assets: Assets
     tags: Tags
     day: date
+    uses: frozenset[str] = frozenset()  # of an existing one: its registry and storage account, by their names in lower case
 
     @property
     def machines(self) -> dict[str, MachinesSpec]:
@@ -119,6 +120,7 @@ def offer(spec: MlWorkspaceSpec) -> WorkspaceOfEndpoint:
         resource_group_name="",
         location=spec.location,
         existing=spec.existing is not None,
+        uses=spec.uses,
         public=spec.network != "private",
         reached_privately=spec.reached_privately,
         managed_network=spec.managed_network != "none",
