@@ -82,6 +82,13 @@ KNOWN_ERRORS = (
         "tutorial-acm-create-budgets (2020-05-27)",
     ),
     KnownError(
+        ("requestdisallowedbyazure",),
+        "Azure has closed this region to this subscription, as it does to new ones and to those of students, West Europe among "
+        "them: run `down`, which removes what is there already, and set `location` to another region, or request access to this "
+        "one (https://aka.ms/locationineligible)",
+        "Azure/azure-cli issue 32913 (2026-03-05); Azure/static-web-apps issue 1709 (2025-12-02)",
+    ),
+    KnownError(
         ("requestdisallowedbypolicy",),
         "an Azure policy denies it: change what the message names, or ask the policy's owner for an exemption",
         "Microsoft Learn, azure-resource-manager/troubleshooting/error-policy-requestdisallowedbypolicy",
