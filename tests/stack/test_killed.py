@@ -175,9 +175,13 @@ def test_the_interface_of_a_machine_that_found_no_capacity_is_waited_for_and_the
     try:
         failed = stack.pulumi("up", "--yes", "--skip-preview")
         assert "AllocationFailed" in failed.stdout + failed.stderr
-        ended = stack.pulumi("destroy", "--yes", "--skip-preview", "--run-program")
+        ended = stack.pulumi("destroy", "--yes", "--skip-preview")
+        assert "NicReservedForAnotherVm" in ended.stdout + ended.stderr, "without the program nothing waits"
+        stack.environment["PULUMI_RUN_PROGRAM"] = "true"
+        ended = stack.pulumi("destroy", "--yes", "--skip-preview")
         assert ended.returncode == 0, ended.stdout + ended.stderr
         assert "trainer-interface: a network interface stays reserved" in ended.stdout
+        del stack.environment["PULUMI_RUN_PROGRAM"]
         assert stack.pulumi("up", "--yes", "--skip-preview").returncode != 0
     finally:
         calm(azure)
