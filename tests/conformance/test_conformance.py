@@ -386,6 +386,12 @@ def test_a_run_is_over_after_its_time_or_when_its_process_has_gone_here(
     assert lease.is_over(made, "here", NOW, lambda process: runs and process == 7) is is_over
 
 
+@pytest.mark.parametrize("level", ["cheap", "gpu", "change"])
+def test_images_come_from_microsoft_s_registry_or_the_stack_s_own(level: str) -> None:
+    text = json.dumps(configuration(level, "eastus", "2026-12-01"))
+    assert {image.partition("/")[0] for image in re.findall(r'"image": "([^"]*)"', text)} <= {"mcr.microsoft.com"}
+
+
 def test_the_switch_looks_first_when_the_time_is_over() -> None:
     assert switch.minute(datetime(2026, 11, 25, 12, 59, 1, tzinfo=UTC)) == datetime(2026, 11, 25, 13, tzinfo=UTC)
 
@@ -394,7 +400,9 @@ def test_the_switch_looks_first_when_the_time_is_over() -> None:
 def test_a_command_that_takes_too_long_ends_with_what_it_has_started(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stacks, "GRACE_SECONDS", 1)
     hangs = "import signal, time; signal.signal(signal.SIGINT, signal.SIG_IGN); time.sleep(600)"
-    program = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {hangs!r}, 'left-{os.getpid()}'])"
+    # Not by `run`, which would kill what it has started as soon as it is interrupted itself.
+    started = f"subprocess.Popen([sys.executable, '-c', {hangs!r}, 'left-{os.getpid()}'])"
+    program = f"import subprocess, sys, time; {started}; time.sleep(600)"
     with pytest.raises(stacks.CommandFailedError, match="took longer than 2 seconds"):
         stacks._run("up", [sys.executable, "-c", program], os.environ, 2)
     found = subprocess.run(["pgrep", "-f", f"left-{os.getpid()}$"], capture_output=True, text=True, check=False)

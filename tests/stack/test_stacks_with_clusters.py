@@ -167,18 +167,20 @@ def test_a_refresh_leaves_nothing_to_change_and_an_update_moves_no_node_while_on
     assert stack.steps() == []
     assert pools_in(azure, stack)[name]["maxCount"] == 3
     assert "Running" in kubectl("get", "pod", "one", "--output=jsonpath={.status.phase}")
-    kubectl("delete", "pod", "one")
 
 
-def test_a_change_of_the_cluster_after_a_refresh_leaves_its_pools_as_they_are(
-    azure: ServedAzure, stack: ProgramStack, config: dict[str, Any]
+def test_a_change_of_the_cluster_after_a_refresh_leaves_its_pools_as_they_are_while_a_node_works(
+    azure: ServedAzure, stack: ProgramStack, config: dict[str, Any], kubectl: Callable[..., str]
 ) -> None:
     refreshed(stack)
     before = pools_in(azure, stack)
+    assert before[stack.outputs()["gpu_pools"]["shared"]["t4"]["name"]]["count"] == 1
     config["clusters"]["shared"]["tier"] = "standard"
     stack.configure(config)
     assert [(step.operation, step.type) for step in stack.changes()] == [("update", CLUSTER)]
     assert changed(before, pools_in(azure, stack)) == {}
+    assert "Running" in kubectl("get", "pod", "one", "--output=jsonpath={.status.phase}")
+    kubectl("delete", "pod", "one")
 
 
 def test_pools_that_are_declared_otherwise_than_a_refresh_read_them_are_the_pools_own_again(
