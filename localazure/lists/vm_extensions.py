@@ -16,6 +16,7 @@ _TYPES = {
         driver_extension.NVIDIA_LINUX: f"{driver_extension.HANDLER_VERSIONS[-1]}.0.0",
         driver_extension.NVIDIA_WINDOWS: "1.6.0.0",
         driver_extension.AMD_WINDOWS: "1.1.0.0",
+        driver_extension.AMD_LINUX: "1.0.0.0",
     },
     "Microsoft.Azure.Extensions": {"CustomScript": "2.1.10"},
     "Microsoft.Azure.ActiveDirectory": {"AADSSHLoginForLinux": "1.0.2000.1"},

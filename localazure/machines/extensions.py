@@ -7,8 +7,10 @@ for scripts, which would do what they say.
 from datetime import date
 from typing import NamedTuple
 
+from azure_gpu.catalog import shelf_life
 from azure_gpu.catalog.services import driver_extension
 from azure_gpu.catalog.services.driver_extension import ENTRIES
+from azure_gpu.catalog.shelf_life import Kind
 from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.catalog.sizes.model import Driver
 from localazure.arm.store import Body
@@ -16,7 +18,7 @@ from localazure.machines.machine import Machine
 from localazure.machines.machines import Machines
 
 _SCRIPTS = ("customscript", "customscriptextension")
-DRIVERS = frozenset({"nvidiagpudriverlinux", "nvidiagpudriverwindows", "amdgpudriverwindows"})
+DRIVERS = frozenset({"nvidiagpudriverlinux", "nvidiagpudriverwindows", "amdgpudriverlinux", "amdgpudriverwindows"})
 _LATEST_CUDA = "580.95.05"  # of the Linux extension where its list names no version; the newest branch that all its GPUs have
 
 
@@ -58,17 +60,17 @@ def _driver(machine: Machine, extension: Extension, as_of: date, machines: Machi
     settings = machine.settings
     if settings.size is None or settings.size.gpu is None:
         raise ExtensionError(f"No GPU was found on {settings.size_name}. Exit code 1")
-    right = driver_extension.type_for(
-        settings.size.gpu.vendor, OperatingSystem.WINDOWS if settings.windows else OperatingSystem.LINUX
-    )
-    driver = driver_extension.driver_of(settings.size, extension.settings)
-    newer = settings.size.lifecycle.seen.day > driver_extension.NEWEST_LIST.day
-    if extension.type.lower() != right.lower() or (driver is None and not newer):
+    system = OperatingSystem.WINDOWS if settings.windows else OperatingSystem.LINUX
+    right = driver_extension.type_for(settings.size.gpu.vendor, system)
+    driver = driver_extension.driver_of(settings.size, extension.settings, system)
+    earliest, newest = driver_extension.lists(settings.size, system)
+    listed = settings.size.lifecycle.seen.day <= newest.day and shelf_life.holds(Kind.LISTS, newest.day, as_of)
+    if extension.type.lower() != right.lower() or (driver is None and listed):
         raise ExtensionError(f"Installation failed: {extension.type} doesn't support {settings.size.name}. Exit code 1")
     if settings.secure_boot:
         raise ExtensionError("Installation failed: the driver isn't signed for secure boot. Exit code 1")
     systems = {each for entry in ENTRIES if entry.driver is driver for each in entry.distributions}
-    if driver is not None and settings.distribution not in (None, *systems) and as_of >= driver_extension.LIST.day:
+    if driver is not None and listed and settings.distribution not in (None, *systems) and as_of >= earliest.day:
         raise ExtensionError(f"Installation failed: the driver doesn't support {settings.distribution}. Exit code 1")
     if settings.has_nvidia and not settings.windows:
         machines.set_driver(machine, _version(machine, extension))
@@ -78,7 +80,7 @@ def _driver(machine: Machine, extension: Extension, as_of: date, machines: Machi
 def _version(machine: Machine, extension: Extension) -> str:
     """The driver's version of the extension's list for this machine, in the form of a driver's number."""
     size, distribution = machine.settings.size, machine.settings.distribution
-    driver = driver_extension.driver_of(size, extension.settings) if size else Driver.CUDA
+    driver = driver_extension.driver_of(size, extension.settings, OperatingSystem.LINUX) if size else Driver.CUDA
     for entry in ENTRIES:
         if entry.driver is driver and distribution in entry.distributions:
             number = entry.version.partition(",")[0]

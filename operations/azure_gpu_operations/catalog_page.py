@@ -141,6 +141,13 @@ def _services() -> Iterator[str]:
             for series, driver in driver_extension.DEFAULTS.items()
         ]
     )
+    yield "AMD's, by the list of the system:\n"
+    yield table(
+        [
+            {"system": system, "series": list(series), "source": driver_extension.AMD_LISTS[system]}
+            for system, series in driver_extension.AMD_DEFAULTS.items()
+        ]
+    )
     yield "## AKS\n"
     yield table(list(sizes.LISTED.values()), first=("series", "driver", "installs_driver"))
     yield "Driver images:\n"

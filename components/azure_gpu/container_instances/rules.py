@@ -157,7 +157,8 @@ def _of_catalog(spec: ContainerGroupSpec, path: str, day: date) -> list[Problem]
     problems = container_groups.check(_request(spec, path), images, day, packaged())
     if spec.location in regions.known():
         return problems
-    return [problem for problem in problems if problem.code is not Code.NOT_IN_REGION]  # an unknown region is reported elsewhere
+    reported = (Code.NOT_IN_REGION, Code.NOT_LISTED)  # an unknown region is reported elsewhere
+    return [problem for problem in problems if problem.code not in reported]
 
 
 def _request(spec: ContainerGroupSpec, path: str) -> GroupRequest:

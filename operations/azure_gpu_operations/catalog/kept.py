@@ -7,7 +7,7 @@ from typing import NamedTuple
 from azure_gpu.catalog import listed, regions, shelf_life, sources, tables
 from azure_gpu.catalog.listed import Azure
 from azure_gpu.catalog.prices import container_apps as meters, price_table
-from azure_gpu.catalog.services import container_apps, driver_extension, vm_images
+from azure_gpu.catalog.services import container_apps, driver_extension, stack_edge, vm_images
 from azure_gpu.catalog.services.aks import clusters, kubernetes_versions, sizes
 from azure_gpu.catalog.services.batch import images, sources as batch
 from azure_gpu.catalog.services.machine_learning import compute as machine_learning, endpoints
@@ -68,7 +68,14 @@ def _of_services() -> Iterator[Kept]:
         ("Kubernetes patches of AKS", _newest(each.source for each in kubernetes_versions.SEEN), Azure.KUBERNETES, _PAGES),
         ("GPU series of AKS", _newest(each.lifecycle.seen for each in sizes.LISTED.values()), None, _BY_HAND),
         ("node agents of Batch", _newest(each.lifecycle.seen for each in images.AGENTS), None, _BY_HAND),
+        ("NVIDIA GPUs on AKS", sizes.NVIDIA_PAGE, None, _BY_HAND),
+        ("AMD GPUs on AKS", sizes.AMD_PAGE, None, _BY_HAND),
         ("versions of the NVIDIA driver extension", driver_extension.NEWEST_LIST, None, _BY_HAND),
+        *(
+            (f"series of AMD's driver extension for {of}", each, None, _BY_HAND)
+            for of, each in driver_extension.AMD_LISTS.items()
+        ),
+        ("GPUs and sizes of Azure Stack Edge", stack_edge.VM_PAGE, None, _BY_HAND),
         ("images of virtual machines and Batch", vm_images.HPC_IMAGES, None, _BY_HAND),
     ):
         if azure is None or not any(what_listed is azure for what_listed, _ in listed.known()):

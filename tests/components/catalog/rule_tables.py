@@ -94,6 +94,7 @@ def found(name: str) -> Callable[..., Any]:
 def arguments(function: Callable[..., Any], base: Mapping[str, Any], row: Mapping[str, Any]) -> dict[str, Any]:
     hints = get_type_hints(function)
     names = list(inspect.signature(function).parameters)
+    assert row.keys() <= {*names, "with", "finds", "gives"}, f"no arguments: {row.keys() - {*names}}"
     given: dict[str, Any] = {**base, **{key: value for key, value in row.items() if key in names}}
     if "with" in row:
         given[names[0]] = {**given.get(names[0], {}), **row["with"]}

@@ -202,7 +202,8 @@ def test_of_a_retired_size_only_the_retirement_is_said() -> None:
 
 
 def test_a_rules_own_proposal_stays() -> None:
-    problems = errors(said(USE._replace(service=Service.STACK_EDGE, size="Standard_NC24ads_A100_v4")))
+    use = USE._replace(service=Service.STACK_EDGE, size="Standard_NC24ads_A100_v4")
+    problems = errors(said(use, date(2024, 10, 1)))
     assert [problem.instead for problem in problems] == [("Standard_NC4as_T4_v3",)]
     assert all("choose" not in problem.fix for problem in problems)
 

@@ -15,6 +15,7 @@ from azure_gpu.catalog.services import container_apps, driver_extension, vm_imag
 from azure_gpu.catalog.services.aks import kubernetes_versions, sizes as aks
 from azure_gpu.catalog.services.batch import sizes as batch
 from azure_gpu.catalog.services.machine_learning import compute, endpoints
+from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.catalog.sizes import SIZES, cpu_series
 from azure_gpu.catalog.sizes.model import Driver, Size
 from tests.components.tables import rows_of
@@ -149,6 +150,17 @@ def driver_row(part: str, driver: str, series: str, _version: str, systems: str)
     return ", ".join([*missing, *(each for each, name in spelt.items() if re.sub(r"(Linux \d)\..*", r"\1", name) not in known)])
 
 
+def amd_driver_row(system: str, _category: str, series: str, systems: str) -> str:
+    driver = driver_extension.AMD_DEFAULTS[OperatingSystem(system)].get(series.removesuffix(" Series"))
+    known = {
+        str(one).removesuffix(" LTS")
+        for entry in driver_extension.ENTRIES
+        if entry.driver is driver
+        for one in entry.distributions
+    }
+    return ", ".join(sorted({*systems.split("; ")} - known))
+
+
 PROFILES = ("Consumption-GPU-NC24-A100", "Consumption-GPU-NC8as-T4")
 AKS_SYSTEMS = {
     "ubuntu": aks.NodeSystem.UBUNTU,
@@ -168,6 +180,7 @@ PAGES_READ = {
     "mig": mig_profile,
     "hpc_images": hpc_image,
     "driver_extension": driver_row,
+    "amd_extension": amd_driver_row,
 }
 
 

@@ -4,10 +4,11 @@ from collections.abc import Iterator, Mapping
 from datetime import date
 from typing import NamedTuple
 
-from azure_gpu.catalog import lifecycle, regions
+from azure_gpu.catalog import lifecycle, regions, shelf_life
 from azure_gpu.catalog.lifecycle import Lifecycle, Status
-from azure_gpu.catalog.problems import Code, Problem, Severity
+from azure_gpu.catalog.problems import Code, Problem, Severity, not_listed
 from azure_gpu.catalog.services import container_apps
+from azure_gpu.catalog.shelf_life import Kind
 from azure_gpu.catalog.sources import Dated, Source
 
 GPU_COUNTS = (1, 2, 4)
@@ -255,12 +256,18 @@ def _regions(request: GroupRequest, with_gpu: list[ContainerRequest], as_of: dat
                 severity=Severity.WARNING,
             )
             continue
+        allowed = ", ".join(sorted(sku.regions))
+        if not shelf_life.holds(Kind.LISTS, sku.regions_source.day, as_of):
+            fix = "ask for the region's capabilities: Microsoft.ContainerInstance/locations/capabilities"
+            what = f"{name} of Container Instances in {location}"
+            yield not_listed(request.location_path, what, request.location, sku.regions_source, fix, allowed=allowed)
+            continue
         elsewhere = sorted(other for other in GPU_SKUS if location in GPU_SKUS[other].regions)
         yield Problem(
             path=request.location_path,
             message=f"Container Instances had no {name} in this region",
             value=request.location,
-            allowed=", ".join(sorted(sku.regions)),
+            allowed=allowed,
             fix=f"choose one of these regions{', or the SKU ' + ' or '.join(elsewhere) if elsewhere else ''}",
             source=str(sku.regions_source),
             code=Code.NOT_IN_REGION,

@@ -1,6 +1,7 @@
 """The VM extension that installs a GPU driver: which driver it installs on which size and operating system, and the rules.
 
-The extension's list has a date: before it, a missing entry is unknown; from then on, it is rejected.
+The extension's lists have a date: before it, a missing entry is unknown; from then on, it is rejected, until the list's shelf
+life is over.
 """
 
 from collections.abc import Iterator, Mapping
@@ -9,6 +10,7 @@ from typing import NamedTuple
 
 from azure_gpu.catalog import drivers
 from azure_gpu.catalog.problems import Code, Problem, Severity
+from azure_gpu.catalog.services import observed
 from azure_gpu.catalog.services.vm_images import Distribution
 from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.catalog.sizes.model import Driver, Size, Vendor
@@ -17,10 +19,12 @@ from azure_gpu.catalog.sources import BATCH_ARTICLE, Dated, Source
 PUBLISHER = "Microsoft.HpcCompute"
 NVIDIA_LINUX = "NvidiaGpuDriverLinux"
 NVIDIA_WINDOWS = "NvidiaGpuDriverWindows"
+AMD_LINUX = "AmdGpuDriverLinux"
 AMD_WINDOWS = "AmdGpuDriverWindows"
-HANDLER_VERSIONS = ("1.10", "1.11")  # of the Linux extension, in public code
-# Source: MicrosoftDocs/azure-compute-docs, extensions/hpccompute-gpu-windows.md, 2024-07-25, and AMD_PAGE.
-_WINDOWS_HANDLERS = {NVIDIA_WINDOWS: "1.10", AMD_WINDOWS: "1.0"}
+HANDLER_VERSIONS = ("1.10", "1.11")  # of NVIDIA's for Linux, in public code
+# Sources: MicrosoftDocs/azure-compute-docs, extensions/hpccompute-gpu-windows.md, 2024-07-25, and hpccompute-amd-gpu-linux.md,
+# 2025-04-30; azure-docs, hpccompute-amd-gpu-windows.md, 2020-05-10.
+_OTHER_HANDLERS = {NVIDIA_WINDOWS: "1.10", AMD_WINDOWS: "1.0", AMD_LINUX: "1.0"}
 GRID_ON_NC = "installGridNC"  # settings that force GRID where CUDA is the default
 GRID_ON_ND = "installGridND"
 VERSION = "driverVersion"  # the setting that pins a version: of a GRID driver, or of a CUDA toolkit
@@ -28,11 +32,7 @@ LATEST = "latest"
 
 LIST = Source("Azure/azhpc-extensions, NvidiaGPU/*.json (stamped 2024-08-29 and 2024-12-13)", Dated.OBSERVED, date(2024, 12, 13))
 NEWEST_LIST = Source("Azure/azhpc-extensions, NvidiaGPU/*.json at the state of 2026-04-20", Dated.OBSERVED, date(2026, 4, 20))
-AMD_PAGE = Source(
-    "MicrosoftDocs/azure-docs, articles/virtual-machines/extensions/hpccompute-amd-gpu-windows.md",
-    Dated.OBSERVED,
-    date(2020, 5, 10),
-)
+_AMD = "Azure/azhpc-extensions, AmdGPU/AMD-GPU-{}-Resources.json"
 LINUX_PAGE = Source(
     "MicrosoftDocs/azure-docs, articles/virtual-machines/extensions/hpccompute-gpu-linux.md", Dated.OBSERVED, date(2023, 7, 28)
 )
@@ -60,7 +60,15 @@ TAKES: Mapping[Driver, frozenset[str]] = {
     Driver.CUDA: frozenset({"NC", "NCv2", "NCv3", "NCasT4_v3", "NVv3", "NC_A100_v4"}),
     Driver.GRID: frozenset({"NCasT4_v3", "NVv3", "NVadsA10_v5"}),
 }
-AMD_SERIES = frozenset({"NVv4"})
+# AMD's by system, each with its list. No setting chooses another driver.
+AMD_LISTS: Mapping[OperatingSystem, Source] = {
+    OperatingSystem.LINUX: Source(_AMD.format("Linux"), Dated.OBSERVED, date(2025, 4, 9)),
+    OperatingSystem.WINDOWS: Source(_AMD.format("Windows"), Dated.OBSERVED, date(2024, 8, 2)),
+}
+AMD_DEFAULTS: Mapping[OperatingSystem, Mapping[str, Driver]] = {
+    OperatingSystem.LINUX: {"NVads_V710_v5": Driver.ROCM},
+    OperatingSystem.WINDOWS: dict.fromkeys(("NVv4", "NGads_V620", "NVads_V710_v5"), Driver.AMD_GRAPHICS),
+}
 
 
 class Entry(NamedTuple):
@@ -92,7 +100,8 @@ ENTRIES: tuple[Entry, ...] = (
     _entry(Driver.GRID, "the newest of the list", *_UBUNTU_GRID, Distribution.RHEL_8),
     _entry(Driver.CUDA, "560.94", *_WINDOWS),
     _entry(Driver.GRID, "538.46 (2016 and 2019), 553.62 (2022)", *_WINDOWS),
-    _entry(Driver.AMD_GRAPHICS, "the newest", Distribution.WINDOWS_2016, Distribution.WINDOWS_2019),
+    _entry(Driver.AMD_GRAPHICS, "the newest of the series; Windows Server 2016 with NVv4", *_WINDOWS),
+    _entry(Driver.ROCM, "6.3.3", Distribution.UBUNTU_22_04, Distribution.UBUNTU_24_04),
 )
 # What was there before the list, from the third source document: the extension on an NC machine with Ubuntu 16.04.
 BEFORE_THE_LIST: Mapping[tuple[str, Distribution], Source] = {("NC", Distribution.UBUNTU_16_04): BATCH_ARTICLE}
@@ -110,20 +119,21 @@ class ExtensionRequest(NamedTuple):
 
 def handler_version(kind: str) -> str:
     """The version of the extension's handler in requests."""
-    return _WINDOWS_HANDLERS.get(kind, HANDLER_VERSIONS[-1])
+    return _OTHER_HANDLERS.get(kind, HANDLER_VERSIONS[-1])
 
 
 def type_for(vendor: Vendor, operating_system: OperatingSystem) -> str:
-    """The extension's type for that GPU and operating system; empty if there is none: AMD on Linux."""
+    """The extension's type for that GPU and operating system."""
+    windows = operating_system is OperatingSystem.WINDOWS
     if vendor is Vendor.NVIDIA:
-        return NVIDIA_WINDOWS if operating_system is OperatingSystem.WINDOWS else NVIDIA_LINUX
-    return AMD_WINDOWS if operating_system is OperatingSystem.WINDOWS else ""
+        return NVIDIA_WINDOWS if windows else NVIDIA_LINUX
+    return AMD_WINDOWS if windows else AMD_LINUX
 
 
-def driver_of(size: Size, settings: Mapping[str, object]) -> Driver | None:
+def driver_of(size: Size, settings: Mapping[str, object], operating_system: OperatingSystem) -> Driver | None:
     """The driver that the extension installs on this size; None if the list doesn't have its series."""
-    if size.series.name in AMD_SERIES:
-        return Driver.AMD_GRAPHICS
+    if _of_amd(size):
+        return AMD_DEFAULTS[operating_system].get(size.series.name)
     default = DEFAULTS.get(size.series.name)
     if default is Driver.CUDA and (settings.get(GRID_ON_NC) is True or settings.get(GRID_ON_ND) is True):
         return Driver.GRID
@@ -144,10 +154,6 @@ def extension_problems(
         return
     operating_system = distribution.operating_system if distribution else _system_of(request.type)
     right = type_for(size.gpu.vendor, operating_system)
-    if not right:
-        message = f"no driver extension exists for {size.gpu.vendor} GPUs under {operating_system}"
-        yield _problem(request, message, request.type, f"{AMD_WINDOWS}, under Windows", Code.NOT_OFFERED, AMD_PAGE)
-        return
     if not _same(request.type, right):
         message = f"{request.type} doesn't support {size.gpu.model} under {operating_system}"
         yield _problem(request, message, request.type, right, Code.WRONG_DRIVER)
@@ -156,15 +162,25 @@ def extension_problems(
         message = "the driver extensions don't work with Secure Boot: what they install isn't signed for it"
         fix = "turn Secure Boot off, or install a signed driver by hand"
         yield _problem(request, message, True, "Secure Boot off", Code.IMPOSSIBLE, LINUX_PAGE, fix=fix)
-    yield from _series(request, size, as_of)
-    driver = driver_of(size, request.settings)
+    driver = driver_of(size, request.settings, operating_system)
     if driver is None:
+        yield from _series(request, size, as_of, operating_system)
         return
-    yield from _kind(request, size, driver, needs)
-    yield from _pinned(request, size)
+    yield from _kind(request, size, driver, needs, as_of)
+    if not _of_amd(size):
+        yield from _pinned(request, size)
     yield from _without_cuda(request, size, as_of)
     if distribution is not None:
         yield from _system(request, size, driver, distribution, as_of)
+
+
+def lists(size: Size, operating_system: OperatingSystem) -> tuple[Source, Source]:
+    """The list that decides about the size, as it was first read and as it was last."""
+    return (AMD_LISTS[operating_system],) * 2 if _of_amd(size) else (LIST, NEWEST_LIST)
+
+
+def _of_amd(size: Size) -> bool:
+    return size.gpu is not None and size.gpu.vendor is Vendor.AMD
 
 
 def _same(one: str, other: str) -> bool:
@@ -175,34 +191,33 @@ def _system_of(extension_type: str) -> OperatingSystem:
     return OperatingSystem.WINDOWS if extension_type.lower().endswith("windows") else OperatingSystem.LINUX
 
 
-def _series(request: ExtensionRequest, size: Size, as_of: date) -> Iterator[Problem]:
-    if driver_of(size, request.settings) is not None:
-        return
-    listed = ", ".join(sorted(DEFAULTS))
-    if size.lifecycle.seen.day > NEWEST_LIST.day:
+_TRY = "try it with one machine, or use an image that brings the driver"
+
+
+def _series(request: ExtensionRequest, size: Size, as_of: date, operating_system: OperatingSystem) -> Iterator[Problem]:
+    listed = ", ".join(sorted(AMD_DEFAULTS[operating_system] if _of_amd(size) else DEFAULTS))
+    earliest, newest = lists(size, operating_system)
+    if size.lifecycle.seen.day > newest.day:
         message = f"whether the driver extension takes {size.name} is not known: it came after the extension's list was read"
-        yield _problem(request, message, size.name, listed, Code.UNKNOWN, NEWEST_LIST, warning=True)
-    elif as_of < LIST.day:
+        yield _problem(request, message, size.name, listed, Code.UNKNOWN, newest, warning=True)
+    elif as_of < earliest.day:
         message = f"whether the driver extension took {size.name} on {as_of.isoformat()} is not known"
-        yield _problem(request, message, size.name, f"later: {listed}", Code.UNKNOWN, warning=True)
+        yield _problem(request, message, size.name, f"later: {listed}", Code.UNKNOWN, earliest, warning=True)
     else:
         message = f"the driver extension's list doesn't have the series of {size.name}"
-        yield _problem(
-            request,
-            message,
-            size.name,
-            listed,
-            Code.NOT_OFFERED,
-            NEWEST_LIST if as_of >= NEWEST_LIST.day else LIST,
-            fix="use an image that brings the driver, such as those of microsoft-dsvm/ubuntu-hpc, or install it in a start task",
-        )
+        fix = "use an image that brings the driver, such as those of microsoft-dsvm/ubuntu-hpc, or install it in a start task"
+        problem = _problem(request, message, size.name, listed, Code.NOT_OFFERED, fix=fix)
+        source = newest if as_of >= newest.day else earliest
+        yield from observed.on_list(newest, as_of, f"the series of {size.name} in the driver extension", problem, _TRY, source)
 
 
-def _kind(request: ExtensionRequest, size: Size, driver: Driver, needs: Driver | None) -> Iterator[Problem]:
-    if size.series.name not in TAKES.get(driver, AMD_SERIES):
+def _kind(request: ExtensionRequest, size: Size, driver: Driver, needs: Driver | None, as_of: date) -> Iterator[Problem]:
+    if not _of_amd(size) and size.series.name not in TAKES[driver]:
         message = f"the driver extension has no {driver} driver for {size.name}"
-        takes = ", ".join(sorted(TAKES.get(driver, AMD_SERIES)))
-        yield _problem(request, message, dict(request.settings), takes, Code.WRONG_DRIVER, fix="leave the setting out")
+        takes = ", ".join(sorted(TAKES[driver]))
+        problem = _problem(request, message, dict(request.settings), takes, Code.WRONG_DRIVER, fix="leave the setting out")
+        what = f"a {driver} driver of the extension for {size.name}"
+        yield from observed.on_list(NEWEST_LIST, as_of, what, problem, "leave the setting out, or try it with one machine", LIST)
     if needs is None or driver is needs or (needs is Driver.CUDA and driver is Driver.GRID):
         return  # GRID carries CUDA
     message = f"the extension installs {driver} on {size.name}, and the software needs {needs}"
@@ -241,15 +256,17 @@ def _system(request: ExtensionRequest, size: Size, driver: Driver, distribution:
     same_system = sorted(one for one in allowed if one.operating_system is distribution.operating_system)
     if distribution in allowed:
         return
-    if as_of < LIST.day:
+    earliest, newest = lists(size, distribution.operating_system)
+    if as_of < earliest.day:
         if (size.series.name, distribution) not in BEFORE_THE_LIST:
             message = f"whether the driver extension had {driver} for {distribution} on {as_of.isoformat()} is not known"
-            yield _problem(request, message, str(distribution), f"later: {', '.join(same_system)}", Code.UNKNOWN, warning=True)
+            allowed_later = f"later: {', '.join(same_system)}"
+            yield _problem(request, message, str(distribution), allowed_later, Code.UNKNOWN, earliest, warning=True)
         return
     message = f"the driver extension has no {driver} driver for {distribution}"
     fix = f"choose an image with {' or '.join(same_system)}, or one that brings the driver"
-    source = AMD_PAGE if driver is Driver.AMD_GRAPHICS else NEWEST_LIST
-    yield _problem(request, message, str(distribution), ", ".join(same_system), Code.NOT_OFFERED, source, fix=fix)
+    problem = _problem(request, message, str(distribution), ", ".join(same_system), Code.NOT_OFFERED, fix=fix)
+    yield from observed.on_list(newest, as_of, f"a {driver} driver of the extension for {distribution}", problem, _TRY, earliest)
 
 
 def _problem(

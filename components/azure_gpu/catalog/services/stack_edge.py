@@ -8,7 +8,7 @@ from typing import NamedTuple
 from azure_gpu.catalog import lifecycle
 from azure_gpu.catalog.lifecycle import Lifecycle
 from azure_gpu.catalog.problems import Code, Problem, Severity, impossible
-from azure_gpu.catalog.services import gpu_sharing
+from azure_gpu.catalog.services import gpu_sharing, observed
 from azure_gpu.catalog.services.gpu_sharing import SHARING_2021, Share, SharingRequest, Strategy
 from azure_gpu.catalog.size_use import SizeUse
 from azure_gpu.catalog.sizes.model import Size
@@ -21,6 +21,7 @@ VM_PAGE = Source(f"{_ARTICLES}/azure-stack-edge-gpu-overview-gpu-virtual-machine
 _FPGA_PAGE = f"{_ARTICLES}, troubleshooting of Azure Stack Edge Pro FPGA"
 _IOT_EDGE = "Azure/EOL, service_list.json: managed IoT Edge on Azure Stack Edge"
 
+_COMPARE = "compare it with what the device's own pages show"
 GPU_COUNTS = (1, 2)
 
 
@@ -92,16 +93,16 @@ def size_problems(size: Size, use: SizeUse, as_of: date) -> Iterator[Problem]:
         return
     listed = GPU_SIZES.get(size.name)
     if listed is None:
-        yield Problem(
+        problem = Problem(
             path=use.path,
             message=f"{size.name} isn't a known GPU size of Azure Stack Edge, which must match the device's GPU",
             value=use.size,
             allowed=", ".join(GPU_SIZES),
             fix="use an allowed size, on a device with a T4",
             instead=tuple(GPU_SIZES),
-            source=str(VM_PAGE),
             code=Code.NOT_OFFERED,
         )
+        yield from observed.on_list(VM_PAGE, as_of, f"{size.name} on Azure Stack Edge", problem, _COMPARE)
         return
     yield from lifecycle.check(listed, f"{size.name} on Azure Stack Edge", as_of, path=use.path, value=use.size)
     if use.nodes > max(GPU_COUNTS):
@@ -116,7 +117,10 @@ def device_problems(device: DeviceRequest, as_of: date) -> Iterator[Problem]:
     if device.gpu in GPUS:
         yield from lifecycle.check(GPUS[device.gpu], f"{device.gpu} in Azure Stack Edge", as_of, path=path, value=device.gpu)
     else:
-        yield impossible(path, "not a GPU of Azure Stack Edge", device.gpu, ", ".join(GPUS), "write the device's GPU", VM_PAGE)
+        problem = impossible(
+            path, "not a GPU of Azure Stack Edge", device.gpu, ", ".join(GPUS), "write the device's GPU", VM_PAGE
+        )
+        yield from observed.on_list(VM_PAGE, as_of, f"the GPU {device.gpu} in Azure Stack Edge", problem, _COMPARE)
     if device.managed_iot_edge:
         what, path = "managed IoT Edge on Azure Stack Edge", device.at("managed_iot_edge")
         fix = "deploy to the device's Kubernetes"

@@ -8,9 +8,9 @@ from datetime import date
 from enum import StrEnum
 from typing import NamedTuple
 
-from azure_gpu.catalog import lifecycle, shelf_life, sources, tables
+from azure_gpu.catalog import lifecycle, sources, tables
 from azure_gpu.catalog.lifecycle import Lifecycle
-from azure_gpu.catalog.problems import Code, Problem, Severity, not_listed
+from azure_gpu.catalog.problems import Code, Problem, Severity
 from azure_gpu.catalog.services import observed
 from azure_gpu.catalog.size_use import OperatingSystem, SizeUse
 from azure_gpu.catalog.sizes.model import Driver, Size, Vendor
@@ -95,6 +95,7 @@ def read(rows: Iterator[Row], known: Mapping[str, Source]) -> dict[str, Listing]
 
 LISTED = Keyed(lambda: read(tables.read(TABLE), sources.named()))
 REFUSED_SERIES = {"NVv4": _GPU_PAGE_2023}  # named as one that isn't supported
+_TRY = "try it with one node"
 AMD_SIZES = ("Standard_ND96isr_MI300X_v5",)  # the only ones that AKS's page on AMD names
 
 
@@ -130,7 +131,7 @@ def in_pool(
     if not row.documented:
         yield _undocumented(size, row, path)
     if not row.installs_driver and driver != NO_DRIVER:
-        yield from _needs_no_driver(size, driver, as_of, driver_path)
+        yield from _needs_no_driver(size, driver, as_of, driver_path, None if row.documented else row.lifecycle.seen)
     brings_own = row.installs_driver and driver == NO_DRIVER
     if systems and not systems & row.systems and not brings_own:
         yield from _wrong_system(size, row, systems, as_of, path)
@@ -140,38 +141,38 @@ def _unlisted(size: Size, driver: str | None, as_of: date, path: str, driver_pat
     amd = size.gpu is not None and size.gpu.vendor is Vendor.AMD
     refused = REFUSED_SERIES.get(size.series.name)
     if refused is not None or amd:
-        source = refused or AMD_PAGE
-        yield from observed.at(
-            source,
-            as_of,
-            Problem(
-                path=path,
-                message=f"AKS doesn't support {size.name}",
-                value=size.name,
-                allowed=f"of AMD's GPUs {', '.join(AMD_SIZES)} only",
-                fix="choose a size with an NVIDIA GPU, or one that AKS's page on AMD names",
-                code=Code.NOT_OFFERED,
-            ),
-        )
-    elif driver != NO_DRIVER:
-        yield from _needs_no_driver(size, driver, as_of, driver_path)
-
-
-def _needs_no_driver(size: Size, driver: str | None, as_of: date, path: str) -> Iterator[Problem]:
-    amd = size.gpu is not None and size.gpu.vendor is Vendor.AMD
-    yield from observed.at(
-        AMD_PAGE if amd else NVIDIA_PAGE,
-        as_of,
-        Problem(
+        problem = Problem(
             path=path,
-            message=f"AKS installs no GPU driver on {size.name}, and requires {NO_DRIVER} as the pool's driver",
-            value=size.name if driver is None else driver,
-            allowed=NO_DRIVER,
-            fix=f"set the pool's driver to {NO_DRIVER}, and install one, such as with the vendor's GPU operator",
-            code=Code.WRONG_DRIVER,
-            severity=Severity.WARNING if driver is None else Severity.ERROR,
-        ),
+            message=f"AKS doesn't support {size.name}",
+            value=size.name,
+            allowed=f"of AMD's GPUs {', '.join(AMD_SIZES)} only",
+            fix="choose a size with an NVIDIA GPU, or one that AKS's page on AMD names",
+            code=Code.NOT_OFFERED,
+        )
+        if refused is not None:  # the page names the series, and says no
+            yield from observed.at(refused, as_of, problem)
+        else:
+            yield from observed.on_list(AMD_PAGE, as_of, f"{size.name} on AKS", problem, _TRY)
+    elif driver != NO_DRIVER:
+        yield from _needs_no_driver(size, driver, as_of, driver_path, NVIDIA_PAGE)
+
+
+def _needs_no_driver(size: Size, driver: str | None, as_of: date, path: str, lacking: Source | None) -> Iterator[Problem]:
+    """`lacking`: the list that doesn't have the size; None: a page names it."""
+    problem = Problem(
+        path=path,
+        message=f"AKS installs no GPU driver on {size.name}, and requires {NO_DRIVER} as the pool's driver",
+        value=size.name if driver is None else driver,
+        allowed=NO_DRIVER,
+        fix=f"set the pool's driver to {NO_DRIVER}, and install one, such as with the vendor's GPU operator",
+        code=Code.WRONG_DRIVER,
+        severity=Severity.WARNING if driver is None else Severity.ERROR,
     )
+    if lacking is None:
+        yield from observed.at(AMD_PAGE, as_of, problem)
+        return
+    what, fix = f"a driver of AKS for {size.name}", f"{_TRY}, or set the pool's driver to {NO_DRIVER}"
+    yield from observed.on_list(lacking, as_of, what, problem, fix)
 
 
 def _undocumented(size: Size, row: Listing, path: str) -> Problem:
@@ -190,18 +191,12 @@ def _wrong_system(size: Size, row: Listing, systems: frozenset[NodeSystem], as_o
     allowed = ", ".join(system for system in NodeSystem if system in row.systems)
     wanted = f"{size.name} with {' or '.join(system for system in NodeSystem if system in systems)}"
     read = max((each.lifecycle.seen for each in LISTED.values()), key=lambda source: source.day)
-    if not shelf_life.holds(shelf_life.Kind.LISTS, read.day, as_of):
-        yield not_listed(path, wanted, size.name, read, f"choose {allowed}, or try it with one node", allowed=allowed)
-        return
-    yield from observed.at(
-        row.lifecycle.seen,
-        as_of,
-        Problem(
-            path=path,
-            message=f"AKS doesn't run {wanted}",
-            value=size.name,
-            allowed=allowed,
-            fix=f"choose {allowed}",
-            code=Code.NOT_OFFERED,
-        ),
+    problem = Problem(
+        path=path,
+        message=f"AKS doesn't run {wanted}",
+        value=size.name,
+        allowed=allowed,
+        fix=f"choose {allowed}",
+        code=Code.NOT_OFFERED,
     )
+    yield from observed.on_list(read, as_of, wanted, problem, f"choose {allowed}, or try it with one node", row.lifecycle.seen)

@@ -71,11 +71,11 @@ def _extension(request: PoolRequest, extension: ExtensionRequest, as_of: date) -
             source=str(sources.EXTENSIONS),
             code=Code.IMPOSSIBLE,
         )
-    elif kind in {one.lower() for one in DRIVER_TYPES}:
-        if request.size is not None:
-            distribution = distribution_of(request)
-            yield from driver_extension.extension_problems(extension, request.size, distribution, as_of, needs=request.needs)
-    elif kind not in {one.lower() for one in KEY_VAULT_TYPES}:
+        return
+    if request.size is not None and kind in {one.lower() for one in (*DRIVER_TYPES, driver_extension.AMD_LINUX)}:
+        distribution = distribution_of(request)
+        yield from driver_extension.extension_problems(extension, request.size, distribution, as_of, needs=request.needs)
+    if kind not in {one.lower() for one in (*DRIVER_TYPES, *KEY_VAULT_TYPES)}:
         yield Problem(
             path=extension.path,
             message="whether Batch allows this extension in a pool is not known",

@@ -5,7 +5,7 @@ containers and that network, and that brings the right driver; else the driver e
 image or a package helps. `pools.problems(method.applied(request), as_of)` then checks the pool with the method.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, timedelta
 
 from azure_gpu.catalog.lifecycle import SOLD, Status
@@ -231,9 +231,10 @@ class _Chooser:
             return found
         # none fits: the method is returned anyway, and the rules report why it is invalid
         if extension is None:
-            message = "no driver extension exists for AMD GPUs under Linux" if self._needs_gpu else "the size has no GPU"
-            fix = "use an image that brings the driver" if self._needs_gpu else "leave driver out, or choose a size with a GPU"
-            return self._rejected("there is no extension"), [self._problem("driver", message, Code.NOT_OFFERED)._replace(fix=fix)]
+            problem = self._problem("driver", "the size has no GPU", Code.NOT_OFFERED)
+            return self._rejected("there is no extension"), [
+                problem._replace(fix="leave driver out, or choose a size with a GPU")
+            ]
         unpinned = self._extension_method(extension._replace(settings={})) if of_marketplace else None
         image = unpinned[0].image if unpinned else self._base()
         return self._method(MethodKind.EXTENSION, self._extension_why(), image, extension=extension), []
@@ -342,15 +343,19 @@ class _Chooser:
         vendor = size.gpu.vendor if size is not None and size.gpu is not None else Vendor.NVIDIA  # as most of Azure's sizes have
         kind = driver_extension.type_for(vendor, self._request.operating_system)
         settings: dict[str, object] = {}
-        if size is not None and self._request.needs is Driver.GRID and driver_extension.driver_of(size, {}) is Driver.CUDA:
+        if self._request.needs is Driver.GRID and self._driver_of_extension({}) is Driver.CUDA:
             settings[driver_extension.GRID_ON_NC] = True
         if self._version:
             settings[driver_extension.VERSION] = self._version
-        return ExtensionRequest(type=kind, settings=settings, path=self._request.at("driver")) if kind else None
+        return ExtensionRequest(type=kind, settings=settings, path=self._request.at("driver"))
+
+    def _driver_of_extension(self, settings: Mapping[str, object]) -> Driver | None:
+        size = self._request.size
+        return driver_extension.driver_of(size, settings, self._request.operating_system) if size is not None else None
 
     def _extension_why(self) -> str:
         size = self._request.size
-        driver = driver_extension.driver_of(size, self._extension_settings()) if size else None
+        driver = self._driver_of_extension(self._extension_settings())
         gpu = size.gpu.name if size and size.gpu else "GPU"
         return f"the driver extension installs {driver or 'a driver'} for the {gpu} on a plain image"
 
@@ -410,7 +415,11 @@ class _Chooser:
         """The problem that neither a Marketplace image nor the extension works; none if the image is rejected anyway."""
         request = self._request
         named = self._named
-        fix = "create a gallery image that has it"
+        fix = (
+            "create a gallery image that has it"
+            if named is not None
+            else "set image to one that has it, or create a gallery image"
+        )
         if not request.containers:  # the images that run containers have a driver of their own
             fix += ", or install it from an application package in the start task"
         if named is not None:
@@ -430,7 +439,7 @@ class _Chooser:
                 message=f"no known method installs the software for {what} with {listed(needs)}{on}",
                 value=str(request.image) if request.image else None,
                 fix=fix,
-                source=str(BATCH_ARTICLE),
+                source=str(BATCH_ARTICLE if named is not None else vm_images.HPC_IMAGES),
                 code=Code.WRONG_DRIVER,
             )
         ]

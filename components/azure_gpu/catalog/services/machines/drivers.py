@@ -119,7 +119,7 @@ def _by_extension(request: DriverRequest, as_of: date) -> tuple[DriverMethod, li
     if size is None or size.gpu is None:
         return DriverMethod(RequestedMethod.EXTENSION, "the extension installs it", driver_extension.NVIDIA_LINUX), []
     kind = driver_extension.type_for(size.gpu.vendor, request.operating_system)
-    method = DriverMethod(RequestedMethod.EXTENSION, f"the extension {kind or 'of that vendor'} installs it", kind)
+    method = DriverMethod(RequestedMethod.EXTENSION, f"the extension {kind} installs it", kind)
     if brings_driver(request.image):
         assert request.image is not None
         return method, [
@@ -133,11 +133,10 @@ def _by_extension(request: DriverRequest, as_of: date) -> tuple[DriverMethod, li
             )
         ]
     distribution: Distribution | None = request.image.distribution if request.image else None
-    extension = ExtensionRequest(
-        type=kind or driver_extension.AMD_WINDOWS, settings={}, path=request.path, secure_boot=request.secure_boot
-    )
+    extension = ExtensionRequest(type=kind, settings={}, path=request.path, secure_boot=request.secure_boot)
     problems = list(driver_extension.extension_problems(extension, size, distribution, as_of))
-    if request.requested is RequestedMethod.AUTO and request.image is not None and errors(problems):
+    unfit = errors(problems) or any(each.code is Code.NOT_LISTED for each in problems)
+    if request.requested is RequestedMethod.AUTO and request.image is not None and unfit:
         # `driver` isn't set: the problem is that image with that size.
         problems = [_of_image(problem, request, request.image) for problem in problems]
     return method, problems
