@@ -204,6 +204,8 @@ def test_a_fact_of_2026_that_no_stack_can_break_is_in_the_catalog() -> None:
         "systems of KAITO's nodes: Ubuntu, and Azure Linux since 2026-03-05",
         "GPU metrics that AKS manages: by default in Azure Managed Prometheus",
         "what AKS keeps up to date: driver, device plugin and metrics exporter",
+        "limits of the preview: Linux, without the cluster autoscaler; needs the feature ManagedGPUExperiencePreview",
+        "Ubuntu of the OS SKU Ubuntu: 22.04 up to Kubernetes 1.34, 24.04 from 1.35 on",
     ):
         assert any(words in each for each in told), words
     end = compute.CLIENTS[compute.Client.SDK_V1].lifecycle.end

@@ -196,8 +196,10 @@ def _cluster(resource: Resource, day: date) -> Iterator[Problem]:
     yield from _version(text(found, "kubernetesVersion"), day, resource.path("kubernetesVersion"), lts=lts)
     for index, pool in entries(found, "agentPoolProfiles"):
         here = f"agentPoolProfiles[{index}]"
-        yield from _version(text(pool, "orchestratorVersion"), day, resource.path(f"{here}.orchestratorVersion"), lts=lts)
-        yield from _system(text(pool, "osSKU"), day, resource.path(f"{here}.osSKU"))
+        version = text(pool, "orchestratorVersion")
+        yield from _version(version, day, resource.path(f"{here}.orchestratorVersion"), lts=lts)
+        version = version or text(found, "kubernetesVersion")
+        yield from _system(text(pool, "osSKU"), version, day, resource.path(f"{here}.osSKU"))
     plugin = text(found, "networkProfile", "networkPlugin")
     if plugin:
         yield from systems.check_network_plugin(plugin, day, resource.path("networkProfile.networkPlugin"))
@@ -209,19 +211,19 @@ def _agent_pool(resource: Resource, day: date) -> Iterator[Problem]:
     """Checks a pool as if its cluster had the long-term support plan, which isn't known here."""
     version = text(resource.properties, "orchestratorVersion")
     yield from _version(version, day, resource.path("orchestratorVersion"), lts=True)
-    yield from _system(text(resource.properties, "osSKU"), day, resource.path("osSKU"))
+    yield from _system(text(resource.properties, "osSKU"), version, day, resource.path("osSKU"))
 
 
 def _version(version: str, day: date, path: str, *, lts: bool) -> Iterable[Problem]:
     return kubernetes_versions.check(version, day, path, lts=lts) if kubernetes_versions.number(version) else ()
 
 
-def _system(name: str, day: date, path: str) -> Iterable[Problem]:
+def _system(name: str, version: str, day: date, path: str) -> Iterator[Problem]:
+    yield from systems.check_version(name, version, day, path)
     sku = systems.OS_SKUS.get(name)
-    if sku is None:
-        return ()
-    fix = f"write {' or '.join(sku.instead)}"
-    return lifecycle.check(sku.lifecycle, f"the OS SKU {name} on AKS", day, path=path, value=name, fix=fix, instead=sku.instead)
+    if sku is not None:
+        what, fix = f"the OS SKU {name} on AKS", f"write {' or '.join(sku.instead)}"
+        yield from lifecycle.check(sku.lifecycle, what, day, path=path, value=name, fix=fix, instead=sku.instead)
 
 
 def _ml_compute(resource: Resource, day: date) -> Iterable[Problem]:

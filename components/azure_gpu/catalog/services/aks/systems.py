@@ -24,7 +24,8 @@ _AZURE_LINUX_2_IMAGES_GONE = Source(f"{_AZURE_LINUX_2}, removal of its node imag
 
 PROVIDER_API = "2025-09-01"  # the version of the agent pool API that the program's provider speaks
 PROVIDER_SOURCE = Source(f"pulumi-azure-native 3.29.0, containerservice {PROVIDER_API}", Dated.OBSERVED, date(2026, 11, 20))
-WINDOWS_2025_SINCE = (1, 37)  # the default of Windows pools from this Kubernetes version on
+_WITHOUT_2022 = Source(f"{_CHANGES}: Windows Server 2022 and Kubernetes 1.37", Dated.OBSERVED, date(2026, 6, 19))
+WINDOWS_2025_SINCE = (1, 37)  # the default of Windows pools from this Kubernetes version on, which has no Windows Server 2022
 KUBENET = Lifecycle(
     seen=Source("Azure/EOL, service_list.json", Dated.OBSERVED, date(2025, 12, 18)),
     end=Source("Azure/EOL, service_list.json: kubenet on AKS", Dated.VALID_FROM, date(2028, 3, 31)),
@@ -102,6 +103,22 @@ def default_sku(operating_system: OperatingSystem, kubernetes_version: str) -> s
         return "Ubuntu"
     version = kubernetes_versions.number(kubernetes_version)
     return "Windows2025" if version is not None and version >= WINDOWS_2025_SINCE else "Windows2022"
+
+
+def check_version(os_sku: str, kubernetes_version: str, as_of: date, path: str) -> Iterator[Problem]:
+    """Whether the OS SKU is there with that version of Kubernetes. An empty or unknown version: not checked."""
+    version = kubernetes_versions.number(kubernetes_version)
+    if os_sku == "Windows2022" and version is not None and version >= WINDOWS_2025_SINCE:
+        problem = Problem(
+            path=path,
+            message="AKS doesn't support Windows Server 2022 with Kubernetes 1.37 and later",
+            value=os_sku,
+            allowed="Windows2025",
+            fix="write Windows2025",
+            instead=("Windows2025",),
+            code=Code.RETIRED,
+        )
+        yield from observed.at(_WITHOUT_2022, as_of, problem)
 
 
 def node_system(os_sku: str) -> NodeSystem | None:
