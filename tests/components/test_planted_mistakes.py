@@ -27,6 +27,15 @@ def told(name: str, **args: Any) -> tuple[list[str], Recorded]:
     return refused, program(build)
 
 
+NEW_ACCOUNT = (
+    'BatchPool("mine").size: its Batch account is new, and the vCPU quotas of a new account are known only after it exists, and '
+    "can be 0: then the pool is created and gets no nodes until support grants a quota; given: 'Standard_NC4as_T4_v3'; allowed: "
+    "an account that exists and has the quota; fix: after the first `up`, request a limit of 8 vCPU of Standard NCASv3_T4 Family "
+    "on the account's Quotas page in the portal, or by `az support in-subscription tickets create`; source: Microsoft Learn, "
+    "batch/batch-quota-limit (observed on 2026-11-20)"
+)
+
+
 REFUSED = [  # what is missing or wrong, and parts of the one line that is told
     ("BatchPool", {**POOL, "batch_account": ...}, (".batch_account: required", "allowed: a BatchAccount, or its ARM id")),
     ("ServerlessGpuJob", {}, (".job_environment: required", "allowed: a JobEnvironment, or its ARM id")),
@@ -97,6 +106,17 @@ def test_machines_beyond_the_quota_of_an_account_that_exists_are_a_warning(limit
     assert [("8 vCPU of Standard NCASv3_T4 Family" in line, "fix: request a limit of 8" in line) for line in told] == [
         (True, True)
     ] * warned
+
+
+@pytest.mark.parametrize("new", [False, True])
+def test_the_first_quota_of_an_account_that_a_preview_would_create_is_a_warning(new: bool) -> None:
+    def build() -> None:
+        account = azure_gpu.BatchAccount("batch", GOOD["BatchAccount"])
+        pool = {**POOL, "batch_account": account, "autoscale": {"max_nodes": 2}}
+        azure_gpu.BatchPool("mine", {key: value for key, value in pool.items() if key != "resource_group_name"})
+
+    told = [each for each in declare(build, preview=new, lookups=LOOK_UPS).log if "quota" in each]
+    assert told == [NEW_ACCOUNT] * new
 
 
 @pytest.mark.parametrize("preview", [False, True])

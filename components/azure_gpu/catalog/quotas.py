@@ -25,6 +25,8 @@ FROM_MACHINE_LEARNING = (Service.ML_COMPUTE, Service.ML_ENDPOINT)
 
 _COMPUTE = Source("MicrosoftDocs/azure-compute-docs, articles/virtual-machines/quotas.md", Dated.OBSERVED, date(2026, 1, 16))
 _BATCH = Source("Microsoft Learn, batch/batch-quota-limit", Dated.OBSERVED, date(2026, 11, 20))
+NEW_ACCOUNT = "the vCPU quotas of a new account are known only after it exists, and can be 0"
+ACCOUNT_REQUEST = "on the account's Quotas page in the portal, or by `az support in-subscription tickets create`"
 _ML = Source(
     "Azure/azure-rest-api-specs, Microsoft.MachineLearningServices 2020-08-01, ListUsages.json",
     Dated.OBSERVED,
@@ -159,6 +161,27 @@ def batch_problems(
                 f"{account.pool_quota}",
                 source=str(_BATCH),
                 code=Code.NO_QUOTA,
+            )
+        )
+    return problems
+
+
+def new_account_problems(uses: Iterable[SizeUse], *, sizes: Sizes = SIZES) -> list[Problem]:
+    """Warns of uses of Batch in an account that doesn't exist yet: what it is granted is known only then."""
+    demands, problems = _demands(uses, sizes, _by_node)
+    for demand in demands:
+        what = "Spot and low-priority nodes" if demand.use.spot else demand.family or demand.use.size
+        problems.append(
+            Problem(
+                path=demand.use.path,
+                message=f"its Batch account is new, and {NEW_ACCOUNT}: then the pool is created and gets no nodes until support "
+                "grants a quota",
+                value=demand.use.size,
+                allowed="an account that exists and has the quota",
+                fix=f"after the first `up`, request a limit of {demand.vcpus} {VCPUS} of {what} {ACCOUNT_REQUEST}",
+                source=str(_BATCH),
+                code=Code.NO_QUOTA,
+                severity=Severity.WARNING,
             )
         )
     return problems

@@ -319,10 +319,10 @@ def _new_account(outcomes: Outcomes, needs: Sequence[SizeUse], region: str, acco
     else:
         found = quotas.account_problems(region, accounts, outcome.value, path=needs[0].path)
         rows = _fitting(needs[:1], found, f"{accounts} of {outcome.value} Batch accounts in {region}")
-    message = f"the vCPU quotas of a new Batch account in {region} are known only after it exists, and can be 0"
+    message = f"{region} has no Batch account, and {quotas.NEW_ACCOUNT}"
     fix = (
-        "create the account with `up`, run preflight again, and request the missing quota; `keep: true` of batch_account "
-        "keeps it when the stack is destroyed"
+        f"create the account with `up`, run preflight again, and request the missing quota {quotas.ACCOUNT_REQUEST}; "
+        "`keep: true` of batch_account keeps it when the stack is destroyed"
     )
     return rows + [Row(need.path, "quota", Answer.UNKNOWN, message, fix) for need in needs]
 

@@ -97,7 +97,9 @@ class BatchAccount(Component[BatchAccountArgs, BatchAccountWiring, _Spec]):
         ready = pulumi.Output.all(account.name, *(each.urn for each in [*applications, *endpoints])).apply(
             lambda values: values[0]
         )
-        return _of_pool(facts, ready, group)
+        of_pool = _of_pool(facts, ready, group)
+        of_pool["id"] = account.id
+        return of_pool
 
     def _account(self, spec: BatchAccountSpec, args: BatchAccountWiring) -> batch.BatchAccount:
         identity = args.get("identity_id", "")

@@ -70,6 +70,8 @@ class AccountOfPool(TypedDict):
     """Plain: whether a storage account is linked to it."""
     existing: bool
     """Plain: true for an existing account, in which others may have pools."""
+    id: NotRequired[pulumi.Output[str]]
+    """Wired: its ARM id, where this program creates it; unknown in a preview until it exists. Default: not created here."""
     limits: NotRequired["BatchAccountLimits"]
     """Plain: its quotas, where it was read. Default: not known."""
     provider: NotRequired[pulumi.ProviderResource | None]

@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Any, Unpack, overload
 
 import pulumi
+from pulumi.output import contains_unknowns
 from pulumi_azure_native import batch, resources
 
 from azure_gpu.batch.account.account import BatchAccount
@@ -24,9 +25,9 @@ from azure_gpu.catalog.problems import Problem
 from azure_gpu.catalog.services.batch.request import ImageKind
 from azure_gpu.foundation import common
 from azure_gpu.images.args import images_of
-from azure_gpu.shared import overrides, renewal, retry_hooks
+from azure_gpu.shared import overrides, refusal, renewal, retry_hooks
 from azure_gpu.shared.component import Component, OnlyInPython
-from azure_gpu.shared.context import Context
+from azure_gpu.shared.context import ComponentOfProgram, Context
 from azure_gpu.shared.program import Described
 from azure_gpu.shared.renewal import Renewal
 from azure_gpu.shared.validation import written
@@ -81,9 +82,16 @@ class BatchPool(Component[BatchPoolArgs, BatchPoolWiring, BatchPoolSpec]):
         renewed = self._renewal(spec)
         containers = self._containers(spec, self._args)
         self.pool = self._pool(spec, self._args, renewed, containers)
+        if self._in_program and "id" in self._args["account"]:
+            self._args["account"]["id"].apply(lambda known: self._warn_of_new_account(spec, known), run_with_unknowns=True)
         self.pool_id = self.pool.id
         self.pool_name = self.pool.name
         self._announce(spec)
+
+    def _warn_of_new_account(self, spec: BatchPoolSpec, account_id: object) -> None:
+        """Warns of the first quota of an account that a preview shows as one to create: its id is unknown."""
+        if contains_unknowns(account_id):
+            refusal.warn(pool_rules.quota(spec, None, str(ComponentOfProgram("BatchPool", self._name))), self)
 
     def _renewal(self, spec: BatchPoolSpec) -> Renewal:
         """What replaces the pool. In a program, with side-by-side replacement, its name changes for the same reasons."""

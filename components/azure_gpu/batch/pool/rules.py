@@ -56,15 +56,17 @@ def problems_of(path: str, settings: BatchPoolSettings, request: PoolRequest, re
     ]
 
 
-def quota(spec: "BatchPoolSpec", account: BatchAccountLimits, path: str) -> list[Problem]:
-    """Warns of machines beyond the quotas of an account that exists: Batch takes such a pool, and gives it no nodes."""
+def quota(spec: "BatchPoolSpec", account: BatchAccountLimits | None, path: str) -> list[Problem]:
+    """Warns of machines beyond the quotas of an account that exists, or of one that is new (None): Batch takes such a pool, and
+    gives it no nodes."""
     dedicated, spot = spec.scale.most or (0, 0)
+    region = account.region if account is not None else ""
     uses = [
-        SizeUse(Service.BATCH, spec.size, account.region, f"{path}.size", path, nodes, spot=is_spot)
+        SizeUse(Service.BATCH, spec.size, region, f"{path}.size", path, nodes, spot=is_spot)
         for nodes, is_spot in ((dedicated, False), (spot, True))
         if nodes
     ]
-    found = quotas.batch_problems(uses, account)
+    found = quotas.batch_problems(uses, account) if account is not None else quotas.new_account_problems(uses)
     return [each._replace(severity=Severity.WARNING) for each in found if each.code is Code.NO_QUOTA]
 
 
