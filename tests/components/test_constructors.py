@@ -223,14 +223,25 @@ def test_the_example_of_a_page_declares_its_component(file: Path, monkeypatch: p
     assert recorded.exports
 
 
-def test_the_program_of_the_readme_declares_a_cluster_and_what_it_puts_into_it(tmp_path: Path) -> None:
-    text = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8").partition("## In your own Pulumi program")[2]
-    file = tmp_path / "program.py"
+def of_page(page: str, after: str, file: Path, *, preview: bool = False) -> Recorded:
+    """Runs the first program of a page after this text."""
+    text = (Path(__file__).parents[2] / page).read_text(encoding="utf-8").partition(after)[2]
     file.write_text(text.partition("```python\n")[2].partition("```")[0])
     with clusters_that_answer():
-        recorded = declare(lambda: runpy.run_path(str(file)), lookups=LOOK_UPS)
+        return declare(lambda: runpy.run_path(str(file)), preview=preview, lookups=LOOK_UPS)
+
+
+def test_the_program_of_the_readme_declares_a_cluster_and_what_it_puts_into_it(tmp_path: Path) -> None:
+    recorded = of_page("README.md", "## In your own Pulumi program", tmp_path / "program.py")
     assert recorded.named("gpu-pool-t4").inputs["maxCount"] == 2
     assert recorded.named("research").provider.startswith(recorded.named("inside").urn)
+
+
+def test_a_program_whose_region_is_that_of_a_group_that_it_creates_has_no_price_yet(tmp_path: Path) -> None:
+    recorded = of_page("components/README.md", "# azure-gpu", tmp_path / "program.py", preview=True)
+    assert recorded.named("gpu-pool-t4").inputs["maxCount"] == 2
+    what = "no price of Standard_D4s_v5 in a region that isn't known yet, without disks and addresses"
+    assert [each for each in recorded.log if "cost" in each] == [f"cost while idle: not known: {what}"]
 
 
 def test_every_component_has_an_example() -> None:

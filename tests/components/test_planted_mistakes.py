@@ -125,7 +125,9 @@ def test_what_is_missing_is_a_warning_in_a_preview_and_refuses_an_up(preview: bo
     monkeypatch.setattr(prerequisites, "MockMonitor", ())
     monkeypatch.setenv("PATH", "")
     unregistered = {"registrationState": "NotRegistered"}
-    monkeypatch.setattr(arm_reads, "get", lambda path, *_: unregistered if path.endswith("microsoft.insights") else {})
+    monkeypatch.setattr(arm_reads, "get", lambda *_: {"registrationState": "Registered"})
+    refused, _ = told("BatchAccount", **GOOD["BatchAccount"])  # what one program has read of a subscription isn't the next one's
+    assert refused == []
     refused, recorded = told("GpuCluster", **CLUSTER)
     [line] = [each for each in (recorded.log if preview else refused) if "kubelogin" in each]
     assert line.startswith('GpuCluster("mine"): kubelogin isn\'t on PATH')

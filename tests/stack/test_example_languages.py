@@ -120,6 +120,18 @@ def published(checkout: Path, repository: Path) -> None:
         subprocess.run(command, cwd=checkout, check=True)
 
 
+def test_the_program_in_yaml_of_the_packages_page_is_previewed_as_it_is_printed(
+    checkout: Path, still_azure: ServedAzure, variables: dict[str, str], tmp_path: Path
+) -> None:
+    page = (checkout / "components" / "README.md").read_text(encoding="utf-8")
+    text = page.partition("```yaml\n")[2].partition("```")[0]
+    (tmp_path / "Pulumi.yaml").write_text(f"name: page\nruntime: yaml\npackages: {{azuregpu: {checkout}/components}}\n{text}")
+    project = Project(tmp_path, still_azure, variables)
+    project.configure()
+    project.install()
+    assert {"base": "create", "cluster": "create", "cluster-pool-t4": "create"}.items() <= project.steps().items()
+
+
 BAD = yaml.safe_load((Path(__file__).parent / "bad_programs.yaml").read_text(encoding="utf-8"))["rows"]
 
 

@@ -7,6 +7,7 @@ mocks nothing is created, and so nothing is missing.
 import shutil
 from collections.abc import Mapping, Sequence
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import pulumi
 from pulumi.runtime import is_dry_run
@@ -22,7 +23,8 @@ from azure_gpu.shared.look_up import AskedBy
 
 _API_VERSION = "2021-04-01"
 _REGIONS_VERSION = "2022-12-01"
-_registered: set[str] = set()  # subscriptions, in lower case
+# By program: the registered subscriptions, in lower case.
+_registered: WeakKeyDictionary[object, set[str]] = WeakKeyDictionary()
 
 
 def missing(path: str, message: str, allowed: str, fix: str, source: str = "") -> Problem:
@@ -66,15 +68,16 @@ def _in_subscription(problem: Problem, context: Context, opts: pulumi.InvokeOpti
 
 def _insights(context: Context, opts: pulumi.InvokeOptions) -> list[Problem]:
     """Pulumi's provider registers the subscription for every other resource provider: pulumi/pulumi-azure-native issue 3479."""
-    subscription = context.subscription_id.lower()
-    if subscription in _registered:
+    subscription, program = context.subscription_id.lower(), get_monitor()
+    registered = _registered.setdefault(program, set()) if program is not None else set()
+    if subscription in registered:
         return []
     try:
         found = arm_reads.get(f"/subscriptions/{subscription}/providers/{INSIGHTS}", _API_VERSION, opts)
     except arm_reads.UnreadableError:
         return []
     if str(found.get("registrationState", "Registered")).lower() == "registered":
-        _registered.add(subscription)
+        registered.add(subscription)
         return []
     command = f"az provider register --namespace {INSIGHTS} --wait --subscription {subscription}"
     return [

@@ -46,6 +46,11 @@ class HourlyCost(NamedTuple):
 NOTHING = HourlyCost(Decimal(0))
 
 
+def in_region(region: str) -> str:
+    """For people: where there is no price. A program may learn its region from a resource that it creates."""
+    return f"in {region}" if region else "in a region that isn't known yet"
+
+
 def of_machines(
     machines: Iterable[Machines],
     region: str,
@@ -61,7 +66,7 @@ def of_machines(
         if price is None and otherwise is not None and not each.spot:
             price = otherwise(each.size, region)
         if price is None:
-            total = total.plus(HourlyCost(None, (f"{'Spot ' if each.spot else ''}{each.size} in {region}",)))
+            total = total.plus(HourlyCost(None, (f"{'Spot ' if each.spot else ''}{each.size} {in_region(region)}",)))
         else:
             total = total.plus(HourlyCost(price.usd_hour * each.number, oldest=price.day))
     return total

@@ -17,4 +17,6 @@ def test_a_cluster_costs_its_tier_and_its_nodes_and_what_is_not_known_stays_so()
     unknown = clusters.hourly([*nodes, Machines("Standard_D16s_v5", 1)], "Premium", "westeurope", packaged())
     assert unknown.usd_hour is None
     assert unknown.text(date(2026, 11, 21)) == "not known: no price of the tier Premium and of Standard_D16s_v5 in westeurope"
+    later = clusters.hourly(nodes[:1], "Free", "", packaged())
+    assert later.text(date(2026, 11, 21)) == "not known: no price of Standard_D4s_v5 in a region that isn't known yet"
     assert clusters.hourly([Machines("Standard_D4s_v5", 0)], "Free", "nowhere", packaged()).usd_hour == 0

@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import NamedTuple
 
 from azure_gpu.catalog.prices import PriceBook
+from azure_gpu.catalog.prices.hourly_cost import in_region
 from azure_gpu.catalog.prices.price_book import Price
 from azure_gpu.catalog.prices.price_table import plain
 from azure_gpu.catalog.size_use import OperatingSystem
@@ -52,7 +53,7 @@ def hourly(
         if operating_system is OperatingSystem.WINDOWS:
             unknown.append(f"{kind} {size_name} with Windows")
         elif price is None:
-            unknown.append(f"{kind} {size_name} in {region}")
+            unknown.append(f"{kind} {size_name} {in_region(region)}")
         else:
             total += price.usd_hour * count
     if unknown:

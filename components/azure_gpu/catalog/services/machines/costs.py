@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import NamedTuple
 
 from azure_gpu.catalog.prices import PriceBook
-from azure_gpu.catalog.prices.hourly_cost import NOTHING, HourlyCost, Machines, of_machines
+from azure_gpu.catalog.prices.hourly_cost import NOTHING, HourlyCost, Machines, in_region, of_machines
 from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.catalog.sources import Dated, Source
 
@@ -73,7 +73,7 @@ def _disk(use: MachineUse) -> HourlyCost:
     found = _DISKS.get((use.disk_type, tier)) if use.disk_gib is not None and use.region in IN_THE_UNITED_STATES else None
     if found is None:
         size = f"of {use.disk_gib} GiB" if use.disk_gib is not None else "of the image's size"
-        return HourlyCost(None, (f"a {use.disk_type} disk {size} in {use.region}",))
+        return HourlyCost(None, (f"a {use.disk_type} disk {size} {in_region(use.region)}",))
     usd_month, source = found
     return HourlyCost((usd_month / HOURS_A_MONTH).quantize(Decimal("0.0001")), oldest=source.day)
 
