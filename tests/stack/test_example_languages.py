@@ -12,7 +12,7 @@ import yaml
 
 from tests.support.embedded import ServedAzure
 from tests.support.git_server import serving
-from tests.support.languages import Project, copied_example, environment
+from tests.support.languages import STACK, Project, copied_example, environment
 from tests.support.readme_commands import copied, groups_left
 
 pytestmark = pytest.mark.slow
@@ -132,7 +132,8 @@ def test_the_program_in_yaml_of_the_packages_page_is_previewed_as_it_is_printed(
     assert {"base": "create", "cluster": "create", "cluster-pool-t4": "create"}.items() <= project.steps().items()
 
 
-BAD = yaml.safe_load((Path(__file__).parent / "bad_programs.yaml").read_text(encoding="utf-8"))["rows"]
+PROGRAMS = yaml.safe_load((Path(__file__).parent / "bad_programs.yaml").read_text(encoding="utf-8"))
+BAD, MISTAKES = PROGRAMS["rows"], PROGRAMS["mistakes"]
 
 
 @pytest.fixture(scope="module")
@@ -162,7 +163,7 @@ def test_a_bad_program_is_refused_in_plain_words(language: str, bad_projects: Ca
     bad = BAD["several at once"]
     project = bad_projects(language)
     written(project, language, [bad["resources"]])
-    said = refused(project, bad["said"])
+    said = told(project, bad["said"])
     assert f"{len(bad['said'])} problems in " in said, f"more or fewer are said:\n{said}"
 
 
@@ -171,13 +172,68 @@ def test_what_a_language_refuses_by_itself_is_told_at_once(language: str, bad_pr
     project = bad_projects(language)
     rows = [row for row in BAD.values() if language in row.get("by_language", {})]
     written(project, language, [row["resources"] for row in rows])
-    refused(project, [line for row in rows for line in row["by_language"][language]])
+    told(project, [line for row in rows for line in row["by_language"][language]])
 
 
-def refused(project: Project, expected: Sequence[str]) -> str:
+@pytest.mark.parametrize("language", ["yaml", "typescript"])
+def test_the_mistakes_that_people_make_are_told_before_anything_is_created(
+    language: str, bad_projects: Callable[[str], Project]
+) -> None:
+    project = bad_projects(language)
+    for row in MISTAKES.values():
+        written(project, language, [row["resources"]])
+        told(project, row.get("said") or row["warned"], is_refused="said" in row)
+
+
+# What holds data, and the same with another name for the foundation.
+HOLDING = {
+    "base": ("Foundation", {"location": "westeurope", "identity": "create", "storage": "create", "logWorkspace": "create"}),
+    "batch": ("BatchAccount", {"foundation": "${base}"}),
+}
+
+
+@pytest.mark.parametrize("language", ["yaml", "typescript"])
+def test_destroying_targeting_and_renaming_lose_nothing_that_holds_data(
+    language: str, bad_projects: Callable[[str], Project], still_azure: ServedAzure
+) -> None:
+    project = bad_projects(language)
+    written(project, language, [HOLDING], {"account": "batch.accountId"})
+    project.well("up", "--yes", "--skip-preview")
+    before = held(project)
+    assert len(before) == 4, before
+
+    for words in (("destroy",), ("destroy", "--target", before["batch-account"]["urn"], "--target-dependents")):
+        done = project.pulumi(*words, "--yes", "--skip-preview")
+        assert done.returncode != 0
+        assert "protected" in done.stdout + done.stderr
+        assert held(project) == before, words
+
+    renamed = {"mine": HOLDING["base"], "batch": ("BatchAccount", {"foundation": "${mine}"})}
+    written(project, language, [renamed], {"account": "batch.accountId"})
+    done = project.pulumi("up", "--yes", "--skip-preview")
+    assert done.returncode != 0
+    said = done.stdout + done.stderr
+    assert 'Foundation("mine"): this name is new, and the stack has base' in said
+    assert 'fix: to rename it, add the alias base: the option aliases: [{name: "base"}], which keeps its resources' in said
+    assert {name: each for name, each in held(project).items() if name in before} == before
+
+    assert still_azure.get(before["batch-account"]["id"], "2024-07-01").status_code == 200
+    assert still_azure.get(before["base-storage"]["id"], "2023-05-01").status_code == 200
+    project.well("state", "unprotect", "--all", "--yes", "--stack", STACK)
+    project.well("destroy", "--yes", "--skip-preview")
+
+
+def held(project: Project) -> dict[str, dict[str, str]]:
+    """What is protected, by name."""
+    state = json.loads(project.well("stack", "export", "--stack", STACK))["deployment"].get("resources") or []
+    found = {each["urn"].rsplit("::", 1)[-1]: each for each in state if each.get("protect")}
+    return {name: {"urn": each["urn"], "id": each["id"], "created": each["created"]} for name, each in found.items()}
+
+
+def told(project: Project, expected: Sequence[str], *, is_refused: bool = True) -> str:
     """What a preview says, with a line for each of `expected`."""
     done = project.pulumi("preview")
-    assert done.returncode != 0
+    assert (done.returncode != 0) is is_refused, done.stdout + done.stderr
     said = (done.stdout + done.stderr).partition("Diagnostics:")[2]
     lines = [next((line for line in said.splitlines() if each in line), each) for each in expected]
     assert [line for line in lines if line in expected] == [], f"not said in:\n{said}"
@@ -187,8 +243,14 @@ def refused(project: Project, expected: Sequence[str]) -> str:
     return said
 
 
-def written(project: Project, language: str, programs: Sequence[Mapping[str, tuple[str, Mapping[str, Any]]]]) -> None:
-    """Writes the programs of these components beside each other; `${name}` and `${name.output}` stand for other ones."""
+def written(
+    project: Project,
+    language: str,
+    programs: Sequence[Mapping[str, tuple[str, Mapping[str, Any]]]],
+    outputs: Mapping[str, str] | None = None,
+) -> None:
+    """Writes the programs of these components beside each other; `${name}` and `${name.output}` stand for other ones, and so do
+    `outputs` of the last."""
     definition: dict[str, Any] = {"name": f"bad-{language}", "runtime": "yaml" if language == "yaml" else "nodejs"}
     definition["packages"] = {"azuregpu": "../../../components"}
     if language == "yaml":
@@ -197,14 +259,18 @@ def written(project: Project, language: str, programs: Sequence[Mapping[str, tup
             for number, resources in enumerate(programs)
             for name, (kind, given) in resources.items()
         }
+        definition["outputs"] = {name: f"${{{output}}}" for name, output in (outputs or {}).items()}
     else:
-        program = ['import * as azuregpu from "@pulumi/azuregpu";']
+        program = ['import * as pulumi from "@pulumi/pulumi";', 'import * as azuregpu from "@pulumi/azuregpu";']
+        program += [f"export let {name}: pulumi.Output<string>;" for name in outputs or {}]
         for resources in programs:
             program.append("{")  # so that names are each program's own
             for name, (kind, given) in resources.items():
                 literal = re.sub(r'"\$\{(.+?)\}"', r"\1", json.dumps(given, indent=2))
+                literal = re.sub(r'\{\s*"fn::secret": (".+?")\s*\}', r"pulumi.secret(\1)", literal)
                 literal = re.sub(r'^( *)"(\w+)":', r"\1\2:", literal, flags=re.MULTILINE)
                 program.append(f'const {name} = new azuregpu.{kind}("{name}", {literal});')
+            program += [f"{name} = {output};" for name, output in (outputs or {}).items()]
             program.append("}")
         (project.folder / "index.ts").write_text("\n".join(program) + "\n")
     (project.folder / "Pulumi.yaml").write_text(json.dumps(definition, indent=2))
