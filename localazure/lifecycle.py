@@ -73,7 +73,6 @@ def stop(folder: LocalFolder) -> bool:
     """Ends the server, every container's process, every node and cluster, and what keeps the blobs. False: no server ran."""
     if not folder.root.exists():
         return False
-    from localazure import reaping  # here, because every other command would wait for what only an end needs
     from localazure.blobs import keeper
 
     with locked(folder.start_lock, wait=True):
@@ -81,7 +80,10 @@ def stop(folder: LocalFolder) -> bool:
         ran = last is not None and last.alive
         if last is not None:
             last.process.end(STOP_SECONDS)
-        asyncio.run(reaping.reap(folder))
+        if not choice.kept(folder):  # where nothing runs there is no process, and loading this takes a third of a second
+            from localazure import reaping
+
+            asyncio.run(reaping.reap(folder))
         keeper.await_end(folder.blobs)
         return ran
 
