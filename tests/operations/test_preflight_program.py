@@ -69,6 +69,19 @@ def test_an_endpoint_uses_machines_with_a_gpu_and_without_and_brings_what_a_work
     assert {"Microsoft.MachineLearningServices", "Microsoft.KeyVault", "Microsoft.Insights"} <= set(taken.namespaces)
 
 
+CLUSTER = """  azure-gpu:clusters:
+    shared: {{azure_policy: {on}, on_cluster: false, expires_after: "2026-11-30"}}
+"""
+
+
+@pytest.mark.parametrize(("on", "asked"), [("true", True), ("false", False)])
+def test_the_policy_add_on_of_a_cluster_brings_its_provider(tmp_path: Path, on: str, asked: bool) -> None:
+    file = tmp_path / "Pulumi.mine.yaml"
+    file.write_text(FILE.format(location="westeurope") + CLUSTER.format(on=on))
+    taken = program.take(ROOT, file, "mine", "2026-11-21")
+    assert ("Microsoft.PolicyInsights" in taken.namespaces) == asked
+
+
 def test_a_file_that_is_not_there_or_no_stack_file_is_one_line(tmp_path: Path) -> None:
     broken = tmp_path / "Pulumi.x.yaml"
     broken.write_text("config: [")

@@ -246,6 +246,10 @@ class GpuClusterSettings(ClusterObjectsSettings):
     network_policy: NotRequired[NetworkPolicy]
     """Plain: network policy engine. cilium is Azure CNI Powered by Cilium, which is also the data plane; new subscriptions can't
     enable azure any more. Default: cilium; a cluster that exists keeps its own."""
+    azure_policy: NotRequired[bool]
+    """Plain: true installs AKS's add-on for Azure Policy, by which policies that are assigned in Azure decide about pods; false
+    removes it. Its pods run on the system pool and need a route to data.policy.core.windows.net and
+    store.policy.core.windows.net. Default: true where the foundation has a private network, else nothing is said of it."""
     idle_minutes: NotRequired[int]
     """Plain: minutes after which an idle node is removed. Default: 10, as AKS has it."""
     maintenance: NotRequired[MaintenanceArgs]

@@ -48,7 +48,15 @@ def cluster(
         "network_profile": _network(spec, ranges),
         "auto_scaler_profile": _autoscaler(spec),
         "auto_upgrade_profile": _upgrades(spec),
+        "addon_profiles": _addons(spec),
     }
+
+
+def _addons(spec: ClusterSpec) -> dict[str, containerservice.ManagedClusterAddonProfileArgs] | None:
+    """The name: Azure/azure-cli, src/azure-cli/azure/cli/command_modules/acs/_consts.py, CONST_AZURE_POLICY_ADDON_NAME."""
+    if spec.azure_policy is None:
+        return None
+    return {"azurepolicy": containerservice.ManagedClusterAddonProfileArgs(enabled=spec.azure_policy)}
 
 
 def system_pool(spec: ClusterSpec, subnet_id: pulumi.Input[str] | None) -> containerservice.ManagedClusterAgentPoolProfileArgs:

@@ -107,6 +107,7 @@ def _cluster(
         outbound=args.get("outbound", "loadBalancer"),
         network_policy=args.get("network_policy", "cilium"),
         policy_is_set="network_policy" in args,
+        azure_policy=args.get("azure_policy"),
         idle_minutes=int(args["idle_minutes"]) if "idle_minutes" in args else None,
         maintenance=_maintenance(args.get("maintenance", MaintenanceArgs()), args.get("kubernetes_version", "")),
         logs=args.get("monitoring", "logs") == "logs",

@@ -37,6 +37,7 @@ _OF_A_NEW_CLUSTER = (
     "service_cidr",
     "outbound",
     "network_policy",
+    "azure_policy",
     "idle_minutes",
     "maintenance",
     "monitoring",

@@ -84,6 +84,7 @@ class ClusterSpec:
     outbound: Outbound
     network_policy: NetworkPolicy
     policy_is_set: bool  # by the cluster's settings
+    azure_policy: bool | None  # None: nothing is said of the add-on
     idle_minutes: int | None
     maintenance: Maintenance
     logs: bool

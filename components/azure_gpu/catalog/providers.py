@@ -22,6 +22,8 @@ IDENTITY = "Microsoft.ManagedIdentity"
 LOGS = "Microsoft.OperationalInsights"
 INSIGHTS = "Microsoft.Insights"  # diagnostic settings
 STORAGE = "Microsoft.Storage"
+# Of a cluster's add-on: MicrosoftDocs/azure-docs, articles/governance/policy/concepts/policy-for-kubernetes.md (2025-03-04).
+POLICY = "Microsoft.PolicyInsights"
 _NETWORK = "Microsoft.Network"
 
 OF_SERVICE: Mapping[Service, tuple[str, ...]] = {
@@ -38,4 +40,4 @@ OF_SERVICE: Mapping[Service, tuple[str, ...]] = {
 ALWAYS_REGISTERED = ("Microsoft.Resources", "Microsoft.Authorization")
 OF_FOUNDATION = (IDENTITY, REGISTRY, LOGS, STORAGE)
 
-ALL = tuple(sorted({*OF_FOUNDATION, *(name for names in OF_SERVICE.values() for name in names)}))
+ALL = tuple(sorted({*OF_FOUNDATION, POLICY, *(name for names in OF_SERVICE.values() for name in names)}))

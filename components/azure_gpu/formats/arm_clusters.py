@@ -69,6 +69,7 @@ def cluster(head: BodyReader, of: BodyReader) -> list[PartInFile]:
         ),
         subnet_id=system.text("vnetSubnetID") if system else None,
         **_network(network),
+        azure_policy=_policy_addon(of.inside("addonProfiles")),
         maintenance=given(
             upgrades=_channel(upgrades),
             node_images=upgrades.choice("nodeOSUpgradeChannel", {one: one for one in _IMAGES}),
@@ -79,7 +80,6 @@ def cluster(head: BodyReader, of: BodyReader) -> list[PartInFile]:
         api.leave("authorizedIPRanges", "a private cluster has no public address to restrict")
     elif zone and not private:
         api.leave("privateDNSZone", "only a private cluster has a zone")
-    of.leave_given("addonProfiles", "add-ons have no keys in the stack file", "set overrides of the cluster")
     of.default("enableRBAC", True, message="the stack's clusters have roles")
     of.default("oidcIssuerProfile", {"enabled": True})
     security = of.inside("securityProfile")
@@ -88,6 +88,15 @@ def cluster(head: BodyReader, of: BodyReader) -> list[PartInFile]:
     aad.default("managed", True)
     aad.default("enableAzureRBAC", True, message="permissions here are roles of Azure")
     return [*identity(head, "a cluster"), part]
+
+
+def _policy_addon(addons: BodyReader) -> bool | None:
+    for other in addons.names():
+        if other.lower() != "azurepolicy":
+            addons.leave(other, "other add-ons than azurepolicy have no keys in the stack file", "set overrides of the cluster")
+    addon = addons.inside("azurepolicy")
+    addon.skip("config", "identity")
+    return addon.flag("enabled")
 
 
 def _pools(of: BodyReader, part: PartInFile) -> tuple[BodyReader | None, dict[str, Any]]:

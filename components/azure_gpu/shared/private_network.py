@@ -208,7 +208,7 @@ def keys_of(component: str, args: Mapping[str, Any], of: PrivateNetwork | None) 
     elif component == "GpuCluster":
         access = {"network": "private", **_zone_of_clusters(of), **args.get("access", {})}
         out = {"outbound": _CLUSTERS_OUT[of["outbound"]]} if of["outbound"] in _CLUSTERS_OUT else {}
-        return {**keys, **out, **args, "access": access}
+        return {"azure_policy": True, **keys, **out, **args, "access": access}
     elif component == "MlWorkspace":
         keys |= {"network": "private", "managed_network": "internet_outbound"}
     return {key: args.get(key, value) for key, value in keys.items()}

@@ -95,6 +95,7 @@ class Inventory:
     log_workspace: str  # ARM id of the one that is created; empty where none is
     assigns_roles: bool
     locks_data: bool
+    azure_policy: bool  # whether a cluster has AKS's add-on for Azure Policy
     clusters: tuple[str, ...]  # ARM ids of existing ones
     group: str  # name of the existing resource group; empty where one is created
     ml_workspace: str  # ARM id of an existing one; empty where it is created, or there is none
@@ -149,6 +150,7 @@ def of_plan(settings: Settings, plan: Plan) -> Inventory:
         log_workspace=_log_workspace(plan),
         assigns_roles=_assigns_roles(plan),
         locks_data=plan.foundation.context.lock_data,
+        azure_policy=any(spec.azure_policy for spec in clusters),
         clusters=tuple(spec.existing.text for spec in clusters if spec.existing is not None),
         group=foundation.resource_group.name if foundation.resource_group.existing else "",
         ml_workspace="".join(each.existing.text for each in plan.parts["ml_workspace"].values() if each.existing),

@@ -63,6 +63,7 @@ def of(taken: "inventory.Inventory") -> Inventory:
     if providers.LOGS in namespaces:  # what sends logs there does so by a diagnostic setting
         namespaces.add(providers.INSIGHTS)
     namespaces |= set(providers.OF_SERVICE[Service.AKS]) if taken.system_pools or taken.clusters else set()
+    namespaces |= {providers.POLICY} if taken.azure_policy else set()
     return Inventory(
         day=taken.day,
         # What can't be a region has its problem; asked of Azure it would only fail again.
