@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterable
 from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -62,6 +63,9 @@ def test_any_other_error_fails_at_once(slept: list[float]) -> None:
     assert slept == []
 
 
+closing_nothing = SimpleNamespace(close=lambda: None)
+
+
 class Locked:
     """A stack with a registry, an account with a container, and a lock on each of the two."""
 
@@ -91,6 +95,20 @@ def test_locks_of_the_stack_go_before_what_they_keep(monkeypatch: pytest.MonkeyP
     stack: Any = Locked()
     commands.bring_down(stack, lambda _: None)
     assert stack.did == [[stack.of_registry, stack.of_storage], [], "removed"]
+
+
+def test_what_azure_has_made_beside_a_stack_goes_after_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(commands, "settle", lambda stack, deployment, say: deployment)
+    monkeypatch.setattr(commands.torn_state, "kept", lambda *_: nullcontext())
+    monkeypatch.setattr(commands, "connection_of", lambda _: True)
+    monkeypatch.setattr(commands, "left_beside", lambda _: ["a rule"])
+    monkeypatch.setattr(commands, "Arm", lambda _: closing_nothing)
+    stack: Any = Locked()
+    monkeypatch.setattr(commands, "delete_beside", lambda arm, _: stack.did.append(arm) or ["Failure Anomalies - ml"])
+    told: list[str] = []
+    commands.bring_down(stack, told.append)
+    assert stack.did[-2:] == [closing_nothing, "removed"]
+    assert told == ["Failure Anomalies - ml, which Azure had made by itself: deleted"]
 
 
 @pytest.mark.parametrize(
