@@ -1,9 +1,9 @@
 """`make faults`: stacks come up, change and go down while requests fail, processes are killed, disks are full, clocks are wrong.
 
     --seed N           another campaign; it is printed
-    --faults N         requests that fail, in 6 ways; default 200
+    --faults N         requests that fail, in 8 ways; default 200
     --kills N          default 50
-    --troubles N       full disks and moved clocks; default 12
+    --troubles N       full disks, moved clocks and no capacity; default 12
     --inputs N         stack files that are made up, and as many broken ones; default 10000
     --only NAME        of faults, kills, troubles and inputs: these alone; may be repeated
     --report FILE      the page that the run is written into
@@ -116,7 +116,7 @@ class Run:
             self._told(f"{troubled[0].trouble}, {scenario.name}", [line for each in results for line in each.lost])
             self.campaign.rows += [
                 Row(
-                    "Disks and clocks",
+                    "Disks, clocks and capacity",
                     each.troubled.trouble,
                     f"`{each.troubled.part}`",
                     "",

@@ -1,9 +1,10 @@
-"""What goes wrong around a stack: no room on the disk, and a clock that is wrong.
+"""What goes wrong around a stack: no room on the disk, a clock that is wrong, and no capacity for a machine.
 
 A full disk is a limit on the size of files (RLIMIT_FSIZE), which takes no right of an administrator: a write beyond it fails with
 EFBIG where one on a full disk fails with ENOSPC. It is set on the engine with all that it starts, so that a state can't be
 written any more, or on the embedded Azure while it runs, so that its store can't. The clock is the embedded Azure's own, by its
-fault `clock`.
+fault `clock`. Without capacity the first `up` fails at the machine, whose interface Azure then keeps reserved: `down` has to go
+through at once, and the next `up` begins anew.
 """
 
 import random
@@ -29,6 +30,7 @@ class Trouble(StrEnum):
     ENGINE_DISK = "no room for the engine's state"
     AZURE_DISK = "no room for the embedded Azure's store"
     CLOCK = "clock of the embedded Azure moved"
+    CAPACITY = "no capacity, and down at once"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +55,8 @@ def drawn(number: int, chance: random.Random) -> list[list[Troubled]]:
         left = number - sum(map(len, lives))
         if left <= 0:
             return lives
-        scenario = next(stacks)
-        parts = list(Part)[:left]
+        scenario = MACHINES if trouble is Trouble.CAPACITY else next(stacks)
+        parts = [Part.UP] if trouble is Trouble.CAPACITY else list(Part)[:left]
         lives.append([Troubled(scenario, trouble, part, chance.random(), chance.choice((-400, -2, 2, 400))) for part in parts])
     raise AssertionError("a cycle ends never")
 
@@ -68,6 +70,8 @@ class InTrouble:
     met: list[Troubled] = field(default_factory=list)
 
     def strike(self, one: Life, part: Part, outcome: Outcome) -> bool:
+        if self.troubled.trouble is Trouble.CAPACITY:
+            return self._without_capacity(one, part, outcome)
         words = one.begin(part)
         if self.troubled.trouble is Trouble.ENGINE_DISK:
             went = one.heard(self._limited(one, words), outcome)
@@ -82,6 +86,19 @@ class InTrouble:
             later.join()
             if self.troubled.trouble is Trouble.AZURE_DISK:
                 _limit(one.azure.pid, _UNLIMITED)
+
+    def _without_capacity(self, one: Life, part: Part, outcome: Outcome) -> bool:
+        one.faults("PUT", {"kind": "weather", "name": "reserved-interfaces", "seconds": 20})
+        one.faults("PUT", {"kind": "capacity", "location": "eastus"})
+        if one.heard(one.run(part), outcome):
+            return True
+        if not one.heard(one.run(Part.DOWN), outcome):
+            outcome.lost.append(f"`down` after an `up` that found no capacity: {outcome.said}")
+        if "trying again until" in outcome.said:
+            self.met.append(self.troubled)
+        outcome.lost += one.judge(Part.DOWN, self.calm)
+        one.faults("DELETE")
+        return False
 
     def _begin(self, one: Life) -> None:
         self.met.append(self.troubled)
