@@ -6,21 +6,23 @@ from typing import Any
 
 import pytest
 
+from azure_gpu import GpuCluster, JobEnvironment
 from azure_gpu.catalog import facts
 from azure_gpu.catalog.problems import Code, Severity
 from azure_gpu.catalog.services.machine_learning import compute
 from azure_gpu.stack.look_ups import ASSUMED
 from azure_gpu.stack.plan import Plan, plan
 from azure_gpu.stack.settings import read
-from tests.components.recording import PROJECT, STACK
+from tests.components.recording import KEYS, PROJECT, STACK, SUBSCRIPTION, declare
 from tests.components.settings_of import TODAY, configuration, encrypted
 from tests.components.tables import of_table
+from tests.support import newer
 
 END = {"expires_after": "2026-12-31"}
 NODES = {"dedicated_nodes": 1, **END}
 KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIIf5brqnNQHGzLjkqraUF8izv5/PuTQziv4YaiROCxUB"
 T4 = "Standard_NC4as_T4_v3"
-NEWER = ("Standard_ND256isr_GB400_v7", "Standard_NC8as_T4_v4", "Standard_HB500rs_v6", "Standard_ND96isr_B300_v7")
+NEWER = (*newer.SIZES, "Standard_NC8as_T4_v4", "Standard_HB500rs_v6")
 FOUNDATION = {"identity": "create", "storage": "create", "log_workspace": "create", "registry": "create"}
 
 
@@ -88,8 +90,7 @@ def test_a_newer_size_is_one_warning_and_what_it_costs_is_not_known() -> None:
 
 JOB = {"job_environment": "create", "jobs": {"j": {**END}}}
 TOGETHER = {**vms(), **pools(), **clusters(), **JOB}
-REGIONS = ("belgiumcentral", "malaysiasouth", "newzealandnorth", "eastus2euap", "chinanorth3", "denmarkeast", "eastus4")
-REGIONS += ("southcentralus2", "taiwannorth", "saudiarabiaeast")
+REGIONS = (*newer.REGIONS, "eastus2euap", "chinanorth3")
 
 
 def test_a_newer_region_is_one_warning() -> None:
@@ -100,6 +101,25 @@ def test_a_newer_region_is_one_warning() -> None:
         told = [(each.path, each.code, each.severity) for each in problems]
         if told != [("location", Code.NOT_LISTED, Severity.WARNING)]:
             wrong.append((region, stack, told))
+    assert wrong == []
+
+
+def test_a_component_of_a_program_warns_once_of_a_newer_region_or_size() -> None:
+    login = dict.fromkeys(("subscriptionId", "tenantId", "clientId", "objectId"), SUBSCRIPTION)
+    lookups = {**KEYS, "azure-native:authorization:getClientConfig": login}
+    group: dict[str, Any] = {"resource_group_name": "g", "as_of": TODAY}
+    cases: list[Any] = [(each, T4, "location") for each in newer.REGIONS]
+    cases += [("eastus", each, "gpu_pools.t4.size") for each in newer.SIZES]
+    wrong: list[Any] = []
+    for region, size, path in cases:
+        wanted: Any = {"location": region, "gpu_pools": {"t4": {"size": size}}, **END, **group}
+        log = declare(lambda wanted=wanted: GpuCluster("it", wanted), lookups=lookups).log
+        if path == "location":
+            alone: Any = {"location": region, "resource_group_name": "g"}
+            log += declare(lambda alone=alone: JobEnvironment("it", alone), lookups=lookups).log
+        expected = ["GpuCluster", "JobEnvironment"] if path == "location" else ["GpuCluster"]
+        if [each.partition(": ")[0] for each in log] != [f'{kind}("it").{path}' for kind in expected]:
+            wrong.append((region, size, log))
     assert wrong == []
 
 

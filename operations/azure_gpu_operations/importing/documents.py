@@ -13,7 +13,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
-from azure_gpu.catalog import offers
+from azure_gpu.catalog import offers, regions
 from azure_gpu.catalog.prices import packaged
 from azure_gpu.catalog.problems import Code, Problem, Severity, errors
 from azure_gpu.catalog.size_use import Service, SizeUse
@@ -283,7 +283,7 @@ def _entries(parts: Iterable[PartInFile], context: Context, taken: TakenDocument
         one.written |= part.written
         one.notes += part.notes
         one.secrets += part.secrets
-    problems: list[Problem] = []
+    problems = regions.check(context.location, "location") if context.location else []
     made: list[Entry] = []
     for part in merged.values():
         entries, wrong = _judged(part, context)
@@ -357,9 +357,10 @@ def _judged(part: PartInFile, context: Context) -> tuple[list[Entry], list[Probl
         return [Entry(part.section, key, value, part.notes, [], True) for key, value in part.settings.items()], []
     comments = list(part.notes)
     settings = part.settings
-    problems: list[Problem] = []
+    problems = regions.check(str(settings["location"]), part.at) if "location" in settings else []
     if part.section in _MACHINES:
-        problems, changes = _sized(part, context)
+        of_sizes, changes = _sized(part, context)
+        problems += of_sizes
         comments += changes
     if part.section == "jobs" or (part.section == "clusters" and "existing" not in settings):
         settings |= end | day

@@ -11,6 +11,7 @@ from azure_gpu_policies.policies import ALL
 from azure_gpu_policies.resources import Resource, renamed
 from tests.components.policy.resources import ENDS, batch_pool, cluster, environment, group, judged, paths, resource, vm
 from tests.components.tables import rows_of
+from tests.support import newer
 from tests.support.rows import each_row
 
 GPU = "nvidia.com/gpu"
@@ -55,6 +56,20 @@ def test_a_fault_is_found_where_it_is_written_and_told_with_its_fix(policy: str,
     problems = judged(policy, declared)
     assert [each.path for each in problems] == [declared.path(each) for each in where]
     assert all(each.fix for each in problems)
+
+
+def test_of_a_region_or_size_that_no_list_has_the_policy_tells_once() -> None:
+    t4, wrong = "Standard_NC4as_T4_v3", list[object]()
+    cases = [(vm(t4, location=each), "location") for each in newer.REGIONS]
+    cases += [(vm(each, location="eastus"), "hardwareProfile.vmSize") for each in newer.SIZES]
+    cases += [(batch_pool(each), "vmSize") for each in newer.SIZES]
+    for declared, path in cases:
+        found = {policy.name: judged(policy.name, declared) for policy in ALL if policy.name.startswith("gpu-")}
+        if [(name, each.path) for name, problems in found.items() for each in problems if name != "gpu-end-date"] != [
+            ("gpu-region", declared.path(path))
+        ]:
+            wrong.append((declared, found))
+    assert wrong == []
 
 
 CLEAN = [(policy, written(token, given)) for policy, token, given in rows_of(__file__, "clean")]

@@ -18,7 +18,7 @@ from azure_gpu_operations.review.model import Budget, Lane, Outcome, StackReview
 from azure_gpu_operations.review.repository import Repository, RepositoryError
 from azure_gpu_operations.review.source_locations import SourceLocations
 from tests.operations.review import sample
-from tests.operations.yaml_tables import TagLoader
+from tests.support import newer
 from tests.support.embedded import CHECKOUT, SUBSCRIPTION
 
 FILES = {
@@ -220,15 +220,13 @@ def test_files_of_a_commit(git: Git, tmp_path: Path) -> None:
         repository.commit("main:Pulumi.dev.yaml")
 
 
-NEWER = yaml.load((Path(__file__).parents[1] / "calls" / "newer.yaml").read_text(encoding="utf-8"), TagLoader)["rows"]
-REGIONS, SIZES = ([word for line in row["newer"] for word in line] for row in [*NEWER.values()][:2])
 POOL = {"size": "Standard_NC4as_T4_v3", "dedicated_nodes": 1, "expires_after": "2026-12-31"}
 
 
 def test_a_region_or_size_that_the_catalog_has_never_heard_of_is_one_warning_of_a_review(tmp_path: Path) -> None:
     file, wrong = tmp_path / "Pulumi.newer.yaml", list[object]()
-    cases = [(each, POOL, "location") for each in REGIONS]
-    cases += [("eastus", {**POOL, "size": each}, "pools.p.size") for each in SIZES]
+    cases = [(each, POOL, "location") for each in newer.REGIONS]
+    cases += [("eastus", {**POOL, "size": each}, "pools.p.size") for each in newer.SIZES]
     for region, pool, path in cases:
         says = {"team": "a", "location": region, "as_of": "2026-11-21", "batch_account": "create", "pools": {"p": pool}}
         foundation = dict.fromkeys(("identity", "storage"), "create")
