@@ -13,7 +13,9 @@ from typing import Any, TextIO
 import grpc
 from pulumi.runtime.proto import provider_pb2_grpc
 
-WORKERS = 32  # more than the engine has operations under way by default
+# More than an engine has operations under way, four for each core by default: where all wait for Azure, the engine's cancel has
+# to be answered beside them. A thread is started when it is needed.
+WORKERS = 1024
 _MESSAGE_BYTES = 400 * 1024 * 1024  # the engine's own limit
 _LOOK_S = 0.5  # between two looks at the parent
 _GRACE_S = 5.0  # for requests under way to answer after a stop

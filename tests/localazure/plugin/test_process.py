@@ -10,8 +10,11 @@ import grpc
 import pytest
 from google.protobuf.empty_pb2 import Empty
 from pulumi.runtime.proto import provider_pb2_grpc
+from pulumi.runtime.proto.provider_pb2 import CreateRequest, CreateResponse
 
+from localazure.plugin.base import Plugin
 from localazure.plugin.installation import STAND_INS, install
+from localazure.plugin.server import start
 from tests.support.embedded import CHECKOUT, until
 
 PATIENCE_S = 60
@@ -42,6 +45,26 @@ def test_the_process_answers_after_a_cancel_until_the_engine_ends_it(executable:
         assert stub.GetPluginInfo(Empty()).version == version(f"pulumi-{name}")
     process.send_signal(number)
     assert process.wait(PATIENCE_S) == 0
+
+
+@pytest.mark.slow
+def test_a_cancel_is_answered_beside_all_operations_of_an_engine_on_many_cores() -> None:
+    class Waiting(Plugin):
+        def Create(self, request: CreateRequest, context: grpc.ServicerContext) -> CreateResponse:  # noqa: N802
+            self._stopping.wait()
+            return CreateResponse(id="made")
+
+    provider = Waiting({})
+    server, port = start(provider)
+    try:
+        with grpc.insecure_channel(f"127.0.0.1:{port}") as channel:
+            stub = provider_pb2_grpc.ResourceProviderStub(channel)
+            creating = [stub.Create.future(CreateRequest()) for _ in range(4 * 16)]
+            stub.Cancel(Empty(), timeout=PATIENCE_S)
+            assert {each.result().id for each in creating} == {"made"}
+    finally:
+        provider.abandon()
+        server.stop(None)
 
 
 @pytest.mark.slow
