@@ -28,6 +28,15 @@ _NODES = {"name": "system", "mode": "System", "count": 1, "vmSize": "Standard_D4
 _REQUIRED: dict[AzureType, dict[str, Any]] = {
     azure_types.REGISTRY: {"sku": {"name": "Basic"}},
     azure_types.STORAGE_ACCOUNT: {"kind": "StorageV2", "sku": {"name": "Standard_LRS"}},
+    azure_types.KEY_VAULT: {
+        "properties": {
+            "tenantId": "00000000-0000-0000-0000-000000000000",  # which isn't looked at
+            "sku": {"family": "A", "name": "standard"},
+            "enableRbacAuthorization": True,
+            "enablePurgeProtection": True,
+        }
+    },
+    azure_types.KEY_VAULT_KEY: {"properties": {"kty": "RSA"}},
     azure_types.VIRTUAL_NETWORK: {"properties": {"addressSpace": {"addressPrefixes": ["172.20.0.0/16"]}}},
     azure_types.SUBNET: {"properties": {"addressPrefix": "172.20.1.0/24"}},
     azure_types.MANAGED_CLUSTER: {
@@ -88,7 +97,7 @@ def body_of(each: ArmId, expected: Expected, decided: Mapping[str, Any] | None =
         return None
     placed = (
         {}
-        if azure_type is azure_types.SUBNET
+        if azure_type in (azure_types.SUBNET, azure_types.KEY_VAULT_KEY)
         else {"location": "global" if azure_type is azure_types.PRIVATE_ZONE else expected.location}
     )
     body = merged(placed, _REQUIRED.get(azure_type, {}))

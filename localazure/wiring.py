@@ -60,6 +60,7 @@ from localazure.kinds.roles import RoleAssignments
 from localazure.kinds.storage import StorageAccounts
 from localazure.kinds.stored import without_class
 from localazure.kinds.task_runs import TaskRuns
+from localazure.kinds.vault_keys import VaultKeys
 from localazure.kinds.virtual_machine_extensions import VirtualMachineExtensions
 from localazure.kinds.virtual_machine_run_commands import VirtualMachineRunCommands
 from localazure.kinds.virtual_machines import VirtualMachines
@@ -150,6 +151,7 @@ def kinds(backends: Backends) -> tuple[Kind, ...]:
         MlOnlineEndpoints(backends.endpoints),
         MlOnlineDeployments(backends.endpoints),
         KeyVaults(),
+        VaultKeys(),
         InsightsComponents(),
         MlWorkspaces(backends.blobs),
         MlDatastores(),

@@ -18,7 +18,7 @@ from localazure.arm.kind import Action, Answer, Call, Change, Kind
 from localazure.arm.store import Body, Resource
 from localazure.blobs.errors import BlobError
 from localazure.blobs.service import Blobs
-from localazure.kinds import attached_identities, blob_containers
+from localazure.kinds import attached_identities, blob_containers, vault_keys
 from localazure.services import Services, Settings
 
 KEY_BYTES = 64
@@ -44,6 +44,11 @@ class StorageAccounts(Kind):
     def check(self, change: Change) -> None:
         attached_identities.check(change)
         super().check(change)
+
+    def facts(self, change: Change) -> Body:
+        given = (change.properties.get("encryption") or {}).get("keyvaultproperties") or {}
+        vault = vault_keys.vault_at(str(given.get("keyvaulturi") or ""), change.services)
+        return {"recoverable": vault is None or vault.properties.get("enablePurgeProtection") is True}
 
     async def provision(self, change: Change) -> Body:
         sku = {"tier": "Premium" if str(change.body["sku"]["name"]).startswith("Premium") else "Standard"}

@@ -41,6 +41,7 @@ FORCE_NEW = {
     "Microsoft.App/jobs": frozenset({"environmentId", "location"}),
     "Microsoft.App/managedEnvironments": frozenset({"infrastructureResourceGroup", "location", "zoneRedundant"}),
     "Microsoft.Authorization/roleAssignments": frozenset({"principalId"}),
+    "Microsoft.Compute/diskEncryptionSets": frozenset({"location"}),
     "Microsoft.Compute/galleries": frozenset({"location"}),
     "Microsoft.Compute/galleries/images": frozenset({"location"}),
     "Microsoft.Compute/galleries/images/versions": frozenset({"location"}),

@@ -103,6 +103,8 @@ def _object(
     outputs = _output_types(answered) if answered else {}
     if name in tables.FLAT_INPUTS:
         outputs |= _output_types(outputs.pop("properties"))
+    if name in tables.FLAT_OUTPUTS:
+        inputs |= sdk_types.input_type_types(_choices(inputs.pop("properties"))[0])
     required = _required(taken) if taken else frozenset[str]()
     top_level = answered is not None and issubclass(answered, pulumi.CustomResource)
     module = name.split(":")[0]

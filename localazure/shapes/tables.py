@@ -46,3 +46,4 @@ OF_OTHER_VERSIONS: Mapping[str, Mapping[str, bool]] = _ROWS["of_other_versions"]
 SECRETS = _pairs("secrets")
 OPEN_OBJECTS = frozenset(_ROWS["open_objects"])
 FLAT_INPUTS = frozenset(_ROWS["flat_inputs"])
+FLAT_OUTPUTS = frozenset(_ROWS["flat_outputs"])

@@ -69,6 +69,7 @@ UNNAMED = {
     "batch:ApplicationPackage",
     "compute:Disk",
     "containerregistry:TaskRun",
+    "keyvault:Key",
     "keyvault:Vault",
     "machinelearningservices:CodeContainer",
     "machinelearningservices:EnvironmentContainer",

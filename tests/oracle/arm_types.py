@@ -15,6 +15,7 @@ TABLE = Path(__file__).resolve().parents[1] / "data" / "arm_types.txt"
 WITHOUT_TYPES = frozenset(
     {
         "Microsoft.Authorization/locks",
+        "Microsoft.Compute/diskEncryptionSets",
         "Microsoft.Compute/disks",
         "Microsoft.Compute/galleries",
         "Microsoft.Compute/galleries/images",
@@ -22,6 +23,7 @@ WITHOUT_TYPES = frozenset(
         "Microsoft.Compute/virtualMachines/runCommands",
         "Microsoft.DevTestLab/schedules",
         "Microsoft.Insights/autoscaleSettings",
+        "Microsoft.KeyVault/vaults/keys",
         "Microsoft.Network/natGateways",
         "Microsoft.Network/privateDnsZones",
         "Microsoft.Network/privateDnsZones/virtualNetworkLinks",

@@ -24,6 +24,7 @@ from azure_gpu.aks.args import AccessArgs, GpuClusterArgs, GpuClusterWiring
 from azure_gpu.aks.existing import ClusterFacts
 from azure_gpu.aks.gpu_pools import REPLACING_CLUSTER, REPLACING_POOL, GpuPoolSpec, pool_name
 from azure_gpu.aks.resolve import resolve
+from azure_gpu.aks.rules import elsewhere
 from azure_gpu.aks.spec import GpuClusterSpec, of_cluster
 from azure_gpu.catalog import roles
 from azure_gpu.catalog.prices.hourly_cost import HourlyCost
@@ -36,7 +37,16 @@ from azure_gpu.formats.tags import NODE_POOL
 from azure_gpu.foundation import common
 from azure_gpu.kubernetes import objects
 from azure_gpu.kubernetes.gpu_objects import declare as gpu_objects_declare
-from azure_gpu.shared import assigned_already, log_settings, overrides, retry_hooks, role_command, role_of_identity, sdk_types
+from azure_gpu.shared import (
+    assigned_already,
+    customer_key,
+    log_settings,
+    overrides,
+    retry_hooks,
+    role_command,
+    role_of_identity,
+    sdk_types,
+)
 from azure_gpu.shared.attachable import AttachableCluster, ClusterOfWorkspace
 from azure_gpu.shared.component import Component, OnlyInPython
 from azure_gpu.shared.context import Context, RegistryArgs, as_serving, declared, pull_role_of
@@ -130,6 +140,7 @@ class GpuCluster(Component[GpuClusterArgs, GpuClusterWiring, _Spec], AttachableC
         of_services = gpu_objects_declare.missing_of_services(
             spec.objects, identity=identity, storage="storage" in args, serving="serving" in args
         )
+        problems += elsewhere(args["customer_managed_key"]["location"], spec) if "customer_managed_key" in args else []
         return (whole, ClusterFacts()), [*problems, *gpu_objects_declare.missing_images(spec.objects, images), *of_services]
 
     def _look_up(self, spec: _Spec, asked_by: AskedBy) -> tuple[_Spec, list[Problem]]:
@@ -145,6 +156,7 @@ class GpuCluster(Component[GpuClusterArgs, GpuClusterWiring, _Spec], AttachableC
         whole, facts = spec
         self._spec, self._pool_specs = whole.cluster, whole.pools
         self._hashes: dict[str, str] = {}
+        self._disk_set: pulumi.Output[str] | None = None
         self._new_roles = retry_hooks.NewRoles(self)
         self._new_admins = retry_hooks.NewRoles(self, "admins")
         self._again = retry_hooks.hooks(self, self._new_roles)
@@ -250,6 +262,8 @@ class GpuCluster(Component[GpuClusterArgs, GpuClusterWiring, _Spec], AttachableC
     ) -> containerservice.ManagedCluster:
         name, group, own = f"{self._name}-cluster", self._args["resource_group_name"], self._args.get("overrides")
         given = inputs.cluster(self._spec, self._args.get("access", AccessArgs()), identity.id, pools.profiles, ranges)
+        disks = self._disks()
+        given |= {"disk_encryption_set_id": disks} if disks is not None else {}
         given |= {"location": declared(self._spec.location, self._args.get("location")), "tags": self._spec.tags}
         changes = self._changes(name, azure_types.MANAGED_CLUSTER, given, own, before)
         if before.name and (changes or not read_pools.is_listed(pools.profiles, before)):
@@ -263,7 +277,7 @@ class GpuCluster(Component[GpuClusterArgs, GpuClusterWiring, _Spec], AttachableC
             **given,
             opts=pulumi.ResourceOptions(
                 parent=self,
-                depends_on=self._network_roles(identity.principal_id),
+                depends_on=self._roles_beforehand(identity.principal_id),
                 replace_on_changes=REPLACING_CLUSTER,
                 ignore_changes=[*pools.left_alone, *inputs.kept(self._spec, own)],
                 # Its name is fixed, so the old one has to be deleted before its replacement is created.
@@ -289,12 +303,30 @@ class GpuCluster(Component[GpuClusterArgs, GpuClusterWiring, _Spec], AttachableC
         self._hashes[name] = read_pools.hash_of(body)
         return before.changes(name, self._hashes[name])
 
+    def _disks(self) -> pulumi.Output[str] | None:
+        """What encrypts the disks of nodes by the stack's key; None without one."""
+        if "customer_managed_key" not in self._args or self._spec.existing:
+            return None
+        if self._disk_set is None:
+            self._disk_set = customer_key.disks(
+                self,
+                self._name,
+                self._spec.context.name(azure_types.DISK_ENCRYPTION_SET.arm_type, self._name),
+                self._args["customer_managed_key"],
+                resource_group_name=self._args["resource_group_name"],
+                location=declared(self._spec.location, self._args.get("location")),
+                tags=self._spec.tags,
+                hooks=self._again,
+            ).id
+        return self._disk_set
+
     @property
     def _identity_name(self) -> str:
         return self._spec.context.name(azure_types.USER_ASSIGNED_IDENTITY.arm_type, f"cluster-{self._name}")
 
-    def _in_the_network(self) -> list[tuple[str, str, pulumi.Input[str]]]:
-        """Roles that the cluster's identity requires in an existing network: the assignment's name, the role, and its scope."""
+    def _beforehand(self) -> list[tuple[str, str, pulumi.Input[str]]]:
+        """Roles that the cluster's identity requires in an existing network, and on the key of its disks (source:
+        `customer_keys.DISKS_PAGE`): the assignment's name, the role, and its scope."""
         subnet, zone = self._args.get("subnet_id"), self._args.get("access", {}).get("private_dns_zone")
         required: list[tuple[str, str, pulumi.Input[str]]] = []
         if subnet is not None:
@@ -304,12 +336,15 @@ class GpuCluster(Component[GpuClusterArgs, GpuClusterWiring, _Spec], AttachableC
             # AKS links the zone to the network. Source: MicrosoftDocs/azure-aks-docs, articles/aks/private-clusters.md,
             # 2026-08-21.
             required.append(("zone-network-role", roles.NETWORK_CONTRIBUTOR, _network_of(subnet or "")))
+        disks = self._disks()
+        if disks is not None:
+            required.append(("disks-role", roles.READER, disks))
         return required
 
-    def _network_roles(self, principal_id: pulumi.Output[str]) -> list[authorization.RoleAssignment]:
+    def _roles_beforehand(self, principal_id: pulumi.Output[str]) -> list[authorization.RoleAssignment]:
         return [
             each
-            for suffix, role, scope in self._in_the_network()
+            for suffix, role, scope in self._beforehand()
             for each in self._assigned(suffix, role, pulumi.Output.from_input(scope), principal_id)
         ]
 
@@ -423,14 +458,14 @@ class GpuCluster(Component[GpuClusterArgs, GpuClusterWiring, _Spec], AttachableC
                     },
                 )
             )
-            of_network = [(role, scope) for _, role, scope in self._in_the_network()]
+            of_network = [(role, scope) for _, role, scope in self._beforehand()]
             commands += [
                 role_command.command(role, scope=scope, principal_id=identity)
                 for role, scope in of_network
                 if isinstance(scope, str)
             ]
             for role, scope in of_network:
-                if isinstance(scope, pulumi.Output):  # of the stack's own network
+                if isinstance(scope, pulumi.Output):  # of what the stack creates
                     scope.apply(lambda id_, role=role: self._told([role_command.command(role, scope=id_, principal_id=identity)]))
         if commands:
             self._told(commands)

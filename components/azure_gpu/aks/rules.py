@@ -10,6 +10,7 @@ from azure_gpu.aks.args import GpuClusterSettings, SpotArgs
 from azure_gpu.aks.spec import ClusterSpec
 from azure_gpu.catalog import names
 from azure_gpu.catalog.problems import Code, Problem, Severity
+from azure_gpu.catalog.services import customer_keys
 from azure_gpu.catalog.services.aks import clusters, kubernetes_versions, network, pools, systems
 from azure_gpu.catalog.services.aks.clusters import extension_problems
 from azure_gpu.catalog.services.aks.network import NOT_READ
@@ -255,6 +256,11 @@ def _ml_extension(settings: GpuClusterSettings, spec: ClusterSpec) -> Iterator[P
             fewest_nodes=spec.system.nodes,
             fewest_vcpus=vcpus * spec.system.nodes if vcpus is not None else None,
         )
+
+
+def elsewhere(vaults: str, spec: ClusterSpec) -> list[Problem]:
+    """The problem of a new cluster in another region than the vault of the key that encrypts its disks. `vaults`: that region."""
+    return customer_keys.elsewhere(vaults, spec.location, spec.location_path) if spec.existing is None else []
 
 
 def cluster_problems(args: GpuClusterSettings, spec: ClusterSpec, day: date) -> list[Problem]:

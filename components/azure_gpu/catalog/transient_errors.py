@@ -41,6 +41,7 @@ class TransientError(NamedTuple):
 # machine-learning/how-to-troubleshoot-online-endpoints, 409 (2026-11).
 _OPERATION = 30
 _NO_PULL = "the role assignment for pulling its image isn't effective yet"
+_NO_KEY = "the role assignment on the key that encrypts it isn't effective yet"
 TRANSIENT_ERRORS = (
     # No role lets anybody pull from a registry that isn't one of Azure. Azure/azure-cli issue 18596; CompositionalIT/farmer 210
     TransientError(("inaccessibleimage", r"the image '[^'/]+\.azurecr\."), _NO_PULL, DELAY_MINUTES),
@@ -58,6 +59,9 @@ TRANSIENT_ERRORS = (
         "the role assignments on its private zone and network aren't effective yet",
         DELAY_MINUTES,
     ),
+    # MicrosoftDocs/azure-docs issue 61015 (2020-08-17); hashicorp/terraform-provider-azurerm issue 27817 (2024-10-30)
+    TransientError(("failed to access keyid", "unwrap key"), _NO_KEY, DELAY_MINUTES),
+    TransientError(("forbiddenbyrbac", "vaults/keys"), _NO_KEY, DELAY_MINUTES),
     # cilium/cilium issue 25944 (2023-06-06)
     TransientError(("operationnotallowed", "in progress"), "another operation on the cluster is in progress", _OPERATION),
     # Azure/azure-sdk-for-net issue 36961 (2023-06-12)

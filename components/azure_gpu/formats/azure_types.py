@@ -117,6 +117,7 @@ BUDGET = AzureType(
     "/{scope}/providers/Microsoft.Consumption/budgets/{budgetName}",
 )
 KEY_VAULT = _in_group("keyvault:Vault", "Microsoft.KeyVault/vaults", "vaultName")
+KEY_VAULT_KEY = _in_group("keyvault:Key", "Microsoft.KeyVault/vaults/keys", "vaultName/keyName")
 INSIGHTS_COMPONENT = _in_group("applicationinsights:Component", "Microsoft.Insights/components", "resourceName")
 AUTOSCALE_SETTING = _in_group("monitor:AutoscaleSetting", "Microsoft.Insights/autoscaleSettings", "autoscaleSettingName")
 DEPLOYMENT = _in_group("resources:Deployment", "Microsoft.Resources/deployments", "deploymentName")
@@ -160,6 +161,7 @@ PRIVATE_ZONE_LINK = _in_group(
 )
 NAT_GATEWAY = _in_group("network:NatGateway", "Microsoft.Network/natGateways", "natGatewayName")
 DISK = _in_group("compute:Disk", "Microsoft.Compute/disks", "diskName")
+DISK_ENCRYPTION_SET = _in_group("compute:DiskEncryptionSet", "Microsoft.Compute/diskEncryptionSets", "diskEncryptionSetName")
 VIRTUAL_MACHINE = _in_group("compute:VirtualMachine", "Microsoft.Compute/virtualMachines", "vmName")
 VIRTUAL_MACHINE_EXTENSION = _in_group(
     "compute:VirtualMachineExtension", "Microsoft.Compute/virtualMachines/extensions", "vmName/vmExtensionName"

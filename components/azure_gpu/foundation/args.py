@@ -89,6 +89,13 @@ class FoundationSettings(TypedDict):
     account, vault and Batch account by private endpoints, environments, clusters and machines in its subnets. Such a registry is
     Premium, and doesn't build workloads. A key that a component sets itself takes precedence. NAT gateway, endpoints and registry
     are billed by the hour. Default: none; the services have public addresses, which require a login."""
+    customer_managed_key: NotRequired[str]
+    """Plain: ARM id of a key in a vault of yours, without a version, such as
+    /subscriptions/<id>/resourceGroups/<name>/providers/Microsoft.KeyVault/vaults/<name>/keys/<name>. It encrypts, in place of
+    keys of Azure, what the stack creates: storage account, registry, which is Premium then, Batch account, workspace of Azure
+    Machine Learning, and disks of clusters. Requires `identity`, which gets the role Key Vault Crypto Service Encryption User on
+    the key, unless `assign_roles` is false. Its vault requires purge protection. Registries, Batch accounts, workspaces and
+    clusters get a key only when they are created: those that exist would be replaced. Default: none."""
     storage: NotRequired[StorageAccountArgs | Literal["create"]]
     """The storage account for data and models. If the stack has a Batch account, jobs, an Azure Machine Learning workspace,
     virtual machines or a cluster whose pods run as the identity, the identity gets the role Storage Blob Data Contributor on it,

@@ -14,7 +14,8 @@ from azure_gpu.formats.arm_ids import ArmId
 from azure_gpu.formats.azure_types import AzureType
 from azure_gpu.formats.build_context import BuildContextError
 from azure_gpu.foundation.spec import PATH, FoundationSpec
-from azure_gpu.shared import assigned_already, existing, private_network, registry_modes
+from azure_gpu.shared import assigned_already, customer_key, existing, private_network, registry_modes
+from azure_gpu.shared.customer_key import KeyFacts
 from azure_gpu.shared.look_up import OF_STACK, AskedBy
 from azure_gpu.shared.part import Part
 from azure_gpu.shared.workloads import Workload
@@ -31,6 +32,8 @@ class FoundationLookup:
     serving_identity: "managedidentity.GetUserAssignedIdentityResult | None" = None
     registry: "containerregistry.GetRegistryResult | None" = None
     log_workspace: "operationalinsights.GetWorkspaceResult | None" = None
+    key: KeyFacts | None = None  # of the key that encrypts data
+    key_is_usable: bool = False  # the identity has the role on it by an assignment outside of the stack
     pull_role: str = roles.ACR_PULL  # allows pulling from the registry
     pulls_already: bool = False  # the identity has that role by an assignment outside of the stack
     writes_already: bool = False  # the same of its role on the storage account
@@ -82,9 +85,12 @@ def look_up(spec: FoundationSpec, asked_by: AskedBy = OF_STACK) -> tuple[Foundat
             ),
         )
 
+    own, path = spec.context.subscription_id, f"{spec.context.path(PATH)}.customer_managed_key"
+    key, of_key = customer_key.look_up(spec.key, path, asked_by, own, assigns_roles=spec.assign_roles)
     tags, tag_problems = _image_tags(spec.workloads)
     found = FoundationLookup(
         image_tags=tags,
+        key=key,
         identity=read_identity("identity", spec.identity),
         serving_identity=read_identity("serving_identity", spec.serving_identity),
         registry=read(
@@ -103,7 +109,7 @@ def look_up(spec: FoundationSpec, asked_by: AskedBy = OF_STACK) -> tuple[Foundat
         ),
     )
     of_network = private_network.look_up(spec.network, f"{spec.context.path(PATH)}.network", asked_by)
-    return _with_roles(found, spec, asked_by), [*problems, *of_network, *tag_problems]
+    return _with_roles(found, spec, asked_by), [*problems, *of_network, *of_key, *tag_problems]
 
 
 def _with_roles(found: FoundationLookup, spec: FoundationSpec, asked_by: AskedBy) -> FoundationLookup:
@@ -128,6 +134,7 @@ def _with_roles(found: FoundationLookup, spec: FoundationSpec, asked_by: AskedBy
     account = arm_ids.parse(spec.storage_id)
     return replace(
         found,
+        key_is_usable=is_assigned(roles.KEY_VAULT_CRYPTO_SERVICE_ENCRYPTION_USER, spec.key, identity),
         pulls_already=is_assigned(found.pull_role, registry, identity),
         writes_already=spec.identity_writes_blobs and is_assigned(writes, storage, identity),
         serving_pulls_already=is_assigned(found.pull_role, registry, serving),

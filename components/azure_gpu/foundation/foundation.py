@@ -26,6 +26,7 @@ from azure_gpu.shared.component import Component, OnlyInPython
 from azure_gpu.shared.context import (
     ComponentOfProgram,
     Context,
+    CustomerKey,
     Dependencies,
     LogsArgs,
     RegistryArgs,
@@ -134,7 +135,8 @@ class Foundation(Component[FoundationArgs, FoundationWiring, _Spec]):
 
     def _declare(self, spec: _Spec) -> None:
         self._spec, self._found = spec
-        self._again = retry_hooks.hooks(self) if self._spec.workloads else None
+        self._new_roles = retry_hooks.NewRoles(self) if self._spec.key else None
+        self._again = retry_hooks.hooks(self, self._new_roles) if self._spec.workloads or self._spec.key else None
         self.resource_group_name = self._resource_group()
         self.dependencies = {
             "resource_group_name": self.resource_group_name,
@@ -143,6 +145,7 @@ class Foundation(Component[FoundationArgs, FoundationWiring, _Spec]):
         }
         self._network()
         principal_id = self._own_identity(self._spec.identity)
+        self._customer_key(principal_id)
         self.registry_id, self.registry_server = self._registry(self._spec.registry, principal_id)
         self.log_workspace_id = self._log_workspace(self._spec.log_workspace)
         self.storage_account_id = self._storage(self._spec.storage, principal_id)
@@ -246,6 +249,34 @@ class Foundation(Component[FoundationArgs, FoundationWiring, _Spec]):
         self.dependencies["identity_is_own"] = part.existing is None
         return principal_id
 
+    def _customer_key(self, principal_id: pulumi.Output[str]) -> None:
+        """Adds the key that encrypts data to the dependencies. Its users wait for the identity's role on it, which is protected
+        as the data is: that can't be read without it."""
+        spec, found, key = self._spec, self._found.key, self._spec.key
+        if key is None or found is None or self.identity_id is None:
+            return
+        role, part = roles.KEY_VAULT_CRYPTO_SERVICE_ENCRYPTION_USER, Part(name=key.name, existing=key)
+        opts = pulumi.ResourceOptions(
+            parent=self, protect=spec.context.protect, hooks=self._new_roles.hooks if self._new_roles else None
+        )
+        scope, already = pulumi.Output.from_input(key.text), self._found.key_is_usable
+        assigned = self._assigned("key-role", role, scope, principal_id, part, already=already, opts=opts)
+        urns = [each.urn for each in assigned]
+        self.dependencies["customer_managed_key"] = CustomerKey(
+            id=key.text,
+            vault_id=key.scope,
+            location=found.location,
+            identity_id=self.identity_id,
+            uri=pulumi.Output.all(found.uri, *urns).apply(lambda values: str(values[0])),
+            uri_with_version=pulumi.Output.all(found.uri_with_version, *urns).apply(lambda values: str(values[0])),
+        )
+
+    def _encrypted(self, *replacing: str) -> pulumi.ResourceOptions:
+        """Returns the options of what the key encrypts; none without one. `replacing`: what only a new resource gets."""
+        if "customer_managed_key" not in self.dependencies:
+            return pulumi.ResourceOptions()
+        return pulumi.ResourceOptions(hooks=self._again, replace_on_changes=list(replacing))
+
     def _serving_identity(self, part: Part | None) -> None:
         """Adds the serving identity to the dependencies."""
         if part is None:
@@ -346,19 +377,36 @@ class Foundation(Component[FoundationArgs, FoundationWiring, _Spec]):
         return registry_id, server
 
     def _new_registry(self, part: Part) -> containerregistry.Registry:
+        key = self.dependencies.get("customer_managed_key")
         registry = containerregistry.Registry(
             f"{self._name}-registry",
             registry_name=part.name,
             resource_group_name=self.resource_group_name,
             location=self._location(),
-            # The cheapest one that can be private.
+            # The cheapest one that can be private, or have a key.
             sku=containerregistry.SkuArgs(
-                name=containerregistry.SkuName.PREMIUM if self._spec.network else containerregistry.SkuName.BASIC
+                name=containerregistry.SkuName.PREMIUM if self._spec.registry_is_premium else containerregistry.SkuName.BASIC
             ),
+            identity=containerregistry.IdentityPropertiesArgs(
+                type=containerregistry.ResourceIdentityType.USER_ASSIGNED,
+                user_assigned_identities=pulumi.Output.from_input(key["identity_id"]).apply(
+                    lambda of_key: {of_key: containerregistry.UserIdentityPropertiesArgs()}
+                ),
+            )
+            if key
+            else None,
+            encryption=containerregistry.EncryptionPropertyArgs(
+                status=containerregistry.EncryptionStatus.ENABLED,
+                key_vault_properties=containerregistry.KeyVaultPropertiesArgs(
+                    identity=self.identity_client_id, key_identifier=key["uri"]
+                ),
+            )
+            if key
+            else None,
             public_network_access=containerregistry.PublicNetworkAccess.DISABLED if self._spec.network else None,
             admin_user_enabled=False,  # a shared password; the identity pulls instead
             tags=self._spec.context.tags(),
-            opts=self._with("registry"),
+            opts=pulumi.ResourceOptions.merge(self._with("registry"), self._encrypted("encryption")),
         )
         brakes.lock(self._spec.context, f"{self._name}-registry", registry.id, self)
         return registry
@@ -401,6 +449,7 @@ class Foundation(Component[FoundationArgs, FoundationWiring, _Spec]):
         *,
         already: bool,
         whose: str = "identity",
+        opts: pulumi.ResourceOptions | None = None,
     ) -> list[authorization.RoleAssignment]:
         """Assigns the identity's role on a part, whose id is `scope`, unless an administrator assigns roles or it is assigned
         already."""
@@ -416,7 +465,7 @@ class Foundation(Component[FoundationArgs, FoundationWiring, _Spec]):
             scope=scope,
             principal_id=principal_id,
             subscription_id=part.existing.subscription if part.existing else self._spec.context.subscription_id,
-            opts=self._child,
+            opts=opts or self._child,
         )
         return [assigned]
 
@@ -508,7 +557,20 @@ class Foundation(Component[FoundationArgs, FoundationWiring, _Spec]):
                 opts=self._child,
             )
 
+    def _key_of_storage(self) -> dict[str, Any]:
+        """The account follows the key to later versions, and a later key."""
+        key, of_key, found = self.dependencies.get("customer_managed_key"), self._spec.key, self._found.key
+        if key is None or of_key is None or found is None:
+            return {}
+        return {
+            "encryption_identity": storage.EncryptionIdentityArgs(encryption_user_assigned_identity=key["identity_id"]),
+            "key_vault_properties": storage.KeyVaultPropertiesArgs(
+                key_name=of_key.name, key_vault_uri=pulumi.Output.from_input(key["uri"]).apply(lambda _: found.vault_uri)
+            ),
+        }
+
     def _new_storage(self, part: Part) -> pulumi.Output[str]:
+        key = self.dependencies.get("customer_managed_key")
         account = storage.StorageAccount(
             f"{self._name}-storage",
             account_name=part.name,
@@ -521,13 +583,21 @@ class Foundation(Component[FoundationArgs, FoundationWiring, _Spec]):
             public_network_access=storage.PublicNetworkAccess.DISABLED if self._spec.network else None,
             minimum_tls_version=storage.MinimumTlsVersion.TLS1_2,  # older versions are broken
             enable_https_traffic_only=True,  # Azure's default, made explicit
+            identity=storage.IdentityArgs(type=storage.IdentityType.USER_ASSIGNED, user_assigned_identities=[key["identity_id"]])
+            if key
+            else None,
             # A second layer, which costs nothing and only a new account can get. Source: Microsoft Learn,
             # storage/common/infrastructure-encryption-enable.
             encryption=storage.EncryptionArgs(
-                key_source=storage.KeySource.MICROSOFT_STORAGE, require_infrastructure_encryption=True
+                key_source=storage.KeySource.MICROSOFT_KEYVAULT if key else storage.KeySource.MICROSOFT_STORAGE,
+                require_infrastructure_encryption=True,
+                **self._key_of_storage(),
             ),
             tags=self._spec.context.tags(),
-            opts=self._with("storage", "encryption", "encryption.requireInfrastructureEncryption"),
+            opts=pulumi.ResourceOptions.merge(
+                self._with("storage", *([] if key else ["encryption"]), "encryption.requireInfrastructureEncryption"),
+                self._encrypted(),
+            ),
         )
         self._blob_service(account)
         brakes.lock(self._spec.context, f"{self._name}-storage", account.id, self)

@@ -17,6 +17,12 @@ def role_commands(spec: FoundationSpec, pull_role: str = roles.ACR_PULL) -> list
         commands += _role_command(spec, spec.identity, roles.STORAGE_BLOB_DATA_CONTRIBUTOR, storage, spec.storage)
     commands += _role_command(spec, spec.serving_identity, pull_role, registry, spec.registry)
     commands += _role_command(spec, spec.serving_identity, roles.STORAGE_BLOB_DATA_READER, storage, spec.storage)
+    if spec.key is not None and spec.identity is not None:
+        user, identity = (
+            roles.KEY_VAULT_CRYPTO_SERVICE_ENCRYPTION_USER,
+            _id_of(spec, azure_types.USER_ASSIGNED_IDENTITY, spec.identity),
+        )
+        commands.append(role_command.command(user, scope=spec.key.text, principal_id=role_command.principal_of(identity)))
     commands += [
         role_command.command(role, scope=spec.storage_id, principal_id=each.object_id, kind=each.kind)
         for each, role in spec.access_by_role

@@ -7,11 +7,13 @@ from typing import Literal, cast
 
 from azure_gpu.catalog import roles
 from azure_gpu.catalog.problems import Code, Problem
+from azure_gpu.catalog.services.customer_keys import REGISTRIES_PAGE
 from azure_gpu.catalog.services.private_networks import ENDPOINTS, PREMIUM_PAGE, TASKS_PAGE
 from azure_gpu.formats import azure_types
+from azure_gpu.formats.arm_ids import ArmId
 from azure_gpu.formats.azure_types import AzureType
 from azure_gpu.foundation.args import FoundationWiring
-from azure_gpu.shared import principals, private_network
+from azure_gpu.shared import customer_key, principals, private_network
 from azure_gpu.shared.context import Context
 from azure_gpu.shared.part import Named, NamedPartArgs, Part, not_changed, resolve_part
 from azure_gpu.shared.principals import Principal, PrincipalsArgs
@@ -37,6 +39,7 @@ class FoundationSpec:
     log_workspace: Part | None
     storage: Part | None
     network: PrivateNetworkSpec | None  # None: services have public addresses
+    key: ArmId | None  # that encrypts data; None: keys of Azure do
     workloads: tuple[Workload, ...]
     image_source: str
     purges: bool  # old builds are deleted from a created registry
@@ -59,6 +62,11 @@ class FoundationSpec:
             return self.storage.existing.text if self.storage and self.storage.existing else ""
         inputs = {"resourceGroupName": self.resource_group.name, azure_types.STORAGE_ACCOUNT.name_parameter: self.storage.name}
         return azure_types.STORAGE_ACCOUNT.id_of(self.context.subscription_id, inputs)
+
+    @property
+    def registry_is_premium(self) -> bool:
+        """Whether a created registry is of the tier that can be private, and encrypted by a key of the customer's."""
+        return self.network is not None or self.key is not None
 
     @property
     def group_is_within(self) -> bool:
@@ -120,6 +128,10 @@ def resolve(args: FoundationWiring, context: Context) -> tuple[FoundationSpec, l
     network, of_network = None, list[Problem]()
     if "network" in args:
         network, of_network = private_network.resolve(written(args["network"]), context, f"{context.path(PATH)}.network")
+    key, of_key = None, list[Problem]()
+    if "customer_managed_key" in args:
+        path = f"{context.path(PATH)}.customer_managed_key"
+        key, of_key = customer_key.resolve(args["customer_managed_key"], path, context.subscription_id)
     # pyrefly: ignore[bad-specialization, missing-attribute]
     data_access: PrincipalsArgs = written(args.get("storage", create)).get("data_access", {})
     spec = FoundationSpec(
@@ -131,6 +143,7 @@ def resolve(args: FoundationWiring, context: Context) -> tuple[FoundationSpec, l
         log_workspace=optional("log_workspace", azure_types.LOG_WORKSPACE, "logs", args.get("log_workspace")),
         storage=optional("storage", azure_types.STORAGE_ACCOUNT, "", args.get("storage")),
         network=network,
+        key=key,
         workloads=tuple(Workload(workload) for workload in args.get("workloads", [])),
         image_source=args.get("image_source", ""),
         purges=_purge_of(args, bool(args.get("workloads"))),
@@ -141,7 +154,15 @@ def resolve(args: FoundationWiring, context: Context) -> tuple[FoundationSpec, l
     )
     problems += principals.check(data_access, f"{context.path(PATH)}.storage.data_access")
     of_parts = [*_group_problems(spec), *_identity_problems(spec), *_registry_problems(spec), *_image_source_problems(spec)]
-    return spec, [*problems, *of_network, *_private_parts(spec, args), *_purge_problems(spec, args), *of_parts]
+    of_network += of_key
+    return spec, [
+        *problems,
+        *of_network,
+        *_private_parts(spec),
+        *_premium(spec, args),
+        *_purge_problems(spec, args),
+        *of_parts,
+    ]
 
 
 def _purge_of(args: FoundationWiring, default: bool) -> bool:
@@ -174,24 +195,39 @@ def _purge_problems(spec: FoundationSpec, args: FoundationWiring) -> Iterator[Pr
         )
 
 
-def _private_parts(spec: FoundationSpec, args: FoundationWiring) -> Iterator[Problem]:
-    """Rejects private parts that can't have an endpoint: without a subnet, or in a registry that isn't Premium."""
+def _private_parts(spec: FoundationSpec) -> Iterator[Problem]:
+    """Rejects private parts that can't have an endpoint, as there is no subnet."""
     if spec.network is None:
         return
     path = spec.context.path(PATH)
     for key, part in (("registry", spec.registry), ("storage", spec.storage)):
         if part is not None and part.existing is None and spec.network.existing and ENDPOINTS not in spec.network.existing:
             yield private_network.no_subnet(f"{path}.{key}", ENDPOINTS)
-    sku = dict(written(args.get("registry", {})).get("overrides", {})).get("sku")
-    if isinstance(sku, Mapping) and cast(Mapping[str, object], sku).get("name", _PREMIUM) != _PREMIUM:
+
+
+def _premium(spec: FoundationSpec, args: FoundationWiring) -> Iterator[Problem]:
+    """Rejects another tier of a registry that is private or encrypted by a key, and a key without the identity that reads it."""
+    path, sku = spec.context.path(PATH), dict(written(args.get("registry", {})).get("overrides", {})).get("sku")
+    tier = cast(Mapping[str, object], sku).get("name", _PREMIUM) if isinstance(sku, Mapping) else _PREMIUM
+    if tier != _PREMIUM and spec.registry_is_premium:
+        private = spec.network is not None
         yield Problem(
             path=f"{path}.registry.overrides.sku",
-            message="only a Premium registry has private endpoints, and `network` makes this one private",
-            value=cast(Mapping[str, object], sku)["name"],
+            message="only a Premium registry has private endpoints, and `network` makes this one private"
+            if private
+            else "only a Premium registry is encrypted by a key of yours, which `customer_managed_key` sets",
+            value=tier,
             allowed=_PREMIUM,
             fix="remove it",
-            source=str(PREMIUM_PAGE),
+            source=str(PREMIUM_PAGE if private else REGISTRIES_PAGE),
             code=Code.IMPOSSIBLE,
+        )
+    if "customer_managed_key" in args and spec.identity is None:
+        yield Problem(
+            path=f"{path}.identity",
+            message="`customer_managed_key` requires `identity`, as which services read the key",
+            allowed="create, or existing: <id>",
+            fix="add identity: create",
         )
 
 

@@ -118,6 +118,23 @@ class ServingArgs(TypedDict):
     """Plain: true where the stack creates it, and so may let pods run as it."""
 
 
+class CustomerKey(TypedDict):
+    """A key of a vault that encrypts data."""
+
+    id: str
+    """Plain: its ARM id."""
+    vault_id: str
+    """Plain: the ARM id of its vault."""
+    location: str
+    """Plain: the vault's region."""
+    identity_id: pulumi.Input[str]
+    """Wired: ARM id of the identity that services read it as."""
+    uri: pulumi.Input[str]
+    """Wired: its address without a version, known once the identity has the role on it."""
+    uri_with_version: pulumi.Input[str]
+    """Wired: the same, with its newest version."""
+
+
 class PrivateNetwork(TypedDict):
     """The private network of a stack."""
 
@@ -157,6 +174,8 @@ class Dependencies(TypedDict):
     """The storage account for data. Default: none."""
     private_network: NotRequired[PrivateNetwork]
     """The network that everything is private in. Default: none."""
+    customer_managed_key: NotRequired[CustomerKey]
+    """The key that encrypts data. Default: none, and keys of Azure do."""
     logs: NotRequired[LogsArgs]
     """Where logs go. Default: they stay with the service that runs the container."""
 

@@ -33,6 +33,7 @@ _NOUNS = {
     azure_types.ML_WORKSPACE: "Azure Machine Learning workspace",
     azure_types.ML_ONLINE_ENDPOINT: "online endpoint",
     azure_types.KEY_VAULT: "key vault",
+    azure_types.KEY_VAULT_KEY: "key of a vault",
     azure_types.INSIGHTS_COMPONENT: "Application Insights component",
 }
 _MISSING = re.compile(r"not ?found|no resource|\b404\b", re.IGNORECASE)  # the look-up's error text where Azure returned 404

@@ -95,6 +95,7 @@ class Inventory:
     log_workspace: str  # ARM id of the one that is created; empty where none is
     assigns_roles: bool
     locks_data: bool
+    key: str  # ARM id of the key that encrypts data and on which a role is assigned; empty without one
     azure_policy: bool  # whether a cluster has AKS's add-on for Azure Policy
     clusters: tuple[str, ...]  # ARM ids of existing ones
     group: str  # name of the existing resource group; empty where one is created
@@ -150,6 +151,7 @@ def of_plan(settings: Settings, plan: Plan) -> Inventory:
         log_workspace=_log_workspace(plan),
         assigns_roles=_assigns_roles(plan),
         locks_data=plan.foundation.context.lock_data,
+        key=foundation.key.text if foundation.key is not None and foundation.assign_roles else "",
         azure_policy=any(spec.azure_policy for spec in clusters),
         clusters=tuple(spec.existing.text for spec in clusters if spec.existing is not None),
         group=foundation.resource_group.name if foundation.resource_group.existing else "",
@@ -372,6 +374,7 @@ def _assigns_roles(plan: Plan) -> bool:
     return foundation.assign_roles and (
         foundation.identity_pulls
         or foundation.identity_writes_blobs
+        or foundation.key is not None
         or foundation.serving_identity_pulls
         or foundation.serving_identity_reads_blobs
         or bool(plan.parts["clusters"])

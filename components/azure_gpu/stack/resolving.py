@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from azure_gpu.aks.resolve import resolve as resolve_cluster
+from azure_gpu.aks.rules import elsewhere
 from azure_gpu.aks.spec import ClusterSpec, of_cluster
 from azure_gpu.batch.account import spec as account_spec
 from azure_gpu.batch.account.spec import AccountFacts
@@ -160,7 +161,9 @@ def cluster(planning: Planning, name: str, args: Any) -> Any:
         logs=args.get("monitoring") == "logs",
         workload_identity=args.get("workload_identity", False),
     )
-    planning.add(*problems, *of_foundation, *more, *of_runner)
+    of_key = planning.specs["foundation"]["foundation"][1].key
+    of_disks = elsewhere(of_key.location, spec.cluster) if of_key is not None else []
+    planning.add(*problems, *of_foundation, *of_disks, *more, *of_runner)
     pools = planning.look_ups.pools([name]).get(name, facts.pools)
     return spec, replace(facts, pools=pools)
 

@@ -148,6 +148,12 @@ def lock_rights(outcomes: Outcomes, scope: str) -> Row:
     return _right(outcomes[ListKey(ListKind.RIGHTS)], WRITE_LOCKS, scope, "write locks", "lock what holds data", fix)
 
 
+def key_rights(outcome: Outcome[list[Permission]], scope: str) -> Row:
+    """Whether the stack's identity may be given the role on the key that encrypts data."""
+    fix = "request the role User Access Administrator on the key, or set `assign_roles: false`, which prints the command"
+    return _right(outcome, ASSIGN_ROLES, scope, "assign roles", "assign the role on the key", fix)
+
+
 def budget_rights(outcome: Outcome[list[Permission]], scope: str, *, of_subscription: bool) -> Row:
     """Whether a budget may be made. `of_subscription`: it is filtered by resource groups."""
     otherwise = "or set `budget.in_azure: false`, so that only `operations review` uses it"

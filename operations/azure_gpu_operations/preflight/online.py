@@ -76,7 +76,12 @@ def ask(
     ml_beside = [_counted(each, Service.ML_ENDPOINT) for each in taken.ml_machines if each.vcpus is not None]
     all_uses = [*uses, *(each.use for each in (*beside, *ml_beside))]
     with_feature = features.needing(uses)
-    of_budget, held, flag = ListKey(ListKind.RIGHTS), ListKey(ListKind.PACKAGES), ListKey(ListKind.FEATURES)
+    of_budget, of_key, held, flag = (
+        ListKey(ListKind.RIGHTS),
+        ListKey(ListKind.RIGHTS),
+        ListKey(ListKind.PACKAGES),
+        ListKey(ListKind.FEATURES),
+    )
     readers = {
         **lists.readers(login, subscription, all_uses, wanted, taken.group, own),
         **answers.catalog_readers(login, subscription, problems, uses),
@@ -90,6 +95,9 @@ def ask(
     if taken.makes_budget and taken.budget_of_subscription and taken.group:  # a role on the group doesn't include it
         of_budget = ListKey(ListKind.RIGHTS, f"subscription {subscription}")
         readers[of_budget] = partial(lists.rights, login, subscription)
+    if (key := arm_ids.parse(taken.key)) is not None:
+        of_key = ListKey(ListKind.RIGHTS, f"resource group {key.resource_group}, which the key is in")
+        readers[of_key] = partial(lists.rights, login, key.subscription, key.resource_group)
     outcomes = fetch(readers, limit_seconds=limit_seconds)
     scope = f"resource group {taken.group}" if taken.group else f"subscription {subscription}"
     of_subscription = taken.budget_of_subscription
@@ -98,6 +106,7 @@ def ask(
         *answers.registrations(outcomes, _namespaces(taken, requested)),
         *([answers.rights(outcomes, scope)] if taken.assigns_roles else ()),
         *([answers.lock_rights(outcomes, scope)] if taken.locks_data else ()),
+        *([answers.key_rights(outcomes[of_key], of_key.place)] if taken.key else ()),
         *(
             [answers.budget_rights(outcomes[of_budget], of_budget.place or scope, of_subscription=of_subscription)]
             if taken.makes_budget

@@ -44,6 +44,7 @@ class Inventory:
     log_workspace: str = ""  # ARM id of the one that is created; empty where none is
     assigns_roles: bool = True
     locks_data: bool = False
+    key: str = ""  # ARM id of the key on which its identity gets a role
     group: str = ""
     makes_budget: bool = False
     budget_of_subscription: bool = False  # else it is the resource group's
@@ -86,6 +87,7 @@ def of(taken: "inventory.Inventory") -> Inventory:
         log_workspace=taken.log_workspace,
         assigns_roles=taken.assigns_roles,
         locks_data=taken.locks_data,
+        key=taken.key,
         group=taken.group,
         makes_budget=taken.budget_in_azure,
         budget_of_subscription=taken.budget_of_subscription,

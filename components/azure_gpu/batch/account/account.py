@@ -2,8 +2,7 @@
 
 It is created with the stack's storage account and without shared keys, or an existing one is used, which is looked up and never
 changed. The account and its nodes access the storage as the stack's identity. Not included: accounts in user subscription mode,
-customer-managed keys, and packages, which a program can't declare completely: upload them with
-`az batch application package create`.
+and packages, which a program can't declare completely: upload them with `az batch application package create`.
 """
 
 from __future__ import annotations
@@ -102,7 +101,7 @@ class BatchAccount(Component[BatchAccountArgs, BatchAccountWiring, _Spec]):
         return of_pool
 
     def _account(self, spec: BatchAccountSpec, args: BatchAccountWiring) -> batch.BatchAccount:
-        identity = args.get("identity_id", "")
+        identity, key = args.get("identity_id", ""), args.get("customer_managed_key")
         return batch.BatchAccount(
             f"{self._name}-account",
             account_name=spec.name,
@@ -122,6 +121,14 @@ class BatchAccount(Component[BatchAccountArgs, BatchAccountWiring, _Spec]):
             identity=batch.BatchAccountIdentityArgs(
                 type=batch.ResourceIdentityType.USER_ASSIGNED, user_assigned_identities=[identity]
             ),
+            # Only a new account gets one: MicrosoftDocs/azure-docs, articles/batch/batch-customer-managed-key.md (2020-06-02).
+            # Without a version it follows the key: hashicorp/terraform-provider-azurerm pull request 21677 (2023-05-09).
+            encryption=batch.EncryptionPropertiesArgs(
+                key_source=batch.KeySource.MICROSOFT_KEY_VAULT,
+                key_vault_properties=batch.KeyVaultPropertiesArgs(key_identifier=key["uri"]),
+            )
+            if key
+            else None,
             # For submitting jobs; the default, made explicit.
             public_network_access=batch.PublicNetworkAccessType.DISABLED
             if "private_endpoint" in args
@@ -133,7 +140,7 @@ class BatchAccount(Component[BatchAccountArgs, BatchAccountWiring, _Spec]):
                 protect=brakes.protect(
                     spec.context, azure_types.BATCH_ACCOUNT, f"{self._name}-account", spec.name, spec.location
                 ),
-                replace_on_changes=REPLACING,
+                replace_on_changes=[*REPLACING, *(["encryption"] if key else [])],
                 delete_before_replace=True,
                 transformations=overrides.applied(args.get("overrides"), self),
                 hooks=retry_hooks.hooks(self),

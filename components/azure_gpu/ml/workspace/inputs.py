@@ -18,7 +18,7 @@ from azure_gpu.ml.workspace.computes import MachinesSpec
 from azure_gpu.ml.workspace.existing import ISOLATION
 from azure_gpu.ml.workspace.spec import MlWorkspaceSpec
 from azure_gpu.shared.attachable import VmOfWorkspace
-from azure_gpu.shared.context import Tags
+from azure_gpu.shared.context import CustomerKey, Tags
 
 FIREWALLS = {"basic": "Basic", "standard": "Standard"}
 
@@ -50,6 +50,7 @@ def workspace(
     vault_id: pulumi.Input[str],
     registry_id: pulumi.Input[str] | None,
     insights_id: pulumi.Input[str],
+    key: CustomerKey | None,
 ) -> dict[str, Any]:
     """The workspace's inputs except its name, group and tags."""
     return {
@@ -57,8 +58,10 @@ def workspace(
         "kind": "Default",
         "sku": ml.SkuArgs(name="Basic", tier=ml.SkuTier.BASIC),
         "identity": ml.ManagedServiceIdentityArgs(
-            type=ml.ManagedServiceIdentityType.USER_ASSIGNED, user_assigned_identities=[identity_id]
+            type=ml.ManagedServiceIdentityType.USER_ASSIGNED,
+            user_assigned_identities=[identity_id, *([key["identity_id"]] if key else [])],
         ),
+        "encryption": _encryption(key) if key else None,
         "primary_user_assigned_identity": identity_id,
         "storage_account": storage_id,
         "key_vault": vault_id,
@@ -74,6 +77,15 @@ def workspace(
         "friendly_name": spec.friendly_name or None,
         "description": spec.description or None,
     }
+
+
+def _encryption(key: CustomerKey) -> ml.EncryptionPropertyArgs:
+    """Azure/bicep-registry-modules, avm/res/machine-learning-services/workspace (0021497a) sends the version, too."""
+    return ml.EncryptionPropertyArgs(
+        status=ml.EncryptionStatus.ENABLED,
+        identity=ml.IdentityForCmkArgs(user_assigned_identity=key["identity_id"]),
+        key_vault_properties=ml.KeyVaultPropertiesArgs(key_identifier=key["uri_with_version"], key_vault_arm_id=key["vault_id"]),
+    )
 
 
 def _managed_network(spec: MlWorkspaceSpec) -> ml.ManagedNetworkSettingsArgs | None:

@@ -200,6 +200,7 @@ class MlWorkspace(Component[MlWorkspaceArgs, MlWorkspaceWiring, MlWorkspaceSpec]
     def _workspace(self, identity: managedidentity.UserAssignedIdentity, scopes: Scopes) -> ml.Workspace:
         """Declares the workspace, after the roles that its identity requires before."""
         spec, args, new_roles = self._spec, self._args, retry_hooks.NewRoles(self)
+        encrypted = "customer_managed_key" in args
         of_roles = pulumi.ResourceOptions(parent=self, hooks=new_roles.hooks)
         before: list[authorization.RoleAssignment] = []
         if args.get("assign_roles", True):
@@ -215,6 +216,7 @@ class MlWorkspace(Component[MlWorkspaceArgs, MlWorkspaceWiring, MlWorkspaceSpec]
                 vault_id=scopes.vault,
                 registry_id=scopes.registry,
                 insights_id=scopes.insights,
+                key=args.get("customer_managed_key"),
             ),
             tags=spec.tags,
             opts=pulumi.ResourceOptions(
@@ -223,7 +225,9 @@ class MlWorkspace(Component[MlWorkspaceArgs, MlWorkspaceWiring, MlWorkspaceSpec]
                 protect=brakes.protect(
                     spec.context, azure_types.ML_WORKSPACE, f"{self._name}-workspace", spec.name or None, spec.location
                 ),
-                replace_on_changes=REPLACING_WORKSPACE,
+                replace_on_changes=[*REPLACING_WORKSPACE, *(["encryption"] if encrypted else [])],
+                # The version of its creation.
+                ignore_changes=["encryption.keyVaultProperties.keyIdentifier"] if encrypted else None,
                 # A fixed name has to be free, which it is 14 days after the old one's deletion: Azure reports that.
                 delete_before_replace="workspace_name" in args,
                 transformations=overrides.applied(args.get("overrides"), self),
