@@ -117,7 +117,8 @@ class Endings:
             if following:
                 seconds = max(0.0, (datetime.fromisoformat(following) - self._work.jobs.now()).total_seconds())
             try:
-                await asyncio.wait_for(self._deadlines.wait(), seconds)
+                async with asyncio.timeout(seconds):
+                    await self._deadlines.wait()
             except TimeoutError:
                 continue
 

@@ -76,7 +76,8 @@ class Keeper:
         if process.stdin is not None:
             process.stdin.close()
         try:
-            await asyncio.wait_for(process.wait(), END_SECONDS)
+            async with asyncio.timeout(END_SECONDS):
+                await process.wait()
         except TimeoutError:
             process.kill()
             await process.wait()
@@ -105,7 +106,8 @@ class Keeper:
             )
         write_json(self._record, {"pid": process.pid, "started": start_time(process.pid)})
         try:
-            self._port = await asyncio.wait_for(self._port_of(process), START_SECONDS)
+            async with asyncio.timeout(START_SECONDS):
+                self._port = await self._port_of(process)
         except (TimeoutError, ValueError, KeyError, OSError) as error:
             if process.returncode is None:
                 process.kill()

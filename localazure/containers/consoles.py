@@ -79,7 +79,8 @@ def route(runtime: Runtime, services: Services) -> WebSocketRoute:
 async def _asked_for(socket: WebSocket, services: Services) -> Console | None:
     """The console that a ticket and the first message open; it can't be opened again."""
     try:
-        first = await asyncio.wait_for(socket.receive(), FIRST_MESSAGE_SECONDS)
+        async with asyncio.timeout(FIRST_MESSAGE_SECONDS):
+            first = await socket.receive()
     except TimeoutError:
         return None
     _forget_old(services)

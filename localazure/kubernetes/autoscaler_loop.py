@@ -80,7 +80,8 @@ class Autoscaler:
 
     async def _sleep(self) -> None:
         try:
-            await asyncio.wait_for(self._wake.wait(), self._profile().scan.total_seconds())
+            async with asyncio.timeout(self._profile().scan.total_seconds()):
+                await self._wake.wait()
             await asyncio.sleep(SETTLE_SECONDS)
         except TimeoutError:
             return

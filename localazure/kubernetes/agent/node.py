@@ -117,7 +117,8 @@ class Node:
                 self._due.clear()
                 await _until_done(self._report, api)
                 try:
-                    await asyncio.wait_for(self._due.wait(), _STATUS_SECONDS)
+                    async with asyncio.timeout(_STATUS_SECONDS):
+                        await self._due.wait()
                 except TimeoutError:
                     continue
         finally:

@@ -82,7 +82,8 @@ async def _connection(handler: Handler, reader: asyncio.StreamReader, writer: as
     peer = writer.get_extra_info("peercert") or {}
     while True:
         try:
-            head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), _IDLE_SECONDS)
+            async with asyncio.timeout(_IDLE_SECONDS):
+                head = await reader.readuntil(b"\r\n\r\n")
         except asyncio.IncompleteReadError:
             return
         first, *lines = head.decode("latin-1").split("\r\n")

@@ -57,7 +57,8 @@ class Streams:
             assert self._process.stdin is not None, "it is a pipe"
             self._process.stdin.close()  # it ends what it runs, and itself
             try:
-                await asyncio.wait_for(self._process.wait(), _END_SECONDS)
+                async with asyncio.timeout(_END_SECONDS):
+                    await self._process.wait()
             except TimeoutError:
                 self._process.kill()
                 await self._process.wait()

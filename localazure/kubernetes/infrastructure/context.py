@@ -61,7 +61,8 @@ class ActorContext:
     async def pause(self, seconds: float | None = None) -> bool:
         """Waits so long, or for ever. True: the container is asked to end."""
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self.stopping.wait(), seconds)
+            async with asyncio.timeout(seconds):
+                await self.stopping.wait()
         return self.stopping.is_set()
 
 
