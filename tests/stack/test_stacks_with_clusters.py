@@ -172,15 +172,24 @@ def test_a_refresh_leaves_nothing_to_change_and_an_update_moves_no_node_while_on
 def test_a_change_of_the_cluster_after_a_refresh_leaves_its_pools_as_they_are_while_a_node_works(
     azure: ServedAzure, stack: ProgramStack, config: dict[str, Any], kubectl: Callable[..., str]
 ) -> None:
+    """Also where a node has come since: the cluster's inputs have the pool with the nodes of then."""
     refreshed(stack)
+    more = [f"pod/more-{index}" for index in range(4)]  # beside the one that runs, one too many for its node
+    kubectl(
+        "apply",
+        "--filename",
+        "-",
+        body={"apiVersion": "v1", "kind": "List", "items": [pod(each[4:], "default") for each in more]},
+    )
+    kubectl("wait", "--for=condition=Ready", *more, f"--timeout={SECONDS}s")
     before = pools_in(azure, stack)
-    assert before[stack.outputs()["gpu_pools"]["shared"]["t4"]["name"]]["count"] == 1
+    assert before[stack.outputs()["gpu_pools"]["shared"]["t4"]["name"]]["count"] == 2
     config["clusters"]["shared"]["tier"] = "standard"
     stack.configure(config)
     assert [(step.operation, step.type) for step in stack.changes()] == [("update", CLUSTER)]
     assert changed(before, pools_in(azure, stack)) == {}
-    assert "Running" in kubectl("get", "pod", "one", "--output=jsonpath={.status.phase}")
-    kubectl("delete", "pod", "one")
+    assert kubectl("get", "pods", "--output=jsonpath={.items[*].status.phase}").split() == ["Running"] * 5
+    kubectl("delete", "pod/one", *more)
 
 
 def test_pools_that_are_declared_otherwise_than_a_refresh_read_them_are_the_pools_own_again(
