@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from azure_gpu.catalog import transient_errors
 from azure_gpu.catalog.transient_errors import APPEARED, CANNOT_BE_UPDATED, TransientError, is_missing_permission
@@ -26,6 +26,7 @@ from azure_gpu.formats.azure_types import BY_TOKEN, AzureType
 _LOST = re.compile(
     r"error reading from server|transport is closing|\bPut \"https?://|Status=409 Code=\"\w*InProgress|Status=409 .*in progress"
 )
+SECRET = "1b47061264138c4ac30d75fd1eb44270"  # noqa: S105  the signature of a secret in states and events
 _APPEARED = re.compile(rf"([^\s<>]+): {APPEARED}")  # the engine puts marks of colour before a name
 
 
@@ -94,8 +95,9 @@ def lost_creates(events: Iterable[str]) -> list[dict[str, Any]]:
     it (pulumi/pulumi-azure-native issue 4761, 2026-07-15), also where another attempt then found it (`shared.retry_hooks`).
 
     The engine then takes the create for one that failed, and forgets it; the provider looks for a resource before it puts one, so
-    that what is there was put by it. Secret inputs are `[secret]`. Source: pulumi 3.259, pkg/backend/snapshot.go
-    (`createSnapshotMutation.End`). What azure-native says of a lost connection, Go's `url.Error`, is assumed.
+    that what is there was put by it. Source: pulumi 3.259, pkg/backend/snapshot.go (`createSnapshotMutation.End`). What
+    azure-native says of a lost connection, Go's `url.Error`, is assumed. Secret inputs are left out: events have `[secret]` for
+    them, which no state can have (`config.BlindingCrypter`).
     """
     began: dict[str, dict[str, Any]] = {}
     messages: dict[str, str] = {}
@@ -110,10 +112,19 @@ def lost_creates(events: Iterable[str]) -> list[dict[str, Any]]:
             began[failed["metadata"]["urn"]] = failed["metadata"]["new"]
     kept = ("urn", "type", "custom", "parent", "inputs", "provider", "protect")
     return [
-        {key: value for key, value in resource.items() if key in kept}
+        {key: _without_secrets(value) for key, value in resource.items() if key in kept}
         for urn, resource in began.items()
         if _LOST.search(messages.get(urn, "")) or urn.rsplit("::", 1)[-1] in appeared
     ]
+
+
+def _without_secrets(value: Any) -> Any:
+    if isinstance(value, dict):
+        members = cast(dict[str, Any], value).items()
+        return {key: _without_secrets(each) for key, each in members if not (isinstance(each, dict) and SECRET in each.values())}
+    if isinstance(value, list):
+        return [_without_secrets(each) for each in cast(list[Any], value)]
+    return value
 
 
 def held_delete(events: Iterable[str]) -> TransientError | None:

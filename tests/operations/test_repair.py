@@ -182,6 +182,19 @@ def test_creates_whose_end_was_lost_are_those_that_ended_with_the_provider_or_wi
     assert found[0] == {"urn": "died", "type": "t", "custom": True, "parent": "p", "provider": "r", "inputs": {"a": 1}}
 
 
+def test_a_lost_create_has_no_secret_as_no_state_can_have_what_events_have_of_it() -> None:
+    secret = {"4dabf18193072939515e22adb298388d": repair.SECRET, "ciphertext": "[secret]"}
+    inputs = {
+        "size": "a",
+        "osProfile": {"user": "u", "adminPassword": secret},
+        "list": [{"key": secret, "name": "n"}],
+        "all": secret,
+    }
+    text = json.dumps(inputs)
+    [found] = repair.lost_creates([line.replace('{"a": 1}', text) for line in event("died")])
+    assert found["inputs"] == {"size": "a", "osProfile": {"user": "u"}, "list": [{"name": "n"}]}
+
+
 def test_what_another_up_continues_is_known_by_events_and_state() -> None:
     pool, refused = "urn:azure-native:batch:Pool::train", 'Code="PropertyCannotBeUpdated"'
     assert repair.refused_pools(['{"dia', *event(pool, op="update", said=refused), *event("other", said=refused)]) == [pool]
