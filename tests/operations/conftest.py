@@ -6,8 +6,9 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from datetime import datetime, tzinfo
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 from unittest import mock
 
 import pytest
@@ -20,7 +21,7 @@ from azure_gpu_operations.graph import recorded, recording
 from azure_gpu_operations.project import engine_environment
 from tests.support import azure_clients, preflight as preflights, web
 from tests.support.embedded import CHECKOUT, EmbeddedAzure
-from tests.support.in_process import InProcessAzure
+from tests.support.in_process import BEGAN, InProcessAzure
 from tests.support.retail_prices import RetailPricesServer
 
 _ANSWERS: dict[str, str] = {}  # of programs, by all that they see
@@ -30,6 +31,14 @@ _ANSWERS: dict[str, str] = {}  # of programs, by all that they see
 def _no_stack_of_this_checkout(monkeypatch: pytest.MonkeyPatch) -> None:
     """What `make up` has left here is none of a test's."""
     monkeypatch.setattr(local_connection, "CHECKOUT", None)
+
+
+class OnTheDay(datetime):
+    """The time of a program, on the day of the embedded Azure: a budget begins with the month of its creation."""
+
+    @classmethod
+    def now(cls, tz: tzinfo | None = None) -> Self:
+        return cls.fromtimestamp(BEGAN.timestamp(), tz)
 
 
 @pytest.fixture
@@ -42,6 +51,7 @@ def recorded_here(monkeypatch: pytest.MonkeyPatch) -> None:
     def run(request: dict[str, Any], environment: dict[str, str]) -> str:
         with monkeypatch.context() as changed, mock.patch.dict(os.environ, environment):
             changed.setattr(look_ups, "BY_PROVIDER", look_ups.BY_PROVIDER)
+            changed.setattr("datetime.datetime", OnTheDay)
             changed.setattr(sys, "path", [request["program"], *sys.path])
             changed.chdir(request["program"])
             try:
