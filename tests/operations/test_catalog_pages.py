@@ -23,6 +23,8 @@ from tests.support import web
 
 PAGES = Path(__file__).parents[1] / "data" / "pages"
 TABLES = (kubernetes_versions.TABLE, kubernetes_versions.PATCHES_TABLE, cpu_series.TABLE, listed.TABLE)
+COMMANDS = {"by hand, from the page"}
+COMMANDS |= {f"operations catalog refresh --from {each}" for each in ("prices", "pages", "azure")}
 AKS, CHANGES, ENDS = "supported-kubernetes-versions.md", "CHANGELOG.md", "retirements-and-capacity-restrictions.md"
 NOTES = """## Release Notes - 2026-07-17
 
@@ -235,7 +237,10 @@ def test_age_lists_what_is_due_with_source_and_command_on_any_day(capsys: pytest
         assert main(["catalog", "age", "--as-of", day, "--json"]) == code
         answer = json.loads(capsys.readouterr().out)
         assert (answer["as_of"], answer["exit_code"]) == (day, code)
-        assert all(each["due"] and each["holds_until"] < day and each["source"] and each["refresh"] for each in answer["lists"])
+        assert all(each["due"] and each["source"] and each["refresh"] in COMMANDS for each in answer["lists"])
+        main(["catalog", "age", "--as-of", day, "--all", "--json"])
+        every = json.loads(capsys.readouterr().out)["lists"]
+        assert [each["what"] for each in answer["lists"]] == [each["what"] for each in every if each["holds_until"] < day]
     assert len(answer["lists"]) == len(kept.lists())
     assert main(["catalog", "age", "--as-of", "2016-01-01", "--all"]) == 0
     assert f"0 of {len(kept.lists())} lists" in capsys.readouterr().out
