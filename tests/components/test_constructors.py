@@ -7,8 +7,10 @@ import inspect
 import runpy
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple, get_args, get_origin, is_typeddict
+from unittest.mock import Mock
 
 import pulumi
 import pytest
@@ -21,6 +23,7 @@ from azure_gpu.stack.component_reference import EXAMPLES, found
 from tests.components import recording
 from tests.components.answering import clusters_that_answer
 from tests.components.recording import KEYS, KUBECONFIG, SUBSCRIPTION, Recorded, Registration, declare
+from tests.components.settings_of import TODAY
 
 GROUP = f"/subscriptions/{SUBSCRIPTION}/resourceGroups/shared/providers"
 PARTS = {
@@ -217,6 +220,8 @@ def test_what_is_wrong_is_told_to_a_program_in_its_own_words() -> None:
 @pytest.mark.parametrize("file", sorted(EXAMPLES.glob("*.py")), ids=lambda file: file.stem)
 def test_the_example_of_a_page_declares_its_component(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pulumi.Config, "require_secret", lambda *_: pulumi.Output.secret(KUBECONFIG))
+    # Its end date is that of a page, which is checked before it.
+    monkeypatch.setattr("azure_gpu.shared.program.datetime", Mock(now=lambda _: datetime.fromisoformat(TODAY)))
     recorded = program(lambda: runpy.run_path(str(file)))
     kind = "".join(word.capitalize() for word in file.stem.split("_"))
     assert len(recorded.of_type(f"azuregpu:index:{kind}")) == 1
