@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -157,11 +158,16 @@ def bad_projects(installed: Installed) -> Callable[[str], Project]:
     return make
 
 
+def unchecked(project: Project) -> Project:
+    """Without the types of TypeScript, whose check takes most of the time of a preview and is a test of its own."""
+    return replace(project, environment={**project.environment, "PULUMI_NODEJS_TRANSPILE_ONLY": "true"})
+
+
 # What else the components refuse, and in which words, is in tests/components/host: their host tells each language alike.
 @pytest.mark.parametrize("language", ["yaml", "typescript"])
 def test_a_bad_program_is_refused_in_plain_words(language: str, bad_projects: Callable[[str], Project]) -> None:
     bad = BAD["several at once"]
-    project = bad_projects(language)
+    project = unchecked(bad_projects(language))
     written(project, language, [bad["resources"]])
     said = told(project, bad["said"])
     assert f"{len(bad['said'])} problems in " in said, f"more or fewer are said:\n{said}"
@@ -179,7 +185,7 @@ def test_what_a_language_refuses_by_itself_is_told_at_once(language: str, bad_pr
 def test_the_mistakes_that_people_make_are_told_before_anything_is_created(
     language: str, bad_projects: Callable[[str], Project]
 ) -> None:
-    project = bad_projects(language)
+    project = unchecked(bad_projects(language))
     for row in MISTAKES.values():
         written(project, language, [row["resources"]])
         told(project, row.get("said") or row["warned"], is_refused="said" in row)
@@ -196,7 +202,7 @@ HOLDING = {
 def test_destroying_targeting_and_renaming_lose_nothing_that_holds_data(
     language: str, bad_projects: Callable[[str], Project], still_azure: ServedAzure
 ) -> None:
-    project = bad_projects(language)
+    project = unchecked(bad_projects(language))
     written(project, language, [HOLDING], {"account": "batch.accountId"})
     project.well("up", "--yes", "--skip-preview")
     before = held(project)
