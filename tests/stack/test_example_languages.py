@@ -19,6 +19,7 @@ from tests.support.readme_commands import copied, groups_left
 pytestmark = pytest.mark.slow
 
 LAST_DAY = "2099-03-31"
+LANGUAGES = ("python", "yaml", "typescript")
 
 Installed = Callable[[str], Project]
 
@@ -147,7 +148,7 @@ def bad_projects(installed: Installed) -> Callable[[str], Project]:
             example = installed(language)
             folder = example.folder.with_name(f"bad-{language}")
             folder.mkdir()
-            for name in ("package.json", "tsconfig.json", "sdks", "node_modules"):
+            for name in ("package.json", "tsconfig.json", "sdks", "node_modules", "venv"):
                 if (example.folder / name).exists():
                     (folder / name).symlink_to(example.folder / name)
             made[language] = Project(folder, example.azure, example.environment)
@@ -164,12 +165,12 @@ def unchecked(project: Project) -> Project:
 
 
 # What else the components refuse, and in which words, is in tests/components/host: their host tells each language alike.
-@pytest.mark.parametrize("language", ["yaml", "typescript"])
+@pytest.mark.parametrize("language", LANGUAGES)
 def test_a_bad_program_is_refused_in_plain_words(language: str, bad_projects: Callable[[str], Project]) -> None:
     bad = BAD["several at once"]
     project = unchecked(bad_projects(language))
     written(project, language, [bad["resources"]])
-    said = told(project, bad["said"])
+    said = told(project, [in_words_of(language, line) for line in bad["said"]])
     assert f"{len(bad['said'])} problems in " in said, f"more or fewer are said:\n{said}"
 
 
@@ -181,14 +182,15 @@ def test_what_a_language_refuses_by_itself_is_told_at_once(language: str, bad_pr
     told(project, [line for row in rows for line in row["by_language"][language]])
 
 
-@pytest.mark.parametrize("language", ["yaml", "typescript"])
+@pytest.mark.parametrize("language", LANGUAGES)
 def test_the_mistakes_that_people_make_are_told_before_anything_is_created(
     language: str, bad_projects: Callable[[str], Project]
 ) -> None:
     project = unchecked(bad_projects(language))
     for row in MISTAKES.values():
         written(project, language, [row["resources"]])
-        told(project, row.get("said") or row["warned"], is_refused="said" in row)
+        lines = [in_words_of(language, line) for line in row.get("said") or row["warned"]]
+        told(project, lines, is_refused="said" in row)
 
 
 # What holds data, and the same with another name for the foundation.
@@ -198,7 +200,7 @@ HOLDING = {
 }
 
 
-@pytest.mark.parametrize("language", ["yaml", "typescript"])
+@pytest.mark.parametrize("language", LANGUAGES)
 def test_destroying_targeting_and_renaming_lose_nothing_that_holds_data(
     language: str, bad_projects: Callable[[str], Project], still_azure: ServedAzure
 ) -> None:
@@ -220,7 +222,9 @@ def test_destroying_targeting_and_renaming_lose_nothing_that_holds_data(
     assert done.returncode != 0
     said = done.stdout + done.stderr
     assert 'Foundation("mine"): this name is new, and the stack has base' in said
-    assert 'fix: to rename it, add the alias base: the option aliases: [{name: "base"}], which keeps its resources' in said
+    option = 'opts=pulumi.ResourceOptions(aliases=[pulumi.Alias(name="base")])'
+    option = option if language == "python" else 'the option aliases: [{name: "base"}]'
+    assert f"fix: to rename it, add the alias base: {option}, which keeps its resources" in said
     assert {name: each for name, each in held(project).items() if name in before} == before
 
     assert still_azure.get(before["batch-account"]["id"], "2024-07-01").status_code == 200
@@ -249,6 +253,17 @@ def told(project: Project, expected: Sequence[str], *, is_refused: bool = True) 
     return said
 
 
+def snake(text: str) -> str:
+    return re.sub(r"(?<=[a-z])[A-Z]", lambda letter: f"_{letter[0].lower()}", text)
+
+
+def in_words_of(language: str, line: str) -> str:
+    """A line that the components' host tells, as a program in Python is told it."""
+    path, _, rest = line.replace(" has a problem: ", ": ").partition(": ")
+    kind, dot, keys = path.rpartition('").')
+    return f"{kind}{dot}{snake(keys)}: {rest}" if language == "python" else line
+
+
 def written(
     project: Project,
     language: str,
@@ -259,7 +274,18 @@ def written(
     `outputs` of the last."""
     definition: dict[str, Any] = {"name": f"bad-{language}", "runtime": "yaml" if language == "yaml" else "nodejs"}
     definition["packages"] = {"azuregpu": "../../../components"}
-    if language == "yaml":
+    if language == "python":
+        definition |= {"runtime": {"name": "python", "options": {"toolchain": "pip", "virtualenv": "venv"}}, "packages": {}}
+        program = ["import pulumi", "import azure_gpu"]
+        for resources in programs:
+            for name, (kind, given) in resources.items():
+                literal = re.sub(r'"(\w+)":', lambda key: snake(key[0]), json.dumps(given))
+                literal = re.sub(r'"\$\{(.+?)\}"', lambda of: snake(of[1]), literal)
+                literal = re.sub(r'\{"fn::secret": (".+?")\}', r"pulumi.Output.secret(\1)", literal)
+                program.append(f'{name} = azure_gpu.{kind}("{name}", {literal})')
+        program += [f'pulumi.export("{name}", {snake(output)})' for name, output in (outputs or {}).items()]
+        (project.folder / "__main__.py").write_text("\n".join(program) + "\n")
+    elif language == "yaml":
         definition["resources"] = {
             f"{name}{number or ''}": {"type": f"azuregpu:{kind}", "properties": given}
             for number, resources in enumerate(programs)
