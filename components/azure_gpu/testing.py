@@ -53,6 +53,19 @@ ANSWERS: Mapping[str, dict[str, Any] | Callable[[Mapping[str, Any]], dict[str, A
     "azure-native:managedidentity:getUserAssignedIdentity": {"id": "/identity", "principalId": "principal", "clientId": "client"},
     "azure-native:containerregistry:getRegistry": {"id": "/registry", "loginServer": "images.azurecr.io"},
     "azure-native:operationalinsights:getWorkspace": {"id": "/logs", "customerId": "customer"},
+    "azure-native:keyvault:getVault": {
+        "location": "westeurope",
+        "properties": {
+            "enablePurgeProtection": True,
+            "enableRbacAuthorization": True,
+            "vaultUri": "https://company-keys.vault.azure.net/",
+        },
+    },
+    "azure-native:keyvault:getKey": {
+        "kty": "RSA",
+        "keyUri": "https://company-keys.vault.azure.net/keys/data",
+        "keyUriWithVersion": "https://company-keys.vault.azure.net/keys/data/0123456789abcdef0123456789abcdef",
+    },
     "azure-native:batch:getBatchAccount": {"location": "westeurope", "poolAllocationMode": "BatchService", "autoStorage": None},
     "azure-native:app:getManagedEnvironment": {
         "location": "westeurope",

@@ -183,6 +183,22 @@ def test_rights_are_asked_of_an_existing_resource_group(
     assert (code, answers(report, "write locks"), answers(report, "assign roles")) == (1, {"no right"}, {"ok"})
 
 
+def test_the_right_to_give_a_role_on_a_key_is_asked_where_the_key_lies(
+    connected: EmbeddedAzure, preflight: Run, tmp_path: Path
+) -> None:
+    group = f"/subscriptions/{SUBSCRIPTION}/resourceGroups/rg-of-keys"
+    connected.put(group, {"location": "westeurope"}, "2024-03-01")
+    key = f"{group}/providers/Microsoft.KeyVault/vaults/company-keys/keys/data"
+    parts = {"identity": "create", "storage": "create", "customer_managed_key": key}
+    stack_file(tmp_path, connected, team="vision", location="westeurope", foundation=parts)
+    scope = "resource group rg-of-keys, which the key is in"
+    code, report = preflight("--stack", "mine", "--config-folder", str(tmp_path))
+    assert (code, rows(report, "assign roles", scope)) == (0, [("ok", "this login can assign the role on the key", "")])
+    connected.fault("forbid", name="Microsoft.Authorization/roleAssignments/write")
+    code, report = preflight("--stack", "mine", "--config-folder", str(tmp_path))
+    assert (code, answers(report, "assign roles", scope)) == (1, {"no right"})
+
+
 def test_the_right_to_make_a_budget_is_asked_where_the_budget_lies(
     connected: EmbeddedAzure, preflight: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

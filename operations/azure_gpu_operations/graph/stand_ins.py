@@ -95,6 +95,14 @@ def answer(token: str, args: dict[str, Any], location: str, subscription: str) -
         },
         "listManagedClusterUserCredentials": {"kubeconfigs": [{"name": "clusterUser", "value": kubeconfig}]},
         "getUserAssignedIdentity": _identity(args),
+        "getVault": {
+            "properties": {"enablePurgeProtection": True, "enableRbacAuthorization": True, "vaultUri": "https://vault.example/"}
+        },
+        "getKey": {
+            "kty": "RSA",
+            "keyUri": "https://vault.example/keys/key",
+            "keyUriWithVersion": "https://vault.example/keys/key/version",
+        },
         "getRegistry": {"loginServer": server_of(str(args.get("registryName", "")))},
     }
     named = next((str(value) for key, value in args.items() if key.endswith("Name") and key != "resourceGroupName"), "")
