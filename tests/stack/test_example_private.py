@@ -28,7 +28,7 @@ def zone(azure: ServedAzure) -> Iterator[ServedAzure]:
     azure.fault("calm", name="landing-zone")
 
 
-def _settings(example: str, tenant_id: str) -> dict[str, Any]:
+def settings_of(example: str, tenant_id: str) -> dict[str, Any]:
     values = {"subscription_id": SUBSCRIPTION, "tenant_id": tenant_id, "team": "tests", "location": "eastus"}
     text = Path(EXAMPLES / example / "stack.yaml").read_text(encoding="utf-8")
     said = stack_file.configuration(Template(text).substitute(values, expires_after="2026-11-30"))
@@ -58,7 +58,7 @@ def _comes_and_goes(stack: Any, zone: ServedAzure, settings: dict[str, Any]) -> 
 
 
 def test_a_team_without_a_public_endpoint(zone: ServedAzure, make_stack: MakeStack) -> None:
-    settings = _settings("private-team", zone.tenant_id)
+    settings = settings_of("private-team", zone.tenant_id)
     _comes_and_goes(make_stack(zone, settings), zone, settings)
 
 
@@ -95,7 +95,7 @@ def test_a_spoke_of_a_hub(zone: ServedAzure, make_stack: MakeStack) -> None:
     }
     spoke = f"{group}/providers/Microsoft.Network/virtualNetworks/spoke"
     zone.made(spoke, {"location": "eastus", "properties": network}, NETWORKS)
-    settings = _settings("spoke", zone.tenant_id)
+    settings = settings_of("spoke", zone.tenant_id)
     settings["foundation"]["network"]["private_dns_zones"] = [of_clusters]
     settings["foundation"]["network"]["subnets"] = {name: f"{spoke}/subnets/{name}" for name in ranges}
     _comes_and_goes(make_stack(zone, settings), zone, settings)
