@@ -115,16 +115,16 @@ lint: .venv/ready ## format, style, types, workflows
 	  [ $$code = 0 ] && set -x && "$$folder/actionlint" -shellcheck .venv/bin/shellcheck -pyflakes ""
 
 renew: .venv/ready ## write again all that is generated: recorded bodies, replacements, settings, components, their package schema, policies, catalog, coverage, weather, commands, the stack's diagram
+	$(PYTHON) -m localazure.evidence.shapes_file > localazure/shapes/shapes.json.new
+	mv localazure/shapes/shapes.json.new localazure/shapes/shapes.json
+	$(PYTHON) -m localazure.shapes.bodies > components/azure_gpu/formats/arm_bodies.json.new
+	mv components/azure_gpu/formats/arm_bodies.json.new components/azure_gpu/formats/arm_bodies.json
 	@$(PYTHON) -m tests.renew
 	$(PYTHON) -m azure_gpu.stack.settings_reference schema > docs/settings.schema.json
 	$(PYTHON) -m azure_gpu.stack.settings_reference reference > docs/settings.md
 	$(PYTHON) -m azure_gpu.stack.component_reference docs/components
 	$(PYTHON) -m azure_gpu.host --schema > components/azure_gpu/host/schema.json.new
 	mv components/azure_gpu/host/schema.json.new components/azure_gpu/host/schema.json
-	$(PYTHON) -m localazure.evidence.shapes_file > localazure/shapes/shapes.json.new
-	mv localazure/shapes/shapes.json.new localazure/shapes/shapes.json
-	$(PYTHON) -m localazure.shapes.bodies > components/azure_gpu/formats/arm_bodies.json.new
-	mv components/azure_gpu/formats/arm_bodies.json.new components/azure_gpu/formats/arm_bodies.json
 	$(PYTHON) -m azure_gpu_operations.catalog_page > docs/catalog.md
 	$(PYTHON) -m tests.replacements.table > docs/replacements.md
 	PYTHONPATH=components/policy $(PYTHON) -m azure_gpu_policies.page > docs/policies.md
