@@ -5,7 +5,7 @@ what killed it. It ends with 1 where one of the library survives that `survivors
 of a hundred survive. `--table FILE` keeps what became of each. Before tests are rewritten, a table is made, and another one after
 it with `--like` the first, which takes the same mutants; `--compare BEFORE AFTER` then lists every mutant that was noticed before
 and isn't after, and ends with 1 if there is one. `noticed.tsv` is such a table, of a407dcc5, and
-`noticed_after.tsv` that of the same mutants when last compared, on 2026-11-29.
+`noticed_after.tsv` that of the same mutants when last compared, on 2026-11-30.
 """
 
 import argparse
