@@ -27,7 +27,7 @@ def resolve_end(
         message=f"must be after {day.isoformat()}, the date that it is checked against",
         value=text,
         allowed=allowed,
-        fix=f"write {fix}, or remove the {what.removeprefix('a ')}",
+        fix=f"write {fix}, or remove the {what.removeprefix('an ').removeprefix('a ')}",
         code=Code.EXPIRED,
     )
     return expires_at, [past]
