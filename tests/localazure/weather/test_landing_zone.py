@@ -52,7 +52,7 @@ def _denied(wires: Mapping[str, Mapping[str, Any]]) -> set[tuple[str, str]]:
 def _sent(name: str) -> dict[str, Mapping[str, Any]]:
     """What is sent of each resource of a recorded stack, or of the example's program, by URN."""
     if name == "example.languages":
-        config = {"azure-gpu:team": "vision", "azure-gpu:lastDay": "2026-12-31", "azure-gpu:maxNodes": "2"}
+        config = {"azure-gpu:team": "vision", "azure-gpu:lastDay": "2099-12-31", "azure-gpu:maxNodes": "2"}
         config |= recorded_bodies.CONNECTED
         declared = recorded_bodies.run_program(config, LOOK_UPS, file=LANGUAGES)
         return {each.urn: each.wire for each in declared.registrations}
