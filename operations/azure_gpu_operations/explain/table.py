@@ -6,12 +6,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from azure_gpu.catalog.quotas import ACCOUNT_REQUEST
 from azure_gpu.formats import bounded_yaml
 from azure_gpu.shared.installation import COMMAND
 from azure_gpu_operations.explain.facts import Cause, Finding
 
 TABLE = Path(__file__).with_name("findings.yaml")
-_ALWAYS = {"COMMAND": COMMAND, "UP": "then `pulumi up`"}
+_ALWAYS = {"COMMAND": COMMAND, "UP": "then `pulumi up`", "ON_QUOTAS_PAGE": ACCOUNT_REQUEST}
 
 Rule = Callable[[Any], Finding | None]
 
