@@ -39,6 +39,11 @@ _NOUNS = {
 _MISSING = re.compile(r"not ?found|no resource|\b404\b", re.IGNORECASE)  # the look-up's error text where Azure returned 404
 
 
+def _one(azure_type: AzureType) -> str:
+    noun = _NOUNS[azure_type]
+    return f"{'an' if noun[0] in 'AaOo' else 'a'} {noun}"
+
+
 def parts(given: pulumi.Input[str]) -> pulumi.Output[ArmId]:
     """Parses an id, which may be an output; all parts are empty where it isn't valid."""
     return pulumi.Output.from_input(given).apply(lambda text: arm_ids.parse(text) or ArmId(text, "", "", "", "", ""))
@@ -52,7 +57,7 @@ def check_id(text: str, azure_type: AzureType, path: str, subscription_id: str =
         return [Problem(path=path, message="not a valid Azure resource id", value=text, allowed=example, fix="copy the whole id")]
     if not found.is_type(azure_type.arm_type):
         message = f"expected an id of type {azure_type.arm_type}, got {found.type}"
-        return [Problem(path=path, message=message, value=text, allowed=example, fix=f"give the id of a {_NOUNS[azure_type]}")]
+        return [Problem(path=path, message=message, value=text, allowed=example, fix=f"give the id of {_one(azure_type)}")]
     return []
 
 
@@ -91,7 +96,7 @@ def read(
             path=path,
             message=f"{_NOUNS[azure_type]} not found" if missing else f"this {_NOUNS[azure_type]} can't be read: {reason}",
             value=resource_id.text,
-            allowed=f"the id of a {_NOUNS[azure_type]} that exists and that you may read",
+            allowed=f"the id of {_one(azure_type)} that exists and that you may read",
             fix=f"check it with `az resource show --ids {resource_id.text}`, or write `create` instead",
             code=Code.NOT_FOUND if missing else Code.INVALID,
         )
