@@ -26,6 +26,23 @@ def program(region: str) -> Any:
     azure_gpu.GpuCluster("gpu", foundation=around, location=region, **own)
 
 
+def test_an_account_of_batch_has_no_other_identity_than_the_one_that_may_use_the_key() -> None:
+    def other(**given: Any) -> None:
+        around = azure_gpu.Foundation(
+            "base",
+            location="westeurope",
+            team="v",
+            identity="create",
+            storage="create",
+            customer_managed_key=f"{VAULT}/keys/data",
+        )
+        azure_gpu.BatchAccount("batch", foundation=around, **given)
+
+    assert declare(other, lookups={**LOOK_UPS, **READS}).registrations
+    with pytest.raises(Refused, match="the role on that key is another's"):
+        declare(lambda: other(identity_id=GOOD["BatchAccount"]["identity_id"]), lookups={**LOOK_UPS, **READS})
+
+
 def test_disks_of_a_cluster_are_encrypted_by_the_key_of_its_foundation() -> None:
     declared = declare(lambda: program("westeurope"), lookups={**LOOK_UPS, **READS}).registrations
     [cluster] = [each for each in declared if each.type == azure_types.MANAGED_CLUSTER.token]

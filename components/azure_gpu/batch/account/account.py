@@ -14,7 +14,7 @@ from pulumi_azure_native import batch
 
 from azure_gpu.batch.account.args import AccountOfPool, BatchAccountArgs, BatchAccountWiring, BatchDependencies
 from azure_gpu.batch.account.existing import look_up
-from azure_gpu.batch.account.spec import AccountFacts, BatchAccountSpec, missing_dependencies, resolve
+from azure_gpu.batch.account.spec import PATH, AccountFacts, BatchAccountSpec, missing_dependencies, resolve
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.arm_ids import ArmId
@@ -64,6 +64,7 @@ class BatchAccount(Component[BatchAccountArgs, BatchAccountWiring, _Spec]):
         spec, problems = resolve(args, context)
         if spec.existing is None:
             problems += missing_dependencies(spec, identity="identity_id" in args, storage="storage" in args)
+            problems += _other_identity(args, context)
         return (spec, spec.assumed), problems
 
     def _look_up(self, spec: _Spec, asked_by: AskedBy) -> tuple[_Spec, list[Problem]]:
@@ -184,6 +185,21 @@ class BatchAccount(Component[BatchAccountArgs, BatchAccountWiring, _Spec]):
             )
             for application in spec.applications
         ]
+
+
+def _other_identity(args: BatchAccountWiring, context: Context) -> list[Problem]:
+    """Rejects another identity than the one that may use the key of the foundation: an account has one for everything."""
+    key = args.get("customer_managed_key")
+    if key is None or "identity_id" not in args or args["identity_id"] is key["identity_id"]:
+        return []
+    return [
+        Problem(
+            path=f"{context.path(PATH)}.identity_id",
+            message="the account reads the key of its foundation as its identity, and the role on that key is another's",
+            allowed="the foundation's identity, where it has `customer_managed_key`",
+            fix="remove it",
+        )
+    ]
 
 
 def _of_pool(facts: AccountFacts, name: pulumi.Input[str], resource_group_name: pulumi.Input[str]) -> AccountOfPool:
