@@ -95,7 +95,8 @@ def _policy_addon(addons: BodyReader) -> bool | None:
         if other.lower() != "azurepolicy":
             addons.leave(other, "other add-ons than azurepolicy have no keys in the stack file", "set overrides of the cluster")
     addon = addons.inside("azurepolicy")
-    addon.skip("config", "identity")
+    addon.skip("identity")
+    addon.default("config", {"version": "v2"}, message="the stack leaves the settings of the add-on to AKS")
     return addon.flag("enabled")
 
 
