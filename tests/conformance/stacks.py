@@ -90,7 +90,8 @@ class Stack:
     location: str
     clusters: bool = True
     server: ServedAzure | None = None
-    run: str = field(default_factory=lambda: secrets.token_hex(3))
+    # By its letter no number: `075088` and `12e456`, which PyYAML writes without quotes, are numbers to the engine.
+    run: str = field(default_factory=lambda: f"r{secrets.token_hex(3)[1:]}")
     changed: bool = False
     """Whether its file has what `change` changes."""
     # USD an hour of each part, once it was asked for: the program runs for it.

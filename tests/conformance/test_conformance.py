@@ -386,6 +386,11 @@ def test_a_run_is_over_after_its_time_or_when_its_process_has_gone_here(
     assert lease.is_over(made, "here", NOW, lambda process: runs and process == 7) is is_over
 
 
+def test_the_name_of_a_run_is_a_text_to_the_engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stacks.secrets, "token_hex", lambda _: "075088")
+    assert stack_at(tmp_path, "cheap", "eastus").run == "r75088"
+
+
 @pytest.mark.parametrize("level", ["cheap", "gpu", "change"])
 def test_images_come_from_microsoft_s_registry_or_the_stack_s_own(level: str) -> None:
     text = json.dumps(configuration(level, "eastus", "2026-12-01"))
