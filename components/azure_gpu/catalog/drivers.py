@@ -65,12 +65,6 @@ TOOLKITS: tuple[Toolkit, ...] = (
 
 # Since this major version, a driver runs every minor version of each major version that it supports. Source: RELEASE_NOTES.
 MINOR_COMPATIBLE_SINCE = 11
-# The first driver that does so for its major version, on Linux and on Windows. Source: RELEASE_NOTES.
-MINOR_COMPATIBLE: dict[int, tuple[str, str]] = {
-    11: ("450.80.02", "452.39"),
-    12: ("525.60.13", "527.41"),
-    13: ("580.65.06", "580"),
-}
 
 # A driver's version starts with its branch; a Windows version may start a few higher (471.11 is of branch 470).
 BRANCHES: tuple[int, ...] = tuple(sorted({int(toolkit.linux.split(".")[0]) for toolkit in TOOLKITS}))
