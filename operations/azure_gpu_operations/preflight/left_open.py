@@ -1,6 +1,7 @@
-"""Asks Azure's lists about what the catalog's leave open of a stack: regions, sizes, Kubernetes versions, workload profiles.
+"""Asks Azure before `up`, and for `review --live`: what the catalog's lists leave open of a stack (regions, sizes, Kubernetes
+versions, workload profiles), and of what isn't there yet whether its sizes are offered and its quotas suffice.
 
-`up` and `review --live` ask so, and only where something is open. Azure's answer takes the place of the catalog's.
+The questions and answers are those of `preflight`, asked at once and for a short time. Azure's answer wins over the catalog's.
 """
 
 from collections.abc import Callable, Mapping
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from azure_gpu.catalog.problems import Code, Problem, Severity, errors
 from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.formats import stack_file
+from azure_gpu.shared.installation import COMMAND
 from azure_gpu.stack.keys import REGION
 from azure_gpu_operations.connection import Connection, connection_in, connection_of
 from azure_gpu_operations.preflight import program
@@ -20,30 +22,30 @@ from azure_gpu_operations.stack import Stack
 if TYPE_CHECKING:
     from azure_gpu_operations.preflight.rows import Row
 
+LIMIT_SECONDS = 10.0  # for all lists together: what takes longer isn't checked
 _CODES, OF_VERSION = (Code.NOT_LISTED, Code.NOT_IN_REGION), "kubernetes_version"
 Say = Callable[[str], None]
 
 
 class NotOfferedError(Exception):
-    """Azure's lists lack what a new stack needs. The text is for the user."""
+    """Azure's lists lack what a new stack needs, or its quotas don't allow it. The text is for the user."""
 
 
 def check(stack: Stack, deployment: Mapping[str, Any], say: Say) -> None:
-    """NotOfferedError names everything that Azure's lists lack, before the first update; later, what is there stays, and it is
-    told. Nothing is asked where the catalog leaves nothing open, and nothing refused where Azure can't be asked."""
+    """NotOfferedError names everything that Azure's lists lack or its quotas don't allow, before the first update; later, what is
+    there stays, and it is told. Nothing is refused where Azure can't be asked."""
     try:
         taken = program.take(project().files, stack.file, stack.name, "")
     except (ValueError, OSError, stack_file.StackFileError):
         return  # the program itself reports what is wrong with the file
-    if not _open(taken):
-        return
-    found = decided(taken, connection_of(deployment) or connection_in(stack.file))
+    there = is_there(deployment)
+    added = None if there or errors(taken.problems) else taken  # the program refuses its own errors before it creates anything
+    found = decided(taken, connection_of(deployment) or connection_in(stack.file), added, say)
     for each in taken.problems:
         if each not in found:
             say(f"{each.path}: {each.value}: Azure's list decides, not the catalog's")
     lacking = [each for each in found if each not in taken.problems]
     refused = errors(lacking)
-    there = any(str(each.get("id")).startswith("/") for each in deployment.get("resources") or [])  # a provider has another id
     if refused and not there:
         heading = "1 problem" if len(refused) == 1 else f"{len(refused)} problems"
         raise NotOfferedError("\n".join([f"{heading}, nothing was created:", *(f"  - {each}" for each in refused)]))
@@ -51,17 +53,31 @@ def check(stack: Stack, deployment: Mapping[str, Any], say: Say) -> None:
         say(f"warning: {each}")
 
 
-def decided(taken: Inventory, connection: Connection) -> tuple[Problem, ...]:
+def is_there(deployment: Mapping[str, Any]) -> bool:
+    """Whether a stack has anything in Azure: the id of a provider isn't one of Azure."""
+    return any(str(each.get("id")).startswith("/") for each in deployment.get("resources") or [])
+
+
+def decided(
+    taken: Inventory, connection: Connection, added: Inventory | None = None, say: Say = lambda _: None
+) -> tuple[Problem, ...]:
     """As `settled`; the embedded Azure, at an address of its own, has no lists but the catalog's, and isn't asked."""
-    return taken.problems if connection.metadata_host else settled(taken, connection)
+    return taken.problems if connection.metadata_host else settled(taken, connection, added, say)
 
 
-def settled(taken: Inventory, connection: Connection) -> tuple[Problem, ...]:
-    """The stack's problems: of those that are open, what Azure's lists lack as an error, and nothing of what they have."""
-    about = _open(taken)
-    if not about:
+def settled(
+    taken: Inventory, connection: Connection, added: Inventory | None = None, say: Say = lambda _: None
+) -> tuple[Problem, ...]:
+    """The stack's problems: of those that are open, what Azure's lists lack as an error, and nothing of what they have.
+
+    Args:
+        added: what of it isn't in Azure yet, and has to be offered and to fit in the quotas.
+        say: told in one line what wasn't read.
+    """
+    about, added = _open(taken), added or Inventory(day=taken.day, region=taken.region)
+    if not about and not added.draws:
         return taken.problems
-    from azure_gpu_operations.preflight import answers, lists, online  # here, because Azure's clients load slowly
+    from azure_gpu_operations.preflight import answers, environment_quotas, lists, online  # Azure's clients load slowly
     from azure_gpu_operations.preflight.fetching import SharedCredential, fetch
     from azure_gpu_operations.preflight.rows import FAILING, of_problem
 
@@ -70,18 +86,34 @@ def settled(taken: Inventory, connection: Connection) -> tuple[Problem, ...]:
         return taken.problems
     login, subscription = replace(login, credential=SharedCredential(login.credential)), connection.subscription_id
     paths = {each.path for each in about}
-    uses = [use for use in taken.uses if use.service in online.LISTED and paths & {use.path, use.region_path}]
-    keys = {answers.offer_key(use) for use in uses}
-    offered = {key: read for key, read in lists.readers(login, subscription, uses).items() if key in keys}
-    outcomes = fetch({**offered, **answers.catalog_readers(login, subscription, about, taken.uses)})
+    asked = [use for use in taken.uses if use in added.uses or paths & {use.path, use.region_path}]
+    offered = [use for use in asked if use.service in online.LISTED]
+    beside, ml_beside = online.beside(added), online.ml_beside(added)
+    drawing = [*added.uses, *(each.use for each in (*beside, *ml_beside))]
+    listed = lists.readers(login, subscription, [*offered, *drawing])
+    keys = {answers.offer_key(use) for use in offered} | {
+        key for key in lists.readers(login, subscription, drawing) if key.what in lists.QUOTAS
+    }
+    readers = {
+        **{key: read for key, read in listed.items() if key in keys},
+        **answers.catalog_readers(login, subscription, about, taken.uses),
+        **environment_quotas.readers(login, added.environments),
+    }
+    outcomes = fetch(readers, limit_seconds=LIMIT_SECONDS)
+    if unread := [str(key) for key, outcome in outcomes.items() if outcome.missing]:
+        say(f"not read of Azure, so not checked: {', '.join(unread)}; `{COMMAND} preflight` tells why")
     found: list[Problem] = []
     for problem in taken.problems:
         rows = answers.catalog_rows([problem], taken.uses, outcomes) if problem in about else [of_problem(problem, "")]
         lacking = any(row.answer in FAILING for row in rows)
         found += [_refused(problem.path, problem.value, row, taken) if problem in about and lacking else problem for row in rows]
-    refused = [row for row in answers.offers(outcomes, uses, taken.day) if row.answer in FAILING]
-    sizes = {use.path: use.size for use in uses}
-    return (*found, *(_refused(row.subject, sizes[row.subject], row, taken) for row in refused))
+    rows = [
+        *answers.offers(outcomes, offered, taken.day),
+        *answers.quota_rows(outcomes, added.uses, added.batch_account, beside, ml_beside),
+        *environment_quotas.rows(added.environments, outcomes, ""),
+    ]
+    sizes = {use.path: use.size for use in (*taken.uses, *drawing)}
+    return (*found, *(_refused(row.subject, sizes.get(row.subject), row, taken) for row in rows if row.answer in FAILING))
 
 
 def _open(taken: Inventory) -> tuple[Problem, ...]:
@@ -96,7 +128,8 @@ def _open(taken: Inventory) -> tuple[Problem, ...]:
 
 
 def _refused(path: str, value: object, row: "Row", taken: Inventory) -> Problem:
-    """An error; a warning where the file insists on it, as in the stack's plan."""
-    insisted = REGION in taken.unchecked and not path.endswith(OF_VERSION)
-    source, severity = "Azure's list of today", Severity.WARNING if insisted else Severity.ERROR
-    return Problem(path, row.message, value, fix=row.fix, source=source, code=Code.NOT_OFFERED, severity=severity)
+    """An error; a warning where the file insists on it, as in the stack's plan. No file insists on a quota."""
+    code = Code.NO_QUOTA if row.check == "quota" else Code.NOT_OFFERED
+    insisted = REGION in taken.unchecked and not path.endswith(OF_VERSION) and code is Code.NOT_OFFERED
+    source, severity = row.source or "Azure's list of today", Severity.WARNING if insisted else Severity.ERROR
+    return Problem(path, row.message, value, fix=row.fix, source=source, code=code, severity=severity)

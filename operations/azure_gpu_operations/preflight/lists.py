@@ -63,6 +63,14 @@ class ListKind(StrEnum):
     NAME = "name"
 
 
+QUOTAS = (
+    ListKind.COMPUTE_QUOTAS,
+    ListKind.BATCH_ACCOUNT_QUOTA,
+    ListKind.BATCH_ACCOUNTS,
+    ListKind.ML_QUOTAS,
+)
+
+
 class ListKey(NamedTuple):
     """One list."""
 

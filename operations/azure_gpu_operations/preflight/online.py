@@ -72,9 +72,8 @@ def ask(
     wanted = [*names, *(name for name in taken.names if name.name not in existing)]
     account_id = taken.batch_account_id or _batch_account(own)
     logs = "" if taken.log_workspace.lower() in {each.lower() for each in own} else taken.log_workspace
-    beside = [_counted(pool, Service.AKS) for pool in taken.system_pools if pool.vcpus is not None]
-    ml_beside = [_counted(each, Service.ML_ENDPOINT) for each in taken.ml_machines if each.vcpus is not None]
-    all_uses = [*uses, *(each.use for each in (*beside, *ml_beside))]
+    of_clusters, of_learning = beside(taken), ml_beside(taken)
+    all_uses = [*uses, *(each.use for each in (*of_clusters, *of_learning))]
     with_feature = features.needing(uses)
     of_budget, of_key, held, flag = (
         ListKey(ListKind.RIGHTS),
@@ -114,7 +113,7 @@ def ask(
         ),
         *answers.offers(outcomes, [use for use in uses if use.service in LISTED], taken.day),
         *features.rows(with_feature, outcomes[flag].value if with_feature else None),
-        *answers.quota_rows(outcomes, uses, batch_account or taken.batch_account, beside, ml_beside),
+        *answers.quota_rows(outcomes, uses, batch_account or taken.batch_account, of_clusters, of_learning),
         *environment_quotas.rows(taken.environments, outcomes, stack),
         *answers.names(outcomes, wanted),
         *deleted_logs.rows(logs, taken.region, outcomes),
@@ -145,6 +144,16 @@ def reached(connection: Connection) -> SignIn | str:
         return sign_in(connection)
     except (AzureError, RequestException, OSError, ValueError, KeyError) as error:
         return f"{connection.metadata_host or 'Azure'} can't be reached: {error}"
+
+
+def beside(taken: Inventory) -> list[CountedUse]:
+    """The machines without a GPU of clusters, which draw from the same quotas."""
+    return [_counted(pool, Service.AKS) for pool in taken.system_pools if pool.vcpus is not None]
+
+
+def ml_beside(taken: Inventory) -> list[CountedUse]:
+    """The same of Azure Machine Learning."""
+    return [_counted(each, Service.ML_ENDPOINT) for each in taken.ml_machines if each.vcpus is not None]
 
 
 def _counted(pool: "MachinesUse", service: Service) -> CountedUse:

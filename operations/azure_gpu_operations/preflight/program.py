@@ -1,6 +1,6 @@
 """The inventory of a stack from its plan, without requests to Azure."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -48,6 +48,21 @@ class Inventory:
     group: str = ""
     makes_budget: bool = False
     budget_of_subscription: bool = False  # else it is the resource group's
+
+    @property
+    def draws(self) -> bool:
+        """Whether it needs anything of a quota."""
+        return bool(self.uses or self.system_pools or self.ml_machines or self.environments)
+
+    def beyond(self, before: "Inventory") -> "Inventory":
+        """What needs more than before of a quota."""
+        return replace(
+            self,
+            uses=tuple(each for each in self.uses if each not in before.uses),
+            system_pools=tuple(each for each in self.system_pools if each not in before.system_pools),
+            ml_machines=tuple(each for each in self.ml_machines if each not in before.ml_machines),
+            environments=tuple(each for each in self.environments if each not in before.environments),
+        )
 
 
 def take(project_folder: Path, file: Path, stack: str, as_of: str) -> Inventory:

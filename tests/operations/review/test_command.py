@@ -8,10 +8,12 @@ from pathlib import Path
 import pytest
 import yaml
 
-from azure_gpu.catalog.problems import Severity
+from azure_gpu.catalog.problems import Code, Problem, Severity
 from azure_gpu.stack.keys import PROJECT
 from azure_gpu_operations import project as projects
 from azure_gpu_operations.__main__ import main
+from azure_gpu_operations.preflight import left_open
+from azure_gpu_operations.preflight.program import Inventory
 from azure_gpu_operations.project import Project
 from azure_gpu_operations.review import command, reviewing
 from azure_gpu_operations.review.model import Budget, Lane, Outcome, StackReview
@@ -221,6 +223,35 @@ def test_files_of_a_commit(git: Git, tmp_path: Path) -> None:
 
 
 POOL = {"size": "Standard_NC4as_T4_v3", "dedicated_nodes": 1, "expires_after": "2026-12-31"}
+
+
+def test_a_live_review_asks_for_the_quotas_of_what_is_added(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[list[str]] = []
+
+    def decided(taken: Inventory, _: object, added: Inventory | None, say: Callable[[str], None]) -> tuple[Problem, ...]:
+        asked.append([use.path for use in added.uses] if added is not None else [])
+        say("not read")
+        return (Problem("pools.q.size", "too few", code=Code.NO_QUOTA),)
+
+    monkeypatch.setattr(left_open, "decided", decided)
+    base, head = tmp_path / "base" / "Pulumi.more.yaml", tmp_path / "Pulumi.more.yaml"
+    base.parent.mkdir()
+    for file, pools in ((base, {"p": POOL}), (head, {"p": POOL, "q": POOL})):
+        says = {"team": "a", "location": "eastus", "as_of": "2026-11-21", "batch_account": "create", "pools": pools}
+        foundation = dict.fromkeys(("identity", "storage"), "create")
+        config = {f"azure-gpu:{key}": value for key, value in {**says, "foundation": foundation}.items()}
+        file.write_text(yaml.safe_dump({"config": {**config, "azure-native:subscriptionId": SUBSCRIPTION}}))
+    there = {"resources": [{"type": "g", "id": "/there"}]}
+    found: list[tuple[Severity, list[str]]] = []
+    for deployment, of_base in (({}, base), (there, base), (there, None)):
+        compared = reviewing.Compared(
+            "more", head.name, Lane.LIVE, of_base, head, None, CHECKOUT, SourceLocations((), PROJECT), deployment, (), (), (), ()
+        )
+        missing: list[str] = []
+        now, _, _ = reviewing._problems(compared, missing)
+        found += [(each.severity, missing) for each in now]
+    assert asked == [["pools.p.size", "pools.q.size"], ["pools.q.size"], []]
+    assert found == [(Severity.ERROR, ["not read"]), (Severity.WARNING, ["not read"]), (Severity.WARNING, ["not read"])]
 
 
 def test_a_region_or_size_that_the_catalog_has_never_heard_of_is_one_warning_of_a_review(tmp_path: Path) -> None:
