@@ -22,6 +22,7 @@ END = {"expires_after": "2026-12-31"}
 NODES = {"dedicated_nodes": 1, **END}
 KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIIf5brqnNQHGzLjkqraUF8izv5/PuTQziv4YaiROCxUB"
 T4 = "Standard_NC4as_T4_v3"
+GB300 = "Standard_ND256isr_GB300_v7"
 NEWER = (*newer.SIZES, "Standard_NC8as_T4_v4", "Standard_HB500rs_v6")
 FOUNDATION = {"identity": "create", "storage": "create", "log_workspace": "create", "registry": "create"}
 
@@ -157,6 +158,11 @@ def test_what_an_old_list_lacks_is_one_warning(path: str, says: dict[str, Any]) 
         *((pools(size=NEWER[0], driver=driver), "pools.p.size") for driver in ("auto", "image", "extension", "none")),
         (pools(size=NEWER[0], driver="extension", os_type="Windows"), "pools.p.size"),
         (pools(size=NEWER[0], containers=True), "pools.p.size"),
+        *(
+            (pools(size=GB300, image=image), "pools.p.size")
+            for image in ("microsoft-dsvm:ubuntu-hpc:2404", "Canonical:ubuntu-24_04-lts:server")
+        ),
+        (pools(size=GB300, image="microsoft-dsvm:ubuntu-hpc:2404", driver="image", containers=True), "pools.p.size"),
         *((vms(size=NEWER[0], driver=driver), "vms.m.size") for driver in ("auto", "image", "extension", "none")),
         (vms(size=NEWER[0], spot=True), "vms.m.size"),
         (clusters({"size": NEWER[0], "sharing": {"strategy": "time-slicing", "replicas": 4}}), "clusters.c.gpu_pools.t4.size"),
