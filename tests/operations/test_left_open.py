@@ -138,7 +138,7 @@ def test_the_quotas_are_asked_for_before_the_first_update_of_what_the_program_ac
     of_stack = replace(NEW, problems=tuple(OTHER._replace(severity=each) for each in problems))
     seen: list[Inventory | None] = []
     monkeypatch.setattr(program, "take", lambda *_: of_stack)
-    monkeypatch.setattr(left_open, "decided", lambda now, _, added, say: seen.append(added) or now.problems)
+    monkeypatch.setattr(left_open, "decided", lambda now, _, added, *says: seen.append(added) or now.problems)
     left_open.check(stack, deployment, lambda _: None)
     assert seen == [of_stack if asked else None]
 

@@ -112,6 +112,12 @@ def _all_sizes(rows: Sequence[PriceRow], today: date) -> list[str]:
     return sorted({_spelt(row.size, []) for row in rows} | sold)
 
 
+def machines_filter(size: str) -> str:
+    """The API's filter of the rows of one size."""
+    quoted = size.replace("'", "''")
+    return f"serviceName eq 'Virtual Machines' and armSkuName eq '{quoted}' and priceType eq 'Consumption'"
+
+
 def machines(
     old: Sequence[PriceRow], sizes: Sequence[str], requested: Sequence[str], api: RetailPrices, today: date, renewal: Renewal
 ) -> list[PriceRow]:
@@ -119,9 +125,7 @@ def machines(
     book = PriceBook(old)
     fresh: list[PriceRow] = []
     for size in sizes:
-        quoted = size.replace("'", "''")
-        filter_text = f"serviceName eq 'Virtual Machines' and armSkuName eq '{quoted}' and priceType eq 'Consumption'"
-        rows = _by_region(api, filter_text, requested, size, renewal)
+        rows = _by_region(api, machines_filter(size), requested, size, renewal)
         if rows is None:
             continue
         for region in requested or sorted({*rows, *book.regions_of(size)}):

@@ -48,8 +48,10 @@ class RetailPrices:
         *,
         sleep: Callable[[float], None] = time.sleep,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
+        attempts: int = ATTEMPTS,
+        timeout: tuple[float, float] = TIMEOUT_SECONDS,
     ) -> None:
-        self._url = url
+        self._url, self._attempts, self._timeout = url, attempts, timeout
         self._sleep = sleep
         self._now = now
         self._session = requests.Session()
@@ -93,12 +95,12 @@ class RetailPrices:
 
     def _get(self, url: str, parameters: dict[str, str]) -> str:
         reason, requested_pause = "", 0.0
-        for attempt in range(ATTEMPTS):
+        for attempt in range(self._attempts):
             if attempt:
                 self._sleep(requested_pause or FIRST_PAUSE_SECONDS * 2 ** (attempt - 1))
             requested_pause = 0.0
             try:
-                answer = self._session.get(url, params=parameters, timeout=TIMEOUT_SECONDS)
+                answer = self._session.get(url, params=parameters, timeout=self._timeout)
             except requests.RequestException as error:
                 reason = f"{type(error).__name__}: {error}"
                 continue
@@ -112,7 +114,7 @@ class RetailPrices:
                 raise RetailPricesError(
                     f"{answer.url}: {reason}; the server asks to wait {requested_pause:.0f} seconds: retry then"
                 )
-        raise RetailPricesError(f"{url}: no answer after {ATTEMPTS} attempts; the last: {reason}")
+        raise RetailPricesError(f"{url}: no answer after {self._attempts} attempts; the last: {reason}")
 
     def _requested_pause(self, retry_after: str) -> float:
         """The header's seconds, or the seconds until its date. 0 if it has neither."""

@@ -40,7 +40,7 @@ def check(stack: Stack, deployment: Mapping[str, Any], say: Say) -> None:
         return  # the program itself reports what is wrong with the file
     there = is_there(deployment)
     added = None if there or errors(taken.problems) else taken  # the program refuses its own errors before it creates anything
-    found = decided(taken, connection_of(deployment) or connection_in(stack.file), added, say)
+    found = decided(taken, connection_of(deployment) or connection_in(stack.file), added, say, say)
     for each in taken.problems:
         if each not in found:
             say(f"{each.path}: {each.value}: Azure's list decides, not the catalog's")
@@ -59,25 +59,34 @@ def is_there(deployment: Mapping[str, Any]) -> bool:
 
 
 def decided(
-    taken: Inventory, connection: Connection, added: Inventory | None = None, say: Say = lambda _: None
+    taken: Inventory,
+    connection: Connection,
+    added: Inventory | None = None,
+    say: Say = lambda _: None,
+    say_price: Say | None = None,
 ) -> tuple[Problem, ...]:
     """As `settled`; the embedded Azure, at an address of its own, has no lists but the catalog's, and isn't asked."""
-    return taken.problems if connection.metadata_host else settled(taken, connection, added, say)
+    return taken.problems if connection.metadata_host else settled(taken, connection, added, say, say_price)
 
 
 def settled(
-    taken: Inventory, connection: Connection, added: Inventory | None = None, say: Say = lambda _: None
+    taken: Inventory,
+    connection: Connection,
+    added: Inventory | None = None,
+    say: Say = lambda _: None,
+    say_price: Say | None = None,
 ) -> tuple[Problem, ...]:
     """The stack's problems: of those that are open, what Azure's lists lack as an error, and nothing of what they have.
 
     Args:
         added: what of it isn't in Azure yet, and has to be offered and to fit in the quotas.
         say: told in one line what wasn't read.
+        say_price: told the price of each use that is added.
     """
     about, added = _open(taken), added or Inventory(day=taken.day, region=taken.region)
     if not about and not added.draws:
         return taken.problems
-    from azure_gpu_operations.preflight import answers, environment_quotas, lists, online  # Azure's clients load slowly
+    from azure_gpu_operations.preflight import answers, environment_quotas, lists, online, prices  # Azure's clients load slowly
     from azure_gpu_operations.preflight.fetching import SharedCredential, fetch
     from azure_gpu_operations.preflight.rows import FAILING, of_problem
 
@@ -98,10 +107,14 @@ def settled(
         **{key: read for key, read in listed.items() if key in keys},
         **answers.catalog_readers(login, subscription, about, taken.uses),
         **environment_quotas.readers(login, added.environments),
+        **(prices.readers(connection, added.uses) if say_price else {}),
     }
     outcomes = fetch(readers, limit_seconds=LIMIT_SECONDS)
-    if unread := [str(key) for key, outcome in outcomes.items() if outcome.missing]:
+    if unread := [str(key) for key, outcome in outcomes.items() if outcome.missing and key.what is not lists.ListKind.PRICES]:
         say(f"not read of Azure, so not checked: {', '.join(unread)}; `{COMMAND} preflight` tells why")
+    if say_price:
+        for row in prices.rows(added.uses, outcomes, taken.day):
+            say_price(f"{row.subject}: {row.message}")
     found: list[Problem] = []
     for problem in taken.problems:
         rows = answers.catalog_rows([problem], taken.uses, outcomes) if problem in about else [of_problem(problem, "")]

@@ -60,6 +60,7 @@ class ListKind(StrEnum):
     LOCATIONS = "locations"
     KUBERNETES = "Kubernetes versions of AKS"
     PROFILES = "workload profiles of Container Apps"
+    PRICES = "prices"
     NAME = "name"
 
 

@@ -15,7 +15,7 @@ from azure_gpu.catalog.size_use import TAKES_SIZES, Service, SizeUse
 from azure_gpu.formats import arm_ids, azure_types
 from azure_gpu_operations.azure import SignIn, sign_in
 from azure_gpu_operations.connection import Connection
-from azure_gpu_operations.preflight import answers, deleted_logs, environment_quotas, features, lists, packages
+from azure_gpu_operations.preflight import answers, deleted_logs, environment_quotas, features, lists, packages, prices
 from azure_gpu_operations.preflight.fetching import LIMIT_SECONDS, SharedCredential, fetch, retries
 from azure_gpu_operations.preflight.lists import ListKey, ListKind
 from azure_gpu_operations.preflight.needs import RequestedName
@@ -86,6 +86,7 @@ def ask(
         **answers.catalog_readers(login, subscription, problems, uses),
         **environment_quotas.readers(login, taken.environments),
         **deleted_logs.readers(login, subscription, logs),
+        **prices.readers(connection, uses),
     }
     if taken.packages:
         readers[held] = partial(packages.states, login, account_id, taken.packages, retries())
@@ -115,14 +116,17 @@ def ask(
         *features.rows(with_feature, outcomes[flag].value if with_feature else None),
         *answers.quota_rows(outcomes, uses, batch_account or taken.batch_account, of_clusters, of_learning),
         *environment_quotas.rows(taken.environments, outcomes, stack),
+        *prices.rows(uses, outcomes, taken.day),
         *answers.names(outcomes, wanted),
         *deleted_logs.rows(logs, taken.region, outcomes),
         *(packages.rows(taken.packages, outcomes[held].value, account_id) if taken.packages else ()),
     ]
+    # Where a price isn't read, there is the catalog's.
+    lasting = {key: each for key, each in outcomes.items() if key.what is not ListKind.PRICES or each.value is not None}
     return OnlineResult(
         rows=tuple(rows),
-        missing={str(key): outcome.missing for key, outcome in outcomes.items() if outcome.missing},
-        seconds={str(key): outcome.seconds for key, outcome in outcomes.items()},
+        missing={str(key): outcome.missing for key, outcome in lasting.items() if outcome.missing},
+        seconds={str(key): outcome.seconds for key, outcome in lasting.items()},
     )
 
 
