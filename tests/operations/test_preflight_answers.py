@@ -136,7 +136,12 @@ def test_machines_without_a_gpu_draw_from_machine_learnings_own_quota() -> None:
     outcomes: dict[ListKey, Outcome[Any]] = {ListKey(ListKind.ML_QUOTAS, "westeurope"): Outcome(limits)}
     (row,) = quota_rows(outcomes, [], ml_beside=[CountedUse(use, "standardFSv2Family", 8)])
     assert (row.answer, row.subject) == ("no quota", "ml_endpoints.digits")
-    assert "request a limit of 8 vCPU of standardFSv2Family" in row.fix
+    assert "Azure approves no more quota of this one since July 2026" in row.fix, "Fsv2"
+    newer = limits._replace(families=(Limit("standardDSv5Family", 6, 0),))
+    (row,) = quota_rows(
+        {ListKey(ListKind.ML_QUOTAS, "westeurope"): Outcome(newer)}, [], ml_beside=[CountedUse(use, "standardDSv5Family", 8)]
+    )
+    assert "request a limit of 8 vCPU of standardDSv5Family" in row.fix
 
 
 REGION = Problem("location", "the region isn't on the list", "belgiumcentral", code=Code.NOT_LISTED, severity=Severity.WARNING)

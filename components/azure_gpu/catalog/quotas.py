@@ -33,6 +33,20 @@ _ML = Source(
     date(2026, 11, 20),
 )
 
+# Additional quota of these series isn't approved, whatever the region; they have no GPU.
+_CLOSED = Source(
+    "MicrosoftDocs/azure-compute-docs at 3afc7132, articles/virtual-machines/migration/sizes/"
+    "previous-gen-series-capacity-limitations.md",
+    Dated.OBSERVED,
+    date(2026, 8, 18),
+)
+_CLOSED_SERIES = (  # compute optimized, general purpose, memory optimized, storage optimized, as the page has them
+    *("F", "Fs", "Fsv2"),
+    *("D", "Ds", "Dv2", "Dsv2", "Dv3", "Dsv3", "Dv4", "Dsv4", "Ddv4", "Ddsv4", "Dav4", "Dasv4", "B", "Bs", "Av2", "Amv2"),
+    *("Ev3", "Esv3", "Ev4", "Esv4", "Edv4", "Edsv4", "Eav4", "Easv4", "G", "Gs"),
+    *("Ls", "Lsv2"),
+)
+
 
 class Limit(NamedTuple):
     """One quota: how many vCPUs, and how many of them are used. `used` is None if the service doesn't return it."""
@@ -296,13 +310,17 @@ def _fits(demands: Sequence[_Demand], limit: Limit, what: str, source: Source) -
     if needed > limit.limit:
         others = list(dict.fromkeys(demand.use.path for demand in demands[1:]))
         together = f" together with {', '.join(others)}" if others else ""
+        closed = any(same_family(limit.name, f"standard{series}Family") for series in _CLOSED_SERIES)
+        fix = f"request a limit of {needed} {what}, {needed - limit.limit} more than today's {limit.limit}"
+        if closed:
+            fix = "choose a size of a v5 series or later: Azure approves no more quota of this one since July 2026"
         yield Problem(
             path=first.path,
             message=f"{requested} {what} are requested{together}, and {used} of {limit.limit} are in use",
             value=first.size,
             allowed=f"{max(limit.limit - used, 0)} more",
-            fix=f"request a limit of {needed} {what}, {needed - limit.limit} more than today's {limit.limit}",
-            source=str(source),
+            fix=fix,
+            source=str(_CLOSED if closed else source),
             code=Code.NO_QUOTA,
         )
     elif limit.used is None:
