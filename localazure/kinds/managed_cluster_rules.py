@@ -4,7 +4,7 @@ Its pools are `managed_cluster_pools`'.
 """
 
 import ipaddress
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import date
 
 from azure_gpu.formats import azure_types
@@ -13,6 +13,7 @@ from localazure.arm import refusals
 from localazure.arm.kind import Change
 from localazure.arm.store import Body
 from localazure.kinds import attached_identities, managed_cluster_node_group, managed_cluster_versions as versions
+from localazure.kinds.network_virtual import prefixes
 from localazure.services import Services
 
 
@@ -21,7 +22,12 @@ def check(change: Change, whole: Body, pools: Sequence[Body], arm_type: str) -> 
     properties = whole["properties"]
     before = change.previous.body if change.previous else None
     subnets = _subnets(pools, change.services) if change.creating else ()
-    facts = {"subnet": _overlapped(str(properties["networkProfile"].get("serviceCidr") or ""), subnets)}
+    given = {str(pool.get("vnetSubnetID") or "") for pool in pools}
+    facts = {
+        "subnet": _overlapped(str(properties["networkProfile"].get("serviceCidr") or ""), subnets),
+        "own_network": any(given),
+        "api_server": _unfit(str((properties.get("apiServerAccessProfile") or {}).get("subnetId") or ""), given, change.services),
+    }
     refusals.judge(arm_type, whole, change.as_of, before=before, facts=facts)
     attached_identities.check(change)
     managed_cluster_node_group.check(properties["nodeResourceGroup"], change.id, change.services)
@@ -44,6 +50,22 @@ def _subnets(pools: Sequence[Body], services: Services) -> Iterator[str]:
         for subnet in services.store.of_type(azure_types.SUBNET.arm_type, network):
             one = subnet.properties.get("addressPrefix")
             yield from (str(each) for each in ([one] if one else subnet.properties.get("addressPrefixes") or ()))
+
+
+def _unfit(subnet: str, of_nodes: Collection[str], services: Services) -> str:
+    """Why a subnet takes no API server; "" where it does, or isn't here. Source: MicrosoftDocs/azure-aks-docs,
+    articles/aks/api-server-vnet-integration.md at 0154c991 (2026-11-30)."""
+    parsed = parse(subnet)
+    found = services.store.get(parsed.key) if parsed is not None else None
+    if parsed is None or found is None:
+        return ""
+    if any(parsed.scope.lower() != node.lower().partition("/subnets/")[0] for node in of_nodes if node):
+        return "it is in another network than the nodes"
+    names = [str((each.get("properties") or {}).get("serviceName") or "") for each in found.properties.get("delegations") or ()]
+    if [each.lower() for each in names] != ["microsoft.containerservice/managedclusters"]:
+        return "it is not delegated to Microsoft.ContainerService/managedClusters"
+    sizes = [each.num_addresses for each in prefixes(found.properties)]
+    return "it is smaller than /28" if sizes and max(sizes) < 16 else ""
 
 
 def _overlapped(addresses: str, subnets: Iterable[str]) -> str:

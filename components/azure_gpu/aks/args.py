@@ -172,6 +172,13 @@ class AccessArgs(TypedDict):
     none."""
     private_dns_zone: NotRequired[OpenInput[str]]
     """Wired: only with private: system, none, or the ARM id of a private DNS zone. Default: system."""
+    api_server_subnet_id: NotRequired[OpenInput[str]]
+    """Wired: ARM id of a subnet in which the API server gets an address, by API server VNet Integration: nodes reach it there, by
+    no public address and no private endpoint, whatever `network` says. It is /28 or larger, in the network of `subnet_id`,
+    delegated to Microsoft.ContainerService/managedClusters and used by API servers alone, each of which takes nine addresses or
+    more; the cluster's identity gets the role Network Contributor on it. Azure doesn't switch it off: without it again, the
+    cluster is replaced. A cluster that exists gets it in place, and has to be stopped and started right afterwards. Default: that
+    of the foundation's network with `api_server_vnet_integration`, else none."""
     reachable: NotRequired[bool]
     """Plain: true if a private cluster is reachable from where this program runs, such as by VPN. Default: false."""
     login: NotRequired[Login]

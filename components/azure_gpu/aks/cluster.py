@@ -22,7 +22,7 @@ from azure_gpu.aks import access as cluster_access, current_user, existing as cl
 from azure_gpu.aks.access import Cluster
 from azure_gpu.aks.args import AccessArgs, GpuClusterArgs, GpuClusterWiring
 from azure_gpu.aks.existing import ClusterFacts
-from azure_gpu.aks.gpu_pools import REPLACING_CLUSTER, REPLACING_POOL, GpuPoolSpec, pool_name
+from azure_gpu.aks.gpu_pools import REPLACING_CLUSTER, REPLACING_POOL, VNET_INTEGRATION, GpuPoolSpec, pool_name
 from azure_gpu.aks.resolve import resolve
 from azure_gpu.aks.rules import elsewhere
 from azure_gpu.aks.spec import GpuClusterSpec, of_cluster
@@ -261,6 +261,7 @@ class GpuCluster(Component[GpuClusterArgs, GpuClusterWiring, _Spec], AttachableC
         before: read_pools.InState,
     ) -> containerservice.ManagedCluster:
         name, group, own = f"{self._name}-cluster", self._args["resource_group_name"], self._args.get("overrides")
+        integrated = self._spec.access.vnet_integration
         given = inputs.cluster(self._spec, self._args.get("access", AccessArgs()), identity.id, pools.profiles, ranges)
         disks = self._disks()
         given |= {"disk_encryption_set_id": disks} if disks is not None else {}
@@ -270,6 +271,8 @@ class GpuCluster(Component[GpuClusterArgs, GpuClusterWiring, _Spec], AttachableC
             found = self._read(group, before.name)
             pools = read_pools.as_scaled(pools, found)
             given["agent_pool_profiles"] = pools.profiles
+            if integrated:
+                found.apply(lambda now: cluster_existing.tell_of_restart(now, self._spec.path, self))
         return containerservice.ManagedCluster(
             name,
             resource_name_=declared(self._spec.name, self._args.get("cluster_name")),
@@ -278,7 +281,7 @@ class GpuCluster(Component[GpuClusterArgs, GpuClusterWiring, _Spec], AttachableC
             opts=pulumi.ResourceOptions(
                 parent=self,
                 depends_on=self._roles_beforehand(identity.principal_id),
-                replace_on_changes=REPLACING_CLUSTER,
+                replace_on_changes=[each for each in REPLACING_CLUSTER if each != VNET_INTEGRATION or not integrated],
                 ignore_changes=[*pools.left_alone, *inputs.kept(self._spec, own)],
                 # Its name is fixed, so the old one has to be deleted before its replacement is created.
                 delete_before_replace=True,
@@ -327,10 +330,13 @@ class GpuCluster(Component[GpuClusterArgs, GpuClusterWiring, _Spec], AttachableC
     def _beforehand(self) -> list[tuple[str, str, pulumi.Input[str]]]:
         """Roles that the cluster's identity requires in an existing network, and on the key of its disks (source:
         `customer_keys.DISKS_PAGE`): the assignment's name, the role, and its scope."""
-        subnet, zone = self._args.get("subnet_id"), self._args.get("access", {}).get("private_dns_zone")
+        subnet, access = self._args.get("subnet_id"), self._args.get("access", {})
+        zone = access.get("private_dns_zone")
         required: list[tuple[str, str, pulumi.Input[str]]] = []
         if subnet is not None:
             required.append(("network-role", roles.NETWORK_CONTRIBUTOR, subnet))
+        if "api_server_subnet_id" in access:  # source: `network.VNET_INTEGRATION_PAGE`
+            required.append(("api-server-role", roles.NETWORK_CONTRIBUTOR, access["api_server_subnet_id"]))
         if zone is not None and zone not in ("system", "none"):
             required.append(("dns-role", roles.PRIVATE_DNS_ZONE_CONTRIBUTOR, zone))
             # AKS links the zone to the network. Source: MicrosoftDocs/azure-aks-docs, articles/aks/private-clusters.md,

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import pulumi
 from pulumi_azure_native import containerservice
 
 from azure_gpu.aks.read_pools import NOT_THERE, InState
@@ -34,7 +35,8 @@ def look_up_network(spec: ClusterSpec, asked_by: AskedBy) -> tuple[NetworkAddres
         return NOT_READ, problems
     read = _addresses(found)
     of_ranges = network.check_network(spec.ranges, read, paths_of_ranges(spec))
-    return read, [*of_ranges, *_place(spec.subnet, spec.most_nodes, found, path), *_name_servers(spec, found)]
+    of_subnets = [*_place(spec.subnet, spec.most_nodes, found, path), *_place_of_api_server(spec, found)]
+    return read, [*of_ranges, *of_subnets, *_name_servers(spec, found)]
 
 
 def _place(subnet: ArmId, most_nodes: int, found: Found, path: str) -> Iterator[Problem]:
@@ -44,6 +46,31 @@ def _place(subnet: ArmId, most_nodes: int, found: Found, path: str) -> Iterator[
         return
     yield from private_networks.check_subnet(private_networks.CLUSTERS, shown, path)
     yield from private_networks.check_nodes(shown, most_nodes, path)
+
+
+def _place_of_api_server(spec: ClusterSpec, found: Found) -> Iterator[Problem]:
+    """The problems of the API server's subnet, which has to be in the network of the nodes'."""
+    subnet, nodes, path = spec.access.api_server_subnet, spec.subnet, f"{spec.path}.access.api_server_subnet_id"
+    if subnet is None or nodes is None or subnet.key == nodes.key or subnet.scope.lower() != nodes.scope.lower():
+        return  # nothing to read, or refused already
+    shown = read_network.shown(found, subnet.name)
+    if shown is None:
+        yield from read_network.no_such_subnet(found, subnet, path)
+    else:
+        yield from private_networks.check_subnet(private_networks.API_SERVERS, shown, path)
+
+
+def tell_of_restart(before: containerservice.GetManagedClusterResult, path: str, parent: pulumi.Resource) -> None:
+    """Warns of a cluster that exists without API server VNet Integration, and gets it."""
+    access = before.api_server_access_profile
+    if access is None or not access.enable_vnet_integration:
+        pulumi.log.warn(
+            f"{path}.access.api_server_subnet_id: cluster {before.name} gets API server VNet Integration: Azure replaces the "
+            "image of every node, and the API server gets another address. It takes effect, and its capacity is certain, only "
+            "once the cluster is stopped and started (`az aks stop`, `az aks start`): do so right afterwards. It can't be "
+            f"switched off again. Source: {network.VNET_INTEGRATION_PAGE}.",
+            parent,
+        )
 
 
 def _addresses(found: Found) -> NetworkAddresses:

@@ -52,11 +52,15 @@ REPLACING_POOL = [
     "vmSize",
     "vnetSubnetID",
 ]
+# Switching it off makes a new cluster, switching it on doesn't: `aks.network.VNET_INTEGRATION_PAGE`, and ForceNewIfChange of
+# azurerm_kubernetes_cluster, api_server_access_profile.0.subnet_id, in the same provider.
+VNET_INTEGRATION = "apiServerAccessProfile.enableVnetIntegration"
 # Source: azurerm_kubernetes_cluster of the same provider, which makes a new cluster for these. It does so for another size of the
 # system pool too; here AKS rejects it, since such a change must not replace a cluster with everything on it.
 REPLACING_CLUSTER = [
     "agentPoolProfiles[0].vnetSubnetID",
     "apiServerAccessProfile.enablePrivateCluster",
+    VNET_INTEGRATION,
     "apiServerAccessProfile.privateDNSZone",
     "dnsPrefix",
     "location",

@@ -93,6 +93,8 @@ def _api_server(spec: ClusterSpec, settings: AccessArgs) -> containerservice.Man
         # Without a private zone its name has to be public; with one its address stays private.
         enable_private_cluster_public_fqdn=(zone == "none") if private else None,
         private_dns_zone=zone if private else None,
+        enable_vnet_integration=spec.access.vnet_integration or None,
+        subnet_id=settings.get("api_server_subnet_id"),
         # `az aks command invoke` bypasses the ranges, and is a private cluster's only access from outside.
         disable_run_command=not private,
     )

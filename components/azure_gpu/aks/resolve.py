@@ -141,6 +141,8 @@ def _access(settings: AccessArgs) -> Access:
     return Access(
         network=settings.get("network", "public"),
         system_zone=settings.get("private_dns_zone", "system") == "system",
+        vnet_integration="api_server_subnet_id" in settings,
+        api_server_subnet=arm_ids.parse(known(settings.get("api_server_subnet_id")) or ""),
         authorized_ranges=tuple(settings.get("authorized_ranges", [])),
         reachable=settings.get("reachable", False),
         login=settings.get("login", "azurecli"),

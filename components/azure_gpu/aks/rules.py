@@ -46,7 +46,7 @@ _OF_A_NEW_CLUSTER = (
     "workload_identity",
     "ml_extension",
 )
-_ACCESS_OF_A_NEW_CLUSTER = ("network", "authorized_ranges", "private_dns_zone", "local_accounts")
+_ACCESS_OF_A_NEW_CLUSTER = ("network", "authorized_ranges", "private_dns_zone", "api_server_subnet_id", "local_accounts")
 
 
 def problems_of(settings: GpuClusterSettings, spec: ClusterSpec, pool_systems: Mapping[str, str]) -> list[Problem]:
@@ -208,14 +208,18 @@ def no_route(path: str) -> Problem:
 
 
 def _subnet(settings: GpuClusterSettings, spec: ClusterSpec) -> Iterator[Problem]:
-    subnet = settings.get("subnet_id")
-    if not isinstance(subnet, str):  # an output can't be validated
-        return
-    found = arm_ids.parse(subnet)
-    if found is None or not found.is_type(SUBNET):
-        allowed = f"/subscriptions/<id>/resourceGroups/<name>/providers/{SUBNET.replace('/s', '/<name>/s')}/<name>"
-        fix = "`az network vnet subnet show --query id` prints it"
-        yield Problem(f"{spec.path}.subnet_id", "not a valid subnet id", subnet, allowed, fix)
+    of_api_server, path = settings.get("access", {}).get("api_server_subnet_id"), f"{spec.path}.access.api_server_subnet_id"
+    for here, given in ((f"{spec.path}.subnet_id", settings.get("subnet_id")), (path, of_api_server)):
+        found = arm_ids.parse(given) if isinstance(given, str) else None  # an output can't be validated
+        if isinstance(given, str) and (found is None or not found.is_type(SUBNET)):
+            allowed = f"/subscriptions/<id>/resourceGroups/<name>/providers/{SUBNET.replace('/s', '/<name>/s')}/<name>"
+            fix = "`az network vnet subnet show --query id` prints it"
+            yield Problem(here, "not a valid subnet id", given, allowed, fix)
+    if of_api_server is not None and "existing" not in settings:
+        nodes = spec.subnet.text if spec.subnet is not None else None
+        server = spec.access.api_server_subnet.text if spec.access.api_server_subnet is not None else None
+        yield from network.check_vnet_integration(server, nodes, path, with_subnet="subnet_id" in settings)
+        yield from network.check_region_of_vnet_integration(spec.location, path)
 
 
 def _maintenance(spec: ClusterSpec, pool_systems: Mapping[str, str]) -> Iterator[Problem]:

@@ -41,6 +41,8 @@ class Access:
 
     network: ClusterNetwork
     system_zone: bool  # of a private cluster: AKS creates its DNS zone
+    vnet_integration: bool  # the API server has an address in a subnet
+    api_server_subnet: ArmId | None  # that subnet; None: none, or the output of another resource
     authorized_ranges: tuple[str, ...]
     reachable: bool
     login: Login

@@ -53,6 +53,9 @@ def cluster(head: BodyReader, of: BodyReader) -> list[PartInFile]:
     zone = api.text("privateDNSZone")
     api.default("enablePrivateClusterPublicFqdn", zone == "none")
     api.default("disableRunCommand", not private, message=f"the stack sets {not private}".lower())
+    integrated, server_subnet = api.flag("enableVnetIntegration"), api.text("subnetId")
+    if integrated and not server_subnet:
+        api.leave("enableVnetIntegration", "API servers here are in a subnet of yours, and this one is in a network of AKS's")
     upgrades = of.inside("autoUpgradeProfile")
     part.settings = given(
         location=head.text("location"),
@@ -65,6 +68,7 @@ def cluster(head: BodyReader, of: BodyReader) -> list[PartInFile]:
             network="private" if private else "restricted" if ranges else None,
             authorized_ranges=ranges if not private else None,
             private_dns_zone=zone if private else None,
+            api_server_subnet_id=server_subnet if integrated else None,
             local_accounts=None if of.flag("disableLocalAccounts") else True,
         ),
         subnet_id=system.text("vnetSubnetID") if system else None,

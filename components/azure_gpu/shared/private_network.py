@@ -14,10 +14,11 @@ from pulumi_azure_native import network, privatedns
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.catalog.services import private_networks
 from azure_gpu.catalog.services.private_networks import (
+    API_SERVERS,
     BATCH_ZONE,
     CLUSTERS,
+    DELEGATED,
     ENDPOINTS,
-    ENVIRONMENTS,
     JOBS,
     MACHINES,
     ML_ZONES,
@@ -46,6 +47,9 @@ class SubnetsArgs(TypedDict):
     """Wired: for virtual machines."""
     clusters: NotRequired[OpenInput[str]]
     """Wired: for nodes of clusters, with an address for each."""
+    api_servers: NotRequired[OpenInput[str]]
+    """Wired: for API servers of clusters, with `api_server_vnet_integration`: /28 or larger, delegated to
+    Microsoft.ContainerService/managedClusters."""
     pools: NotRequired[OpenInput[str]]
     """Wired: for nodes of Batch pools, with an address for each."""
 
@@ -65,6 +69,10 @@ class PrivateNetworkArgs(TypedDict):
     address_space: NotRequired[str]
     """Plain: the addresses of a network that the stack creates, /23 or larger. Azure can't change the ranges of subnets in use.
     Default: 10.72.0.0/20."""
+    api_server_vnet_integration: NotRequired[bool]
+    """Plain: true gives the API servers of clusters an address in a delegated subnet of the network, in place of a private
+    endpoint: see `access.api_server_subnet_id` of a cluster, by which one cluster chooses it. Default: true where
+    `subnets.api_servers` is set, else false."""
     dns: NotRequired[Dns]
     """Plain: who registers the names of private endpoints. own: the stack, in zones that it creates, or in those of
     `private_dns_zones`; policy: a policy of the company, so that the stack creates no zone. Default: own."""
@@ -93,6 +101,7 @@ class PrivateNetworkSpec:
     address_space: str
     subnets: Mapping[str, str]  # ranges by name, where the network is created
     existing: Mapping[str, pulumi.Input[str]]  # ids of existing subnets by name; empty: the network is created
+    api_servers: bool  # clusters have their API servers in a subnet
     outbound: WayOut
     own_zones: tuple[str, ...]
     existing_zones: Mapping[str, str]  # ids by name
@@ -102,13 +111,15 @@ def resolve(args: PrivateNetworkArgs, context: Context, path: str) -> tuple[Priv
     """Resolves and validates the arguments. Pure."""
     space = args.get("address_space", private_networks.DEFAULT_ADDRESS_SPACE)
     zones, by_policy = args.get("private_dns_zones", []), args.get("dns") == "policy"
+    api_servers = args.get("api_server_vnet_integration", API_SERVERS in args.get("subnets", {}))
     of_space = list(private_networks.check_space(space, f"{path}.address_space"))
     found = {each.name.lower(): each.text for each in map(arm_ids.parse, zones) if each is not None}
     spec = PrivateNetworkSpec(
         context=context,
         address_space=space,
-        subnets=private_networks.subnets(private_networks.DEFAULT_ADDRESS_SPACE if of_space else space),
+        subnets=private_networks.subnets(private_networks.DEFAULT_ADDRESS_SPACE if of_space else space, api_servers=api_servers),
         existing=dict(cast(Mapping[str, pulumi.Input[str]], args.get("subnets", {}))),
+        api_servers=api_servers,
         outbound=args.get("outbound", "nat"),
         own_zones=() if by_policy else tuple(each for each in private_networks.ZONES if each not in found),
         existing_zones=found,
@@ -141,6 +152,8 @@ def _together(args: PrivateNetworkArgs, spec: PrivateNetworkSpec, path: str) -> 
             allowed="nat or none, or firewall with subnets",
             fix="set `subnets`, or remove it",
         )
+    if spec.existing and spec.api_servers and API_SERVERS not in spec.existing:
+        yield no_subnet(f"{path}.api_server_vnet_integration", API_SERVERS)
 
 
 def _of_subnets(spec: PrivateNetworkSpec, path: str) -> Iterator[Problem]:
@@ -174,7 +187,8 @@ def planned(spec: PrivateNetworkSpec) -> PrivateNetwork:
 def _network(
     spec: PrivateNetworkSpec, subnets: Mapping[str, pulumi.Input[str]], own_zones: Mapping[str, pulumi.Input[str]]
 ) -> PrivateNetwork:
-    return PrivateNetwork(subnets=subnets, zones={**spec.existing_zones, **own_zones}, outbound=spec.outbound)
+    used = {name: each for name, each in subnets.items() if name != API_SERVERS or spec.api_servers}
+    return PrivateNetwork(subnets=used, zones={**spec.existing_zones, **own_zones}, outbound=spec.outbound)
 
 
 # What puts a component into the network: the key of its subnet, and the subnet.
@@ -186,6 +200,7 @@ _PUT_BY = {
     "GpuVm": ("subnet_id", MACHINES),
     "MlWorkspace": ("private_endpoint", ENDPOINTS),
 }
+_WITHOUT_A_WAY_OUT = (ENDPOINTS, API_SERVERS)
 _CLUSTERS_OUT = {"nat": "userAssignedNATGateway", "firewall": "userDefinedRouting"}
 
 
@@ -206,7 +221,8 @@ def keys_of(component: str, args: Mapping[str, Any], of: PrivateNetwork | None) 
     if component == "BatchPool":
         keys |= {"public_addresses": False, "explicit_outbound": of["outbound"] != "none"}
     elif component == "GpuCluster":
-        access = {"network": "private", **_zone_of_clusters(of), **args.get("access", {})}
+        servers = {"api_server_subnet_id": of["subnets"][API_SERVERS]} if API_SERVERS in of["subnets"] and key not in args else {}
+        access = {"network": "private", **_zone_of_clusters(of), **servers, **args.get("access", {})}
         out = {"outbound": _CLUSTERS_OUT[of["outbound"]]} if of["outbound"] in _CLUSTERS_OUT else {}
         return {"azure_policy": True, **keys, **out, **args, "access": access}
     elif component == "MlWorkspace":
@@ -263,7 +279,7 @@ def look_up(spec: PrivateNetworkSpec | None, path: str, asked_by: AskedBy) -> li
         shown, here = read_network.shown(found, each.name), f"{path}.subnets.{name}"
         if shown is None:
             problems += read_network.no_such_subnet(found, each, here)
-        elif name != CLUSTERS:  # which each cluster checks, as it knows the number of its nodes
+        elif name not in (CLUSTERS, API_SERVERS):  # which each cluster checks, as it knows the number of its nodes
             problems += private_networks.check_subnet(name, shown, here)
     servers = read_network.name_servers(found)
     return [*problems, private_networks.own_name_servers(servers, f"{path}.dns")] if servers and spec.own_zones else problems
@@ -354,13 +370,13 @@ def _nat(spec: PrivateNetworkSpec, at: Surroundings) -> "network.NatGateway":
 def _subnet(
     name: str, prefix: str, group: "network.NetworkSecurityGroup", gateway: "network.NatGateway | None"
 ) -> "network.SubnetArgs":
-    delegated = [network.DelegationArgs(name="jobs", service_name=ENVIRONMENTS)] if name == JOBS else None
+    delegated = [network.DelegationArgs(name=name, service_name=DELEGATED[name].service)] if name in DELEGATED else None
     return network.SubnetArgs(
         name=name,
         address_prefix=prefix,
         default_outbound_access=False,
         network_security_group=network.NetworkSecurityGroupArgs(id=group.id),
-        nat_gateway=network.SubResourceArgs(id=gateway.id) if gateway is not None and name != ENDPOINTS else None,
+        nat_gateway=network.SubResourceArgs(id=gateway.id) if gateway is not None and name not in _WITHOUT_A_WAY_OUT else None,
         delegations=delegated,
     )
 

@@ -6,7 +6,7 @@ from datetime import date
 from typing import NamedTuple
 
 from azure_gpu.catalog.problems import Code, Problem, Severity
-from azure_gpu.catalog.services.aks.network import DEFAULT_POD_CIDR, DEFAULT_SERVICE_CIDR, OVERLAP_PAGE
+from azure_gpu.catalog.services.aks.network import DEFAULT_POD_CIDR, DEFAULT_SERVICE_CIDR, OVERLAP_PAGE, VNET_INTEGRATION_PAGE
 from azure_gpu.catalog.services.machine_learning.compute import PRIVATE_ZONES, PRIVATE_ZONES_PAGE
 from azure_gpu.catalog.sources import Dated, Source
 
@@ -31,23 +31,39 @@ ZONES = (BLOB_ZONE, FILE_ZONE, REGISTRY_ZONE, VAULT_ZONE, BATCH_ZONE, *ML_ZONES)
 """The zones that names of private endpoints are in. Source: `PRIVATE_ZONES_PAGE`."""
 
 DEFAULT_ADDRESS_SPACE = "10.72.0.0/20"
-SMALLEST_FOR_JOBS = 27
 LONGEST_PREFIX = 23  # of the whole network: its subnet for jobs has a sixteenth of it, and Container Apps requires a /27
 _ZONE = r"/subscriptions/[^/]+/resourceGroups/[^/]+/providers/Microsoft.Network/privateDnsZones/([^/]+)"
 _OF_CLUSTERS = r"(?:[a-z0-9-]+\.)?privatelink\.[a-z0-9]+\.azmk8s\.io"
-ENVIRONMENTS = "Microsoft.App/environments"  # that the subnet of an environment with workload profiles is delegated to
 RESERVED_ADDRESSES = 5  # of each subnet
 ENDPOINTS, JOBS, MACHINES, CLUSTERS, POOLS = "endpoints", "jobs", "machines", "clusters", "pools"
+API_SERVERS = "api_servers"
 
 
-def subnets(address_space: str) -> dict[str, str]:
+class Delegated(NamedTuple):
+    """What a subnet is delegated to, and what it has to be for that."""
+
+    service: str
+    whose: str  # the subnet, in messages
+    by: str  # who requires it
+    longest_prefix: int
+    source: Source
+
+
+DELEGATED = {
+    JOBS: Delegated("Microsoft.App/environments", "an environment with workload profiles", "Container Apps", 27, JOBS_PAGE),
+    API_SERVERS: Delegated("Microsoft.ContainerService/managedClusters", "API servers", "AKS", 28, VNET_INTEGRATION_PAGE),
+}
+
+
+def subnets(address_space: str, *, api_servers: bool = False) -> dict[str, str]:
     """Returns the ranges of the subnets: a quarter each for the nodes of clusters and of Batch pools, a sixteenth each for
-    endpoints, jobs and machines; the rest stays free."""
+    endpoints, jobs, machines and, where they are in the network, API servers; the rest stays free."""
     from ipaddress import IPv4Network  # here, because most programs have no network
 
     first, clusters, pools, _ = IPv4Network(address_space).subnets(2)
-    endpoints, jobs, machines, _ = first.subnets(2)
+    endpoints, jobs, machines, servers = first.subnets(2)
     ranges = {ENDPOINTS: endpoints, JOBS: jobs, MACHINES: machines, CLUSTERS: clusters, POOLS: pools}
+    ranges |= {API_SERVERS: servers} if api_servers else {}
     return {name: str(each) for name, each in ranges.items()}
 
 
@@ -103,8 +119,9 @@ class Subnet(NamedTuple):
 
 def check_subnet(name: str, subnet: Subnet, path: str) -> Iterator[Problem]:
     """The problems of an existing subnet for its purpose: `name`, such as jobs."""
-    others = [each for each in subnet.delegations if name != JOBS or each.lower() != ENVIRONMENTS.lower()]
-    source = {ENDPOINTS: DELEGATION_THREAD, CLUSTERS: AKS_PAGE, JOBS: JOBS_PAGE}.get(name)
+    wanted = DELEGATED.get(name)
+    others = [each for each in subnet.delegations if wanted is None or each.lower() != wanted.service.lower()]
+    source = wanted.source if wanted is not None else {ENDPOINTS: DELEGATION_THREAD, CLUSTERS: AKS_PAGE}.get(name)
     if source is None and others:
         yield Problem(
             path=path,
@@ -118,28 +135,28 @@ def check_subnet(name: str, subnet: Subnet, path: str) -> Iterator[Problem]:
         yield Problem(
             path=path,
             message=f"the subnet is delegated to {', '.join(others)}",
-            allowed=f"a subnet that is delegated to {ENVIRONMENTS}" if name == JOBS else "a subnet without a delegation",
+            allowed=f"a subnet that is delegated to {wanted.service}" if wanted is not None else "a subnet without a delegation",
             fix="use another subnet",
             source=str(source),
             code=Code.IMPOSSIBLE,
         )
-    elif name == JOBS and not subnet.delegations:
+    elif wanted is not None and not subnet.delegations:
         yield Problem(
             path=path,
-            message=f"the subnet of an environment with workload profiles has to be delegated to {ENVIRONMENTS}",
-            allowed=f"a subnet that is delegated to {ENVIRONMENTS}",
-            fix=f"have its owner run: az network vnet subnet update --ids <id> --delegations {ENVIRONMENTS}",
-            source=str(JOBS_PAGE),
+            message=f"the subnet of {wanted.whose} has to be delegated to {wanted.service}",
+            allowed=f"a subnet that is delegated to {wanted.service}",
+            fix=f"have its owner run: az network vnet subnet update --ids <id> --delegations {wanted.service}",
+            source=str(wanted.source),
             code=Code.IMPOSSIBLE,
         )
-    if name == JOBS and 0 < subnet.addresses < 2 ** (32 - SMALLEST_FOR_JOBS) - RESERVED_ADDRESSES:
+    if wanted is not None and 0 < subnet.addresses < 2 ** (32 - wanted.longest_prefix) - RESERVED_ADDRESSES:
         yield Problem(
             path=path,
-            message=f"the subnet is too small: Container Apps requires a /{SMALLEST_FOR_JOBS}",
+            message=f"the subnet is too small: {wanted.by} requires a /{wanted.longest_prefix}",
             value=", ".join(subnet.prefixes),
-            allowed=f"/{SMALLEST_FOR_JOBS} or larger",
+            allowed=f"/{wanted.longest_prefix} or larger",
             fix="use another subnet",
-            source=str(JOBS_PAGE),
+            source=str(wanted.source),
             code=Code.IMPOSSIBLE,
         )
 

@@ -22,7 +22,14 @@ POLICIES_PAGE = Source("MicrosoftDocs/azure-aks-docs, Plan pod networking for AK
 FIREWALL_THREAD = Source(
     "MicrosoftDocs/azure-docs, pull request 84127, and mspnp/aks-baseline, pull request 261", Dated.OBSERVED, date(2021, 12, 14)
 )
+VNET_INTEGRATION_PAGE = Source(
+    "MicrosoftDocs/azure-aks-docs, articles/aks/api-server-vnet-integration.md at 0154c991", Dated.OBSERVED, date(2026, 11, 30)
+)
+VNET_INTEGRATION_THREAD = Source("Azure/AKS issue 5415", Dated.OBSERVED, date(2025, 11, 4))
 
+# Without API server VNet Integration until some day of 2027, by that thread; eastus2 was to have it in February 2026. Elsewhere
+# its capacity is limited at times.
+WITHOUT_VNET_INTEGRATION = ("qatarcentral",)
 MOST_RANGES = 200
 AZURE_POLICY, CILIUM = "azure", "cilium"
 MAX_PODS = (10, 250)
@@ -63,6 +70,43 @@ def firewall_address(path: str, ranges: Sequence[str]) -> Problem:
         source=str(FIREWALL_THREAD),
         severity=Severity.WARNING,
     )
+
+
+def check_vnet_integration(server: str | None, nodes: str | None, path: str, *, with_subnet: bool) -> Iterator[Problem]:
+    """The problems of the API server's subnet. `server`, `nodes`: the ids of both subnets; None: not set, or not known;
+    `with_subnet`: whether the nodes' is set."""
+    if not with_subnet:
+        yield impossible(
+            path,
+            "the API server's subnet requires `subnet_id`: both are in one network",
+            server,
+            "together with subnet_id",
+            "set `subnet_id`, or remove it",
+            VNET_INTEGRATION_PAGE,
+        )
+    if server is None or nodes is None:
+        return
+    if server.lower() == nodes.lower():
+        message, fix = "the subnet of the nodes, too: that of API servers takes nothing else", "use a subnet of its own"
+        yield impossible(path, message, server, "another subnet of the same network", fix, VNET_INTEGRATION_PAGE)
+    elif server.lower().partition("/subnets/")[0] != nodes.lower().partition("/subnets/")[0]:
+        message, fix = "in another network than the nodes' subnet", "use a subnet of the nodes' network"
+        yield impossible(path, message, server, "another subnet of the same network", fix, VNET_INTEGRATION_PAGE)
+
+
+def check_region_of_vnet_integration(location: str, path: str) -> Iterator[Problem]:
+    """A warning: a region without API server VNet Integration, when it was looked at."""
+    if location in WITHOUT_VNET_INTEGRATION:
+        yield Problem(
+            path=path,
+            message=f"API server VNet Integration isn't offered in {location}, as far as is known",
+            value=location,
+            allowed="other regions, where it is offered as far as there is capacity",
+            fix="remove it, or set another region",
+            source=str(VNET_INTEGRATION_THREAD),
+            code=Code.NOT_OFFERED,
+            severity=Severity.WARNING,
+        )
 
 
 def check_policy(policy: str, as_of: date, path: str) -> Iterator[Problem]:
