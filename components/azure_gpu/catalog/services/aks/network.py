@@ -78,7 +78,7 @@ def check_vnet_integration(server: str | None, nodes: str | None, path: str, *, 
     if not with_subnet:
         yield impossible(
             path,
-            "the API server's subnet requires `subnet_id`: both are in one network",
+            "the subnet of API servers requires `subnet_id`: both are in one network",
             server,
             "together with subnet_id",
             "set `subnet_id`, or remove it",
