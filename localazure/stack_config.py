@@ -8,8 +8,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from azure_gpu.formats import bounded_yaml
 from localazure.entra.identity import Identity
 from localazure.errors import CommandError
@@ -25,7 +23,7 @@ def connect(folder: LocalFolder, identity: Identity, url: str, checkout: Path, s
     source = _read(checkout / f"Pulumi.{stack}.yaml", checkout)
     target = folder.stack_config(stack)
     earlier = _mapping(target) if target.exists() else {}
-    write_whole(target, yaml.safe_dump(connected(source, earlier, identity, url), sort_keys=False), SECRET_MODE)
+    write_whole(target, bounded_yaml.dump(connected(source, earlier, identity, url)), SECRET_MODE)
     return target
 
 

@@ -8,8 +8,7 @@ import base64
 from pathlib import Path
 from typing import Any
 
-import yaml
-
+from azure_gpu.formats import bounded_yaml
 from localazure.kubernetes.model import ENTRA_SERVER_APP, ClusterShape
 from localazure.kubernetes.pki import Pair
 
@@ -49,7 +48,7 @@ def handed_out(shape: ClusterShape, server: str, authority: Path, admin: Pair, w
     account = f"{_ACCOUNTS[who]}_{shape.resource_group}_{shape.name}"
     entra = shape.entra and who == USER
     user = _by_kubelogin(shape.tenant_id, form) if entra else _by_certificate(admin)
-    return yaml.safe_dump(config(shape.name, cluster, user, account), sort_keys=False, width=4096)
+    return bounded_yaml.dump(config(shape.name, cluster, user, account))
 
 
 def _by_certificate(pair: Pair) -> dict[str, Any]:

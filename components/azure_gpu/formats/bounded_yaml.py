@@ -1,9 +1,9 @@
-"""Reads YAML that somebody else may have written: within limits, and with one kind of error.
+"""Reads YAML that somebody else may have written: within limits, and with one kind of error. Writes YAML that all read alike.
 
 `load`, one document as values; `compose` and `compose_all`, as nodes. Values are those of YAML 1.1, except that a date stays the
 text that it was written as, an `UnquotedDate`, and a number that no float can hold is text. A text that is too long, nested too
 deep or without end is refused before anything is made of it, as is every tag but those of plain values. `BoundedYamlError` is all
-that is raised, and its message has none of the text, in which a secret may be.
+that is raised, and its message has none of the text, in which a secret may be. `dump` writes plain values.
 """
 
 import contextlib
@@ -24,6 +24,13 @@ TAG = "tag:yaml.org,2002:"
 _MOST_BITS = 1000  # beyond, a number is none that a float can hold, nor one that Python writes out
 _LONGEST_NUMBER = _MOST_BITS + 10  # characters: `0b`, a sign and a digit for each bit
 _QUOTED = re.compile(r"(?:,? but (?:found|got))?\s*(?:'(?P<one>[^']*)'|\"(?P<other>[^\"]*)\")")
+# What YAML 1.2 and Pulumi's engine (go-yaml v3's resolve.go: without `_`, octal, dates with one digit) take for no text.
+_NUMBER_ELSEWHERE = re.compile(
+    r"""[-+]?_*(?:\._*[0-9][0-9_]* | [0-9][0-9_]*(?:\.[0-9_]*)?) (?:[eE]_*[-+]?[0-9_]+)? $
+    | [-+]?_*0_*[xXoObB]_*[-+]?[0-9a-fA-F_]+ $
+    | [0-9]{4}-[0-9]{1,2}-[0-9]{1,2}(?:[Tt\ ][0-9:.]+.*)? $""",
+    re.VERBOSE,
+)
 _SHOWN_LINES = 5
 _SAFE_DEPTH = 10_000  # levels that libyaml's composer surely has a stack for
 _ALIKE = re.compile(r"[^\t!?\ufeff]*")  # tabs, a `!` alone, a `?` in braces and a byte-order mark are read otherwise by libyaml
@@ -42,7 +49,7 @@ class BoundedYamlError(ValueError):
 
 
 class UnquotedDate(str):
-    """A date as it is written. `yaml.safe_dump` writes it without quotes too: Pulumi's engine makes another text of it then."""
+    """A date as it is written. `dump` writes it without quotes too: Pulumi's engine makes another text of it then."""
 
 
 def load(text: str) -> Any:
@@ -163,14 +170,20 @@ _Loader.yaml_constructors = {
 }
 
 
-def _represented(dumper: yaml.SafeDumper, date: UnquotedDate) -> ScalarNode:
-    return cast(Any, dumper).represent_scalar(f"{TAG}timestamp", str(date))
+class _Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # by libyaml where it is there
+    def date(self, date: UnquotedDate) -> ScalarNode:
+        return cast(Any, self).represent_scalar(f"{TAG}timestamp", str(date))
 
 
-DUMPER: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
-"""Writes plain values, by libyaml where it is there."""
-for _dumper in {yaml.SafeDumper, DUMPER}:
-    cast(Any, yaml).add_representer(UnquotedDate, _represented, Dumper=_dumper)
+_Dumper.add_representer(UnquotedDate, _Dumper.date)
+_Dumper.add_implicit_resolver(f"{TAG}float", _NUMBER_ELSEWHERE, list("-+.0123456789"))
+
+
+def dump(value: object, *, flow: bool = False, indent: int = 2) -> str:
+    """Plain values as YAML. Text stays text for a reader that takes more for numbers and dates than YAML 1.1, too."""
+    return yaml.dump(
+        value, Dumper=_Dumper, default_flow_style=flow, indent=indent, sort_keys=False, allow_unicode=True, width=LONGEST
+    )
 
 
 def _within(text: str, read: Callable[[_Loader], T]) -> T:

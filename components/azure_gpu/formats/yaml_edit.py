@@ -6,7 +6,6 @@ import json
 from collections.abc import Sequence
 from typing import Any, cast
 
-import yaml
 from yaml.nodes import MappingNode, Node, ScalarNode
 
 from azure_gpu.formats import bounded_yaml
@@ -51,7 +50,7 @@ def _in_place_of(text: str, node: ScalarNode, path: Path, value: object) -> str:
     newline = _newline(text)
     before, after = text[: node.start_mark.index].rstrip(" "), text[node.end_mark.index :]
     rest, _, following = after.partition("\n")
-    block = newline.join(f"{indent}{line}" for line in _dumped(value))
+    block = newline.join(f"{indent}{line}" for line in bounded_yaml.dump(value).splitlines())
     return f"{before}{rest.rstrip()}{newline}{block}{newline}{following}"
 
 
@@ -60,7 +59,7 @@ def _added(text: str, node: MappingNode, name: str, value: object) -> str:
     if node.flow_style:
         at = node.end_mark.index - 1
         comma = ", " if node.value else ""
-        inner = yaml.safe_dump({name: value}, default_flow_style=True, sort_keys=False, width=10_000, allow_unicode=True)
+        inner = bounded_yaml.dump({name: value}, flow=True)
         before = text[:at].rstrip(" ") if node.value else text[:at]
         return f"{before}{comma}{inner.strip()[1:-1]}{text[at:]}"
     newline = _newline(text)
@@ -70,7 +69,8 @@ def _added(text: str, node: MappingNode, name: str, value: object) -> str:
     # What follows a mapping may be a comment that belongs to what comes next: it isn't set in as the keys are.
     while at and (not lines[at - 1].strip() or (lines[at - 1].lstrip().startswith("#") and not lines[at - 1].startswith(indent))):
         at -= 1
-    return newline.join([*lines[:at], *(f"{indent}{line}" for line in _dumped({name: value})), *lines[at:], ""])
+    added = [f"{indent}{line}" for line in bounded_yaml.dump({name: value}).splitlines()]
+    return newline.join([*lines[:at], *added, *lines[at:], ""])
 
 
 def _root(text: str) -> Node:
@@ -102,10 +102,6 @@ def _child(node: Node, name: str) -> Node | None:
     if not isinstance(node, MappingNode):
         return None
     return next((value for key, value in node.value if isinstance(key, ScalarNode) and key.value == name), None)
-
-
-def _dumped(value: object) -> list[str]:
-    return yaml.safe_dump(value, sort_keys=False, allow_unicode=True, width=10_000).splitlines()
 
 
 def _nested(path: Path, value: object) -> object:

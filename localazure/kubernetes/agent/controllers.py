@@ -14,8 +14,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-import yaml
-
 from azure_gpu.formats import bounded_yaml
 from localazure.folder import SECRET_MODE, write_json, write_whole
 from localazure.kubernetes import kubeconfigs
@@ -110,7 +108,7 @@ def fit(
     given = mounts.get(inside)
     settings = bounded_yaml.load(given.read_text(encoding="utf-8")) if given else {}
     written = folder / "config.yaml"
-    written.write_text(yaml.safe_dump(_settings(settings or {}, controller, pod.loopback, certificates)), encoding="utf-8")
+    written.write_text(bounded_yaml.dump(_settings(settings or {}, controller, pod.loopback, certificates)), encoding="utf-8")
     argv = [f"--config={written}" if found else word for word, found in zip(spec["argv"], words, strict=True)]
     if controller.name == "kueue":
         argv.append("--feature-gates=VisibilityOnDemand=false")  # its own API, at a fixed port of all addresses

@@ -7,9 +7,7 @@ import textwrap
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-import yaml
-
-from azure_gpu.formats.bounded_yaml import DUMPER
+from azure_gpu.formats import bounded_yaml
 from azure_gpu_operations.project import key_of
 from azure_gpu_operations.terminal import printable
 
@@ -71,18 +69,14 @@ def block(entries: Iterable[Entry]) -> str:
 def entry_lines(entry: Entry, indent: str, step: str) -> list[str]:
     """One entry: its name, comments, settings. `indent` stands before the name, `step` more before what is in it."""
     inner = indent + step
-    name = _dumped({entry.name: None}, step).partition(":")[0]
+    name = bounded_yaml.dump({entry.name: None}).partition(":")[0]
     if not isinstance(entry.settings, dict | list):
         comments = [line for comment in entry.comments for line in comment_lines(comment, indent)]
-        text = _dumped({entry.name: entry.settings}, step).rstrip("\n")
+        text = bounded_yaml.dump({entry.name: entry.settings}).rstrip("\n")
         return [*comments, f"{indent}{text}"]
-    text = _dumped(entry.settings, step)
+    text = bounded_yaml.dump(entry.settings, indent=len(step))
     comments = [line for comment in entry.comments for line in comment_lines(comment, inner)]
     return [f"{indent}{name}:", *comments, *(f"{inner}{line}" if line else "" for line in text.splitlines())]
-
-
-def _dumped(value: Any, step: str) -> str:
-    return yaml.dump(value, Dumper=DUMPER, sort_keys=False, allow_unicode=True, width=10_000, indent=len(step))
 
 
 def section_lines(entry: Entry, indent: str) -> list[str]:

@@ -17,8 +17,6 @@ from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
-import yaml
-
 from azure_gpu.formats import bounded_yaml, stack_file, yaml_edit
 from azure_gpu.formats.tags import MODEL_STORE
 from azure_gpu_operations import stack_options
@@ -189,7 +187,7 @@ def settings(name: str, version: str) -> dict[str, str]:
 
 def lines(name: str, version: str) -> str:
     """The lines under `config:` of the stack file."""
-    return yaml.safe_dump({key_in_file(SECTION): {"models": {key_of(name, version): settings(name, version)}}}, sort_keys=False)
+    return bounded_yaml.dump({key_in_file(SECTION): {"models": {key_of(name, version): settings(name, version)}}})
 
 
 def written(text: str, name: str, version: str) -> str:

@@ -20,8 +20,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import yaml
-
 from azure_gpu.formats import bounded_yaml
 from azure_gpu.shared.installation import CHECKOUT
 from azure_gpu.stack.keys import FILE_VARIABLE
@@ -280,7 +278,7 @@ class Base:
         salt = {_SALT: salted[_SALT]} if isinstance(salted, dict) and _SALT in salted else {}
         rest = {key: value for key, value in content.items() if key != _SALT}
         target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(yaml.safe_dump({**salt, **rest}, sort_keys=False), encoding="utf-8")
+        target.write_text(bounded_yaml.dump({**salt, **rest}), encoding="utf-8")
         return placed["left_out"]
 
     def _encrypt(self, stack: str, prepared: Prepared, file: Path, folder: Path, environment: Mapping[str, str]) -> None:

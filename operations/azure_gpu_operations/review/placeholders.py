@@ -10,8 +10,6 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, cast
 
-import yaml
-
 from azure_gpu.formats import arm_ids, bounded_yaml
 from azure_gpu.formats.stack_file import Steps
 from azure_gpu.shared.provider_keys import PROVIDER, SUBSCRIPTION_ID
@@ -73,7 +71,7 @@ def with_common(text: str, common: str | None, project: str) -> str:
         merged = {each: value for each, value in merge(own, config).items() if each != key}
     except (bounded_yaml.BoundedYamlError, KeyError, TypeError, AttributeError):
         return text
-    return yaml.safe_dump({**cast(dict[str, Any], content), "config": merged}, sort_keys=False)
+    return bounded_yaml.dump({**cast(dict[str, Any], content), "config": merged})
 
 
 def prepared(text: str, project: str) -> Prepared:
@@ -108,7 +106,7 @@ def prepared(text: str, project: str) -> Prepared:
     }
     people = tuple(dict.fromkeys(each for value in kept.values() for each in _people(value)))
     return Prepared(
-        text=yaml.safe_dump({**rest, "config": kept}, sort_keys=False),
+        text=bounded_yaml.dump({**rest, "config": kept}),
         secrets=tuple(secrets),
         edges=edges,
         resources=tuple(named.values()),
@@ -134,7 +132,7 @@ def without_kubeconfig_files(text: str, project: str) -> str:
     for edge in found:
         del edge["kubeconfig_file"]
         edge["kubeconfig"] = {"secure": ""}
-    return yaml.safe_dump(content, sort_keys=False) if found else text
+    return bounded_yaml.dump(content) if found else text
 
 
 def with_people(text: str, principals: Mapping[str, str]) -> str:

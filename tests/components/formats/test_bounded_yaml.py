@@ -1,8 +1,10 @@
 """YAML within limits: what is read as what, and what is refused in one line before anything is made of it."""
 
 import contextlib
+import re
 import tracemalloc
 from collections.abc import Iterator
+from typing import Any, ClassVar
 from unittest import mock
 
 import pytest
@@ -43,7 +45,41 @@ def test_a_number_too_long_for_one_is_text(digits: int) -> None:
 
 def test_a_date_is_written_as_it_was_read() -> None:
     text = "a: 2026-11-31\nb: '2026-11-30'\n"
-    assert yaml.safe_dump(bounded_yaml.load(text)) == text
+    assert bounded_yaml.dump(bounded_yaml.load(text)) == text
+
+
+class _Core(yaml.SafeLoader):
+    """Reads plain words by the core schema of YAML 1.2 (its section 10.3.2)."""
+
+    yaml_implicit_resolvers: ClassVar[dict[str, Any]] = {}
+
+
+for _tag, _words in {
+    "null": "null|Null|NULL|~|",
+    "bool": "true|True|TRUE|false|False|FALSE",
+    "int": "[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+",
+    "float": r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)",
+}.items():
+    _Core.add_implicit_resolver(f"{bounded_yaml.TAG}{_tag}", re.compile(f"(?:{_words})$"), [None])
+
+# Words that look like values of YAML, and any text.
+WORDS = st.text("0123456789abcdefoxXE+-_.:T ~", max_size=12) | st.text(st.characters(codec="utf-8"))
+
+
+@given(WORDS)
+@example("075088")
+@example("12e45")
+@example("0o17")
+def test_text_that_is_written_stays_text_for_readers_of_yaml_1_1_and_1_2(text: str) -> None:
+    for flow in (False, True):
+        written = bounded_yaml.dump({text: text}, flow=flow)
+        assert yaml.safe_load(written) == {text: text}
+        assert yaml.load(written, _Core) == {text: text}
+
+
+@of_table("text", "written")
+def test_text_that_the_engine_takes_for_a_number_or_a_date_is_quoted(text: str, written: str) -> None:
+    assert bounded_yaml.dump(text).removesuffix("...\n").rstrip() == written
 
 
 @of_table(
