@@ -27,7 +27,8 @@ async def remove(
         for each in sorted(below, key=lambda one: one.key.count("/"), reverse=True):
             async with locks.of(kinds[each.id.type.lower()], each.id):
                 await cancel(each.key)
-                await _remove_one(each, kinds, services)
+                if not services.store.below(each.key):  # else next time, behind what its creation has added meanwhile
+                    await _remove_one(each, kinds, services)
             await asyncio.sleep(0)  # a group may hold a thousand; others are answered in between
     await _remove_one(resource, kinds, services)
 

@@ -9,6 +9,7 @@ import httpx
 import pytest
 
 from azure_gpu.formats import azure_types
+from azure_gpu.formats.arm_ids import parse
 from localazure.arm.caller import Caller
 from localazure.arm.errors import ArmError
 from localazure.arm.kind import Action, Answer, Call, Change, Kind
@@ -80,6 +81,18 @@ class Slow(Kind):
         return Answer(body={"removedMeanwhile": self.removed})
 
 
+class Below(Kind):
+    """What lies in a slow one."""
+
+    azure_type = azure_types.FEDERATED_IDENTITY_CREDENTIAL
+
+    def __init__(self, slow: Slow) -> None:
+        self.slow = slow
+
+    async def remove(self, resource: Resource, services: Services) -> None:
+        self.slow.removed.append(resource.id.name)
+
+
 class AnyToken(Tokens):
     def __init__(self) -> None:
         """Without a key: it signs nothing."""
@@ -95,7 +108,7 @@ class Server:
         self.kind = Slow()
         self.services = services_in(folder, tokens=AnyToken())
         self.store = self.services.store
-        self.arm = Arm(self.services, [stored.of(azure_types.RESOURCE_GROUP.arm_type), self.kind])
+        self.arm = Arm(self.services, [stored.of(azure_types.RESOURCE_GROUP.arm_type), self.kind, Below(self.kind)])
         self.client = httpx.AsyncClient(transport=httpx.ASGITransport(self.arm), base_url="https://localhost:1")
 
     async def killed(self) -> None:
@@ -216,6 +229,24 @@ async def test_nothing_is_added_to_a_group_that_is_being_deleted(server: Server)
         assert (answer.status_code, answer.json()["error"]["code"]) == (409, "ResourceGroupBeingDeleted")
     again = await server.ask("DELETE", GROUP)
     assert again.headers["location"] == first.headers["location"]
+
+
+@in_server
+async def test_what_a_creation_adds_while_its_group_is_deleted_goes_before_what_it_lies_in(server: Server) -> None:
+    server.kind.go.set()
+    for path in (SLOW, f"{SLOW}2"):
+        await server.ended(await server.ask("PUT", path, BODY))
+    server.kind.go.clear()
+    deleted = await server.ask("DELETE", GROUP)
+    await asyncio.sleep(0.01)
+    late = parse(f"{SLOW}2/federatedIdentityCredentials/late")
+    assert late is not None
+    server.store.put(Resource(id=late, body={}, created_at="", changed_at=""))
+    server.kind.go.set()
+    async with asyncio.timeout(SECONDS):
+        while (await server.client.get(deleted.headers["location"])).status_code == 202:
+            await asyncio.sleep(0)
+    assert server.kind.removed == ["slow", "late", "slow2"]
 
 
 @in_server
