@@ -43,7 +43,7 @@ _NAMES = {  # words that a victim's command line has
     Victim.AZURE_NATIVE: ("-m localazure.plugin",),
     Victim.KUBERNETES: ("-m localazure.kubernetes_plugin",),
     Victim.AZURE: (" serve",),
-    Victim.API_SERVER: (" kube-apiserver ",),
+    Victim.API_SERVER: ("kube-apiserver --",),
     Victim.ETCD: ("etcd --",),
 }
 APART = (Victim.AZURE, Victim.API_SERVER, Victim.ETCD)  # not started by the engine, whose processes may be forked then
