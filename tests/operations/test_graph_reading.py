@@ -76,8 +76,10 @@ def test_every_stack_that_is_recorded_has_a_graph_of_all_its_parts_roles_and_cos
 
 
 def roles_of(record: Any) -> list[str]:
+    """Of one role on two subnets of a network the graph shows one: the network is the part."""
     assignments = [each["wire"] for urn, each in record["resources"].items() if urn.split("::")[2].endswith(":RoleAssignment")]
-    return sorted(NAMES[each["roleDefinitionId"].rsplit("/", 1)[-1]] for each in assignments)
+    found = {(each["principalId"], each["scope"].partition("/subnets/")[0], each["roleDefinitionId"]) for each in assignments}
+    return sorted(NAMES[role.rsplit("/", 1)[-1]] for _, _, role in found)
 
 
 def costs(graph: Graph, exports: Any) -> dict[str, tuple[Any, Any]]:
