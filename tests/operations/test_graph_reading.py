@@ -1,6 +1,7 @@
 """The graph of what a program declares: its parts, what depends on what, roles, machines and costs."""
 
 import json
+import re
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -75,10 +76,13 @@ def test_every_stack_that_is_recorded_has_a_graph_of_all_its_parts_roles_and_cos
     assert wrong == []
 
 
+_OWN_SUBNET = re.compile(r"(?<=^/id-of/foundation-network)/subnets/.*")
+
+
 def roles_of(record: Any) -> list[str]:
-    """Of one role on two subnets of a network the graph shows one: the network is the part."""
+    """Of one role on two subnets of the stack's network the graph shows one: the network is the part."""
     assignments = [each["wire"] for urn, each in record["resources"].items() if urn.split("::")[2].endswith(":RoleAssignment")]
-    found = {(each["principalId"], each["scope"].partition("/subnets/")[0], each["roleDefinitionId"]) for each in assignments}
+    found = {(each["principalId"], _OWN_SUBNET.sub("", each["scope"]), each["roleDefinitionId"]) for each in assignments}
     return sorted(NAMES[role.rsplit("/", 1)[-1]] for _, _, role in found)
 
 
