@@ -29,6 +29,7 @@ _SENTENCES = {
     "FileUploadMiscError": (SERVER, "A miscellaneous error was encountered while uploading one of the output files"),
     "ApplicationPackageError": (USER, "One or more application packages specified for the pool are invalid"),
     "MountConfigurationError": (USER, "One or more file systems specified for the pool could not be mounted"),
+    "NodeNotReady": (SERVER, "The node could not reach its Batch account"),
     "NotImplemented": (SERVER, "The embedded Azure does not implement this"),
     "ResourceDirectoryCreateFailed": (SERVER, "Failure encountered creating resource directory for the task"),
     "ResourceFileWriteFailed": (SERVER, "Failure encountered writing resource file"),

@@ -67,8 +67,12 @@ def test_a_spoke_of_a_hub(zone: ServedAzure, make_stack: MakeStack) -> None:
     rules = {"location": "eastus", "properties": {}}
     of_subnets = f"{group}/providers/Microsoft.Network/networkSecurityGroups/spoke"
     zone.made(of_subnets, rules, NETWORKS)
-    of_clusters = f"{group}/providers/Microsoft.Network/privateDnsZones/privatelink.eastus.azmk8s.io"
-    zone.made(of_clusters, {"location": "global", "properties": {}}, "2024-06-01")
+    zones = [
+        f"{group}/providers/Microsoft.Network/privateDnsZones/{name}"
+        for name in ("privatelink.eastus.azmk8s.io", "privatelink.batch.azure.com")
+    ]
+    for each in zones:
+        zone.made(each, {"location": "global", "properties": {}}, "2024-06-01")
     ranges = {
         "endpoints": "10.20.0.0/24",
         "jobs": "10.20.1.0/27",
@@ -96,7 +100,7 @@ def test_a_spoke_of_a_hub(zone: ServedAzure, make_stack: MakeStack) -> None:
     spoke = f"{group}/providers/Microsoft.Network/virtualNetworks/spoke"
     zone.made(spoke, {"location": "eastus", "properties": network}, NETWORKS)
     settings = settings_of("spoke", zone.tenant_id)
-    settings["foundation"]["network"]["private_dns_zones"] = [of_clusters]
+    settings["foundation"]["network"]["private_dns_zones"] = zones
     settings["foundation"]["network"]["subnets"] = {name: f"{spoke}/subnets/{name}" for name in ranges}
     _comes_and_goes(make_stack(zone, settings), zone, settings)
     assert zone.get(spoke, NETWORKS).json()["properties"]["dhcpOptions"] == {"dnsServers": ["10.1.0.4"]}

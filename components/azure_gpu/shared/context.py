@@ -141,7 +141,9 @@ class PrivateNetwork(TypedDict):
     subnets: Mapping[str, pulumi.Input[str]]
     """Wired: ARM ids of its subnets by name."""
     zones: Mapping[str, pulumi.Input[str]]
-    """Wired: ARM ids of private DNS zones by name; none where a policy registers names."""
+    """Wired: ARM ids of private DNS zones by name; those that no policy knows where one registers names."""
+    by_policy: bool
+    """Plain: whether a policy registers the names of endpoints."""
     outbound: str
     """Plain: how its subnets reach the internet: nat, firewall or none."""
 

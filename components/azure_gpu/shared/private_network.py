@@ -78,8 +78,9 @@ class PrivateNetworkArgs(TypedDict):
     `private_dns_zones`; policy: a policy of the company, so that the stack creates no zone. Default: own."""
     private_dns_zones: NotRequired[Sequence[str]]
     """Plain: ARM ids of existing private DNS zones, which must be linked to the network, or to that of its name servers. With
-    dns: policy only privatelink.<region>.azmk8s.io, in which private clusters register themselves. Default: zones that the stack
-    creates."""
+    dns: policy only those of names that no policy registers: privatelink.<region>.azmk8s.io, in which private clusters register
+    themselves, and privatelink.batch.azure.com, in which the stack registers the name that nodes of a Batch account ask for.
+    Default: zones that the stack creates."""
 
 
 class PrivateEndpointArgs(TypedDict):
@@ -103,6 +104,7 @@ class PrivateNetworkSpec:
     existing: Mapping[str, pulumi.Input[str]]  # ids of existing subnets by name; empty: the network is created
     api_servers: bool  # clusters have their API servers in a subnet
     outbound: WayOut
+    by_policy: bool  # whether a policy registers the names of endpoints
     own_zones: tuple[str, ...]
     existing_zones: Mapping[str, str]  # ids by name
 
@@ -121,6 +123,7 @@ def resolve(args: PrivateNetworkArgs, context: Context, path: str) -> tuple[Priv
         existing=dict(cast(Mapping[str, pulumi.Input[str]], args.get("subnets", {}))),
         api_servers=api_servers,
         outbound=args.get("outbound", "nat"),
+        by_policy=by_policy,
         own_zones=() if by_policy else tuple(each for each in private_networks.ZONES if each not in found),
         existing_zones=found,
     )
@@ -188,7 +191,8 @@ def _network(
     spec: PrivateNetworkSpec, subnets: Mapping[str, pulumi.Input[str]], own_zones: Mapping[str, pulumi.Input[str]]
 ) -> PrivateNetwork:
     used = {name: each for name, each in subnets.items() if name != API_SERVERS or spec.api_servers}
-    return PrivateNetwork(subnets=used, zones={**spec.existing_zones, **own_zones}, outbound=spec.outbound)
+    zones = {**spec.existing_zones, **own_zones}
+    return PrivateNetwork(subnets=used, zones=zones, by_policy=spec.by_policy, outbound=spec.outbound)
 
 
 # What puts a component into the network: the key of its subnet, and the subnet.
@@ -243,6 +247,8 @@ def missing(component: str, args: Mapping[str, Any], of: PrivateNetwork | None, 
     key, subnet = _PUT_BY[component]
     if subnet not in of["subnets"] and (key not in args or component == "MlWorkspace"):  # whose vault has an endpoint, too
         problems.append(no_subnet(f"{path}.{key}", subnet))
+    if component == "BatchAccount" and key not in args and of["by_policy"] and BATCH_ZONE not in of["zones"]:
+        problems.append(private_networks.no_zone_of_nodes("foundation.network.private_dns_zones"))
     if component == "GpuCluster" and of["outbound"] == "none" and "outbound" not in args:
         problems.append(
             Problem(
@@ -287,11 +293,18 @@ def look_up(spec: PrivateNetworkSpec | None, path: str, asked_by: AskedBy) -> li
 
 def endpoint_keys(of: PrivateNetwork, zones: Sequence[str]) -> PrivateEndpointArgs:
     """Returns the settings of an endpoint in the network: without zones where a policy registers names."""
-    found = [of["zones"][each] for each in zones if each in of["zones"]]
+    found = [of["zones"][each] for each in zones if each in of["zones"] and not of["by_policy"]]
     settings = PrivateEndpointArgs(subnet_id=of["subnets"][ENDPOINTS])
     if found:
         settings["private_dns_zones"] = found
     return settings
+
+
+def of_nodes(settings: PrivateEndpointArgs, of: PrivateNetwork | None) -> PrivateEndpointArgs:
+    """Returns the settings of the endpoint of an account's nodes, which no policy registers. `settings`: of the account's."""
+    if of is None or not of["by_policy"] or BATCH_ZONE not in of["zones"]:
+        return settings
+    return {"private_dns_zones": [of["zones"][BATCH_ZONE]], **settings}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

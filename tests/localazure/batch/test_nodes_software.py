@@ -298,3 +298,26 @@ async def test_an_azure_files_share_is_mounted_below_the_folder_of_mounts(world:
     (error,) = world.pools.nodes(other)[0]["errors"]
     assert error["code"] == "MountConfigurationError"
     assert "b3RoZXI=" not in str(error)
+
+
+# The way to the account
+
+
+@pytest.mark.parametrize("group", ["nodeManagement", "batchAccount", ""])
+@in_world
+async def test_nodes_of_a_closed_account_need_a_name_of_their_endpoint_in_a_zone(world: World, group: str) -> None:
+    """By policy only the account's endpoint has one. `group`: of the endpoint that is in a zone; none is if it is empty."""
+    put(world, ACCOUNT_ID, {"location": "westeurope", "properties": {"publicNetworkAccess": "Disabled"}})
+    for each in ("nodeManagement", "batchAccount"):
+        endpoint = f"{GROUP}/providers/Microsoft.Network/privateEndpoints/{each}"
+        linked = {"properties": {"privateLinkServiceId": ACCOUNT_ID, "groupIds": [each]}}
+        put(world, endpoint, {"location": "westeurope", "properties": {"privateLinkServiceConnections": [linked]}})
+        if each == group:
+            configs = [{"name": "zone-1", "properties": {"privateDnsZoneId": "/zone"}}]
+            put(world, f"{endpoint}/privateDnsZoneGroups/default", {"properties": {"privateDnsZoneConfigs": configs}})
+    pool = await world.pool(ready=False)
+    await world.until(lambda: set(world.states(pool)) & {"idle", "unusable"}, lambda: f"a node is up: {world.states(pool)}")
+    assert world.states(pool) == ["idle" if group == "nodeManagement" else "unusable"]
+    if group != "nodeManagement":
+        (error,) = world.pools.nodes(pool)[0]["errors"]
+        assert error["code"] == "NodeNotReady"

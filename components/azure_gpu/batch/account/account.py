@@ -161,10 +161,11 @@ class BatchAccount(Component[BatchAccountArgs, BatchAccountWiring, _Spec]):
             parent=self,
         )
         found: list[pulumi.CustomResource] = []
-        for group, suffix in (("batchAccount", "account"), ("nodeManagement", "nodes")):
+        nodes = private_network.of_nodes(settings, self._args.get("private_network"))
+        for group, suffix, of in (("batchAccount", "account", settings), ("nodeManagement", "nodes", nodes)):
             name = spec.context.name(azure_types.PRIVATE_ENDPOINT.arm_type, f"{self._name}-{suffix}")
             target = private_network.Target(id=account.id, group=group, connection=suffix)
-            found += private_network.endpoint(f"{self._name}-{suffix}", name, target, settings, at)
+            found += private_network.endpoint(f"{self._name}-{suffix}", name, target, of, at)
         return found
 
     def _applications(

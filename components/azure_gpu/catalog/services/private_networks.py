@@ -21,6 +21,13 @@ AKS_PAGE = Source(
 )
 SIZE_PAGE = Source("Microsoft Learn, Troubleshoot InsufficientSubnetSize", Dated.OBSERVED, date(2026, 11, 29))
 NAMES_PAGE = Source("Microsoft Learn, private-link/private-endpoint-dns-integration", Dated.OBSERVED, date(2026, 11, 29))
+# Its one condition: a group that equals batchAccount. No other definition has a zone for an endpoint of Batch.
+NODES_POLICY = Source(
+    "Azure/azure-policy, policyDefinitions/Batch/PrivateDnsZones_DINE.json at f7319d6e, and MicrosoftDocs/SupportArticles-docs "
+    "pull request 1368",
+    Dated.OBSERVED,
+    date(2026, 11, 30),
+)
 BLOB_ZONE = "privatelink.blob.core.windows.net"
 FILE_ZONE = "privatelink.file.core.windows.net"
 REGISTRY_ZONE = "privatelink.azurecr.io"
@@ -190,6 +197,19 @@ def own_name_servers(servers: Sequence[str], path: str) -> Problem:
     )
 
 
+def no_zone_of_nodes(path: str) -> Problem:
+    """A warning: a policy registers the names of a Batch account, but none that is built in the one that its nodes ask for."""
+    return Problem(
+        path=path,
+        message="dns: policy, and no policy that Azure has built in registers the name by which the nodes of a Batch account "
+        "reach it (nodeManagement): where nothing else does, they become unusable",
+        allowed=f"the id of the zone {BATCH_ZONE}, in which the stack then registers this one name",
+        fix=f"add the zone {BATCH_ZONE}, unless a policy of your own registers the name",
+        source=str(NODES_POLICY),
+        severity=Severity.WARNING,
+    )
+
+
 def is_of_clusters(name: str) -> bool:
     """Whether private clusters register in a zone of this name."""
     return re.fullmatch(_OF_CLUSTERS, name) is not None
@@ -223,12 +243,13 @@ def check_zones(zones: Sequence[str], path: str, *, by_policy: bool = False) -> 
                 source=str(PRIVATE_ZONES_PAGE),
                 code=Code.IMPOSSIBLE,
             )
-        elif by_policy and not is_of_clusters(name):
+        elif by_policy and name != BATCH_ZONE and not is_of_clusters(name):
             yield Problem(
                 path=f"{path}[{index}]",
                 message="a policy registers the names, and chooses the zones",
                 value=zone,
-                allowed="with dns: own; with dns: policy only privatelink.<region>.azmk8s.io",
+                allowed=f"with dns: own; with dns: policy only {BATCH_ZONE} and privatelink.<region>.azmk8s.io",
                 fix="remove it, or write dns: own",
+                source=str(NODES_POLICY),
             )
         seen.add(name)
