@@ -404,6 +404,12 @@ class Foundation(Component[FoundationArgs, FoundationWiring, _Spec]):
             if key
             else None,
             public_network_access=containerregistry.PublicNetworkAccess.DISABLED if self._spec.network else None,
+            # Images leave it by its private endpoint alone, not by `az acr import`.
+            policies=containerregistry.PoliciesArgs(
+                export_policy=containerregistry.ExportPolicyArgs(status=containerregistry.ExportPolicyStatus.DISABLED)
+            )
+            if self._spec.network
+            else None,
             admin_user_enabled=False,  # a shared password; the identity pulls instead
             tags=self._spec.context.tags(),
             opts=pulumi.ResourceOptions.merge(self._with("registry"), self._encrypted("encryption")),
@@ -583,6 +589,7 @@ class Foundation(Component[FoundationArgs, FoundationWiring, _Spec]):
             public_network_access=storage.PublicNetworkAccess.DISABLED if self._spec.network else None,
             minimum_tls_version=storage.MinimumTlsVersion.TLS1_2,  # older versions are broken
             enable_https_traffic_only=True,  # Azure's default, made explicit
+            **self._guarded(),
             identity=storage.IdentityArgs(type=storage.IdentityType.USER_ASSIGNED, user_assigned_identities=[key["identity_id"]])
             if key
             else None,
@@ -603,10 +610,28 @@ class Foundation(Component[FoundationArgs, FoundationWiring, _Spec]):
         brakes.lock(self._spec.context, f"{self._name}-storage", account.id, self)
         return account.id
 
+    def _guarded(self) -> dict[str, Any]:
+        """Returns what guardrails of a landing zone ask of a private account and what costs nothing: the rows of
+        Enforce-GR-Storage in `catalog/policies.csv`. Azure Machine Learning needs the exception for Azure's services.
+        Source: Microsoft Learn, machine-learning/how-to-secure-workspace-vnet."""
+        if self._spec.network is None:
+            return {}
+        return {
+            "network_rule_set": storage.NetworkRuleSetArgs(
+                bypass=storage.Bypass.AZURE_SERVICES, default_action=storage.DefaultAction.DENY
+            ),
+            "allowed_copy_scope": storage.AllowedCopyScope.AAD,
+            "allow_cross_tenant_replication": False,
+            "is_local_user_enabled": False,
+        }
+
     def _blob_service(self, account: storage.StorageAccount) -> None:
         """Declared in both cases: a protected resource can be changed, but not removed."""
         keeps = self._spec.context.protect_data
-        kept = storage.DeleteRetentionPolicyArgs(enabled=keeps, days=BLOB_RETENTION_DAYS if keeps else None)
+        kept, kept_whole = (
+            storage.DeleteRetentionPolicyArgs(enabled=each, days=BLOB_RETENTION_DAYS if each else None)
+            for each in (keeps, keeps or self._spec.network is not None)
+        )
         storage.BlobServiceProperties(
             f"{self._name}-blob-service",
             blob_services_name="default",  # the only name there is
@@ -614,7 +639,7 @@ class Foundation(Component[FoundationArgs, FoundationWiring, _Spec]):
             resource_group_name=self.resource_group_name,
             is_versioning_enabled=keeps,  # an overwritten blob stays as an older version
             delete_retention_policy=kept,
-            container_delete_retention_policy=kept,
+            container_delete_retention_policy=kept_whole,
             opts=pulumi.ResourceOptions(parent=self, protect=self._spec.context.protect),
         )
 

@@ -30,6 +30,16 @@ PUBLIC = {
     "example.t4-tonight": {"eastus-environment", "foundation-registry"},
     "example.languages": {"base-storage", "batch-account", "shared-cluster", "workspace-vault", "workspace-workspace"},
 }
+# What guardrails deny of the same stacks: registries, accounts, and blob services of data that `protect_data: false` lets go.
+GUARDED = {"registry": "Enforce-GR-ContReg", "storage": "Enforce-GR-Storage"}
+SHORT_LIVED = {
+    "stack.lite": "foundation-blob-service",
+    "stack.local": "foundation-blob-service",
+    "stack.documents": "foundation-blob-service",
+    "example.batch-mnist": "foundation-blob-service",
+    "example.blue-green": "foundation-blob-service",
+    "example.languages": "base-blob-service",
+}
 # Nothing of its own yet; no program but commands of the Azure CLI.
 PRIVATE = {"example.private-team", "example.spoke"}
 NOTHING_PUBLIC = {"example.take-over", "example.gallery-image"}
@@ -64,8 +74,13 @@ def test_what_is_public_is_denied_and_what_is_private_is_not() -> None:
     examples = {f"example.{path.name}" for path in recorded_bodies.EXAMPLES.iterdir()}
     stacks = {f"stack.{name}" for name in (*recorded_bodies.SHIPPED, "prod")}
     shipped = {*stacks, *examples} - NOTHING_PUBLIC - PAGES - PRIVATE
+    of_guardrails = {
+        name: {(each, GUARDED[kind]) for each in resources if (kind := each.rpartition("-")[2]) in GUARDED}
+        | ({(SHORT_LIVED[name], "Enforce-GR-Storage")} if name in SHORT_LIVED else set())
+        for name, resources in PUBLIC.items()
+    }
     assert {name: _denied(_sent(name)) for name in shipped} == {
-        name: {(each, "Deny-Public-Endpoints") for each in resources} for name, resources in PUBLIC.items()
+        name: {(each, "Deny-Public-Endpoints") for each in resources} | of_guardrails[name] for name, resources in PUBLIC.items()
     }
     variants = {
         name for name in recorded_bodies.recorded() if re.match(r"foundation\.variants\.(private|existing_network)", name)
@@ -79,6 +94,7 @@ def test_a_denial_names_assignment_and_property_and_is_answered_by_a_key(calm: I
     group = new_group(calm)
     calm.fault("weather", name="landing-zone")
     properties = {"publicNetworkAccess": access, "allowBlobPublicAccess": False, "minimumTlsVersion": "TLS1_2"}
+    properties |= {"networkAcls": {"defaultAction": "Deny"}, "allowedCopyScope": "AAD"}
     sent = {
         "location": "westeurope",
         "sku": {"name": "Standard_LRS"},
