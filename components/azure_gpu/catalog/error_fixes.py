@@ -93,6 +93,14 @@ KNOWN_ERRORS = (
         "an Azure policy denies it: change what the message names, or ask the policy's owner for an exemption",
         "Microsoft Learn, azure-resource-manager/troubleshooting/error-policy-requestdisallowedbypolicy",
     ),
+    KnownError(
+        ("linkedauthorizationfailed", "ddosprotectionplans/join/action"),
+        "a policy of the company (Enable-DDoS-VNET) adds its DDoS plan to each new network, and you may not join the plan: have "
+        "its owner give you Network Contributor on it, or use a network that exists, by the ids of its subnets in "
+        "foundation.network.subnets",
+        "Azure/Enterprise-Scale issue 1053 (2022-09-16); Azure/azure-policy, policyDefinitions/Network/"
+        "VirtualNetworkDdosStandard_Audit.json at 04a62e15",
+    ),
     *(
         KnownError(
             (part,),
