@@ -54,7 +54,7 @@ def _comes_and_goes(stack: Any, zone: ServedAzure, settings: dict[str, Any]) -> 
     for key, version in (("registry", "2023-07-01"), ("storage", "2023-01-01"), ("batch_account", "2024-07-01")):
         assert zone.get(exported[key], version).json()["properties"].items() >= PUBLIC.items()
     done = stack.down()
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_a_team_without_a_public_endpoint(zone: ServedAzure, make_stack: MakeStack) -> None:

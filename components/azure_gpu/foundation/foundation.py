@@ -640,7 +640,10 @@ class Foundation(Component[FoundationArgs, FoundationWiring, _Spec]):
             is_versioning_enabled=keeps,  # an overwritten blob stays as an older version
             delete_retention_policy=kept,
             container_delete_retention_policy=kept_whole,
-            opts=pulumi.ResourceOptions(parent=self, protect=self._spec.context.protect),
+            # Pulumi deletes it by writing defaults, which a guardrail denies; it goes with a private account.
+            opts=pulumi.ResourceOptions(
+                parent=self, protect=self._spec.context.protect, deleted_with=account if self._spec.network else None
+            ),
         )
 
 
