@@ -190,7 +190,9 @@ class _Answers(Mocks):
             ids = outputs["identity"].get("userAssignedIdentities", [])
             outputs["identity"] = {
                 "type": "UserAssigned",
-                "userAssignedIdentities": {id_: {} for id_ in ids if id_ and isinstance(id_, str)},
+                "userAssignedIdentities": {id_: {} for id_ in ids if id_ and isinstance(id_, str)}
+                if isinstance(ids, list)
+                else {},
             }
             if "SystemAssigned" in args.inputs["identity"].get("type", "") and not self._preview:
                 outputs["identity"]["principalId"] = f"principal-of-{args.name}"
