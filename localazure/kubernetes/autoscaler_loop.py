@@ -167,9 +167,12 @@ class Autoscaler:
 
     async def _scale_down(self, cluster: Cluster, profile: Profile) -> None:
         self._since = {node.name: self._since.get(node.name, cluster.now) for node in unneeded(cluster)}
+        found = removable(cluster, profile, self._since, self._added, self._failed)
+        still = {node.name for node in unneeded(await self._see())} if found else set[str]()  # pods may have been placed since
         pools: dict[str, list[str]] = {}
-        for node in removable(cluster, profile, self._since, self._added, self._failed):
-            pools.setdefault(node.pool, []).append(node.name)
+        for node in found:
+            if node.name in still:
+                pools.setdefault(node.pool, []).append(node.name)
         for pool, nodes in pools.items():
             await self._hands.shrink(pool, nodes)
 

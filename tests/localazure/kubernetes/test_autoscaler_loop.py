@@ -106,3 +106,25 @@ def test_an_empty_node_goes_and_a_pod_that_waits_gets_one() -> None:
         await eventually(lambda: world.grown, "the pod for which there is no room gets a node")
 
     watched(world, work)
+
+
+def test_a_node_on_which_a_pod_is_placed_while_it_is_judged_stays() -> None:
+    nodes = [node(0)]
+
+    class Placing(World):
+        """Its scheduler places a pod right after each list of pods in which the node is empty."""
+
+        async def list(self, path: str) -> Body:
+            told = await super().list(path)
+            if path == "/api/v1/pods":
+                self.pods = [pod("placed", "3", nodes[0])]
+            return told
+
+    world = Placing(nodes, [])
+
+    async def work() -> None:
+        for _ in range(50):
+            await asyncio.sleep(0)
+        assert world.gone == []
+
+    watched(world, work)
