@@ -99,12 +99,10 @@ def settled(
     offered = [use for use in asked if use.service in online.LISTED]
     beside, ml_beside = online.beside(added), online.ml_beside(added)
     drawing = [*added.uses, *(each.use for each in (*beside, *ml_beside))]
-    listed = lists.readers(login, subscription, [*offered, *drawing])
-    keys = {answers.offer_key(use) for use in offered} | {
-        key for key in lists.readers(login, subscription, drawing) if key.what in lists.QUOTAS
-    }
+    offers, of_drawing = {answers.offer_key(use) for use in offered}, lists.readers(login, subscription, drawing)
     readers = {
-        **{key: read for key, read in listed.items() if key in keys},
+        **{key: read for key, read in lists.readers(login, subscription, offered).items() if key in offers},
+        **{key: read for key, read in of_drawing.items() if key.what in lists.QUOTAS},
         **answers.catalog_readers(login, subscription, about, taken.uses),
         **environment_quotas.readers(login, added.environments),
         **(prices.readers(connection, added.uses) if say_price else {}),
