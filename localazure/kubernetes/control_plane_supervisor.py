@@ -1,7 +1,7 @@
 """The process that supervises one cluster's control plane: starts its parts, restarts what dies, ends them in order.
 
 Run as `python -I -S control_plane_supervisor.py FOLDER`; standard library only. It outlives a killed embedded Azure, and the next
-one finds it by its lock. SIGTERM, or a folder that is gone, ends it and all parts, the last one first.
+one finds it by its lock. SIGTERM ends it and all parts, the last one first; a folder or `spec.json` that is gone kills them.
 
 In FOLDER: `spec.json` (the parts, see `control_plane_parts`), `lock` (held for as long as this process lives; its id is in it),
 `state.json` (replaced whole at each change: the parts' processes, how often each was started, which of them are ready). A part
@@ -126,12 +126,13 @@ class Part:
         self.ready = True
         return True
 
-    def end(self) -> None:
+    def end(self, seconds: float) -> None:
+        """Asks it to end, and kills it where it hasn't after `seconds`."""
         if self.process is None:
             return
         self.process.terminate()
         try:
-            self.process.wait(END_SECONDS)
+            self.process.wait(seconds)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
@@ -170,8 +171,9 @@ class Supervisor:
             if self._step() or self.untold:
                 self._write()
             self._wait()
+        is_removed = not Path("spec.json").exists()  # then nothing that a part would still write is kept
         for part in reversed(self.parts):
-            part.end()
+            part.end(0 if is_removed else END_SECONDS)
             part.collect()
         self._write()
 

@@ -26,6 +26,7 @@ Body = dict[str, Any]
 
 BACKOFF_SECONDS = 1.0  # before the first restart of a process that ended; Kubernetes, and so the service, waits ten times as long
 BACKOFF_MOST_SECONDS = 60.0
+_STOP_SECONDS = 1.0  # between asking a server to end, which has answered all its requests by then, and killing it; assumed
 MODELS = "/var/azureml-app/azureml-models"
 
 
@@ -165,6 +166,7 @@ def _spec(generation: Generation, plan: Plan, instance: str) -> ContainerSpec:
         run=generation.id,
         mounts=(*((Mount("model", plan.model_path),) if plan.model_path else ()), Mount("code", CODE)),
         probes={"liveness": probe},
+        stop_seconds=_STOP_SECONDS,
         backoff_seconds=BACKOFF_SECONDS,
         backoff_most_seconds=BACKOFF_MOST_SECONDS,
     )
