@@ -49,7 +49,7 @@ PROVED := $(filter-out documents,$(STACK))
 # What tests and measurements find first on PATH.
 TOOLS := $(CURDIR)/.venv/bin:$$(cat $(STATE)/engine-bin):$$(cat $(STATE)/kubernetes-bin)
 
-.PHONY: help up quotas storage down preview status env shell test replay conformance lint renew bench bench-mnist bench-scoring bench-vector-add check-gpu disturbances mutants faults lock ready engine providers languages kubernetes groups azurite terminal-pictures dist clean
+.PHONY: help up quotas proof storage down preview status env shell test replay conformance lint renew bench bench-mnist bench-scoring bench-vector-add check-gpu disturbances mutants faults lock ready engine providers languages kubernetes groups azurite terminal-pictures dist clean
 .DEFAULT_GOAL := help
 
 help: ## what can be made
@@ -59,12 +59,14 @@ up: needed := $(KUBERNETES) $(GROUPS)
 up preview: connected := --stack $(STACK)
 up: ready ## bring STACK up on the embedded Azure, then prove each of its services, in a table
 	@$(CONNECTED) $(PYTHON) -m operations up --stack $(STACK) $(CONFIG)
-	@$(MAKE) -s --no-print-directory -j2 quotas $(if $(PROVED),$(STORAGE))
-	@$(if $(PROVED),$(CONNECTED) $(PYTHON) -m operations prove --stack $(STACK) $(CONFIG))
+	@$(MAKE) -s --no-print-directory -j2 $(if $(PROVED),proof $(STORAGE),quotas)
 
-# What work needs on top of the stack; each takes a while until it works, and so both are asked for at the same time.
+# Work needs quotas, and reaches blobs once a role works; each takes a while, and a proof needs no blobs.
 quotas:
 	@$(EMBEDDED) request-quotas
+
+proof: quotas
+	@$(CONNECTED) $(PYTHON) -m operations prove --stack $(STACK) $(CONFIG)
 
 storage:
 	@$(CONNECTED) $(PYTHON) -m operations access --grant --stack $(STACK) $(CONFIG)

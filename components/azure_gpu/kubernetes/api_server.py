@@ -26,7 +26,7 @@ from azure_gpu.formats.kubeconfig import ExecPlugin, Kubeconfig, KubeconfigError
 
 TIMEOUT_SECONDS = 10.0
 EXEC_TIMEOUT_SECONDS = 30.0
-PAUSE_SECONDS = (3.0, 15.0)  # between two requests: initial and maximum
+PAUSE_SECONDS = (2.0, 15.0)  # between two requests: initial and maximum
 LOGINS = 3  # that may fail in a row while waiting for a role
 _NAMESPACE = "azure-gpu-asks"
 _EXEC_INFO = "KUBERNETES_EXEC_INFO"
