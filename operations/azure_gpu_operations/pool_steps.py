@@ -13,6 +13,7 @@ from azure.core.exceptions import AzureError as AzureCoreError
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.formats import azure_types, stack_file
 from azure_gpu.stack.keys import config_key
+from azure_gpu_operations import planned
 from azure_gpu_operations.azure import Arm, AzureError
 from azure_gpu_operations.connection import connection_in, connection_of
 from azure_gpu_operations.project import project
@@ -35,10 +36,10 @@ def check_packages(stack: Stack) -> None:
     """WrongPackagesError names every package that isn't active."""
     if "package" not in stack.configuration().get(config_key("pools", stack.project), ""):
         return
-    from azure_gpu_operations.preflight import packages, program
+    from azure_gpu_operations.preflight import packages
 
     try:
-        inventory = program.take(project().files, stack.file, stack.name, "")
+        inventory = planned.inventory(project().files, stack.file, stack.name)
     except (ValueError, stack_file.StackFileError):
         return  # the program itself reports what is wrong with the file
     if not inventory.packages:

@@ -13,9 +13,10 @@ import pytest
 
 from azure_gpu.catalog.problems import Code, Problem, Severity, errors
 from azure_gpu.catalog.size_use import Service, SizeUse
+from azure_gpu.stack.inventory import Inventory
+from azure_gpu_operations import planned
 from azure_gpu_operations.connection import Connection, connection_from
-from azure_gpu_operations.preflight import fetching, left_open, online, program
-from azure_gpu_operations.preflight.program import Inventory
+from azure_gpu_operations.preflight import fetching, left_open, online
 from tests.support.embedded import SUBSCRIPTION, EmbeddedAzure
 from tests.support.patience import SECONDS
 
@@ -33,7 +34,7 @@ USES = (
 
 
 def taken(*problems: Problem) -> Inventory:
-    return Inventory(day=date(2026, 11, 21), region="westeurope", problems=problems, uses=USES)
+    return Inventory(day=date(2026, 11, 21), location="westeurope", problems=problems, uses=USES)
 
 
 @pytest.fixture
@@ -69,7 +70,7 @@ def test_what_a_file_insists_on_is_told_by_operations_up_as_by_the_plan(
     assert [each.path for each in found if each.code is Code.NOT_OFFERED] == [OPEN.path, VERSION.path, SIZE.path]
     told: list[str] = []
     stack: Any = SimpleNamespace(file=Path("Pulumi.s.yaml"), name="s")
-    monkeypatch.setattr(program, "take", lambda *_: replace(insisting, problems=(elsewhere, SIZE)))
+    monkeypatch.setattr(planned, "inventory", lambda *_: replace(insisting, problems=(elsewhere, SIZE)))
     monkeypatch.setattr(left_open, "decided", lambda now, *_: left_open.settled(now, connection_from({}, os.environ)))
     deployment = {"resources": [{"type": "pulumi:providers:azure-native", "id": "3f", "inputs": {}}]}
     left_open.check(stack, deployment, told.append)
@@ -78,7 +79,7 @@ def test_what_a_file_insists_on_is_told_by_operations_up_as_by_the_plan(
 
 NEW = Inventory(
     day=date(2026, 11, 21),
-    region="westeurope",
+    location="westeurope",
     uses=(
         SizeUse(Service.VIRTUAL_MACHINES, T4, "westeurope", "vms.t.size", "location", 2),
         SizeUse(Service.ML_COMPUTE, T4, "westeurope", "ml_workspace.computes.c.size", "location", 2),
@@ -137,7 +138,7 @@ def test_the_quotas_are_asked_for_before_the_first_update_of_what_the_program_ac
     deployment = {"resources": [{"type": "pulumi:providers:azure-native", "id": "3f", "inputs": {}}, *resources]}
     of_stack = replace(NEW, problems=tuple(OTHER._replace(severity=each) for each in problems))
     seen: list[Inventory | None] = []
-    monkeypatch.setattr(program, "take", lambda *_: of_stack)
+    monkeypatch.setattr(planned, "inventory", lambda *_: of_stack)
     monkeypatch.setattr(left_open, "decided", lambda now, _, added, *says: seen.append(added) or now.problems)
     left_open.check(stack, deployment, lambda _: None)
     assert seen == [of_stack if asked else None]
@@ -151,7 +152,7 @@ def test_what_azure_lacks_is_refused_before_the_first_update_and_told_later(
     stack: Any = SimpleNamespace(file=Path("Pulumi.s.yaml"), name="s")
     deployment = {"resources": [{"type": "pulumi:providers:azure-native", "id": "3f", "inputs": {}}, *resources]}
     lacking = SIZE._replace(code=Code.NOT_OFFERED, severity=Severity.ERROR)
-    monkeypatch.setattr(program, "take", lambda *_: taken(OPEN, SIZE))
+    monkeypatch.setattr(planned, "inventory", lambda *_: taken(OPEN, SIZE))
     monkeypatch.setattr(left_open, "decided", lambda *_: (SIZE, lacking))
     if refused:
         with pytest.raises(left_open.NotOfferedError, match=r"1 problem, nothing was created:\n  - vms.m.size"):

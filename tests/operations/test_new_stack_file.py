@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from azure_gpu_operations import new
+from azure_gpu_operations import new, planned
 from azure_gpu_operations.__main__ import main
-from azure_gpu_operations.preflight import program
 from azure_gpu_operations.project import Project
 from tests.support.embedded import CHECKOUT, SUBSCRIPTION
 
@@ -58,7 +57,7 @@ def test_the_file_has_account_team_region_and_an_end_so_many_days_ahead(project:
 def test_the_program_takes_what_is_written(tmp_path: Path) -> None:
     file = tmp_path / "Pulumi.tonight.yaml"
     file.write_text(new.filled(TEMPLATE, "vision", "eastus", ACCOUNT, datetime.now(UTC).date(), 7))
-    assert program.take(CHECKOUT, file, "tonight", "").problems == ()
+    assert planned.inventory(CHECKOUT, file, "tonight").problems == ()
 
 
 def test_without_variables_the_azure_clis_login_counts(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,9 +9,9 @@ import pytest
 import yaml
 
 from azure_gpu.shared.naming import physical_name
+from azure_gpu.stack.inventory import Inventory
 from azure_gpu_operations.connection import Connection
 from azure_gpu_operations.preflight import command, online
-from azure_gpu_operations.preflight.program import Inventory
 from tests.operations.yaml_tables import Has, differences
 from tests.support.azure_clients import host_of
 from tests.support.embedded import SUBSCRIPTION, EmbeddedAzure
@@ -238,7 +238,7 @@ def test_no_subscription_and_no_azure_are_said_in_a_line(preflight: Run, monkeyp
     code, report = preflight("--need", NEED)
     assert code == 3
     assert "ARM_SUBSCRIPTION_ID" in report["missing"]["everything"]
-    found = online.ask(Connection(SUBSCRIPTION, metadata_host="localhost:2"), Inventory(day=DAY, region=""))
+    found = online.ask(Connection(SUBSCRIPTION, metadata_host="localhost:2"), Inventory(day=DAY, location=""))
     assert "localhost:2 can't be reached" in found.missing["everything"]
 
 

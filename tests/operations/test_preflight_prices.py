@@ -11,11 +11,11 @@ from azure_gpu.catalog.prices import price_table
 from azure_gpu.catalog.prices.price_book import PriceBook
 from azure_gpu.catalog.prices.price_table import PriceRow
 from azure_gpu.catalog.size_use import Service, SizeUse
+from azure_gpu.stack.inventory import Inventory
 from azure_gpu_operations.azure import SignIn
 from azure_gpu_operations.connection import Connection
 from azure_gpu_operations.preflight import fetching, left_open, lists, online, prices
 from azure_gpu_operations.preflight.fetching import Outcome
-from azure_gpu_operations.preflight.program import Inventory
 from tests.support.retail_prices import RetailPricesServer, t4
 
 TODAY, READ = date(2026, 11, 21), date(2026, 6, 18)
@@ -96,7 +96,7 @@ def test_late_prices_stop_no_up_and_leave_no_preflight_incomplete(
     monkeypatch.setattr(lists, "readers", lambda *_: {})
     for name in ("offers", "quota_rows", "registrations"):
         monkeypatch.setattr(f"azure_gpu_operations.preflight.answers.{name}", lambda *_: [])
-    taken = Inventory(day=TODAY, region="eastus", uses=USES, assigns_roles=False)
+    taken = Inventory(day=TODAY, location="eastus", uses=USES, assigns_roles=False)
     found = online.ask(AZURE, taken)
     assert [(row.subject, row.message) for row in found.rows if row.check == "price"] == BY_CATALOG
     assert found.missing == {}

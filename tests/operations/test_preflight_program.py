@@ -7,7 +7,7 @@ import pytest
 
 from azure_gpu.catalog.problems import errors
 from azure_gpu_operations import planned
-from azure_gpu_operations.preflight import program
+from azure_gpu_operations.preflight.needs import names_of, namespaces_of, region_of
 
 ROOT = Path(__file__).parents[2]
 FILE = """config:
@@ -27,23 +27,23 @@ FILE = """config:
 def test_what_is_no_region_is_a_problem_and_is_not_asked_of_azure(tmp_path: Path, location: str, region: str) -> None:
     file = tmp_path / "Pulumi.mine.yaml"
     file.write_text(FILE.format(location=location))
-    taken = program.take(ROOT, file, "mine", "2026-11-21")
-    assert (taken.day, taken.region) == (date(2026, 11, 21), region)
+    taken = planned.inventory(ROOT, file, "mine", "2026-11-21")
+    assert (taken.day, region_of(taken)) == (date(2026, 11, 21), region)
     assert ("location" in [problem.path for problem in errors(taken.problems)]) == (not region)
 
 
 def test_what_a_foundation_creates_names_its_providers_and_the_names_to_ask_for(tmp_path: Path) -> None:
     file = tmp_path / "Pulumi.mine.yaml"
     file.write_text(FILE.format(location="westeurope"))
-    taken = program.take(ROOT, file, "mine", "")
-    assert taken.namespaces == ("Microsoft.ContainerRegistry", "Microsoft.ManagedIdentity", "Microsoft.Storage")
-    assert [name.kind.value for name in taken.names] == ["registry", "storage"]
+    taken = planned.inventory(ROOT, file, "mine", "")
+    assert namespaces_of(taken) == ["Microsoft.ContainerRegistry", "Microsoft.ManagedIdentity", "Microsoft.Storage"]
+    assert [name.kind.value for name in names_of(taken)] == ["registry", "storage"]
     assert taken.assigns_roles
     assert taken.group == ""
     file.write_text(
         FILE.format(location="westeurope").replace("    registry: create", "    registry: create\n    log_workspace: create")
     )
-    assert {"Microsoft.OperationalInsights", "Microsoft.Insights"} <= set(program.take(ROOT, file, "mine", "").namespaces)
+    assert {"Microsoft.OperationalInsights", "Microsoft.Insights"} <= set(namespaces_of(planned.inventory(ROOT, file, "mine")))
 
 
 ENDPOINT = """  azure-gpu:ml_workspace:
@@ -62,11 +62,11 @@ ENDPOINT = """  azure-gpu:ml_workspace:
 def test_an_endpoint_uses_machines_with_a_gpu_and_without_and_brings_what_a_workspace_needs(tmp_path: Path) -> None:
     file = tmp_path / "Pulumi.mine.yaml"
     file.write_text(FILE.format(location="westeurope") + ENDPOINT)
-    taken = program.take(ROOT, file, "mine", "2026-11-21")
+    taken = planned.inventory(ROOT, file, "mine", "2026-11-21")
     assert [(use.service.value, use.size, use.nodes) for use in taken.uses] == [("ml-endpoint", "Standard_NC4as_T4_v3", 1)]
     (own,) = taken.ml_machines
     assert (own.size, own.nodes, own.vcpus) == ("Standard_F2s_v2", 4, 2), "a fifth more is kept for upgrades, rounded up"
-    assert {"Microsoft.MachineLearningServices", "Microsoft.KeyVault", "Microsoft.Insights"} <= set(taken.namespaces)
+    assert {"Microsoft.MachineLearningServices", "Microsoft.KeyVault", "Microsoft.Insights"} <= set(namespaces_of(taken))
 
 
 CLUSTER = """  azure-gpu:clusters:
@@ -78,8 +78,8 @@ CLUSTER = """  azure-gpu:clusters:
 def test_the_policy_add_on_of_a_cluster_brings_its_provider(tmp_path: Path, on: str, asked: bool) -> None:
     file = tmp_path / "Pulumi.mine.yaml"
     file.write_text(FILE.format(location="westeurope") + CLUSTER.format(on=on))
-    taken = program.take(ROOT, file, "mine", "2026-11-21")
-    assert ("Microsoft.PolicyInsights" in taken.namespaces) == asked
+    taken = planned.inventory(ROOT, file, "mine", "2026-11-21")
+    assert ("Microsoft.PolicyInsights" in namespaces_of(taken)) == asked
 
 
 def test_a_file_that_is_not_there_or_no_stack_file_is_one_line(tmp_path: Path) -> None:
@@ -87,6 +87,6 @@ def test_a_file_that_is_not_there_or_no_stack_file_is_one_line(tmp_path: Path) -
     broken.write_text("config: [")
     for file in (tmp_path / "none.yaml", broken):
         with pytest.raises(planned.UnreadableStackFileError) as wrong:
-            program.take(ROOT, file, "x", "")
+            planned.inventory(ROOT, file, "x", "")
         assert str(file) in str(wrong.value)
         assert "\n" not in str(wrong.value)

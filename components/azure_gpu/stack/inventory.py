@@ -78,31 +78,31 @@ class EnvironmentUse:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inventory:
     day: date  # at which the stack is evaluated
-    location: str
-    subscription_id: str
-    problems: tuple[Problem, ...]
-    unchecked: tuple[str, ...]  # what the file insists on
+    location: str = ""
+    subscription_id: str = ""
+    problems: tuple[Problem, ...] = ()
+    unchecked: tuple[str, ...] = ()  # what the file insists on
     # Machines by service: one per GPU of a container group, by its SKU; one per replica of a job, by its workload profile; the
     # maximum number of nodes of a Batch or cluster pool.
-    uses: tuple[SizeUse, ...]
-    system_pools: tuple[MachinesUse, ...]  # of clusters that are created
-    ml_machines: tuple[MachinesUse, ...]  # of computes and managed deployments, whose upgrades reserve 20 % more
-    environments: tuple[EnvironmentUse, ...]
-    names: tuple[Name, ...]  # of what is created
-    batch_account: str  # name of the account of the pools; empty where there is none
-    batch_account_id: str  # ARM id of an existing one; empty where it is created
-    packages: tuple[PackageUse, ...]
-    log_workspace: str  # ARM id of the one that is created; empty where none is
-    assigns_roles: bool
-    locks_data: bool
-    key: str  # ARM id of the key that encrypts data and on which a role is assigned; empty without one
-    azure_policy: bool  # whether a cluster has AKS's add-on for Azure Policy
-    clusters: tuple[str, ...]  # ARM ids of existing ones
-    group: str  # name of the existing resource group; empty where one is created
-    ml_workspace: str  # ARM id of an existing one; empty where it is created, or there is none
-    monthly_budget: float | None  # USD; None: the stack has no budget
-    budget_in_azure: bool  # whether a budget is created in Azure
-    budget_of_subscription: bool  # whether the budget is the subscription's; else it is the resource group's
+    uses: tuple[SizeUse, ...] = ()
+    system_pools: tuple[MachinesUse, ...] = ()  # of clusters that are created
+    ml_machines: tuple[MachinesUse, ...] = ()  # of computes and managed deployments, whose upgrades reserve 20 % more
+    environments: tuple[EnvironmentUse, ...] = ()
+    names: tuple[Name, ...] = ()  # of what is created
+    batch_account: str = ""  # name of the account of the pools; empty where there is none
+    batch_account_id: str = ""  # ARM id of an existing one; empty where it is created
+    packages: tuple[PackageUse, ...] = ()
+    log_workspace: str = ""  # ARM id of the one that is created; empty where none is
+    assigns_roles: bool = True
+    locks_data: bool = False
+    key: str = ""  # ARM id of the key that encrypts data and on which a role is assigned; empty without one
+    azure_policy: bool = False  # whether a cluster has AKS's add-on for Azure Policy
+    clusters: tuple[str, ...] = ()  # ARM ids of existing ones
+    group: str = ""  # name of the existing resource group; empty where one is created
+    ml_workspace: str = ""  # ARM id of an existing one; empty where it is created, or there is none
+    monthly_budget: float | None = None  # USD; None: the stack has no budget
+    budget_in_azure: bool = False  # whether a budget is created in Azure
+    budget_of_subscription: bool = False  # whether the budget is the subscription's; else it is the resource group's
 
 
 def take(

@@ -274,13 +274,13 @@ def _write(options: argparse.Namespace, entries: list[Entry]) -> int:
 
 def _refused_by_stack(options: argparse.Namespace, before: Path, after: Path, active: list[Entry]) -> list[Problem]:
     """The errors that the entries add to those of the stack file, but for secrets, which are set afterwards."""
-    from azure_gpu_operations.preflight import program  # here, because it loads all components
+    from azure_gpu_operations import planned  # here, because it loads the stack's engine
 
     as_of = options.as_of.isoformat() if options.as_of else ""
     secret = [f"{entry.section}.{entry.name}.{path}" for entry in active for path in entry.secrets]
     try:
-        known = {(each.path, each.message) for each in program.take(project().files, before, options.stack, as_of).problems}
-        found = errors(program.take(project().files, after, options.stack, as_of).problems)
+        known = {(each.path, each.message) for each in planned.inventory(project().files, before, options.stack, as_of).problems}
+        found = errors(planned.inventory(project().files, after, options.stack, as_of).problems)
     except ValueError as error:
         return [Problem(str(before), str(error))]
     new = [each for each in found if (each.path, each.message) not in known]

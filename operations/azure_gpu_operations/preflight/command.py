@@ -27,12 +27,11 @@ from typing import Any
 from azure_gpu.catalog import regions
 from azure_gpu.catalog.problems import errors
 from azure_gpu.formats import dates
-from azure_gpu_operations import stack_options
+from azure_gpu_operations import planned, stack_options
 from azure_gpu_operations.command_line import refuse
 from azure_gpu_operations.connection import Connection, connection_from, connection_in, connection_of
 from azure_gpu_operations.console import add_wide, console
-from azure_gpu_operations.preflight import needs, program
-from azure_gpu_operations.preflight.program import Inventory
+from azure_gpu_operations.preflight import needs
 from azure_gpu_operations.preflight.rows import Row, of_problems
 from azure_gpu_operations.project import project
 from azure_gpu_operations.stack import EngineError, Stack
@@ -62,22 +61,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from azure_gpu_operations.preflight.report import Report  # here, because `--help` needs no tables
+    from azure_gpu.stack.inventory import Inventory  # here, because `--help` needs neither components nor tables
+    from azure_gpu_operations.preflight.report import Report
 
     today = datetime.now(UTC).date()
     try:
         _check_validate(options)
         file = _stack_file(options)
         day = _day(options.as_of)
-        taken = (
-            program.take(project().files, file, options.stack, options.as_of) if file else Inventory(day=day or today, region="")
-        )
-        region = _region(options.location) or taken.region
+        found = planned.inventory(project().files, file, options.stack, options.as_of) if file else None
+        taken = found or Inventory(day=day or today)
+        region = _region(options.location) or needs.region_of(taken)
         requested = [needs.parse(text, region) for text in options.need]
         names = [needs.parse_name(text, region) for text in options.name]
     except ValueError as error:
         return refuse(error)
-    used_regions = tuple(sorted({*(use.region for use in (*taken.uses, *requested)), taken.region} - {""}))
+    used_regions = tuple(sorted({*(use.region for use in (*taken.uses, *requested)), needs.region_of(taken)} - {""}))
     problems = [*taken.problems, *needs.problems(requested, taken.day)]
     if options.offline:
         report = Report(as_of=taken.day, rows=tuple(of_problems(problems, "catalog")), regions=used_regions)

@@ -13,17 +13,18 @@ from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.formats import stack_file
 from azure_gpu.shared.installation import COMMAND
 from azure_gpu.stack.keys import REGION
+from azure_gpu_operations import planned
 from azure_gpu_operations.connection import Connection, connection_in, connection_of
-from azure_gpu_operations.preflight import program
-from azure_gpu_operations.preflight.program import Inventory
 from azure_gpu_operations.project import project
 from azure_gpu_operations.stack import Stack
 
 if TYPE_CHECKING:
+    from azure_gpu.stack.inventory import Inventory
     from azure_gpu_operations.preflight.rows import Row
 
 LIMIT_SECONDS = 10.0  # for all lists together: what takes longer isn't checked
 _CODES, OF_VERSION = (Code.NOT_LISTED, Code.NOT_IN_REGION), "kubernetes_version"
+DRAWING = ("uses", "system_pools", "ml_machines", "environments")  # of an inventory: what draws from a quota
 Say = Callable[[str], None]
 
 
@@ -35,7 +36,7 @@ def check(stack: Stack, deployment: Mapping[str, Any], say: Say) -> None:
     """NotOfferedError names everything that Azure's lists lack or its quotas don't allow, before the first update; later, what is
     there stays, and it is told. Nothing is refused where Azure can't be asked."""
     try:
-        taken = program.take(project().files, stack.file, stack.name, "")
+        taken = planned.inventory(project().files, stack.file, stack.name)
     except (ValueError, OSError, stack_file.StackFileError):
         return  # the program itself reports what is wrong with the file
     there = is_there(deployment)
@@ -59,9 +60,9 @@ def is_there(deployment: Mapping[str, Any]) -> bool:
 
 
 def decided(
-    taken: Inventory,
+    taken: "Inventory",
     connection: Connection,
-    added: Inventory | None = None,
+    added: "Inventory | None" = None,
     say: Say = lambda _: None,
     say_price: Say | None = None,
 ) -> tuple[Problem, ...]:
@@ -70,9 +71,9 @@ def decided(
 
 
 def settled(
-    taken: Inventory,
+    taken: "Inventory",
     connection: Connection,
-    added: Inventory | None = None,
+    added: "Inventory | None" = None,
     say: Say = lambda _: None,
     say_price: Say | None = None,
 ) -> tuple[Problem, ...]:
@@ -83,8 +84,9 @@ def settled(
         say: told in one line what wasn't read.
         say_price: told the price of each use that is added.
     """
-    about, added = _open(taken), added or Inventory(day=taken.day, region=taken.region)
-    if not about and not added.draws:
+    nothing: dict[str, Any] = dict.fromkeys(DRAWING, ())
+    about, added = _open(taken), added or replace(taken, **nothing)
+    if not about and not any(getattr(added, name) for name in DRAWING):
         return taken.problems
     from azure_gpu_operations.preflight import answers, environment_quotas, lists, online, prices  # Azure's clients load slowly
     from azure_gpu_operations.preflight.fetching import SharedCredential, fetch
@@ -127,7 +129,7 @@ def settled(
     return (*found, *(_refused(row.subject, sizes.get(row.subject), row, taken) for row in rows if row.answer in FAILING))
 
 
-def _open(taken: Inventory) -> tuple[Problem, ...]:
+def _open(taken: "Inventory") -> tuple[Problem, ...]:
     """The warnings of what the catalog's lists don't have."""
     unknown = {use.path for use in taken.uses if SIZES.find(use.size) is None}
     return tuple(
@@ -138,7 +140,7 @@ def _open(taken: Inventory) -> tuple[Problem, ...]:
     )
 
 
-def _refused(path: str, value: object, row: "Row", taken: Inventory) -> Problem:
+def _refused(path: str, value: object, row: "Row", taken: "Inventory") -> Problem:
     """An error; a warning where the file insists on it, as in the stack's plan. No file insists on a quota."""
     code = Code.NO_QUOTA if row.check == "quota" else Code.NOT_OFFERED
     insisted = REGION in taken.unchecked and not path.endswith(OF_VERSION) and code is Code.NOT_OFFERED

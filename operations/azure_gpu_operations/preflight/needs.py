@@ -1,5 +1,5 @@
-"""Parses --need and --name: `batch=Standard_NC4as_T4_v3*4@westeurope:spot`, `storage=mnistdata`; and checks needs against the
-catalog.
+"""What is asked about: --need and --name, `batch=Standard_NC4as_T4_v3*4@westeurope:spot`, `storage=mnistdata`, with a check of
+needs against the catalog; and a stack's names, registrations and region.
 
 SIZE is a VM size and COUNT the number of machines. For `container-apps`, SIZE is the type of a workload profile; for `aci`,
 SIZE is a GPU SKU and COUNT the number of GPUs.
@@ -10,13 +10,17 @@ import re
 from collections.abc import Sequence
 from datetime import date
 from enum import StrEnum
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from azure_gpu.catalog import offers, regions
+from azure_gpu.catalog import offers, providers, regions
 from azure_gpu.catalog.prices import packaged
 from azure_gpu.catalog.problems import Problem, errors
 from azure_gpu.catalog.size_use import OperatingSystem, Service, SizeUse
 from azure_gpu.catalog.sizes import SIZES
+from azure_gpu.formats import azure_types
+
+if TYPE_CHECKING:  # it loads all components, and `--help` needs none
+    from azure_gpu.stack.inventory import Inventory
 
 ALLOWED = tuple(service.value for service in Service if service is not Service.STACK_EDGE)  # a device has no region
 MOST_NODES = 100_000  # no subscription has a quota for more, so a larger number is a typing error
@@ -31,6 +35,14 @@ class NamedKind(StrEnum):
     REGISTRY = "registry"
     BATCH = "batch"
     VAULT = "vault"
+
+
+_KINDS = {
+    azure_types.STORAGE_ACCOUNT.arm_type: NamedKind.STORAGE,
+    azure_types.REGISTRY.arm_type: NamedKind.REGISTRY,
+    azure_types.BATCH_ACCOUNT.arm_type: NamedKind.BATCH,
+    azure_types.KEY_VAULT.arm_type: NamedKind.VAULT,
+}
 
 
 class RequestedName(NamedTuple):
@@ -112,3 +124,28 @@ def problems(needs: Sequence[SizeUse], as_of: date) -> list[Problem]:
     """Every problem of every need, and of every region once."""
     of_regions = [problem for each in dict.fromkeys(need.region for need in needs) for problem in regions.check(each, "region")]
     return [*of_regions, *(problem for need in needs for problem in offers.check(need, as_of, prices=packaged()))]
+
+
+def region_of(taken: "Inventory") -> str:
+    """The stack's region; "" for what can't be one, which has its problem, and would only fail again if Azure were asked."""
+    return taken.location if regions.may_be(taken.location) else ""
+
+
+def names_of(taken: "Inventory") -> list[RequestedName]:
+    """The stack's names that Azure can be asked about."""
+    known = [each for each in taken.names if each.arm_type in _KINDS]
+    return [RequestedName(_KINDS[each.arm_type], each.name, taken.location, each.kept) for each in known]
+
+
+def namespaces_of(taken: "Inventory", requested: Sequence[SizeUse] = ()) -> list[str]:
+    """The resource providers that the stack and the needs of the command line require."""
+    found = {name.arm_type.split("/")[0] for name in taken.names}
+    found |= {namespace for use in taken.uses for namespace in providers.OF_SERVICE[use.service]}
+    if providers.MACHINE_LEARNING in found:  # a workspace, and what it can't be without
+        found |= set(providers.OF_SERVICE[Service.ML_COMPUTE])
+    if providers.LOGS in found:  # what sends logs there does so by a diagnostic setting
+        found.add(providers.INSIGHTS)
+    found |= set(providers.OF_SERVICE[Service.AKS]) if taken.system_pools or taken.clusters else set()
+    found |= {providers.POLICY} if taken.azure_policy else set()
+    of_needs = {namespace for need in requested for namespace in providers.OF_SERVICE[need.service]}
+    return sorted(found - set(providers.ALWAYS_REGISTERED) | of_needs)

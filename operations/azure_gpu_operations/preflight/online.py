@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from azure.core.exceptions import AzureError
 from requests.exceptions import RequestException
 
-from azure_gpu.catalog import providers
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.catalog.quotas import CountedUse
 from azure_gpu.catalog.size_use import TAKES_SIZES, Service, SizeUse
@@ -18,12 +17,11 @@ from azure_gpu_operations.connection import Connection
 from azure_gpu_operations.preflight import answers, deleted_logs, environment_quotas, features, lists, packages, prices
 from azure_gpu_operations.preflight.fetching import LIMIT_SECONDS, SharedCredential, fetch, retries
 from azure_gpu_operations.preflight.lists import ListKey, ListKind
-from azure_gpu_operations.preflight.needs import RequestedName
-from azure_gpu_operations.preflight.program import Inventory
+from azure_gpu_operations.preflight.needs import RequestedName, names_of, namespaces_of, region_of
 from azure_gpu_operations.preflight.rows import Row, of_problems
 
 if TYPE_CHECKING:  # it loads all components, and `--help` needs none
-    from azure_gpu.stack.inventory import MachinesUse
+    from azure_gpu.stack.inventory import Inventory, MachinesUse
 
 NO_SUBSCRIPTION = (
     "no subscription: set azure-native:subscriptionId in the stack's configuration, or ARM_SUBSCRIPTION_ID "
@@ -45,7 +43,7 @@ class OnlineResult:
 
 def ask(
     connection: Connection,
-    taken: Inventory,
+    taken: "Inventory",
     *,
     requested: Sequence[SizeUse] = (),
     names: Sequence[RequestedName] = (),
@@ -69,7 +67,7 @@ def ask(
     login, subscription = replace(login, credential=SharedCredential(login.credential)), connection.subscription_id
     uses = [*taken.uses, *requested]
     existing = {resource_id.rsplit("/", 1)[-1] for resource_id in own}
-    wanted = [*names, *(name for name in taken.names if name.name not in existing)]
+    wanted = [*names, *(name for name in names_of(taken) if name.name not in existing)]
     account_id = taken.batch_account_id or _batch_account(own)
     logs = "" if taken.log_workspace.lower() in {each.lower() for each in own} else taken.log_workspace
     of_clusters, of_learning = beside(taken), ml_beside(taken)
@@ -92,7 +90,7 @@ def ask(
         readers[held] = partial(packages.states, login, account_id, taken.packages, retries())
     if with_feature:
         readers[flag] = partial(features.state, login, subscription, retries())
-    if taken.makes_budget and taken.budget_of_subscription and taken.group:  # a role on the group doesn't include it
+    if taken.budget_in_azure and taken.budget_of_subscription and taken.group:  # a role on the group doesn't include it
         of_budget = ListKey(ListKind.RIGHTS, f"subscription {subscription}")
         readers[of_budget] = partial(lists.rights, login, subscription)
     if (key := arm_ids.parse(taken.key)) is not None:
@@ -103,13 +101,13 @@ def ask(
     of_subscription = taken.budget_of_subscription
     rows = [
         *answers.catalog_rows(problems, uses, outcomes),
-        *answers.registrations(outcomes, _namespaces(taken, requested)),
+        *answers.registrations(outcomes, namespaces_of(taken, requested)),
         *([answers.rights(outcomes, scope)] if taken.assigns_roles else ()),
         *([answers.lock_rights(outcomes, scope)] if taken.locks_data else ()),
         *([answers.key_rights(outcomes[of_key], of_key.place)] if taken.key else ()),
         *(
             [answers.budget_rights(outcomes[of_budget], of_budget.place or scope, of_subscription=of_subscription)]
-            if taken.makes_budget
+            if taken.budget_in_azure
             else ()
         ),
         *answers.offers(outcomes, [use for use in uses if use.service in LISTED], taken.day),
@@ -118,7 +116,7 @@ def ask(
         *environment_quotas.rows(taken.environments, outcomes, stack),
         *prices.rows(uses, outcomes, taken.day),
         *answers.names(outcomes, wanted),
-        *deleted_logs.rows(logs, taken.region, outcomes),
+        *deleted_logs.rows(logs, region_of(taken), outcomes),
         *(packages.rows(taken.packages, outcomes[held].value, account_id) if taken.packages else ()),
     ]
     # Where a price isn't read, there is the catalog's.
@@ -128,10 +126,6 @@ def ask(
         missing={str(key): outcome.missing for key, outcome in lasting.items() if outcome.missing},
         seconds={str(key): outcome.seconds for key, outcome in lasting.items()},
     )
-
-
-def _namespaces(taken: Inventory, requested: Sequence[SizeUse]) -> list[str]:
-    return sorted({*taken.namespaces, *(namespace for need in requested for namespace in providers.OF_SERVICE[need.service])})
 
 
 def _batch_account(own: Iterable[str]) -> str:
@@ -150,12 +144,12 @@ def reached(connection: Connection) -> SignIn | str:
         return f"{connection.metadata_host or 'Azure'} can't be reached: {error}"
 
 
-def beside(taken: Inventory) -> list[CountedUse]:
+def beside(taken: "Inventory") -> list[CountedUse]:
     """The machines without a GPU of clusters, which draw from the same quotas."""
     return [_counted(pool, Service.AKS) for pool in taken.system_pools if pool.vcpus is not None]
 
 
-def ml_beside(taken: Inventory) -> list[CountedUse]:
+def ml_beside(taken: "Inventory") -> list[CountedUse]:
     """The same of Azure Machine Learning."""
     return [_counted(each, Service.ML_ENDPOINT) for each in taken.ml_machines if each.vcpus is not None]
 

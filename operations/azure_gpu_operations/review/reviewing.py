@@ -9,9 +9,10 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from azure_gpu.catalog.problems import Code, Problem, Severity
 from azure_gpu.formats.dates import parse_day
@@ -24,8 +25,7 @@ from azure_gpu_operations.graph.model import Graph
 from azure_gpu_operations.guard.held import held
 from azure_gpu_operations.guard.update_check import planned_unprotected
 from azure_gpu_operations.planned import UnreadableStackFileError
-from azure_gpu_operations.preflight import left_open, program
-from azure_gpu_operations.preflight.program import Inventory
+from azure_gpu_operations.preflight import left_open
 from azure_gpu_operations.project import name_of, project
 from azure_gpu_operations.review import dangers, placeholders, policies, steps
 from azure_gpu_operations.review.base import Against, Base, BaseError, EmbeddedAzureError, require_embedded_azure, running_base
@@ -36,6 +36,9 @@ from azure_gpu_operations.review.policies import Packs, Violation, violations, w
 from azure_gpu_operations.review.repository import Repository, RepositoryError, StackFiles
 from azure_gpu_operations.review.source_locations import SourceLocations, Text, of_errors, of_problems
 from azure_gpu_operations.stack import EngineError, Stack
+
+if TYPE_CHECKING:
+    from azure_gpu.stack.inventory import Inventory
 
 
 class Compared(NamedTuple):
@@ -125,27 +128,33 @@ def _problems(compared: Compared, missing: list[str]) -> tuple[tuple[Problem, ..
     if compared.base_file is not None:
         with contextlib.suppress(UnreadableStackFileError):
             folder = compared.base_project or compared.program
-            of_base = program.of(planned.inventory(folder, compared.base_file, compared.stack))
+            of_base = planned.inventory(folder, compared.base_file, compared.stack)
             before = of_base.problems
     try:
         inventory = planned.inventory(compared.program, compared.head_file, compared.stack)
         now, monthly_usd = inventory.problems, inventory.monthly_budget
         if compared.lane is Lane.LIVE:
-            now = _by_azure(compared, program.of(inventory), of_base, missing)
+            now = _by_azure(compared, inventory, of_base, missing)
     except UnreadableStackFileError as error:
         missing.append(f"warnings: {error}")
     return now, before, monthly_usd
 
 
-def _by_azure(compared: Compared, taken: Inventory, of_base: Inventory | None, missing: list[str]) -> tuple[Problem, ...]:
+def _by_azure(compared: Compared, taken: "Inventory", of_base: "Inventory | None", missing: list[str]) -> tuple[Problem, ...]:
     """The problems by Azure's lists, and what it lacks for what the change adds. A quota of a stack that is up is a warning: how
     much of it the change gives back isn't known."""
     connection = connection_of(compared.deployment) or connection_in(compared.head_file)
     if not left_open.is_there(compared.deployment):
         return left_open.decided(taken, connection, taken, missing.append)
-    added = None if of_base is None else taken.beyond(of_base)
+    added = None if of_base is None else replace(taken, **_beyond(taken, of_base))
     found = left_open.decided(taken, connection, added, missing.append)
     return tuple(each._replace(severity=Severity.WARNING) if each.code is Code.NO_QUOTA else each for each in found)
+
+
+def _beyond(taken: "Inventory", before: "Inventory") -> dict[str, Any]:
+    """What draws more from a quota than before."""
+    pairs = ((name, getattr(taken, name), getattr(before, name)) for name in left_open.DRAWING)
+    return {name: tuple(each for each in now if each not in then) for name, now, then in pairs}
 
 
 def _differences(compared: Compared, missing: list[str]) -> Sequence[Difference]:

@@ -9,11 +9,11 @@ import pytest
 import yaml
 
 from azure_gpu.catalog.problems import Code, Problem, Severity
+from azure_gpu.stack.inventory import Inventory
 from azure_gpu.stack.keys import PROJECT
 from azure_gpu_operations import project as projects
 from azure_gpu_operations.__main__ import main
 from azure_gpu_operations.preflight import left_open
-from azure_gpu_operations.preflight.program import Inventory
 from azure_gpu_operations.project import Project
 from azure_gpu_operations.review import command, reviewing
 from azure_gpu_operations.review.model import Budget, Lane, Outcome, StackReview
