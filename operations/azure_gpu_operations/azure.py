@@ -4,7 +4,8 @@ A service principal signs in with `ARM_CLIENT_SECRET` from the environment.
 """
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, TypeVar
@@ -12,6 +13,7 @@ from urllib.parse import urlsplit
 
 import requests
 from azure.core.credentials import TokenCredential
+from azure.core.exceptions import HttpResponseError
 from azure.core.pipeline.policies import (
     ContentDecodePolicy,
     HeadersPolicy,
@@ -49,6 +51,18 @@ class AzureError(Exception):
 def first_line(error: BaseException) -> str:
     """First line of an error's text, or the name of its type."""
     return (str(error).strip().splitlines() or [type(error).__name__])[0]
+
+
+@contextmanager
+def refused_as(why: Callable[[HttpResponseError, str], str], what: str, *passed: type[Exception]) -> Iterator[None]:
+    """Raises the refusal of one of Azure's clients as an AzureError in one line, which `why` makes for `what` was requested.
+    `passed`: errors that the caller expects."""
+    try:
+        yield
+    except passed:
+        raise
+    except HttpResponseError as error:
+        raise AzureError(why(error, what), error.status_code or 0) from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,22 +126,26 @@ def get_list(path: str, api_version: str, login: SignIn, retries: RetryPolicy) -
     return rows
 
 
-def get_document(path: str, api_version: str, login: SignIn, retries: RetryPolicy) -> dict[str, Any]:
-    """A resource that no management client has a method for."""
-    with arm_client(login, retries) as client:
-        version = {"api-version": api_version} if api_version else None  # a link to a next page has its own
-        answer = client.send_request(HttpRequest("GET", client.format_url(path), params=version))
-        answer.raise_for_status()
-        return answer.json()
+def get_document(path: str, api_version: str, login: SignIn, retries: RetryPolicy, **query: str) -> dict[str, Any]:
+    """A resource that no management client has a method for. `api_version` "": of a link to a next page, which has its own."""
+    return _document(HttpRequest("GET", path, params={**_version(api_version), **query}), login, retries)
 
 
 def post_document(path: str, api_version: str, body: dict[str, Any], login: SignIn, retries: RetryPolicy) -> dict[str, Any]:
     """Response of an action that no management client has a method for."""
+    return _document(HttpRequest("POST", path, params=_version(api_version), json=body), login, retries)
+
+
+def _document(request: HttpRequest, login: SignIn, retries: RetryPolicy) -> dict[str, Any]:
     with arm_client(login, retries) as client:
-        request = HttpRequest("POST", client.format_url(path), params={"api-version": api_version}, json=body)
+        request.url = client.format_url(request.url)
         answer = client.send_request(request)
         answer.raise_for_status()
         return answer.json()
+
+
+def _version(api_version: str) -> dict[str, str]:
+    return {"api-version": api_version} if api_version else {}
 
 
 class Arm:
@@ -143,51 +161,44 @@ class Arm:
 
     def get(self, resource_id: str, api_version: str, **query: str) -> dict[str, Any] | None:
         """The resource or sub-resource at `resource_id`, None on 404. AzureError for other errors."""
-        url = self._client.format_url(resource_id)
-        answer: HttpResponse = self._client.send_request(HttpRequest("GET", url, params={"api-version": api_version, **query}))
-        if answer.status_code == 404:
-            return None
-        if answer.status_code != 200:
-            raise AzureError(_reason(answer), answer.status_code)
-        return answer.json()
+        answer = self._send(self._request("GET", resource_id, api_version, query), (200, 404))
+        return None if answer.status_code == 404 else answer.json()
 
     def post(self, path: str, api_version: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
         """Response of an action; {} if empty. AzureError on refusal."""
-        request = HttpRequest("POST", self._client.format_url(path), params={"api-version": api_version}, json=body)
-        answer: HttpResponse = self._client.send_request(request)
-        if answer.status_code not in (200, 201, 202, 204):
-            raise AzureError(_reason(answer), answer.status_code)
+        answer = self._send(self._request("POST", path, api_version, body=body), (200, 201, 202, 204))
         return answer.json() if answer.text() else {}
 
     def put(self, resource_id: str, api_version: str, body: dict[str, Any]) -> dict[str, Any]:
         """Creates or updates a resource without waiting; returns ARM's response. AzureError on refusal."""
-        request = HttpRequest("PUT", self._client.format_url(resource_id), params={"api-version": api_version}, json=body)
-        answer: HttpResponse = self._client.send_request(request)
-        if answer.status_code not in (200, 201, 202):
-            raise AzureError(_reason(answer), answer.status_code)
+        answer = self._send(self._request("PUT", resource_id, api_version, body=body), (200, 201, 202))
         return answer.json() if answer.text() else {}
 
     def delete(self, resource_id: str, api_version: str) -> None:
         """Deletes a resource without waiting; a missing one is fine. AzureError on refusal."""
-        request = HttpRequest("DELETE", self._client.format_url(resource_id), params={"api-version": api_version})
-        answer: HttpResponse = self._client.send_request(request)
-        if answer.status_code not in (200, 202, 204, 404):
-            raise AzureError(_reason(answer), answer.status_code)
+        self._send(self._request("DELETE", resource_id, api_version), (200, 202, 204, 404))
 
     def values(self, path: str, api_version: str, **query: str) -> Iterator[dict[str, Any]]:
         """All pages of a list; empty on 404. AzureError on refusal."""
-        request = HttpRequest("GET", self._client.format_url(path), params={"api-version": api_version, **query})
+        request = self._request("GET", path, api_version, query)
         while True:
-            answer: HttpResponse = self._client.send_request(request)
-            if answer.status_code == 404:
-                return
-            if answer.status_code != 200:
-                raise AzureError(_reason(answer), answer.status_code)
-            page = answer.json()
+            answer = self._send(request, (200, 404))
+            page = answer.json() if answer.status_code == 200 else {}
             yield from page.get("value") or []
             if not page.get("nextLink"):
                 return
             request = HttpRequest("GET", page["nextLink"])
+
+    def _request(
+        self, method: str, path: str, api_version: str, query: Mapping[str, str] = {}, body: dict[str, Any] | None = None
+    ) -> HttpRequest:
+        return HttpRequest(method, self._client.format_url(path), params={"api-version": api_version, **query}, json=body)
+
+    def _send(self, request: HttpRequest, good: Collection[int]) -> HttpResponse:
+        answer: HttpResponse = self._client.send_request(request)
+        if answer.status_code not in good:
+            raise AzureError(_reason(answer), answer.status_code)
+        return answer
 
     def close(self) -> None:
         self._client.close()

@@ -19,6 +19,7 @@ from azure_gpu_operations.connection import connection_of
 from azure_gpu_operations.exit_codes import DRIFTED, FAILED, OK
 from azure_gpu_operations.guard.foreign_resources import created, foreign_resources
 from azure_gpu_operations.stack import EngineError, Stack
+from azure_gpu_operations.stack_view import name_of
 from azure_gpu_operations.terminal import printable
 
 CLUSTER, POOL = azure_types.MANAGED_CLUSTER.token, azure_types.AGENT_POOL.token
@@ -109,7 +110,7 @@ def of_endpoints(steps: Sequence[Step]) -> list[Difference]:
     for step in steps:
         description = _at(DRIFT_PATH, _state(step, "newState", "inputs"))
         if description and step["op"] != "same":
-            found.append(Difference(_name(step), ENDPOINT, "", str(description)))
+            found.append(Difference(name_of(step["urn"]), ENDPOINT, "", str(description)))
     return found
 
 
@@ -118,13 +119,13 @@ def stopped(steps: Sequence[Step]) -> Iterator[str]:
     for step in steps:
         since = (_state(step, "newState", "outputs").get("tags") or {}).get(STOPPED_SINCE)
         if _token(step) == ENDPOINT and since:
-            yield f"{_name(step)} ({ENDPOINT}): stopped since {printable(str(since))}, until `{COMMAND} start`"
+            yield f"{name_of(step['urn'])} ({ENDPOINT}): stopped since {printable(str(since))}, until `{COMMAND} start`"
 
 
 def _of_step(step: Step, own_pools: set[str]) -> Iterator[Difference]:
     from azure_gpu.stack import service_changes
 
-    token, name = _token(step), _name(step)
+    token, name = _token(step), name_of(step["urn"])
     if step["op"] == "delete":
         yield Difference(name, token, "", "is missing in Azure")
         return
@@ -145,11 +146,11 @@ def _of_pools(step: Step, own_pools: set[str]) -> Iterator[Difference]:
         was, now = before.get(pool), after.get(pool)
         path = f"{_POOLS}.{pool}"
         if was is None or now is None:
-            yield Difference(_name(step), CLUSTER, path, "isn't declared in the stack" if was is None else "is gone")
+            yield Difference(name_of(step["urn"]), CLUSTER, path, "isn't declared in the stack" if was is None else "is gone")
             continue
         for key in sorted(key for key in was.keys() | now.keys() if was.get(key) != now.get(key)):
             description = f"{_shown(was.get(key))} in the state, {_shown(now.get(key))} in Azure"
-            yield Difference(_name(step), CLUSTER, f"{path}.{key}", description)
+            yield Difference(name_of(step["urn"]), CLUSTER, f"{path}.{key}", description)
 
 
 def _state(step: Step, key: str, part: str) -> Mapping[str, Any]:
@@ -158,10 +159,6 @@ def _state(step: Step, key: str, part: str) -> Mapping[str, Any]:
 
 def _token(step: Step) -> str:
     return str((step.get("oldState") or step.get("newState") or {}).get("type") or "")
-
-
-def _name(step: Step) -> str:
-    return str(step["urn"]).rsplit("::", 1)[-1]
 
 
 def _at(path: str, value: Any) -> Any:

@@ -12,7 +12,7 @@ from azure.core.pipeline.policies import RetryPolicy
 from azure.mgmt.appcontainers import ContainerAppsAPIClient
 
 from azure_gpu.formats import arm_ids
-from azure_gpu_operations.azure import Arm, AzureError, management_client
+from azure_gpu_operations.azure import Arm, management_client, refused_as
 from azure_gpu_operations.jobs import API_VERSION, Execution, Job, execution_of, job_of
 
 POLL_SECONDS = 2.0
@@ -47,18 +47,14 @@ class Jobs:
 
     def start(self, job: Job, template: Mapping[str, Any] | None) -> str:
         """Returns the new execution's name. AzureError on refusal, with the required role if it is missing."""
-        try:
+        with refused_as(_why, f"start the job {job.name}"):
             started = self._client.jobs.begin_start(*_names(job.id), template or {}, polling_interval=POLL_SECONDS).result()
-        except HttpResponseError as error:
-            raise AzureError(_why(error, f"start the job {job.name}"), error.status_code or 0) from error
         return str(started.name)
 
     def stop(self, job: Job, execution: str) -> None:
         """Stops the execution without waiting."""
-        try:
+        with refused_as(_why, f"stop the execution {execution}"):
             self._client.jobs.begin_stop_execution(*_names(job.id), execution, polling=False)
-        except HttpResponseError as error:
-            raise AzureError(_why(error, f"stop the execution {execution}"), error.status_code or 0) from error
 
     def execution(self, job: Job, name: str) -> Execution | None:
         """None if it doesn't exist (any more)."""
@@ -87,10 +83,8 @@ class Jobs:
         """Replaces the job's secrets. The rest of its configuration is sent unchanged, because an update replaces all of it."""
         configuration = {**job.configuration, "secrets": secrets}
         body = {"properties": {"configuration": configuration}}
-        try:
+        with refused_as(_why, f"give secrets to the job {job.name}"):
             self._client.jobs.begin_update(*_names(job.id), body, polling_interval=POLL_SECONDS).result()
-        except HttpResponseError as error:
-            raise AzureError(_why(error, f"give secrets to the job {job.name}"), error.status_code or 0) from error
 
     def wait_until_over(
         self, job: Job, execution: str, *, limit_seconds: float, sleep: Callable[[float], None] = time.sleep

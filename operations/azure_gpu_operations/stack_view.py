@@ -1,6 +1,6 @@
-"""A stack's outputs and connection, read from its state without requests to Azure."""
+"""A stack's outputs, connection and resources, read from its state without requests to Azure."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from azure_gpu.catalog import spelling
@@ -16,6 +16,7 @@ _MADE = {
     "azuregpu:index:MlWorkspace": "azure-native:machinelearningservices:Workspace",
 }
 _NO_STACK = "no stack named"  # in the engine's message
+Resource = Mapping[str, Any]
 
 
 class StackView(NamedTuple):
@@ -79,29 +80,16 @@ def of_deployment(name: str, deployment: Mapping[str, Any]) -> StackView | None:
     # A stack whose first update failed has no outputs, but the group in which it failed.
     groups = [str(resource.get("id") or "").rsplit("/", 1)[-1] for resource in resources if resource["type"] == _GROUP_TYPE]
     endpoints, machines, workspaces = (_made(resources, component) for component in _MADE)
-    return StackView(
-        name=name,
-        connection=connection,
-        resource_group=outputs.get("resource_group") or (groups[0] if groups else ""),
-        groups=outputs.get("container_groups") or {},
-        jobs=outputs.get("jobs") or {},
-        pools=outputs.get("pools") or {},
-        clusters=outputs.get("clusters") or {},
-        gpu_pools=outputs.get("gpu_pools") or {},
-        edges={name: str(context or "") for name, context in (outputs.get("edges") or {}).items()},
-        namespaces=outputs.get("namespaces") or {},
-        registry=outputs.get("registry") or "",
-        batch_account=outputs.get("batch_account") or "",
-        storage=outputs.get("storage") or "",
-        endpoints={**endpoints, **(outputs.get("endpoints") or {})},
-        scoring_uris=outputs.get("scoring_uris") or {},
-        vms={**machines, **(outputs.get("vms") or {})},
-        ml_workspace=outputs.get("ml_workspace") or next(iter(workspaces.values()), ""),
-        ml_computes=outputs.get("ml_computes") or {},
-        expires_at=outputs.get("expires_at") or {},
-        hourly_cost=outputs.get("hourly_cost") or {},
-        idle_cost=outputs.get("idle_cost") or {},
-    )
+    made: dict[str, Any] = {
+        "resource_group": groups[0] if groups else "",
+        "ml_workspace": next(iter(workspaces.values()), ""),
+        **{key: value for key, value in outputs.items() if key in StackView._fields[2:] and value},
+        "groups": outputs.get("container_groups") or {},
+        "edges": {name: str(context or "") for name, context in (outputs.get("edges") or {}).items()},
+        "endpoints": {**endpoints, **(outputs.get("endpoints") or {})},
+        "vms": {**machines, **(outputs.get("vms") or {})},
+    }
+    return StackView(name, connection, **made)
 
 
 def _made(resources: Iterable[Mapping[str, Any]], component: str) -> dict[str, str]:
@@ -112,3 +100,30 @@ def _made(resources: Iterable[Mapping[str, Any]], component: str) -> dict[str, s
         if resource["type"] == _MADE[component] and resource.get("id") and around.split("::")[-2:-1] == [component]:
             found[around.rsplit("::", 1)[-1]] = str(resource["id"])
     return found
+
+
+def name_of(urn: object) -> str:
+    """The logical name of a resource."""
+    return str(urn).rsplit("::", 1)[-1]
+
+
+def below(resources: Iterable[Resource], urn: str) -> list[Resource]:
+    """A resource with all its descendants, in the order of the state (parents first)."""
+    urns = {urn}
+    found: list[Resource] = []
+    for each in resources:
+        if each["urn"] in urns or each.get("parent") in urns:
+            urns.add(str(each["urn"]))
+            found.append(each)
+    return found
+
+
+def references(resource: Resource) -> Iterator[str]:
+    """The URNs that a resource depends on."""
+    by_property: Mapping[str, Sequence[str] | None] = resource.get("propertyDependencies") or {}
+    for urns in (resource.get("dependencies"), *by_property.values()):
+        yield from map(str, urns or ())
+    if resource.get("provider"):
+        yield str(resource["provider"]).rpartition("::")[0]
+    if resource.get("parent"):
+        yield str(resource["parent"])

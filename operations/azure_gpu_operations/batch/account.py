@@ -6,14 +6,16 @@ as azure-core's.
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from datetime import datetime, timedelta
+from itertools import islice
 from typing import Any, NamedTuple, TypeVar
 
 from azure.batch import BatchClient, models
 from azure.batch.models import CreateTasksError
 from azure.core.exceptions import HttpResponseError, ResourceExistsError, ResourceModifiedError, ResourceNotFoundError
 
-from azure_gpu_operations.azure import Arm, AzureError, transport
+from azure_gpu_operations.azure import Arm, AzureError, refused_as, transport
 
 API_VERSION = "2024-07-01"  # of the account in ARM
 OPERATOR_ROLE = "Azure Batch Data Contributor"  # built-in: pools, jobs and tasks of an account
@@ -88,28 +90,20 @@ class BatchAccount:
         return True
 
     def stop_resize(self, pool_id: str) -> None:
-        _call(
-            lambda: self._client.begin_stop_pool_resize(pool_id, polling_interval=_NEVER),
-            f"stop the resize of the pool {pool_id}",
-        )
+        with refused_as(why, f"stop the resize of the pool {pool_id}"):
+            self._client.begin_stop_pool_resize(pool_id, polling_interval=_NEVER)
 
     def empty(self, pool: models.BatchPool) -> None:
         """Starts removing all nodes, each when its tasks have ended. Switches autoscaling off, which would add them again."""
-
-        def ask() -> None:
+        to_none = models.BatchPoolResizeOptions(
+            target_dedicated_nodes=0,
+            target_low_priority_nodes=0,
+            node_deallocation_option=models.BatchNodeDeallocationOption.TASK_COMPLETION,
+        )
+        with refused_as(why, f"drain the pool {pool.id}"):
             if pool.enable_auto_scale:
                 self._client.disable_pool_auto_scale(pool.id)
-            self._client.begin_resize_pool(
-                pool.id,
-                models.BatchPoolResizeOptions(
-                    target_dedicated_nodes=0,
-                    target_low_priority_nodes=0,
-                    node_deallocation_option=models.BatchNodeDeallocationOption.TASK_COMPLETION,
-                ),
-                polling_interval=_NEVER,
-            )
-
-        _call(ask, f"drain the pool {pool.id}")
+            self._client.begin_resize_pool(pool.id, to_none, polling_interval=_NEVER)
 
     # Jobs
 
@@ -118,35 +112,32 @@ class BatchAccount:
 
     def jobs_on(self, pool_id: str) -> list[models.BatchJob]:
         """Active jobs of the pool."""
-        jobs = _call(lambda: list(self._client.list_jobs(filter="state eq 'active'")), "list jobs")
+        with refused_as(why, "list jobs"):
+            jobs = list(self._client.list_jobs(filter="state eq 'active'"))
         return [job for job in jobs if job.pool_info and (job.pool_info.pool_id or "").lower() == pool_id.lower()]
 
     def create_job(self, job: models.BatchJobCreateOptions) -> None:
-        _call(lambda: self._client.create_job(job), f"create the job {job.id}")
+        with refused_as(why, f"create the job {job.id}"):
+            self._client.create_job(job)
 
     def end_when_done(self, job_id: str) -> None:
         """Makes the job end with its last task."""
         mode = models.BatchAllTasksCompleteMode.TERMINATE_JOB
         change = models.BatchJobUpdateOptions(all_tasks_complete_mode=mode)
-        _call(lambda: self._client.update_job(job_id, change), f"change the job {job_id}")
+        with refused_as(why, f"change the job {job_id}"):
+            self._client.update_job(job_id, change)
 
     def terminate(self, job_id: str, reason: str) -> None:
         """Terminates the job and its tasks. A job that has already ended is fine."""
         options: Any = {"terminateReason": reason}  # azure-batch 15.1 has a class for it but doesn't export it
-        try:
+        over = (ResourceNotFoundError, ResourceExistsError, ResourceModifiedError)  # gone, or ended by itself in the meantime
+        with suppress(*over), refused_as(why, f"end the job {job_id}", *over):
             self._client.begin_terminate_job(job_id, options, polling_interval=_NEVER)
-        except (ResourceNotFoundError, ResourceExistsError, ResourceModifiedError):
-            return  # gone, or ended by itself in the meantime
-        except HttpResponseError as error:
-            raise AzureError(why(error, f"end the job {job_id}"), error.status_code or 0) from error
 
     def delete_job(self, job_id: str) -> None:
-        try:
+        gone = (ResourceNotFoundError, ResourceExistsError)
+        with suppress(*gone), refused_as(why, f"remove the job {job_id}", *gone):
             self._client.begin_delete_job(job_id, polling_interval=_NEVER)
-        except (ResourceNotFoundError, ResourceExistsError):
-            return
-        except HttpResponseError as error:
-            raise AzureError(why(error, f"remove the job {job_id}"), error.status_code or 0) from error
 
     def preparations(self, job_id: str) -> list[models.BatchJobPreparationAndReleaseTaskStatus]:
         """Status of the job's preparation on each node; empty for a job without one."""
@@ -199,12 +190,7 @@ class BatchAccount:
 
     def whole_tasks(self, job_id: str, most: int) -> list[models.BatchTask]:
         """The first tasks, with all their properties."""
-        found: list[models.BatchTask] = []
-        for task in _call_or_none(lambda: self._client.list_tasks(job_id)) or []:
-            found.append(task)
-            if len(found) >= most:
-                break
-        return found
+        return list(islice(_call_or_none(lambda: self._client.list_tasks(job_id)) or (), most))
 
     def subtasks(self, job_id: str, task_id: str) -> list[models.BatchSubtask]:
         """Subtasks of a multi-instance task."""
@@ -265,13 +251,6 @@ def pairs(values: Iterable[models.NameValuePair] | None) -> Iterator[str]:
     """The details of an error, as `name: value`."""
     for each in values or ():
         yield f"{each.name}: {each.value}" if each.name else str(each.value)
-
-
-def _call(ask: Callable[[], Answer], what: str) -> Answer:
-    try:
-        return ask()
-    except HttpResponseError as error:
-        raise AzureError(why(error, what), error.status_code or 0) from error
 
 
 def _call_or_none(ask: Callable[[], Answer]) -> Answer | None:

@@ -5,6 +5,7 @@ A refusal is raised as a one-line AzureError that names the required role.
 
 import hashlib
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -15,7 +16,7 @@ from azure_gpu.catalog import roles
 from azure_gpu.shared import role_command
 from azure_gpu.shared.installation import COMMAND
 from azure_gpu_operations import signed_in
-from azure_gpu_operations.azure import Arm, AzureError, SignIn, transport
+from azure_gpu_operations.azure import Arm, AzureError, SignIn, refused_as, transport
 
 API_VERSION = "2023-05-01"  # of the account in ARM
 HASH = "sha256"  # the name of a blob's metadata
@@ -39,112 +40,77 @@ class Blobs:
 
     def make_container(self, name: str) -> None:
         """An existing one is fine."""
-        try:
+        with suppress(ResourceExistsError), self._refused("make a container in", ResourceExistsError):
             self._client.create_container(name)
-        except ResourceExistsError:
-            return
-        except HttpResponseError as error:
-            raise self._refused(error, "make a container in") from error
 
     def put(self, container: str, path: str, content: bytes, *, again: bool = True) -> None:
         """`again` False keeps an existing blob, for names that are derived from the content."""
-        try:
+        with suppress(*(() if again else (ResourceExistsError,))), self._refused("write to", ResourceExistsError):
             self._client.get_blob_client(container, path).upload_blob(content, overwrite=again)
-        except ResourceExistsError:
-            if again:
-                raise
-        except HttpResponseError as error:
-            raise self._refused(error, "write to") from error
 
     def put_file(self, container: str, path: str, file: Path, sha256: str) -> None:
         """Uploads a file with its hash as metadata. ResourceExistsError if the blob exists: it is never overwritten."""
-        try:
-            with file.open("rb") as content:
-                client = self._client.get_blob_client(container, path)
-                client.upload_blob(content, overwrite=False, metadata={HASH: sha256}, max_concurrency=4)
-        except ResourceExistsError:
-            raise
-        except HttpResponseError as error:
-            raise self._refused(error, "write to") from error
+        with self._refused("write to", ResourceExistsError), file.open("rb") as content:
+            client = self._client.get_blob_client(container, path)
+            client.upload_blob(content, overwrite=False, metadata={HASH: sha256}, max_concurrency=4)
 
     def sizes_and_hashes(self, container: str, prefix: str) -> dict[str, tuple[int, str]]:
-        """Size and hash of each blob below a prefix, by the rest of its name; the hash is "" if it has none."""
-        client = self._client.get_container_client(container)
-        try:
-            listed = list(client.list_blobs(name_starts_with=prefix, include=["metadata"]))
-        except ResourceNotFoundError:  # no such container yet
-            return {}
-        except HttpResponseError as error:
-            raise self._refused(error, "list blobs of") from error
+        """Size and hash of each blob below a prefix, by the rest of its name; the hash is "" if it has none. None of a container
+        that doesn't exist."""
+        listed: list[Any] = []
+        with suppress(ResourceNotFoundError), self._refused("list blobs of", ResourceNotFoundError):
+            listed += self._client.get_container_client(container).list_blobs(name_starts_with=prefix, include=["metadata"])
         return {str(blob.name)[len(prefix) :]: (int(blob.size), (blob.metadata or {}).get(HASH, "")) for blob in listed}
 
     def names(self, container: str, prefix: str) -> Iterator[str]:
         """The names of the blobs below a prefix; none if the container doesn't exist."""
-        try:
+        with suppress(ResourceNotFoundError), self._refused("list blobs of", ResourceNotFoundError):
             yield from self._client.get_container_client(container).list_blob_names(name_starts_with=prefix)
-        except ResourceNotFoundError:
-            return
-        except HttpResponseError as error:
-            raise self._refused(error, "list blobs of") from error
 
     def all_sizes(self) -> Iterator[int]:
         """The size of each blob of the account, in bytes."""
-        try:
+        with self._refused("list blobs of"):
             for container in self._client.list_containers():
                 for blob in self._client.get_container_client(container.name).list_blobs():
                     yield int(blob.size)
-        except HttpResponseError as error:
-            raise self._refused(error, "list blobs of") from error
 
     def read(self, container: str, path: str) -> bytes | None:
         """A blob's content; None if it doesn't exist."""
-        try:
+        with suppress(ResourceNotFoundError), self._refused("read from", ResourceNotFoundError):
             return self._client.get_blob_client(container, path).download_blob().readall()
-        except ResourceNotFoundError:
-            return None
-        except HttpResponseError as error:
-            raise self._refused(error, "read from") from error
+        return None
 
     def read_from(self, container: str, path: str, start: int) -> bytes | None:
         """A blob's content from a byte on, empty at its end; None if the blob doesn't exist."""
         client = self._client.get_blob_client(container, path)
-        try:
+        with suppress(ResourceNotFoundError), self._refused("read from", ResourceNotFoundError):
             # The client drops a connection on which a range behind the end was refused.
             return client.download_blob(offset=start).readall() if client.get_blob_properties().size > start else b""
-        except ResourceNotFoundError:
-            return None
-        except HttpResponseError as error:
-            raise self._refused(error, "read from") from error
+        return None
 
     def hash_of(self, container: str, path: str) -> str:
         """Computes the hash by reading the blob."""
         found = hashlib.sha256()
-        try:
+        with self._refused("read from"):
             for part in self._client.get_blob_client(container, path).download_blob().chunks():
                 found.update(part)
-        except HttpResponseError as error:
-            raise self._refused(error, "read from") from error
         return found.hexdigest()
 
     def delete(self, container: str, path: str) -> None:
         """Deletes a blob and, if the account keeps versions, the version that the deletion creates. Soft-deleted blobs stay for
         their retention time. A missing blob is fine."""
         # Source: Microsoft Learn, articles/storage/blobs/versioning-overview.md, "Versioning on delete operations".
-        try:
+        with suppress(ResourceNotFoundError), self._refused("take a blob from", ResourceNotFoundError):
             client = self._client.get_blob_client(container, path)
             version = client.get_blob_properties().version_id  # None where the account keeps no versions
             client.delete_blob()
             if version:
                 client.delete_blob(version_id=version)
-        except ResourceNotFoundError:
-            return
-        except HttpResponseError as error:
-            raise self._refused(error, "take a blob from") from error
 
     def fetch(self, container: str, prefix: str, folder: Path) -> Iterator[Path]:
         """Every blob below a prefix into a folder, each under the rest of its name. Yields each file once it is there."""
         client = self._client.get_container_client(container)
-        try:
+        with self._refused("read from"):
             for blob in client.list_blobs(name_starts_with=prefix):
                 file = _inside(folder, str(blob.name)[len(prefix) :])
                 if file is None:
@@ -153,22 +119,23 @@ class Blobs:
                 with file.open("wb") as target:
                     client.download_blob(blob.name).readinto(target)
                 yield file
-        except HttpResponseError as error:
-            raise self._refused(error, "read from") from error
 
     def is_open(self) -> bool:
         """Whether this login may read the account's data, which the role of `WRITER_ROLE` allows."""
         try:
-            for _ in self._client.list_containers():
-                break
-        except HttpResponseError as error:
-            if error.status_code == 403:
+            with self._refused("list containers of"):
+                next(iter(self._client.list_containers()), None)
+        except AzureError as error:
+            if error.status == 403:
                 return False
-            raise self._refused(error, "list containers of") from error
+            raise
         return True
 
-    def _refused(self, error: HttpResponseError, what: str) -> AzureError:
-        return AzureError(why(error, f"{what} the storage account {self.name}", self._fix), error.status_code or 0)
+    def _refused(self, what: str, *passed: type[Exception]) -> AbstractContextManager[None]:
+        return refused_as(self._why, f"{what} the storage account {self.name}", *passed)
+
+    def _why(self, error: HttpResponseError, what: str) -> str:
+        return why(error, what, self._fix)
 
     def _fix(self) -> str:
         return f"`{grant_command(self._id, self._login)}`, or `{COMMAND} access --grant --stack <stack>`"

@@ -23,13 +23,12 @@ from azure_gpu_operations.commands import mend_backend, settle, update
 from azure_gpu_operations.connection import connection_of
 from azure_gpu_operations.machine_learning import endpoints
 from azure_gpu_operations.stack import EngineError, Stack
-from azure_gpu_operations.stack_view import of_deployment
+from azure_gpu_operations.stack_view import Resource, below, name_of, of_deployment, references
 from azure_gpu_operations.terminal import some
 
 _DEPLOYMENT = azure_types.ML_ONLINE_DEPLOYMENT.token
 _CREATING = ("create", "create-replacement")
 Say = Callable[[str], None]
-Resource = Mapping[str, Any]
 
 
 class WrongRequestError(Exception):
@@ -55,7 +54,7 @@ def stop(stack: Stack, name: str, say: Say) -> None:
         return
     resources: Sequence[Resource] = deployment.get("resources") or []
     own = below(resources, component_of(resources, endpoint_id))
-    if kept := sorted(_name(each) for each in own if each.get("protect") and each["type"] == _DEPLOYMENT):
+    if kept := sorted(name_of(each["urn"]) for each in own if each.get("protect") and each["type"] == _DEPLOYMENT):
         raise WrongRequestError(
             f"{some(kept)} of {name} is protected, and stopping would delete it; nothing was changed; fix: "
             f"{COMMAND} pulumi state unprotect URN --stack {stack.name}"
@@ -97,7 +96,7 @@ def _change(stack: Stack, name: str, endpoint_id: str, since: str, deployment: M
         if planned.errors:
             raise EngineError("\n".join(planned.errors))
         urns = targets(planned.steps, component)
-        if new := sorted(_name(each) for each in planned.steps if each["op"] in _CREATING and each["urn"] not in urns):
+        if new := sorted(name_of(each["urn"]) for each in planned.steps if each["op"] in _CREATING and each["urn"] not in urns):
             # The Python SDK aborts on a new resource that isn't a target and whose identity it can't read.
             raise WrongRequestError(
                 f"the stack file has resources that aren't deployed yet: {some(new)}; nothing was changed; fix: deploy them with "
@@ -117,39 +116,18 @@ def component_of(resources: Sequence[Resource], endpoint_id: str) -> str:
     )
 
 
-def below(resources: Sequence[Resource], urn: str) -> list[Resource]:
-    """A component with all its descendants, in the order of the state (parents first)."""
-    urns = {urn}
-    found: list[Resource] = []
-    for each in resources:
-        if each["urn"] in urns or each.get("parent") in urns:
-            urns.add(str(each["urn"]))
-            found.append(each)
-    return found
-
-
 def targets(steps: Sequence[Mapping[str, Any]], component: str) -> list[str]:
     """The URNs that a plan changes in a component, and its new dependencies. `steps`: of `pulumi preview --json`."""
-    planned: dict[str, Mapping[str, Any]] = {}
-    for step in steps:
-        planned[str(step["urn"])] = step
+    planned = {str(step["urn"]): step for step in steps}
     states = {urn: (step.get("newState") or step.get("oldState") or {}) for urn, step in planned.items()}
     chosen = [str(each["urn"]) for each in below([{"urn": urn, **state} for urn, state in states.items()], component)]
     found = dict.fromkeys(chosen)
     while chosen:
-        needed = _needs(states.get(chosen.pop(), {}))
+        needed = references(states.get(chosen.pop(), {}))
         new = [each for each in needed if each in planned and each not in found and planned[each]["op"] in _CREATING]
         found |= dict.fromkeys(new)
         chosen += new
     return list(found)
-
-
-def _needs(state: Resource) -> Iterator[str]:
-    yield from (str(each) for each in state.get("dependencies") or [])
-    if state.get("provider"):
-        yield str(state["provider"]).rpartition("::")[0]
-    if state.get("parent"):
-        yield str(state["parent"])
 
 
 def _settled(stack: Stack, name: str, say: Say) -> tuple[Mapping[str, Any], str]:
@@ -196,7 +174,3 @@ def _requested(endpoint_id: str, since: str) -> Iterator[None]:
         yield
     finally:
         del os.environ[REQUEST_VARIABLE]
-
-
-def _name(resource: Resource) -> str:
-    return str(resource["urn"]).rsplit("::", 1)[-1]

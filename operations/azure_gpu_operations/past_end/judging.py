@@ -19,6 +19,7 @@ from azure_gpu.shared.installation import COMMAND
 from azure_gpu_operations.azure import Arm
 from azure_gpu_operations.guard.foreign_resources import created
 from azure_gpu_operations.guard.held import held, protected
+from azure_gpu_operations.stack_view import Resource, below, name_of, references
 from azure_gpu_operations.terminal import some
 
 _API_VERSION = "2020-05-01"
@@ -56,7 +57,6 @@ def of_subscription(arm: Arm, subscription_id: str) -> Iterator[Lock]:
 
 _ROOT = "pulumi:pulumi:Stack"
 _COMPUTE_PREFIX = "ml-compute-"  # of its logical name in the program
-Resource = Mapping[str, Any]
 
 
 class Part(NamedTuple):
@@ -103,7 +103,7 @@ def parts(deployment: Mapping[str, Any]) -> list[Part]:
         section = sections.get(str(each["type"]))
         if section is None:
             continue
-        name = _name(each)
+        name = name_of(each["urn"])
         own: Mapping[str, Any] = each.get("outputs") or {}
         end = instant(own.get("expires_at")) or instant(ends.get(name))
         found.append(_part(each, f"{section}.{name}", end, resources))
@@ -116,34 +116,18 @@ def parts(deployment: Mapping[str, Any]) -> list[Part]:
     return found
 
 
-def references(resource: Resource) -> Iterator[str]:
-    """The URNs that a resource depends on."""
-    yield from (str(each) for each in resource.get("dependencies") or [])
-    for urns in (resource.get("propertyDependencies") or {}).values():
-        yield from (str(each) for each in urns or [])
-    if resource.get("provider"):
-        yield str(resource["provider"]).rpartition("::")[0]
-    if resource.get("parent"):
-        yield str(resource["parent"])
-
-
 def is_root(resource: Resource) -> bool:
     """Whether it is the stack itself."""
     return resource["type"] == _ROOT
 
 
 def _part(top: Resource, path: str, end: datetime | None, resources: Sequence[Resource]) -> Part:
-    urns = {str(top["urn"])}
-    within: list[Resource] = []
-    for each in resources:
-        if each["urn"] in urns or each.get("parent") in urns:
-            urns.add(str(each["urn"]))
-            within.append(each)
-    return Part(str(top["urn"]), path, str(top["type"]).rsplit(":", 1)[-1], end, tuple(within))
+    urn = str(top["urn"])
+    return Part(urn, path, str(top["type"]).rsplit(":", 1)[-1], end, tuple(below(resources, urn)))
 
 
 def _path(resource: Resource) -> str:
-    name = _name(resource)
+    name = name_of(resource["urn"])
     if resource["type"] == azure_types.ML_COMPUTE.token and name.startswith(_COMPUTE_PREFIX):
         return f"ml_workspace.computes.{name.removeprefix(_COMPUTE_PREFIX)}"
     return name
@@ -156,10 +140,6 @@ def _exported(resources: Sequence[Resource]) -> Mapping[str, Any]:
 def _tags(resource: Resource) -> Mapping[str, Any]:
     tags = (resource.get("inputs") or {}).get("tags")
     return tags if isinstance(tags, Mapping) else {}
-
-
-def _name(resource: Resource) -> str:
-    return str(resource["urn"]).rsplit("::", 1)[-1]
 
 
 class Past(NamedTuple):
@@ -200,11 +180,11 @@ def judge(deployment: Mapping[str, Any], locks: Sequence[Lock], now: datetime) -
 def keeps_whole(deployment: Mapping[str, Any], locks: Sequence[Lock]) -> str:
     """Why a short-lived stack isn't destroyed as a whole; "" if it is."""
     if urns := protected(deployment):
-        return f"{some(sorted(map(_name_of, urns)))} is protected"
+        return f"{some(sorted(map(name_of, urns)))} is protected"
     for each in created(deployment):
         for lock in locks:
             if lock.keeps(str(each["id"])):
-                return f"{lock.words} protects {_name_of(str(each['urn']))}"
+                return f"{lock.words} protects {name_of(each['urn'])}"
     return ""
 
 
@@ -212,7 +192,7 @@ def _own_reason(deployment: Mapping[str, Any], part: Part, locks: Sequence[Lock]
     kept = set(protected(deployment)) & set(part.urns)
     if kept:
         stack = _stack_of(part.urn)
-        return f"{some(sorted(map(_name_of, kept)))} is protected; fix: {COMMAND} pulumi state unprotect URN --stack {stack}"
+        return f"{some(sorted(map(name_of, kept)))} is protected; fix: {COMMAND} pulumi state unprotect URN --stack {stack}"
     data = [each for each in held(deployment) if each.urn in part.urns and each.holds_data]
     if data:
         lost = data[0].lost.removeprefix("its ")
@@ -226,7 +206,7 @@ def _own_reason(deployment: Mapping[str, Any], part: Part, locks: Sequence[Lock]
 def _used(deployment: Mapping[str, Any], part: Part, going: set[str]) -> str:
     """The resources that stay and depend on the part."""
     own = set(part.urns)
-    users = sorted({_name_of(str(each["urn"])) for each in _others(deployment, going) if own & set(references(each))})
+    users = sorted({name_of(each["urn"]) for each in _others(deployment, going) if own & set(references(each))})
     return f"{some(users)} of the stack depends on it; fix: remove that from the stack file and run `up` first" if users else ""
 
 
@@ -234,10 +214,6 @@ def _others(deployment: Mapping[str, Any], going: set[str]) -> Iterator[Resource
     for each in deployment.get("resources") or []:
         if each["urn"] not in going and not is_root(each):
             yield each
-
-
-def _name_of(urn: str) -> str:
-    return urn.rsplit("::", 1)[-1]
 
 
 def _stack_of(urn: str) -> str:

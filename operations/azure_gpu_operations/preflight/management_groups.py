@@ -13,13 +13,12 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from azure.core.exceptions import AzureError, HttpResponseError
+from azure.core.exceptions import AzureError
 from azure.core.pipeline.policies import RetryPolicy
-from azure.core.rest import HttpRequest
 
 from azure_gpu.catalog.policies import everything
 from azure_gpu.formats import policy_rules
-from azure_gpu_operations.azure import SignIn, arm_client
+from azure_gpu_operations.azure import SignIn, get_document
 from azure_gpu_operations.preflight.template import Sent
 
 API_VERSION = "2023-04-01"
@@ -53,27 +52,21 @@ class Found(NamedTuple):
 def ask(login: SignIn, subscription: str, again: RetryPolicy) -> Found:
     """HttpResponseError where the assignments can't be listed."""
     above = f"/subscriptions/{subscription}/providers/Microsoft.Authorization"
-    with arm_client(login, again) as client:
 
-        def get(path: str, version: str = API_VERSION, **query: str) -> Body:
-            request = HttpRequest("GET", path, params={"api-version": version, **query})
-            request.url = client.format_url(request.url)
-            answer = client.send_request(request)
-            if answer.status_code >= 400:
-                raise HttpResponseError(response=answer)
-            return answer.json()
+    def get(path: str, version: str = API_VERSION, **query: str) -> Body:
+        return get_document(path, version, login, again, **query)
 
-        def read(path: str) -> Body | None:
-            try:
-                return get(path)
-            except AzureError:
-                return None
+    def read(path: str) -> Body | None:
+        try:
+            return get(path)
+        except AzureError:
+            return None
 
-        at_scope = {"$filter": "atScope()"}
-        listed = get(f"{above}/policyAssignments", **at_scope).get("value") or []
-        ours = [each for each in listed if each["id"].lower().startswith(_MANAGEMENT_GROUPS)]
-        exempt = get(f"{above}/policyExemptions", EXEMPTIONS_VERSION, **at_scope).get("value") or [] if ours else []
-        return found(ours, exempt, subscription, read)
+    at_scope = {"$filter": "atScope()"}
+    listed = get(f"{above}/policyAssignments", **at_scope).get("value") or []
+    ours = [each for each in listed if each["id"].lower().startswith(_MANAGEMENT_GROUPS)]
+    exempt = get(f"{above}/policyExemptions", EXEMPTIONS_VERSION, **at_scope).get("value") or [] if ours else []
+    return found(ours, exempt, subscription, read)
 
 
 def found(assignments: Sequence[Body], exemptions: Sequence[Body], subscription: str, read: Read) -> Found:

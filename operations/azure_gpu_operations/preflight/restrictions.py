@@ -16,14 +16,12 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from azure.core.exceptions import HttpResponseError
 from azure.core.pipeline.policies import RetryPolicy
-from azure.core.rest import HttpRequest
 
 from azure_gpu.catalog.policies import GROUPS
 from azure_gpu.formats import arm_bodies, azure_types
 from azure_gpu.formats.azure_types import BY_TOKEN
-from azure_gpu_operations.azure import SignIn, arm_client
+from azure_gpu_operations.azure import SignIn, post_document
 from azure_gpu_operations.graph.recorded import Recorded
 from azure_gpu_operations.preflight import management_groups, validation
 from azure_gpu_operations.preflight.fetching import LIMIT_SECONDS, fetch, retries
@@ -117,16 +115,10 @@ def _denials(login: SignIn, subscription: str, asked: Sequence[Sent], again: Ret
     """HttpResponseError where Azure doesn't judge, such as without the right to ask."""
     path = f"/subscriptions/{subscription}/providers/Microsoft.PolicyInsights/checkPolicyRestrictions"
     found: list[Denial] = []
-    with arm_client(login, again) as client:
-        for each in asked:
-            request = HttpRequest("POST", path, params={"api-version": API_VERSION}, json=content(each))
-            request.url = client.format_url(request.url)
-            answer = client.send_request(request)
-            if answer.status_code >= 400:
-                raise HttpResponseError(response=answer)
-            result = answer.json().get("contentEvaluationResult") or {}
-            for one in result.get("policyEvaluations") or []:
-                found.append((each, {**(one.get("policyInfo") or {}), "evaluationDetails": one.get("evaluationDetails")}))
+    for each in asked:
+        result = post_document(path, API_VERSION, content(each), login, again).get("contentEvaluationResult") or {}
+        for one in result.get("policyEvaluations") or []:
+            found.append((each, {**(one.get("policyInfo") or {}), "evaluationDetails": one.get("evaluationDetails")}))
     return found
 
 
