@@ -1,6 +1,6 @@
 """What differs between two configurations."""
 
-from azure_gpu_operations.compare import Difference, differences
+from azure_gpu_operations.review.dangers import Difference, differences
 
 
 def test_each_leaf_that_differs_is_one_row() -> None:

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from azure_gpu_operations import compare
 from azure_gpu_operations.guard import losses
 from azure_gpu_operations.guard.held import held
 from azure_gpu_operations.review import dangers, steps
@@ -48,7 +47,7 @@ def test_a_review_shows_the_drawn_changes_as_they_are(drawn: list[Tried]) -> Non
         assert shown == {
             (each.operation, each.name, each.type) for each in outcome.steps if not each.type.startswith("pulumi:")
         }, row
-        differences = list(compare.differences(change.before, change.after))
+        differences = list(dangers.differences(change.before, change.after))
         before = {"resources": [each["oldState"] for each in outcome.planned if each.get("oldState")]}
         told = dangers.dangers(
             dangers.Change(found, owners(found), held(before), differences, SourceLocations([], "azure-gpu")), outcome.planned

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 from azure_gpu.formats import bounded_yaml
 from azure_gpu.shared.installation import CHECKOUT
 from azure_gpu.stack.keys import FILE_VARIABLE
-from azure_gpu_operations import local_connection
+from azure_gpu_operations import local_connection, torn_state
 from azure_gpu_operations.review import placeholders
 from azure_gpu_operations.review.placeholders import Prepared
 from azure_gpu_operations.review.policies import Packs, Violation, violations, without_own
@@ -350,14 +350,7 @@ def _write(file: Path, content: Mapping[str, Any]) -> None:
 
 
 def _was_killed(folder: Path) -> bool:
-    return any(not _is_whole(each.with_suffix(".json")) for each in folder.glob(f"*{_BEGUN}"))
-
-
-def _is_whole(file: Path) -> bool:
-    try:
-        return isinstance(json.loads(file.read_text(encoding="utf-8")), dict)
-    except (OSError, ValueError):
-        return False
+    return any(not torn_state.is_whole(each.with_suffix(".json")) for each in folder.glob(f"*{_BEGUN}"))
 
 
 def _remove_oldest(cache: Path, keep: Path) -> None:

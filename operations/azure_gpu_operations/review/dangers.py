@@ -3,13 +3,13 @@
 Resources that hold data or serve traffic come first.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.formats import azure_types
 from azure_gpu.shared.installation import COMMAND
-from azure_gpu_operations.compare import Difference
 from azure_gpu_operations.graph.kinds import kind_of
 from azure_gpu_operations.guard import losses
 from azure_gpu_operations.guard.held import Held
@@ -17,6 +17,35 @@ from azure_gpu_operations.review.interruptions import Interrupts, of_step
 from azure_gpu_operations.review.model import UNKNOWN_YET, Danger, Operation
 from azure_gpu_operations.review.source_locations import NOWHERE, SourceLocations
 from azure_gpu_operations.review.steps import Owner, Planned, followers, path_of
+
+
+class Difference(NamedTuple):
+    """A key's values as text in JSON, None where a configuration doesn't have it."""
+
+    key: str  # `clusters.shared.tier`; a key of a provider with its namespace
+    first: str | None
+    second: str | None
+
+
+def differences(first: Mapping[str, Any], second: Mapping[str, Any]) -> Iterator[Difference]:
+    """Each leaf that differs between the two configurations, by key."""
+    ours, theirs = dict(_leaves(first, "")), dict(_leaves(second, ""))
+    keys = sorted(ours.keys() | theirs.keys())
+    for key in keys:
+        one, other = ours.get(key), theirs.get(key)
+        is_empty = "{}" in (one, other) and any(each.startswith(f"{key}.") for each in keys)  # its keys tell the difference
+        if one != other and not is_empty:
+            yield Difference(key, one, other)
+
+
+def _leaves(value: object, path: str) -> Iterator[tuple[str, str]]:
+    """Every value that isn't a mapping with keys in it: a list is one value."""
+    if isinstance(value, Mapping) and value:
+        for key, inner in value.items():
+            yield from _leaves(inner, f"{path}.{key}" if path else str(key))
+    else:
+        yield path, value if isinstance(value, str) else json.dumps(value)
+
 
 # Keys that are part of most names or locations: a change forces replacements in all parts.
 _OF_ALL = ("team", "location", "project", "stack")

@@ -7,7 +7,7 @@ import contextlib
 import tarfile
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from datetime import UTC, date, datetime
@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from azure_gpu.catalog.problems import Code, Problem, Severity
 from azure_gpu.formats.dates import parse_day
 from azure_gpu.formats.stack_file import StackFileError
-from azure_gpu_operations import compare, planned
-from azure_gpu_operations.compare import Difference
+from azure_gpu_operations import planned
 from azure_gpu_operations.connection import connection_in, connection_of
 from azure_gpu_operations.graph import reading, recorded
 from azure_gpu_operations.graph.model import Graph
@@ -32,7 +31,7 @@ from azure_gpu_operations.review.base import Against, Base, BaseError, EmbeddedA
 from azure_gpu_operations.review.costs import costs
 from azure_gpu_operations.review.model import Finding, Lane, Outcome, Placeholder, StackReview
 from azure_gpu_operations.review.placeholders import InvalidStackFileError, Prepared
-from azure_gpu_operations.review.policies import Packs, Violation, violations, without_own
+from azure_gpu_operations.review.policies import Packs, violations, without_own
 from azure_gpu_operations.review.repository import Repository, RepositoryError, StackFiles
 from azure_gpu_operations.review.source_locations import SourceLocations, Text, of_errors, of_problems
 from azure_gpu_operations.stack import EngineError, Stack
@@ -44,21 +43,14 @@ if TYPE_CHECKING:
 class Compared(NamedTuple):
     """A stack at the base and as it is now."""
 
-    stack: str
-    file: str  # from the root of the repository
+    files: StackFiles
     lane: Lane
+    against: Against
     base_file: Path | None  # with what it extends; None: the base doesn't have it
+    base_project: Path | None  # the project's folder at the base
     head_file: Path
-    base_project: Path | None  # the project's folder at the base; None: the same as now
-    program: Path
-    places: SourceLocations
-    deployment: Mapping[str, Any]  # that the plan begins with
-    steps: Sequence[Mapping[str, Any]]
-    errors: tuple[str, ...]
-    placeholders: tuple[Placeholder, ...]
-    missing: tuple[str, ...]
-    violations: tuple[Violation, ...] = ()
-    judged_at: str = ""  # the day of the base's commit, where the engine judged both at that day; "": today
+    placeholders: tuple[Placeholder, ...] = ()
+    missing: tuple[str, ...] = ()
 
 
 Record = Callable[[Path], recorded.Recorded]
@@ -66,14 +58,15 @@ Record = Callable[[Path], recorded.Recorded]
 
 def report(compared: Compared, busy_hours: float, record: Record) -> StackReview:
     """Everything that is known; what isn't is in `missing`. `record` waits for the recording of a file that has begun."""
-    missing = list(compared.missing)
+    missing, against = list(compared.missing), compared.against
     review = StackReview(
-        compared.stack, compared.file, compared.lane, Outcome.FAILED, placeholders=compared.placeholders, missing=compared.missing
+        compared.files.stack, compared.files.file, compared.lane, Outcome.FAILED, placeholders=compared.placeholders
     )
     problems_now, problems_before, monthly_usd = _problems(compared, missing)
-    found_now = of_problems(problems_now, compared.places, problems_before)
-    if compared.errors:
-        listed, rest = of_errors(compared.errors, compared.places)
+    places = SourceLocations(_texts(compared.files), name_of(project().files))
+    found_now = of_problems(problems_now, places, problems_before)
+    if against.errors:
+        listed, rest = of_errors(against.errors, places)
         rejected = _joined(listed, tuple(each for each in found_now if each.severity == "error"))
         return review._replace(
             outcome=Outcome.REJECTED if rejected else Outcome.FAILED,
@@ -82,27 +75,25 @@ def report(compared: Compared, busy_hours: float, record: Record) -> StackReview
             missing=(*missing, *(f"engine: {line}" for line in rest)),
         )
     try:
-        every = steps.planned(compared.steps, compared.deployment)
+        every = steps.planned(against.steps, against.deployment)
     except ValueError as error:
         return review._replace(missing=(*missing, f"the engine's plan couldn't be read: {error}"))
     found = steps.without_noise(every)
     changed, unchanged = steps.parts(found)
-    about = dangers.Change(
-        found, steps.owners(found), held(compared.deployment), _differences(compared, missing), compared.places
-    )
+    about = dangers.Change(found, steps.owners(found), held(against.deployment), _differences(compared, missing), places)
     before, after = _graphs(compared, record, missing)
     unread = (compared.base_file is not None and before is None, after is None)
-    judged = compared.judged_at or compared.lane is Lane.LIVE  # there the engine doesn't know what Azure's lists lack
+    judged = against.judged_at or compared.lane is Lane.LIVE  # there the engine doesn't know what Azure's lists lack
     rejected = tuple(each for each in found_now if judged and each.severity == "error")
     listed = tuple(each for each in found_now if each not in rejected)
     return review._replace(
         outcome=_outcome(bool(rejected), compared.base_file is None, bool(changed)),
-        dangers=tuple(dangers.dangers(about, compared.steps)),
+        dangers=tuple(dangers.dangers(about, against.steps)),
         parts=tuple(changed),
         unchanged=unchanged,
         costs=costs(before, after, busy_hours, monthly_usd, unread=unread),
         problems=rejected,
-        findings=(*policies.findings(compared.violations, every, compared.places), *listed),
+        findings=(*policies.findings(against.violations, every, places), *listed),
         missing=tuple(missing),
     )
 
@@ -127,11 +118,11 @@ def _problems(compared: Compared, missing: list[str]) -> tuple[tuple[Problem, ..
     of_base: Inventory | None = None
     if compared.base_file is not None:
         with contextlib.suppress(UnreadableStackFileError):
-            folder = compared.base_project or compared.program
-            of_base = planned.inventory(folder, compared.base_file, compared.stack)
+            folder = compared.base_project or project().program
+            of_base = planned.inventory(folder, compared.base_file, compared.files.stack)
             before = of_base.problems
     try:
-        inventory = planned.inventory(compared.program, compared.head_file, compared.stack)
+        inventory = planned.inventory(project().program, compared.head_file, compared.files.stack)
         now, monthly_usd = inventory.problems, inventory.monthly_budget
         if compared.lane is Lane.LIVE:
             now = _by_azure(compared, inventory, of_base, missing)
@@ -143,8 +134,8 @@ def _problems(compared: Compared, missing: list[str]) -> tuple[tuple[Problem, ..
 def _by_azure(compared: Compared, taken: "Inventory", of_base: "Inventory | None", missing: list[str]) -> tuple[Problem, ...]:
     """The problems by Azure's lists, and what it lacks for what the change adds. A quota of a stack that is up is a warning: how
     much of it the change gives back isn't known."""
-    connection = connection_of(compared.deployment) or connection_in(compared.head_file)
-    if not left_open.is_there(compared.deployment):
+    connection = connection_of(compared.against.deployment) or connection_in(compared.head_file)
+    if not left_open.is_there(compared.against.deployment):
         return left_open.decided(taken, connection, taken, missing.append)
     added = None if of_base is None else replace(taken, **_beyond(taken, of_base))
     found = left_open.decided(taken, connection, added, missing.append)
@@ -157,12 +148,12 @@ def _beyond(taken: "Inventory", before: "Inventory") -> dict[str, Any]:
     return {name: tuple(each for each in now if each not in then) for name, now, then in pairs}
 
 
-def _differences(compared: Compared, missing: list[str]) -> Sequence[Difference]:
+def _differences(compared: Compared, missing: list[str]) -> Sequence[dangers.Difference]:
     if compared.base_file is None:
         return ()
     try:
         return list(
-            compare.differences(planned.whole(compared.base_file, compared.base_project), planned.whole(compared.head_file))
+            dangers.differences(planned.whole(compared.base_file, compared.base_project), planned.whole(compared.head_file))
         )
     except UnreadableStackFileError as error:
         missing.append(f"which key forces a replacement: {error}")
@@ -256,8 +247,10 @@ def _on_embedded(each: StackFiles, base: Base, busy_hours: float, packs: Packs) 
                     f"the base is invalid today, so both are previewed as of {against.judged_at}, the date of its commit"
                 )
             missing += [f"{id_} couldn't be created: {why}" for id_, why in against.left_out.items()]
-            compared = _compared(each, Lane.EMBEDDED, against, offline.get("base"), base.project, head, missing)
-            return report(compared._replace(head_file=offline["head"]), busy_hours, record)
+            compared = Compared(
+                each, Lane.EMBEDDED, against, offline.get("base"), base.project, offline["head"], head.placeholders, (*missing,)
+            )
+            return report(compared, busy_hours, record)
     except InvalidStackFileError as error:
         return _failed(each, Lane.EMBEDDED, f"{each.file}: {error}")
     except _EXPECTED as error:
@@ -293,42 +286,15 @@ def _live(each: StackFiles, busy_hours: float, packs: Packs) -> StackReview:
                 base_file.write_text(
                     placeholders.with_common(each.base, each.base_common, name_of(project().files)), encoding="utf-8"
                 )
-            compared = _compared(each, Lane.LIVE, against, base_file, project().files, None, [])
-            files = [file for file in (base_file, compared.head_file) if file is not None]
-            with recorded.begun(compared.program, files, each.stack) as record:
+            head_file = project().files / Path(each.file).name
+            compared = Compared(each, Lane.LIVE, against, base_file, project().files, head_file)
+            files = [file for file in (base_file, head_file) if file is not None]
+            with recorded.begun(project().program, files, each.stack) as record:
                 return report(compared, busy_hours, record)
     except EngineError as error:
         return _failed(each, Lane.LIVE, f"preview failed: {error}")
     except _EXPECTED as error:
         return _failed(each, Lane.LIVE, str(error))
-
-
-def _compared(
-    each: StackFiles,
-    lane: Lane,
-    against: Against,
-    base_file: Path | None,
-    base_project: Path | None,
-    head: Prepared | None,
-    missing: Sequence[str],
-) -> Compared:
-    return Compared(
-        stack=each.stack,
-        file=each.file,
-        lane=lane,
-        base_file=base_file,
-        head_file=project().files / Path(each.file).name,
-        base_project=base_project if base_file is not None else None,
-        program=project().program,
-        places=SourceLocations(_texts(each), name_of(project().files)),
-        deployment=against.deployment,
-        steps=against.steps,
-        errors=against.errors,
-        violations=against.violations,
-        placeholders=head.placeholders if head is not None else (),
-        missing=tuple(missing),
-        judged_at=against.judged_at,
-    )
 
 
 def _texts(each: StackFiles) -> list[Text]:

@@ -10,18 +10,17 @@ import yaml
 
 from azure_gpu.catalog.problems import Code, Problem, Severity
 from azure_gpu.stack.inventory import Inventory
-from azure_gpu.stack.keys import PROJECT
 from azure_gpu_operations import project as projects
 from azure_gpu_operations.__main__ import main
 from azure_gpu_operations.preflight import left_open
 from azure_gpu_operations.project import Project
 from azure_gpu_operations.review import command, reviewing
+from azure_gpu_operations.review.base import Against
 from azure_gpu_operations.review.model import Budget, Lane, Outcome, StackReview
-from azure_gpu_operations.review.repository import Repository, RepositoryError
-from azure_gpu_operations.review.source_locations import SourceLocations
+from azure_gpu_operations.review.repository import Repository, RepositoryError, StackFiles
 from tests.operations.review import sample
 from tests.support import newer
-from tests.support.embedded import CHECKOUT, SUBSCRIPTION
+from tests.support.embedded import SUBSCRIPTION
 
 FILES = {
     "Pulumi.yaml": "name: azure-gpu\nruntime: python\n",
@@ -244,9 +243,8 @@ def test_a_live_review_asks_for_the_quotas_of_what_is_added(tmp_path: Path, monk
     there = {"resources": [{"type": "g", "id": "/there"}]}
     found: list[tuple[Severity, list[str]]] = []
     for deployment, of_base in (({}, base), (there, base), (there, None)):
-        compared = reviewing.Compared(
-            "more", head.name, Lane.LIVE, of_base, head, None, CHECKOUT, SourceLocations((), PROJECT), deployment, (), (), (), ()
-        )
+        files, against = StackFiles("more", head.name, None, None), Against(deployment, [], ())
+        compared = reviewing.Compared(files, Lane.LIVE, against, of_base, None, head)
         missing: list[str] = []
         now, _, _ = reviewing._problems(compared, missing)
         found += [(each.severity, missing) for each in now]
@@ -263,9 +261,8 @@ def test_a_region_or_size_that_the_catalog_has_never_heard_of_is_one_warning_of_
         foundation = dict.fromkeys(("identity", "storage"), "create")
         config = {f"azure-gpu:{key}": value for key, value in {**says, "foundation": foundation}.items()}
         file.write_text(yaml.safe_dump({"config": {**config, "azure-native:subscriptionId": SUBSCRIPTION}}))
-        compared = reviewing.Compared(
-            "newer", file.name, Lane.EMBEDDED, None, file, None, CHECKOUT, SourceLocations((), PROJECT), {}, (), (), (), ()
-        )
+        files = StackFiles("newer", file.name, None, None)
+        compared = reviewing.Compared(files, Lane.EMBEDDED, Against({}, [], ()), None, None, file)
         now, _, _ = reviewing._problems(compared, [])
         if [(each.path, each.severity) for each in now] != [(path, Severity.WARNING)]:
             wrong.append((region, pool, now))

@@ -4,10 +4,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from azure_gpu.formats import azure_types
-from azure_gpu_operations.compare import Difference
 from azure_gpu_operations.guard.held import held
 from azure_gpu_operations.review.annotations import annotations
-from azure_gpu_operations.review.dangers import Change, dangers
+from azure_gpu_operations.review.dangers import Change, Difference, dangers
 from azure_gpu_operations.review.model import Danger, Lane, Operation, Outcome, Review, SourceLocation, StackReview
 from azure_gpu_operations.review.source_locations import SourceLocations, Text
 from azure_gpu_operations.review.steps import owners, planned
