@@ -20,7 +20,7 @@ from azure_gpu_operations import groups, pool_steps, registration, repair, saved
 from azure_gpu_operations.azure import Arm, AzureError, first_line
 from azure_gpu_operations.clusters import dead
 from azure_gpu_operations.connection import connection_of
-from azure_gpu_operations.guard import ending, fingerprint, held, kept, update_check
+from azure_gpu_operations.guard import ending, fingerprint, held, update_check
 from azure_gpu_operations.guard.foreign_resources import delete_beside, left_beside
 from azure_gpu_operations.guard.losses import NOTHING_ALLOWED, Allowed
 from azure_gpu_operations.machine_learning import deployment_logs
@@ -74,17 +74,14 @@ def bring_up(
             stack.destroy(locks)
     update(stack, message, say, plan=plan)
     view = _view(stack)
-    failed = _started(view, say) if start_jobs and view.jobs else []
+    failed: list[str] = []
+    if start_jobs and view.jobs:
+        from azure_gpu_operations import started_jobs  # here: the clients of jobs load slowly
+
+        failed += started_jobs.run_each(view, say)
     failed += _wait(view, limit_seconds, say)
     if failed:
         raise WorkFailedError(f"failed: {', '.join(failed)}")
-
-
-def _started(view: StackView, say: Say) -> list[str]:
-    """The jobs that failed."""
-    from azure_gpu_operations import started_jobs  # here: the clients of jobs load slowly
-
-    return started_jobs.run_each(view, say)
 
 
 def update(stack: Stack, message: str, say: Say, targets: Collection[str] = (), plan: SavedPlan | None = None) -> None:
@@ -166,7 +163,7 @@ def bring_down(stack: Stack, say: Say, *, forget_unreachable: bool = False, let_
         destroy(stack, say, quiet=quiet)
     _delete_beside(deployment, say)
     stack.remove()
-    for line in kept.lines(deployment):
+    for line in held.lines_of_kept(deployment):
         say(line)
 
 

@@ -14,7 +14,7 @@ from hypothesis import given, strategies as st
 from azure_gpu.catalog.problems import Severity
 from azure_gpu.formats import azure_types
 from azure_gpu_operations import __main__ as command, azure, project, stack_verbs
-from azure_gpu_operations.guard import ending, fingerprint, kept, update_check
+from azure_gpu_operations.guard import ending, fingerprint, held as holding, update_check
 from azure_gpu_operations.guard.foreign_resources import delete_beside, foreign_resources
 from azure_gpu_operations.guard.held import Held, held
 from azure_gpu_operations.guard.losses import NOTHING_ALLOWED, Allowed, gone, losses, problem, renamed
@@ -600,14 +600,14 @@ def test_what_is_kept_is_no_loss_and_named_with_what_deletes_it() -> None:
     whole = state(*({**each, "retainOnDelete": True} for each in (group, account, store, within)))
     assert held(whole) == []
     assert [each.name for each in held(state(account))] == ["ours"]
-    assert list(kept.lines(whole)) == [
+    assert list(holding.lines_of_kept(whole)) == [
         "kept in Azure: ResourceGroup rg, BatchAccount ours, StorageAccount st1; the next `up` of the stack takes them in again",
         "  what is in the storage account is billed as before",
         "  to delete them for good, with the quota that was granted to them: az group delete --name rg",
     ]
     alone = {**account, "retainOnDelete": True}  # in a company's group
-    assert list(kept.lines(state(alone)))[-1].endswith(f"granted to them: az resource delete --ids {account['id']}")
-    assert list(kept.lines(state(account))) == []
+    assert list(holding.lines_of_kept(state(alone)))[-1].endswith(f"granted to them: az resource delete --ids {account['id']}")
+    assert list(holding.lines_of_kept(state(account))) == []
     stack: Any = HeldStack("dev", alone, resource("azure-native:app:Job", "a"))
     assert list(ending.deletions_of(stack).lines()) == [
         "stack dev: 1 resource will be deleted",

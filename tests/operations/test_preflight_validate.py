@@ -15,7 +15,7 @@ def test_a_refusal_with_nothing_but_a_message_names_the_assignment_too() -> None
     error = {"code": "InvalidTemplateDeployment", "message": "…", "details": [
         {"code": "RequestDisallowedByPolicy", "target": "x", "message": message}]}  # fmt: skip
     nothing: Any = None
-    [row] = validation.rows(validation.Validated(400, error), Template({}, "westeurope", (), ()), nothing, "mine")
+    [row] = validation.rows(error, Template({}, "westeurope", (), ()), nothing, "mine")
     assert "'Not allowed resource types'" in row.message
     assert "definition 'Not allowed'" in row.message
     assert "/s/policyAssignments/1" in row.message

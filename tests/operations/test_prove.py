@@ -16,7 +16,7 @@ from azure_gpu_operations.__main__ import main
 from azure_gpu_operations.connection import Connection
 from azure_gpu_operations.prove import command, on_runs, proving
 from azure_gpu_operations.prove.on_runs import RejectedError, Step
-from azure_gpu_operations.prove.proof import Proof, Report, Service, joined, report_of
+from azure_gpu_operations.prove.proof import ABOUT, Proof, Report, Service, joined, report_of
 from azure_gpu_operations.prove.proving import Proving
 from azure_gpu_operations.prove.record import show
 from azure_gpu_operations.prove.scoring import Sent
@@ -76,15 +76,12 @@ def test_a_row_of_two_workloads_has_passed_where_both_have() -> None:
 
 
 def test_the_words_are_those_of_run_and_the_first_part_by_name_is_proved() -> None:
-    place = on_runs.places_of(VIEW, Service.JOB)[0]
-    found = list(on_runs.steps(VIEW, Service.JOB, place, None, require_gpu=True))
-    assert place == "adder"
+    found = list(on_runs.steps(VIEW, Service.JOB, "adder", None, require_gpu=True))
     assert [" ".join(each.words) for each in found] == [
         "vector_add --on job --job adder --stack dev -- --require-gpu",
         "mnist --on job --job adder --stack dev -- --steps 200 --min-accuracy 0.9 --require-gpu",
     ]
     assert all(each.plan is not None for each in found)
-    assert on_runs.places_of(VIEW, Service.AKS) == []
 
 
 def test_what_speaks_against_a_run_is_in_its_step() -> None:
@@ -259,7 +256,9 @@ def test_what_fails_on_one_service_is_its_row_and_no_others(broken: Service, mon
     monkeypatch.setattr(proving, "prove_endpoint", lambda *_: proof(Service.ENDPOINT))
     monkeypatch.setattr(on_runs, "prove", lambda service, *_, **__: proof(service))
     options = Namespace(config_folder=None, require_gpu=False)
-    rows = Proving(WHOLE, options, lambda _: None).all({each: on_runs.places_of(WHOLE, each) for each in Service})
+    rows = Proving(WHOLE, options, lambda _: None).all(
+        {each: sorted(getattr(WHOLE, about.parts)) for each, about in ABOUT.items()}
+    )
     assert [(each.service, each.passed) for each in rows] == [(each, each is not broken) for each in Service]
     assert [each.why for each in rows if not each.passed] == [("gone", "somebody has deleted it")]
 

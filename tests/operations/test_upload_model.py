@@ -8,7 +8,7 @@ import yaml
 
 from azure_gpu.formats.yaml_edit import EditError
 from azure_gpu_operations.machine_learning import upload_command
-from azure_gpu_operations.machine_learning.upload_command import ModelFile, WrongModelError, plan_upload, read_model
+from azure_gpu_operations.machine_learning.upload_command import ModelFile, WrongModelError, missing_files, read_model
 
 Blobs = dict[str, tuple[int, str]]
 
@@ -39,7 +39,7 @@ def blobs(files: list[ModelFile]) -> Blobs:
 
 
 def test_every_file_is_sent_and_the_models_head_last(folder: Path) -> None:
-    sent = plan_upload(read_model(folder), {}, never, "digits/1").missing
+    sent = missing_files(read_model(folder), {}, never, "digits/1")
     assert [file.name for file in sent] == [
         "variables/variables.data-00000-of-00001",
         "variables/variables.index",
@@ -50,17 +50,17 @@ def test_every_file_is_sent_and_the_models_head_last(folder: Path) -> None:
 def test_what_is_there_unchanged_is_left_alone(folder: Path) -> None:
     files = read_model(folder)
     half = {name: blob for name, blob in blobs(files).items() if name != "saved_model.pb"}
-    assert [file.name for file in plan_upload(files, half, never, "digits/1").missing] == ["saved_model.pb"]
-    assert plan_upload(files, blobs(files), never, "digits/1").missing == ()
+    assert [file.name for file in missing_files(files, half, never, "digits/1")] == ["saved_model.pb"]
+    assert missing_files(files, blobs(files), never, "digits/1") == []
 
 
 def test_a_blob_without_a_hash_is_read(folder: Path) -> None:
     files = read_model(folder)
     bare = {name: (size, "") for name, (size, _) in blobs(files).items()}
     by_name = {file.name: file.sha256 for file in files}
-    assert plan_upload(files, bare, by_name.__getitem__, "digits/1").missing == ()
+    assert missing_files(files, bare, by_name.__getitem__, "digits/1") == []
     with pytest.raises(WrongModelError, match=r"saved_model\.pb"):
-        plan_upload(files, bare, lambda name: "other" if name == "saved_model.pb" else by_name[name], "digits/1")
+        missing_files(files, bare, lambda name: "other" if name == "saved_model.pb" else by_name[name], "digits/1")
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_a_blob_without_a_hash_is_read(folder: Path) -> None:
 def test_a_version_with_another_content_is_refused(folder: Path, change: Callable[[Blobs], Blobs]) -> None:
     files = read_model(folder)
     with pytest.raises(WrongModelError, match=r"digits/1 exists with different content .* choose a new --version"):
-        plan_upload(files, change(blobs(files)), never, "digits/1")
+        missing_files(files, change(blobs(files)), never, "digits/1")
 
 
 def test_a_folder_that_is_no_saved_model_is_refused_with_what_may_be_meant(folder: Path, tmp_path: Path) -> None:

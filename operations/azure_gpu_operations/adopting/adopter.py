@@ -5,8 +5,10 @@ import json
 import os
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
@@ -64,9 +66,7 @@ def _connection(options: argparse.Namespace) -> Connection:
     if found.subscription_id:
         return found
     given = parse(options.sources[0])
-    fields: dict[str, Any] = {name: getattr(found, name) for name in found.__slots__}
-    fields["subscription_id"] = given.subscription if given else ""
-    return Connection(**fields)
+    return replace(found, subscription_id=given.subscription if given else "")
 
 
 def _into_stack(options: argparse.Namespace, part: Part, arm: Arm) -> int:
@@ -143,21 +143,13 @@ class _Adoption:
 
     def tried(self) -> Iterator[str]:
         """The changes that a preview shows after importing the file. EngineError if that fails."""
-        self._scratch.put(self._deployment)
-        self._scratch.take_in(self.file)
-        planned = self._scratch.planned()
-        if planned.errors:
-            raise EngineError("\n".join(planned.errors))
-        counted: dict[str, int] = {}
-        for step in planned.steps:
-            if step["op"] not in ("same", "read", "create"):
-                yield _changed(step)
-            elif step["op"] == "create" and step["newState"].get("custom"):
-                counted[step["newState"]["type"]] = counted.get(step["newState"]["type"], 0) + 1
-        same = self._ids.keys() - {step["urn"] for step in planned.steps if step["op"] != "same"}
+        steps = self._plan(self.file)
+        yield from (_changed(step) for step in steps if step["op"] not in ("same", "read", "create"))
+        same = self._ids.keys() - {step["urn"] for step in steps if step["op"] != "same"}
         yield f"an update leaves {len(same)} of {len(self._ids)} adopted resources as they are"
-        azures = {token: count for token, count in counted.items() if token.startswith("azure-native:")}
-        for token, count in sorted(azures.items()):
+        created = [step["newState"] for step in steps if step["op"] == "create" and step["newState"].get("custom")]
+        counted = Counter(each["type"] for each in created if each["type"].startswith("azure-native:"))
+        for token, count in sorted(counted.items()):
             yield f"an update creates {count} x {token}"
 
     def _within(self, one: Planned) -> Iterator[str]:
@@ -167,8 +159,11 @@ class _Adoption:
             if found and self._arm.get(found, str(one.inputs["azureApiVersion"])) is not None:
                 yield found
 
-    def _plan(self) -> list[Mapping[str, Any]]:
+    def _plan(self, taken_in: Mapping[str, Any] | None = None) -> list[Mapping[str, Any]]:
+        """`taken_in`: the file that is imported first."""
         self._scratch.put(self._deployment)
+        if taken_in is not None:
+            self._scratch.take_in(taken_in)
         planned = self._scratch.planned()
         if planned.errors:
             raise EngineError("\n".join(planned.errors))

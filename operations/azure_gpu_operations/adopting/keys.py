@@ -132,7 +132,7 @@ def _account(one: ExistingResource, part: Part, last_day: str) -> None:
     storage = (one.properties.get("autoStorage") or {}).get("storageAccountId")
     _needs(part, "storage", {"existing": storage} if storage else "create")
     if not _uses_stack_identity(one, part):
-        _identity_of_stack(part)
+        _needs(part, "identity", "create")
     for key, value in {**_keys_of(one), "opts": dict(PROTECTED)}.items():
         part.put("batch_account", key, value)
     part.taken.append(one)
@@ -172,7 +172,7 @@ def _workspace(one: ExistingResource, part: Part, last_day: str) -> None:
         if one.properties.get(member):
             _existing(part, key, one.properties[member])
     if one.properties.get("containerRegistry"):
-        _identity_of_stack(part)
+        _needs(part, "identity", "create")
     part.notes += [
         f"{one.name}: the compute {each.name} ({each.properties.get('computeType')}) is left out: a stack declares only clusters "
         "of machines with GPUs"
@@ -180,11 +180,6 @@ def _workspace(one: ExistingResource, part: Part, last_day: str) -> None:
         if each.azure_type is azure_types.ML_COMPUTE and not _is_gpu_cluster(each)
     ]
     part.taken += [one, *machines]
-
-
-def _identity_of_stack(part: Part) -> None:
-    """The identity that pulls images; a new one unless it is set already."""
-    _needs(part, "identity", "create")
 
 
 def _is_gpu_cluster(one: ExistingResource) -> bool:
@@ -223,7 +218,7 @@ def _of_foundation(key: str) -> Callable[[ExistingResource, Part, str], None]:
         _use_group_of(one, part)
         part.put("foundation", key, {"name": one.name})
         if key == "registry":
-            _identity_of_stack(part)
+            _needs(part, "identity", "create")
         part.taken.append(one)
 
     return take
@@ -270,11 +265,6 @@ def overrides_of(token: str, component: str, name: str) -> tuple[str, ...] | Non
     return (*within, "overrides") if within is not None else None
 
 
-def read_id(text: str) -> ArmId | None:
-    """The id that a command line spells."""
-    return arm_ids.parse(text)
-
-
 _WITHIN = {
     azure_types.MANAGED_CLUSTER: (azure_types.AGENT_POOL,),
     azure_types.BATCH_ACCOUNT: (azure_types.BATCH_POOL,),
@@ -315,7 +305,7 @@ def read(arm: Arm, ids: Sequence[str]) -> tuple[list[ExistingResource], list[Pro
 
 
 def _type_of(text: str, subscription_id: str) -> tuple[AzureType | None, Problem | None]:
-    given = read_id(text)
+    given = arm_ids.parse(text)
     example = azure_types.MANAGED_CLUSTER.path.replace("{", "<").replace("}", ">")
     if given is None:
         return None, Problem(
@@ -348,7 +338,7 @@ def _unfinished(there: ExistingResource) -> Problem | None:
 
 
 def _there(arm: Arm, text: str, azure_type: AzureType) -> ExistingResource | None:
-    given = read_id(text)
+    given = arm_ids.parse(text)
     assert given is not None
     body = arm.get(given.text, arm_bodies.api_version(azure_type))
     if body is None:
@@ -357,6 +347,6 @@ def _there(arm: Arm, text: str, azure_type: AzureType) -> ExistingResource | Non
         ExistingResource(inner, kind, each)
         for kind in _WITHIN.get(azure_type, ())
         for each in arm.values(f"{given.text}/{kind.arm_type.rsplit('/', 1)[-1]}", arm_bodies.api_version(kind))
-        if (inner := read_id(each["id"])) is not None
+        if (inner := arm_ids.parse(each["id"])) is not None
     ]
     return ExistingResource(given, azure_type, body, tuple(within))

@@ -14,8 +14,7 @@ from azure_gpu.shared.installation import COMMAND
 from azure_gpu_operations.azure import Arm, AzureError, first_line
 from azure_gpu_operations.connection import PROVIDER_TYPE, connection_of
 from azure_gpu_operations.guard.foreign_resources import created, foreign_resources
-from azure_gpu_operations.guard.held import protected
-from azure_gpu_operations.guard.kept import named, stays
+from azure_gpu_operations.guard.held import named_kept, protected, stays
 from azure_gpu_operations.stack import Stack
 from azure_gpu_operations.terminal import size, some
 
@@ -127,7 +126,7 @@ def deletions_of(stack: Stack) -> Deletions:
     """What is deleted with a stack."""
     deployment = stack.deployment()
     resources = [each for each in created(deployment) if not stays(each)]
-    kept = named(deployment)
+    kept = named_kept(deployment)
     connection = connection_of(deployment)
     accounts = [str(each["id"]) for each in resources if each["type"] == azure_types.STORAGE_ACCOUNT.token]
     groups = [str(each["id"]) for each in resources if each["type"] == azure_types.RESOURCE_GROUP.token]

@@ -1,7 +1,7 @@
 """Finds the resources of a stack that hold data or serve traffic, in an exported deployment.
 
 `Held` is a resource whose deletion loses something that no `up` restores. A resource group counts too, since it may contain
-resources of others, which the state doesn't show.
+resources of others, which the state doesn't show. What `down` leaves in Azure because of `keep` in the stack file isn't held.
 """
 
 import re
@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 
 from azure_gpu.catalog.services.aks.clusters import SYSTEM_NAMESPACES
 from azure_gpu.formats import azure_types, tags
-from azure_gpu_operations.guard.kept import stays
+from azure_gpu_operations.guard.foreign_resources import created
+from azure_gpu_operations.terminal import some
 
 _DATA = {
     azure_types.STORAGE_ACCOUNT.token: ("storage account", "its blobs"),
@@ -28,6 +29,7 @@ _TRAFFIC = {
 _GROUP = {azure_types.RESOURCE_GROUP.token: ("resource group", "what others have put into it")}
 _WHAT = {**_DATA, **_TRAFFIC, **_GROUP}
 _LOCK = azure_types.MANAGEMENT_LOCK.token
+_WITHIN_KEPT = (azure_types.BLOB_SERVICE.token, azure_types.BATCH_APPLICATION.token)  # part of another kept resource
 _VERSION = re.compile(r"/v\d\w*:")
 _SERVICE = "kubernetes:core/v1:Service"
 # Where a stack file configures each, by the names that the program gives to resources.
@@ -145,3 +147,36 @@ def _serving(resources: list[Mapping[str, Any]]) -> Iterator[str]:
         metadata: Mapping[str, Any] = (each.get("inputs") or {}).get("metadata") or {}
         if each["type"] == _SERVICE and metadata.get("namespace") not in SYSTEM_NAMESPACES:
             yield str(each.get("parent"))
+
+
+def stays(resource: Mapping[str, Any]) -> bool:
+    """Whether the engine leaves a resource in Azure when the stack ends."""
+    return bool(resource.get("retainOnDelete"))
+
+
+def named_kept(deployment: Mapping[str, Any]) -> tuple[str, ...]:
+    """What stays, each as "type name"."""
+    return tuple(f"{str(each['type']).rsplit(':', 1)[-1]} {_azure_name(each)}" for each in kept(deployment))
+
+
+def lines_of_kept(deployment: Mapping[str, Any]) -> Iterator[str]:
+    """Lines about the kept resources and how to delete them; none if nothing is kept."""
+    names = named_kept(deployment)
+    if not names:
+        return
+    yield f"kept in Azure: {some(names)}; the next `up` of the stack takes them in again"
+    left = kept(deployment)
+    if any(each["type"] == azure_types.STORAGE_ACCOUNT.token for each in left):
+        yield "  what is in the storage account is billed as before"
+    groups = [_azure_name(each) for each in left if each["type"] == azure_types.RESOURCE_GROUP.token]
+    ids = " ".join(str(each["id"]) for each in left)
+    gone = f"az group delete --name {groups[0]}" if groups else f"az resource delete --ids {ids}"
+    yield f"  to delete them for good, with the quota that was granted to them: {gone}"
+
+
+def kept(deployment: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    return [each for each in created(deployment) if stays(each) and each["type"] not in _WITHIN_KEPT]
+
+
+def _azure_name(resource: Mapping[str, Any]) -> str:
+    return str(resource["id"]).rsplit("/", 1)[-1]

@@ -151,13 +151,12 @@ def _manifest(options: argparse.Namespace) -> str | None:
 
 def _run_manifest(options: argparse.Namespace, text: str) -> int:
     """Jobs of an edge."""
-    taken, problems = manifests.take(text, options.file, options.name or "edge")
+    entries, secrets, problems = manifests.take(text, options.file, options.name or "edge")
     problems = list(dict.fromkeys(problems))
-    entries = [taken.entry] if taken.entry is not None else []
     data = {
         "file": options.file,
         "config": {each.section: {each.name: each.settings} for each in entries},
-        "secrets": list(taken.secrets),
+        "secrets": secrets,
         "problems": [as_data(problem) for problem in problems],
     }
     told = [each for each in problems if each.severity is Severity.ERROR or each.code is Code.UNKNOWN]

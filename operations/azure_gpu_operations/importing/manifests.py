@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.formats import cluster_manifest, edge_deployment
@@ -16,11 +16,6 @@ _GPU_RESOURCE = re.compile(r"[{ \t'\"](?:nvidia\.com/|amd\.com/|gpu\.intel\.com/
 _FRAGMENT = re.compile(r"^[ \t]*(?:-[ \t]+)?env:[ \t]*$", re.MULTILINE)
 _OTHERS = re.compile(r"^[ \t]*(?:properties|\"?\$schema\"?|type):", re.MULTILINE)
 _OF_MPS = ("active_thread_percentage", "pinned_memory_limit")
-
-
-class TakenManifest(NamedTuple):
-    entry: Entry | None
-    secrets: tuple[str, ...]  # variables whose values aren't copied, with the job's name
 
 
 def is_manifest(text: str) -> bool:
@@ -39,8 +34,9 @@ def target_of(text: str) -> str:
     return CLUSTERS if others or _GPU_RESOURCE.search(text) else EDGES
 
 
-def take(text: str, file: str, name: str) -> tuple[TakenManifest, list[Problem]]:
-    """`name`: what the stack file calls the edge."""
+def take(text: str, file: str, name: str) -> tuple[list[Entry], list[str], list[Problem]]:
+    """The entry, if there is one, and the variables whose values aren't copied, with the job's name. `name`: what the stack file
+    calls the edge."""
     found, problems = edge_deployment.read(text, file)
     jobs: dict[str, Any] = {}
     secrets: list[str] = []
@@ -49,12 +45,11 @@ def take(text: str, file: str, name: str) -> tuple[TakenManifest, list[Problem]]
         jobs[key] = dict(job.settings)
         secrets += [f"{key}: {each}" for each in job.secrets]
     if not jobs:
-        return TakenManifest(None, ()), problems
+        return [], [], problems
     settings: dict[str, Any] = {"namespace": "gpu-jobs", "kubeconfig_file": ".local/edge-kubeconfig"}
     if any(key in job for job in jobs.values() for key in _OF_MPS):
         settings["sharing"] = {"strategy": "mps"}
-    entry = Entry(EDGES, name, {**settings, "jobs": jobs}, _comments(jobs, secrets), [], True)
-    return TakenManifest(entry, tuple(secrets)), problems
+    return [Entry(EDGES, name, {**settings, "jobs": jobs}, _comments(jobs, secrets), [], True)], secrets, problems
 
 
 def _comments(jobs: Mapping[str, Mapping[str, Any]], secrets: list[str]) -> list[str]:

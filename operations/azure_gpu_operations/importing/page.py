@@ -13,9 +13,8 @@ from azure_gpu.formats.body_reader import Left
 from azure_gpu.formats.ml_yaml import Command
 from azure_gpu.shared.installation import COMMAND
 from azure_gpu_operations.importing.blocks import Entry, block, comment_lines
-from azure_gpu_operations.importing.container_groups import TakenGroup
+from azure_gpu_operations.importing.container_groups import TakenGroup, Verdict
 from azure_gpu_operations.importing.documents import TakenDocuments
-from azure_gpu_operations.importing.judging import Verdict
 from azure_gpu_operations.terminal import printable
 
 

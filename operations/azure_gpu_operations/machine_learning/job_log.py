@@ -4,24 +4,21 @@ A job on several nodes has a log per process; the first one is used.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Protocol
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from azure_gpu_operations.batch.blobs import Blobs
 
 CONTAINER = "azureml"
 # As Azure's own client finds the log that it streams: COMMON_RUNTIME_STREAM_LOG_PATTERN of azure-ai-ml (JobLogPattern).
 _FIRST = re.compile(r"user_logs/std_log\D*0*(?:_ps)?\.txt")
 
 
-class Blobs(Protocol):
-    def names(self, container: str, prefix: str) -> Iterator[str]: ...
-
-    def read_from(self, container: str, path: str, start: int) -> bytes | None: ...
-
-
 class Reader:
     """The log of one job."""
 
-    def __init__(self, blobs: Blobs, job_name: str) -> None:
+    def __init__(self, blobs: "Blobs", job_name: str) -> None:
         self._blobs, self._folder, self._found = blobs, f"ExperimentRun/dcid.{job_name}/", ""
 
     def read_from(self, start: int) -> bytes | None:

@@ -42,11 +42,6 @@ class ModelFile(NamedTuple):
     sha256: str
 
 
-class UploadPlan(NamedTuple):
-    missing: tuple[ModelFile, ...]  # saved_model.pb last, so that an incomplete upload isn't taken for a model
-    there: tuple[ModelFile, ...]
-
-
 def read_model(folder: Path) -> list[ModelFile]:
     """Every file below the folder. WrongModelError if it isn't a SavedModel, or has links to the outside."""
     if not folder.is_dir():
@@ -65,31 +60,26 @@ def read_model(folder: Path) -> list[ModelFile]:
     return found
 
 
-def plan_upload(
+def missing_files(
     files: Sequence[ModelFile], blobs: Mapping[str, tuple[int, str]], hash_of: Callable[[str], str], version: str
-) -> UploadPlan:
-    """What is missing. WrongModelError if the version exists with other content: versions are immutable.
+) -> list[ModelFile]:
+    """Those to upload, saved_model.pb last, so that an incomplete upload isn't taken for a model. WrongModelError if the version
+    exists with other content: versions are immutable.
 
     `blobs`: sizes and hashes by name; `hash_of` computes the hash of a blob without one.
     """
     known = {file.name: file for file in files}
     other = [name for name in blobs if name not in known]
-    there: list[ModelFile] = []
     for name, (length, sha256) in blobs.items():
         file = known.get(name)
-        if file is None:
-            continue
-        if length != file.size or (sha256 or hash_of(name)) != file.sha256:
+        if file is not None and (length != file.size or (sha256 or hash_of(name)) != file.sha256):
             other.append(name)
-        else:
-            there.append(file)
     if other:
         shown = ", ".join(sorted(other)[:3]) + (f" and {len(other) - 3} more" if len(other) > 3 else "")
         raise WrongModelError(
             f"{version} exists with different content ({shown}), and versions are immutable; choose a new --version"
         )
-    missing = sorted((file for file in files if file.name not in blobs), key=lambda file: (file.name in HEADS, file.name))
-    return UploadPlan(tuple(missing), tuple(there))
+    return sorted((file for file in files if file.name not in blobs), key=lambda file: (file.name in HEADS, file.name))
 
 
 def _hash(path: Path) -> str:
@@ -100,18 +90,8 @@ def _hash(path: Path) -> str:
 SECTION = "ml_workspace"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,254}")
 _VERSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,29}")
-
-
 NAME_FORM = "1 to 255 letters, digits, '-' and '_'"
 VERSION_FORM = "1 to 30 letters, digits, '-', '_' and '.'"
-
-
-def is_name(text: str) -> bool:
-    return _NAME.fullmatch(text) is not None
-
-
-def is_version(text: str) -> bool:
-    return _VERSION.fullmatch(text) is not None
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -125,9 +105,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    if not is_name(options.name):
+    if not _NAME.fullmatch(options.name):
         return refuse(f"--name: {options.name!r} is not a valid model name; allowed: {NAME_FORM}")
-    if not is_version(options.version):
+    if not _VERSION.fullmatch(options.version):
         return refuse(f"--version: {options.version!r} is not a valid version; allowed: {VERSION_FORM}")
     try:
         found = view(stack_options.stack_of(options))
@@ -227,11 +207,11 @@ def _upload(found: StackView, files: list[ModelFile], prefix: str) -> int:
     with closing(Arm(found.connection)) as arm, closing(Blobs(arm, found.storage)) as blobs:
         blobs.make_container(MODEL_STORE)
         held = blobs.sizes_and_hashes(MODEL_STORE, prefix)
-        plan = plan_upload(files, held, lambda name: blobs.hash_of(MODEL_STORE, prefix + name), prefix.rstrip("/"))
-        for number, file in enumerate(plan.missing, start=1):
-            print(f"{number} of {len(plan.missing)}: {file.name}, {size(file.size)}", file=sys.stderr)
+        missing = missing_files(files, held, lambda name: blobs.hash_of(MODEL_STORE, prefix + name), prefix.rstrip("/"))
+        for number, file in enumerate(missing, start=1):
+            print(f"{number} of {len(missing)}: {file.name}, {size(file.size)}", file=sys.stderr)
             try:
                 blobs.put_file(MODEL_STORE, prefix + file.name, file.path, file.sha256)
             except ResourceExistsError as error:
                 raise WrongModelError(f"{prefix}{file.name} was uploaded by another process in the meantime") from error
-    return len(plan.missing)
+    return len(missing)

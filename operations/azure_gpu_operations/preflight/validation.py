@@ -48,13 +48,6 @@ _OF_FOUNDATION = {
 _KEYS = {"location": "location", "tags": "tags"}
 
 
-class Validated(NamedTuple):
-    """ARM's answer: its error, None if it accepts everything."""
-
-    status: int
-    error: Mapping[str, Any] | None
-
-
 def check(
     found: Callable[[], Recorded], login: SignIn, subscription: str, stack: str, limit_seconds: float = LIMIT_SECONDS
 ) -> tuple[list[Row], dict[str, str]]:
@@ -101,8 +94,9 @@ def ask(
     template: Template,
     retries: RetryPolicy,
     sleep: Callable[[float], None] = time.sleep,
-) -> Validated:
-    """HttpResponseError where ARM doesn't judge: no right to ask, throttled, out of order."""
+) -> Mapping[str, Any]:
+    """ARM's error; {} if it accepts everything. HttpResponseError where it doesn't judge: no right to ask, throttled, out of
+    order."""
     with arm_client(login, retries) as client:
         sent = request(subscription, template)
         sent.url = client.format_url(sent.url)
@@ -114,12 +108,12 @@ def ask(
         error = _error(answer)
         if answer.status_code >= 400 and (error is None or answer.status_code != 400):
             raise HttpResponseError(response=answer)
-        return Validated(answer.status_code, error)
+        return error or {}
 
 
-def rows(found: Validated, template: Template, recorded: Recorded, stack: str) -> list[Row]:
+def rows(error: Mapping[str, Any], template: Template, recorded: Recorded, stack: str) -> list[Row]:
     """One row for each error; one where there is none, which names what ARM wasn't asked about."""
-    kept = [_row(error, template, recorded, stack) for error in leaves(found.error)] if found.error is not None else []
+    kept = [_row(each, template, recorded, stack) for each in leaves(error)] if error else []
     if kept:
         return list(dict.fromkeys(kept))
     message = f"Resource Manager accepts {len(template.sent)} resources"

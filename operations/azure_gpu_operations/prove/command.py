@@ -22,7 +22,7 @@ from azure_gpu_operations import stack_options
 from azure_gpu_operations.command_line import refuse
 from azure_gpu_operations.console import add_wide
 from azure_gpu_operations.exit_codes import FAILED, INTERRUPTED, NO_GPU, OK
-from azure_gpu_operations.prove.proof import SECTIONS, Proof, Service, with_gpu_required
+from azure_gpu_operations.prove.proof import ABOUT, Proof, Service, with_gpu_required
 from azure_gpu_operations.stack import EngineError
 from azure_gpu_operations.stack_view import StackView, view
 
@@ -39,13 +39,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from azure_gpu_operations.prove.on_runs import places_of  # here and below, because `--help` needs none of it
-
     try:
         found = view(stack_options.stack_of(options))
     except EngineError as error:
         return refuse(error)
-    places = {each: places_of(found, each) for each in Service}
+    places = {each: sorted(getattr(found, about.parts)) for each, about in ABOUT.items()}
     missing = [each for each in options.only if not places[Service(each)]]
     if missing:
         there = ", ".join(each.value for each, parts in places.items() if parts) or "no service that can be tested"
@@ -60,9 +58,9 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _missing(service: Service, found: StackView, there: str, options: argparse.Namespace) -> str:
-    from azure_gpu_operations import planned
+    from azure_gpu_operations import planned  # here and below, because `--help` needs none of it
 
-    off = planned.switched_off(stack_options.file_of(options), "", SECTIONS[service])
+    off = planned.switched_off(stack_options.file_of(options), "", ABOUT[service].section)
     why = f": {off}; fix: remove it there, then `pulumi up --stack {found.name}`" if off else f"; it has {there}"
     return f"--only: the stack {found.name} has no {service.title}{why}"
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from azure_gpu.catalog.problems import Problem, errors
 from azure_gpu_operations.exit_codes import INTERRUPTED
-from azure_gpu_operations.prove.proof import WITHOUT_GPU, Proof, Report, Service, failure, joined, report_of, without_gpu
+from azure_gpu_operations.prove.proof import ABOUT, WITHOUT_GPU, Proof, Report, Service, failure, joined, report_of, without_gpu
 from azure_gpu_operations.run import options as run_options
 from azure_gpu_operations.run.driving import Driven, drive
 from azure_gpu_operations.run.preparing import prepare
@@ -36,35 +36,12 @@ class Step(NamedTuple):
     problems: tuple[Problem, ...]
 
 
-def places_of(view: StackView, service: Service) -> list[str]:
-    """The names of the stack's parts of a service."""
-    parts = {
-        Service.CONTAINER_GROUP: view.groups,
-        Service.JOB: view.jobs,
-        Service.BATCH: view.pools,
-        Service.AKS: view.clusters,
-        Service.ML_CLUSTER: {} if not view.ml_workspace else view.ml_computes,
-        Service.VM: view.vms,
-        Service.ENDPOINT: view.endpoints,
-    }
-    return sorted(parts[service])
-
-
 def steps(view: StackView, service: Service, place: str, folder: Path | None, *, require_gpu: bool) -> Iterator[Step]:
     """The runs of a service, in order. `folder`: of the stack's file, if not the project's."""
     for target, *arguments in (ADDITION, TRAINING):
         more = [*arguments, REQUIRE_GPU] if require_gpu else arguments
-        words = (target, "--on", service.value, _PART[service], place, "--stack", view.name)
+        words = (target, "--on", service.value, ABOUT[service].option, place, "--stack", view.name)
         yield _step(words, tuple(more), view, folder)
-
-
-_PART = {
-    Service.JOB: "--job",
-    Service.BATCH: "--pool",
-    Service.AKS: "--cluster",
-    Service.ML_CLUSTER: "--compute",
-    Service.VM: "--vm",
-}
 
 
 def _step(words: tuple[str, ...], after: tuple[str, ...], view: StackView, folder: Path | None) -> Step:

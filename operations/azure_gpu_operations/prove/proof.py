@@ -24,31 +24,27 @@ class Service(StrEnum):
     @property
     # pyrefly: ignore[bad-override]
     def title(self) -> str:
-        return _TITLES[self]
+        return ABOUT[self].title
 
 
-_TITLES = {
-    Service.CONTAINER_GROUP: "container group",
-    Service.JOB: "Container Apps job",
-    Service.BATCH: "Batch pool",
-    Service.AKS: "AKS cluster",
-    Service.ML_CLUSTER: "Azure ML compute",
-    Service.VM: "virtual machine",
-    Service.ENDPOINT: "Azure ML endpoint",
+class About(NamedTuple):
+    """What is known of a service."""
+
+    title: str
+    section: str  # of a stack's file
+    parts: str  # of the stack's view: ids by name
+    option: str = ""  # of `run`, which names the part; "": it isn't tested by runs
+
+
+ABOUT = {
+    Service.CONTAINER_GROUP: About("container group", "container_groups", "groups"),
+    Service.JOB: About("Container Apps job", "jobs", "jobs", "--job"),
+    Service.BATCH: About("Batch pool", "pools", "pools", "--pool"),
+    Service.AKS: About("AKS cluster", "clusters", "clusters", "--cluster"),
+    Service.ML_CLUSTER: About("Azure ML compute", "ml_workspace.computes", "ml_computes", "--compute"),
+    Service.VM: About("virtual machine", "vms", "vms", "--vm"),
+    Service.ENDPOINT: About("Azure ML endpoint", "ml_endpoints", "endpoints"),
 }
-
-
-SECTIONS = {
-    Service.CONTAINER_GROUP: "container_groups",
-    Service.JOB: "jobs",
-    Service.BATCH: "pools",
-    Service.AKS: "clusters",
-    Service.ML_CLUSTER: "ml_workspace.computes",
-    Service.VM: "vms",
-    Service.ENDPOINT: "ml_endpoints",
-}  # sections of a stack's file
-
-
 WITHOUT_GPU = 3  # exit code of a workload that requires a GPU and finds none
 
 
