@@ -41,8 +41,7 @@ _say = partial(print, flush=True)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--stack", required=True, help="the stack's name")
-    stack_options.add_config_folder(parser)
+    stack_options.add_stack(parser)
     parser.add_argument("--grant", action="store_true", help="assign yourself the role, and wait until it works")
     parser.set_defaults(run=run)
 

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 import requests
 from azure.core.credentials import TokenCredential
-from azure.core.exceptions import HttpResponseError
+from azure.core.exceptions import AzureError as AzureCoreError, HttpResponseError
 from azure.core.pipeline.policies import (
     ContentDecodePolicy,
     HeadersPolicy,
@@ -46,6 +46,9 @@ class AzureError(Exception):
     def __init__(self, text: str, status: int = 0) -> None:
         super().__init__(text)
         self.status = status
+
+
+UNREADABLE = (AzureError, AzureCoreError, requests.RequestException)  # where a failure is told, and stops nothing
 
 
 def first_line(error: BaseException) -> str:

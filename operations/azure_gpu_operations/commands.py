@@ -12,12 +12,9 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import requests
-from azure.core.exceptions import AzureError as AzureCoreError
-
 from azure_gpu.catalog import transient_errors
 from azure_gpu_operations import groups, pool_steps, registration, repair, saved_plan, torn_state
-from azure_gpu_operations.azure import Arm, AzureError, first_line
+from azure_gpu_operations.azure import UNREADABLE, Arm, first_line
 from azure_gpu_operations.clusters import dead
 from azure_gpu_operations.connection import connection_of
 from azure_gpu_operations.guard import ending, fingerprint, held, update_check
@@ -176,7 +173,7 @@ def _delete_beside(deployment: Mapping[str, Any], say: Say) -> None:
         with closing(Arm(connection)) as arm:
             for name in delete_beside(arm, deployment):
                 say(f"{name}, which Azure had made by itself: deleted")
-    except (AzureError, AzureCoreError, requests.RequestException) as error:
+    except UNREADABLE as error:
         say(f"what Azure made beside the stack's resources is left ({first_line(error)})")
 
 

@@ -81,17 +81,14 @@ def _undeclared(stack: Stack) -> Iterator[str]:
     groups = [str(each["id"]) for each in created(deployment) if each["type"] == azure_types.RESOURCE_GROUP.token]
     if connection is None or not groups:
         return
-    import requests
-    from azure.core.exceptions import AzureError as AzureCoreError
-
-    from azure_gpu_operations.azure import Arm, AzureError, first_line  # loads Azure's clients, which takes half a second
+    from azure_gpu_operations.azure import UNREADABLE, Arm, first_line  # loads Azure's clients, which takes half a second
 
     try:
         with closing(Arm(connection)) as arm:
             for group in groups:
                 for each in foreign_resources(arm, group, deployment):
                     yield f"{each}, in resource group {group.rsplit('/', 1)[-1]}: not declared in this stack"
-    except (AzureError, AzureCoreError, requests.RequestException) as error:
+    except UNREADABLE as error:
         yield f"other resources in its resource groups couldn't be read ({first_line(error)})"
 
 

@@ -7,14 +7,11 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import closing
 from typing import Any
 
-import requests
-from azure.core.exceptions import AzureError as AzureCoreError
-
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.formats import azure_types, stack_file
 from azure_gpu.stack.keys import config_key
 from azure_gpu_operations import planned
-from azure_gpu_operations.azure import Arm, AzureError
+from azure_gpu_operations.azure import UNREADABLE, Arm
 from azure_gpu_operations.connection import connection_in, connection_of
 from azure_gpu_operations.project import project
 from azure_gpu_operations.stack import Stack
@@ -109,7 +106,7 @@ def tell_what_ends(deployment: Mapping[str, Any], say: Say, within: Collection[s
                         jobs = ", ".join(job.id for job in account.jobs_on(name)[:3])
                         tasks, they = ("1 task runs", "it ends") if now.tasks == 1 else (f"{now.tasks} tasks run", "they end")
                         say(f"on the pool {name} {tasks} (jobs: {jobs or 'not known'}); {they} with it")
-    except (AzureError, AzureCoreError, requests.RequestException):
+    except UNREADABLE:
         return
 
 

@@ -5,7 +5,7 @@ Source of the claims: Microsoft Learn, identity-platform/access-token-claims-ref
 
 import base64
 import json
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from azure.core.exceptions import ClientAuthenticationError
 
@@ -28,8 +28,13 @@ def of(login: SignIn) -> Principal:
     except ClientAuthenticationError as error:
         raise AzureError(first_line(error)) from error
     try:
-        body = token.split(".")[1]
-        claims = json.loads(base64.urlsafe_b64decode(body + "=" * (-len(body) % 4)))
+        claims = claims_of(token)
         return Principal(str(claims["oid"]), _KINDS.get(str(claims.get("idtyp", "")), ""))
     except (IndexError, KeyError, ValueError) as error:
         raise AzureError("the token has no object id of the signed-in identity") from error
+
+
+def claims_of(token: str) -> dict[str, Any]:
+    """IndexError, ValueError for what is no token."""
+    body = token.split(".")[1]
+    return json.loads(base64.urlsafe_b64decode(body + "=" * (-len(body) % 4)))

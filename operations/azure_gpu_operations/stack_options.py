@@ -13,6 +13,11 @@ _OF_MAKE_UP = f"; for a stack that `make up` has brought up {local_connection.ST
 WHERE = f"where Pulumi.<stack>.yaml lies (default: the project's own folder{_OF_MAKE_UP if CHECKOUT else ''})"
 
 
+def add_stack(parser: Any, text: str = "the stack's name", *, required: bool = True) -> None:
+    parser.add_argument("--stack", required=required, help=text)
+    add_config_folder(parser)
+
+
 def add_config_folder(parser: Any) -> None:
     parser.add_argument("--config-folder", type=Path, help=WHERE)
 

@@ -37,7 +37,7 @@ _say = partial(print, flush=True)  # in step with what `pulumi` writes to the sa
 
 
 def add_up_arguments(parser: argparse.ArgumentParser) -> None:
-    _add_stack(parser)
+    stack_options.add_stack(parser)
     text = f"how long to wait for container groups (default {WAIT_MINUTES:g})"
     parser.add_argument("--wait-minutes", type=float, default=WAIT_MINUTES, help=text)
     for option, does in ((losses.REPLACE, "replaced"), (losses.DELETE, "deleted")):
@@ -50,7 +50,7 @@ def add_up_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def add_preview_arguments(parser: argparse.ArgumentParser) -> None:
-    _add_stack(parser)
+    stack_options.add_stack(parser)
     shown = parser.add_mutually_exclusive_group()
     shown.add_argument("--save-plan", type=Path, metavar="FILE", help="write the plan to FILE, for `up --plan FILE`")
     shown.add_argument("--drift", action="store_true", help="list how Azure differs from the stack's state, and change nothing")
@@ -60,18 +60,13 @@ def add_preview_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def add_down_arguments(parser: argparse.ArgumentParser) -> None:
-    _add_stack(parser, required=False)
+    stack_options.add_stack(parser, required=False)
     text = "remove objects on unreachable clusters, such as an edge that is off, from the state only"
     parser.add_argument("--forget-unreachable", action="store_true", help=text)
     parser.add_argument("--yes", action="store_true", help="skip the confirmation")
     text = "every stack of the backend, if all of them are on the embedded Azure; includes protected resources"
     parser.add_argument("--all", action="store_true", help=text)
     parser.set_defaults(run=_down)
-
-
-def _add_stack(parser: argparse.ArgumentParser, *, required: bool = True) -> None:
-    parser.add_argument("--stack", required=required, help="the stack's name")
-    stack_options.add_config_folder(parser)
 
 
 def _up(options: argparse.Namespace) -> int:

@@ -50,20 +50,15 @@ def add_stop_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--as", dest="kind", choices=(ENDPOINT, MACHINE, POOL, RUN), default="", help=text)
     text = f"how long to wait for the running tasks of a pool (default {DRAIN_MINUTES:g})"
     parser.add_argument("--wait-minutes", type=float, default=DRAIN_MINUTES, help=text)
-    _add_stack(parser)
+    stack_options.add_stack(parser)
     parser.set_defaults(run=_stop)
 
 
 def add_start_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", metavar="NAME", help="an endpoint or a machine of the stack file")
     parser.add_argument("--as", dest="kind", choices=(ENDPOINT, MACHINE), default="", help="which of them, if both have NAME")
-    _add_stack(parser)
+    stack_options.add_stack(parser)
     parser.set_defaults(run=_start)
-
-
-def _add_stack(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--stack", required=True, help="the stack's name")
-    stack_options.add_config_folder(parser)
 
 
 def _stop(options: argparse.Namespace) -> int:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 
 class What(StrEnum):
@@ -17,8 +17,7 @@ class What(StrEnum):
     LEFT_OUT = "left out"
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(NamedTuple):
     """One difference."""
 
     what: What
@@ -42,10 +41,7 @@ class Refreshed:
         self.failed |= other.failed
 
     def as_json(self) -> dict[str, Any]:
-        changes = [
-            {"what": each.what.value, "subject": each.subject, "before": each.before, "after": each.after, "source": each.source}
-            for each in self.changes
-        ]
+        changes = [each._asdict() for each in self.changes]
         return {"changes": changes, "failed": self.failed, "files": [path.name for path in self.texts]}
 
     def as_markdown(self) -> Iterator[str]:

@@ -10,11 +10,8 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing
 from typing import Any, NamedTuple
 
-import requests
-from azure.core.exceptions import AzureError as AzureCoreError
-
 from azure_gpu.formats import arm_ids, azure_types
-from azure_gpu_operations.azure import Arm, AzureError
+from azure_gpu_operations.azure import UNREADABLE, Arm
 from azure_gpu_operations.clusters.arm_facts import API_VERSION, CLUSTER_TYPE, cluster_of
 from azure_gpu_operations.connection import connection_of
 from azure_gpu_operations.stack import Stack
@@ -71,7 +68,7 @@ def forget_gone_existing(stack: Stack, deployment: Mapping[str, Any], say: Say, 
     try:
         with closing(Arm(connection)) as arm:
             gone = [each for each in found if arm.get(each.cluster_id, API_VERSION) is None]
-    except (AzureError, AzureCoreError, requests.RequestException):
+    except UNREADABLE:
         return  # the engine reports errors; they must not block the destroy
     _forget(stack, gone, say)
 

@@ -27,8 +27,7 @@ from azure_gpu_operations.project import project
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(run=run)
-    parser.add_argument("--stack", required=True, help="the stack's name")
-    stack_options.add_config_folder(parser)
+    stack_options.add_stack(parser)
     add_wide(parser)
     shown = parser.add_mutually_exclusive_group()
     shown.add_argument("--mermaid", action="store_true", help="a Mermaid flowchart on standard output")

@@ -6,12 +6,9 @@ from contextlib import closing
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-import requests
-from azure.core.exceptions import AzureError as AzureCoreError
-
 from azure_gpu.formats import azure_types
 from azure_gpu.shared.installation import COMMAND
-from azure_gpu_operations.azure import Arm, AzureError, first_line
+from azure_gpu_operations.azure import UNREADABLE, Arm, first_line
 from azure_gpu_operations.connection import PROVIDER_TYPE, connection_of
 from azure_gpu_operations.guard.foreign_resources import created, foreign_resources
 from azure_gpu_operations.guard.held import named_kept, protected, stays
@@ -19,7 +16,6 @@ from azure_gpu_operations.stack import Stack
 from azure_gpu_operations.terminal import size, some
 
 _MOST_BLOBS = 20_000  # counted; listing more takes a minute
-_ERRORS = (AzureError, AzureCoreError, requests.RequestException)
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
@@ -137,10 +133,10 @@ def deletions_of(stack: Stack) -> Deletions:
             blobs = tuple(_blobs(arm, account) for account in accounts)
             try:
                 others = tuple(each for group in groups for each in foreign_resources(arm, group, deployment))
-            except _ERRORS as error:
+            except UNREADABLE as error:
                 return Deletions(stack.name, len(resources), blobs, (), first_line(error), kept)
             return Deletions(stack.name, len(resources), blobs, others, kept=kept)
-    except _ERRORS as error:
+    except UNREADABLE as error:
         return Deletions(stack.name, len(resources), (), (), first_line(error), kept)
 
 
@@ -155,7 +151,7 @@ def _blobs(arm: Arm, account: str) -> Blobs:
                 count, total = count + 1, total + each
                 if count == _MOST_BLOBS:
                     return Blobs(name, count, total, is_more=True)
-    except _ERRORS as error:
+    except UNREADABLE as error:
         return Blobs(name, 0, 0, is_more=False, unread=first_line(error))
     return Blobs(name, count, total, is_more=False)
 

@@ -64,8 +64,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument("--resource-group", metavar="NAME", help="the resource group that it is deployed to, likewise")
     command.add_argument("--name", help="name of the entry in the stack file (default: the name in the file)")
     command.add_argument("--location", default="", help="the region, if the file has none (default: the stack's)")
-    command.add_argument("--stack", help="the stack that it is for")
-    stack_options.add_config_folder(command)
+    stack_options.add_stack(command, "the stack that it is for", required=False)
     command.add_argument("--as-of", type=day, help="the day to judge at, YYYY-MM-DD (default: the stack's, else today)")
     command.add_argument(
         "--for",

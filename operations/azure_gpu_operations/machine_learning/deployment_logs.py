@@ -11,12 +11,9 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-from azure.core.exceptions import AzureError as AzureCoreError
-from requests.exceptions import RequestException
-
 from azure_gpu.formats.likely_secrets import holds_secret
 from azure_gpu_operations import repair
-from azure_gpu_operations.azure import Arm, AzureError
+from azure_gpu_operations.azure import UNREADABLE, Arm
 from azure_gpu_operations.connection import connection_of
 from azure_gpu_operations.machine_learning import endpoints
 from azure_gpu_operations.machine_learning.endpoints import INFERENCE_SERVER, STORAGE_INITIALIZER
@@ -68,7 +65,7 @@ def _follow(stack: Stack, say: Say, events: Path, stop: threading.Event, poll_se
                         log.read(arm, say)
             for each in gone:  # read once more after its end: the last lines say why it failed
                 del following[each]
-        except (EngineError, AzureError, AzureCoreError, RequestException, OSError, ValueError):
+        except (EngineError, *UNREADABLE, OSError, ValueError):
             pass
 
 

@@ -99,8 +99,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("folder", metavar="FOLDER", type=Path, help="the folder with saved_model.pb")
     parser.add_argument("--name", required=True, help="the model's name in the workspace")
     parser.add_argument("--version", required=True, help="the model's version in the workspace")
-    parser.add_argument("--stack", required=True, help="the stack whose storage it is uploaded to")
-    stack_options.add_config_folder(parser)
+    stack_options.add_stack(parser, "the stack whose storage it is uploaded to")
     parser.add_argument("--write", action="store_true", help="write the lines to Pulumi.<stack>.yaml")
 
 

@@ -34,8 +34,7 @@ from azure_gpu_operations.stack_options import stack_of
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--past", action="store_true", required=True, help="expired parts")
-    parser.add_argument("--stack", help="one stack (default: every stack of this project in the backend)")
-    stack_options.add_config_folder(parser)
+    stack_options.add_stack(parser, "one stack (default: every stack of this project in the backend)", required=False)
     parser.add_argument("--yes", action="store_true", help="destroy them without confirmation")
     parser.add_argument("--as-of", type=day, metavar="DAY", help="judge expiry by this day, YYYY-MM-DD (default: now)")
     parser.add_argument("--json", action="store_true", help="one JSON object on standard output")

@@ -39,8 +39,7 @@ from azure_gpu_operations.stack import EngineError, Stack
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(run=run)
-    parser.add_argument("--stack", help="the stack's name")
-    stack_options.add_config_folder(parser)
+    stack_options.add_stack(parser, required=False)
     parser.add_argument("--need", action="append", default=[], metavar="NEED", help=f"{needs.FORM}; may be repeated")
     parser.add_argument("--location", default="", help="the region of needs without one (default: the stack's)")
     parser.add_argument(

@@ -8,11 +8,11 @@ azure-resource-manager/troubleshooting/error-policy-requestdisallowedbypolicy fo
 2026-11-25.
 """
 
-import base64
 import json
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from azure.core.exceptions import AzureError, HttpResponseError
@@ -27,6 +27,7 @@ from azure_gpu_operations.planned import UnreadableStackFileError
 from azure_gpu_operations.preflight.fetching import fetch, retries
 from azure_gpu_operations.preflight.rows import Answer, Row
 from azure_gpu_operations.preflight.template import DEPLOYMENTS, Sent, Template, template_of
+from azure_gpu_operations.signed_in import claims_of
 from azure_gpu_operations.stack_paths import PLACES, path_of_part
 
 CHECK = "validate"
@@ -287,9 +288,7 @@ def _error(answer: HttpResponse) -> Mapping[str, Any] | None:
 
 def object_id(login: SignIn) -> str:
     """The object id in the login's token; "" if it has none."""
-    claims = login.credential.get_token(login.scope).token.split(".")
-    try:
-        details = json.loads(base64.urlsafe_b64decode(claims[1] + "=" * (-len(claims[1]) % 4)))
-    except (IndexError, ValueError):
-        return ""
-    return str(details.get("oid", ""))
+    token = login.credential.get_token(login.scope).token
+    with suppress(IndexError, ValueError):
+        return str(claims_of(token).get("oid", ""))
+    return ""

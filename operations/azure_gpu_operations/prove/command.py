@@ -29,8 +29,7 @@ from azure_gpu_operations.stack_view import StackView, view
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(run=run)
-    parser.add_argument("--stack", required=True, help="the stack's name")
-    stack_options.add_config_folder(parser)
+    stack_options.add_stack(parser)
     names = [each.value for each in Service]
     parser.add_argument("--only", action="append", default=[], choices=names, metavar="SERVICE", help=", ".join(names))
     parser.add_argument("--require-gpu", action="store_true", help="fail a service that computes on the CPU")

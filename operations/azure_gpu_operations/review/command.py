@@ -75,8 +75,6 @@ def run(options: argparse.Namespace) -> int:
         chosen = _chosen(known, options.stack, changed, folder)
     except RepositoryError as error:
         return refuse(error)
-    except _UnknownStackError as error:
-        return refuse(error)
     began = time.monotonic()
     if options.live:
         stacks = reviewed_live(chosen, options.busy_hours, _say, packs)
@@ -100,10 +98,6 @@ def run(options: argparse.Namespace) -> int:
     if failed and (any(failed) if options.fail_on else all(failed)):  # an unreviewed stack must not pass
         return FAILED
     return FOUND if _has(review, options.fail_on) else OK
-
-
-class _UnknownStackError(ValueError):
-    """The command line names a stack that neither commit has. The text is for the user."""
 
 
 def cache() -> Path:
@@ -155,9 +149,8 @@ def _chosen(known: Sequence[StackFiles], named: Sequence[str], changed: Sequence
     by_name = {each.stack: each for each in known}
     unknown = [each for each in named if each not in by_name]
     if unknown:
-        raise _UnknownStackError(
-            f"--stack: stack file not found; given: {', '.join(unknown)}; allowed: {', '.join(by_name) or 'none'}"
-        )
+        allowed = ", ".join(by_name) or "none"
+        raise RepositoryError(f"--stack: stack file not found; given: {', '.join(unknown)}; allowed: {allowed}")
     return [by_name[each] for each in dict.fromkeys(named)]
 
 

@@ -20,7 +20,7 @@ from azure_gpu_operations.terminal import last_line
 
 
 class RepositoryError(Exception):
-    """A failed git command. The message is for the user."""
+    """A failed git command, or a stack that neither commit has. The message is for the user."""
 
 
 class Repository:

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -174,11 +174,7 @@ def _graph(record: Record, file: Path, when: str, missing: list[str]) -> Graph |
         lines = str(error).strip().splitlines()
         missing.append(f"costs {when} the change: {lines[-1].strip() if lines else 'the program failed'}")
         return None
-    return reading.graph_of(found, parse_day(found.as_of) or _today())
-
-
-def _today() -> date:
-    return datetime.now(UTC).date()
+    return reading.graph_of(found, parse_day(found.as_of) or datetime.now(UTC).date())
 
 
 Say = Callable[[str], None]

@@ -29,10 +29,7 @@ def folder_of_kubectl(environment: Mapping[str, str]) -> Path | None:
 
 def write_kubeconfig(stack: Stack, folder: Path, say: Say) -> Path | None:
     """Writes the kubeconfig; None if the stack has no reachable cluster, in which case the shell opens without it."""
-    from azure.core.exceptions import AzureError as AzureCoreError  # here: needed only for stacks with clusters
-    from requests.exceptions import RequestException
-
-    from azure_gpu_operations.azure import Arm, AzureError
+    from azure_gpu_operations.azure import UNREADABLE, Arm, first_line  # here: needed only for stacks with clusters
     from azure_gpu_operations.clusters.errors import ClusterError
     from azure_gpu_operations.stack import EngineError
     from azure_gpu_operations.stack_view import view
@@ -43,8 +40,8 @@ def write_kubeconfig(stack: Stack, folder: Path, say: Say) -> Path | None:
         with closing(Arm(seen.connection)) as arm:
             for name, cluster_id in seen.clusters.items():
                 found |= _of_cluster(arm, name, cluster_id, say)
-    except (EngineError, AzureError, AzureCoreError, RequestException, ClusterError) as error:
-        say(f"kubectl can't reach the stack's clusters: {(str(error).strip().splitlines() or [''])[0]}")
+    except (EngineError, *UNREADABLE, ClusterError) as error:
+        say(f"kubectl can't reach the stack's clusters: {first_line(error)}")
         return None
     if not found:
         return None

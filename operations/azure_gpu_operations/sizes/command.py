@@ -37,7 +37,7 @@ _SHOWN = 60  # characters
 
 def add_arguments(sizes: argparse.ArgumentParser) -> None:
     _filters(sizes)
-    _common(sizes)
+    _common(sizes, region="", as_of=datetime.now(UTC).date(), json=False, wide=False)
     sizes.set_defaults(run=_search)
     verbs = sizes.add_subparsers(dest="verb", metavar="show | retiring")
     show = verbs.add_parser("show", help="everything about one size, with its sources")
@@ -56,12 +56,14 @@ def add_arguments(sizes: argparse.ArgumentParser) -> None:
     retiring.set_defaults(run=_retiring)
 
 
-def _common(parser: argparse.ArgumentParser) -> None:
-    # SUPPRESS: the default of an option after the verb must not overwrite the option before the verb.
-    parser.add_argument("--region", default=argparse.SUPPRESS, help="Azure region, such as westeurope")
-    parser.add_argument("--as-of", type=day, default=argparse.SUPPRESS, help="check as of this day, YYYY-MM-DD (default: today)")
+def _common(parser: argparse.ArgumentParser, **defaults: object) -> None:
+    """`defaults`: of the options before the verb, which those after it must not overwrite."""
+    text = "check as of this day, YYYY-MM-DD (default: today)"
+    parser.add_argument("--region", type=regions.normalise, default=argparse.SUPPRESS, help="Azure region, such as westeurope")
+    parser.add_argument("--as-of", type=day, default=argparse.SUPPRESS, help=text)
     parser.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="JSON, for programs")
     parser.add_argument("--wide", action="store_true", default=argparse.SUPPRESS, help="all columns, wider than the terminal")
+    parser.set_defaults(**defaults)
 
 
 def _filters(parser: argparse.ArgumentParser) -> None:
@@ -85,7 +87,7 @@ def _search(options: argparse.Namespace) -> int:
     count, at_least = options.gpus or (None, False)
     query = SizeQuery(
         service=Service(options.service),
-        region=_region(options),
+        region=options.region,
         gpu=options.gpu,
         gpus=count,
         at_least=at_least,
@@ -104,12 +106,12 @@ def _search(options: argparse.Namespace) -> int:
         query = search.like(size, query)
     if are_wrong(search.check(query)):
         return 2
-    found = search.search(query, _as_of(options), prices=packaged())
-    shown = facts.answer(found, _as_of(options))
-    if _json(options):
+    found = search.search(query, options.as_of, prices=packaged())
+    shown = facts.answer(found, options.as_of)
+    if options.json:
         print(json.dumps(shown, indent=2))
     else:
-        tables.show_answer(console(), shown, options.why, _wide(options))
+        tables.show_answer(console(), shown, options.why, options.wide)
     return 0 if found.matches else 1
 
 
@@ -117,28 +119,27 @@ def _show(options: argparse.Namespace) -> int:
     size = SIZES.find(options.size)
     if size is None:
         return _unknown(options.size)
-    region = _region(options)
-    if region and are_wrong(regions.check(region, "--region")):
+    if options.region and are_wrong(regions.check(options.region, "--region")):
         return 2
-    known = facts.whole(size, _as_of(options), region, packaged())
-    if _json(options):
+    known = facts.whole(size, options.as_of, options.region, packaged())
+    if options.json:
         print(json.dumps(known, indent=2))
     else:
-        tables.show_size(console(), known, _wide(options))
+        tables.show_size(console(), known, options.wide)
     return 0
 
 
 def _retiring(options: argparse.Namespace) -> int:
-    as_of, region = _as_of(options), _region(options)
+    as_of, region = options.as_of, options.region
     if region and are_wrong(regions.check(region, "--region")):
         return 2
     until = days_later(as_of, options.within)
     rows = [row for size in SIZES for row in _ends(size, as_of, until, region)]
     rows.sort(key=lambda row: (row["end"], row["size"]))
-    if _json(options):
+    if options.json:
         print(json.dumps(rows, indent=2))
     else:
-        tables.show_retiring(console(), rows, until.isoformat(), _wide(options))
+        tables.show_retiring(console(), rows, until.isoformat(), options.wide)
     return 0
 
 
@@ -170,22 +171,6 @@ def _instead(size: Size, day: date, region: str) -> list[str]:
 def _unknown(name: str) -> int:
     print(f"error: {SIZES.unknown(name, 'size')}", file=sys.stderr)
     return 1
-
-
-def _as_of(options: argparse.Namespace) -> date:
-    return getattr(options, "as_of", None) or datetime.now(UTC).date()
-
-
-def _region(options: argparse.Namespace) -> str:
-    return regions.normalise(getattr(options, "region", ""))
-
-
-def _json(options: argparse.Namespace) -> bool:
-    return getattr(options, "json", False)
-
-
-def _wide(options: argparse.Namespace) -> bool:
-    return getattr(options, "wide", False)
 
 
 def _days(text: str) -> int:
