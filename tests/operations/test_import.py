@@ -7,8 +7,8 @@ or a mapping with `text` and what to `replace` in it. Beside it: `options` of th
 
 Expected are the exit `code`, the printed `config` (what a mapping leaves out may be there, null is a key that isn't; `!exactly`
 and `!only` allow no others), the config `exactly`, the `json` of --json, and what is `told` on standard output, as an `error` on
-standard error, or `absent` from both. `each` has what differs between several calls. No call prints a secret, and none of a row
-that `keeps_gpus` loses a GPU.
+standard error, or `absent` from both; `lines` are whole ones of the output. `each` has what differs between several calls. No
+call prints a secret, and none of a row that `keeps_gpus` loses a GPU.
 """
 
 import json
@@ -126,6 +126,7 @@ def test_a_call_ends_as_its_row_says(row: Any, tmp_path: Path, monkeypatch: pyte
     wrong = [f"not told: {each}" for each in row.get("told", ()) if each not in told]
     wrong += [f"no such error: {each}" for each in row.get("error", ()) if each not in error]
     wrong += [f"there: {each}" for each in (*row.get("absent", ()), *SECRETS) if each in said.out + said.err]
+    wrong += [f"no such line: {each}" for each in row.get("lines", ()) if each not in said.out.splitlines()]
     if "json" in row:
         wrong += differences(row["json"], json.loads(said.out))
     else:

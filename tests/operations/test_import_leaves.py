@@ -1,7 +1,8 @@
 """Nothing of a foreign file is lost silently: every leaf of every file ends in a key, an override, a remark or a refusal.
 
 A leaf is changed, and the file read again: what is printed has to differ, or a remark of the first reading has to be about the
-leaf or about what it lies in. Files are those of the tables of `imports/` and, where they are, of the public cases.
+leaf or about what it lies in. Files are those of the tables of `imports/`, of the source documents and, where they are, of the
+public cases.
 """
 
 import copy
@@ -18,31 +19,23 @@ from azure_gpu.formats.document import Document
 from azure_gpu.formats.lenient_json import member
 from azure_gpu_operations.importing.blocks import fitting
 from azure_gpu_operations.importing.documents import FoundDocuments
-from azure_gpu_operations.importing.recognition import Format, documents_of, format_of
+from azure_gpu_operations.importing.recognition import ENDINGS, Format, documents_of, format_of
 from tests.operations.test_import import files_of, rows
 from tests.support.edge_documents import COMPANION, FRAGMENT
 from tests.support.embedded import CHECKOUT
 from tests.support.examples import examples
 
 CASES = CHECKOUT.parent / "shared" / "findings" / "turn3" / "cases"
+RETIRED = (".compute", ".runconfig", ".py")
 SCOPE = arm_template.Scope("11111111-2222-3333-4444-555555555555", None, "looks", None, None)
-# What Azure answers about itself, what names the format, what a template says to its own parameters, and secrets.
+# What Azure answers about itself, and secrets.
 ANSWERED = {
-    *(
-        "outputs",
-        "instanceview",
-        "parameters",
-        "variables",
-        "_generator",
-        "securevalue",
-        "password",
-        "storageaccountkey",
-        "secret",
-    ),
-    *("$schema", "apiversion", "contentversion", "id", "type", "etag", "provisioningstate", "state", "allocationstate", "kind"),
-    *("currentdedicatednodes", "currentlowprioritynodes", "currentnodecommunicationmode", "dependson"),
-    *("resourcegroup", "autoscalerun"),
+    *("outputs", "instanceview", "_generator", "securevalue", "password", "storageaccountkey", "apiversion", "contentversion"),
+    *("$schema", "etag", "provisioningstate", "state", "allocationstate", "currentdedicatednodes", "currentlowprioritynodes"),
+    *("currentnodecommunicationmode", "dependson", "resourcegroup", "autoscalerun", "retired"),
 }
+# What names the format of a document, and what a template says to its own parameters.
+NAMES_FORMAT = re.compile(r"type|kind|id|(?:parameters|variables)\..*|(?:.*\.)?resources\[\d+\]\.(?:type|kind)|\[\d+\]\.id")
 WRONG: tuple[Any, ...] = (7, ["zq"], {"zq": [{}]})  # quick tests put one of them in a place, in turn
 WHOLE_OBJECT = ("kind", "type", "vmSize", "size", "$schema")  # a remark there is about all of it
 
@@ -51,15 +44,15 @@ def texts() -> Iterator[Any]:
     """Every file of the tables and of the cases."""
     seen: set[str] = set()
     for row in rows():
-        if row.id.endswith(tuple("123456789")):
-            continue
         for name, text in files_of(row.values[0]).items():
-            if text not in seen and not name.endswith((".py", ".txt", ".compute", ".runconfig")):
+            if text not in seen and documents_of(text, name) != ([], []):  # a script that isn't read is refused by its name
                 seen.add(text)
                 yield pytest.param(name, text, id=f"{row.id}: {name}")
-    for file in sorted(CASES.glob("0[23478]*/*.*")):
-        if file.suffix in (".json", ".yml", ".yaml"):
-            yield pytest.param(str(file.relative_to(CASES)), file.read_text(encoding="utf-8"), id=str(file.relative_to(CASES)))
+    for folder, pattern in ((CASES, "0[23478]*/*.*"), (CHECKOUT / "examples" / "documents", "*/**/*.*")):
+        for file in sorted(folder.glob(pattern)):
+            name = str(file.relative_to(folder))
+            if file.suffix in (*ENDINGS, *RETIRED) and file.is_file():
+                yield pytest.param(name, file.read_text(encoding="utf-8"), id=name)
 
 
 def leaves(value: object, path: str = "", steps: tuple[Any, ...] = ()) -> Iterator[tuple[str, tuple[Any, ...]]]:
@@ -130,7 +123,8 @@ def is_covered(path: str, remarks: Sequence[str]) -> bool:
 
 
 def is_answered(path: str) -> bool:
-    return any(step.lower() in ANSWERED for step in re.split(r"[.\[\]']+", path)) or ".secret[" in path
+    steps = re.split(r"[.\[\]']+", path)
+    return NAMES_FORMAT.fullmatch(path) is not None or any(step.lower() in ANSWERED for step in steps) or ".secret[" in path
 
 
 @pytest.mark.parametrize(("name", "text"), [*texts()])

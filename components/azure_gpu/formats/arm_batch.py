@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from azure_gpu.formats.arm_values import identity, last, minutes, size_of
+from azure_gpu.formats.arm_values import AZURE_REGISTRIES, identity, last, minutes, size_of
 from azure_gpu.formats.body_reader import BodyReader, PartInFile, given
 from azure_gpu.formats.likely_secrets import is_secret_name
 
@@ -12,7 +12,6 @@ _OF_ACCOUNT = (
     *("dedicatedCoreQuotaPerVMFamily", "dedicatedCoreQuotaPerVMFamilyEnforced", "activeJobAndJobScheduleQuota"),
 )
 _EXTENSION = "nvidiagpudriver"
-_AZURE_REGISTRIES = (".azurecr.io", ".azurecr.us", ".azurecr.cn")
 Put = Callable[[str, Any, BodyReader, str], None]
 
 
@@ -62,12 +61,10 @@ def pool(head: BodyReader, of: BodyReader) -> list[PartInFile]:
             of.leave("startTask", "a start task requires a command", "set start_task: {command: …}")
             part.secrets = [secret for secret in part.secrets if not secret.startswith("start_task.")]
     _network(of, put)
-    found = {one.text("name"): one.text("value") for one in of.items("metadata")}
-    put("metadata", {key: value for key, value in found.items() if key and value}, of, "metadata")
+    put("metadata", _named(of, "metadata", ("name",), "value", "no value"), of, "metadata")
     put("mounts", _mounts(of, part.secrets), of, "mountConfiguration")
     for listed in ("applicationPackages", "applicationPackageReferences"):
-        packages = {last(one.text("id") or one.text("applicationId")): one.text("version") or "" for one in of.items(listed)}
-        put("packages", {key: value for key, value in packages.items() if key}, of, listed)
+        put("packages", _named(of, listed, ("id", "applicationId"), "version", ""), of, listed)
     of.leave_given("userAccounts", "nodes get no users with passwords")
     fix = "let programs fetch secrets with the stack's identity"
     for ended in ("certificates", "certificateReferences"):
@@ -79,6 +76,20 @@ def pool(head: BodyReader, of: BodyReader) -> list[PartInFile]:
         put("overrides", {"taskSchedulingPolicy": {"nodeFillType": "Pack"}}, scheduling, "nodeFillType")
     put("tags", {**head.pairs("tags"), **of.pairs("resourceTags")}, head, "tags")
     return [*identity(head, "a pool"), part]
+
+
+def _named(of: BodyReader, listed: str, names: tuple[str, ...], value: str, lacking: str) -> dict[str, str]:
+    """A list of names and values as a mapping. `lacking`: what is told of a name without a value, which else has none."""
+    found: dict[str, str] = {}
+    for one in of.items(listed):
+        name, text = last(next((name for key in names if (name := one.text(key))), "")), one.text(value) or ""
+        if not name:
+            one.leave_given(value, "it has no name")
+        elif lacking and not text:
+            one.leave(names[0], f"{name} has {lacking}")
+        else:
+            found[name] = text
+    return found
 
 
 def _machines(of: BodyReader, put: Put) -> None:
@@ -121,7 +132,7 @@ def _registries(containers: BodyReader) -> None:
         server = registry.text("registryServer") or "docker.io"
         for key in ("userName", "password", "identityReference"):
             registry.leave_given(key, f"it isn't copied: nodes fetch images of {server} as the stack's identity")
-        if server.lower().endswith(_AZURE_REGISTRIES):
+        if server.lower().endswith(AZURE_REGISTRIES):
             role = "that identity needs the role AcrPull on it, if it isn't the stack's own"
             registry.change("registryServer", f"{server} is used as the stack's identity", role)
         else:

@@ -3,13 +3,13 @@
 import re
 from typing import Any
 
-from azure_gpu.catalog.services.aks import systems
+from azure_gpu.catalog.services.aks import mig, systems
 from azure_gpu.formats.arm_values import identity, last, size_of
 from azure_gpu.formats.body_reader import BodyReader, PartInFile, given
 from azure_gpu.formats.gpu_mentions import is_gpu_size
 
 _OF_CLUSTER = (  # answered
-    *("fqdn", "privateFqdn", "azurePortalFqdn", "nodeResourceGroup", "currentKubernetesVersion", "maxAgentPools", "resourceUid"),
+    *("fqdn", "privateFqdn", "azurePortalFqdn", "currentKubernetesVersion", "maxAgentPools", "resourceUid"),
     *("identityProfile", "status"),
 )
 _OF_AGENT_POOL = (
@@ -41,6 +41,11 @@ def cluster(head: BodyReader, of: BodyReader) -> list[PartInFile]:
     part = PartInFile("clusters", name, {}, head.at())
     of.skip(*_OF_CLUSTER)
     head.default("kind", "Base")
+    of.default("powerState", {"code": "Running"}, message="what a stack declares runs")
+    nodes = str(of.peek("nodeResourceGroup"))
+    of.default(
+        "nodeResourceGroup", nodes if nodes.upper().startswith("MC_") else "", message="nodes are in a group of AKS's own name"
+    )
     of.default("dnsPrefix", name, f"{name}-dns", message="the API server gets another address")
     of.default("servicePrincipalProfile", {"clientId": "msi"}, message="a cluster uses the stack's identity")
     of.leave_given("windowsProfile", "clusters here have no nodes with Windows")
@@ -192,6 +197,7 @@ def _system_pool(pool: BodyReader) -> dict[str, Any]:
 
 def _common(pool: BodyReader) -> None:
     """Settings of every pool whose defaults are the stack's."""
+    pool.default("powerState", {"code": "Running"}, message="what a stack declares runs")
     pool.default("osType", "Linux", message="pools here run Linux")
     pool.default("type", "VirtualMachineScaleSets", pool.peek("type") if "/" in str(pool.peek("type")) else None)
     pool.default("artifactStreamingProfile", {"enabled": False})
@@ -232,7 +238,8 @@ def _gpu_pool(pool: BodyReader, part: PartInFile, key: str, subnet: str = "") ->
         pool.default("maxCount", count, 0, message="it counts only with enableAutoScaling")
     gpu, upgrades = pool.inside("gpuProfile"), pool.inside("upgradeSettings")
     gpu.default("driverType", "CUDA", fix="set overrides of the pool")
-    mig = pool.text("gpuInstanceProfile")
+    profile = pool.text("gpuInstanceProfile")
+    profile = next((one for one in mig.PROFILES if one.lower() == str(profile).lower()), profile)
     sku = _os_sku(pool)
     labels = {name: value for name, value in pool.pairs("nodeLabels").items() if not _is_azures(name)}
     taints = [taint for taint in pool.texts("nodeTaints") if not taint.startswith("kubernetes.azure.com/")]
@@ -255,7 +262,7 @@ def _gpu_pool(pool: BodyReader, part: PartInFile, key: str, subnet: str = "") ->
         drain_minutes=upgrades.whole("drainTimeoutInMinutes"),
         max_pods=pool.whole("maxPods"),
         os_disk_gb=pool.whole("osDiskSizeGB") or None,  # 0: the size's own
-        sharing={"strategy": "mig", "profile": mig} if mig else None,
+        sharing={"strategy": "mig", "profile": profile} if profile else None,
         tags=pool.pairs("tags"),
         overrides=overrides,
     ) | {"taints": taints}

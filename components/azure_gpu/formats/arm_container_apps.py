@@ -4,8 +4,9 @@ import re
 from typing import Any
 
 from azure_gpu.catalog.services.container_apps import PROFILES
-from azure_gpu.formats.arm_values import identity, last
+from azure_gpu.formats.arm_values import AZURE_REGISTRIES, identity, last
 from azure_gpu.formats.body_reader import BodyReader, PartInFile, given
+from azure_gpu.formats.likely_secrets import is_secret_name
 
 PROFILE = "profile "  # before a workload profile's name, in `written` of both parts
 _MEMORY = re.compile(r"(\d+(?:\.\d+)?)Gi")
@@ -21,7 +22,7 @@ def environment(head: BodyReader, of: BodyReader) -> list[PartInFile]:
     for profile in of.items("workloadProfiles"):
         called, kind = profile.text("name") or "", profile.text("workloadProfileType") or ""
         found = next((one for key, one in PROFILES.items() if key.lower() == kind.lower()), None)
-        part.written[f"{PROFILE}{called}"] = found.gpu if found else ""
+        part.written[f"{PROFILE}{called.lower()}"] = found.gpu if found else ""
         if found:
             gpus.append(found.gpu)
         elif kind.lower() != "consumption":
@@ -57,7 +58,12 @@ def job(head: BodyReader, of: BodyReader) -> list[PartInFile]:
     for registry in configuration.items("registries"):
         for key in ("identity", "username", "passwordSecretRef"):
             registry.leave_given(key, "images are pulled as the stack's identity")
-        registry.change("server", f"{registry.text('server')} needs the role AcrPull of that identity")
+        server = registry.text("server") or "docker.io"
+        if server.lower().endswith(AZURE_REGISTRIES):
+            registry.change("server", f"{server} needs the role AcrPull of that identity")
+        else:
+            message = f"{server}: the stack's identity signs in to registries of Azure only"
+            registry.leave("server", message, "copy its images to one")
     configuration.leave_given("secrets", "secrets aren't copied", "set those that the program needs by the commands below")
     part.settings = given(
         location=head.text("location"),
@@ -76,6 +82,9 @@ def _container(of: BodyReader, part: PartInFile) -> dict[str, Any]:
         name = one.text("name") or ""
         if reference := one.text("secretRef"):
             one.change("secretRef", f"the secret {reference} is secret_environment here", "set it by the command below")
+            part.secrets.append(f"secret_environment.{name}")
+        elif is_secret_name(name):
+            one.leave("value", f"{name} is likely a secret, which isn't copied", "set it by the command below")
             part.secrets.append(f"secret_environment.{name}")
         else:
             variables[name] = one.text("value", free=True) or ""

@@ -59,7 +59,7 @@ def _existing(of: BodyReader, key: str) -> dict[str, str] | None:
 def compute(head: BodyReader, of: BodyReader) -> list[PartInFile]:
     name = last(head.text("name")) or "gpu"
     inner = of.inside("properties")
-    of.skip("provisioningErrors", "createdOn", "modifiedOn", "isAttachedCompute", "computeLocation")
+    of.skip("provisioningErrors", "createdOn", "modifiedOn", "isAttachedCompute")
     inner.skip(
         "allocationState", "allocationStateTransitionTime", "errors", "currentNodeCount", "targetNodeCount", "nodeStateCounts"
     )
@@ -77,7 +77,10 @@ def compute(head: BodyReader, of: BodyReader) -> list[PartInFile]:
     inner.default("remoteLoginPortPublicAccess", "NotSpecified", "Disabled", "Enabled", message="nodes aren't reached by SSH")
     inner.leave_given("userAccountCredentials", "nodes aren't reached by SSH; passwords aren't copied")
     of.default("disableLocalAuth", True, message="nodes aren't reached by SSH")
-    of.default("location", head.peek("location"))
+    for key in ("location", "computeLocation"):
+        of.default(
+            key, head.peek("location"), message="computes are in the workspace's region", fix="set location of ml_workspace"
+        )
     head.leave_given("location", "computes are in the workspace's region", "set location of ml_workspace")
     settings = given(
         size=size_of(inner, "vmSize"),
@@ -100,7 +103,10 @@ def endpoint(head: BodyReader, of: BodyReader) -> list[PartInFile]:
     head.default("sku", {"name": "Default"})
     of.skip("scoringUri", "swaggerUri", "keys")
     own = identity(head, "an endpoint") if "userAssignedIdentities" in mapping(head.peek("identity")) else []
-    head.skip("identity")
+    if not own:
+        identified = head.inside("identity")
+        identified.default("type", "SystemAssigned", message="an endpoint has an identity of its own, or the stack's")
+        identified.skip("principalId", "tenantId", "userAssignedIdentities")
     part.settings = given(
         auth=of.choice("authMode", _AUTH),
         network=of.choice("publicNetworkAccess", _PUBLIC) or "public",

@@ -6,6 +6,7 @@ from azure_gpu.catalog import durations
 from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.formats.body_reader import BodyReader, PartInFile, mapping
 
+AZURE_REGISTRIES = (".azurecr.io", ".azurecr.us", ".azurecr.cn")
 _CLOCK = re.compile(r"(\d+):(\d{1,2}):(\d{1,2}(?:\.\d+)?)")
 
 

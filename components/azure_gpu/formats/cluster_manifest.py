@@ -61,10 +61,13 @@ _LEFT_OF_POD = {
     "hostNetwork": "pods here have a network of their own",
     "imagePullSecrets": "nodes fetch images as the stack's identity",
     "serviceAccountName": "pods here use the cluster's workload identity",
+    "subdomain": "pods here have no addresses of their own: workers find each other by TF_CONFIG",
+    "hostname": "pods here have no addresses of their own: workers find each other by TF_CONFIG",
 }
 _SIZES = {"Ki": 1 / 1024**2, "Mi": 1 / 1024, "Gi": 1.0, "Ti": 1024.0, "K": 1e3 / 1024**3, "k": 1e3 / 1024**3, "M": 1e6 / 1024**3,
           "G": 1e9 / 1024**3, "T": 1e12 / 1024**3, "": 1 / 1024**3}  # fmt: skip
 _QUANTITY = re.compile(r"([0-9]+(?:\.[0-9]+)?)(m|Ki|Mi|Gi|Ti|[KkMGT]?)")
+_INTERNAL = "service.beta.kubernetes.io/azure-load-balancer-internal"
 _SEES = "sees a GPU"  # until the container's own requests are read
 _SHARE = ("active_thread_percentage", "pinned_memory_limit")  # of a GPU
 
@@ -95,7 +98,10 @@ def read(documents: list[Reading], fitting: Fitting) -> Manifest:
             reading.leave(f"{path}.kind" if path else "kind", f"{article} {kind} has no key in the stack file", fix)
     kueue_manifest.read(queues, manifest, fitting)
     for kind, reader in later:
-        (_service if kind == SERVICE else _autoscaler)(reader, manifest, fitting)
+        if kind == SERVICE:
+            _service(reader, manifest)
+        else:
+            _autoscaler(reader, manifest, fitting)
     return manifest
 
 
@@ -118,10 +124,8 @@ def _job_set(of: BodyReader, manifest: Manifest, fitting: Fitting) -> None:
     spec = of.inside("spec")
     replicated = spec.items("replicatedJobs")
     if len(replicated) != 1:
-        spec.leave(
-            "replicatedJobs", f"{len(replicated)} kinds of workers: a job's workers are alike", "set a job with nodes for each"
-        )
-        of.rest()
+        kinds = f"the JobSet {name} has {len(replicated)} kinds of workers"
+        of.leave("kind", f"{kinds}: a job's workers are alike", "set a job with nodes for each")
         return
     restarts = spec.inside("failurePolicy").whole("maxRestarts")
     [one] = replicated
@@ -154,6 +158,8 @@ def _workload(kind: str, of: BodyReader, manifest: Manifest, fitting: Fitting) -
         labels = inner.inside("metadata").inside("labels")
         own = [str(label) for label, value in selected.items() if labels.peek(str(label)) == value]
         labels.skip(*own)  # by which the object finds its pods
+        if kind in SERVES:
+            manifest.labels[fitting(name)] = {label: labels.peek(label) for label in labels.names()}
         leave_each(labels, "labels here are the stack's own", own)
         leave_each(inner.inside("metadata").inside("annotations"), "annotations here are the stack's own")
         pod = inner.inside("spec")
@@ -288,6 +294,8 @@ def _jobs_of(
 def _job_settings(job: BodyReader) -> dict[str, Any]:
     """Of a Job. The pods of an indexed one are workers, which start together."""
     seconds, parallel, completions = job.whole("activeDeadlineSeconds"), job.whole("parallelism"), job.whole("completions")
+    if seconds and seconds % 60:
+        job.change("activeDeadlineSeconds", f"{seconds} seconds are rounded up to minutes")
     job.default("manualSelector", False)
     job.skip("selector")
     job.default("podReplacementPolicy", "TerminatingOrFailed", "Failed", message="the stack has its own")
@@ -445,7 +453,7 @@ def _probe(container: BodyReader) -> dict[str, Any]:
             probe.default(name, value, message="probes here have a period and failures", fix="see start_minutes")
         if route is not None and not found:
             found = given(route=route, period_seconds=period, failures=failures)
-        elif key in container and route != found.get("route"):
+        elif key in container and given(route=route, period_seconds=period, failures=failures).items() - found.items():
             container.leave(key, "a service has one probe, an HTTP request", "set probes")
     start = container.inside("startupProbe")
     period, failures = start.whole("periodSeconds"), start.whole("failureThreshold")
@@ -462,14 +470,14 @@ def _open_ports(container: BodyReader) -> list[Any]:
     return [one[key] for one in ports for key in ("containerPort", "name") if key in one]
 
 
-def _service(of: BodyReader, manifest: Manifest, fitting: Fitting) -> None:
+def _service(of: BodyReader, manifest: Manifest) -> None:
     """A Service of Kubernetes: the port that its pods listen on, and who reaches them."""
     metadata, spec = of.inside("metadata"), of.inside("spec")
     kinds = {one: one for one in ("ClusterIP", "LoadBalancer", "NodePort", "ExternalName")}
     kind = spec.choice("type", kinds)
     annotations = metadata.inside("annotations")
-    internal = annotations.flag("service.beta.kubernetes.io/azure-load-balancer-internal")
-    name, _ = metadata_of(of, "")
+    internal = annotations.flag(_INTERNAL)
+    name, _ = metadata_of(of, "", _INTERNAL)
     spec.skip("clusterIPs")
     for key, values in (
         ("sessionAffinity", ("None",)),
@@ -489,9 +497,9 @@ def _service(of: BodyReader, manifest: Manifest, fitting: Fitting) -> None:
         port.default("port", target or port.peek("port"), message="a service here answers on its container's port")
         for key in ("name", "appProtocol", "nodePort"):
             port.leave_given(key, "a port here is a number")
-    names = [fitting(each) for each in (name, *map(str, mapping(spec.raw("selector")).values()))]
-    key = next((one for one in names if one in manifest.services), None)
-    if key is None and len(manifest.services) == 1:
+    selected = mapping(spec.raw("selector")).items()
+    key = next((one for one in manifest.services if selected and selected <= manifest.labels.get(one, {}).items()), None)
+    if key is None and not selected and len(manifest.services) == 1:
         key = next(iter(manifest.services))
     if key is None:
         of.leave(
@@ -502,8 +510,8 @@ def _service(of: BodyReader, manifest: Manifest, fitting: Fitting) -> None:
         of.rest()
         return
     metadata.default("name", key, message=f"its address in the cluster is {key}")
-    if target is not None:
-        manifest.services[key].setdefault("port", target)
+    if target is not None and target != (port := manifest.services[key].setdefault("port", target)):
+        ports[0].leave("targetPort", f"{target}: a service here has one port, here {port}")
     if kind == "LoadBalancer" and internal:
         manifest.services[key]["reach"] = "network"
     elif kind in ("LoadBalancer", "NodePort"):
@@ -533,10 +541,11 @@ def _autoscaler(of: BodyReader, manifest: Manifest, fitting: Fitting) -> None:
     if target not in manifest.services:
         of.leave("kind", f"the autoscaler's target {target} isn't in this file", "set autoscale of the service")
         return
-    metadata_of(of, "")
+    name, _ = metadata_of(of, "")
     of.rest()
     service = manifest.services[target]
-    service.pop("replicas", None)
+    if replicas := service.pop("replicas", None):
+        manifest.notes.append(f"{of.at()}: the autoscaler {name} sets how many replicas {target} has, in place of {replicas}")
     service["autoscale"] = given(min=low, max=high, cpu_percent=percent)
     if "cpu" not in service:
         manifest.notes.append(f"{of.at()}: autoscaling requires cpu of the service {target}, and its container requests none")

@@ -33,6 +33,7 @@ class Manifest:
     pools: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
     secrets: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])  # section.name, variable
     queues: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
+    labels: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])  # of the pods of each service
     notes: list[str] = field(default_factory=list[str])
 
     def is_empty(self) -> bool:
@@ -105,8 +106,9 @@ def inside(reader: BodyReader, path: str) -> BodyReader:
     return reader
 
 
-def metadata_of(of: BodyReader, kind: str) -> tuple[str, str | None]:
-    """The object's name, and its queue of Kueue. Every other label and annotation is reported, since it may steer something."""
+def metadata_of(of: BodyReader, kind: str, *taken: str) -> tuple[str, str | None]:
+    """The object's name, and its queue of Kueue. Every other label and annotation is reported, since it may steer something.
+    `taken`: annotations that are read beside this."""
     metadata = of.inside("metadata")
     name = metadata.text("name") or metadata.text("generateName") or kind
     metadata.skip("uid", "resourceVersion", "creationTimestamp", "generation", "managedFields", "ownerReferences", "finalizers")
@@ -116,7 +118,7 @@ def metadata_of(of: BodyReader, kind: str) -> tuple[str, str | None]:
     labels = metadata.inside("labels")
     queue = labels.text(QUEUE_NAME)
     leave_each(labels, "labels here are the stack's own")
-    leave_each(metadata.inside("annotations"), "annotations here are the stack's own")
+    leave_each(metadata.inside("annotations"), "annotations here are the stack's own", taken)
     return name, queue
 
 
@@ -133,7 +135,9 @@ def variables(container: BodyReader) -> Iterator[tuple[BodyReader, str, str]]:
         name = (one.text("name") or "").strip()
         if "valueFrom" in one:
             fix = f"set secret_environment: {{{name}: …}}, or environment"
-            one.leave("valueFrom", f"where {name} comes from isn't in the file", fix)
+            field = mapping(mapping(one.peek("valueFrom")).get("fieldRef")).get("fieldPath")
+            own = f"{name} comes from the pod's {field}, which a pod here has not"
+            one.leave("valueFrom", own if field else f"where {name} comes from isn't in the file", fix)
             continue
         raw = one.raw("value")
         yield one, name, "" if raw is None else ("true" if raw else "false") if isinstance(raw, bool) else str(raw)

@@ -54,9 +54,8 @@ def _queue(name: str, spec: BodyReader, manifest: Manifest, pools: Mapping[str, 
                 if not is_gpu_resource(resource.text("name") or ""):
                     resource.leave("nominalQuota", f"{resource.peek('name')}: a queue here counts GPUs alone")
                 elif settings:
-                    resource.leave(
-                        "nominalQuota", f"{resource.peek('nominalQuota')}: a queue here has GPUs of one pool", "add a queue"
-                    )
+                    of_flavor = f"{resource.peek('nominalQuota')} {resource.peek('name')} of {flavor_name}"
+                    resource.leave("nominalQuota", f"{of_flavor}: a queue here has GPUs of one pool", "add a queue")
                 else:
                     pool = pools.get(flavor_name) or None
                     resource.default("name", GPU_RESOURCE, message="a queue here counts GPUs", fix="see sharing of the pool")

@@ -52,6 +52,7 @@ _OTHER_TYPES = {"pipeline": "pipelinejob", "sweep": "sweepjob", "automl": "autom
 _AUTH = {"key": "key", "aml_token": "aml_token", "aad_token": "entra"}
 _ACCESS = {"enabled": None, "disabled": "private"}
 _INPUT = re.compile(r"\$\{\{\s*(inputs|outputs)\.([\w.-]+)\s*\}\}")
+_OPTIONAL = re.compile(r"\$\[\[(.*?)\]\]", re.DOTALL)  # of a component's command: there if its inputs have values
 _LITERALS = (str, int, float, bool)
 
 
@@ -320,7 +321,10 @@ def _environment_part(of: BodyReader, name: str, folder: str) -> PartInFile:
     port = None
     for key in ("scoring", "liveness", "readiness"):
         route = inference.inside(f"{key}_route")
-        port = route.whole("port") or port
+        own = route.whole("port")
+        if port is not None and own not in (None, port):
+            route.leave("port", f"{own}: the routes of an environment have one port, here {port}")
+        port = port or own
         routes[key] = route.text("path")
     if "build" in of:
         of.leave("build", "an image is built by the stack's registry only for a workload", "build and push it, and set image")
@@ -460,8 +464,12 @@ def _machine(of: BodyReader, _folder: str) -> Found:
 
 def _job(of: BodyReader, folder: str) -> Found:
     parts: list[PartInFile] = []
-    inputs, files = _inputs(of, folder)
+    inputs, files, missing = _inputs(of, folder)
     command = of.text("command", free=True) or ""
+    command = _OPTIONAL.sub(lambda part: "" if missing.intersection(_named_in(part[1])) else part[1], command)
+    for name, value in inputs.items():
+        if value and name not in _named_in(command):
+            of.inside("inputs").leave(name, "the command doesn't name it, and it isn't passed")
     filled = _INPUT.sub(lambda found: inputs.get(found[2], found[2]) if found[1] == "inputs" else found[2], command).strip()
     if holds_secret(filled):
         of.leave("command", "the command contains a secret, which isn't copied")
@@ -484,6 +492,10 @@ def _job(of: BodyReader, folder: str) -> Found:
     of.leave_given("queue_settings", "the compute decides which machines run the job")
     after = ["--", "sh", "-c", filled]
     return Found(parts, [Command((*words, "--stack", "STACK", *after), tuple(notes))] if filled else [])
+
+
+def _named_in(command: str) -> set[str]:
+    return {name for kind, name in _INPUT.findall(command) if kind == "inputs"}
 
 
 def _target(of: BodyReader, folder: str) -> tuple[str, list[str]]:
@@ -540,6 +552,8 @@ def _machines(of: BodyReader, parts: list[PartInFile]) -> list[str]:
     for key in ("shm_size", "docker_args"):
         fix = "set fewer workers of the data loaders, or add --env NCCL_SHM_DISABLE=1"
         resources.leave_given(key, f"{resources.peek(key)}: {memory}", fix)
+    if compute == "local":
+        of.leave("compute", "local is this machine", "run it with --on local")
     words = ["--compute", posixpath.basename(compute)] if compute and compute != "local" else []
     return words + (["--nodes", str(nodes)] if nodes and nodes > 1 else [])
 
@@ -554,10 +568,12 @@ def _distribution(of: BodyReader) -> None:
         of.leave("type", message, "start the processes in the command, such as by torchrun")
 
 
-def _inputs(of: BodyReader, folder: str) -> tuple[dict[str, str], list[tuple[str, str]]]:
-    """Each input as it stands in the command, and files of this machine with the names that the program gets."""
+def _inputs(of: BodyReader, folder: str) -> tuple[dict[str, str], list[tuple[str, str]], set[str]]:
+    """Each value as it stands in the command, files of this machine with the names that the program gets, and inputs without
+    either."""
     listed = of.inside("inputs")
     values: dict[str, str] = {}
+    missing: set[str] = set()
     files: list[tuple[str, str]] = []
     for name in listed.names():
         raw = listed.raw(name)
@@ -574,15 +590,18 @@ def _inputs(of: BodyReader, folder: str) -> tuple[dict[str, str], list[tuple[str
                 f"{path}: a run takes files of this machine, or the program fetches it",
                 "download it, and add --input PATH",
             )
-        else:
-            values[name] = one.text("default") or name
+        elif "default" in one:
+            values[name] = one.text("default") or ""
             one.default("type", "integer", "number", "string", "boolean", message="an input without a value")
             one.leave_given("description", "an input of a run has no description")
+        else:
+            missing.add(name)
+            one.skip(*one.names())
+            listed.leave(name, "an input without a value", "write it into the command below")
         if path:
             one.default("type", "uri_file", "uri_folder", message="a file or folder is sent as it is")
             one.default("mode", "download", "ro_mount", message="files are copied to the run")
-        values.setdefault(name, name)
-    return values, files
+    return values, files, missing
 
 
 def _job_variables(of: BodyReader) -> dict[str, str]:

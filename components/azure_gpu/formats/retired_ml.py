@@ -97,7 +97,7 @@ def _machine(of: BodyReader) -> list[PartInFile]:
 
 def _runs(of: BodyReader) -> list[Command]:
     run = of.inside("runconfig")
-    if (run.text("Framework") or "PySpark").lower() == "pyspark":
+    if (run.text("Framework") or "PySpark").lower() != "python":
         run.change("Framework", "the script was started with Spark, or not named so; here it is Python")
     variables = run.inside("EnvironmentVariables")
     words: list[str] = []
@@ -111,7 +111,7 @@ def _runs(of: BodyReader) -> list[Command]:
     commands: list[Command] = []
     for where in ("local", "machine"):
         submitted = of.inside(f"experiment-submit-{where}")
-        submitted.raw("c")
+        _on_machine(submitted, "c")
         script = submitted.text("script") or (vector[0] if vector and where == "machine" else None)
         if script is not None:
             script = "SCRIPT" if script == "$file" else script  # that of the command line
@@ -119,8 +119,13 @@ def _runs(of: BodyReader) -> list[Command]:
             on = ["--on", "local" if where == "local" else "vm"]
             commands.append(Command((f"./{script}", *on, *words, "--stack", "STACK", *after), ()))
     run.leave_given("CondaDependenciesFile", "a run installs requirements", "write requirements.txt, and add --requirements")
-    run.raw("Target")
+    _on_machine(run, "Target")
     return commands
+
+
+def _on_machine(of: BodyReader, key: str) -> None:
+    if (name := of.text(key)) not in (None, "local"):
+        of.change(key, f"{name}: runs are on the stack's only machine, and --vm chooses among several")
 
 
 def _service(of: BodyReader) -> list[PartInFile]:
@@ -137,7 +142,7 @@ def _service(of: BodyReader) -> list[PartInFile]:
         "taints": ["ml.azure.com/amlarc=true:NoSchedule"],
     }
     instance = {"cpu": service.text("cpu_cores") or "1", "memory": f"{service.whole('memory_gb') or 4}000M", "gpus": 1}
-    service.raw("autoscale_enabled")
+    service.default("autoscale_enabled", False, message="an endpoint on a cluster has a number of instances")
     inference = of.inside("InferenceConfig")
     inference.leave_given("entry_script", "the workload scoring answers as the page's script did")
     deployment = {"model": model, "environment": "scoring", "instance_type": "gpu", "instances": replicas}

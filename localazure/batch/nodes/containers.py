@@ -128,7 +128,7 @@ def _make(content: Body, files: Path) -> None:
 def _options(text: str) -> _Options:
     """Of `docker create`. TaskError names the first that isn't imitated, or that the service refuses: `--gpus`.
 
-    Its sentence: epi2me-labs/wf-basecalling issue 6, 2023-05-01.
+    Its details: epi2me-labs/wf-basecalling issue 6, 2023-05-01.
     """
     found = _Options()
     try:
@@ -145,7 +145,7 @@ def _options(text: str) -> _Options:
         if name not in ("--entrypoint", "--env", "--workdir"):
             unsupported = "Some supplied docker options are not recognized or are unsupported: --gpus"
             message = unsupported if name == "--gpus" else f"The embedded Azure does not implement the option {name}"
-            raise TaskError("ContainerInvalidSettings", Message=message)
+            raise TaskError("ContainerInvalidSettings", ContainerSettings=text, Message=message)
         value = value if equals else next(rest, "")
         if name == "--entrypoint":
             found = found._replace(entrypoint=value)

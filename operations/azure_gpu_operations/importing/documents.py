@@ -158,7 +158,7 @@ class FoundDocuments:
             return
         found = ml_yaml.read(kind, body, "", reading, str(Path(reading.document.file).parent))
         self.parts += found.parts
-        self.commands += found.commands
+        self.commands += map(_with_fitting_compute, found.commands)
 
     def _resource(self, body: Mapping[str, Any], path: str, reading: Reading) -> None:
         kind = arm_settings.kind_of(body)
@@ -202,6 +202,12 @@ class FoundDocuments:
                 if mention.path not in reading.read and at not in told:
                     reading.leave(mention.path, f"{mention.text} isn't taken", "set the GPUs that replace it")
         return list(dict.fromkeys(left for reading in self.readings for left in reading.left))
+
+
+def _with_fitting_compute(command: ml_yaml.Command) -> ml_yaml.Command:
+    """The compute by the name of its entry."""
+    words = zip(("", *command.words), command.words, strict=False)
+    return command._replace(words=tuple(fitting(word) if before == "--compute" else word for before, word in words))
 
 
 def _groups_in(value: object, path: str) -> Iterator[tuple[str, object]]:
@@ -314,7 +320,7 @@ def _with_profiles(parts: list[PartInFile]) -> None:
         if name is None:
             continue
         by_name = next((gpu for gpu in ("A100", "T4") if gpu in name.upper()), "")
-        gpu = profiles.get(f"{arm_container_apps.PROFILE}{name}", by_name)
+        gpu = profiles.get(f"{arm_container_apps.PROFILE}{name.lower()}", by_name)
         if gpu:
             part.settings = {"gpu": gpu, **part.settings}
         else:

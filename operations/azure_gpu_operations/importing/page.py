@@ -136,7 +136,7 @@ def document_lines(taken: TakenDocuments, as_of: date, problems: Sequence[Proble
         yield ""
         for note in command.notes:
             yield from comment_lines(note)
-        yield f"#   {printable(shlex.join(_with_stack(command, engine)))}"
+        yield from (f"#   {printable(line)}" for line in shlex.join(_with_stack(command, engine)).split("\n"))
 
 
 def document_data(taken: TakenDocuments, as_of: date, problems: Sequence[Problem], engine: Sequence[str]) -> dict[str, Any]:

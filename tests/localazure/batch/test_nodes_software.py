@@ -260,7 +260,10 @@ async def test_an_image_that_cannot_be_pulled_makes_a_node_unusable_and_fails_a_
     [
         (False, "", "containerConfiguration"),
         (True, "-v /a:/b", "-v"),
-        (True, "--gpus all", "unsupported: --gpus"),
+        (True, "--gpus all", "'ContainerSettings', 'value': '--gpus all'}, {'name': 'Message', 'value': 'Some supplied docker"),
+        (True, "--rm --gpus all --shm-size=2g", "unsupported: --gpus"),
+        (True, "--ipc host --gpus=1", "unsupported: --gpus"),
+        (True, "--gpus '\"device=0,1\"' --rm", "unsupported: --gpus"),
         (True, "--entrypoint '", "quotation"),
     ],
 )
