@@ -73,7 +73,12 @@ class Stack:
 
     def deployment(self) -> dict[str, Any]:
         """The stack's exported deployment. Secrets stay encrypted."""
-        answer = self._run("stack", "export", "--stack", self.name, quiet=True)
+        try:
+            answer = self._run("stack", "export", "--stack", self.name, quiet=True)
+        except EngineError as error:
+            if self.file.is_file():
+                raise
+            raise EngineError(f"{error}; {self.file} doesn't exist either") from None
         return json.loads(answer)["deployment"]
 
     def outputs(self) -> Mapping[str, Any]:

@@ -68,7 +68,9 @@ def _stop(options: argparse.Namespace) -> int:
     parts = {ENDPOINT: found.endpoints, MACHINE: found.vms, POOL: found.pools}
     named = [kind for kind, names in parts.items() if options.name in names]
     if options.kind == RUN or (not options.kind and not named):
-        return attached.stop(options)
+        return attached.stop(
+            options, "" if options.kind else ", ".join(sorted({one for names in parts.values() for one in names}))
+        )
     if not options.kind and attached.is_there(found, options):
         named.append(RUN)
     kind, problem = _chosen(options, named, {kind: [*names] for kind, names in parts.items()})

@@ -160,7 +160,7 @@ class OnBatch(Service):
         info |= {"exitCode": code, "result": "failure" if code else "success", "endTime": "2026-11-22T10:05:00Z"}
         if self.ends == LATE:
             info["failureInfo"] = {"category": "usererror", "code": "TaskEnded", "message": "Task was terminated"}
-        return models.BatchTask({"id": task_id, "state": "completed", "executionInfo": info})
+        return models.BatchTask({"id": task_id, "state": "completed", "executionInfo": info, "nodeInfo": {"nodeId": "n"}})
 
     def tasks(self, job: str, condition: str = "") -> list[models.BatchTask]:
         found = self.task(job, "main")
@@ -279,6 +279,7 @@ class OnMlCluster(OnArm):
 
     def properties(self) -> dict[str, Any]:
         status = "Canceled" if self.ends == LATE else "Failed" if self.ends else "Completed"
+        status = "Running" if self.refuses is REFUSALS["cluster"] else status
         return {"status": status, "properties": {"StartTimeUtc": "2026-11-22T10:00:00Z", "EndTimeUtc": "2026-11-22T10:05:00Z"}}
 
 

@@ -72,7 +72,8 @@ def changed(value: Any, steps: tuple[Any, ...]) -> Any:
     for step in steps[:-1]:
         at = at[step]
     old = at[steps[-1]]
-    at[steps[-1]] = (not old) if isinstance(old, bool) else old + 7 if isinstance(old, int | float) else f"{old}zq"
+    is_number = isinstance(old, int | float) or str(old).isdigit()
+    at[steps[-1]] = (not old) if isinstance(old, bool) else type(old)(int(old) + 7) if is_number else f"{old}zq"
     return whole
 
 

@@ -15,6 +15,7 @@ from azure_gpu_operations.run.target import Target, run_name
 
 BEGAN = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 DAY = date(2026, 11, 21)
+NOW = BEGAN + timedelta(hours=2)
 PRICE = Price(Decimal("0.526"), date(2026, 6, 18), "")
 
 
@@ -64,7 +65,7 @@ def test_exit_codes_of_a_single_task(one: Any, limit: float | None, code: int, r
 
 def test_each_node_costs_from_its_first_task_to_the_end_of_its_last() -> None:
     tasks = [task("a", seconds=1800), task("b", seconds=3600), task("c", seconds=3600, node="n2")]
-    use = outcome.use_of(tasks, [], {"n1": True, "n2": False}, (PRICE, PRICE._replace(usd_hour=Decimal("0.1"))))
+    use = outcome.use_of(tasks, [], {"n1": True, "n2": False}, (PRICE, PRICE._replace(usd_hour=Decimal("0.1"))), NOW)
     assert (use.seconds, use.nodes, use.usd) == (3600, 2, Decimal("0.626"))
     text = outcome.summary(use, DAY)
     assert text.startswith("60.0 minutes on 2 nodes, 0.63 USD at 0.526 USD/hour a node (list price of 2026-06-18")
@@ -73,14 +74,14 @@ def test_each_node_costs_from_its_first_task_to_the_end_of_its_last() -> None:
 def test_nodes_beside_the_first_of_a_task_count_too() -> None:
     beside = models.BatchSubtask({"id": 1, "nodeInfo": {"nodeId": "n2"}})
     beside.start_time, beside.end_time = BEGAN, BEGAN + timedelta(seconds=3600)
-    use = outcome.use_of([task("a", seconds=3600)], [beside], {}, (PRICE, None))
+    use = outcome.use_of([task("a", seconds=3600)], [beside], {}, (PRICE, None), NOW)
     assert (use.nodes, use.usd) == (2, Decimal("1.052"))
 
 
 def test_what_is_not_known_stays_so() -> None:
-    use = outcome.use_of([task("a"), task("b", node="n2")], [], {"n2": False}, (PRICE, None))
+    use = outcome.use_of([task("a"), task("b", node="n2")], [], {"n2": False}, (PRICE, None), NOW)
     assert outcome.summary(use, DAY) == "1.0 minutes on 2 nodes, cost isn't known"
-    assert outcome.summary(outcome.use_of([], [], {}, (PRICE, None)), DAY) == "nothing ran"
+    assert outcome.summary(outcome.use_of([], [], {}, (PRICE, None), NOW), DAY) == "nothing ran"
 
 
 def test_a_job_is_called_after_its_image_and_not_after_the_registry() -> None:

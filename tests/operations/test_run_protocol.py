@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from azure_gpu_operations.azure import AzureError
 from azure_gpu_operations.run.driving import DETACH, STOP, Choice, choice, drive, follow
 from azure_gpu_operations.run.on_local import run as local_run
 from azure_gpu_operations.run.protocol import EndedFromOutsideError, Outcome, Output, RunError
@@ -112,6 +113,23 @@ def test_a_stop_that_is_refused_says_that_it_may_be_running(service: Service, ou
     assert "may still be running" in said[-1]
     assert "(Conflict: busy)" in said[-1]
     assert "--stack dev" in said[-1], "the command that shows it"
+
+
+@pytest.mark.parametrize("service", ["batch"], indirect=True)
+def test_what_ran_until_a_stop_is_counted(service: Service, output: Output) -> None:
+    run = service.run(output)
+    run.start()
+    assert run.stop()
+    assert run.cost().words.startswith("5.0 minutes on 1 node, ")
+
+
+@pytest.mark.parametrize("service", ["cluster"], indirect=True)
+def test_one_that_has_ended_is_not_said_to_be_running(service: Service, output: Output, said: list[str]) -> None:
+    run = service.run(output)
+    run.start()
+    service.refuses = AzureError("UserError: The job has ended.", 400)
+    assert run.stop()
+    assert said[-1] == "the job run-1 has ended already: Completed"
 
 
 @in_azure

@@ -36,7 +36,9 @@ def called(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What was done, in place of doing it. A run is there where its name ends in -run."""
     done: list[str] = []
     monkeypatch.setattr(stop_and_start, "view", lambda _: VIEW)
-    monkeypatch.setattr(attached, "stop", lambda options: done.append(f"run {options.name}") or 0)
+    monkeypatch.setattr(
+        attached, "stop", lambda options, others: done.append(f"run {options.name}{' or ' * bool(others)}{others}") or 0
+    )
     monkeypatch.setattr(attached, "is_there", lambda _, options: options.stack == "with-runs")
     monkeypatch.setattr(endpoint_power, "stop", lambda _, name, __: done.append(f"stop {name}"))
     monkeypatch.setattr(endpoint_power, "start", lambda _, name, __: done.append(f"start {name}"))
@@ -54,7 +56,7 @@ def called(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         (("stop", "digits", "--stack", "dev"), ["stop digits"]),
         (("stop", "digits", "--stack", "with-runs", "--as", "endpoint"), ["stop digits"]),
         (("stop", "digits", "--stack", "with-runs", "--as", "run"), ["run digits"]),
-        (("stop", "run-1", "--stack", "dev"), ["run run-1"]),
+        (("stop", "run-1", "--stack", "dev"), ["run run-1 or both, digits, train, trainer"]),
         (("stop", "trainer", "--stack", "dev"), ["deallocate trainer"]),
         (("stop", "train", "--stack", "dev"), ["drain theirs"]),
         (("stop", "both", "--stack", "dev", "--as", "machine"), ["deallocate both"]),

@@ -48,9 +48,9 @@ def _run(options: argparse.Namespace) -> int:
         return WRONG_COMMAND_LINE if run is None else follow(run, output, options.stack).code
 
 
-def stop(options: argparse.Namespace) -> int:
-    """`operations stop` of a run; returns the exit code."""
-    with _found(options, on_screen()) as run:
+def stop(options: argparse.Namespace, others: str) -> int:
+    """`operations stop` of a run; returns the exit code. `others`: names that it takes beside those of runs."""
+    with _found(options, on_screen(), others) as run:
         if run is None:
             return WRONG_COMMAND_LINE
         return OK if run.stop() else FAILED
@@ -92,7 +92,7 @@ def is_there(stack: StackView, options: argparse.Namespace) -> bool:
 
 
 @contextmanager
-def _found(options: argparse.Namespace, output: Output) -> Iterator[Run | None]:
+def _found(options: argparse.Namespace, output: Output, others: str = "") -> Iterator[Run | None]:
     """The run of this name; None after printing the problem if the stack has none."""
     from azure_gpu_operations.azure import Arm
 
@@ -101,7 +101,8 @@ def _found(options: argparse.Namespace, output: Output) -> Iterator[Run | None]:
         run = _find(arm, stack, options, output)
         if run is None:
             fix = "list current runs with `running`; a successful run is removed from its pool or cluster when it ends"
-            refuse(Problem("NAME", f"the stack {stack.name} has no run of this name", options.name, fix=fix, code=Code.NOT_FOUND))
+            message, allowed = f"the stack {stack.name} has no run of this name", f"a run, {others}" if others else ""
+            refuse(Problem("NAME", message, options.name, allowed, fix, code=Code.NOT_FOUND))
         yield run
 
 

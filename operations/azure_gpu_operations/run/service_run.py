@@ -23,6 +23,11 @@ from azure_gpu_operations.run.carried import NO_FILES, RunFiles
 from azure_gpu_operations.run.protocol import Cost, Outcome, Output, RunError, Say
 from azure_gpu_operations.run.target import Target
 
+
+class HasEndedError(Exception):
+    """A run that is to be stopped has ended already. The text says how."""
+
+
 UNREACHABLE_SECONDS = 600.0  # after which polling stops, though the run may continue
 
 Result = TypeVar("Result")
@@ -169,14 +174,18 @@ class ServiceRun(ABC, Generic[R]):
     def follow(self) -> Outcome: ...
 
     def stop(self) -> bool:
-        if not self.may_run or not self.did(self._cancel):
-            return False
-        self.say(f"{self.called} {self.stopped}")
+        try:
+            if not self.may_run or not self.did(self._cancel):
+                return False
+        except HasEndedError as ended:
+            self.say(f"{self.called} has ended already: {ended}")
+        else:
+            self.say(f"{self.called} {self.stopped}")
         return True
 
     @abstractmethod
     def _cancel(self) -> None:
-        """Stops it in Azure."""
+        """Stops it in Azure. HasEndedError if there is nothing to stop."""
 
     def did(self, act: Callable[[], object]) -> bool:
         """Whether Azure took a request that ends it. False, after a message, if it may still be running."""

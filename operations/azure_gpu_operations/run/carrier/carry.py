@@ -56,19 +56,23 @@ def main(words: Sequence[str]) -> int:
         store = Store(requested["container_url"], requested["client_id"])
         count = sum(store.fetch(each["from"], each["to"]) for each in requested["inputs"])
         if requested["inputs"]:
-            say(f"fetched {count} input files")
+            say(f"fetched {_files(count, 'input ')}")
         code = run(words)
         files = left(requested["outputs"])
         for path in files:
             store.put(Path(path), f"{requested['prefix']}/{path}")
         if requested["outputs"]:
-            say(f"uploaded {len(files)} files")
+            say(f"uploaded {_files(len(files))}")
         if requested["under_way"]:
             store.delete(requested["under_way"])
     except CarryError as error:
         say(str(error))
         return FAILED
     return code
+
+
+def _files(count: int, kind: str = "") -> str:
+    return f"{count} {kind}file{'' if count == 1 else 's'}"
 
 
 def run(words: Sequence[str]) -> int:

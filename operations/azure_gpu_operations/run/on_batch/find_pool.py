@@ -37,7 +37,7 @@ def _nodes(name: str, pool: PoolFacts, request: BatchRequest) -> Iterator[Proble
         return
     if not pool.formula and not pool.target and not pool.nodes:
         fix = "set `dedicated_nodes`, `spot_nodes` or `autoscale` in the stack's file and run `pulumi up`"
-        fix += "; after a drain run `pulumi up --refresh`"
+        fix += "; after `stop` run `pulumi up --refresh`"
         message = "the pool has no nodes and no autoscale formula, so tasks would never start"
         yield Problem("--pool", message, value=name, fix=fix)
     most = request.most_nodes

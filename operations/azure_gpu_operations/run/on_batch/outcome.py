@@ -89,14 +89,17 @@ def use_of(
     beside: Sequence[models.BatchSubtask],
     dedicated: Mapping[str, bool],
     prices: tuple[Price | None, Price | None],
+    now: datetime,
 ) -> Use:
-    """Counts each node from the start of its first task to the end of its last. `prices`: of a dedicated and a Spot node."""
+    """Counts each node from the start of its first task to the end of its last, `now` for one that is being stopped. `prices`: of
+    a dedicated and a Spot node."""
     spans: dict[str, tuple[datetime, datetime]] = {}
     for each in (*tasks, *beside):
         began, ended = moment_of(each.execution_info) if isinstance(each, models.BatchTask) else (each.start_time, each.end_time)
         node = (each.node_info.node_id or "") if each.node_info else ""
-        if began is None or ended is None or not node:
+        if began is None or not node:
             continue
+        ended = ended or now
         first, last = spans.get(node, (began, ended))
         spans[node] = (min(first, began), max(last, ended))
     if not spans:

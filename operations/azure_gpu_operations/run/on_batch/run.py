@@ -5,7 +5,7 @@ are downloaded from the nodes, output files from the storage account; files of a
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
@@ -284,11 +284,14 @@ class BatchRun(ServiceRun[BatchRequest]):
     def _cancel(self) -> None:
         self.account.terminate(self.name, "its user stopped it")
         self._follower.finish()
+        with suppress(*REFUSED):  # it is stopped, and what it cost isn't known
+            self._end = End(tuple(self.account.tasks(self.name)), self._follower.nodes)
 
     def cost(self) -> Cost:
         prices = node_prices(self.pool.size, self.account.location, is_windows=self.pool.is_windows)
-        use = outcome.use_of(self._end.tasks, self._beside(self._end.tasks), self._end.nodes, prices)
-        return Cost(outcome.summary(use, datetime.now(UTC).date()), use.usd, use.seconds)
+        now = datetime.now(UTC)
+        use = outcome.use_of(self._end.tasks, self._beside(self._end.tasks), self._end.nodes, prices, now)
+        return Cost(outcome.summary(use, now.date()), use.usd, use.seconds)
 
     def settle(self) -> None:
         if self._end.hopeless:

@@ -26,7 +26,7 @@ from azure_gpu_operations.run.log_lines import BlobTail, Read
 from azure_gpu_operations.run.on_ml_cluster import plan as bodies
 from azure_gpu_operations.run.on_ml_cluster.request import MlRequest, check_cluster, quota_problems
 from azure_gpu_operations.run.protocol import Cost, Outcome, Output, Say, WrongRunError
-from azure_gpu_operations.run.service_run import ServiceRun
+from azure_gpu_operations.run.service_run import HasEndedError, ServiceRun
 from azure_gpu_operations.run.target import Target, run_name
 from azure_gpu_operations.run.used_part import registry_of
 from azure_gpu_operations.stack_view import StackView
@@ -77,11 +77,11 @@ class Follower(service_run.Follower[End]):
         return None if self._on_node_at is None else self._clock() - self._on_node_at
 
     def _look(self) -> End | None:
-        end = self._state()
+        end = self.look()
         self._log.more()
         return end
 
-    def _state(self) -> End | None:
+    def look(self) -> End | None:
         """The end; None while it isn't over."""
         body = self._arm.get(self._id, API_VERSION)
         if body is None:
@@ -216,7 +216,14 @@ class MlRun(ServiceRun[MlRequest]):
 
     def _cancel(self) -> None:
         self._end = End(seconds=self._follower.seconds)
-        self.arm.post(f"{self.job_id}/cancel", API_VERSION)
+        try:
+            self.arm.post(f"{self.job_id}/cancel", API_VERSION)
+        except AzureError:
+            end = self._follower.look()
+            if end is None or not end.status:
+                raise
+            self._end = end
+            raise HasEndedError(end.status) from None
 
     def cost(self) -> Cost:
         """Cost of its nodes for the time of the job. They stay, and are billed, for the cluster's idle time."""
