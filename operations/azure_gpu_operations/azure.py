@@ -90,16 +90,17 @@ def _signed_in(connection: Connection, secret: str) -> SignIn:
 
 
 @cache
-def _session() -> requests.Session:
-    session = requests.Session()
-    session.mount("https://", HTTPAdapter(pool_maxsize=_CONNECTIONS))
-    return session
+def session() -> requests.Session:
+    """Shared by all clients of a process."""
+    made = requests.Session()
+    made.mount("https://", HTTPAdapter(pool_maxsize=_CONNECTIONS))
+    return made
 
 
 def transport() -> RequestsTransport:
     """For a client: all of a process share their connections, each of which costs about 50 ms of CPU to open, mostly for reading
     the certificates of the authorities."""
-    return RequestsTransport(session=_session(), session_owner=False)
+    return RequestsTransport(session=session(), session_owner=False)
 
 
 def management_client(kind: Callable[..., Client], login: SignIn, subscription_id: str, retries: RetryPolicy) -> Client:
@@ -223,7 +224,7 @@ def _endpoints(metadata_host: str) -> tuple[str, str, str, str]:
     if not metadata_host:
         return PUBLIC_ARM, "https://login.microsoftonline.com", PUBLIC_ARM, PUBLIC_BATCH
     base = metadata_host if "://" in metadata_host else f"https://{metadata_host}"
-    answer = _session().get(
+    answer = session().get(
         f"{base.rstrip('/')}/metadata/endpoints",
         params={"api-version": _METADATA_VERSION},
         timeout=METADATA_TIMEOUT_SECONDS,

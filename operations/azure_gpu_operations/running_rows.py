@@ -22,7 +22,7 @@ from azure_gpu.kubernetes import worker_group
 from azure_gpu_operations import groups, job_cost, jobs, virtual_machines
 from azure_gpu_operations.azure import Arm, AzureError
 from azure_gpu_operations.batch import account as batch
-from azure_gpu_operations.batch.drain import nodes_now
+from azure_gpu_operations.batch.drain import NodesNow, nodes_now, nodes_shown
 from azure_gpu_operations.batch.pool_cost import pool_price
 from azure_gpu_operations.clusters import arm_facts, connect
 from azure_gpu_operations.clusters.arm_facts import ClusterFacts, cluster_of
@@ -104,14 +104,24 @@ def _of_pool(arm: Arm, pool_id: str, name: str) -> Iterator[Row]:
         return
     try:
         with closing(batch.BatchAccount(arm, batch.batch_account_of(pool_id))) as account:
-            now = nodes_now(account, pool_id.rsplit("/", 1)[-1])
+            now = _nodes(account, pool_id.rsplit("/", 1)[-1], body)
     except AzureError as error:
-        if error.status not in (401, 403, 404):
+        if error.status != 404:
             raise
         return
     if now is not None and (now.nodes or now.coming):
         end = end_of(body.get("tags"))
         yield Row(name, POOL, now.words, pool_id, since=now.since, expires_at=end, usd_hour=now.usd_hour)
+
+
+def _nodes(account: batch.BatchAccount, name: str, body: Mapping[str, Any]) -> NodesNow | None:
+    """As ARM shows the pool where the account denies access, such as outside of its network: nodes are billed all the same."""
+    try:
+        return nodes_now(account, name)
+    except AzureError as error:
+        if error.status not in (401, 403):
+            raise
+        return nodes_shown(body, account.location)
 
 
 AKS_CLUSTER, AKS_POOL = "AKS cluster", "AKS pool"
@@ -128,7 +138,9 @@ def of_cluster(arm: Arm, cluster_id: str, name: str) -> Iterator[Row]:
         return
     end = end_of(facts.tags)
     inside = _inside(arm, facts)
-    state = f"{facts.provisioning}, Kubernetes {facts.version}".strip(", ")
+    unread = f"; its jobs aren't read, see `explain {name}`" if inside is None else ""
+    state = f"{facts.provisioning}, Kubernetes {facts.version}".strip(", ") + unread
+    inside = inside or _Inside()
     since = instant((body.get("systemData") or {}).get("createdAt"))
     yield Row(name, AKS_CLUSTER, state, cluster_id, since=since, expires_at=end, usd_hour=USD_HOUR.get(facts.tier))
     for pool in in_cluster.pools(arm, cluster_id):
@@ -155,14 +167,14 @@ class _Inside(NamedTuple):
     pods: Sequence[PodSeen] = ()
 
 
-def _inside(arm: Arm, facts: ClusterFacts) -> _Inside:
-    """Empty if the cluster doesn't answer or denies access: ARM reports what is billed."""
+def _inside(arm: Arm, facts: ClusterFacts) -> _Inside | None:
+    """None if the cluster doesn't answer or denies access: ARM reports what is billed."""
     try:
         with closing(connect.of_cluster(arm, facts.id)) as api:
             jobs = [job_of(each) for each in api.items("/apis/batch/v1/jobs")]
             return _Inside(in_cluster.nodes(api), jobs, in_cluster.pods(api))
     except (ClusterError, AzureError):
-        return _Inside()
+        return None
 
 
 def _job_state(job: JobSeen, pods: list[PodSeen]) -> str:

@@ -153,7 +153,7 @@ def test_the_table_names_causes_and_phrases_that_there_are() -> None:
 
 def test_an_edge_that_does_not_answer_is_explained_without_arm() -> None:
     facts = Facts("box", Kind.CLUSTER, "kubeconfig")
-    finding = cluster_rules.unreachable(ClusterError("the cluster at https://box:6443 doesn't answer"), facts, is_private=False)
+    finding = cluster_rules.unreachable(ClusterError("the cluster at https://box:6443 doesn't answer"), facts, None)
     assert (finding.cause, report.exit_code(finding)) == (Cause.UNREACHABLE, 1)
 
 

@@ -93,6 +93,8 @@ def test_each_end_has_its_exit_code_and_its_sentence(execution: Execution, outco
 def test_requirements_that_can_not_be_had_are_told_from_other_failures(line: str) -> None:
     assert cause_of(["step 1", line, "exit 1"]) == "the requirements can't be installed; correct the requirements file"
     assert cause_of(["step 1", "COPY failed: no such file"]) == ""
+    closed = "denied: client with IP '10.0.0.4' is not allowed access. Refer https://aka.ms/acr/firewall to grant access."
+    assert cause_of([closed]).startswith("the registry is closed to public networks")
 
 
 def test_a_manual_job_has_credentials_for_the_servers_that_it_names() -> None:

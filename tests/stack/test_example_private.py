@@ -1,5 +1,6 @@
 """examples/private-team and examples/spoke in the weather `landing-zone`: each comes up, is changed, and goes without a trace."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from string import Template
@@ -43,6 +44,7 @@ def _comes_and_goes(stack: Any, zone: ServedAzure, settings: dict[str, Any]) -> 
     """In between comes a GPU machine, and one pool may grow: nothing is replaced."""
     stack.create()
     stack.update()
+    _says_its_network(stack, stack.outputs())
     settings["vms"] = {"box": {"size": "Standard_NC4as_T4_v3", "admin": {"ssh_public_key": KEY}, "expires_after": "2026-11-30"}}
     settings["clusters"]["shared"]["gpu_pools"]["t4"]["max_nodes"] = 2
     settings["pools"]["many"]["tags"] = {"cost": "42"}
@@ -55,6 +57,22 @@ def _comes_and_goes(stack: Any, zone: ServedAzure, settings: dict[str, Any]) -> 
         assert zone.get(exported[key], version).json()["properties"].items() >= PUBLIC.items()
     done = stack.down()
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def _says_its_network(stack: Any, exported: dict[str, Any]) -> None:
+    """Nothing here is inside of it: of storage and of the cluster each command says where it has to run."""
+    asked = stack.operations("access")
+    assert asked.returncode == 1
+    assert (
+        f"{exported['storage'].rpartition('/')[2]} answers only in its network (AuthorizationFailure); fix: run this"
+        in asked.stderr
+    )
+    assert ", subnet endpoints), or one" in asked.stderr
+    told = " ".join(stack.operations("explain", "shared").stdout.split())
+    assert ", subnet clusters), or one" in told
+    assert "az aks command invoke --subscription" in told
+    rows = json.loads(stack.operations("running", "--json").stdout)["running"]
+    assert any("its jobs aren't read" in row["state"] for row in rows)
 
 
 def test_a_team_without_a_public_endpoint(zone: ServedAzure, make_stack: MakeStack) -> None:

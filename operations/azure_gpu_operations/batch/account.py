@@ -15,7 +15,8 @@ from azure.batch import BatchClient, models
 from azure.batch.models import CreateTasksError
 from azure.core.exceptions import HttpResponseError, ResourceExistsError, ResourceModifiedError, ResourceNotFoundError
 
-from azure_gpu_operations.azure import Arm, AzureError, refused_as, transport
+from azure_gpu_operations.azure import Arm, AzureError, refused_as
+from azure_gpu_operations.closed import Transport
 
 API_VERSION = "2024-07-01"  # of the account in ARM
 OPERATOR_ROLE = "Azure Batch Data Contributor"  # built-in: pools, jobs and tasks of an account
@@ -64,7 +65,7 @@ class BatchAccount:
             endpoint=f"https://{body['properties']['accountEndpoint']}",
             credential=arm.login.credential,
             credential_scopes=[arm.login.batch_scope],
-            transport=transport(),
+            transport=Transport(arm, body, f"the Batch account {self.name}", OPERATOR_ROLE),
         )
 
     def close(self) -> None:

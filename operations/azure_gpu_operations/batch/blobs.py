@@ -16,7 +16,8 @@ from azure_gpu.catalog import roles
 from azure_gpu.shared import role_command
 from azure_gpu.shared.installation import COMMAND
 from azure_gpu_operations import signed_in
-from azure_gpu_operations.azure import Arm, AzureError, SignIn, refused_as, transport
+from azure_gpu_operations.azure import Arm, AzureError, SignIn, refused_as
+from azure_gpu_operations.closed import Transport
 
 API_VERSION = "2023-05-01"  # of the account in ARM
 HASH = "sha256"  # the name of a blob's metadata
@@ -33,7 +34,8 @@ class Blobs:
             raise AzureError(f"the storage account {self.name} doesn't exist; it was deleted outside the stack", 404)
         self.endpoint = str(body["properties"]["primaryEndpoints"]["blob"])
         self._id, self._login = account_id, arm.login
-        self._client: Any = BlobServiceClient(self.endpoint.rstrip("/"), credential=arm.login.credential, transport=transport())
+        way = Transport(arm, body, f"the storage account {self.name}")
+        self._client: Any = BlobServiceClient(self.endpoint.rstrip("/"), credential=arm.login.credential, transport=way)
 
     def close(self) -> None:
         self._client.close()

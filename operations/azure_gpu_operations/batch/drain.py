@@ -4,10 +4,10 @@ Waiting tasks stay queued, and start when the pool has nodes again.
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from decimal import Decimal
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from azure_gpu_operations.azure import AzureError
 from azure_gpu_operations.batch.account import BatchAccount
@@ -19,7 +19,7 @@ class NodesNow(NamedTuple):
     dedicated: int
     spot: int
     coming: int  # target minus current nodes
-    tasks: int  # running
+    tasks: int | None  # running; None: not read
     since: datetime | None = None  # when the oldest of them came
     usd_hour: Decimal | None = None
 
@@ -32,8 +32,11 @@ class NodesNow(NamedTuple):
         """`2 nodes (1 Spot), 3 tasks running`."""
         spot = f" ({self.spot} Spot)" if self.spot else ""
         coming = f", {self.coming} more to come" if self.coming else ""
+        nodes = f"{'1 node' if self.nodes == 1 else f'{self.nodes} nodes'}{spot}{coming}"
+        if self.tasks is None:
+            return f"{nodes}, tasks not read"
         tasks = "1 task" if self.tasks == 1 else f"{self.tasks} tasks" if self.tasks else "no task"
-        return f"{'1 node' if self.nodes == 1 else f'{self.nodes} nodes'}{spot}{coming}, {tasks} running"
+        return f"{nodes}, {tasks} running"
 
 
 def nodes_now(account: BatchAccount, pool_id: str) -> NodesNow | None:
@@ -52,6 +55,16 @@ def nodes_now(account: BatchAccount, pool_id: str) -> NodesNow | None:
         since=min((node.allocation_time for node in nodes if node.allocation_time), default=None),
         usd_hour=hourly(facts.size, account.location, dedicated, spot, is_windows=facts.is_windows),
     )
+
+
+def nodes_shown(body: Mapping[str, Any], region: str) -> NodesNow:
+    """As Resource Manager shows the pool, without its tasks."""
+    shown: Mapping[str, Any] = body.get("properties") or {}
+    machine = (shown.get("deploymentConfiguration") or {}).get("virtualMachineConfiguration") or {}
+    dedicated, spot = (int(shown.get(f"current{kind}Nodes") or 0) for kind in ("Dedicated", "LowPriority"))
+    is_windows = "windows" in str(machine.get("nodeAgentSkuId")).lower()
+    price = hourly(str(shown.get("vmSize") or ""), region, dedicated, spot, is_windows=is_windows)
+    return NodesNow(dedicated, spot, coming=0, tasks=None, usd_hour=price)
 
 
 POLL_SECONDS = 5.0

@@ -21,11 +21,12 @@ _PATCHES = {"merge": "application/merge-patch+json"}
 
 
 class ClusterApi:
-    """One cluster. Paths are those of the API, such as /api/v1/nodes."""
+    """One cluster. Paths are those of the API, such as /api/v1/nodes. `way_in`: the fix where nothing answers."""
 
-    def __init__(self, api_client: Any, server: str) -> None:
+    def __init__(self, api_client: Any, server: str, way_in: str = "") -> None:
         self._client = api_client
         self.server = server
+        self._way_in = way_in
 
     def get(self, path: str) -> dict[str, Any] | None:
         """The object, None on 404."""
@@ -134,10 +135,12 @@ class ClusterApi:
             )
         except ApiException as error:
             if not error.status:
-                raise ClusterError(f"the cluster at {self.server} can't be reached: {_first(error.reason)}") from error
+                text = f"the cluster at {self.server} can't be reached: {_first(error.reason)}"
+                raise ClusterError(text, fix=self._way_in) from error
             raise ClusterError(_reason(error), error.status) from error
         except (HTTPError, OSError) as error:
-            raise ClusterError(f"the cluster at {self.server} doesn't answer: {_cause(error)}") from error
+            text = f"the cluster at {self.server} doesn't answer: {_cause(error)}"
+            raise ClusterError(text, fix=self._way_in) from error
 
 
 def _reason(error: ApiException) -> str:

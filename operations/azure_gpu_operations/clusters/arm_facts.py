@@ -69,6 +69,9 @@ class ClusterFacts(NamedTuple):
     has_entra: bool = False
     local_accounts: bool = False
     is_private: bool = False
+    subnet_id: str = ""  # of its nodes; "" in a network of AKS's own
+    node_group: str = ""  # the resource group of its nodes
+    runs_commands: bool = True  # AKS runs kubectl in it on request
     tier: str = ""  # of its control plane, which may cost
     tags: Mapping[str, str] = {}
 
@@ -79,6 +82,8 @@ class ClusterFacts(NamedTuple):
 
 def cluster_of(body: Mapping[str, Any]) -> ClusterFacts:
     properties = body.get("properties") or {}
+    access = properties.get("apiServerAccessProfile") or {}
+    subnets = [str(pool.get("vnetSubnetID") or "") for pool in properties.get("agentPoolProfiles") or ()]
     return ClusterFacts(
         name=str(body.get("name") or ""),
         id=str(body.get("id") or ""),
@@ -88,7 +93,10 @@ def cluster_of(body: Mapping[str, Any]) -> ClusterFacts:
         version=str(properties.get("currentKubernetesVersion") or properties.get("kubernetesVersion") or ""),
         has_entra=bool(properties.get("aadProfile")),
         local_accounts=not properties.get("disableLocalAccounts"),
-        is_private=bool((properties.get("apiServerAccessProfile") or {}).get("enablePrivateCluster")),
+        is_private=bool(access.get("enablePrivateCluster")),
+        subnet_id=next(filter(None, subnets), ""),
+        node_group=str(properties.get("nodeResourceGroup") or ""),
+        runs_commands=not access.get("disableRunCommand"),
         tier=str((body.get("sku") or {}).get("tier") or FREE),
         tags=body.get("tags") or {},
     )

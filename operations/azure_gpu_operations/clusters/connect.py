@@ -25,6 +25,7 @@ from azure_gpu_operations.clusters.api import ClusterApi
 from azure_gpu_operations.clusters.arm_facts import API_VERSION, ClusterFacts, cluster_of
 from azure_gpu_operations.clusters.errors import ClusterError
 from azure_gpu_operations.clusters.kubeconfig import Kubeconfig, KubeconfigError
+from azure_gpu_operations.from_inside import of_cluster as way_in
 
 # The first-party application whose tokens every AKS cluster with Entra takes (Azure/kubelogin, README: --server-id).
 SERVER_SCOPE = f"{SERVER_APP}/.default"
@@ -82,12 +83,12 @@ def of_file(file: Path, context: str = "") -> tuple[ClusterApi, Kubeconfig]:
 def _api(arm: Arm, facts: ClusterFacts) -> ClusterApi:
     found = _credential(arm, facts.id, "listClusterUserCredential")
     if facts.has_entra:
-        return _with_token(found, arm.login.credential)
+        return _with_token(found, arm.login.credential, way_in(facts))
     if not found.has_credentials and facts.local_accounts:
         found = _credential(arm, facts.id, "listClusterAdminCredential")
     configuration = _configuration()
     _load(kubeconfig.single_context(found), configuration)
-    return ClusterApi(kubernetes_client.ApiClient(configuration), found.server)
+    return ClusterApi(kubernetes_client.ApiClient(configuration), found.server, way_in(facts))
 
 
 def _credential(arm: Arm, cluster_id: str, action: str) -> Kubeconfig:
@@ -99,13 +100,13 @@ def _credential(arm: Arm, cluster_id: str, action: str) -> Kubeconfig:
         raise AzureError(f"{action} of {cluster_id.rsplit('/', 1)[-1]} returned no valid kubeconfig") from error
 
 
-def _with_token(found: Kubeconfig, credential: TokenCredential) -> ClusterApi:
+def _with_token(found: Kubeconfig, credential: TokenCredential, fix: str) -> ClusterApi:
     configuration = _configuration()
     _load(kubeconfig.single_context(found, user={}), configuration)
     tokens = _Tokens(credential)
     tokens.renew(configuration)
     configuration.refresh_api_key_hook = tokens.renew
-    return ClusterApi(kubernetes_client.ApiClient(configuration), found.server)
+    return ClusterApi(kubernetes_client.ApiClient(configuration), found.server, fix)
 
 
 class _Tokens:

@@ -4,8 +4,9 @@
 class ClusterError(Exception):
     """The cluster refused a request, or can't be reached. The text is for the user."""
 
-    def __init__(self, text: str, status: int = 0) -> None:
-        super().__init__(text)
+    def __init__(self, text: str, status: int = 0, fix: str = "") -> None:
+        super().__init__(f"{text}; fix: {fix}" if fix else text)
+        self.reason = text
         self.status = status
 
     @property

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from azure_gpu_operations import from_inside
+from azure_gpu_operations.clusters.arm_facts import ClusterFacts
 from azure_gpu_operations.clusters.errors import ClusterError
 from azure_gpu_operations.clusters.objects import PodSeen
 from azure_gpu_operations.explain import pod_rules, refusal_rules, table
@@ -33,9 +35,10 @@ def _newest(case: JobCase) -> Finding | None:
     return found
 
 
-def unreachable(error: ClusterError, facts: Facts, *, is_private: bool) -> Finding:
-    """The API of a cluster that is there."""
-    values = {"is_refusal": error.is_refusal, "is_private": is_private, "kind": facts.kind.value, "text": str(error)}
+def unreachable(error: ClusterError, facts: Facts, of: ClusterFacts | None) -> Finding:
+    """The API of a cluster that is there. `of`: None for an edge."""
+    way_in = from_inside.of_cluster(of) if of is not None else ""
+    values = {"is_refusal": error.is_refusal, "way_in": way_in, "kind": facts.kind.value, "text": error.reason}
     return table.explain_surely("cluster that doesn't answer", None, values=values)
 
 
@@ -89,7 +92,7 @@ def _silent(case: ClusterCase) -> Finding | None:
     if not case.silence:
         return None
     error = ClusterError(case.silence, 403 if case.denied else 0)
-    return unreachable(error, case.as_facts(), is_private=bool(case.facts and case.facts.is_private))
+    return unreachable(error, case.as_facts(), case.facts)
 
 
 def _waiting(case: ClusterCase) -> Finding | None:

@@ -93,7 +93,7 @@ def _silent(arm: Arm, place: ClusterTarget, error: ClusterError) -> Explained:
     found = cluster_of(body) if body is not None else None
     if place.id and (found is None or found.is_stopped):
         return cluster(arm, place)
-    return facts, cluster_rules.unreachable(error, facts, is_private=bool(found and found.is_private))
+    return facts, cluster_rules.unreachable(error, facts, found)
 
 
 LAST_LINES = 15
@@ -120,7 +120,7 @@ def read_cluster(arm: Arm, place: ClusterTarget, pool: str = "") -> ClusterCase:
         with closing(in_cluster.api_of(arm, place)) as api:
             return _with_objects(api, case)
     except ClusterError as error:
-        return case._replace(silence=str(error), denied=error.is_refusal)
+        return case._replace(silence=error.reason, denied=error.is_refusal)
 
 
 def find(api: ClusterApi, arm: Arm, place: ClusterTarget, name: str) -> JobCase | PodCase | None:

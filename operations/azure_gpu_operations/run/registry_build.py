@@ -241,9 +241,18 @@ _UNRESOLVED = (
 )
 
 
+# Azure/acr issues 603 (2022-02-21) and 662 (2023-01-09): builds of a registry without public access.
+_CLOSED = "is not allowed access. Refer https://aka.ms/acr/firewall to grant access"
+
+
 def cause_of(lines: list[str]) -> str:
     """The cause of a common failure in a build's log; else ""."""
     text = "\n".join(lines)
+    if _CLOSED in text:
+        return (
+            "the registry is closed to public networks, and so to the service's own agents: build and push the image on a "
+            "machine in its network, and use it by digest"
+        )
     if any(words in text for words in _UNRESOLVED):
         return "the requirements can't be installed; correct the requirements file"
     return ""
