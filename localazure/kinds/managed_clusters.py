@@ -22,6 +22,7 @@ from localazure.kinds import (
 )
 from localazure.kinds.agent_pool_defaults import without_empty
 from localazure.kinds.managed_cluster_access import ClusterAccess
+from localazure.kinds.managed_cluster_commands import ClusterCommands
 from localazure.kinds.managed_cluster_pools import AksRuntime
 from localazure.kinds.managed_cluster_refusals import invalid, pending, wrong_power
 from localazure.kinds.managed_cluster_requests import cluster_shape, version_of
@@ -40,6 +41,7 @@ class ManagedClusters(Kind):
     def __init__(self, runtime: AksRuntime) -> None:
         self._runtime = runtime
         self._access = ClusterAccess(runtime.clusters)
+        self._commands = ClusterCommands(runtime.clusters)
 
     @property
     def actions(self) -> Mapping[str, Action]:
@@ -48,6 +50,7 @@ class ManagedClusters(Kind):
             "listClusterUserCredential": self._access.user,
             "listClusterMonitoringUserCredential": self._access.monitoring,
             "accessProfiles/{role}/listCredential": self._access.profile,
+            "runCommand": self.run_command,
             "stop": self.stop,
             "start": self.start,
         }
@@ -56,6 +59,7 @@ class ManagedClusters(Kind):
     def reads(self) -> Mapping[str, Action]:
         return {
             "accessProfiles/{role}": self._access.profile,
+            "commandResults/{command}": self._commands.result,
             "upgradeProfiles/default": managed_cluster_profiles.upgrades,
             "availableAgentPoolVersions": managed_cluster_profiles.pool_versions,
         }
@@ -148,6 +152,11 @@ class ManagedClusters(Kind):
             properties["currentKubernetesVersion"] = version
         kind = (resource.body.get("sku") or {}).get("name") or "Base"
         return {"kind": kind, **body, "eTag": managed_cluster_pools.etag(resource), "properties": properties}
+
+    async def run_command(self, resource: Resource, call: Call) -> Answer:
+        if power(resource) == STOPPED:
+            raise wrong_power(resource.state, STOPPED, "running a command")
+        return await self._commands.run(resource, call)
 
     async def stop(self, resource: Resource, call: Call) -> Answer:
         if power(resource) == STOPPED:

@@ -156,6 +156,19 @@ class Clusters:
         admin = self._records.folder(key).pki.pair("admin")
         return kubeconfigs.handed_out(self.shape(key), self.server(key), self._authority(key), admin, who, form)
 
+    def kubeconfig_inside(self, key: str, token: str | None) -> dict[str, Any]:
+        """For a program that reaches it from inside of its network: with a token of Entra's, or as its administrator."""
+        pki = self._records.folder(key).pki
+        found = kubeconfigs.by_files(self.server(key), pki.authority, pki.pair("admin"))
+        if token is not None:
+            found["users"][0]["user"] = {"token": token}
+        return found
+
+    @property
+    def programs(self) -> Path | None:
+        """The folder of the control planes' programs, which has kubectl."""
+        return self._context.programs()
+
     def _authority(self, key: str) -> Path:
         """The certificate that vouches for its API server."""
         return self._records.folder(key).pki.authority

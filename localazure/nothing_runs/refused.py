@@ -17,6 +17,7 @@ _REFUSED: Mapping[str, Mapping[str, str]] = {
     },
     azure_types.JOB.arm_type: {"start": "execution of a job"},
     azure_types.ML_ONLINE_DEPLOYMENT.arm_type: {"getLogs": "log of a deployment"},
+    azure_types.MANAGED_CLUSTER.arm_type: {"runCommand": "cluster to run a command in"},
     azure_types.VIRTUAL_MACHINE.arm_type: {"runCommand": "machine to run a script on"},
 }
 _BATCH = frozenset({("POST", "jobs"), ("POST", "jobs/*/tasks"), ("POST", "jobs/*/addtaskcollection")})

@@ -1,6 +1,8 @@
 """examples/private-team and examples/spoke in the weather `landing-zone`: each comes up, is changed, and goes without a trace."""
 
 import json
+import re
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from string import Template
@@ -12,7 +14,8 @@ import yaml
 from azure_gpu.formats import stack_file
 from tests.stack.conftest import MakeStack
 from tests.support import by_hand
-from tests.support.embedded import CHECKOUT, SUBSCRIPTION, ServedAzure
+from tests.support.azure_cli import AzureCli
+from tests.support.embedded import CHECKOUT, SUBSCRIPTION, ServedAzure, until
 
 pytestmark = pytest.mark.slow
 EXAMPLES = CHECKOUT / "examples"
@@ -40,11 +43,11 @@ def settings_of(example: str, tenant_id: str) -> dict[str, Any]:
     }
 
 
-def _comes_and_goes(stack: Any, zone: ServedAzure, settings: dict[str, Any]) -> None:
+def _comes_and_goes(stack: Any, zone: ServedAzure, settings: dict[str, Any], az: AzureCli) -> None:
     """In between comes a GPU machine, and one pool may grow: nothing is replaced."""
     stack.create()
     stack.update()
-    _says_its_network(stack, stack.outputs())
+    _says_its_network(stack, stack.outputs(), az)
     settings["vms"] = {"box": {"size": "Standard_NC4as_T4_v3", "admin": {"ssh_public_key": KEY}, "expires_after": "2026-11-30"}}
     settings["clusters"]["shared"]["gpu_pools"]["t4"]["max_nodes"] = 2
     settings["pools"]["many"]["tags"] = {"cost": "42"}
@@ -59,8 +62,8 @@ def _comes_and_goes(stack: Any, zone: ServedAzure, settings: dict[str, Any]) -> 
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def _says_its_network(stack: Any, exported: dict[str, Any]) -> None:
-    """Nothing here is inside of it: of storage and of the cluster each command says where it has to run."""
+def _says_its_network(stack: Any, exported: dict[str, Any], az: AzureCli) -> None:
+    """Nothing here is inside of it: of storage and of the cluster each command says where it has to run, or what does there."""
     asked = stack.operations("access")
     assert asked.returncode == 1
     assert (
@@ -70,17 +73,23 @@ def _says_its_network(stack: Any, exported: dict[str, Any]) -> None:
     assert ", subnet endpoints), or one" in asked.stderr
     told = " ".join(stack.operations("explain", "shared").stdout.split())
     assert ", subnet clusters), or one" in told
-    assert "az aks command invoke --subscription" in told
+    [invoke] = re.findall(r'az (aks command invoke --subscription .*? --command "kubectl get pods --all-namespaces")', told)
+    words = shlex.split(invoke)
+    until(lambda: az.answer(*words)["exitCode"] == 0, "the role of whoever ran `up` works in the cluster")
+    assert az.azure.principal_id in az.answer(*words[:-1], "kubectl auth whoami")["logs"]
+    done = az.answer(*words[:-1], "cat stack.yaml; exit 3", "--file", str(EXAMPLES / "spoke/stack.yaml"))
+    assert (done["exitCode"], done["logs"]) == (3, (EXAMPLES / "spoke/stack.yaml").read_text(encoding="utf-8"))
+    assert az.answer("aks", "command", "result", *words[3:-2], "--command-id", done["id"]) == done
     rows = json.loads(stack.operations("running", "--json").stdout)["running"]
     assert any("its jobs aren't read" in row["state"] for row in rows)
 
 
-def test_a_team_without_a_public_endpoint(zone: ServedAzure, make_stack: MakeStack) -> None:
+def test_a_team_without_a_public_endpoint(zone: ServedAzure, make_stack: MakeStack, az: AzureCli) -> None:
     settings = settings_of("private-team", zone.tenant_id)
-    _comes_and_goes(make_stack(zone, settings), zone, settings)
+    _comes_and_goes(make_stack(zone, settings), zone, settings, az)
 
 
-def test_a_spoke_of_a_hub(zone: ServedAzure, make_stack: MakeStack) -> None:
+def test_a_spoke_of_a_hub(zone: ServedAzure, make_stack: MakeStack, az: AzureCli) -> None:
     group = by_hand.group(zone, "network")
     rules = {"location": "eastus", "properties": {}}
     of_subnets = f"{group}/providers/Microsoft.Network/networkSecurityGroups/spoke"
@@ -120,6 +129,6 @@ def test_a_spoke_of_a_hub(zone: ServedAzure, make_stack: MakeStack) -> None:
     settings = settings_of("spoke", zone.tenant_id)
     settings["foundation"]["network"]["private_dns_zones"] = zones
     settings["foundation"]["network"]["subnets"] = {name: f"{spoke}/subnets/{name}" for name in ranges}
-    _comes_and_goes(make_stack(zone, settings), zone, settings)
+    _comes_and_goes(make_stack(zone, settings), zone, settings, az)
     assert zone.get(spoke, NETWORKS).json()["properties"]["dhcpOptions"] == {"dnsServers": ["10.1.0.4"]}
     assert zone.delete(group, by_hand.GROUPS).is_success

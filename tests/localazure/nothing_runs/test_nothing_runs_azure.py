@@ -115,6 +115,7 @@ def test_a_cluster_answers_whether_it_is_there_and_nothing_else(azure: EmbeddedA
     assert [(each["name"], each["count"]) for each in made["properties"]["agentPoolProfiles"]] == [("system", 1)]
     pool = azure.made(f"{path}/agentPools/t4", managed_clusters.pool(), managed_clusters.CLUSTERS)
     assert pool["properties"]["count"] == 1
+    assert nothing_runs(azure.post(f"{path}/runCommand", managed_clusters.CLUSTERS, {"command": "kubectl version"}))
     answer = azure.post(f"{path}/listClusterUserCredential", managed_clusters.CLUSTERS).json()
     config = yaml.safe_load(base64.b64decode(answer["kubeconfigs"][0]["value"]))
     cluster = config["clusters"][0]["cluster"]
