@@ -11,6 +11,7 @@ from azure_gpu.catalog.services.container_instances import ContainerRequest, Gro
 from azure_gpu.container_instances.args import ContainerBasics, ContainerGroupSettings, InitContainerSettings, VolumeArgs
 from azure_gpu.container_instances.spec import ContainerGroupSpec, ContainerSpec
 from azure_gpu.formats import azure_types
+from azure_gpu.shared.addresses import check_login
 from azure_gpu.shared.context import check_region, check_tags, known
 from azure_gpu.shared.end_dates import last_day
 from azure_gpu.shared.wording import give_secret
@@ -139,6 +140,12 @@ def _volume(volume: VolumeArgs, path: str) -> Iterator[Problem]:
         yield from _required(volume["azure_file"], ("share", "account"), "key", f"{path}.azure_file")
     if "git_repo" in volume:
         yield from _required(volume["git_repo"], ("repository",), "", f"{path}.git_repo")
+        yield from check_login(
+            volume["git_repo"].get("repository", ""),
+            f"{path}.git_repo.repository",
+            allowed="the URL of a repository that is cloned without a login",
+            fix="put private files into the image, or into a share of azure_file",
+        )
 
 
 def _required(given: Mapping[str, object], keys: Sequence[str], secret: str, path: str) -> Iterator[Problem]:

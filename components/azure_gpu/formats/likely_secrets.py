@@ -52,6 +52,10 @@ _TEXT = re.compile(
     r"|\bgh[pousr]_[A-Za-z0-9]{20}|\bhf_[A-Za-z0-9]{20}|\bsk-[A-Za-z0-9_-]{20}|(?<![\w-])eyJ[\w-]{10,}\.eyJ",
     re.IGNORECASE,
 )
+# `user:token@` before the host, with or without a scheme, also of a token that isn't encoded; no @ follows a port at once.
+_LOGIN = re.compile(r"(?:(?<=://)(?:[^/\s]*|[^/\s:]*:(?!\d{1,5}/)\S*)|^[^/\s:]+:[^/\s@]+)(?=@)")
+_QUERY = re.compile(r"(?<=\?)[^\s#]+")
+_HIDDEN = "***"
 
 
 def is_secret_name(name: str) -> bool:
@@ -69,6 +73,11 @@ def is_secret_name(name: str) -> bool:
 def holds_secret(text: str) -> bool:
     """Whether a secret is likely to be part of the text."""
     return _TEXT.search(text) is not None
+
+
+def without_login(address: str) -> str:
+    """The address without what may be a login: what stands before the host, and after a question mark."""
+    return _QUERY.sub(_HIDDEN, _LOGIN.sub(_HIDDEN, address))
 
 
 def without_secrets(arguments: Iterable[str]) -> tuple[list[str], list[str]]:

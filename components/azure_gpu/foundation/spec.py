@@ -12,8 +12,10 @@ from azure_gpu.catalog.services.private_networks import ENDPOINTS, PREMIUM_PAGE,
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.arm_ids import ArmId
 from azure_gpu.formats.azure_types import AzureType
+from azure_gpu.formats.likely_secrets import holds_secret
 from azure_gpu.foundation.args import FoundationWiring
 from azure_gpu.shared import customer_key, principals, private_network
+from azure_gpu.shared.addresses import check_login
 from azure_gpu.shared.context import Context
 from azure_gpu.shared.part import Named, NamedPartArgs, Part, not_changed, resolve_part
 from azure_gpu.shared.principals import Principal, PrincipalsArgs
@@ -23,7 +25,8 @@ from azure_gpu.shared.workloads import Workload
 
 PATH = "foundation"  # in a stack file
 _PREMIUM = "Premium"
-_WITH_LOGIN = re.compile(r"https?://(?P<login>[^/@#\s]+)@")
+_PUBLIC = "the URL of a repository that is read without a login"
+_PRIVATE = "build private sources by `az acr build` and set the images by digest"
 _IMAGE_SOURCE = re.compile(r"https://[^\s#]+\.git#[\w./-]+")
 
 
@@ -309,16 +312,9 @@ def _registry_problems(spec: FoundationSpec) -> list[Problem]:
 
 
 def _image_source_problems(spec: FoundationSpec) -> list[Problem]:
-    if login := _WITH_LOGIN.match(spec.image_source):
-        return [
-            Problem(
-                path=spec.context.own_path("image_source"),
-                message="a URL with a token or password: readers of the resource group would see it in the deployment's history",
-                value=spec.image_source.replace(login["login"], "***"),
-                allowed="the URL of a repository that is read without a login",
-                fix="remove what stands before the @; build private sources by `az acr build` and give the images by digest",
-            )
-        ]
+    path = spec.context.own_path("image_source")
+    if problems := [*check_login(spec.image_source, path, allowed=_PUBLIC, fix=_PRIVATE)]:
+        return problems
     if not spec.workloads or _IMAGE_SOURCE.fullmatch(spec.image_source):
         return []
     form = "https://<host>/<repository>.git#<commit>"
@@ -326,9 +322,9 @@ def _image_source_problems(spec: FoundationSpec) -> list[Problem]:
     component = spec.context.component
     return [
         Problem(
-            path=spec.context.own_path("image_source"),
+            path=path,
             message=what,
-            value=spec.image_source or None,
+            value=None if holds_secret(spec.image_source) else spec.image_source or None,
             allowed=f"{form}; without a commit a build could take other sources than the ones that were previewed",
             fix=f"run: pulumi config set image_source {form}; or push the workloads as they are here to the checkout's `origin`, "
             "which is used where it isn't set"

@@ -1,7 +1,7 @@
 """What is taken for a secret, or for a placeholder, without anything saying so."""
 
 from azure_gpu.formats import placeholders
-from azure_gpu.formats.likely_secrets import holds_secret, is_secret_name, without_secrets
+from azure_gpu.formats.likely_secrets import holds_secret, is_secret_name, without_login, without_secrets
 from tests.components.tables import of_table
 from tests.support.rows import each_row
 
@@ -36,6 +36,11 @@ def test_texts_with_a_secret_in_them(text: str) -> None:
 @of_table("text")
 def test_texts_without_one(text: str) -> None:
     assert not holds_secret(text)
+
+
+@of_table("address", "shown")
+def test_addresses_without_their_login(address: str, shown: str) -> None:
+    assert without_login(address) == shown
 
 
 def test_arguments_lose_their_secrets_and_keep_the_rest() -> None:

@@ -23,6 +23,7 @@ from azure_gpu.formats import azure_types, conda_file
 from azure_gpu.formats.azure_types import AzureType
 from azure_gpu.formats.conda_file import CondaFileError
 from azure_gpu.ml.workspace.args import CodeArgs, EnvironmentArgs, MlWorkspaceSettings, ModelArgs, ModelType, RoutesArgs
+from azure_gpu.shared.addresses import check_login
 from azure_gpu.shared.context import Tags, check_tags
 from azure_gpu.shared.installation import COMMAND
 from azure_gpu.shared.workloads import Workload, image_problems
@@ -35,6 +36,10 @@ _VERSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,254}")
 _URI = re.compile(r"(?:azureml|https)://\S+")
 _MODEL_URIS = Source("Azure/azureml-examples, requests that register models", Dated.OBSERVED, date(2026, 7, 31))
 _CODE_URI = re.compile(r"https://\S+")
+_WITHOUT_LOGIN = {
+    "allowed": "an address that the workspace reads by its identity",
+    "fix": "give the identity Storage Blob Data Reader on the account",
+}
 _PATH = re.compile(r"[^/\\?#*\x00-\x1f][^\\?#*\x00-\x1f]*")
 
 
@@ -167,7 +172,9 @@ def _model_problems(settings: ModelArgs, spec: ModelSpec) -> Iterator[Problem]:
             allowed="names with / between them, such as mnist/1",
             fix=f"set the path that `{COMMAND} upload model` used",
         )
-    if "uri" in settings and _URI.fullmatch(spec.uri) is None:
+    login = [*check_login(spec.uri, f"{spec.path}.uri", **_WITHOUT_LOGIN)]
+    yield from login
+    if "uri" in settings and _URI.fullmatch(spec.uri) is None and not login:
         yield Problem(
             path=f"{spec.path}.uri",
             message="not a supported address of a model",
@@ -175,7 +182,7 @@ def _model_problems(settings: ModelArgs, spec: ModelSpec) -> Iterator[Problem]:
             allowed="azureml://…, or https://… of a blob storage account",
             fix=f"upload it with `{COMMAND} upload model`, and set `path`",
         )
-    elif spec.uri.startswith("https://"):
+    elif spec.uri.startswith("https://") and not login:
         yield Problem(
             path=f"{spec.path}.uri",
             message="it isn't known whether Azure Machine Learning registers a model by its https:// address: every published "
@@ -273,7 +280,9 @@ def _code(name: str, settings: CodeArgs, path: str) -> CodeSpec:
 
 def _code_problems(spec: CodeSpec) -> Iterator[Problem]:
     yield from _named(azure_types.ML_CODE_CONTAINER, spec.name, spec.version, spec.path, False, "code_name")
-    if _CODE_URI.fullmatch(spec.uri) is None:
+    login = [*check_login(spec.uri, f"{spec.path}.uri", **_WITHOUT_LOGIN)]
+    yield from login
+    if _CODE_URI.fullmatch(spec.uri) is None and not login:
         yield Problem(
             path=f"{spec.path}.uri",
             message="not a supported address of code",
