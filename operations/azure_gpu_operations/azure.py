@@ -35,6 +35,7 @@ PUBLIC_BATCH = "https://batch.core.windows.net/"
 METADATA_TIMEOUT_SECONDS = 30
 _METADATA_VERSION = "2022-09-01"
 _USER_AGENT = "azure-gpu-operations"
+_TEXT_SECONDS = 30
 _CONNECTIONS = 32  # kept for each host
 
 Client = TypeVar("Client")
@@ -49,11 +50,6 @@ class AzureError(Exception):
 
 
 UNREADABLE = (AzureError, AzureCoreError, requests.RequestException)  # where a failure is told, and stops nothing
-
-
-def first_line(error: BaseException) -> str:
-    """First line of an error's text, or the name of its type."""
-    return (str(error).strip().splitlines() or [type(error).__name__])[0]
 
 
 @contextmanager
@@ -155,6 +151,8 @@ def _version(api_version: str) -> dict[str, str]:
 class Arm:
     """Reads and changes resources by id. Retries as azure-core does."""
 
+    errors = UNREADABLE
+
     def __init__(self, connection: Connection) -> None:
         try:
             self.login = sign_in(connection)
@@ -203,6 +201,18 @@ class Arm:
         if answer.status_code not in good:
             raise AzureError(_reason(answer), answer.status_code)
         return answer
+
+    def upload(self, url: str, content: bytes, seconds: float) -> None:
+        """Puts a block blob to a URL with a signature. AzureError on refusal."""
+        answer = requests.put(url, data=content, headers={"x-ms-blob-type": "BlockBlob"}, timeout=seconds)
+        if answer.status_code not in (200, 201):  # not the URL, which contains a signature
+            raise AzureError(f"the registry's storage rejected the upload: HTTP {answer.status_code}", answer.status_code)
+
+    def text(self, url: str) -> str:
+        """What a URL with a signature has."""
+        answer = requests.get(url, timeout=_TEXT_SECONDS)
+        answer.raise_for_status()
+        return answer.content.decode("utf-8", errors="replace")
 
     def close(self) -> None:
         self._client.close()

@@ -11,7 +11,8 @@ from azure.core.exceptions import AzureError as AzureCoreError, ServiceRequestEr
 from azure.core.pipeline.transport import RequestsTransport
 
 from azure_gpu.formats import azure_types
-from azure_gpu_operations.azure import AzureError, first_line, session
+from azure_gpu.shared.polling import first_line
+from azure_gpu_operations.azure import AzureError, session
 from azure_gpu_operations.from_inside import is_closed, way_in
 
 _NETWORK_VERSION = "2024-05-01"

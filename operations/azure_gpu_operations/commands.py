@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from azure_gpu.catalog import transient_errors
+from azure_gpu.shared.polling import first_line
 from azure_gpu_operations import groups, pool_steps, registration, repair, saved_plan, torn_state
-from azure_gpu_operations.azure import UNREADABLE, Arm, first_line
+from azure_gpu_operations.azure import UNREADABLE, Arm
 from azure_gpu_operations.clusters import dead
 from azure_gpu_operations.connection import connection_of
 from azure_gpu_operations.guard import ending, fingerprint, held, update_check

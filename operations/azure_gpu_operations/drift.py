@@ -81,7 +81,8 @@ def _undeclared(stack: Stack) -> Iterator[str]:
     groups = [str(each["id"]) for each in created(deployment) if each["type"] == azure_types.RESOURCE_GROUP.token]
     if connection is None or not groups:
         return
-    from azure_gpu_operations.azure import UNREADABLE, Arm, first_line  # loads Azure's clients, which takes half a second
+    from azure_gpu.shared.polling import first_line
+    from azure_gpu_operations.azure import UNREADABLE, Arm  # loads Azure's clients, which takes half a second
 
     try:
         with closing(Arm(connection)) as arm:

@@ -9,6 +9,7 @@ def expected() -> tuple[type[Exception], ...]:
     from requests.exceptions import RequestException
 
     from azure_gpu.formats.stack_file import StackFileError
+    from azure_gpu.shared.registry_build import BuildFailedError
     from azure_gpu_operations.azure import AzureError
     from azure_gpu_operations.clusters.errors import ClusterError
     from azure_gpu_operations.commands import WorkFailedError
@@ -17,7 +18,6 @@ def expected() -> tuple[type[Exception], ...]:
     from azure_gpu_operations.pool_steps import WrongPackagesError
     from azure_gpu_operations.preflight.left_open import NotOfferedError
     from azure_gpu_operations.run.protocol import RunError
-    from azure_gpu_operations.run.registry_build import BuildFailedError
     from azure_gpu_operations.stack import EngineError
 
     of_azure = (AzureError, AzureCoreError, RequestException)

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 
 from azure.core.exceptions import ClientAuthenticationError
 
-from azure_gpu_operations.azure import AzureError, SignIn, first_line
+from azure_gpu.shared.polling import first_line
+from azure_gpu_operations.azure import AzureError, SignIn
 
 _KINDS = {"app": "ServicePrincipal", "user": "User"}  # by the claim `idtyp`, which not every token has
 

@@ -240,7 +240,7 @@ def test_one_that_waits_at_a_quota_of_0_says_how_to_request_more_and_has_cost_no
 def test_after_a_while_without_azure_it_is_said_that_the_execution_may_still_run(
     serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("azure_gpu_operations.run.service_run.UNREACHABLE_SECONDS", 0)
+    monkeypatch.setattr("azure_gpu.shared.polling.UNREACHABLE_SECONDS", 0)
     said: list[str] = []
     with pytest.raises(ServiceRequestError):
         follow(ScriptedJobs("lost"), job(serve([ONE])), "trainer-1", output_to(said), at_limit=lambda: None)

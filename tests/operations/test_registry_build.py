@@ -6,22 +6,29 @@ from typing import Any
 import pytest
 
 from azure_gpu.catalog import registry_modes
+from azure_gpu.shared import registry_build
+from azure_gpu.shared.registry_build import BuildFailedError, Registry
 from azure_gpu_operations.azure import AzureError
-from azure_gpu_operations.run import registry_build
-from azure_gpu_operations.run.registry_build import BuildFailedError, Registry
 
 ID = "/subscriptions/s/resourceGroups/g/providers/Microsoft.ContainerRegistry/registries/r"
-CONTEXT: Any = SimpleNamespace(repository="runs", tag="1", image="runs:1", described="./train.py")
+CONTEXT: Any = SimpleNamespace(repository="runs", tag="1", image="runs:1", described="./train.py", dockerfile="Dockerfile")
+LONGER = "--build-timeout MINUTES sets a longer limit, of at most 480"
 
 
 class Arm:
     """A registry whose run has one status after the other, a minute each; the last one stays."""
+
+    errors = (AzureError,)
 
     def __init__(self, *statuses: str | BaseException, runs: Any = (), **registry: Any) -> None:
         self.statuses, self.runs, self.registry = list(statuses), list(runs), registry
         self.sent: list[tuple[str, Any]] = []
         self.refuses: Exception | None = None
         self.minutes = -1.0
+        self.limits: list[float] = []
+
+    def upload(self, _: str, __: bytes, seconds: float) -> None:
+        self.limits.append(seconds)
 
     def values(self, *_: str) -> list[Any]:
         return self.runs
@@ -48,13 +55,8 @@ class Arm:
 
 
 @pytest.fixture(autouse=True)
-def limits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """The upload's time limits; the upload itself always works."""
-    found: list[float] = []
+def nothing_is_packed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registry_build, "archive", lambda _: b"")
-    put = lambda *_, timeout, **__: found.append(timeout) or SimpleNamespace(status_code=201)  # noqa: E731
-    monkeypatch.setattr(registry_build.requests, "put", put)
-    return found
 
 
 def build(monkeypatch: pytest.MonkeyPatch, arm: Any, minutes: float = 60) -> list[str]:
@@ -63,7 +65,7 @@ def build(monkeypatch: pytest.MonkeyPatch, arm: Any, minutes: float = 60) -> lis
     monkeypatch.setattr(registry_build.time, "monotonic", lambda: max(arm.minutes, 0) * 60)
     context: Any = SimpleNamespace(**{**vars(CONTEXT), "build_minutes": minutes})
     try:
-        Registry(arm, ID, "r.azurecr.io").build(context, said.append, sleep=lambda _: None)
+        Registry(arm, ID, "r.azurecr.io", LONGER).build(context, said.append, sleep=lambda _: None)
     except (BuildFailedError, KeyboardInterrupt) as error:
         said.append(f"{type(error).__name__}: {error}")
     return said[1:]
@@ -118,7 +120,7 @@ def test_one_without_an_agent_names_the_likely_reason_and_is_cancelled_at_its_li
 
 @pytest.mark.parametrize("statuses", [("Running",), ("Running", "Timeout")])
 def test_one_that_takes_longer_says_how_to_give_it_more_time(monkeypatch: pytest.MonkeyPatch, statuses: tuple[str, ...]) -> None:
-    assert "--build-timeout MINUTES sets a longer limit, of at most 480" in build(monkeypatch, Arm(*statuses))[-1]
+    assert LONGER in build(monkeypatch, Arm(*statuses))[-1]
 
 
 def test_ctrl_c_cancels_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -139,8 +141,9 @@ def test_an_answer_that_fails_once_does_not_end_it(monkeypatch: pytest.MonkeyPat
     assert said == ["the state of run one can't be read at the moment, retrying: Bad gateway"]
 
 
-def test_a_larger_upload_has_more_time(monkeypatch: pytest.MonkeyPatch, limits: list[float]) -> None:
-    build(monkeypatch, Arm("Succeeded"))
+def test_a_larger_upload_has_more_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    small, large = Arm("Succeeded"), Arm("Succeeded")
+    build(monkeypatch, small)
     monkeypatch.setattr(registry_build, "archive", lambda _: bytes(128 * 1024 * 60))
-    build(monkeypatch, Arm("Succeeded"))
-    assert limits == [300, 360]
+    build(monkeypatch, large)
+    assert small.limits + large.limits == [300, 360]

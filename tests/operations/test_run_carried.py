@@ -16,11 +16,12 @@ from urllib.request import Request
 
 import pytest
 
+from azure_gpu.formats.build_context import DOCKERFILE
 from azure_gpu_operations.batch import blobs
 from azure_gpu_operations.run import carried
 from azure_gpu_operations.run.carried import Files, Input
 from azure_gpu_operations.run.carrier import carry
-from azure_gpu_operations.run.context import DOCKERFILE, of_folder, of_script
+from azure_gpu_operations.run.context import of_folder, of_script
 from azure_gpu_operations.run.protocol import WrongRunError
 from azure_gpu_operations.run.target import Target
 

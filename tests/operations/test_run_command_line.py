@@ -4,6 +4,7 @@ from functools import partial
 
 import pytest
 
+from azure_gpu.shared.registry_build import BuildFailedError, cause_of
 from azure_gpu_operations.__main__ import main
 from azure_gpu_operations.azure import AzureError
 from azure_gpu_operations.connection import Connection
@@ -13,7 +14,6 @@ from azure_gpu_operations.run.driving import drive
 from azure_gpu_operations.run.on_job import run as job_run
 from azure_gpu_operations.run.on_job.request import JobRequest
 from azure_gpu_operations.run.protocol import Outcome, RunError, on_screen
-from azure_gpu_operations.run.registry_build import BuildFailedError, cause_of
 from azure_gpu_operations.stack_view import StackView
 from tests.support.scripted_runs import ScriptedRun, output_to, plan_of
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from azure_gpu.formats import dockerfile
-from azure_gpu.formats.build_context import context_hash
-from azure_gpu_operations.run.context import BASE_IMAGE, Context, archive, of_folder, of_script
+from azure_gpu.formats.build_context import Context, archive, context_hash
+from azure_gpu_operations.run.context import BASE_IMAGE, of_folder, of_script
 
 SCRIPT = "print('hello')\n"
 

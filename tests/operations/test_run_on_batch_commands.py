@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from azure_gpu_operations.run.context import Context, of_folder, of_script
+from azure_gpu.formats.build_context import Context
+from azure_gpu_operations.run.context import of_folder, of_script
 from azure_gpu_operations.run.on_batch import commands
 from azure_gpu_operations.run.on_batch.commands import EXIT_FILE, worker_commands, worker_port
 from tests.support.embedded import until

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from azure_gpu.formats.build_context import Context
 from azure_gpu_operations.machine_learning import job_log
 from azure_gpu_operations.run import options as run_options
-from azure_gpu_operations.run.context import BASE_IMAGE, Context, of_folder, of_script
+from azure_gpu_operations.run.context import BASE_IMAGE, of_folder, of_script
 from azure_gpu_operations.run.on_ml_cluster import plan
 from azure_gpu_operations.run.on_ml_cluster.request import MlRequest, check_cluster, quota_problems, resolve
 from azure_gpu_operations.run.target import Target

@@ -1,4 +1,4 @@
-"""The files that an image build sends along (its context), and a hash over them.
+"""The files that an image build sends along (its context), a hash over them, and how they are packed.
 
 The hash has 16 hexadecimal digits, which a Dockerfile can compute again from what arrived in the image:
 `find . -type f -print0 | LC_ALL=C sort -z | xargs -0 sha256sum | sha256sum | cut -c1-16`.
@@ -11,16 +11,21 @@ Sources: moby/patternmatcher, patternmatcher.go (the rules) and ignorefile.go (t
 patterns (pathspec) match in any folder, and docker's own reader takes `\\` and bad patterns literally.
 """
 
+import gzip
 import hashlib
+import io
 import itertools
 import os
 import posixpath
 import re
-from collections.abc import Iterator
+import tarfile
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 HASH_DIGITS = 16
+HASH_ARGUMENT = "CONTEXT_HASH"  # by which a workload's Dockerfile verifies the received context
+BUILD_MINUTES = 60.0  # the service's own default
 DOCKERFILE = "Dockerfile"
 IGNORE_FILE = ".dockerignore"
 IGNORE_FILES = (f"{DOCKERFILE}{IGNORE_FILE}", IGNORE_FILE)  # the first that exists counts alone
@@ -32,6 +37,54 @@ _PIECE = re.compile(rf"\[(\^?+(?:{_IN_CLASS}(?:-{_IN_CLASS})?)+)\]|\\(.)|(\*\*/?
 
 class BuildContextError(ValueError):
     """A folder that can't be sent along as it is."""
+
+
+class Context(NamedTuple):
+    """The files of one build, by path with `/`, and the image's repository."""
+
+    repository: str
+    files: Mapping[str, bytes]
+    described: str
+    executable: frozenset[str] = frozenset()  # executable files; not part of the tag
+    script: str = ""  # the file that is the user's script; "" for a folder
+    build_minutes: float = BUILD_MINUTES  # its build's limit
+    dockerfile: str = DOCKERFILE
+
+    @property
+    def tag(self) -> str:
+        """The same for the same files: an existing image of this tag needn't be built again."""
+        return content_hash(self.files)
+
+    @property
+    def image(self) -> str:
+        """Its name inside the registry."""
+        return f"{self.repository}:{self.tag}"
+
+
+def contents(folder: Path) -> tuple[dict[str, bytes], frozenset[str]]:
+    """The files of a folder's context, and which are executable. BuildContextError, OSError."""
+    files = {name: (folder / name).read_bytes() for name in context_files(folder)}
+    return files, frozenset(name for name in files if os.access(folder / name, os.X_OK))
+
+
+def archive(context: Context) -> bytes:
+    """The context as tar.gz. The same files give the same bytes: no times, no owners, one order."""
+    packed = io.BytesIO()
+    with (
+        gzip.GzipFile(fileobj=packed, mode="wb", filename="", mtime=0) as zipped,
+        tarfile.open(fileobj=zipped, mode="w", format=tarfile.PAX_FORMAT) as tar,
+    ):
+        for path in sorted(context.files, key=os.fsencode):
+            entry = tarfile.TarInfo(path)
+            entry.size = len(context.files[path])
+            entry.mode = 0o755 if path in context.executable else 0o644
+            tar.addfile(entry, io.BytesIO(context.files[path]))
+    return packed.getvalue()
+
+
+def content_hash(files: Mapping[str, bytes]) -> str:
+    """As `context_hash` over a folder with these files."""
+    return _total((path, hashlib.sha256(files[path]).hexdigest()) for path in sorted(files, key=os.fsencode))
 
 
 def context_files(folder: Path) -> list[str]:
@@ -59,9 +112,12 @@ def context_files(folder: Path) -> list[str]:
 
 def context_hash(folder: Path) -> str:
     """The first 16 hexadecimal digits of the hash over all files of the context, as the shell line above computes it."""
+    return _total((path, hashlib.sha256((folder / path).read_bytes()).hexdigest()) for path in context_files(folder))
+
+
+def _total(digests: Iterable[tuple[str, str]]) -> str:
     total = hashlib.sha256()
-    for path in context_files(folder):
-        digest = hashlib.sha256((folder / path).read_bytes()).hexdigest()
+    for path, digest in digests:
         total.update(f"{digest}  ./".encode() + os.fsencode(path) + b"\n")
     return total.hexdigest()[:HASH_DIGITS]
 

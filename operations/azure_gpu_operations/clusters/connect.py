@@ -19,7 +19,8 @@ from kubernetes import client as kubernetes_client, config as kubernetes_config
 from kubernetes.config.config_exception import ConfigException
 
 from azure_gpu.catalog.services.aks.clusters import SERVER_APP
-from azure_gpu_operations.azure import Arm, AzureError, first_line
+from azure_gpu.shared.polling import first_line
+from azure_gpu_operations.azure import Arm, AzureError
 from azure_gpu_operations.clusters import kubeconfig
 from azure_gpu_operations.clusters.api import ClusterApi
 from azure_gpu_operations.clusters.arm_facts import API_VERSION, ClusterFacts, cluster_of

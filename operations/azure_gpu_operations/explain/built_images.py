@@ -1,8 +1,8 @@
 """Adds the images that the stack's registry has built: an existing image that can't be pulled means a missing right."""
 
+from azure_gpu.shared.registry_build import API_VERSION, REGISTRY_VERSION
 from azure_gpu_operations.azure import Arm, AzureError
 from azure_gpu_operations.explain.facts import Facts
-from azure_gpu_operations.run.registry_build import API_VERSION, REGISTRY_VERSION
 
 
 def added(arm: Arm, facts: Facts, registry_id: str) -> Facts:

@@ -8,7 +8,8 @@ from urllib.parse import urlsplit
 
 from azure_gpu.formats import azure_types
 from azure_gpu.shared.installation import COMMAND
-from azure_gpu_operations.azure import UNREADABLE, Arm, first_line
+from azure_gpu.shared.polling import first_line
+from azure_gpu_operations.azure import UNREADABLE, Arm
 from azure_gpu_operations.connection import PROVIDER_TYPE, connection_of
 from azure_gpu_operations.guard.foreign_resources import created, foreign_resources
 from azure_gpu_operations.guard.held import named_kept, protected, stays

@@ -11,9 +11,10 @@ from typing import Any, NamedTuple
 
 from azure_gpu.formats import azure_types, stack_file
 from azure_gpu.formats.dates import parse_day
+from azure_gpu.shared.polling import first_line
 from azure_gpu.stack.keys import config_key
 from azure_gpu_operations import pool_steps, torn_state
-from azure_gpu_operations.azure import Arm, first_line
+from azure_gpu_operations.azure import Arm
 from azure_gpu_operations.clusters import dead
 from azure_gpu_operations.commands import bring_down, settle
 from azure_gpu_operations.errors import expected

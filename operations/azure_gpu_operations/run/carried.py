@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from azure_gpu.catalog.problems import Code, Problem
+from azure_gpu.formats.build_context import DOCKERFILE, Context, content_hash
 from azure_gpu.shared.installation import COMMAND
 from azure_gpu_operations.run.carrier import carry
-from azure_gpu_operations.run.context import DOCKERFILE, Context, content_hash
 from azure_gpu_operations.run.on_batch.commands import whole_command
 from azure_gpu_operations.run.protocol import Say, WrongRunError
 from azure_gpu_operations.run.target import LONGEST_NAME, Target, run_name

@@ -1,27 +1,14 @@
-"""Build contexts of images, packed reproducibly: the same files give the same bytes and the same tag. Pure.
+"""Build contexts of images that are built for a run: of a folder with a Dockerfile, or of a script. Pure."""
 
-The tag is the hash of the content, as `formats.build_context` computes it for a folder; `archive` makes the tar.gz for a
-registry.
-"""
-
-import gzip
-import hashlib
-import io
-import os
 import re
-import tarfile
 from collections.abc import Mapping
-from typing import NamedTuple
 
-from azure_gpu.formats.build_context import HASH_DIGITS
+from azure_gpu.formats.build_context import DOCKERFILE, Context
 
 # From a registry without a limit on anonymous pulls. Azure/azure-functions-docker pull request 913 (2023-06-16) starts from it.
 BASE_IMAGE = "mcr.microsoft.com/mirror/docker/library/python:3.11-slim"
 # The same with git. MicrosoftLearning/mslearn-azure-ai issue 125 (2026-03-26) builds from its 3.12 in a registry.
 BASE_IMAGE_WITH_GIT = "mcr.microsoft.com/devcontainers/python:3.11"
-DOCKERFILE = "Dockerfile"
-HASH_ARGUMENT = "CONTEXT_HASH"  # by which a workload's Dockerfile verifies the received context
-BUILD_MINUTES = 60.0  # the service's own default
 SHORTEST_BUILD_MINUTES, LONGEST_BUILD_MINUTES = (
     5,
     480,
@@ -45,27 +32,6 @@ RUN pip install --no-cache-dir --root-user-action=ignore -r {requirements}
 """
 
 
-class Context(NamedTuple):
-    """The files of one build, by path with `/`, and the image's repository."""
-
-    repository: str
-    files: Mapping[str, bytes]
-    described: str
-    executable: frozenset[str] = frozenset()  # executable files; not part of the tag
-    script: str = ""  # the file that is the user's script; "" for a folder
-    build_minutes: float = BUILD_MINUTES  # its build's limit
-
-    @property
-    def tag(self) -> str:
-        """The same for the same files: an existing image of this tag needn't be built again."""
-        return content_hash(self.files)
-
-    @property
-    def image(self) -> str:
-        """Its name inside the registry."""
-        return f"{self.repository}:{self.tag}"
-
-
 def of_folder(name: str, files: Mapping[str, bytes], executable: frozenset[str] = frozenset()) -> Context:
     """A workload, or any folder with a Dockerfile. A workload's image has the same name as in the stack's build."""
     return Context(_repository(name), files, f"the folder {name}", executable)
@@ -82,30 +48,6 @@ def of_script(name: str, script: str, requirements: str, base: str) -> Context:
     if install:
         files[REQUIREMENTS] = requirements.encode()
     return Context(f"run/{_repository(name.removesuffix('.py'))}", files, name, script=file)
-
-
-def content_hash(files: Mapping[str, bytes]) -> str:
-    """As `formats.build_context.context_hash` over a folder with these files."""
-    total = hashlib.sha256()
-    for path in sorted(files, key=os.fsencode):
-        digest = hashlib.sha256(files[path]).hexdigest()
-        total.update(f"{digest}  ./".encode() + os.fsencode(path) + b"\n")
-    return total.hexdigest()[:HASH_DIGITS]
-
-
-def archive(context: Context) -> bytes:
-    """The context as tar.gz. The same files give the same bytes: no times, no owners, one order."""
-    packed = io.BytesIO()
-    with (
-        gzip.GzipFile(fileobj=packed, mode="wb", filename="", mtime=0) as zipped,
-        tarfile.open(fileobj=zipped, mode="w", format=tarfile.PAX_FORMAT) as tar,
-    ):
-        for path in sorted(context.files, key=os.fsencode):
-            entry = tarfile.TarInfo(path)
-            entry.size = len(context.files[path])
-            entry.mode = 0o755 if path in context.executable else 0o644
-            tar.addfile(entry, io.BytesIO(context.files[path]))
-    return packed.getvalue()
 
 
 def _file_name(name: str) -> str:

@@ -11,13 +11,11 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import ClassVar, Generic, Protocol, TypeVar
 
-import requests
-from azure.core.exceptions import AzureError as AzureCoreError
-
 from azure_gpu.catalog.prices.price_book import Price
 from azure_gpu.shared.installation import COMMAND
+from azure_gpu.shared.polling import first_line, poll_until
 from azure_gpu_operations import job_cost
-from azure_gpu_operations.azure import AzureError, first_line
+from azure_gpu_operations.azure import UNREADABLE
 from azure_gpu_operations.clusters.errors import ClusterError
 from azure_gpu_operations.run.carried import NO_FILES, RunFiles
 from azure_gpu_operations.run.protocol import Cost, Outcome, Output, RunError, Say
@@ -28,44 +26,8 @@ class HasEndedError(Exception):
     """A run that is to be stopped has ended already. The text says how."""
 
 
-UNREACHABLE_SECONDS = 600.0  # after which polling stops, though the run may continue
-
+REFUSED = (*UNREADABLE, ClusterError)
 Result = TypeVar("Result")
-
-
-def poll_until(
-    poll: Callable[[], Result | None],
-    *,
-    unreachable: str,
-    on_give_up: str,
-    say: Callable[[str], None],
-    poll_seconds: float,
-    see: str = f"{COMMAND} running",
-    sleep: Callable[[float], None],
-    clock: Callable[[], float] = time.monotonic,
-) -> Result:
-    """Returns the first result of `poll`. `unreachable`, `on_give_up`: messages; on giving up raises the last error.
-
-    `see`: the command that shows whether it goes on.
-    """
-    lost_at: float | None = None
-    while True:
-        try:
-            found = poll()
-        except (AzureError, AzureCoreError, ClusterError, requests.RequestException) as error:
-            if isinstance(error, AzureError | ClusterError) and error.status in (401, 403):
-                raise  # waiting doesn't help against missing permissions
-            if lost_at is None:
-                say(f"{unreachable} at the moment, retrying: {first_line(error)}")
-                lost_at = clock()
-            if clock() - lost_at >= UNREACHABLE_SECONDS:
-                say(f"{on_give_up}; see: {see}")
-                raise
-        else:
-            lost_at = None
-            if found is not None:
-                return found
-        sleep(poll_seconds)
 
 
 class Follower(ABC, Generic[Result]):
@@ -90,6 +52,7 @@ class Follower(ABC, Generic[Result]):
         """Follows it to its end, or until it can't start any more."""
         return poll_until(
             self._look,
+            errors=REFUSED,
             unreachable=f"{self.service} can't be reached",
             on_give_up=f"{self._called} may still be running{self.billed}",
             say=self._say,
@@ -107,9 +70,6 @@ class Follower(ABC, Generic[Result]):
         if text and text != self._told:
             self._told = text
             self._say(text)
-
-
-REFUSED = (AzureError, AzureCoreError, ClusterError, requests.RequestException)
 
 
 class Request(Protocol):

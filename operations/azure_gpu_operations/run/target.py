@@ -3,7 +3,6 @@
 Reads local files and folders only.
 """
 
-import os
 import re
 import secrets as random
 from collections.abc import Iterable, Mapping
@@ -15,15 +14,13 @@ from typing import NamedTuple
 from azure_gpu.catalog import spelling
 from azure_gpu.catalog.problems import Code, Problem
 from azure_gpu.formats import image_reference
-from azure_gpu.formats.build_context import BuildContextError, context_files
+from azure_gpu.formats.build_context import DOCKERFILE, BuildContextError, Context, contents
 from azure_gpu.shared.installation import WORKLOADS
 from azure_gpu_operations.run.context import (
     BASE_IMAGE,
     BASE_IMAGE_WITH_GIT,
-    DOCKERFILE,
     LONGEST_BUILD_MINUTES,
     SHORTEST_BUILD_MINUTES,
-    Context,
     of_folder,
     of_script,
 )
@@ -132,10 +129,9 @@ def _folder(folder: Path, text: str) -> tuple[Context | None, list[Problem]]:
         fix = f"add a {DOCKERFILE}, or name a script"
         return None, [Problem("TARGET", f"the folder has no {DOCKERFILE}", value=text, fix=fix, code=Code.NOT_FOUND)]
     try:
-        files = {name: (folder / name).read_bytes() for name in context_files(folder)}
+        files, executable = contents(folder)
     except (BuildContextError, OSError) as error:
         return None, [Problem("TARGET", f"the folder can't be used as build context: {error}", value=text)]
-    executable = frozenset(name for name in files if os.access(folder / name, os.X_OK))
     return of_folder(folder.resolve().name, files, executable), []
 
 

@@ -7,14 +7,17 @@ from typing import TYPE_CHECKING, Any
 from azure_gpu.catalog.problems import Code, Problem, Severity, errors
 from azure_gpu.formats import dates, tags
 from azure_gpu.formats.dates import instant
+from azure_gpu.shared.registry_build import REGISTRY_VERSION, Registry
 from azure_gpu_operations.one_part import Kind
+from azure_gpu_operations.run.context import LONGEST_BUILD_MINUTES
 from azure_gpu_operations.run.protocol import Say, WrongRunError
 from azure_gpu_operations.run.target import Target
 from azure_gpu_operations.stack_view import StackView
 
 if TYPE_CHECKING:
     from azure_gpu_operations.azure import Arm
-    from azure_gpu_operations.run.registry_build import Registry
+
+_LONGER = f"--build-timeout MINUTES sets a longer limit, of at most {LONGEST_BUILD_MINUTES}"
 
 
 def missing(kind: Kind, view: StackView, name: str, more: str = "") -> WrongRunError:
@@ -78,13 +81,11 @@ def no_registry(view: StackView, target: Target, instead: str = "name an existin
     return [Problem("--stack", message, value=view.name, fix=fix, code=Code.NOT_FOUND)]
 
 
-def registry_of(arm: "Arm", view: StackView) -> "Registry":
+def registry_of(arm: "Arm", view: StackView) -> Registry:
     """WrongRunError if it doesn't exist."""
-    from azure_gpu_operations.run.registry_build import REGISTRY_VERSION, Registry
-
     body = arm.get(view.registry, REGISTRY_VERSION)
     if body is None:
         fix = f"run `pulumi refresh --stack {view.name}` and `pulumi up --stack {view.name}`"
         message = "the stack's registry doesn't exist; it was deleted outside the stack"
         raise WrongRunError([Problem("--stack", message, view.registry, fix=fix)])
-    return Registry(arm, view.registry, str(body["properties"]["loginServer"]))
+    return Registry(arm, view.registry, str(body["properties"]["loginServer"]), _LONGER)

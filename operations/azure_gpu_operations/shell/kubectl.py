@@ -29,7 +29,8 @@ def folder_of_kubectl(environment: Mapping[str, str]) -> Path | None:
 
 def write_kubeconfig(stack: Stack, folder: Path, say: Say) -> Path | None:
     """Writes the kubeconfig; None if the stack has no reachable cluster, in which case the shell opens without it."""
-    from azure_gpu_operations.azure import UNREADABLE, Arm, first_line  # here: needed only for stacks with clusters
+    from azure_gpu.shared.polling import first_line
+    from azure_gpu_operations.azure import UNREADABLE, Arm  # here: needed only for stacks with clusters
     from azure_gpu_operations.clusters.errors import ClusterError
     from azure_gpu_operations.stack import EngineError
     from azure_gpu_operations.stack_view import view

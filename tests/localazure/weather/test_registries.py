@@ -10,7 +10,8 @@ import yaml
 
 from azure_gpu.catalog import roles
 from azure_gpu.formats import image_reference
-from azure_gpu_operations.run.context import BASE_IMAGE, DOCKERFILE, of_script
+from azure_gpu.formats.build_context import DOCKERFILE
+from azure_gpu_operations.run.context import BASE_IMAGE, of_script
 from localazure.arm.errors import ArmError
 from localazure.arm.store import Resource
 from localazure.containers.build_log import BuildFailedError

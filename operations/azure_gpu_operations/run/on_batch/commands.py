@@ -21,7 +21,8 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from azure_gpu.formats import dockerfile
-from azure_gpu_operations.run.context import DOCKERFILE, REQUIREMENTS, Context
+from azure_gpu.formats.build_context import DOCKERFILE, Context
+from azure_gpu_operations.run.context import REQUIREMENTS
 
 SECRETS_FILE = ".run-environment"  # in the task's working folder until the program starts
 _SHELL = "/bin/bash"

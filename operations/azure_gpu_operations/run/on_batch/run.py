@@ -17,8 +17,10 @@ from azure.batch import models
 from azure.core.exceptions import AzureError as AzureCoreError
 
 from azure_gpu.catalog.problems import Problem
+from azure_gpu.formats.build_context import DOCKERFILE, Context
 from azure_gpu.formats.task_file import Task, TaskFile
-from azure_gpu_operations.azure import Arm, AzureError, first_line
+from azure_gpu.shared.polling import first_line
+from azure_gpu_operations.azure import Arm, AzureError
 from azure_gpu_operations.batch.account import API_VERSION, BatchAccount, batch_account_of, last_lines
 from azure_gpu_operations.batch.blobs import Blobs
 from azure_gpu_operations.batch.pool_cost import node_prices
@@ -27,7 +29,6 @@ from azure_gpu_operations.exit_codes import FAILED_RUN
 from azure_gpu_operations.one_part import POOL
 from azure_gpu_operations.run import carried, used_part
 from azure_gpu_operations.run.carried import CONTAINER
-from azure_gpu_operations.run.context import DOCKERFILE, Context
 from azure_gpu_operations.run.on_batch import find_pool, outcome, plan as bodies
 from azure_gpu_operations.run.on_batch.commands import secrets_file
 from azure_gpu_operations.run.on_batch.find_pool import quota_problems

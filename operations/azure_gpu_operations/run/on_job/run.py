@@ -23,6 +23,7 @@ from azure.core.exceptions import AzureError as AzureCoreError
 from azure_gpu.catalog import transient_errors
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.shared.installation import COMMAND
+from azure_gpu.shared.polling import poll_until
 from azure_gpu_operations import job_cost
 from azure_gpu_operations.azure import Arm, AzureError
 from azure_gpu_operations.exit_codes import FAILED, FAILED_RUN, TIMED_OUT
@@ -33,7 +34,7 @@ from azure_gpu_operations.run import carried, used_part
 from azure_gpu_operations.run.log_lines import LogStream
 from azure_gpu_operations.run.on_job.request import JobRequest
 from azure_gpu_operations.run.protocol import Cost, Outcome, Output, Say, WrongRunError
-from azure_gpu_operations.run.service_run import ServiceRun, poll_until
+from azure_gpu_operations.run.service_run import REFUSED, ServiceRun
 from azure_gpu_operations.run.target import Target
 from azure_gpu_operations.run.used_part import registry_of
 from azure_gpu_operations.stack_view import StackView
@@ -120,6 +121,7 @@ def _until_over(
 
     return poll_until(
         look,
+        errors=REFUSED,
         unreachable="Azure can't be reached",
         on_give_up=f"the execution {name} may still be running and billed",
         say=say,

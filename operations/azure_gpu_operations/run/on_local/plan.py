@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 from azure_gpu.catalog.problems import Code, Problem
 from azure_gpu.formats import dockerfile
-from azure_gpu_operations.run.context import DOCKERFILE, REQUIREMENTS, Context
+from azure_gpu.formats.build_context import DOCKERFILE, Context
+from azure_gpu_operations.run.context import REQUIREMENTS
 from azure_gpu_operations.run.on_batch.commands import whole_command
 from azure_gpu_operations.run.target import RunMethod, Target
 

@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import Any
 
 from azure_gpu.catalog.services.machines import smi
+from azure_gpu.formats.build_context import archive
 from azure_gpu_operations.exit_codes import TIMED_OUT
 from azure_gpu_operations.run import gpu_confirmation
-from azure_gpu_operations.run.context import archive
 from azure_gpu_operations.run.on_local.plan import Plan as Planned, container_command
 from azure_gpu_operations.run.protocol import Cost, Outcome, Output, RunError, Say
 from azure_gpu_operations.run.target import RunMethod, Target, run_name

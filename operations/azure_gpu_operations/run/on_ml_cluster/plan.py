@@ -15,9 +15,10 @@ from typing import Any
 
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.formats import dockerfile
+from azure_gpu.formats.build_context import DOCKERFILE, Context
 from azure_gpu_operations.run import gpu_confirmation
 from azure_gpu_operations.run.carried import CARRIER
-from azure_gpu_operations.run.context import DOCKERFILE, INSTALL, REQUIREMENTS, Context
+from azure_gpu_operations.run.context import INSTALL, REQUIREMENTS
 from azure_gpu_operations.run.gpu_confirmation import MARK
 from azure_gpu_operations.run.on_batch.commands import whole_command
 from azure_gpu_operations.run.on_ml_cluster.request import MlRequest

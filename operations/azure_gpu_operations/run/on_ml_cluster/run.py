@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from azure_gpu.catalog.prices import packaged
 from azure_gpu.catalog.prices.price_book import Price
 from azure_gpu.catalog.problems import Problem
+from azure_gpu.formats.build_context import content_hash
 from azure_gpu.formats.dates import instant
 from azure_gpu_operations.azure import Arm, AzureError
 from azure_gpu_operations.batch.blobs import Blobs
@@ -21,7 +22,6 @@ from azure_gpu_operations.machine_learning import job_log, usages
 from azure_gpu_operations.machine_learning.endpoints import API_VERSION, seconds_of
 from azure_gpu_operations.one_part import COMPUTE
 from azure_gpu_operations.run import carried, gpu_confirmation, service_run, used_part
-from azure_gpu_operations.run.context import content_hash
 from azure_gpu_operations.run.log_lines import BlobTail, Read
 from azure_gpu_operations.run.on_ml_cluster import plan as bodies
 from azure_gpu_operations.run.on_ml_cluster.request import MlRequest, check_cluster, quota_problems

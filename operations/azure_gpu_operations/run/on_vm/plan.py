@@ -9,9 +9,10 @@ import math
 import shlex
 from typing import Any, NamedTuple
 
+from azure_gpu.formats.build_context import Context, content_hash
 from azure_gpu_operations.exit_codes import FAILED_RUN
 from azure_gpu_operations.run import gpu_confirmation
-from azure_gpu_operations.run.context import REQUIREMENTS, Context, content_hash
+from azure_gpu_operations.run.context import REQUIREMENTS
 from azure_gpu_operations.run.on_vm.request import VmRequest
 from azure_gpu_operations.run.target import RunMethod
 

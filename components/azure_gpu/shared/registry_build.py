@@ -1,4 +1,4 @@
-"""Builds an image in the stack's registry, as `az acr build` does: upload, schedule a run, wait.
+"""Builds an image in a registry from files here, as `az acr build` does: upload, schedule a run, wait.
 
 An image that the registry has already built from the same content is reused. BuildFailedError has the log's last lines. A run
 that is given up, at its limit or by Ctrl-C, is cancelled: the service would go on with it, and bill it. Of one that waits for an
@@ -12,17 +12,13 @@ issue 18 (2026-04-26); registries that the service's agents can't reach: Microso
 
 import time
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
-
-import requests
-from azure.core.exceptions import AzureError as AzureCoreError
+from typing import Any, Protocol
 
 from azure_gpu.catalog import registry_modes, roles
-from azure_gpu_operations.azure import Arm, AzureError, first_line
-from azure_gpu_operations.run.context import DOCKERFILE, HASH_ARGUMENT, LONGEST_BUILD_MINUTES, Context, archive
-from azure_gpu_operations.run.protocol import Say
-from azure_gpu_operations.run.service_run import poll_until
+from azure_gpu.formats.build_context import HASH_ARGUMENT, Context, archive
+from azure_gpu.shared.polling import first_line, poll_until
 
+Say = Callable[[str], None]
 API_VERSION = "2019-06-01-preview"  # of runs
 MODE_VERSION = registry_modes.API_VERSION
 QUEUED = "Queued"
@@ -32,10 +28,33 @@ PLACE_SECONDS = 60.0  # between two looks at the runs before it
 _OPEN = frozenset({QUEUED, "Started", "Running"})
 
 
+class Requests(Protocol):
+    """Sends requests to Azure; raises one of `errors` for a failed one, whose `status` is the answer's, if there is one."""
+
+    @property
+    def errors(self) -> tuple[type[Exception], ...]: ...
+
+    def get(self, resource_id: str, api_version: str) -> dict[str, Any] | None: ...
+
+    def post(self, path: str, api_version: str, body: dict[str, Any] | None = None) -> dict[str, Any]: ...
+
+    def values(self, path: str, api_version: str) -> Iterator[dict[str, Any]]:
+        """All pages of a list."""
+        ...
+
+    def upload(self, url: str, content: bytes, seconds: float) -> None:
+        """Puts a block blob to a URL with a signature, which no error may show."""
+        ...
+
+    def text(self, url: str) -> str:
+        """What such a URL has."""
+        ...
+
+
 class Queue:
     """One run of a registry."""
 
-    def __init__(self, arm: Arm, registry_id: str, run_id: str, say: Say) -> None:
+    def __init__(self, arm: Requests, registry_id: str, run_id: str, say: Say) -> None:
         self._arm, self._id, self._run_id, self._say = arm, registry_id, run_id, say
         self._name = registry_id.rpartition("/")[2]
         self._place, self._looked, self._is_explained = "", 0.0, False
@@ -84,10 +103,8 @@ AS_CALLER = {"sourceRegistry": {"identity": "[caller]"}}
 POLL_SECONDS = 2.0
 UPLOAD_SECONDS = 300
 UPLOAD_BYTES_PER_SECOND = 128 * 1024  # 1 Mbit/s, for which a larger context has more time
-LOG_SECONDS = 30
 LAST_LINES = 25
 _ENDED = frozenset({"Succeeded", "Failed", "Canceled", "Error", "Timeout"})
-LONGER = f"--build-timeout MINUTES sets a longer limit, of at most {LONGEST_BUILD_MINUTES}"
 
 
 class BuildFailedError(Exception):
@@ -95,12 +112,13 @@ class BuildFailedError(Exception):
 
 
 class Registry:
-    """One container registry."""
+    """One container registry. `longer`: what sets a longer limit of a build."""
 
-    def __init__(self, arm: Arm, registry_id: str, server: str) -> None:
+    def __init__(self, arm: Requests, registry_id: str, server: str, longer: str) -> None:
         self._arm = arm
         self._id = registry_id
         self.server = server
+        self._longer = longer
 
     def built_before(self, context: Context) -> bool:
         """Whether a run of this registry has pushed an image of this name and tag."""
@@ -131,16 +149,14 @@ class Registry:
         upload = self._arm.post(f"{self._id}/listBuildSourceUploadUrl", API_VERSION)
         packed = archive(context)
         limit = UPLOAD_SECONDS + len(packed) / UPLOAD_BYTES_PER_SECOND
-        answer = requests.put(upload["uploadUrl"], data=packed, headers={"x-ms-blob-type": "BlockBlob"}, timeout=limit)
-        if answer.status_code not in (200, 201):  # not the URL, which contains a signature
-            raise AzureError(f"the registry's storage rejected the upload: HTTP {answer.status_code}", answer.status_code)
+        self._arm.upload(upload["uploadUrl"], packed, limit)
         return upload["relativePath"]
 
     def _schedule(self, context: Context, source: str) -> str:
         request: dict[str, Any] = {
             "type": "DockerBuildRequest",
             "sourceLocation": source,
-            "dockerFilePath": DOCKERFILE,
+            "dockerFilePath": context.dockerfile,
             "imageNames": [context.image],
             "isPushEnabled": True,
             "platform": {"os": "Linux", "architecture": "amd64"},
@@ -171,6 +187,7 @@ class Registry:
         try:
             run = poll_until(
                 look,
+                errors=self._arm.errors,
                 unreachable=f"the state of run {run_id} can't be read",
                 on_give_up=f"run {run_id} of the registry may go on until its limit",
                 see=queue.command,
@@ -185,7 +202,7 @@ class Registry:
             return run
         is_cancelled = self._cancel(run_id, say)
         state = f"is still {run.get('status') or 'Unknown'} after {context.build_minutes:g} minutes"
-        why = queue.reason() if run.get("status") == QUEUED else LONGER
+        why = queue.reason() if run.get("status") == QUEUED else self._longer
         raise BuildFailedError(
             f"{context.described} can't be built: run {run_id} of the registry {state}"
             f"{' and was cancelled' if is_cancelled else ''}; {why}"
@@ -195,7 +212,7 @@ class Registry:
         """Cancels a run. Returns False, after a message, if it may go on."""
         try:
             self._arm.post(f"{self._id}/runs/{run_id}/cancel", API_VERSION)
-        except (KeyboardInterrupt, AzureError, AzureCoreError, requests.RequestException) as error:
+        except (KeyboardInterrupt, *self._arm.errors) as error:
             name = self._id.rpartition("/")[2]
             command = f"az acr task cancel-run --registry {name} --run-id {run_id}"
             why = f" ({first_line(error)})" if str(error) else ""
@@ -210,7 +227,7 @@ class Registry:
         message = run.get("runErrorMessage") or ""
         state = run.get("status") or "Unknown"
         heading = f"{context.described} can't be built: run {run_id} of the registry ended as {state}"
-        cause = (LONGER if state == "Timeout" else cause_of(lines)) or (
+        cause = (self._longer if state == "Timeout" else cause_of(lines)) or (
             f"the registry uses repository permissions: you need the role {roles.NAMES[roles.REPOSITORY_WRITER]} on it"
             if self._is_abac()
             else ""
@@ -221,12 +238,11 @@ class Registry:
     def _log(self, run_id: str) -> list[str]:
         """Its lines; none if they can't be read, because the failure itself matters more."""
         try:
-            address = self._arm.post(f"{self._id}/runs/{run_id}/listLogSasUrl", API_VERSION)["logLink"]
-            answer = requests.get(address, timeout=LOG_SECONDS)
-            answer.raise_for_status()
-        except (AzureError, requests.RequestException, KeyError):
+            link = self._arm.post(f"{self._id}/runs/{run_id}/listLogSasUrl", API_VERSION)["logLink"]
+            text = self._arm.text(link)
+        except (KeyError, *self._arm.errors):
             return []
-        return [line.rstrip() for line in answer.content.decode("utf-8", errors="replace").splitlines()]
+        return [line.rstrip() for line in text.splitlines()]
 
 
 # Messages of pip, and of uv on the embedded Azure, for requirements that can't be satisfied.
