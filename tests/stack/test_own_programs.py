@@ -200,6 +200,44 @@ def test_the_program_runs_in_a_project_of_another_name_with_overrides_and_option
     assert f"fix: write {PROJECT}:container_groups" in said.stdout + said.stderr
 
 
+def test_a_workload_is_built_from_the_files_here_once_for_each_content(
+    program: Callable[..., Program], azure: ServedAzure, tmp_path: Path
+) -> None:
+    folder = tmp_path / "checkout" / "workloads" / "vector_add"
+    folder.mkdir(parents=True)
+    (folder / "Dockerfile").write_text('FROM python:3.11\nCOPY . .\nRUN python main.py\nENTRYPOINT ["python", "main.py"]\n')
+    mine = program("uploads", azure)
+    mine.write({"checkout": str(tmp_path / "checkout")}, {})
+
+    def runs() -> list[str]:
+        found = azure.get(f"{mine.outputs()['registry']}/runs", "2019-06-01-preview").json()["value"]
+        return [each["properties"]["status"] for each in found]
+
+    (folder / "main.py").write_text("print('first')\n")
+    assert "base-build-vector_add" in mine.steps(), "a preview builds nothing, and the registry isn't there"
+    mine.up()
+    first = mine.outputs()["image"]
+    assert (runs(), mine.steps()) == (["Succeeded"], {})
+
+    (folder / "main.py").write_text("print('broken') or exit(3)\n")
+    assert mine.steps().keys() == {"base-build-vector_add", "base-purge", "add-group"}
+    failed = mine.pulumi("up", "--yes", "--skip-preview")
+    told = failed.stdout + failed.stderr
+    assert failed.returncode != 0
+    assert "the workload vector_add can't be built: run " in told
+    assert "last lines of its log:" in told
+    assert "broken" in told.partition("last lines of its log:")[2]
+
+    (folder / "main.py").write_text("print('second')\n")
+    mine.up()
+    second = mine.outputs()["image"]
+    assert (second != first, sorted(runs()), mine.steps()) == (True, ["Failed", "Succeeded", "Succeeded"], {})
+
+    (folder / "main.py").write_text("print('first')\n")
+    assert "already built" in mine.up()
+    assert (mine.outputs()["image"], len(runs())) == (first, 3)
+
+
 def test_existing_parts_lie_in_another_subscription(
     program: Callable[..., Program], azure: ServedAzure, kubernetes_bin: Path
 ) -> None:

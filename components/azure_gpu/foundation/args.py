@@ -108,7 +108,8 @@ class _Workloads(TypedDict):
     workloads: NotRequired[Sequence[WorkloadName]]
     """Plain: the workloads whose images the registry builds. Default: none."""
     image_source: NotRequired[str]
-    """Plain: the sources of `workloads`: `https://…/repository.git#<commit>`. Default: none."""
+    """Plain: the sources of `workloads`: `https://…/repository.git#<commit>`, or `upload`, which uploads them from the
+    checkout or package that the program runs from. Default: none."""
     assign_roles: NotRequired[bool]
     """Plain: false leaves the role assignments to an administrator and prints the commands. Default: true."""
 

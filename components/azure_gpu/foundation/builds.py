@@ -51,3 +51,8 @@ def template(
         },
     }
     return arm_templates.template([run], {"registry": made_at})
+
+
+def mark(image: str, made_at: pulumi.Input[str]) -> dict[str, Any]:
+    """Builds a template without resources, for an image that a hook builds: another one, or a new registry, is deployed again."""
+    return arm_templates.template([], {"registry": made_at, "image": image})

@@ -1,6 +1,6 @@
 """Look-ups of a foundation: existing parts, role assignments, and the hashes of the workloads' sources."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -13,7 +13,7 @@ from azure_gpu.formats import arm_ids, azure_types
 from azure_gpu.formats.arm_ids import ArmId
 from azure_gpu.formats.azure_types import AzureType
 from azure_gpu.formats.build_context import BuildContextError
-from azure_gpu.foundation.spec import PATH, FoundationSpec
+from azure_gpu.foundation.spec import PATH, UPLOAD, FoundationSpec
 from azure_gpu.shared import assigned_already, customer_key, existing, private_network, registry_modes
 from azure_gpu.shared.customer_key import KeyFacts
 from azure_gpu.shared.look_up import OF_STACK, AskedBy
@@ -87,7 +87,7 @@ def look_up(spec: FoundationSpec, asked_by: AskedBy = OF_STACK) -> tuple[Foundat
 
     own, path = spec.context.subscription_id, f"{spec.context.path(PATH)}.customer_managed_key"
     key, of_key = customer_key.look_up(spec.key, path, asked_by, own, assigns_roles=spec.assign_roles)
-    tags, tag_problems = _image_tags(spec.workloads)
+    tags, tag_problems = _image_tags(spec)
     found = FoundationLookup(
         image_tags=tags,
         key=key,
@@ -145,12 +145,23 @@ def _with_roles(found: FoundationLookup, spec: FoundationSpec, asked_by: AskedBy
     )
 
 
-def _image_tags(workloads: Sequence[Workload]) -> tuple[dict[Workload, str], list[Problem]]:
+def _image_tags(spec: FoundationSpec) -> tuple[dict[Workload, str], list[Problem]]:
     tags: dict[Workload, str] = {}
     problems: list[Problem] = []
-    for workload in workloads:
+    for workload in spec.workloads:
         try:
             tags[workload] = workload.tag
         except BuildContextError as error:
             problems.append(Problem(path=workload.source, message=f"this folder can't be built: {error}"))
+    missing = [each for each in spec.workloads if spec.uploads and not each.context.is_dir()]
+    if missing:
+        problems.append(
+            Problem(
+                path=spec.context.own_path("image_source"),
+                message=f"the sources aren't installed of: {', '.join(missing)}",
+                value=UPLOAD,
+                allowed="in a checkout, or with the package azure-gpu-operations",
+                fix="run: pip install azure-gpu-operations",
+            )
+        )
     return tags, problems

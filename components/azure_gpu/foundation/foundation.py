@@ -16,7 +16,7 @@ from azure_gpu.catalog import roles
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.catalog.services.private_networks import BLOB_ZONE, FILE_ZONE, REGISTRY_ZONE
 from azure_gpu.formats import arm_ids, azure_types
-from azure_gpu.foundation import builds, purge
+from azure_gpu.foundation import builds, purge, uploads
 from azure_gpu.foundation.args import FoundationArgs, FoundationWiring
 from azure_gpu.foundation.existing import FoundationLookup, look_up
 from azure_gpu.foundation.role_commands import role_commands
@@ -479,24 +479,30 @@ class Foundation(Component[FoundationArgs, FoundationWiring, _Spec]):
         """Declares the registry's build of one workload; returns it with repository and tag. It runs again when the sources
         change."""
         tag = self._found.image_tags[workload]
-        run = self._spec.context.name(azure_types.TASK_RUN.arm_type, workload)
+        run, made_at = self._spec.context.name(azure_types.TASK_RUN.arm_type, workload), registry.creation_date
+        builds_before: pulumi.ResourceHookBinding | None = None
+        if self._spec.uploads:
+            template = builds.mark(f"{workload}:{tag}", made_at)
+            builds_before = uploads.hooks(self, workload, tag, registry)
+        else:
+            template = builds.template(
+                workload,
+                tag=tag,
+                source=self._spec.image_source,
+                name=run,
+                registry=registry.name,
+                made_at=made_at,
+                location=self._location(),
+            )
         build = resources.Deployment(
             f"{self._name}-build-{workload}",
             deployment_name=run,
             resource_group_name=self.resource_group_name,
-            properties=resources.DeploymentPropertiesArgs(
-                mode=resources.DeploymentMode.INCREMENTAL,
-                template=builds.template(
-                    workload,
-                    tag=tag,
-                    source=self._spec.image_source,
-                    name=run,
-                    registry=registry.name,
-                    made_at=registry.creation_date,
-                    location=self._location(),
-                ),
+            properties=resources.DeploymentPropertiesArgs(mode=resources.DeploymentMode.INCREMENTAL, template=template),
+            opts=pulumi.ResourceOptions.merge(
+                pulumi.ResourceOptions.merge(self._child, pulumi.ResourceOptions(hooks=self._again)),
+                pulumi.ResourceOptions(hooks=builds_before),
             ),
-            opts=pulumi.ResourceOptions.merge(self._child, pulumi.ResourceOptions(hooks=self._again)),
         )
         return build, f"{workload}:{tag}"
 

@@ -25,8 +25,9 @@ from azure_gpu.shared.workloads import Workload
 
 PATH = "foundation"  # in a stack file
 _PREMIUM = "Premium"
+UPLOAD = "upload"  # in place of a URL
 _PUBLIC = "the URL of a repository that is read without a login"
-_PRIVATE = "build private sources by `az acr build` and set the images by digest"
+_PRIVATE = f"build private sources from the files here, by image_source: {UPLOAD}"
 _IMAGE_SOURCE = re.compile(r"https://[^\s#]+\.git#[\w./-]+")
 
 
@@ -65,6 +66,11 @@ class FoundationSpec:
             return self.storage.existing.text if self.storage and self.storage.existing else ""
         inputs = {"resourceGroupName": self.resource_group.name, azure_types.STORAGE_ACCOUNT.name_parameter: self.storage.name}
         return azure_types.STORAGE_ACCOUNT.id_of(self.context.subscription_id, inputs)
+
+    @property
+    def uploads(self) -> bool:
+        """Whether workloads are built from the files here."""
+        return self.image_source == UPLOAD
 
     @property
     def registry_is_premium(self) -> bool:
@@ -315,7 +321,7 @@ def _image_source_problems(spec: FoundationSpec) -> list[Problem]:
     path = spec.context.own_path("image_source")
     if problems := [*check_login(spec.image_source, path, allowed=_PUBLIC, fix=_PRIVATE)]:
         return problems
-    if not spec.workloads or _IMAGE_SOURCE.fullmatch(spec.image_source):
+    if not spec.workloads or spec.uploads or _IMAGE_SOURCE.fullmatch(spec.image_source):
         return []
     form = "https://<host>/<repository>.git#<commit>"
     what = "not a git URL with a commit" if spec.image_source else "required to build the workloads"
@@ -325,10 +331,10 @@ def _image_source_problems(spec: FoundationSpec) -> list[Problem]:
             path=path,
             message=what,
             value=None if holds_secret(spec.image_source) else spec.image_source or None,
-            allowed=f"{form}; without a commit a build could take other sources than the ones that were previewed",
-            fix=f"run: pulumi config set image_source {form}; or push the workloads as they are here to the checkout's `origin`, "
-            "which is used where it isn't set"
+            allowed=f"{form}; without a commit a build could take other sources than the ones that were previewed; or {UPLOAD}",
+            fix=f"run: pulumi config set image_source {UPLOAD}, which builds from the files here; or push the workloads as they "
+            "are here to the checkout's `origin`, which is used where it isn't set"
             if component is None
-            else f"push a checkout of azure-gpu to a fork and add image_source: {form}",
+            else f"in a checkout of azure-gpu add image_source: {UPLOAD}, or push it to a fork and add image_source: {form}",
         )
     ]

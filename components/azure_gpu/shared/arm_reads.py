@@ -1,4 +1,5 @@
-"""Requests to Azure Resource Manager for which azure-native has no function: lists, API versions other than its own, and PATCH.
+"""Requests to Azure Resource Manager for which azure-native has no function: lists, API versions other than its own, PATCH, and
+actions.
 
 The token is the provider's, and is sent only to the Resource Manager in the provider's configuration.
 """
@@ -10,11 +11,11 @@ import os
 import ssl
 import time
 import urllib.request
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from http import HTTPStatus
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 from urllib.error import HTTPError
-from urllib.parse import quote, urlencode
+from urllib.parse import quote, urlencode, urlsplit
 
 import pulumi
 from pulumi.runtime.config import CONFIG, get_config_env
@@ -27,11 +28,19 @@ PUBLIC = "https://management.azure.com"
 _HOST, _CLOUD = f"{PROVIDER}:metadataHost", f"{PROVIDER}:environment"
 _METADATA_VERSION = "2022-09-01"
 _SECONDS = 30.0
+_TOKEN_SECONDS = 240.0  # a token of the Azure CLI is valid for five minutes at least
 _PAUSES_SECONDS = (1.0, 2.0, 5.0)  # before each retry where Azure throttles
 
 
+T = TypeVar("T")
+
+
 class UnreadableError(Exception):
-    """The resource can't be read. The text is for the user."""
+    """The resource can't be read, or Azure refused. The text is for the user. `status`: of the answer; 0 without one."""
+
+    def __init__(self, text: str, status: int = 0) -> None:
+        super().__init__(text)
+        self.status = status
 
 
 def get(path: str, api_version: str, opts: pulumi.InvokeOptions, query: Mapping[str, str] | None = None) -> dict[str, Any]:
@@ -61,6 +70,102 @@ async def patch(path: str, api_version: str, body: Mapping[str, Any], opts: pulu
         raise UnreadableError(f"Azure returned {error.code}: {error.read().decode(errors='replace')}") from None
     except Exception as error:  # noqa: BLE001  as above
         raise UnreadableError(existing.reason_of(error)) from None
+
+
+class Requests:
+    """Sends the requests of a hook, from a thread, with tokens of `new_token`. UnreadableError."""
+
+    errors = (UnreadableError,)
+
+    def __init__(self, new_token: Callable[[], str]) -> None:
+        self._new_token = new_token
+        self._renew_at = 0.0
+        self._token = ""
+
+    def get(self, resource_id: str, api_version: str) -> dict[str, Any] | None:
+        """None where there is nothing."""
+        try:
+            return self._answer("GET", self._url(resource_id, api_version))
+        except UnreadableError as error:
+            if error.status == HTTPStatus.NOT_FOUND:
+                return None
+            raise
+
+    def post(self, path: str, api_version: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
+        """An action; {} for an empty answer."""
+        return self._answer("POST", self._url(path, api_version), b"" if body is None else json.dumps(body).encode())
+
+    def values(self, path: str, api_version: str) -> Iterator[dict[str, Any]]:
+        """All pages of a list."""
+        url = self._url(path, api_version)
+        while url:
+            page = self._answer("GET", url)
+            yield from page.get("value") or []
+            url = str(page.get("nextLink") or "")
+
+    def upload(self, url: str, content: bytes, seconds: float) -> None:
+        """Puts a block blob to a URL with a signature."""
+        headers = {"x-ms-blob-type": "BlockBlob", "Content-Type": "application/octet-stream"}
+        _sent(urllib.request.Request(url, content, headers, method="PUT"), seconds)  # noqa: S310  of Azure's answer
+
+    def text(self, url: str) -> str:
+        """What a URL with a signature has."""
+        return _sent(urllib.request.Request(url)).decode(errors="replace")  # noqa: S310  as above
+
+    def _url(self, path: str, api_version: str) -> str:
+        return f"{_endpoint()}{quote(path)}?api-version={api_version}"
+
+    def _answer(self, method: str, url: str, body: bytes | None = None) -> dict[str, Any]:
+        if time.monotonic() >= self._renew_at:
+            self._token, self._renew_at = self._new_token(), time.monotonic() + _TOKEN_SECONDS
+        headers = {"Authorization": f"Bearer {self._token}", "Content-Type": "application/json", "Accept": "application/json"}
+        request = urllib.request.Request(url, body, headers, method=method)  # noqa: S310  always https
+        for pause in _PAUSES_SECONDS:
+            try:
+                return _object(_sent(request))
+            except UnreadableError as error:
+                if error.status != HTTPStatus.TOO_MANY_REQUESTS:
+                    raise
+            time.sleep(pause)
+        return _object(_sent(request))
+
+
+async def with_login(opts: pulumi.InvokeOptions, work: Callable[[Requests], T]) -> T:
+    """Runs `work` in a thread, with the login of the provider in `opts`; for hooks."""
+    loop = asyncio.get_running_loop()
+
+    async def token() -> str:
+        found = await authorization.get_client_token_output(opts=opts).future()
+        if found is None or not found.token:
+            raise UnreadableError("not logged in")
+        return found.token
+
+    return await asyncio.to_thread(work, Requests(lambda: asyncio.run_coroutine_threadsafe(token(), loop).result()))
+
+
+def _sent(request: urllib.request.Request, seconds: float = _SECONDS) -> bytes:
+    """What is answered. An error doesn't show the URL, which may have a signature."""
+    try:
+        with _opener().open(request, timeout=seconds) as answer:
+            return answer.read()
+    except HTTPError as error:
+        raise UnreadableError(_reason(error), error.code) from None
+    except OSError as error:
+        raise UnreadableError(f"{urlsplit(request.full_url).hostname} can't be reached: {existing.reason_of(error)}") from None
+
+
+def _object(answer: bytes) -> dict[str, Any]:
+    return cast(dict[str, Any], json.loads(answer)) if answer else {}
+
+
+def _reason(error: HTTPError) -> str:
+    """ARM's code and message."""
+    text = error.read().decode(errors="replace")
+    try:
+        told = json.loads(text)["error"]
+        return f"{told['code']}: {told['message']}"
+    except (ValueError, KeyError, TypeError):
+        return f"Azure returned {error.code}"
 
 
 def _endpoint() -> str:

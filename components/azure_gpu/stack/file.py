@@ -193,8 +193,10 @@ class StackFile(TypedDict):
     """What you insist on: with `region`, what a source or Azure's own list says that a region lacks is a warning, also in
     `operations up`. Default: nothing; such a region is refused."""
     image_source: NotRequired[str]
-    """The workloads' sources, readable without a login: `https://…/repository.git#<commit>`. Default: `origin` of the checkout,
-    at the last commit that changed the workloads, or the repository from which pip installed this package."""
+    """The workloads' sources, readable without a login: `https://…/repository.git#<commit>`; or `upload`: the files here are
+    uploaded to the registry and built during `up`, once for each content, so that no repository has to be public. Default:
+    `origin` of the checkout, at the last commit that changed the workloads, or the repository from which pip installed this
+    package."""
     assign_roles: NotRequired[bool]
     """False leaves the role assignments to an administrator and prints the commands. Default: true."""
     protect_data: NotRequired[bool]
