@@ -2,8 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from azure_gpu_operations.azure import Arm, AzureError
 from azure_gpu_operations.terminal import coloured
@@ -15,8 +14,7 @@ LAST_LINES = 12
 _ENDED = {"Succeeded", "Failed", "Stopped"}
 
 
-@dataclass(frozen=True, slots=True)
-class ContainerEnd:
+class ContainerEnd(NamedTuple):
     """One container: its state, its exit code (None while it hasn't one) and its last lines of log."""
 
     name: str
@@ -25,8 +23,7 @@ class ContainerEnd:
     log: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class GroupEnd:
+class GroupEnd(NamedTuple):
     """One group; `state` is the service's: `Succeeded`, `Failed`, `Stopped`, `Running`, or `Missing`."""
 
     name: str

@@ -16,19 +16,25 @@ class Kind(NamedTuple):
     """One kind of part, such as jobs."""
 
     section: str  # of the stack's file
+    names: str  # in the stack's view
     noun: str
     of_stack: str  # full noun, for "the stack has no …"
     option: str  # of the command line
-    fix: str  # if the stack has none
+    special: str = ""  # the fix if the stack has none, where that isn't to add the section
+
+    @property
+    def fix(self) -> str:
+        return self.special or f"add a section `{self.section}` to the stack's file and run `pulumi up`"
 
 
-JOB = Kind("jobs", "job", "job", "--job", "add a section `jobs` to the stack's file and run `pulumi up`")
-POOL = Kind("pools", "pool", "pool", "--pool", "add a section `pools` to the stack's file and run `pulumi up`")
-MACHINE = Kind("vms", "machine", "virtual machine", "--vm", "add a section `vms` to the stack's file and run `pulumi up`")
-CLUSTER = Kind("clusters", "cluster", "cluster", "--cluster", "add a section `clusters` to the stack's file and run `pulumi up`")
-EDGE = Kind("edges", "edge", "edge", "--cluster", "add a section `edges` to the stack's file and run `pulumi up`")
+JOB = Kind("jobs", "jobs", "job", "job", "--job")
+POOL = Kind("pools", "pools", "pool", "pool", "--pool")
+MACHINE = Kind("vms", "vms", "machine", "virtual machine", "--vm")
+CLUSTER = Kind("clusters", "clusters", "cluster", "cluster", "--cluster")
+EDGE = Kind("edges", "edges", "edge", "edge", "--cluster")
 COMPUTE = Kind(
     "ml_workspace.computes",
+    "ml_computes",
     "compute",
     "compute of a workspace",
     "--compute",
@@ -38,7 +44,7 @@ COMPUTE = Kind(
 
 def choose(kind: Kind, view: StackView, name: str, file: Path | None = None, option: str = "") -> tuple[str, list[Problem]]:
     """`name`: "" selects the only one. `option`: the option that gives it, if not the kind's. Returns "" with problems."""
-    known = sorted(_NAMES[kind](view))
+    known = sorted(getattr(view, kind.names))
     option = option or kind.option
     if name in known:
         return name, []
@@ -54,13 +60,3 @@ def choose(kind: Kind, view: StackView, name: str, file: Path | None = None, opt
         fix = f"choose one: {option} {known[0]}" if option.startswith("--") else f"choose one: {known[0]}"
         return "", [Problem(option, f"the stack has several {kind.noun}s", allowed=", ".join(known), fix=fix)]
     return known[0], []
-
-
-_NAMES = {
-    JOB: lambda view: view.jobs,
-    POOL: lambda view: view.pools,
-    MACHINE: lambda view: view.vms,
-    CLUSTER: lambda view: view.clusters,
-    EDGE: lambda view: view.edges,
-    COMPUTE: lambda view: view.ml_computes,
-}

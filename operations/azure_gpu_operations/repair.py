@@ -14,9 +14,8 @@ import re
 import socket
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from azure_gpu.catalog import transient_errors
 from azure_gpu.catalog.transient_errors import APPEARED, CANNOT_BE_UPDATED, TransientError, is_missing_permission
@@ -30,8 +29,7 @@ SECRET = "1b47061264138c4ac30d75fd1eb44270"  # noqa: S105  the signature of a se
 _APPEARED = re.compile(rf"([^\s<>]+): {APPEARED}")  # the engine puts marks of colour before a name
 
 
-@dataclass(frozen=True, slots=True)
-class PendingCreate:
+class PendingCreate(NamedTuple):
     """A create that the engine began and didn't finish."""
 
     urn: str
@@ -39,8 +37,7 @@ class PendingCreate:
     inputs: Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Settled:
+class Settled(NamedTuple):
     """`imports`: urn and id of what does exist; `forgotten`: the urns of what never came to be."""
 
     imports: tuple[tuple[str, str], ...]
@@ -56,8 +53,7 @@ def torn_attributes(backend_folder: Path) -> list[Path]:
     return [file for file in sorted((backend_folder / ".pulumi" / "stacks").rglob("*.attrs")) if file.stat().st_size == 0]
 
 
-@dataclass(frozen=True, slots=True)
-class Locks:
+class Locks(NamedTuple):
     """The lock files of a stack in a file backend: those whose owner ran on this machine and is gone, and the others."""
 
     dead: tuple[Path, ...] = ()

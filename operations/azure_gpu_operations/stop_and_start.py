@@ -21,7 +21,6 @@ import argparse
 import sys
 from contextlib import closing
 from functools import partial
-from typing import NamedTuple
 
 from azure_gpu.catalog.problems import Code, Problem
 from azure_gpu_operations import stack_options
@@ -34,13 +33,6 @@ RUN, ENDPOINT, MACHINE, POOL = "run", "endpoint", "machine", "pool"
 _SECTIONS = {ENDPOINT: "ml_endpoints", MACHINE: "vms", POOL: "pools"}  # of the stack file
 DRAIN_MINUTES = 60.0
 _say = partial(print, flush=True)
-
-
-class _Found(NamedTuple):
-    """What a name means: the problem, or the kind."""
-
-    kind: str = ""
-    problem: object = None
 
 
 def add_stop_arguments(parser: argparse.ArgumentParser) -> None:
@@ -90,24 +82,24 @@ def _start(options: argparse.Namespace) -> int:
     return _endpoint(options, stops=False) if kind == ENDPOINT else _machine(options, found, stops=False)
 
 
-def _chosen(options: argparse.Namespace, named: list[str], parts: dict[str, list[str]]) -> _Found:
-    """`named`: the kinds of what has the name. `parts`: the names by kind."""
+def _chosen(options: argparse.Namespace, named: list[str], parts: dict[str, list[str]]) -> tuple[str, object]:
+    """What a name means: the kind, or "" and the problem. `named`: the kinds of what has the name. `parts`: the names by kind."""
     meant = [kind for kind in named if options.kind in ("", kind)]
     if len(meant) == 1:
-        return _Found(meant[0])
+        return meant[0], None
     if meant:
         message, fix = f"several have this name: {', '.join(meant)}", f"add --as {' or --as '.join(meant)}"
-        return _Found(problem=Problem("NAME", message, options.name, fix=fix))
+        return "", Problem("NAME", message, options.name, fix=fix)
     from azure_gpu_operations import planned  # here: the library loads slowly
 
     kinds, file = [options.kind] if options.kind else [*parts], stack_options.file_of(options)
     if off := next(filter(None, (planned.switched_off(file, options.name, _SECTIONS[kind]) for kind in kinds)), ""):
-        return _Found(problem=Problem("NAME", off, options.name, fix="remove enabled: false there, then run `up`"))
+        return "", Problem("NAME", off, options.name, fix="remove enabled: false there, then run `up`")
     known = sorted({name for kind in kinds for name in parts[kind]})
     nouns = " and no ".join(kinds)
     if not known:
-        return _Found(problem=Problem("NAME", f"the stack has no {nouns}", options.name, code=Code.NOT_FOUND))
-    return _Found(problem=unknown("NAME", f"the stack has no {nouns} of this name", options.name, known))
+        return "", Problem("NAME", f"the stack has no {nouns}", options.name, code=Code.NOT_FOUND)
+    return "", unknown("NAME", f"the stack has no {nouns} of this name", options.name, known)
 
 
 def _endpoint(options: argparse.Namespace, *, stops: bool) -> int:

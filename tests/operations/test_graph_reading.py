@@ -33,7 +33,7 @@ def test_a_stack_has_its_parts_by_layer_their_machines_what_they_depend_on_and_w
         "parts": [[each.layer.value, each.noun, each.name] for each in graph.parts],
         "exists": sorted(each.name for each in graph.parts if each.exists),
         "uses": [[words.name_of(graph, each.part), each.words, words.name_of(graph, each.on)] for each in graph.uses],
-        "roles": [[words.name_of(graph, each.who), each.role, words.scope(graph, each)] for each in graph.roles],
+        "roles": [[words.name_of(graph, each.who), each.role, words.name_of(graph, each.scope)] for each in graph.roles],
     }
     for key, expected in STACKS[stack].items():
         if key == "machines":

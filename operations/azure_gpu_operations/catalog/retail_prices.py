@@ -13,10 +13,9 @@ import email.utils
 import json
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from decimal import Decimal
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 import requests
@@ -140,8 +139,7 @@ def _server(url: str) -> tuple[str, str, int | None]:
 _SECONDS_OF_UNIT = {"1 second": 1, "1 gib second": 1, "1 hour": 3600, "1 gib hour": 3600}
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(NamedTuple):
     """The price, or why there is none: `ambiguous` lists the rows that differ, and is empty if no row matched."""
 
     price: Decimal | None = None

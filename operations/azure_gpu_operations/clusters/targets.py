@@ -68,29 +68,31 @@ def choose(
     name, problems = one_part.choose(one_part.CLUSTER if kind == AKS else one_part.EDGE, view, selection.cluster, file)
     if not name:
         return None, problems
-    namespace = selection.namespace or view.namespaces.get(name) or DEFAULT_NAMESPACE
-    if kind == AKS:
-        return ClusterTarget(name, id=view.clusters[name], namespace=namespace), []
-    kubeconfig, context = _kubeconfig(name, _edges(file))
-    if kubeconfig is None:
+    found = _reached(view, kind, name, _edges(file) if kind == EDGE else {})
+    if found is None:
         message = "the stack's file has no `kubeconfig_file` for this edge"
         return None, [Problem("--kubeconfig", message, value=name, fix="add --kubeconfig FILE", code=Code.NOT_FOUND)]
-    return ClusterTarget(name, kubeconfig=kubeconfig, context=selection.context or context, namespace=namespace), []
+    context = found.context if kind == AKS else selection.context or found.context
+    return found._replace(namespace=selection.namespace or found.namespace, context=context), []
 
 
 def all_of(view: StackView, file: Path | None) -> list[ClusterTarget]:
     """Every reachable cluster and edge of a stack."""
-    found = [
-        ClusterTarget(name, id=each, namespace=view.namespaces.get(name) or DEFAULT_NAMESPACE)
-        for name, each in view.clusters.items()
-    ]
     edges = _edges(file) if view.edges else {}
-    for name in view.edges:
-        kubeconfig, context = _kubeconfig(name, edges)
-        if kubeconfig is not None:
-            namespace = view.namespaces.get(name) or DEFAULT_NAMESPACE
-            found.append(ClusterTarget(name, kubeconfig=kubeconfig, context=context, namespace=namespace))
-    return found
+    named = [*((AKS, name) for name in view.clusters), *((EDGE, name) for name in view.edges)]
+    return [found for kind, name in named if (found := _reached(view, kind, name, edges)) is not None]
+
+
+def _reached(view: StackView, kind: str, name: str, edges: "Mapping[str, EdgeSharingSettings]") -> ClusterTarget | None:
+    """A cluster by its id, an edge by the kubeconfig file and context that the stack's file has; None without one."""
+    namespace = view.namespaces.get(name) or DEFAULT_NAMESPACE
+    if kind == AKS:
+        return ClusterTarget(name, id=view.clusters[name], namespace=namespace)
+    if not (file := edges.get(name, {}).get("kubeconfig_file")):
+        return None
+    # Paths in the stack's file are relative to the project's folder.
+    kubeconfig = project().files / file
+    return ClusterTarget(name, kubeconfig=kubeconfig, context=edges[name].get("context", ""), namespace=namespace)
 
 
 def _edges(file: Path | None) -> "Mapping[str, EdgeSharingSettings]":
@@ -99,11 +101,3 @@ def _edges(file: Path | None) -> "Mapping[str, EdgeSharingSettings]":
         return planned.settings(file).parts["edges"] if file is not None else {}
     except planned.UnreadableStackFileError:
         return {}
-
-
-def _kubeconfig(name: str, edges: "Mapping[str, EdgeSharingSettings]") -> tuple[Path | None, str]:
-    """An edge's kubeconfig file and context. Paths in the stack's file are relative to the project's folder; None if not set."""
-    edge = edges.get(name)
-    if edge is None or not (file := edge.get("kubeconfig_file")):
-        return None, ""
-    return project().files / file, edge.get("context", "")

@@ -30,13 +30,11 @@ def dot(graph: Graph) -> str:
 def _mermaid(graph: Graph) -> Iterator[str]:
     yield f"---\ntitle: {json.dumps(printable(_title(graph)), ensure_ascii=False)}\n---\nflowchart LR"
     ids = _ids(graph)
-    for number, layer in enumerate(Layer):
-        parts = [each for each in graph.parts if each.layer is layer]
-        if parts:
-            yield f'  subgraph layer{number}["{layer}"]'
-            for part in parts:
-                yield f'    {ids[part.key]}["{"<br>".join(map(_escaped, _lines(graph, part)))}"]'
-            yield "  end"
+    for number, layer, parts in _layers(graph):
+        yield f'  subgraph layer{number}["{layer}"]'
+        for part in parts:
+            yield f'    {ids[part.key]}["{"<br>".join(map(_escaped, _lines(graph, part)))}"]'
+        yield "  end"
     for start, label, end, is_role in _arrows(graph):
         yield f'  {ids[start]} {"-.->" if is_role else "-->"}|"{_escaped(label)}"| {ids[end]}'
     if existing := [ids[each.key] for each in graph.parts if each.exists]:
@@ -46,17 +44,21 @@ def _mermaid(graph: Graph) -> Iterator[str]:
 def _dot(graph: Graph) -> Iterator[str]:
     yield f"digraph {{\n  rankdir=LR; label={_quoted([_title(graph)])}; node [shape=box];"
     ids = _ids(graph)
-    for number, layer in enumerate(Layer):
-        parts = [each for each in graph.parts if each.layer is layer]
-        if parts:
-            yield f"  subgraph cluster{number} {{\n    label={_quoted([layer])};"
-            for part in parts:
-                style = ", style=dashed" if part.exists else ""
-                yield f"    {ids[part.key]} [label={_quoted(_lines(graph, part))}{style}];"
-            yield "  }"
+    for number, layer, parts in _layers(graph):
+        yield f"  subgraph cluster{number} {{\n    label={_quoted([layer])};"
+        for part in parts:
+            style = ", style=dashed" if part.exists else ""
+            yield f"    {ids[part.key]} [label={_quoted(_lines(graph, part))}{style}];"
+        yield "  }"
     for start, label, end, is_role in _arrows(graph):
         yield f"  {ids[start]} -> {ids[end]} [label={_quoted([label])}{', style=dotted' if is_role else ''}];"
     yield "}"
+
+
+def _layers(graph: Graph) -> Iterator[tuple[int, Layer, list[Part]]]:
+    for number, layer in enumerate(Layer):
+        if parts := [each for each in graph.parts if each.layer is layer]:
+            yield number, layer, parts
 
 
 def _ids(graph: Graph) -> dict[str, str]:
@@ -76,7 +78,7 @@ def _lines(graph: Graph, part: Part) -> list[str]:
     facts += [words.EXISTS] if part.exists else []
     facts += [part.location] if part.location != words.region(graph) else []
     roles = [each for each in graph.roles if each.who == part.key and not _has_arrow(graph, each)]
-    facts += [f"{words.role(each)} on {words.scope(graph, each)}" for each in roles]
+    facts += [f"{words.role(each)} on {words.name_of(graph, each.scope)}" for each in roles]
     return [words.called(part), *filter(None, facts)]
 
 

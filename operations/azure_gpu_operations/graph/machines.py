@@ -56,7 +56,7 @@ def _of(resource: Resource) -> Sequence[Machines]:
         case azure_types.ML_COMPUTE.token:
             return _compute(inputs)
         case azure_types.ML_ONLINE_DEPLOYMENT.token:
-            size, count = _text(inputs, "properties", "instanceType"), _count(_at(inputs, "sku", "capacity"))
+            size, count = _text(inputs, "properties", "instanceType"), _count(at(inputs, "sku", "capacity"))
             return [Machines(str(inputs.get("deploymentName", "")), size, gpu_of(size), count, count)]
         case _:
             return []
@@ -68,15 +68,15 @@ def _job(inputs: Mapping[str, Any]) -> Machines:
     gpu = next((each.value for each in GpuModel if each.profile_name == profile), profile)
     configuration = inputs.get("configuration", {})
     trigger: Mapping[str, Any] = next((each for key, each in configuration.items() if key.endswith("TriggerConfig")), {})
-    executions = _count(_at(trigger, "scale", "maxExecutions")) or 1
-    one: Mapping[str, Any] = next(iter(_at(inputs, "template", "containers") or []), {})
+    executions = _count(at(trigger, "scale", "maxExecutions")) or 1
+    one: Mapping[str, Any] = next(iter(at(inputs, "template", "containers") or []), {})
     memory = _text(one, "resources", "memory").removesuffix("Gi")
-    size = f"{_number(_at(one, 'resources', 'cpu'))} CPU, {memory} GiB"
+    size = f"{_number(at(one, 'resources', 'cpu'))} CPU, {memory} GiB"
     return Machines("", size, gpu, 0, executions * (_count(trigger.get("parallelism")) or 1))
 
 
 def _group(inputs: Mapping[str, Any]) -> Machines:
-    requests = [_at(each, "resources", "requests") or {} for each in inputs.get("containers", [])]
+    requests = [at(each, "resources", "requests") or {} for each in inputs.get("containers", [])]
     gpus = [each["gpu"] for each in requests if "gpu" in each]
     count = sum(_count(each.get("count")) or 0 for each in gpus)
     gpu = "" if not gpus else f"{count} x {gpus[0].get('sku')}" if count > 1 else str(gpus[0].get("sku"))
@@ -86,7 +86,7 @@ def _group(inputs: Mapping[str, Any]) -> Machines:
 
 def _pool(inputs: Mapping[str, Any]) -> Machines:
     size, idle = str(inputs.get("vmSize", "")), idle_nodes(inputs)
-    if _at(inputs, "scaleSettings", "fixedScale") is not None and idle is not None:
+    if at(inputs, "scaleSettings", "fixedScale") is not None and idle is not None:
         return Machines("", size, gpu_of(size), sum(idle), sum(idle), spot=not idle[0] and idle[1] > 0)
     most = bounds.most_nodes(_text(inputs, "scaleSettings", "autoScale", "formula"))
     return Machines("", size, gpu_of(size), sum(idle) if idle is not None else None, most)
@@ -95,7 +95,7 @@ def _pool(inputs: Mapping[str, Any]) -> Machines:
 def idle_nodes(pool: Mapping[str, Any]) -> tuple[int, int] | None:
     """The dedicated and the Spot nodes of a Batch pool, at the busiest hour of a week in which nothing waits; None where that
     can't be told. `pool`: its inputs."""
-    fixed = _at(pool, "scaleSettings", "fixedScale")
+    fixed = at(pool, "scaleSettings", "fixedScale")
     if fixed is not None:
         return _count(fixed.get("targetDedicatedNodes")) or 0, _count(fixed.get("targetLowPriorityNodes")) or 0
     return bounds.idle_nodes(_text(pool, "scaleSettings", "autoScale", "formula"))
@@ -113,12 +113,12 @@ def _compute(inputs: Mapping[str, Any]) -> Sequence[Machines]:
     size = _text(inputs, "properties", "properties", "vmSize")
     if not size:  # attached: its machines are another part's
         return []
-    scale = _at(inputs, "properties", "properties", "scaleSettings") or {"minNodeCount": 1, "maxNodeCount": 1}
+    scale = at(inputs, "properties", "properties", "scaleSettings") or {"minNodeCount": 1, "maxNodeCount": 1}
     spot = _text(inputs, "properties", "properties", "vmPriority").lower() == "lowpriority"
     return [Machines("", size, gpu_of(size), _count(scale.get("minNodeCount")), _count(scale.get("maxNodeCount")), spot)]
 
 
-def _at(value: object, *keys: str) -> Any:
+def at(value: object, *keys: str) -> Any:
     """The value at nested keys; None if one is missing."""
     for key in keys:
         value = cast(Mapping[str, object], value).get(key) if isinstance(value, Mapping) else None
@@ -126,7 +126,7 @@ def _at(value: object, *keys: str) -> Any:
 
 
 def _text(value: object, *keys: str) -> str:
-    return str(_at(value, *keys) or "")
+    return str(at(value, *keys) or "")
 
 
 def _count(value: object) -> int | None:

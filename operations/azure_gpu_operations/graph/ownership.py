@@ -5,7 +5,7 @@ A component is one part with everything in it, except resources that are parts t
 id in the stack's file.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from azure_gpu.catalog.prices import fixed
@@ -15,7 +15,7 @@ from azure_gpu.formats.azure_types import BY_TOKEN
 from azure_gpu_operations.batch.pool_cost import hourly
 from azure_gpu_operations.graph import kinds, stand_ins
 from azure_gpu_operations.graph.kinds import KINDS
-from azure_gpu_operations.graph.machines import idle_nodes, machines_of
+from azure_gpu_operations.graph.machines import at, idle_nodes, machines_of
 from azure_gpu_operations.graph.model import Part, bare
 from azure_gpu_operations.graph.recorded import Resource, texts
 
@@ -160,7 +160,7 @@ def described(key: str, members: Sequence[Resource], owned: Ownership) -> Part:
     workspace = owned.parent_of(head) if head.type in (kinds.COMPUTE, kinds.MODEL) else None
     name = _name(head, workspace)
     # A workspace tells by name what its computes cost.
-    outputs = head.outputs if workspace is None else {each: _at(workspace.outputs.get(each), name) for each in workspace.outputs}
+    outputs = head.outputs if workspace is None else {each: at(workspace.outputs.get(each), name) for each in workspace.outputs}
     most, idle = (_cost(outputs.get(each)) for each in ("hourly_cost", "idle_cost"))
     if head.type == kinds.JOB:
         idle = 0.0  # billed only while it runs
@@ -224,13 +224,9 @@ def _notes(head: Resource, members: Sequence[Resource]) -> Iterator[str]:
     if head.type == kinds.BUDGET:
         amount = next(each.inputs["amount"] for each in members if each.type == azure_types.BUDGET.token)
         yield f"{amount:,g} a month"
-    jobs = [str(_at(each.inputs.get("metadata"), "name") or each.name) for each in members if each.type == _JOB_ON_CLUSTER]
+    jobs = [str(at(each.inputs.get("metadata"), "name") or each.name) for each in members if each.type == _JOB_ON_CLUSTER]
     if jobs:
         yield f"{'job' if len(jobs) == 1 else 'jobs'} {', '.join(sorted(jobs))}"
-
-
-def _at(value: Any, key: str) -> Any:
-    return value.get(key) if isinstance(value, Mapping) else None
 
 
 def _cost(value: object) -> float | None:

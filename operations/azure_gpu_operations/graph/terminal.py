@@ -61,7 +61,7 @@ def _called(part: Part) -> str:
 
 def _roles(graph: Graph) -> Iterator[tuple[str, ...]]:
     for each in graph.roles:
-        yield tuple(map(printable, (words.name_of(graph, each.who), each.role, words.scope(graph, each))))
+        yield tuple(map(printable, (words.name_of(graph, each.who), each.role, words.name_of(graph, each.scope))))
 
 
 def _text(text: str) -> str:

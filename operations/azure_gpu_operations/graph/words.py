@@ -72,12 +72,6 @@ def region(graph: Graph) -> str:
     return min(counted, key=lambda each: (-counted[each], each)) if counted else ""
 
 
-def scope(graph: Graph, role: Role) -> str:
-    """The display name of a role's scope."""
-    part = graph.part(role.scope)
-    return part.name if part is not None else role.scope
-
-
 def role(given: Role) -> str:
     """A role's short name."""
     return given.role.replace("Azure Kubernetes Service", "AKS")
@@ -89,6 +83,7 @@ def called(part: Part) -> str:
 
 
 def name_of(graph: Graph, key: str) -> str:
+    """The display name of a part, or of a role's scope, which may be none."""
     part = graph.part(key)
     return part.name if part is not None else key
 

@@ -52,8 +52,8 @@ class Deletions(NamedTuple):
 
     stack: str
     resources: int  # without what stays
-    blobs: tuple[Blobs, ...]
-    foreign_resources: tuple[str, ...]  # of others, in the stack's resource group, which are deleted with it; "type name"
+    blobs: tuple[Blobs, ...] = ()
+    foreign_resources: tuple[str, ...] = ()  # of others, in the stack's resource group, which are deleted with it; "type name"
     unread: str = ""  # why Azure couldn't be read
     kept: tuple[str, ...] = ()  # what stays; "type name"
 
@@ -123,22 +123,19 @@ def deletions_of(stack: Stack) -> Deletions:
     """What is deleted with a stack."""
     deployment = stack.deployment()
     resources = [each for each in created(deployment) if not stays(each)]
-    kept = named_kept(deployment)
+    found = Deletions(stack.name, len(resources), kept=named_kept(deployment))
     connection = connection_of(deployment)
     accounts = [str(each["id"]) for each in resources if each["type"] == azure_types.STORAGE_ACCOUNT.token]
     groups = [str(each["id"]) for each in resources if each["type"] == azure_types.RESOURCE_GROUP.token]
     if connection is None or not (accounts or groups):
-        return Deletions(stack.name, len(resources), (), (), kept=kept)
+        return found
     try:
         with closing(Arm(connection)) as arm:
-            blobs = tuple(_blobs(arm, account) for account in accounts)
-            try:
-                others = tuple(each for group in groups for each in foreign_resources(arm, group, deployment))
-            except UNREADABLE as error:
-                return Deletions(stack.name, len(resources), blobs, (), first_line(error), kept)
-            return Deletions(stack.name, len(resources), blobs, others, kept=kept)
+            found = found._replace(blobs=tuple(_blobs(arm, account) for account in accounts))
+            others = (each for group in groups for each in foreign_resources(arm, group, deployment))
+            return found._replace(foreign_resources=tuple(others))
     except UNREADABLE as error:
-        return Deletions(stack.name, len(resources), (), (), first_line(error), kept)
+        return found._replace(unread=first_line(error))
 
 
 def _blobs(arm: Arm, account: str) -> Blobs:

@@ -95,7 +95,8 @@ def parts(deployment: Mapping[str, Any]) -> list[Part]:
     from azure_gpu.stack.kinds import KINDS  # here, as it loads what resolves the library's components
 
     resources: Sequence[Resource] = deployment.get("resources") or []
-    ends: Mapping[str, Any] = _exported(resources).get("expires_at") or {}
+    exported: Mapping[str, Any] = next((each.get("outputs") or {} for each in resources if is_root(each)), {})
+    ends: Mapping[str, Any] = exported.get("expires_at") or {}
     sections = {kind.token: kind.section for kind in KINDS if kind.ends}
     found: list[Part] = []
     taken: set[str] = set()
@@ -131,10 +132,6 @@ def _path(resource: Resource) -> str:
     if resource["type"] == azure_types.ML_COMPUTE.token and name.startswith(_COMPUTE_PREFIX):
         return f"ml_workspace.computes.{name.removeprefix(_COMPUTE_PREFIX)}"
     return name
-
-
-def _exported(resources: Sequence[Resource]) -> Mapping[str, Any]:
-    return next((each.get("outputs") or {} for each in resources if is_root(each)), {})
 
 
 def _tags(resource: Resource) -> Mapping[str, Any]:
@@ -206,14 +203,9 @@ def _own_reason(deployment: Mapping[str, Any], part: Part, locks: Sequence[Lock]
 def _used(deployment: Mapping[str, Any], part: Part, going: set[str]) -> str:
     """The resources that stay and depend on the part."""
     own = set(part.urns)
-    users = sorted({name_of(each["urn"]) for each in _others(deployment, going) if own & set(references(each))})
+    others = [each for each in deployment.get("resources") or [] if each["urn"] not in going and not is_root(each)]
+    users = sorted({name_of(each["urn"]) for each in others if own & set(references(each))})
     return f"{some(users)} of the stack depends on it; fix: remove that from the stack file and run `up` first" if users else ""
-
-
-def _others(deployment: Mapping[str, Any], going: set[str]) -> Iterator[Resource]:
-    for each in deployment.get("resources") or []:
-        if each["urn"] not in going and not is_root(each):
-            yield each
 
 
 def _stack_of(urn: str) -> str:

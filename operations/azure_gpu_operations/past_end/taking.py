@@ -7,7 +7,7 @@ their end date is past.
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any
 
 from azure_gpu.formats import azure_types, stack_file
 from azure_gpu.formats.dates import parse_day
@@ -21,7 +21,7 @@ from azure_gpu_operations.errors import expected
 from azure_gpu_operations.guard import ending
 from azure_gpu_operations.guard.foreign_resources import created, foreign_resources
 from azure_gpu_operations.past_end import judging
-from azure_gpu_operations.past_end.judging import Judged, Lock, judge, keeps_whole
+from azure_gpu_operations.past_end.judging import Judged, Lock, Part, judge, keeps_whole
 from azure_gpu_operations.past_end.report import StackResult
 from azure_gpu_operations.stack import Stack, backend_folder
 from azure_gpu_operations.stack_view import of_deployment
@@ -30,36 +30,29 @@ from azure_gpu_operations.terminal import some
 Say = Callable[[str], None]
 
 
-class _Inspection(NamedTuple):
-    """The state of a stack before anything is destroyed."""
-
-    deployment: Mapping[str, Any]
-    found: StackResult
-
-
 def listed(stack: Stack, now: datetime) -> StackResult:
     """The expired parts; changes nothing. An error is part of the result."""
     try:
-        return _inspected(stack, stack.deployment(), now).found
+        return _inspected(stack, stack.deployment(), now)
     except expected() as error:
         return StackResult(stack.name, error=first_line(error))
 
 
 def taken_down(stack: Stack, now: datetime, say: Say, *, quiet: bool) -> StackResult:
     """Destroys the expired parts that aren't kept. `quiet`: hides the engine's output. An error is part of the result."""
-    inspection = _Inspection({}, StackResult(stack.name))
+    found = StackResult(stack.name)
     try:
-        inspection = _inspected(stack, settle(stack, stack.deployment(), say), now)
-        found = inspection.found._replace(tried=True)
+        deployment = settle(stack, stack.deployment(), say)
+        found = _inspected(stack, deployment, now)._replace(tried=True)
         if found.whole:
             say(f"stack {stack.name} is destroyed as a whole")
             bring_down(stack, say, quiet=quiet)
             return found._replace(gone=frozenset(each.part.urn for each in found.judged.past))
         if found.judged.going:
-            _destroy(stack, inspection, say, quiet=quiet)
+            _destroy(stack, deployment, found.judged.going, say, quiet=quiet)
         return found._replace(gone=_gone(found.judged, stack.deployment()))
     except expected() as error:
-        return _failed(stack, inspection.found, error)
+        return _failed(stack, found, error)
 
 
 def _failed(stack: Stack, found: StackResult, error: Exception) -> StackResult:
@@ -71,11 +64,10 @@ def _failed(stack: Stack, found: StackResult, error: Exception) -> StackResult:
     return found._replace(tried=True, gone=gone, error=first_line(error))
 
 
-def _destroy(stack: Stack, inspection: _Inspection, say: Say, *, quiet: bool) -> None:
-    going = inspection.found.judged.going
+def _destroy(stack: Stack, deployment: Mapping[str, Any], going: Sequence[Part], say: Say, *, quiet: bool) -> None:
     urns = [urn for part in going for urn in part.urns]
     say(f"stack {stack.name}: destroying {', '.join(part.path for part in going)}")
-    dead.forget_gone_existing(stack, inspection.deployment, say, within=frozenset(urns))
+    dead.forget_gone_existing(stack, deployment, say, within=frozenset(urns))
     deployment = stack.deployment()
     there = {str(each["urn"]) for each in deployment.get("resources") or []}
     pool_steps.tell_what_ends(deployment, say, within=frozenset(urns))
@@ -88,16 +80,16 @@ def _gone(judged: Judged, deployment: Mapping[str, Any]) -> frozenset[str]:
     return frozenset(each.urn for each in judged.going if not there & set(each.urns))
 
 
-def _inspected(stack: Stack, deployment: Mapping[str, Any], now: datetime) -> _Inspection:
+def _inspected(stack: Stack, deployment: Mapping[str, Any], now: datetime) -> StackResult:
     view = of_deployment(stack.name, deployment)
     if view is None or not judge(deployment, (), now).past:
-        return _Inspection(deployment, StackResult(stack.name))
+        return StackResult(stack.name)
     with closing(Arm(view.connection)) as arm:
         held, notes = _locks(arm, view.connection.subscription_id)
         judged = judge(deployment, held, now)
         whole, more = _whole(arm, stack, deployment, judged, held)
     notes = [*notes, *more, *_as_of(stack, judged, now)]
-    return _Inspection(deployment, StackResult(stack.name, judged, view.hourly_cost, whole, notes=tuple(notes)))
+    return StackResult(stack.name, judged, view.hourly_cost, whole, notes=tuple(notes))
 
 
 def _locks(arm: Arm, subscription_id: str) -> tuple[list[Lock], list[str]]:

@@ -59,15 +59,9 @@ def is_there(deployment: Mapping[str, Any]) -> bool:
     return any(str(each.get("id")).startswith("/") for each in deployment.get("resources") or [])
 
 
-def decided(
-    taken: "Inventory",
-    connection: Connection,
-    added: "Inventory | None" = None,
-    say: Say = lambda _: None,
-    say_price: Say | None = None,
-) -> tuple[Problem, ...]:
+def decided(taken: "Inventory", connection: Connection, *more: Any) -> tuple[Problem, ...]:
     """As `settled`; the embedded Azure, at an address of its own, has no lists but the catalog's, and isn't asked."""
-    return taken.problems if connection.metadata_host else settled(taken, connection, added, say, say_price)
+    return taken.problems if connection.metadata_host else settled(taken, connection, *more)
 
 
 def settled(

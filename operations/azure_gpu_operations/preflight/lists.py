@@ -1,7 +1,6 @@
 """The lists that preflight reads of a subscription, as plain values: one reading function per list, by its key."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass
 from datetime import date
 from enum import Enum, StrEnum
 from functools import partial
@@ -88,16 +87,14 @@ def name_key(requested: RequestedName) -> ListKey:
     return ListKey(ListKind.NAME, f"{requested.kind}={requested.name}")
 
 
-@dataclass(frozen=True, slots=True)
-class Permission:
+class Permission(NamedTuple):
     """The permissions of one role assignment: actions with wildcards, and excluded actions."""
 
     actions: tuple[str, ...]
     not_actions: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Offer:
+class Offer(NamedTuple):
     """One size in one region."""
 
     zones: tuple[str, ...] = ()  # that sell it; none: the region has no zones for it
@@ -106,14 +103,12 @@ class Offer:
     spot: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class BatchAccount:
+class BatchAccount(NamedTuple):
     limits: BatchAccountLimits
     in_subscription: bool  # pools are allocated in the user's subscription, whose quotas count
 
 
-@dataclass(frozen=True, slots=True)
-class NameAnswer:
+class NameAnswer(NamedTuple):
     available: bool
     message: str
 

@@ -2,7 +2,7 @@
 
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import date
 from typing import Any
 
@@ -44,7 +44,7 @@ class Report:
     def as_json(self) -> dict[str, Any]:
         return {
             "as_of": self.as_of.isoformat(),
-            "rows": [asdict(row) for row in self.rows],
+            "rows": [row._asdict() for row in self.rows],
             "missing": dict(self.missing),
             "seconds": {name: round(seconds, 3) for name, seconds in self.seconds.items()},
             "exit_code": self.exit_code,

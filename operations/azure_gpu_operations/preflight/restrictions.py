@@ -12,7 +12,6 @@ type and the names above it is assumed.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -72,7 +71,7 @@ def _rows_above(found: management_groups.Found | None, sent: Sequence[Sent], rec
     for each in found.assigned:
         for one, info in management_groups.denials(each, sent):
             row = _row(one, info, recorded)
-            yield row if each.effect else replace(row, answer=Answer.UNKNOWN, message=f"{row.message}, if its effect is deny")
+            yield row if each.effect else row._replace(answer=Answer.UNKNOWN, message=f"{row.message}, if its effect is deny")
     for name in found.unread:
         message = f"the initiative of the assignment '{name}' can't be read, and may deny resources"
         yield Row(stack, CHECK, Answer.UNKNOWN, message, "run it with --validate, or ask the policy's owner for Reader there")

@@ -1,8 +1,8 @@
 """One row of a preflight: subject, check and answer."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 from azure_gpu.catalog.problems import Code, Problem, Severity
 
@@ -23,18 +23,7 @@ class Answer(StrEnum):
     UNKNOWN = "unknown"
 
 
-FAILING = frozenset(
-    {
-        Answer.RETIRED,
-        Answer.NOT_OFFERED,
-        Answer.NO_QUOTA,
-        Answer.NOT_REGISTERED,
-        Answer.NO_RIGHT,
-        Answer.NAME_TAKEN,
-        Answer.NOT_ACTIVE,
-        Answer.REFUSED,
-    }
-)
+FAILING = frozenset(Answer) - {Answer.OK, Answer.RETIRING, Answer.NO_CAPACITY_KNOWN, Answer.NOT_LISTED, Answer.UNKNOWN}
 _ANSWERS = {
     Code.RETIRED: Answer.RETIRED,
     Code.RETIRING: Answer.RETIRING,
@@ -46,8 +35,7 @@ _ANSWERS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(NamedTuple):
     """The answer to one check, and the fix where it failed."""
 
     subject: str  # what the user wrote, or what a stack needs

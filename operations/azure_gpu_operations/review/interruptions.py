@@ -7,10 +7,10 @@ matching row the answer is not known. `can`: it depends on the values, such as a
 import csv
 import fnmatch
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 FACTS = Path(__file__).with_name("interruptions.csv")
 
@@ -27,8 +27,7 @@ class Interrupts(StrEnum):
 ORDER = list(Interrupts)
 
 
-@dataclass(frozen=True, slots=True)
-class Interruption:
+class Interruption(NamedTuple):
     """The effect of a step on running work."""
 
     interrupts: Interrupts
@@ -39,8 +38,7 @@ class Interruption:
     """Empty where no page is needed for it."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Fact:
+class _Fact(NamedTuple):
     type: str
     operations: tuple[str, ...]
     properties: str

@@ -8,7 +8,6 @@ line breaks.
 import re
 import sys
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 from azure_gpu.shared.installation import COMMAND
 from azure_gpu_operations.review.model import (
@@ -43,11 +42,7 @@ _CUT = "\n*Cut: the whole report is in the artifact, `review.md`.*\n"
 _REST = "\n*The rest is cut.*"
 
 
-class Section(NamedTuple):
-    """A folded section with a title."""
-
-    title: str
-    lines: list[str]
+Section = tuple[str, list[str]]  # title and lines
 
 
 def whole(review: Review) -> str:
@@ -64,8 +59,8 @@ def comment(review: Review, limit: int = LIMIT) -> str:
     cut = ""
     for stack in review.stacks:
         for section in _sections(stack):
-            folded = _within(section, room)
-            cut = cut if folded == _folded(section) else _CUT
+            folded = _within(*section, room)
+            cut = cut if folded == _folded(*section) else _CUT
             kept.append(folded)
             room -= len(folded)
     return (head + "".join(kept) + cut + foot)[:limit]
@@ -207,16 +202,16 @@ def _amount(amount: Amount) -> str:
 
 def _sections(stack: StackReview) -> Iterator[Section]:
     if len(stack.dangers) >= _TOGETHER:
-        yield Section(f"{stack.stack}: all replacements and deletions", [f"- {_danger(each)}" for each in stack.dangers])
+        yield f"{stack.stack}: all replacements and deletions", [f"- {_danger(each)}" for each in stack.dangers]
     if stack.parts:
-        yield Section(f"{stack.stack}: changes by part", [line for part in stack.parts for line in _part(part)])
+        yield f"{stack.stack}: changes by part", [line for part in stack.parts for line in _part(part)]
     yield from _costs(stack)
     yield from _warnings(stack, is_new=True)
     if stack.placeholders:
         lines = [f"- {code(each.path)}: {text(each.why)}" for each in stack.placeholders]
-        yield Section(f"{stack.stack}: placeholder values", lines)
+        yield f"{stack.stack}: placeholder values", lines
     if stack.missing:
-        yield Section(f"{stack.stack}: missing from this report", [f"- {text(each)}" for each in stack.missing])
+        yield f"{stack.stack}: missing from this report", [f"- {text(each)}" for each in stack.missing]
     yield from _warnings(stack, is_new=False)
 
 
@@ -226,26 +221,26 @@ def _warnings(stack: StackReview, *, is_new: bool) -> Iterator[Section]:
     if shown:
         lines = [f"- {code(each.code)} {text(each.message)}{_at(each.place.file, each.place.line)}" for each in shown]
         title = f"{len(shown)} {'new' if is_new else 'earlier'} warning{'' if len(shown) == 1 else 's'}"
-        yield Section(f"{stack.stack}: {title}", lines)
+        yield f"{stack.stack}: {title}", lines
 
 
-def _folded(section: Section) -> str:
-    return "\n".join(["", f"<details><summary>{_html(section.title)}</summary>", "", *section.lines, "", "</details>", ""])
+def _folded(title: str, lines: Sequence[str]) -> str:
+    return "\n".join(["", f"<details><summary>{_html(title)}</summary>", "", *lines, "", "</details>", ""])
 
 
-def _within(section: Section, room: int) -> str:
+def _within(title: str, lines: Sequence[str], room: int) -> str:
     """The section, cut to the available room; "" if no line fits."""
-    whole = _folded(section)
+    whole = _folded(title, lines)
     if len(whole) <= room:
         return whole
     shown: list[str] = []
-    left = room - len(_folded(Section(section.title, [_REST])))
-    for line in section.lines:
+    left = room - len(_folded(title, [_REST]))
+    for line in lines:
         left -= len(line) + 1
         if left < 0:
             break
         shown.append(line)
-    return _folded(Section(section.title, [*shown, _REST])) if shown else ""
+    return _folded(title, [*shown, _REST]) if shown else ""
 
 
 def _part(part: Part) -> Iterator[str]:
@@ -283,7 +278,7 @@ def _costs(stack: StackReview) -> Iterator[Section]:
     if costs.after is not None:
         spot = _pair(costs.before, costs.after, "on_demand_most_hour")
         lines.append(f"Maximum per hour without Spot: {spot} USD. {_gpu_hours(costs.before, costs.after)}.")
-    yield Section(f"{stack.stack}: costs", lines)
+    yield f"{stack.stack}: costs", lines
 
 
 def _gpu_hours(before: Costs | None, after: Costs) -> str:
