@@ -66,7 +66,7 @@ def test_a_pool_with_infiniband_needs_a_feature(state: str | None, answer: Answe
     big = pool()._replace(size="Standard_ND96asr_v4")
     on_batch = big._replace(service=Service.BATCH)
     assert features.needing([pool(), big, on_batch]) == [big]
-    (row,) = features.rows([big], state)
+    (row,) = features.rows([big], {ListKey(ListKind.FEATURES): Outcome(state)})
     assert row.answer is answer
 
 

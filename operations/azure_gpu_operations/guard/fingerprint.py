@@ -22,20 +22,8 @@ from azure_gpu_operations.project import is_shipped
 from azure_gpu_operations.stack import Stack
 
 # Sections that don't affect resources with data. All other sections do.
-_HARMLESS = (
-    *(
-        "as_of",
-        "assign_roles",
-        "budget",
-        "container_groups",
-        "edges",
-        "gallery_images",
-        "image_source",
-        "job_environment",
-        "jobs",
-    ),
-    *("pools", "tags", "vms"),
-)
+_HARMLESS = ("as_of", "assign_roles", "budget", "container_groups", "edges", "gallery_images", "image_source", "job_environment")
+_HARMLESS += ("jobs", "pools", "tags", "vms")
 # Keys of other sections that don't affect resources with data either.
 _HARMLESS_BELOW = {
     "ml_workspace": ("code", "computes", "description", "environments", "friendly_name", "tags"),

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from azure_gpu.catalog import quotas, regions
 from azure_gpu.catalog.lifecycle import WARNING_DAYS, Status
@@ -24,6 +24,9 @@ from azure_gpu_operations.preflight.fetching import Outcome
 from azure_gpu_operations.preflight.lists import BatchAccount, ListKey, ListKind, NameAnswer, Offer, Permission, name_key
 from azure_gpu_operations.preflight.needs import RequestedName
 from azure_gpu_operations.preflight.rows import Answer, Row, of_problem, of_problems, unread
+
+if TYPE_CHECKING:  # it loads all components
+    from azure_gpu.stack.inventory import Inventory
 
 _CHECK = "catalog"
 _OPEN = (Code.NOT_LISTED, Code.NOT_IN_REGION)  # what a list lacks; an unknown size stays unknown, wherever it is sold
@@ -154,10 +157,10 @@ def key_rights(outcome: Outcome[list[Permission]], scope: str) -> Row:
     return _right(outcome, ASSIGN_ROLES, scope, "assign roles", "assign the role on the key", fix)
 
 
-def budget_rights(outcome: Outcome[list[Permission]], scope: str, *, of_subscription: bool) -> Row:
-    """Whether a budget may be made. `of_subscription`: it is filtered by resource groups."""
+def budget_rights(outcome: Outcome[list[Permission]], scope: str, taken: "Inventory") -> Row:
+    """Whether a budget may be made. One of the subscription is filtered by resource groups."""
     otherwise = "or set `budget.in_azure: false`, so that only `operations review` uses it"
-    if of_subscription:
+    if taken.budget_of_subscription:
         otherwise = f"or set `budget.resource_groups: []`, so that it covers only the stack's resource group, {otherwise}"
     fix = f"request the role Cost Management Contributor, Contributor or Owner, {otherwise}"
     return _right(outcome, WRITE_BUDGETS, scope, "write budgets", "create the stack's budget", fix)

@@ -15,7 +15,7 @@ from azure_gpu.formats import arm_ids, azure_types
 from azure_gpu_operations.azure import SignIn, sign_in
 from azure_gpu_operations.connection import Connection
 from azure_gpu_operations.preflight import answers, deleted_logs, environment_quotas, features, lists, packages, prices
-from azure_gpu_operations.preflight.fetching import LIMIT_SECONDS, SharedCredential, fetch, retries
+from azure_gpu_operations.preflight.fetching import LIMIT_SECONDS, SharedCredential, fetch
 from azure_gpu_operations.preflight.lists import ListKey, ListKind
 from azure_gpu_operations.preflight.needs import RequestedName, names_of, namespaces_of, region_of
 from azure_gpu_operations.preflight.rows import Row, of_problems
@@ -72,24 +72,16 @@ def ask(
     logs = "" if taken.log_workspace.lower() in {each.lower() for each in own} else taken.log_workspace
     of_clusters, of_learning = beside(taken), ml_beside(taken)
     all_uses = [*uses, *(each.use for each in (*of_clusters, *of_learning))]
-    with_feature = features.needing(uses)
-    of_budget, of_key, held, flag = (
-        ListKey(ListKind.RIGHTS),
-        ListKey(ListKind.RIGHTS),
-        ListKey(ListKind.PACKAGES),
-        ListKey(ListKind.FEATURES),
-    )
+    of_budget = of_key = ListKey(ListKind.RIGHTS)
     readers = {
         **lists.readers(login, subscription, all_uses, wanted, taken.group, own),
         **answers.catalog_readers(login, subscription, problems, uses),
         **environment_quotas.readers(login, taken.environments),
         **deleted_logs.readers(login, subscription, logs),
         **prices.readers(connection, uses),
+        **packages.readers(login, account_id, taken.packages),
+        **features.readers(login, subscription, uses),
     }
-    if taken.packages:
-        readers[held] = partial(packages.states, login, account_id, taken.packages, retries())
-    if with_feature:
-        readers[flag] = partial(features.state, login, subscription, retries())
     if taken.budget_in_azure and taken.budget_of_subscription and taken.group:  # a role on the group doesn't include it
         of_budget = ListKey(ListKind.RIGHTS, f"subscription {subscription}")
         readers[of_budget] = partial(lists.rights, login, subscription)
@@ -98,26 +90,21 @@ def ask(
         readers[of_key] = partial(lists.rights, login, key.subscription, key.resource_group)
     outcomes = fetch(readers, limit_seconds=limit_seconds)
     scope = f"resource group {taken.group}" if taken.group else f"subscription {subscription}"
-    of_subscription = taken.budget_of_subscription
     rows = [
         *answers.catalog_rows(problems, uses, outcomes),
         *answers.registrations(outcomes, namespaces_of(taken, requested)),
         *([answers.rights(outcomes, scope)] if taken.assigns_roles else ()),
         *([answers.lock_rights(outcomes, scope)] if taken.locks_data else ()),
         *([answers.key_rights(outcomes[of_key], of_key.place)] if taken.key else ()),
-        *(
-            [answers.budget_rights(outcomes[of_budget], of_budget.place or scope, of_subscription=of_subscription)]
-            if taken.budget_in_azure
-            else ()
-        ),
+        *([answers.budget_rights(outcomes[of_budget], of_budget.place or scope, taken)] if taken.budget_in_azure else ()),
         *answers.offers(outcomes, [use for use in uses if use.service in LISTED], taken.day),
-        *features.rows(with_feature, outcomes[flag].value if with_feature else None),
+        *features.rows(uses, outcomes),
         *answers.quota_rows(outcomes, uses, batch_account or taken.batch_account, of_clusters, of_learning),
         *environment_quotas.rows(taken.environments, outcomes, stack),
         *prices.rows(uses, outcomes, taken.day),
         *answers.names(outcomes, wanted),
         *deleted_logs.rows(logs, region_of(taken), outcomes),
-        *(packages.rows(taken.packages, outcomes[held].value, account_id) if taken.packages else ()),
+        *packages.rows(taken.packages, outcomes, account_id),
     ]
     # Where a price isn't read, there is the catalog's.
     lasting = {key: each for key, each in outcomes.items() if key.what is not ListKind.PRICES or each.value is not None}

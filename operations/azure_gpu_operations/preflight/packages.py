@@ -3,7 +3,8 @@
 `operations up` and `preview` check them too, since the program itself reads nothing of packages.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from azure.core.exceptions import ResourceNotFoundError
@@ -13,25 +14,26 @@ from azure.mgmt.batch import BatchManagementClient
 from azure_gpu.catalog.problems import Code, Problem
 from azure_gpu.formats import arm_ids
 from azure_gpu_operations.azure import SignIn, management_client
-from azure_gpu_operations.preflight.lists import ListKind
-from azure_gpu_operations.preflight.rows import Answer, Row
+from azure_gpu_operations.preflight.fetching import Outcome, retries
+from azure_gpu_operations.preflight.lists import ListKey, ListKind
+from azure_gpu_operations.preflight.rows import Answer, Row, unread
 
 if TYPE_CHECKING:  # it loads all components, and `--help` needs none
     from azure_gpu.stack.inventory import PackageUse
 
-
 ACTIVE = "active"
+_KEY = ListKey(ListKind.PACKAGES)
 
 
 class Packages:
     """Those of one account."""
 
-    def __init__(self, login: SignIn, account_id: str, retries: RetryPolicy | None = None) -> None:
+    def __init__(self, login: SignIn, account_id: str, again: RetryPolicy | None = None) -> None:
         parsed = arm_ids.parse(account_id)
         if parsed is None:
             raise ValueError(f"{account_id!r} is not a resource id")
         self._account = (parsed.resource_group, parsed.name)
-        self._client: Any = management_client(BatchManagementClient, login, parsed.subscription, retries or RetryPolicy())
+        self._client: Any = management_client(BatchManagementClient, login, parsed.subscription, again or RetryPolicy())
 
     def state(self, application: str, version: str) -> str:
         """`active`, `pending`, or "" if the package doesn't exist."""
@@ -43,11 +45,9 @@ class Packages:
         return str(getattr(state, "value", state) or "").lower()
 
 
-def states(
-    login: SignIn, account_id: str, packages: "Iterable[PackageUse]", retries: RetryPolicy | None = None
-) -> tuple[str, ...]:
+def states(login: SignIn, account_id: str, packages: "Iterable[PackageUse]", again: RetryPolicy | None = None) -> tuple[str, ...]:
     """How each is, "" for one that isn't there. An `account_id` "" is an account that isn't there yet, and holds nothing."""
-    held = Packages(login, account_id, retries) if account_id else None
+    held = Packages(login, account_id, again) if account_id else None
     return tuple(held.state(each.application, each.version) if held else "" for each in packages)
 
 
@@ -56,20 +56,23 @@ def inactive(packages: "Sequence[PackageUse]", found: Sequence[str], account_id:
     return [_problem(package, state, account_id) for package, state in zip(packages, found, strict=True) if state != ACTIVE]
 
 
-def rows(packages: "Sequence[PackageUse]", found: Sequence[str] | None, account_id: str) -> list[Row]:
-    """One row per package; `found` None where Azure couldn't be asked."""
+def readers(login: SignIn, account_id: str, packages: "Sequence[PackageUse]") -> dict[ListKey, Callable[[], Any]]:
+    """One, where pools name packages."""
+    return {_KEY: partial(states, login, account_id, packages, retries())} if packages else {}
+
+
+def rows(packages: "Sequence[PackageUse]", outcomes: Mapping[ListKey, Outcome[Any]], account_id: str) -> list[Row]:
+    """One row per package."""
+    found: Sequence[str] | None = outcomes[_KEY].value if packages else ()
     if found is None:
-        message = f"couldn't be read: {ListKind.PACKAGES}"
-        return [Row(each.path, "package", Answer.UNKNOWN, message) for each in packages]
+        return [unread(each.path, "package", ListKind.PACKAGES) for each in packages]
     problems = {problem.path: problem for problem in inactive(packages, found, account_id)}
-    result: list[Row] = []
-    for each in packages:
-        problem = problems.get(each.path)
-        answer = Answer.OK if problem is None else Answer.NOT_ACTIVE
-        message = f"{each.application} {each.version} is active" if problem is None else problem.message
-        fix = "" if problem is None else problem.fix
-        result.append(Row(each.path, "package", answer, message, fix=fix))
-    return result
+    return [
+        Row(each.path, "package", Answer.NOT_ACTIVE, problem.message, problem.fix)
+        if (problem := problems.get(each.path))
+        else Row(each.path, "package", Answer.OK, f"{each.application} {each.version} is active")
+        for each in packages
+    ]
 
 
 def _problem(package: "PackageUse", state: str, account_id: str) -> Problem:

@@ -7,7 +7,7 @@ values show no difference.
 import base64
 import hashlib
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple, cast
 
 from azure_gpu.formats import arm_ids, bounded_yaml
@@ -99,18 +99,20 @@ def prepared(text: str, project: str) -> Prepared:
     rest = {key: value for key, value in whole.items() if key not in (*_ENCRYPTION, "config", "environment")}
     if "environment" in whole:
         placeholders.append(Placeholder("environment", "Pulumi ESC environments aren't read"))
-    named = {
-        each.id.lower(): each
-        for key, value in kept.items()
-        for each in _named(value, key.removeprefix(config_key("", project)), location)
-    }
-    people = tuple(dict.fromkeys(each for value in kept.values() for each in _people(value)))
+    named: dict[str, ExistingReference] = {}
+    people: dict[str, None] = {}
+    for section, value in kept.items():
+        for text_in, region, key in _texts(value, location):
+            if arm_ids.parse(text_in) is not None:
+                named[text_in.lower()] = ExistingReference(text_in, section.removeprefix(config_key("", project)), region)
+            elif key in _PEOPLE and _GUID.match(text_in):
+                people[text_in] = None
     return Prepared(
         text=bounded_yaml.dump({**rest, "config": kept}),
         secrets=tuple(secrets),
         edges=edges,
         resources=tuple(named.values()),
-        people=people,
+        people=tuple(people),
         location=location,
         as_of=str(given.get(config_key("as_of", project)) or ""),
         as_of_key=config_key("as_of", project),
@@ -188,25 +190,15 @@ def _stand_in(path: str, ciphertext: str) -> str:
     return base64.b64encode(hashlib.sha512(f"{path}\0{ciphertext}".encode()).digest()).decode()
 
 
-def _named(value: Any, section: str, location: str) -> Iterator[ExistingReference]:
+def _texts(value: Any, location: str, key: str = "") -> Iterator[tuple[str, str, str]]:
+    """Each text with the region and the key around it."""
     if isinstance(value, dict):
         mapping = cast(dict[str, Any], value)
         own = mapping.get("location")
-        for inner in mapping.values():
-            yield from _named(inner, section, own if isinstance(own, str) else location)
+        for name, inner in mapping.items():
+            yield from _texts(inner, own if isinstance(own, str) else location, str(name))
     elif isinstance(value, list):
         for inner in cast(list[Any], value):
-            yield from _named(inner, section, location)
-    elif isinstance(value, str) and arm_ids.parse(value) is not None:
-        yield ExistingReference(value, section, location)
-
-
-def _people(value: Any, *, listed: bool = False) -> Iterator[str]:
-    if isinstance(value, dict):
-        for key, inner in cast(dict[str, Any], value).items():
-            yield from _people(inner, listed=key in _PEOPLE)
-    elif isinstance(value, list):
-        for inner in cast(Sequence[Any], value):
-            yield from _people(inner, listed=listed)
-    elif listed and isinstance(value, str) and _GUID.match(value):
-        yield value
+            yield from _texts(inner, location, key)
+    elif isinstance(value, str):
+        yield value, location, key

@@ -60,7 +60,7 @@ class Repository:
 
     def date_of(self, commit: str) -> str:
         """The day of a commit, YYYY-MM-DD in UTC."""
-        return self._text("show", "-s", "--format=%cd", "--date=format-local:%Y-%m-%d", commit, utc=True).strip()
+        return self._text("show", "-s", "--format=%cd", "--date=format-local:%Y-%m-%d", commit).strip()
 
     def changed(self, base: str) -> tuple[str, ...]:
         """The paths of all files that the folders now have otherwise than the commit, from the root on: changed, new, or gone."""
@@ -92,14 +92,14 @@ class Repository:
         with tarfile.open(fileobj=io.BytesIO(done.stdout)) as archive:
             archive.extractall(target, filter=_within)  # noqa: S202 - by tarfile's own filter for data
 
-    def _text(self, *words: str, utc: bool = False) -> str:
-        done = self._run(*words, utc=utc)
+    def _text(self, *words: str) -> str:
+        done = self._run(*words)
         if done.returncode != 0:
             raise RepositoryError(f"`git {words[0]}` failed: {last_line(done.stderr.decode(errors='replace'))}")
         return done.stdout.decode(errors="replace")
 
-    def _run(self, *words: str, utc: bool = False) -> "subprocess.CompletedProcess[bytes]":
-        environment = git.environment(**({"TZ": "UTC"} if utc else {}))
+    def _run(self, *words: str) -> "subprocess.CompletedProcess[bytes]":
+        environment = git.environment(TZ="UTC")
         try:
             return subprocess.run(["git", *words], cwd=self.folder, capture_output=True, check=False, env=environment)
         except FileNotFoundError:
