@@ -2,9 +2,10 @@
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from azure_gpu.formats.dates import instant
+from azure_gpu_operations.observed.bodies import read
 
 API_VERSION = "2025-01-01"  # of the requests that no management client has a method for: replicas and the log's token
 MANUAL = "Manual"
@@ -20,22 +21,22 @@ class ContainerStatus(NamedTuple):
     """How one container of a replica is, from `detailedStatus`."""
 
     replica: str
-    name: str
-    status: str
-    code: int | None
-    information: str
+    name: Annotated[str, "name"]
+    status: Annotated[str, "status"]
+    code: Annotated[int | None, "code"]
+    information: Annotated[str, "additionalInformation"]
 
 
 class Execution(NamedTuple):
     """One execution of a job."""
 
-    name: str
+    name: Annotated[str, "name"]
     status: str
-    started: datetime | None = None
-    ended: datetime | None = None
+    started: Annotated[datetime | None, "properties.startTime"] = None
+    ended: Annotated[datetime | None, "properties.endTime"] = None
     containers: tuple[ContainerStatus, ...] = ()
-    reason: str = ""
-    message: str = ""
+    reason: Annotated[str, "properties.reason"] = ""
+    message: Annotated[str, "properties.message"] = ""
     images: Mapping[str, str] = {}  # what each container ran, by its name
 
     @property
@@ -126,30 +127,16 @@ def execution_of(body: Mapping[str, Any]) -> Execution:
     properties = body.get("properties") or {}
     detail = properties.get("detailedStatus") or {}
     containers = [
-        ContainerStatus(
-            replica=str(replica.get("name", "")),
-            name=str(container.get("name", "")),
-            status=str(container.get("status") or ""),
-            code=container.get("code"),
-            information=str(container.get("additionalInformation") or ""),
-        )
+        read(ContainerStatus, container, replica=str(replica.get("name", "")))
         for replica in detail.get("replicas") or []
         for container in replica.get("containers") or []
     ]
-    return Execution(
-        name=body["name"],
-        status=properties.get("status") or "Unknown",
-        started=instant(properties.get("startTime")),
-        ended=instant(properties.get("endTime")),
-        containers=tuple(containers),
-        reason=str(properties.get("reason") or ""),
-        message=str(properties.get("message") or ""),
-        images={
-            str(each.get("name", "")): str(each["image"])
-            for each in (properties.get("template") or {}).get("containers") or []
-            if each.get("image")
-        },
-    )
+    images = {
+        str(each.get("name", "")): str(each["image"])
+        for each in (properties.get("template") or {}).get("containers") or []
+        if each.get("image")
+    }
+    return read(Execution, body, status=properties.get("status") or "Unknown", containers=tuple(containers), images=images)
 
 
 def start_template(

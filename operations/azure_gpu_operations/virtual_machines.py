@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.dates import instant
 from azure_gpu_operations.azure import Arm
+from azure_gpu_operations.observed.bodies import read
 
 API_VERSION = "2024-11-01"
 MACHINE_TYPE = azure_types.VIRTUAL_MACHINE.arm_type
@@ -25,13 +26,14 @@ class Extension(NamedTuple):
 class RunCommand(NamedTuple):
     """A run-command resource of a machine."""
 
-    name: str
-    state: str = ""  # Pending, Running, Succeeded, Failed, TimedOut, Canceled
-    exit_code: int | None = None
-    output: str = ""
-    error: str = ""
-    message: str = ""
-    ended: datetime | None = None
+    name: Annotated[str, "name"]
+    # Pending, Running, Succeeded, Failed, TimedOut, Canceled
+    state: Annotated[str, "properties.instanceView.executionState"] = ""
+    exit_code: Annotated[int | None, "properties.instanceView.exitCode"] = None
+    output: Annotated[str, "properties.instanceView.output"] = ""
+    error: Annotated[str, "properties.instanceView.error"] = ""
+    message: Annotated[str, "properties.instanceView.executionMessage"] = ""
+    ended: Annotated[datetime | None, "properties.instanceView.endTime"] = None
 
 
 class Shutdown(NamedTuple):
@@ -44,23 +46,23 @@ class Shutdown(NamedTuple):
 class Machine(NamedTuple):
     """One machine."""
 
-    id: str
-    name: str
-    state: str = ""  # of provisioning
+    id: Annotated[str, "id"]
+    name: Annotated[str, "name"]
+    state: Annotated[str, "properties.provisioningState"] = ""  # of provisioning
     power: str = ""  # running, stopped, deallocated, …
     since: datetime | None = None  # of this power state
-    size: str = ""
-    location: str = ""
+    size: Annotated[str, "properties.hardwareProfile.vmSize"] = ""
+    location: Annotated[str, "location"] = ""
     windows: bool = False
     spot: bool = False
-    disk_type: str = ""  # of the system's disk
-    disk_gib: int | None = None
-    created: datetime | None = None
+    disk_type: Annotated[str, "properties.storageProfile.osDisk.managedDisk.storageAccountType"] = ""  # of the system's disk
+    disk_gib: Annotated[int | None, "properties.storageProfile.osDisk.diskSizeGB"] = None
+    created: Annotated[datetime | None, "properties.timeCreated"] = None
     messages: tuple[str, ...] = ()  # of the service
     extensions: tuple[Extension, ...] = ()
     commands: tuple[RunCommand, ...] = ()
     shutdown: Shutdown = Shutdown()
-    tags: Mapping[str, str] = {}
+    tags: Annotated[Mapping[str, str], "tags"] = {}
 
 
 def get(arm: Arm, machine_id: str, *, whole: bool = True) -> Machine | None:
@@ -90,37 +92,21 @@ def machine_of(body: Mapping[str, Any], view: Mapping[str, Any]) -> Machine:
     statuses = view.get("statuses") or []
     power = next((each for each in statuses if str(each.get("code")).startswith("PowerState/")), {})
     failed = [each for each in statuses if "/failed" in str(each.get("code") or "").lower()]
-    return Machine(
-        id=str(body.get("id") or ""),
-        name=str(body.get("name") or ""),
-        state=str(properties.get("provisioningState") or ""),
+    return read(
+        Machine,
+        body,
         power=str(power.get("code") or "").partition("/")[2],
         since=instant(power.get("time")),
-        size=str((properties.get("hardwareProfile") or {}).get("vmSize") or ""),
-        location=str(body.get("location") or ""),
         windows=disk.get("osType") == "Windows",
         spot=properties.get("priority") in ("Spot", "Low"),
-        disk_type=str((disk.get("managedDisk") or {}).get("storageAccountType") or ""),
-        disk_gib=disk.get("diskSizeGB"),
-        created=instant(properties.get("timeCreated")),
         messages=tuple(_words(each) for each in failed),
         extensions=tuple(_extension(each) for each in view.get("extensions") or []),
-        tags=dict(body.get("tags") or {}),
     )
 
 
 def command_of(body: Mapping[str, Any]) -> RunCommand:
     """Pure."""
-    view = (body.get("properties") or {}).get("instanceView") or {}
-    return RunCommand(
-        name=str(body.get("name") or ""),
-        state=str(view.get("executionState") or ""),
-        exit_code=view.get("exitCode"),
-        output=str(view.get("output") or ""),
-        error=str(view.get("error") or ""),
-        message=str(view.get("executionMessage") or ""),
-        ended=instant(view.get("endTime")),
-    )
+    return read(RunCommand, body)
 
 
 def _extension(view: Mapping[str, Any]) -> Extension:

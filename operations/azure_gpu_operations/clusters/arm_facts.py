@@ -1,7 +1,7 @@
 """AKS clusters and node pools, parsed from ARM's responses. Pure."""
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from azure_gpu.catalog.services.aks import pools
 from azure_gpu.catalog.services.aks.clusters import FREE
@@ -9,6 +9,7 @@ from azure_gpu.catalog.services.aks.systems import PROVIDER_API
 from azure_gpu.catalog.services.machine_learning import endpoints
 from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.formats import tags
+from azure_gpu_operations.observed.bodies import read
 
 API_VERSION = PROVIDER_API
 CLUSTER_TYPE = "Microsoft.ContainerService/managedClusters"
@@ -19,20 +20,20 @@ STOPPED = "Stopped"
 class PoolFacts(NamedTuple):
     """One pool."""
 
-    name: str
-    id: str
-    size: str = ""
-    mode: str = ""
-    count: int = 0
-    autoscaling: bool = False
-    least: int = 0
-    most: int = 0
+    name: Annotated[str, "name"]
+    id: Annotated[str, "id"]
+    size: Annotated[str, "properties.vmSize"] = ""
+    mode: Annotated[str, "properties.mode"] = ""
+    count: Annotated[int, "properties.count"] = 0
+    autoscaling: Annotated[bool, "properties.enableAutoScaling"] = False
+    least: Annotated[int, "properties.minCount"] = 0
+    most: Annotated[int, "properties.maxCount"] = 0
     is_spot: bool = False
     taints: tuple[str, ...] = ()  # key=value:effect, with those that AKS adds
-    labels: Mapping[str, str] = {}
-    provisioning: str = ""
-    power: str = ""
-    mig_profile: str = ""
+    labels: Annotated[Mapping[str, str], "properties.nodeLabels"] = {}
+    provisioning: Annotated[str, "properties.provisioningState"] = ""
+    power: Annotated[str, "properties.powerState.code"] = ""
+    mig_profile: Annotated[str, "properties.gpuInstanceProfile"] = ""
     installs_driver: bool = True
     is_windows: bool = False
 
@@ -60,20 +61,20 @@ class PoolFacts(NamedTuple):
 class ClusterFacts(NamedTuple):
     """One cluster, without its pools."""
 
-    name: str
-    id: str
-    location: str = ""
-    provisioning: str = ""
-    power: str = ""
+    name: Annotated[str, "name"]
+    id: Annotated[str, "id"]
+    location: Annotated[str, "location"] = ""
+    provisioning: Annotated[str, "properties.provisioningState"] = ""
+    power: Annotated[str, "properties.powerState.code"] = ""
     version: str = ""
-    has_entra: bool = False
+    has_entra: Annotated[bool, "properties.aadProfile"] = False
     local_accounts: bool = False
-    is_private: bool = False
+    is_private: Annotated[bool, "properties.apiServerAccessProfile.enablePrivateCluster"] = False
     subnet_id: str = ""  # of its nodes; "" in a network of AKS's own
-    node_group: str = ""  # the resource group of its nodes
+    node_group: Annotated[str, "properties.nodeResourceGroup"] = ""  # the resource group of its nodes
     runs_commands: bool = True  # AKS runs kubectl in it on request
     tier: str = ""  # of its control plane, which may cost
-    tags: Mapping[str, str] = {}
+    tags: Annotated[Mapping[str, str], "tags"] = {}
 
     @property
     def is_stopped(self) -> bool:
@@ -82,23 +83,15 @@ class ClusterFacts(NamedTuple):
 
 def cluster_of(body: Mapping[str, Any]) -> ClusterFacts:
     properties = body.get("properties") or {}
-    access = properties.get("apiServerAccessProfile") or {}
     subnets = [str(pool.get("vnetSubnetID") or "") for pool in properties.get("agentPoolProfiles") or ()]
-    return ClusterFacts(
-        name=str(body.get("name") or ""),
-        id=str(body.get("id") or ""),
-        location=str(body.get("location") or ""),
-        provisioning=str(properties.get("provisioningState") or ""),
-        power=str((properties.get("powerState") or {}).get("code") or ""),
+    return read(
+        ClusterFacts,
+        body,
         version=str(properties.get("currentKubernetesVersion") or properties.get("kubernetesVersion") or ""),
-        has_entra=bool(properties.get("aadProfile")),
         local_accounts=not properties.get("disableLocalAccounts"),
-        is_private=bool(access.get("enablePrivateCluster")),
         subnet_id=next(filter(None, subnets), ""),
-        node_group=str(properties.get("nodeResourceGroup") or ""),
-        runs_commands=not access.get("disableRunCommand"),
+        runs_commands=not (properties.get("apiServerAccessProfile") or {}).get("disableRunCommand"),
         tier=str((body.get("sku") or {}).get("tier") or FREE),
-        tags=body.get("tags") or {},
     )
 
 
@@ -108,21 +101,11 @@ def pool_of(body: Mapping[str, Any]) -> PoolFacts:
     taints = [str(each) for each in properties.get("nodeTaints") or []]
     if is_spot and pools.SPOT_TAINT not in taints:
         taints.append(pools.SPOT_TAINT)
-    return PoolFacts(
-        name=str(body.get("name") or ""),
-        id=str(body.get("id") or ""),
-        size=str(properties.get("vmSize") or ""),
-        mode=str(properties.get("mode") or ""),
-        count=int(properties.get("count") or 0),
-        autoscaling=bool(properties.get("enableAutoScaling")),
-        least=int(properties.get("minCount") or 0),
-        most=int(properties.get("maxCount") or 0),
+    return read(
+        PoolFacts,
+        body,
         is_spot=is_spot,
         taints=tuple(taints),
-        labels={str(key): str(value) for key, value in (properties.get("nodeLabels") or {}).items()},
-        provisioning=str(properties.get("provisioningState") or ""),
-        power=str((properties.get("powerState") or {}).get("code") or ""),
-        mig_profile=str(properties.get("gpuInstanceProfile") or ""),
         installs_driver=str((properties.get("gpuProfile") or {}).get("driver") or "Install") != "None",
         is_windows=str(properties.get("osType") or "") == "Windows",
     )

@@ -2,11 +2,12 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from azure_gpu.catalog.services.aks.pools import LABEL as POOL_LABEL, SPOT_LABEL as SPOT_LABEL
 from azure_gpu.formats import tags
 from azure_gpu.formats.dates import instant
+from azure_gpu_operations.observed.bodies import read
 
 _OLD_POOL_LABEL = "agentpool"
 SIZE_LABEL = "node.kubernetes.io/instance-type"
@@ -20,8 +21,8 @@ _EARLIEST = datetime.min.replace(tzinfo=UTC)
 class EventSeen(NamedTuple):
     """One event; repetitions are one."""
 
-    reason: str
-    message: str
+    reason: Annotated[str, "reason"]
+    message: Annotated[str, "message", str.strip]
     is_warning: bool = False
     at: datetime | None = None
 
@@ -33,19 +34,19 @@ class EventSeen(NamedTuple):
 class ContainerSeen(NamedTuple):
     """One container of a pod."""
 
-    name: str
-    image: str = ""
+    name: Annotated[str, "spec.name"]
+    image: Annotated[str, "spec.image"] = ""
     state: str = ""  # waiting, running, terminated; "" before the kubelet's first report
-    reason: str = ""
-    message: str = ""
-    exit_code: int | None = None
-    began: datetime | None = None
-    ended: datetime | None = None
-    restarts: int = 0
-    last_reason: str = ""  # of its run before this one
-    last_message: str = ""
-    last_exit_code: int | None = None
-    memory: str = ""  # its limit
+    reason: Annotated[str, "now.reason"] = ""
+    message: Annotated[str, "now.message", str.strip] = ""
+    exit_code: Annotated[int | None, "now.exitCode"] = None
+    began: Annotated[datetime | None, "now.startedAt"] = None
+    ended: Annotated[datetime | None, "now.finishedAt"] = None
+    restarts: Annotated[int, "status.restartCount"] = 0
+    last_reason: Annotated[str, "last.reason"] = ""  # of its run before this one
+    last_message: Annotated[str, "last.message", str.strip] = ""
+    last_exit_code: Annotated[int | None, "last.exitCode"] = None
+    memory: Annotated[str, "spec.resources.limits.memory"] = ""  # its limit
     is_init: bool = False
 
     @property
@@ -54,16 +55,16 @@ class ContainerSeen(NamedTuple):
 
 
 class Toleration(NamedTuple):
-    key: str
+    key: Annotated[str, "key"]
     operator: str
-    value: str
-    effect: str
+    value: Annotated[str, "value"]
+    effect: Annotated[str, "effect"]
 
 
 class Taint(NamedTuple):
-    key: str
-    value: str
-    effect: str
+    key: Annotated[str, "key"]
+    value: Annotated[str, "value"]
+    effect: Annotated[str, "effect"]
 
     def __str__(self) -> str:
         return f"{self.key}={self.value}:{self.effect}" if self.value else f"{self.key}:{self.effect}"
@@ -72,26 +73,26 @@ class Taint(NamedTuple):
 class PodSeen(NamedTuple):
     """One pod."""
 
-    name: str
-    namespace: str
-    phase: str = ""
-    reason: str = ""
-    message: str = ""
-    node: str = ""
-    created: datetime | None = None
-    began: datetime | None = None  # when a kubelet took it
-    is_leaving: bool = False
+    name: Annotated[str, "metadata.name"]
+    namespace: Annotated[str, "metadata.namespace"]
+    phase: Annotated[str, "status.phase"] = ""
+    reason: Annotated[str, "status.reason"] = ""
+    message: Annotated[str, "status.message", str.strip] = ""
+    node: Annotated[str, "spec.nodeName"] = ""
+    created: Annotated[datetime | None, "metadata.creationTimestamp"] = None
+    began: Annotated[datetime | None, "status.startTime"] = None  # when a kubelet took it
+    is_leaving: Annotated[bool, "metadata.deletionTimestamp"] = False
     unschedulable: str = ""  # the scheduler's message
     gated: str = ""  # why scheduling is held back
     disruption: str = ""  # why it was evicted: reason and message of the condition DisruptionTarget
     containers: tuple[ContainerSeen, ...] = ()
     gpus: Mapping[str, int] = {}  # requested by its containers, by resource
     tolerations: tuple[Toleration, ...] = ()
-    node_selector: Mapping[str, str] = {}
+    node_selector: Annotated[Mapping[str, str], "spec.nodeSelector"] = {}
     job: str = ""
-    labels: Mapping[str, str] = {}
+    labels: Annotated[Mapping[str, str], "metadata.labels"] = {}
     environment: Mapping[str, str] = {}  # of its containers; literal values only
-    uid: str = ""
+    uid: Annotated[str, "metadata.uid"] = ""
 
     @property
     def is_over(self) -> bool:
@@ -111,37 +112,37 @@ class PodSeen(NamedTuple):
 class NodeSeen(NamedTuple):
     """One node."""
 
-    name: str
+    name: Annotated[str, "metadata.name"]
     pool: str = ""
     size: str = ""
     region: str = ""
     is_ready: bool = True
     not_ready: str = ""  # the kubelet's message
-    is_unschedulable: bool = False
+    is_unschedulable: Annotated[bool, "spec.unschedulable"] = False
     taints: tuple[Taint, ...] = ()
     gpus: Mapping[str, int] = {}  # allocatable, by resource
-    labels: Mapping[str, str] = {}
+    labels: Annotated[Mapping[str, str], "metadata.labels"] = {}
     is_spot: bool = False
-    created: datetime | None = None
+    created: Annotated[datetime | None, "metadata.creationTimestamp"] = None
 
 
 class JobSeen(NamedTuple):
     """A Job without its pods."""
 
-    name: str
-    namespace: str
-    uid: str = ""
-    active: int = 0
-    succeeded: int = 0
-    failed: int = 0
-    is_suspended: bool = False
+    name: Annotated[str, "metadata.name"]
+    namespace: Annotated[str, "metadata.namespace"]
+    uid: Annotated[str, "metadata.uid"] = ""
+    active: Annotated[int, "status.active"] = 0
+    succeeded: Annotated[int, "status.succeeded"] = 0
+    failed: Annotated[int, "status.failed"] = 0
+    is_suspended: Annotated[bool, "spec.suspend"] = False
     is_complete: bool = False
     failure: str = ""  # the reason of the condition Failed, such as DeadlineExceeded
     failure_message: str = ""
-    began: datetime | None = None
-    labels: Mapping[str, str] = {}
+    began: Annotated[datetime | None, "status.startTime"] = None
+    labels: Annotated[Mapping[str, str], "metadata.labels"] = {}
     tolerations: tuple[Toleration, ...] = ()
-    created: datetime | None = None
+    created: Annotated[datetime | None, "metadata.creationTimestamp"] = None
 
     @property
     def is_over(self) -> bool:
@@ -154,18 +155,11 @@ def pod_of(body: Mapping[str, Any]) -> PodSeen:
     scheduled = conditions.get("PodScheduled") or {}
     waits = scheduled.get("status") == "False"
     disruption = conditions.get("DisruptionTarget") or {}
-    labels = _strings(metadata.get("labels"))
+    labels: Mapping[str, str] = metadata.get("labels") or {}
     containers = [*(spec.get("initContainers") or []), *(spec.get("containers") or [])]
-    return PodSeen(
-        name=str(metadata.get("name") or ""),
-        namespace=str(metadata.get("namespace") or ""),
-        phase=str(status.get("phase") or ""),
-        reason=str(status.get("reason") or ""),
-        message=str(status.get("message") or "").strip(),
-        node=str(spec.get("nodeName") or ""),
-        created=instant(metadata.get("creationTimestamp")),
-        began=instant(status.get("startTime")),
-        is_leaving=bool(metadata.get("deletionTimestamp")),
+    return read(
+        PodSeen,
+        body,
         unschedulable=str(scheduled.get("message") or "") if waits and scheduled.get("reason") == "Unschedulable" else "",
         gated=str(scheduled.get("message") or scheduled.get("reason") or "")
         if waits and scheduled.get("reason") != "Unschedulable"
@@ -177,77 +171,52 @@ def pod_of(body: Mapping[str, Any]) -> PodSeen:
         ),
         gpus=_gpus_requested(spec.get("containers") or []),
         tolerations=_tolerations(spec),
-        node_selector=_strings(spec.get("nodeSelector")),
         job=labels.get(JOB_LABEL) or labels.get(_OLD_JOB_LABEL) or "",
-        labels=labels,
         environment={
             str(each["name"]): str(each.get("value") or "")
             for container in containers
             for each in container.get("env") or []
             if each.get("name") and "valueFrom" not in each
         },
-        uid=str(metadata.get("uid") or ""),
     )
 
 
 def node_of(body: Mapping[str, Any]) -> NodeSeen:
     metadata, spec, status = _parts(body)
-    labels = _strings(metadata.get("labels"))
-    conditions = {str(each.get("type")): each for each in status.get("conditions") or []}
-    ready = conditions.get("Ready") or {}
+    labels: Mapping[str, str] = metadata.get("labels") or {}
+    ready = next((each for each in status.get("conditions") or [] if each.get("type") == "Ready"), {})
     is_ready = ready.get("status") == "True"
-    return NodeSeen(
-        name=str(metadata.get("name") or ""),
+    return read(
+        NodeSeen,
+        body,
         pool=labels.get(POOL_LABEL) or labels.get(_OLD_POOL_LABEL) or "",
         size=labels.get(SIZE_LABEL) or "",
         region=labels.get(REGION_LABEL) or "",
         is_ready=is_ready,
         not_ready="" if is_ready else _sentence(ready) or "no status yet",
-        is_unschedulable=bool(spec.get("unschedulable")),
-        taints=tuple(
-            Taint(str(each.get("key") or ""), str(each.get("value") or ""), str(each.get("effect") or ""))
-            for each in spec.get("taints") or []
-        ),
+        taints=tuple(read(Taint, each) for each in spec.get("taints") or []),
         gpus=gpus_in(status.get("allocatable") or {}),
-        labels=labels,
         is_spot=labels.get(SPOT_LABEL[0]) == SPOT_LABEL[1],
-        created=instant(metadata.get("creationTimestamp")),
     )
 
 
 def job_of(body: Mapping[str, Any]) -> JobSeen:
-    metadata, spec, status = _parts(body)
+    _, spec, status = _parts(body)
     conditions = {str(each.get("type")): each for each in status.get("conditions") or [] if each.get("status") == "True"}
     failed = conditions.get("Failed") or {}
-    return JobSeen(
-        name=str(metadata.get("name") or ""),
-        namespace=str(metadata.get("namespace") or ""),
-        uid=str(metadata.get("uid") or ""),
-        active=int(status.get("active") or 0),
-        succeeded=int(status.get("succeeded") or 0),
-        failed=int(status.get("failed") or 0),
-        is_suspended=bool(spec.get("suspend")),
+    return read(
+        JobSeen,
+        body,
         is_complete="Complete" in conditions,
         failure=str(failed.get("reason") or ("Failed" if failed else "")),
         failure_message=str(failed.get("message") or ""),
-        began=instant(status.get("startTime")),
-        labels=_strings(metadata.get("labels")),
         tolerations=_tolerations((spec.get("template") or {}).get("spec") or {}),
-        created=instant(metadata.get("creationTimestamp")),
     )
 
 
 def events_of(bodies: Iterable[Mapping[str, Any]]) -> tuple[EventSeen, ...]:
     """The oldest first."""
-    found = [
-        EventSeen(
-            reason=str(each.get("reason") or ""),
-            message=str(each.get("message") or "").strip(),
-            is_warning=each.get("type") == "Warning",
-            at=_moment(each),
-        )
-        for each in bodies
-    ]
+    found = [read(EventSeen, each, is_warning=each.get("type") == "Warning", at=_moment(each)) for each in bodies]
     return tuple(sorted(found, key=lambda each: each.at or _EARLIEST))
 
 
@@ -277,26 +246,11 @@ def _gpus_requested(containers: Sequence[Mapping[str, Any]]) -> dict[str, int]:
 def _containers(specs: Any, statuses: Any, *, is_init: bool) -> Iterable[ContainerSeen]:
     by_name = {str(each.get("name")): each for each in statuses or []}
     for spec in specs or []:
-        name = str(spec.get("name") or "")
-        status = by_name.get(name) or {}
+        status = by_name.get(str(spec.get("name") or "")) or {}
         state, now = _state(status.get("state"))
         _, last = _state(status.get("lastState"))
-        yield ContainerSeen(
-            name=name,
-            image=str(spec.get("image") or ""),
-            state=state,
-            reason=str(now.get("reason") or ""),
-            message=str(now.get("message") or "").strip(),
-            exit_code=now.get("exitCode"),
-            began=instant(now.get("startedAt")),
-            ended=instant(now.get("finishedAt")),
-            restarts=int(status.get("restartCount") or 0),
-            last_reason=str(last.get("reason") or ""),
-            last_message=str(last.get("message") or "").strip(),
-            last_exit_code=last.get("exitCode"),
-            memory=str(((spec.get("resources") or {}).get("limits") or {}).get("memory") or ""),
-            is_init=is_init,
-        )
+        of_it = {"spec": spec, "status": status, "now": now, "last": last}
+        yield read(ContainerSeen, of_it, state=state, is_init=is_init)
 
 
 def _state(status: Any) -> tuple[str, Mapping[str, Any]]:
@@ -307,15 +261,7 @@ def _state(status: Any) -> tuple[str, Mapping[str, Any]]:
 
 
 def _tolerations(spec: Mapping[str, Any]) -> tuple[Toleration, ...]:
-    return tuple(
-        Toleration(
-            str(each.get("key") or ""),
-            str(each.get("operator") or "Equal"),
-            str(each.get("value") or ""),
-            str(each.get("effect") or ""),
-        )
-        for each in spec.get("tolerations") or []
-    )
+    return tuple(read(Toleration, each, operator=str(each.get("operator") or "Equal")) for each in spec.get("tolerations") or [])
 
 
 def _tolerates(toleration: Toleration, taint: Taint) -> bool:
@@ -337,10 +283,6 @@ def taint_of(text: str) -> Taint | None:
 
 def _parts(body: Mapping[str, Any]) -> tuple[Mapping[str, Any], Mapping[str, Any], Mapping[str, Any]]:
     return body.get("metadata") or {}, body.get("spec") or {}, body.get("status") or {}
-
-
-def _strings(values: Any) -> dict[str, str]:
-    return {str(key): str(value) for key, value in (values or {}).items()}
 
 
 def _sentence(condition: Mapping[str, Any]) -> str:

@@ -1,13 +1,14 @@
 """The machines of a part: size, GPU, and how many at idle and at most; None if a number isn't known."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.container_apps.environment.args import GpuModel
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.autoscale_formula import bounds
 from azure_gpu_operations.graph.recorded import Resource
+from azure_gpu_operations.observed.bodies import at
 
 _SPOT = "spot"
 
@@ -116,13 +117,6 @@ def _compute(inputs: Mapping[str, Any]) -> Sequence[Machines]:
     scale = at(inputs, "properties", "properties", "scaleSettings") or {"minNodeCount": 1, "maxNodeCount": 1}
     spot = _text(inputs, "properties", "properties", "vmPriority").lower() == "lowpriority"
     return [Machines("", size, gpu_of(size), _count(scale.get("minNodeCount")), _count(scale.get("maxNodeCount")), spot)]
-
-
-def at(value: object, *keys: str) -> Any:
-    """The value at nested keys; None if one is missing."""
-    for key in keys:
-        value = cast(Mapping[str, object], value).get(key) if isinstance(value, Mapping) else None
-    return value
 
 
 def _text(value: object, *keys: str) -> str:

@@ -15,9 +15,10 @@ from azure_gpu.formats.azure_types import BY_TOKEN
 from azure_gpu_operations.batch.pool_cost import hourly
 from azure_gpu_operations.graph import kinds, stand_ins
 from azure_gpu_operations.graph.kinds import KINDS
-from azure_gpu_operations.graph.machines import at, idle_nodes, machines_of
+from azure_gpu_operations.graph.machines import idle_nodes, machines_of
 from azure_gpu_operations.graph.model import Part, bare
 from azure_gpu_operations.graph.recorded import Resource, texts
+from azure_gpu_operations.observed.bodies import at
 
 _OF_NO_PART = (
     kinds.FOUNDATION,

@@ -5,10 +5,11 @@ Keys and tokens are fetched by `query.signing`, where they are used.
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from azure_gpu.catalog import durations
 from azure_gpu_operations.azure import Arm, AzureError
+from azure_gpu_operations.observed.bodies import read
 
 API_VERSION = "2025-12-01"
 ENDPOINT_TYPE = "Microsoft.MachineLearningServices/workspaces/onlineEndpoints"
@@ -21,75 +22,52 @@ _TIME = re.compile(r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d
 COMING = frozenset({"Creating", "Updating", "Scaling"})
 
 
+def seconds_of(duration: Any) -> float | None:
+    """Seconds of an ISO 8601 duration such as PT5S or PT1M30S; None for other text."""
+    return durations.seconds(str(duration or ""))
+
+
 class Endpoint(NamedTuple):
     """One online endpoint."""
 
-    id: str
-    name: str
-    state: str = ""  # Succeeded, Creating, Failed, …
-    scoring_uri: str = ""
-    auth_mode: str = ""  # Key, AMLToken, AADToken
-    traffic: Mapping[str, int] = {}  # percent by deployment
-    mirror: Mapping[str, int] = {}
+    id: Annotated[str, "id"]
+    name: Annotated[str, "name"]
+    state: Annotated[str, "properties.provisioningState"] = ""  # Succeeded, Creating, Failed, …
+    scoring_uri: Annotated[str, "properties.scoringUri"] = ""
+    auth_mode: Annotated[str, "properties.authMode"] = ""  # Key, AMLToken, AADToken
+    traffic: Annotated[Mapping[str, int], "properties.traffic"] = {}  # percent by deployment
+    mirror: Annotated[Mapping[str, int], "properties.mirrorTraffic"] = {}
     is_public: bool = True
-    location: str = ""
-    tags: Mapping[str, str] = {}
+    location: Annotated[str, "location"] = ""
+    tags: Annotated[Mapping[str, str], "tags"] = {}
     identities: tuple[str, ...] = ()  # user-assigned ones, by ARM id
 
 
 class Deployment(NamedTuple):
     """One deployment of an endpoint."""
 
-    id: str
-    name: str
-    state: str = ""
-    kind: str = ""  # Managed, Kubernetes
-    instance_type: str = ""
-    instances: int = 0
-    model: str = ""  # ARM id, or another reference
-    environment: str = ""
-    code: str = ""
-    script: str = ""
-    timeout_seconds: float | None = None  # of a request
-    tags: Mapping[str, str] = {}
+    id: Annotated[str, "id"]
+    name: Annotated[str, "name"]
+    state: Annotated[str, "properties.provisioningState"] = ""
+    kind: Annotated[str, "properties.endpointComputeType"] = ""  # Managed, Kubernetes
+    instance_type: Annotated[str, "properties.instanceType"] = ""
+    instances: Annotated[int, "sku.capacity"] = 0
+    model: Annotated[str, "properties.model"] = ""  # ARM id, or another reference
+    environment: Annotated[str, "properties.environmentId"] = ""
+    code: Annotated[str, "properties.codeConfiguration.codeId"] = ""
+    script: Annotated[str, "properties.codeConfiguration.scoringScript"] = ""
+    timeout_seconds: Annotated[float | None, "properties.requestSettings.requestTimeout", seconds_of] = None  # of a request
+    tags: Annotated[Mapping[str, str], "tags"] = {}
 
 
 def endpoint_of(body: Mapping[str, Any]) -> Endpoint:
-    properties = body.get("properties") or {}
-    identity = body.get("identity") or {}
-    return Endpoint(
-        id=str(body.get("id") or ""),
-        name=str(body.get("name") or ""),
-        state=str(properties.get("provisioningState") or ""),
-        scoring_uri=str(properties.get("scoringUri") or ""),
-        auth_mode=str(properties.get("authMode") or ""),
-        traffic=_shares(properties.get("traffic")),
-        mirror=_shares(properties.get("mirrorTraffic")),
-        is_public=str(properties.get("publicNetworkAccess") or "Enabled") != "Disabled",
-        location=str(body.get("location") or ""),
-        tags=dict(body.get("tags") or {}),
-        identities=tuple(identity.get("userAssignedIdentities") or {}),
-    )
+    is_public = (body.get("properties") or {}).get("publicNetworkAccess") != "Disabled"
+    identities = tuple((body.get("identity") or {}).get("userAssignedIdentities") or {})
+    return read(Endpoint, body, is_public=is_public, identities=identities)
 
 
 def deployment_of(body: Mapping[str, Any]) -> Deployment:
-    properties = body.get("properties") or {}
-    code = properties.get("codeConfiguration") or {}
-    requests = properties.get("requestSettings") or {}
-    return Deployment(
-        id=str(body.get("id") or ""),
-        name=str(body.get("name") or ""),
-        state=str(properties.get("provisioningState") or ""),
-        kind=str(properties.get("endpointComputeType") or ""),
-        instance_type=str(properties.get("instanceType") or ""),
-        instances=int((body.get("sku") or {}).get("capacity") or 0),
-        model=str(properties.get("model") or ""),
-        environment=str(properties.get("environmentId") or ""),
-        code=str(code.get("codeId") or ""),
-        script=str(code.get("scoringScript") or ""),
-        timeout_seconds=seconds_of(requests.get("requestTimeout")),
-        tags=dict(body.get("tags") or {}),
-    )
+    return read(Deployment, body)
 
 
 def get(arm: Arm, endpoint_id: str) -> Endpoint | None:
@@ -143,12 +121,3 @@ def logged_of(content: str) -> Logged:
 def without_time(line: str) -> str:
     """A log line without the timestamp that the service adds."""
     return _TIME.sub("", line)
-
-
-def _shares(traffic: Any) -> dict[str, int]:
-    return {str(name): int(share) for name, share in (traffic or {}).items()}
-
-
-def seconds_of(duration: Any) -> float | None:
-    """Seconds of an ISO 8601 duration such as PT5S or PT1M30S; None for other text."""
-    return durations.seconds(str(duration or ""))
