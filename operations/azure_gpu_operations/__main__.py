@@ -11,7 +11,7 @@ from typing import Any
 from azure_gpu.shared.installation import COMMAND, COMMAND_IN_A_CHECKOUT
 from azure_gpu_operations import local_connection, terminal, verbs
 from azure_gpu_operations.command_line import refuse
-from azure_gpu_operations.errors import expected
+from azure_gpu_operations.errors import expected, told
 from azure_gpu_operations.exit_codes import FAILED
 
 _EXIT_CODES = """\
@@ -47,7 +47,7 @@ def _main(arguments: list[str] | None) -> int:
     except Exception as error:
         if not isinstance(error, expected()):
             raise
-        print(f"error: {error}", file=sys.stderr)
+        print(f"error: {told(error)}", file=sys.stderr)
         failed: int = getattr(options, "failure_code", FAILED)  # which a command may have set by its options
         return failed
 

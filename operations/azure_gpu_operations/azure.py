@@ -3,6 +3,7 @@
 A service principal signs in with `ARM_CLIENT_SECRET` from the environment.
 """
 
+import logging
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
@@ -62,6 +63,11 @@ def refused_as(why: Callable[[HttpResponseError, str], str], what: str, *passed:
         raise
     except HttpResponseError as error:
         raise AzureError(why(error, what), error.status_code or 0) from error
+
+
+def not_signed_in(error: BaseException) -> str:
+    """One line for a login that failed, of which Azure's clients tell each method that they tried."""
+    return f"not signed in, or the login has expired: run `az login` ({first_line(error)})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,6 +270,7 @@ def _credential(connection: Connection, authority: str, secret: str) -> TokenCre
             disable_instance_discovery=connection.disable_instance_discovery,
             transport=transport(),
         )
+    logging.getLogger("azure.identity").addHandler(logging.NullHandler())  # what it warns of is in the error, too
     return DefaultAzureCredential(authority=authority)
 
 

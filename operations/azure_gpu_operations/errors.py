@@ -3,6 +3,15 @@ program.
 """
 
 
+def told(error: Exception) -> str:
+    """An expected error as its message."""
+    from azure.core.exceptions import ClientAuthenticationError
+
+    from azure_gpu_operations.azure import not_signed_in
+
+    return not_signed_in(error) if isinstance(error, ClientAuthenticationError) else str(error)
+
+
 def expected() -> tuple[type[Exception], ...]:
     """Loaded when something failed: Azure's clients take longer than most commands."""
     from azure.core.exceptions import AzureError as AzureCoreError

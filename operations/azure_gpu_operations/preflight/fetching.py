@@ -14,6 +14,8 @@ from azure.core.exceptions import AzureError, ClientAuthenticationError, HttpRes
 from azure.core.pipeline.policies import RetryPolicy
 from requests.exceptions import RequestException
 
+from azure_gpu_operations.azure import not_signed_in
+
 LIMIT_SECONDS = 60.0  # for all lists together, as they are read at once
 TOKEN_MARGIN_SECONDS = 300
 _AGAIN = (429, 500, 502, 503, 504)
@@ -116,7 +118,7 @@ def _wait(error: HttpResponseError, attempt: int) -> float | None:
 def why(error: HttpResponseError, wait: float | None = None) -> str:
     """Why a list is missing, in a line for people."""
     if isinstance(error, ClientAuthenticationError) or error.status_code == 401:
-        return f"not signed in, or the login has expired: run `az login` ({_short(error)})"
+        return not_signed_in(error)
     code = error.error.code if error.error is not None and getattr(error.error, "code", None) else f"HTTP {error.status_code}"
     if error.status_code == 429:
         hint = f"; retry after {wait:g} seconds" if wait is not None else ""
