@@ -42,8 +42,12 @@ class Stack:
         """Its exported deployment; the stack is created where it doesn't exist."""
         try:
             return self.deployment()
-        except EngineError:
-            if self.exists():
+        except EngineError as error:
+            try:
+                is_there = self.exists()
+            except EngineError:  # no backend answers: the first error says so, and which file is missing
+                raise error from None
+            if is_there:
                 raise
             self.create()
             return self.deployment()

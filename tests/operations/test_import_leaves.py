@@ -135,7 +135,7 @@ def is_covered(path: str, remarks: Sequence[str]) -> bool:
 
 def is_answered(path: str, value: Any) -> bool:
     steps = re.split(r"[.\[\]']+", path)
-    names = NAMES_FORMAT.fullmatch(path) or ("resources" in value and OF_TEMPLATE.fullmatch(path))
+    names = NAMES_FORMAT.fullmatch(path) or ("contentVersion" in value and OF_TEMPLATE.fullmatch(path))
     return bool(names) or any(step.lower() in ANSWERED for step in steps) or ".secret[" in path
 
 

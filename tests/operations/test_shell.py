@@ -184,7 +184,7 @@ def test_who_signed_in_by_hand_stays_signed_in(shell: Shell) -> None:
 def test_a_shell_is_opened_where_no_command_is_given(shell: Shell) -> None:
     done = shell.run(**CONNECTED)
     assert done.words == ["/bin/sh"]
-    assert "signed in to https://localhost:8443" in done.said
+    assert "signed in to https://localhost:8443, in this shell only" in done.said
 
 
 @pytest.mark.slow

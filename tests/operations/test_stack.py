@@ -47,8 +47,9 @@ def test_a_mistyped_name_creates_neither_a_stack_nor_a_file(monkeypatch: pytest.
     monkeypatch.setattr(stacks, "run_engine", engine.run)
     with pytest.raises(EngineError, match=r"Pulumi.dve.yaml doesn't exist, and neither does stack dve; existing stacks: dev; "):
         Stack(tmp_path, "dve").deployment_or_new()
+    monkeypatch.setattr(stacks, "stack_names", lambda _: engine.run(tmp_path, "stack", "export", "--stack", "dve"))
     with pytest.raises(EngineError, match=r"it can't be exported; .*Pulumi.dve.yaml doesn't exist either"):
-        Stack(tmp_path, "dve").deployment()
+        Stack(tmp_path, "dve").deployment_or_new()
     assert "init" not in engine.ran
     assert [each.name for each in tmp_path.iterdir()] == ["Pulumi.yaml"]
 

@@ -99,7 +99,7 @@ def _where(found: Connection, signed_in: bool) -> str:
     cloud = cloud_of(found)
     where = cloud.endpoint or cloud.name
     if signed_in:
-        return f"`az` is signed in to {where}in this shell only; `exit` leaves it"
+        return f"`az` is signed in to {where}, in this shell only; `exit` leaves it"
     tenant = f" --tenant {found.tenant_id}" if found.tenant_id else ""
     choose = f", then `az account set --subscription {found.subscription_id}`" if found.subscription_id else ""
     return (
