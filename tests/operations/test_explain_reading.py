@@ -1,8 +1,11 @@
 """Facts out of what Azure answers: groups, executions, and events of the activity log."""
 
 import json
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
 from typing import Any
+
+import pytest
 
 from azure_gpu_operations.explain import activity_log, read_group, read_job
 from azure_gpu_operations.explain.facts import Cause, Refusal
@@ -38,6 +41,19 @@ def test_a_message_that_is_no_json_is_kept_as_it_is() -> None:
     found = activity_log.refusal_of(event("The service is busy."))
     assert (found.code, found.message) == ("Conflict", "The service is busy.")
     assert activity_log.refusal_of({}).message == ""
+
+
+@pytest.mark.parametrize(
+    ("operation", "minute", "left"),
+    [("write", 5, 0), ("WRITE", 5, 0), ("delete", 5, 0), ("start/action", 5, 1), ("write", -5, 1)],
+)
+def test_what_succeeded_later_or_was_deleted_is_no_failure_any_more(operation: str, minute: int, left: int) -> None:
+    name = {"value": f"Microsoft.ContainerInstance/containerGroups/{operation}"}
+    at = (datetime(2026, 11, 21, 20, tzinfo=UTC) + timedelta(minutes=minute)).isoformat()
+    done = {**EVENT, "resourceId": EVENT["resourceId"].upper(), "operationName": name, "eventTimestamp": at}
+    events = [event("busy"), {**done, "status": {"value": "Succeeded"}}]
+    arm: Any = SimpleNamespace(subscription_id="s", values=lambda *_, **__: events)
+    assert len(activity_log.of_resource(arm, EVENT["resourceId"])) == left
 
 
 def container(name: str, **view: Any) -> dict[str, Any]:

@@ -1,4 +1,5 @@
-"""Reads recent failures from the subscription's activity log, the newest first; none if the log can't be read.
+"""Reads recent failures from the subscription's activity log, the newest first; none if the log can't be read. What succeeded
+later, or was deleted since, is no failure any more.
 
 Source: Microsoft Learn, REST reference of Azure Monitor 2015-04-01, "Activity Logs - List": the filter takes a time and one of
 resourceUri, resourceGroupName and a few others; properties.statusMessage holds ARM's answer as JSON text.
@@ -55,8 +56,20 @@ def _failed(arm: Arm, condition: str) -> list[tuple[str, Refusal]]:
         events = list(arm.values(path, API_VERSION, **{"$filter": query}))
     except AzureError:
         return []
-    found = [(str(event.get("resourceId", "")), refusal_of(event)) for event in events if _value(event.get("status")) == "Failed"]
     earliest = datetime.min.replace(tzinfo=UTC)
+    done: dict[tuple[str, str], datetime] = {}  # the last success of each operation on each resource
+    for event in events:
+        if _value(event.get("status")) == "Succeeded":
+            key = (str(event.get("resourceId", "")).lower(), _value(event.get("operationName")).lower())
+            done[key] = max(done.get(key, earliest), instant(event.get("eventTimestamp")) or earliest)
+
+    def is_over(resource_id: str, refusal: Refusal) -> bool:
+        operation = refusal.operation.lower()
+        ends = (operation, f"{operation.rpartition('/')[0]}/delete")
+        return any(done.get((resource_id.lower(), end), earliest) > (refusal.at or earliest) for end in ends)
+
+    failures = [(str(event.get("resourceId", "")), event) for event in events if _value(event.get("status")) == "Failed"]
+    found = [(resource_id, refusal) for resource_id, event in failures if not is_over(resource_id, refusal := refusal_of(event))]
     return sorted(found, key=lambda each: each[1].at or earliest, reverse=True)
 
 

@@ -18,7 +18,6 @@ unreachable.
 
 import argparse
 import json
-import logging
 import os
 from contextlib import closing
 from dataclasses import replace
@@ -66,7 +65,6 @@ def run(options: argparse.Namespace) -> int:
     from azure_gpu_operations.explain import lookup, report
     from azure_gpu_operations.tables import width_of
 
-    logging.getLogger("azure.identity").setLevel(logging.ERROR)
     with closing(Arm(where)) as arm:
         explained = lookup.explained(arm, options, found, parsed)
         if explained is None:

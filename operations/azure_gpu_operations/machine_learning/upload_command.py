@@ -9,7 +9,6 @@ uploaded are skipped, so an interrupted upload can be continued; a version with 
 
 import argparse
 import hashlib
-import logging
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -202,7 +201,6 @@ def _upload(found: StackView, files: list[ModelFile], prefix: str) -> int:
     from azure_gpu_operations.azure import Arm
     from azure_gpu_operations.batch.blobs import Blobs
 
-    logging.getLogger("azure.identity").setLevel(logging.ERROR)
     with closing(Arm(found.connection)) as arm, closing(Blobs(arm, found.storage)) as blobs:
         blobs.make_container(MODEL_STORE)
         held = blobs.sizes_and_hashes(MODEL_STORE, prefix)

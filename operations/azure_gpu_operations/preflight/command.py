@@ -17,7 +17,6 @@ couldn't be read, or a size is unknown.
 
 import argparse
 import json
-import logging
 import os
 from datetime import UTC, date, datetime
 from functools import cache, partial
@@ -82,7 +81,6 @@ def run(options: argparse.Namespace) -> int:
     else:
         from azure_gpu_operations.preflight import online  # here, because Azure's clients take seconds to load
 
-        logging.getLogger("azure.identity").setLevel(logging.ERROR)  # the report has its message in one line
         connection, own = _connection(options, file)
         found = online.ask(
             connection,

@@ -35,7 +35,6 @@ Ctrl-C. A program may end with these codes too: the last lines on standard error
 """
 
 import argparse
-import logging
 import os
 import signal
 import sys
@@ -93,7 +92,6 @@ def _run(options: argparse.Namespace) -> int:
     from azure_gpu_operations.run.driving import drive
     from azure_gpu_operations.run.protocol import WrongRunError
 
-    logging.getLogger("azure.identity").setLevel(logging.ERROR)  # sign-in errors are reported in one line
     try:
         return drive(plan, on_screen(), options.stack or "", detach=options.detach).code
     except WrongRunError as error:
