@@ -153,6 +153,8 @@ def _add_standing(fault: argparse.ArgumentParser, kind: str) -> None:
             fault.add_argument("name", metavar="ASSIGNMENT", help="name of the policy assignment")
             fault.add_argument("definition", choices=sorted({each.definition for each in everything() if each.parametrized}))
             fault.add_argument("value", help="its parameter: allowed regions or sizes, with commas, or the name of a tag")
+        case "inside":
+            fault.add_argument("name", metavar="NETWORK", help="id of the virtual network; until cleared")
         case "evict":
             fault.add_argument("name", metavar="[CLUSTER/]POOL[/NODE]", help="the pool or node whose Spot nodes are evicted")
         case _:
@@ -174,6 +176,7 @@ _FAULT_HELP = {
     "provider": "change the registration of a resource provider",
     "restrict": "restrict a VM size for the subscription",
     "forbid": "remove a permission of the caller",
+    "inside": "let all requests come from inside of a virtual network",
     "weather": "turn one part of rough weather on",
     "calm": "turn one part of rough weather off",
     "policy-deny": "assign a policy that denies a value of a property",

@@ -7,7 +7,7 @@ from typing import Any
 
 from azure_gpu.catalog import regions
 from azure_gpu.catalog.policies import everything
-from azure_gpu.formats import dates
+from azure_gpu.formats import arm_ids, azure_types, dates
 from localazure.arm.errors import ArmError
 from localazure.weather.parts import PARTS
 
@@ -22,6 +22,7 @@ STANDING = (
     "provider",
     "restrict",
     "forbid",
+    "inside",
     *WEATHER,
     *POLICIES,
 )  # hold until they are cleared, whatever is asked
@@ -41,6 +42,7 @@ FIELDS = {  # by kind: what counts of a fault
     "provider": ("name", "registration"),
     "restrict": ("name", "location", "zone", "reason"),
     "forbid": ("name",),
+    "inside": ("name",),
     "weather": ("name", "seconds"),
     "calm": ("name",),
     "policy-deny": ("name", "path", "property", "value"),
@@ -70,8 +72,9 @@ class Fault:
     seconds: float = 1  # delay, timeout: how long; throttle: Retry-After; weather: how long the part lasts
     date: str = ""  # clock: YYYY-MM-DD
     # quota: a family, cores, lowPriorityCores, accounts, of aci ContainerGroups or StandardCores; provider: namespace;
-    # restrict: size; forbid: action; weather, calm: one of weather.parts.PARTS; policies: the assignment; evict: POOL or
-    # POOL/NODE of Batch, CLUSTER/POOL or CLUSTER/POOL/NODE of AKS, a virtual machine, CLUSTER or CLUSTER/NODE of Azure ML
+    # restrict: size; forbid: action; inside: the id of a virtual network; weather, calm: one of weather.parts.PARTS; policies:
+    # the assignment; evict: POOL or POOL/NODE of Batch, CLUSTER/POOL or CLUSTER/POOL/NODE of AKS, a virtual machine, CLUSTER or
+    # CLUSTER/NODE of Azure ML
     name: str = ""
     location: str = ""  # quota, capacity, restrict
     service: str = ""  # quota: one of QUOTA_SERVICES
@@ -131,6 +134,9 @@ def _check_standing(fault: Fault) -> None:
         raise _refusal("property" if fault.kind == "policy-deny" else "tag", "it is missing")
     if fault.kind == "policy-assign" and not (fault.value and any(each.is_of(fault.definition) for each in everything())):
         raise _refusal("definition", f"'{fault.definition}' is none of the catalog that has a parameter, or its value is missing")
+    network = arm_ids.parse(fault.name) if fault.kind == "inside" else None
+    if fault.kind == "inside" and (network is None or not network.is_type(azure_types.VIRTUAL_NETWORK.arm_type)):
+        raise _refusal("name", f"'{fault.name}' isn't the id of a virtual network")
     if fault.kind == "restrict" and fault.reason not in RESTRICTION_REASONS:
         raise _refusal("reason", f"'{fault.reason}' is none of {', '.join(RESTRICTION_REASONS)}")
 

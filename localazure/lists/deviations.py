@@ -1,4 +1,5 @@
-"""The changes of the subscription by faults: quotas, capacity, registrations, restrictions of sizes, and forbidden actions.
+"""The changes of the subscription by faults: quotas, capacity, registrations, restrictions of sizes, forbidden actions, and
+the networks that requests come from.
 
 One object, handed to everything that answers from it; `Faults` keeps it up to date. Without faults it changes nothing.
 """
@@ -50,6 +51,10 @@ class Deviations:
     def forbidden(self) -> list[str]:
         """Actions that the caller may not do."""
         return sorted({fault.name for fault in self._of("forbid")})
+
+    def networks(self) -> frozenset[str]:
+        """Keys of the virtual networks in which whoever asks is."""
+        return frozenset(fault.name.lower() for fault in self._of("inside"))
 
     def check_registered(self, namespace: str) -> None:
         """ArmError 409 in ARM's words where the subscription isn't registered."""

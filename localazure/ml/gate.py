@@ -17,7 +17,7 @@ from localazure.kinds.roles import has_role
 from localazure.ml import refusals
 from localazure.ml.live import LiveEndpoint
 from localazure.services import Services
-from localazure.weather.parts import PRIVATE_ENDPOINTS
+from localazure.weather import reach
 
 SCORE = "Microsoft.MachineLearningServices/workspaces/onlineEndpoints/score/action"
 RESOURCE = "https://ml.azure.com"
@@ -40,7 +40,7 @@ class Gate:
 
     def check(self, endpoint: LiveEndpoint, authorization: bytes) -> None:
         """RefusedError 401, or 403 from outside of a private endpoint's network."""
-        if endpoint.private and self._services.weather.holds(PRIVATE_ENDPOINTS):
+        if endpoint.private and not reach.by_endpoint(endpoint.key.rsplit("/", 2)[0], self._services):
             raise refusals.not_public(endpoint.name)
         scheme, _, given = authorization.partition(b" ")
         given = given.strip()

@@ -1,13 +1,15 @@
 """Networks: what doesn't answer from outside of one, and what reaches nothing outside of it.
 
-Everything that asks this Azure is outside: no network is imitated in which something could be.
+Everything that asks this Azure is outside, unless the fault `inside` names the network that it is in. There, a private endpoint
+is reached by a name of a zone that is linked to the network (Microsoft Learn, private-link/private-endpoint-dns).
 """
 
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.arm_ids import parse
 from localazure.arm.store import Body, Resource
+from localazure.kinds import endpoint_interfaces
 from localazure.services import Services
-from localazure.weather.parts import NO_WAY_OUT, PRIVATE_CLUSTERS, PRIVATE_ENDPOINTS
+from localazure.weather.parts import LANDING_ZONE, NO_WAY_OUT, PRIVATE_CLUSTERS, PRIVATE_ENDPOINTS
 
 NOWHERE = "http://192.0.2.1:9"  # of a range that nothing has: RFC 5737
 
@@ -17,12 +19,53 @@ def kubeconfig(cluster: Resource, text: str, server: str, services: Services) ->
     private = (cluster.service.get("properties") or {}).get("privateFQDN")
     if not private or not services.weather.holds(PRIVATE_CLUSTERS):
         return text
+    pools = services.store.of_type(azure_types.AGENT_POOL.arm_type, cluster.key)
+    if {_network(str(pool.properties.get("vnetSubnetID"))) for pool in pools} & services.deviations.networks():
+        return text  # where this name resolves
     return text.replace(server, f"https://{private}:443")
 
 
 def is_shut(resource: Resource, services: Services) -> bool:
-    """Whether a resource answers by private endpoints alone."""
-    return services.weather.holds(PRIVATE_ENDPOINTS) and resource.properties.get("publicNetworkAccess") == "Disabled"
+    """Whether a resource answers by private endpoints alone, none of which is reached."""
+    return resource.properties.get("publicNetworkAccess") == "Disabled" and not by_endpoint(resource.key, services)
+
+
+def by_endpoint(key: str, services: Services) -> bool:
+    """Whether the private endpoints of a resource are reached, as all are without the weather's part."""
+    if not services.weather.holds(PRIVATE_ENDPOINTS):
+        return True
+    networks = services.deviations.networks()
+    endpoints = services.store.of_type(azure_types.PRIVATE_ENDPOINT.arm_type) if networks else ()
+    return any(
+        _leads_to(endpoint, key) and network in networks and _is_named(endpoint, network, services)
+        for endpoint in endpoints
+        for network in [_network(str((endpoint.properties.get("subnet") or {}).get("id")))]
+    )
+
+
+def _leads_to(endpoint: Resource, key: str) -> bool:
+    links = [
+        each.get("properties") or {} for kind in endpoint_interfaces.CONNECTIONS for each in endpoint.properties.get(kind) or ()
+    ]
+    return any(str(each.get("privateLinkServiceId")).lower() == key for each in links)
+
+
+def _is_named(endpoint: Resource, network: str, services: Services) -> bool:
+    """Whether the network resolves its names: by a linked zone, or one of the company, where a policy registers names."""
+    groups = services.store.of_type(azure_types.PRIVATE_DNS_ZONE_GROUP.arm_type, endpoint.key)
+    if not groups:
+        return services.weather.holds(LANDING_ZONE)
+    zones = [
+        str((each.get("properties") or each).get("privateDnsZoneId"))
+        for group in groups
+        for each in group.properties.get("privateDnsZoneConfigs") or ()
+    ]
+    links = [link for zone in zones for link in services.store.of_type(azure_types.PRIVATE_ZONE_LINK.arm_type, zone.lower())]
+    return any(str((link.properties.get("virtualNetwork") or {}).get("id")).lower() == network for link in links)
+
+
+def _network(subnet_id: str) -> str:
+    return subnet_id.lower().rpartition("/subnets/")[0]
 
 
 def leads_nowhere(subnets: list[Body], services: Services) -> str:

@@ -3,7 +3,7 @@
 import json
 import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from string import Template
 from typing import Any
@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from azure_gpu.formats import stack_file
-from tests.stack.conftest import MakeStack
+from tests.stack.conftest import MakeStack, calm
 from tests.support import by_hand
 from tests.support.azure_cli import AzureCli
 from tests.support.embedded import CHECKOUT, SUBSCRIPTION, ServedAzure, until
@@ -29,7 +29,7 @@ def zone(azure: ServedAzure) -> Iterator[ServedAzure]:
     """A subscription below a landing zone."""
     azure.fault("weather", name="landing-zone")
     yield azure
-    azure.fault("calm", name="landing-zone")
+    calm(azure)
 
 
 def settings_of(example: str, tenant_id: str) -> dict[str, Any]:
@@ -43,11 +43,14 @@ def settings_of(example: str, tenant_id: str) -> dict[str, Any]:
     }
 
 
-def _comes_and_goes(stack: Any, zone: ServedAzure, settings: dict[str, Any], az: AzureCli) -> None:
+def _comes_and_goes(
+    stack: Any, zone: ServedAzure, settings: dict[str, Any], az: AzureCli, inside: Callable[[], None] = lambda: None
+) -> None:
     """In between comes a GPU machine, and one pool may grow: nothing is replaced."""
     stack.create()
     stack.update()
     _says_its_network(stack, stack.outputs(), az)
+    inside()
     settings["vms"] = {"box": {"size": "Standard_NC4as_T4_v3", "admin": {"ssh_public_key": KEY}, "expires_after": "2026-11-30"}}
     settings["clusters"]["shared"]["gpu_pools"]["t4"]["max_nodes"] = 2
     settings["pools"]["many"]["tags"] = {"cost": "42"}
@@ -71,6 +74,7 @@ def _says_its_network(stack: Any, exported: dict[str, Any], az: AzureCli) -> Non
         in asked.stderr
     )
     assert ", subnet endpoints), or one" in asked.stderr
+    assert "answers only in its network (HTTP 403); fix: run this" in stack.operations("stop", "many").stderr
     told = " ".join(stack.operations("explain", "shared").stdout.split())
     assert ", subnet clusters), or one" in told
     [invoke] = re.findall(r'az (aks command invoke --subscription .*? --command "kubectl get pods --all-namespaces")', told)
@@ -84,9 +88,25 @@ def _says_its_network(stack: Any, exported: dict[str, Any], az: AzureCli) -> Non
     assert any("its jobs aren't read" in row["state"] for row in rows)
 
 
-def test_a_team_without_a_public_endpoint(zone: ServedAzure, make_stack: MakeStack, az: AzureCli) -> None:
+def _works_inside(stack: Any, zone: ServedAzure, folder: Path) -> None:
+    """From inside of the network the same commands are answered."""
+    (script := folder / "say.py").write_text("print('said')\nopen('kept.txt', 'w').write('kept')\n")
+    networks = f"{stack.outputs()['storage'].partition('/providers/')[0]}/providers/Microsoft.Network/virtualNetworks"
+    [network] = zone.get(networks, NETWORKS).json()["value"]
+    zone.fault("inside", name=network["id"])
+    assert stack.operations("access").returncode == 0
+    done = stack.operations("run", "--on", "batch", "--output", "kept.txt", str(script))
+    assert (done.returncode, "said" in done.stdout) == (0, True), done.stdout + done.stderr
+    assert stack.operations("logs", done.stderr.partition(": job ")[2].split()[0], "--into", str(folder)).returncode == 0
+    assert (folder / "kept.txt").read_text() == "kept"
+    assert "answers only in its network" not in stack.operations("explain", "shared").stdout
+    assert "aren't read" not in stack.operations("running", "--json").stdout
+
+
+def test_a_team_without_a_public_endpoint(zone: ServedAzure, make_stack: MakeStack, az: AzureCli, tmp_path: Path) -> None:
     settings = settings_of("private-team", zone.tenant_id)
-    _comes_and_goes(make_stack(zone, settings), zone, settings, az)
+    stack = make_stack(zone, settings)
+    _comes_and_goes(stack, zone, settings, az, lambda: _works_inside(stack, zone, tmp_path))
 
 
 def test_a_spoke_of_a_hub(zone: ServedAzure, make_stack: MakeStack, az: AzureCli) -> None:

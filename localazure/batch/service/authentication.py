@@ -1,7 +1,8 @@
 """Authenticates requests to the data plane: by the account's shared key, or by a token of Microsoft Entra ID.
 
-BatchError for anybody else. The signature and the fifteen minutes that a signed request lives: Microsoft Learn,
-rest/api/batchservice/authenticate-requests-to-the-azure-batch-service.
+BatchError for anybody else, and for everybody outside of the network of an account without public access (Microsoft Learn,
+batch/public-network-access, 2024-06-13; code and words are assumed). The signature and the fifteen minutes that a signed request
+lives: Microsoft Learn, rest/api/batchservice/authenticate-requests-to-the-azure-batch-service.
 """
 
 import base64
@@ -22,6 +23,7 @@ from localazure.batch.errors import BatchError
 from localazure.blobs.shared_key import SIGNED_HEADERS
 from localazure.kinds.batch_account_rules import AUTHENTICATION_MODES
 from localazure.services import Services
+from localazure.weather import reach
 
 LIFETIME = timedelta(minutes=15)
 BATCH_RESOURCE = "https://batch.core.windows.net"
@@ -35,6 +37,8 @@ def audiences(url: str) -> tuple[str, ...]:
 
 def caller_of(request: Request, account: Resource | None, services: Services) -> Caller:
     """The caller. BatchError 400, 401 or 403. An account that doesn't exist is only told to whom has a token."""
+    if account is not None and reach.is_shut(account, services):
+        raise BatchError("AuthorizationFailure", "The account is closed to public networks.", status=403)
     authorization = request.headers.get("authorization", "")
     scheme, _, rest = authorization.partition(" ")
     match scheme.lower():
