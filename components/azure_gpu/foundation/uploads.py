@@ -2,12 +2,11 @@
 
 A hook of that deployment does it, with plain `pulumi up` too: the engine calls it once the registry exists, where the image's tag
 has changed, and in no preview. The deployment of a build that failed isn't sent, so that the next update builds again. While the
-hook runs, other resources go on, as it is a part of the deployment's step: pulumi 3.259, pkg/resource/deploy/step.go.
+hook runs, other resources go on, as it is a part of the deployment's step: pulumi 3.259, pkg/resource/deploy/step.go. An update
+that is cancelled waits for it; one that is terminated leaves the build running, whose image the next update takes.
 
 A template without resources is what Azure takes as a mark: microsoft/oe-engine, parts/resources.t (`pid-…`).
 """
-
-import threading
 
 import pulumi
 from pulumi_azure_native import containerregistry
@@ -21,10 +20,6 @@ from azure_gpu.shared.workloads import Workload
 LONGER = "build it once by `az acr build --timeout SECONDS`, and `pulumi up` goes on with that image"
 
 
-class _StoppedError(Exception):
-    """The update was stopped."""
-
-
 def hooks(
     component: pulumi.Resource, workload: Workload, tag: str, registry: containerregistry.Registry
 ) -> pulumi.ResourceHookBinding | None:
@@ -34,22 +29,15 @@ def hooks(
 
     async def build(_: pulumi.ResourceHookArgs) -> None:
         registry_id, server = await registry.id.future(), await registry.login_server.future()
-        stopped = threading.Event()
-
-        def pause(seconds: float) -> None:
-            if stopped.wait(seconds):
-                raise _StoppedError
 
         def work(requests: arm_reads.Requests) -> None:
             in_azure = Registry(requests, str(registry_id), str(server), LONGER)
-            in_azure.build(_read(workload, tag), lambda text: pulumi.log.info(f"{workload}: {text}"), sleep=pause)
+            in_azure.build(_read(workload, tag), lambda text: pulumi.log.info(f"{workload}: {text}"))
 
         try:
             await arm_reads.with_login(pulumi.InvokeOptions(parent=component), work)
         except arm_reads.UnreadableError as error:
             raise pulumi.RunError(f"{workload} can't be built: {error}") from error
-        finally:
-            stopped.set()  # a build that nobody waits for any more is cancelled
 
     name = f"{kind(component)}-{component.pulumi_resource_name}-builds-{workload}"
     hook = pulumi.ResourceHook(name, build)

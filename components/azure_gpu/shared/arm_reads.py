@@ -113,7 +113,11 @@ class Requests:
         return _sent(urllib.request.Request(url)).decode(errors="replace")  # noqa: S310  as above
 
     def _url(self, path: str, api_version: str) -> str:
-        return f"{_endpoint()}{quote(path)}?api-version={api_version}"
+        return f"{self._base}{quote(path)}?api-version={api_version}"
+
+    @functools.cached_property
+    def _base(self) -> str:
+        return _endpoint()
 
     def _answer(self, method: str, url: str, body: bytes | None = None) -> dict[str, Any]:
         if time.monotonic() >= self._renew_at:

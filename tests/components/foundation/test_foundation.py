@@ -5,8 +5,9 @@ import base64
 import io
 import re
 import tarfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pulumi
@@ -62,41 +63,27 @@ def test_old_builds_are_purged_but_those_in_use_and_what_others_have_pushed() ->
     assert [each for each in old if re.fullmatch(f"({repositories}):.*", each) and re.search(tags, each.split(":")[1])] == old[:2]
 
 
-class Answers(arm_reads.Requests):
-    """A registry that takes a context and builds it."""
+def test_before_a_deployment_its_workload_is_built_from_files_that_are_still_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    sent: list[Any] = []
+    answer = {"uploadUrl": "https://up", "relativePath": "a", "properties": {"runId": "one", "status": "Succeeded"}}
+    requests = SimpleNamespace(
+        errors=(OSError,),
+        get=lambda *_: answer,
+        values=lambda *_: [],
+        post=lambda *given: sent.append(given[-1]) or answer,
+        upload=lambda *given: sent.append(given[1]),
+    )
 
-    def __init__(self) -> None:
-        super().__init__(str)
-        self.sent: list[Any] = []
+    async def with_login(_: object, work: Callable[[Any], None]) -> None:
+        work(requests)
 
-    def get(self, resource_id: str, api_version: str) -> dict[str, Any]:
-        return {"properties": {"status": "Succeeded"}}
-
-    def values(self, path: str, api_version: str) -> Iterator[dict[str, Any]]:
-        return iter(())
-
-    def post(self, path: str, api_version: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
-        self.sent.append(body)
-        return {"uploadUrl": "https://up", "relativePath": "source/one", "properties": {"runId": "one"}}
-
-    def upload(self, url: str, content: bytes, seconds: float) -> None:
-        with tarfile.open(fileobj=io.BytesIO(content)) as tar:
-            self.sent.append(tar.getnames())
-
-
-def test_before_the_deployment_of_a_workload_its_files_are_built_which_must_not_have_changed(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    async def with_login(_: object, work: Callable[[Answers], None]) -> None:
-        work(answers)
-
-    answers = Answers()
     monkeypatch.setattr(arm_reads, "with_login", with_login)
     recorded = declare(lambda: Foundation("one", Wired(UPLOADED)))
     build: Any = recorded.hooks["Foundation-one-builds-digits"].callback
     asyncio.run(build(None))
-    _, files, request = answers.sent
-    assert request["dockerFilePath"] in files
+    _, packed, request = sent
+    with tarfile.open(fileobj=io.BytesIO(packed)) as tar:
+        assert request["dockerFilePath"] in tar.getnames()
     assert request["imageNames"] == [f"digits:{request['arguments'][0]['value']}"]
     monkeypatch.setattr(uploads, "contents", lambda _: ({}, frozenset()))
     with pytest.raises(pulumi.RunError, match="workloads has changed since the update began"):
