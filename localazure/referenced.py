@@ -37,6 +37,9 @@ _REQUIRED: dict[AzureType, dict[str, Any]] = {
         }
     },
     azure_types.KEY_VAULT_KEY: {"properties": {"kty": "RSA"}},
+    azure_types.PRIVATE_LINK_SCOPE: {
+        "properties": {"accessModeSettings": {"ingestionAccessMode": "Open", "queryAccessMode": "Open"}}
+    },
     azure_types.VIRTUAL_NETWORK: {"properties": {"addressSpace": {"addressPrefixes": ["172.20.0.0/16"]}}},
     azure_types.SUBNET: {"properties": {"addressPrefix": "172.20.1.0/24"}},
     azure_types.MANAGED_CLUSTER: {
@@ -53,6 +56,7 @@ _REQUIRED: dict[AzureType, dict[str, Any]] = {
     },
     azure_types.GALLERY_IMAGE_VERSION: {"properties": {"storageProfile": {"osDiskImage": {"source": {"id": _DISK}}}}},
 }
+_GLOBAL = (azure_types.PRIVATE_ZONE, azure_types.PRIVATE_LINK_SCOPE)
 # What a subnet has, by the section that names it: a group reaches the internet by its subnet's NAT gateway alone.
 _SUBNETS: dict[str, dict[str, Any]] = {
     "container_groups": {
@@ -98,7 +102,7 @@ def body_of(each: ArmId, expected: Expected, decided: Mapping[str, Any] | None =
     placed = (
         {}
         if azure_type in (azure_types.SUBNET, azure_types.KEY_VAULT_KEY)
-        else {"location": "global" if azure_type is azure_types.PRIVATE_ZONE else expected.location}
+        else {"location": "global" if azure_type in _GLOBAL else expected.location}
     )
     body = merged(placed, _REQUIRED.get(azure_type, {}))
     body = merged(body, {"properties": dict(decided)}) if decided else body

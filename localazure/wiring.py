@@ -55,6 +55,7 @@ from localazure.kinds.network_rules import SecurityRules
 from localazure.kinds.network_virtual import Subnets, VirtualNetworks
 from localazure.kinds.private_dns import PrivateZoneGroups, PrivateZoneLinks, PrivateZones
 from localazure.kinds.private_endpoints import PrivateEndpoints
+from localazure.kinds.private_link_scopes import PrivateLinkScopes, ScopedResources
 from localazure.kinds.registries import Registries
 from localazure.kinds.roles import RoleAssignments
 from localazure.kinds.storage import StorageAccounts
@@ -153,6 +154,8 @@ def kinds(backends: Backends) -> tuple[Kind, ...]:
         KeyVaults(),
         VaultKeys(),
         InsightsComponents(),
+        PrivateLinkScopes(),
+        ScopedResources(),
         MlWorkspaces(backends.blobs),
         MlDatastores(),
         MlComputes(backends.ml_jobs),

@@ -53,6 +53,9 @@ ANSWERS: Mapping[str, dict[str, Any] | Callable[[Mapping[str, Any]], dict[str, A
     "azure-native:managedidentity:getUserAssignedIdentity": {"id": "/identity", "principalId": "principal", "clientId": "client"},
     "azure-native:containerregistry:getRegistry": {"id": "/registry", "loginServer": "images.azurecr.io"},
     "azure-native:operationalinsights:getWorkspace": {"id": "/logs", "customerId": "customer"},
+    "azure-native:monitor:getPrivateLinkScope": {
+        "privateEndpointConnections": [{"privateLinkServiceConnectionState": {"status": "Approved"}}]
+    },
     "azure-native:keyvault:getVault": {
         "location": "westeurope",
         "properties": {

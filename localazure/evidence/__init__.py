@@ -51,6 +51,7 @@ _SERVICES = {
     "kinds/ml": "Microsoft.MachineLearningServices",
     "kinds/network": "Microsoft.Network",
     "kinds/private": "Microsoft.Network",
+    "kinds/private_link": "Microsoft.Insights",
     "kinds/registr": "Microsoft.ContainerRegistry",
     "kinds/roles": "Microsoft.Authorization",
     "kinds/soft_deleted": "Microsoft.KeyVault",

@@ -8,6 +8,7 @@ from azure_gpu.formats import azure_types
 from azure_gpu.formats.arm_ids import parse
 from localazure.arm.store import Body, Resource
 from localazure.arm.words import guid
+from localazure.kinds import private_link_scopes
 from localazure.kinds.network_interfaces import free_address
 from localazure.kinds.registry_builds import login_server
 from localazure.services import Services
@@ -103,4 +104,6 @@ def _names(endpoint: Resource, services: Services) -> list[tuple[str, str]]:
     if target.id.is_type(azure_types.BATCH_ACCOUNT.arm_type):
         service = "batch" if group.lower() == "batchaccount" else "service.batch"
         return [(f"{name}.{target.location}.{service}.azure.com", group)]
+    if target.id.is_type(azure_types.PRIVATE_LINK_SCOPE.arm_type):
+        return private_link_scopes.names_of(target, services)
     return []

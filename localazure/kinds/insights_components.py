@@ -9,6 +9,7 @@ from azure_gpu.formats import azure_types
 from azure_gpu.formats.arm_ids import parse
 from localazure.arm.kind import Change, Kind
 from localazure.arm.store import Body, Resource
+from localazure.kinds import private_link_scopes
 from localazure.services import Services
 from localazure.weather import own_acts
 
@@ -47,6 +48,10 @@ class InsightsComponents(Kind):
                 "TenantId": change.services.settings.tenant_id,
             }
         }
+
+    def live(self, resource: Resource, services: Services) -> Body:
+        scopes = [{"ResourceId": text, "ScopeId": scope} for text, scope in private_link_scopes.scopes_of(resource, services)]
+        return {"properties": {"PrivateLinkScopedResources": scopes}} if scopes else {}
 
     async def _make_workspace(self, change: Change, application: str) -> str:
         services, caller = change.services, change.caller

@@ -10,6 +10,7 @@ from azure_gpu.formats import azure_types
 from azure_gpu.formats.arm_ids import ArmId
 from localazure.arm.kind import Action, Answer, Call, Change, Kind, merged
 from localazure.arm.store import Body, Resource
+from localazure.kinds import private_link_scopes
 from localazure.services import Services
 from localazure.weather import deleted_logs
 
@@ -62,7 +63,9 @@ class LogWorkspaces(Kind):
         body = super().view(resource, services)
         name = body["properties"]["sku"]["name"]
         sku = {**body["properties"]["sku"], "name": SKU if name in _OLD_SKUS else name}
-        return {**body, "properties": {**body["properties"], "sku": sku}}
+        scopes = [{"resourceId": text, "scopeId": scope} for text, scope in private_link_scopes.scopes_of(resource, services)]
+        linked = {"privateLinkScopedResources": scopes} if scopes else {}
+        return {**body, "properties": {**body["properties"], "sku": sku, **linked}}
 
     async def shared_keys(self, resource: Resource, call: Call) -> Answer:  # noqa: ARG002
         return Answer(body=dict(resource.private["keys"]))

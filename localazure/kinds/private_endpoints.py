@@ -8,7 +8,7 @@ from azure_gpu.formats.arm_ids import parse
 from azure_gpu.formats.azure_types import AzureType
 from localazure.arm.kind import Change, merged
 from localazure.arm.store import Body, Resource
-from localazure.kinds import endpoint_interfaces
+from localazure.kinds import endpoint_interfaces, private_link_scopes
 from localazure.kinds.network_common import etag
 from localazure.kinds.stored import Stored
 from localazure.services import Services
@@ -18,6 +18,7 @@ _GROUPS: dict[AzureType, tuple[str, ...]] = {
     azure_types.KEY_VAULT: ("vault",),
     azure_types.REGISTRY: ("registry",),
     azure_types.BATCH_ACCOUNT: ("batchAccount", "nodeManagement"),
+    azure_types.PRIVATE_LINK_SCOPE: ("azuremonitor",),
     azure_types.STORAGE_ACCOUNT: ("blob", "blob_secondary", "dfs", "file", "queue", "table", "web"),
 }
 
@@ -46,6 +47,7 @@ class PrivateEndpoints(Stored):
             "target": text if known is not None or target is None else target.type,
             "target_type": known.arm_type if known is not None else "",
             "there": target is not None and store.get(target.key) is not None,
+            "adding": target is not None and private_link_scopes.is_adding(target.key, change.services),
             "groups": groups,
             "named": ", ".join(groups),
             "taken": [each for each in groups if each.lower() in {one.lower() for one in taken}],

@@ -66,6 +66,7 @@ FORCE_NEW = {
     ),
     "Microsoft.Insights/autoscaleSettings": frozenset({"location"}),
     "Microsoft.Insights/components": frozenset({"location"}),
+    "Microsoft.Insights/privateLinkScopes": frozenset({"location"}),
     f"{_ML}/codes/versions": frozenset({"properties.isAnonymous"}),
     f"{_ML}/computes": frozenset({"properties.computeLocation", "properties.disableLocalAuth"}),
     f"{_ML}/datastores": frozenset(f"properties.{name}" for name in _DATASTORE),

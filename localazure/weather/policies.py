@@ -129,7 +129,7 @@ def _initiatives() -> dict[str, list[str]]:
     """The definitions of the landing zone by their assignments."""
     found: dict[str, list[str]] = {}
     for each in everything():
-        if not each.parametrized and each.definition not in found.setdefault(each.assignment, []):
+        if each.in_a_landing_zone and each.definition not in found.setdefault(each.assignment, []):
             found[each.assignment].append(each.definition)
     return found
 

@@ -12,6 +12,7 @@ _SLOW = {
         azure_types.MANAGED_ENVIRONMENT,
         azure_types.ML_ONLINE_ENDPOINT,
         azure_types.ML_ONLINE_DEPLOYMENT,
+        azure_types.PRIVATE_LINK_SCOPED_RESOURCE,
     )
 } | {
     kind.arm_type: NETWORK_CONFLICTS

@@ -29,6 +29,7 @@ from azure.mgmt.core import ARMPipelineClient
 from azure.mgmt.core.policies import ARMChallengeAuthenticationPolicy
 from requests.adapters import HTTPAdapter
 
+from azure_gpu.shared.polling import first_line
 from azure_gpu_operations.connection import Connection
 
 PUBLIC_ARM = "https://management.azure.com"

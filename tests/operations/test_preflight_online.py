@@ -183,20 +183,34 @@ def test_rights_are_asked_of_an_existing_resource_group(
     assert (code, answers(report, "write locks"), answers(report, "assign roles")) == (1, {"no right"}, {"ok"})
 
 
-def test_the_right_to_give_a_role_on_a_key_is_asked_where_the_key_lies(
-    connected: EmbeddedAzure, preflight: Run, tmp_path: Path
+HUB = f"/subscriptions/{SUBSCRIPTION}/resourceGroups/rg-of-hub"
+SCOPE = f"{HUB}/providers/Microsoft.Insights/privateLinkScopes/company"
+KEY = f"{HUB}/providers/Microsoft.KeyVault/vaults/company-keys/keys/data"
+OF_HUB = {
+    "key": ({"customer_managed_key": KEY}, "assign roles", "assign the role on the key", "Authorization/roleAssignments/write"),
+    "private link scope": (
+        {"network": "private", "log_workspace": {"create": True, "private_link_scope": {"existing": SCOPE}}},
+        "private link scope",
+        "add resources to the private link scope",
+        "Insights/privateLinkScopes/scopedResources/write",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", OF_HUB)
+def test_a_right_on_what_the_company_has_is_asked_where_that_lies(
+    connected: EmbeddedAzure, preflight: Run, tmp_path: Path, what: str
 ) -> None:
-    group = f"/subscriptions/{SUBSCRIPTION}/resourceGroups/rg-of-keys"
-    connected.put(group, {"location": "westeurope"}, "2024-03-01")
-    key = f"{group}/providers/Microsoft.KeyVault/vaults/company-keys/keys/data"
-    parts = {"identity": "create", "storage": "create", "customer_managed_key": key}
-    stack_file(tmp_path, connected, team="vision", location="westeurope", foundation=parts)
-    scope = "resource group rg-of-keys, which the key is in"
+    parts, check, may, action = OF_HUB[what]
+    connected.put(HUB, {"location": "westeurope"}, "2024-03-01")
+    foundation = {"identity": "create", "storage": "create", **parts}
+    stack_file(tmp_path, connected, team="vision", location="westeurope", foundation=foundation)
+    scope = f"resource group rg-of-hub, which the {what} is in"
     code, report = preflight("--stack", "mine", "--config-folder", str(tmp_path))
-    assert (code, rows(report, "assign roles", scope)) == (0, [("ok", "this login can assign the role on the key", "")])
-    connected.fault("forbid", name="Microsoft.Authorization/roleAssignments/write")
+    assert (code, rows(report, check, scope)) == (0, [("ok", f"this login can {may}", "")])
+    connected.fault("forbid", name=f"Microsoft.{action}")
     code, report = preflight("--stack", "mine", "--config-folder", str(tmp_path))
-    assert (code, answers(report, "assign roles", scope)) == (1, {"no right"})
+    assert (code, answers(report, check, scope)) == (1, {"no right"})
 
 
 def test_the_right_to_make_a_budget_is_asked_where_the_budget_lies(

@@ -23,6 +23,8 @@ WITHOUT_TYPES = frozenset(
         "Microsoft.Compute/virtualMachines/runCommands",
         "Microsoft.DevTestLab/schedules",
         "Microsoft.Insights/autoscaleSettings",
+        "Microsoft.Insights/privateLinkScopes",
+        "Microsoft.Insights/privateLinkScopes/scopedResources",
         "Microsoft.KeyVault/vaults/keys",
         "Microsoft.Network/natGateways",
         "Microsoft.Network/privateDnsZones",

@@ -16,7 +16,7 @@ from azure_gpu.catalog.tables import Table
 TABLE = Table(
     tables.beside(__file__, "policies.csv"),
     {
-        "assignment": "the assignment's name, Enterprise-Scale's where it has one",
+        "assignment": "the assignment's name, Enterprise-Scale's where it has one; none: it assigns it nowhere",
         "definition": "the definition's name: a GUID of a built-in one",
         "title": "its display name",
         "type": "of the resources that it denies; *: all but resource groups",
@@ -29,6 +29,7 @@ TABLE = Table(
     },
 )
 PARAMETER = "{parameter}"
+NONE = "none"
 GROUPS = "Microsoft.Resources/subscriptions/resourceGroups"  # as definitions call them
 _NAMED = r"policyAssignments/([^\s\"',}]+)"
 
@@ -49,6 +50,11 @@ class Policy(NamedTuple):
     def parametrized(self) -> bool:
         """Whether it denies what the assignment's parameter says."""
         return PARAMETER in self.property or "@allowed" in self.condition
+
+    @property
+    def in_a_landing_zone(self) -> bool:
+        """Whether a landing zone of Enterprise-Scale denies by it, without a parameter of the company's."""
+        return not self.parametrized and self.assignment != NONE
 
     def is_of(self, definition: str) -> bool:
         """Whether it is of this definition, which has a parameter."""

@@ -62,6 +62,14 @@ TRANSIENT_ERRORS = (
     # MicrosoftDocs/azure-docs issue 61015 (2020-08-17); hashicorp/terraform-provider-azurerm issue 27817 (2024-10-30)
     TransientError(("failed to access keyid", "unwrap key"), _NO_KEY, DELAY_MINUTES),
     TransientError(("forbiddenbyrbac", "vaults/keys"), _NO_KEY, DELAY_MINUTES),
+    # Azure/bicep issue 13851 (2024-04-13); hashicorp/terraform-provider-azurerm issue 19157: also after the resource is added
+    TransientError(
+        ("privatelinkscopes", "mismatching requiredmembers"), "a resource has just been added to its private link scope", 10
+    ),
+    # hashicorp/terraform-provider-azurerm issue 22236 (2023-06-21), of resources of a private link scope
+    TransientError(
+        ("cannot modify resource while in provisioning state",), "another change of its private link scope is in progress", 10
+    ),
     # cilium/cilium issue 25944 (2023-06-06)
     TransientError(("operationnotallowed", "in progress"), "another operation on the cluster is in progress", _OPERATION),
     # Azure/azure-sdk-for-net issue 36961 (2023-06-12)

@@ -119,6 +119,10 @@ BUDGET = AzureType(
 KEY_VAULT = _in_group("keyvault:Vault", "Microsoft.KeyVault/vaults", "vaultName")
 KEY_VAULT_KEY = _in_group("keyvault:Key", "Microsoft.KeyVault/vaults/keys", "vaultName/keyName")
 INSIGHTS_COMPONENT = _in_group("applicationinsights:Component", "Microsoft.Insights/components", "resourceName")
+PRIVATE_LINK_SCOPE = _in_group("monitor:PrivateLinkScope", "Microsoft.Insights/privateLinkScopes", "scopeName")
+PRIVATE_LINK_SCOPED_RESOURCE = _in_group(
+    "monitor:PrivateLinkScopedResource", "Microsoft.Insights/privateLinkScopes/scopedResources", "scopeName/name"
+)
 AUTOSCALE_SETTING = _in_group("monitor:AutoscaleSetting", "Microsoft.Insights/autoscaleSettings", "autoscaleSettingName")
 DEPLOYMENT = _in_group("resources:Deployment", "Microsoft.Resources/deployments", "deploymentName")
 KUBERNETES_EXTENSION = AzureType(

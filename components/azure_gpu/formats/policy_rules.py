@@ -25,11 +25,11 @@ class Denied(NamedTuple):
 
 
 def denied(arm_type: str, name: str, body: conditions.Body, definition: str = "", value: str = "") -> Iterator[Denied]:
-    """What the catalog's rows deny of a body: those without a parameter, or those of a definition, whose parameter is `value`, a
+    """What the catalog's rows deny of a body: those of a landing zone, or those of a definition, whose parameter is `value`, a
     list with commas."""
     facts: conditions.Body = {"name": name, "allowed": [each.strip() for each in value.split(",")]}
     for row in everything():
-        is_asked = not definition or row.definition == definition
+        is_asked = row.definition == definition if definition else row.in_a_landing_zone
         if not is_asked or not row.concerns(arm_type) or (row.parametrized and not value):
             continue
         path = row.property.replace(PARAMETER, value)

@@ -8,6 +8,7 @@ from azure_gpu.shared.context import StackArgs
 from azure_gpu.shared.overrides import Overrides, OverridesOf
 from azure_gpu.shared.part import NamedPartArgs
 from azure_gpu.shared.principals import PrincipalsArgs
+from azure_gpu.shared.private_link_scope import PrivateLinkScopeArgs
 from azure_gpu.shared.private_network import PrivateNetworkArgs
 from azure_gpu.shared.program import OwnerArgs
 from azure_gpu.shared.validation import Choice, OpenInput
@@ -50,6 +51,11 @@ class LogWorkspaceArgs(NamedPartArgs):
     """Plain: who creates the diagnostic settings, which send logs of the stack's resources to it. own: the stack; policy: a
     policy of the company, so that the stack creates none. Azure refuses two settings of a resource that send one category to the
     same workspace. Default: own."""
+    private_link_scope: NotRequired[PrivateLinkScopeArgs | Literal["create"]]
+    """How the private network reaches the workspace and Application Insights, which are closed to all others then: `create`, a
+    scope with a private endpoint, or `existing: <id>`, such as that of a hub, which has one. Requires `network`. Names of Azure
+    Monitor lead to the scope in every network that asks the same zones, for workspaces of others, too; a network has one scope.
+    Default: none; they have public addresses, which require a login."""
     overrides: NotRequired[Annotated[Overrides, OverridesOf(azure_types.LOG_WORKSPACE)]]
     """azure-native properties of the log workspace, set last and validated only by Azure; null removes one. Default: none."""
 

@@ -14,7 +14,7 @@ from azure_gpu.formats.arm_ids import ArmId
 from azure_gpu.formats.azure_types import AzureType
 from azure_gpu.formats.build_context import BuildContextError
 from azure_gpu.foundation.spec import PATH, UPLOAD, FoundationSpec
-from azure_gpu.shared import assigned_already, customer_key, existing, private_network, registry_modes
+from azure_gpu.shared import assigned_already, customer_key, existing, private_link_scope, private_network, registry_modes
 from azure_gpu.shared.customer_key import KeyFacts
 from azure_gpu.shared.look_up import OF_STACK, AskedBy
 from azure_gpu.shared.part import Part
@@ -109,7 +109,8 @@ def look_up(spec: FoundationSpec, asked_by: AskedBy = OF_STACK) -> tuple[Foundat
         ),
     )
     of_network = private_network.look_up(spec.network, f"{spec.context.path(PATH)}.network", asked_by)
-    return _with_roles(found, spec, asked_by), [*problems, *of_network, *of_key, *tag_problems]
+    of_scope = private_link_scope.look_up(spec.link_scope, asked_by, own)
+    return _with_roles(found, spec, asked_by), [*problems, *of_network, *of_scope, *of_key, *tag_problems]
 
 
 def _with_roles(found: FoundationLookup, spec: FoundationSpec, asked_by: AskedBy) -> FoundationLookup:

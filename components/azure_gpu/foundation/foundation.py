@@ -7,6 +7,7 @@ vault, budget. Use one foundation per stack, as its parts are named after the st
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Literal, Unpack, cast, overload
 
 import pulumi
@@ -21,7 +22,7 @@ from azure_gpu.foundation.args import FoundationArgs, FoundationWiring
 from azure_gpu.foundation.existing import FoundationLookup, look_up
 from azure_gpu.foundation.role_commands import role_commands
 from azure_gpu.foundation.spec import FoundationSpec, resolve
-from azure_gpu.shared import brakes, overrides, private_network, program, retry_hooks, role_of_identity
+from azure_gpu.shared import brakes, overrides, private_link_scope, private_network, program, retry_hooks, role_of_identity
 from azure_gpu.shared.component import Component, OnlyInPython
 from azure_gpu.shared.context import (
     ComponentOfProgram,
@@ -136,7 +137,8 @@ class Foundation(Component[FoundationArgs, FoundationWiring, _Spec]):
     def _declare(self, spec: _Spec) -> None:
         self._spec, self._found = spec
         self._new_roles = retry_hooks.NewRoles(self) if self._spec.key else None
-        self._again = retry_hooks.hooks(self, self._new_roles) if self._spec.workloads or self._spec.key else None
+        waits = self._spec.workloads or self._spec.key or self._spec.link_scope
+        self._again = retry_hooks.hooks(self, self._new_roles) if waits else None
         self.resource_group_name = self._resource_group()
         self.dependencies = {
             "resource_group_name": self.resource_group_name,
@@ -510,10 +512,11 @@ class Foundation(Component[FoundationArgs, FoundationWiring, _Spec]):
         """Returns the ARM id. Adds the workspace to the dependencies."""
         if part is None:
             return None
-        found = self._found.log_workspace
+        found, scope = self._found.log_workspace, self._spec.link_scope
         if found:
             workspace_id = pulumi.Output.from_input(found.id)
         else:
+            public = operationalinsights.PublicNetworkAccessType.DISABLED if scope else None
             workspace = operationalinsights.Workspace(
                 f"{self._name}-logs",
                 workspace_name=part.name,
@@ -522,6 +525,8 @@ class Foundation(Component[FoundationArgs, FoundationWiring, _Spec]):
                 sku=operationalinsights.WorkspaceSkuArgs(name=operationalinsights.WorkspaceSkuNameEnum.PER_GB2018),
                 retention_in_days=LOG_RETENTION_DAYS,
                 features=operationalinsights.WorkspaceFeaturesArgs(disable_local_auth=True),  # nothing sends logs by a key
+                public_network_access_for_ingestion=public,
+                public_network_access_for_query=public,
                 tags=self._spec.context.tags(),
                 opts=self._with("log_workspace", "features", "features.disableLocalAuth"),
             )
@@ -531,6 +536,12 @@ class Foundation(Component[FoundationArgs, FoundationWiring, _Spec]):
         # pyrefly: ignore[bad-specialization, missing-attribute]
         if written(self._args.get("log_workspace", {})).get("diagnostics") == "policy":
             self.dependencies["logs"]["settings_by_policy"] = True
+        if scope is not None:
+            at, of = replace(self._surroundings, hooks=self._again), self.dependencies["private_network"]
+            context, asked_by = self._spec.context, self._asked_by
+            group = self._spec.resource_group.name
+            linked = private_link_scope.declare(scope, workspace_id, at, of, asked_by, context, group)
+            self.dependencies["logs"]["private_link_scope"] = linked
         return workspace_id
 
     def _storage(self, part: Part | None, principal_id: pulumi.Output[str]) -> pulumi.Output[str] | None:

@@ -14,11 +14,12 @@ from azure_gpu.formats.arm_ids import ArmId
 from azure_gpu.formats.azure_types import AzureType
 from azure_gpu.formats.likely_secrets import holds_secret
 from azure_gpu.foundation.args import FoundationWiring
-from azure_gpu.shared import customer_key, principals, private_network
+from azure_gpu.shared import customer_key, principals, private_link_scope, private_network
 from azure_gpu.shared.addresses import check_login
 from azure_gpu.shared.context import Context
 from azure_gpu.shared.part import Named, NamedPartArgs, Part, not_changed, resolve_part
 from azure_gpu.shared.principals import Principal, PrincipalsArgs
+from azure_gpu.shared.private_link_scope import LinkScopeSpec, PrivateLinkScopeArgs
 from azure_gpu.shared.private_network import PrivateNetworkSpec
 from azure_gpu.shared.validation import written
 from azure_gpu.shared.workloads import Workload
@@ -43,6 +44,7 @@ class FoundationSpec:
     log_workspace: Part | None
     storage: Part | None
     network: PrivateNetworkSpec | None  # None: services have public addresses
+    link_scope: LinkScopeSpec | None  # None: those of Azure Monitor have, too
     key: ArmId | None  # that encrypts data; None: keys of Azure do
     workloads: tuple[Workload, ...]
     image_source: str
@@ -134,9 +136,18 @@ def resolve(args: FoundationWiring, context: Context) -> tuple[FoundationSpec, l
     def optional(key: str, azure_type: AzureType, what: str, given: NamedPartArgs | Literal["create"] | None) -> Part | None:
         return part(key, azure_type, what, given) if given is not None else None
 
+    # pyrefly: ignore[bad-specialization, missing-attribute]
+    of_scope: PrivateLinkScopeArgs | None = written(args.get("log_workspace", create)).get("private_link_scope")
     network, of_network = None, list[Problem]()
     if "network" in args:
-        network, of_network = private_network.resolve(written(args["network"]), context, f"{context.path(PATH)}.network")
+        monitor, path = of_scope is not None and "existing" not in written(of_scope), f"{context.path(PATH)}.network"
+        network, of_network = private_network.resolve(written(args["network"]), context, path, monitor=monitor)
+    logs = optional("log_workspace", azure_types.LOG_WORKSPACE, "logs", args.get("log_workspace"))
+    link_scope = None
+    if of_scope is not None:
+        path = f"{context.path(PATH)}.log_workspace.private_link_scope"
+        link_scope, more = private_link_scope.resolve(written(of_scope), context, path, network, logs)
+        of_network += more
     key, of_key = None, list[Problem]()
     if "customer_managed_key" in args:
         path = f"{context.path(PATH)}.customer_managed_key"
@@ -149,9 +160,10 @@ def resolve(args: FoundationWiring, context: Context) -> tuple[FoundationSpec, l
         identity=optional("identity", azure_types.USER_ASSIGNED_IDENTITY, "identity", args.get("identity")),
         serving_identity=optional("serving_identity", azure_types.USER_ASSIGNED_IDENTITY, "serves", args.get("serving_identity")),
         registry=optional("registry", azure_types.REGISTRY, "", args.get("registry")),
-        log_workspace=optional("log_workspace", azure_types.LOG_WORKSPACE, "logs", args.get("log_workspace")),
+        log_workspace=logs,
         storage=optional("storage", azure_types.STORAGE_ACCOUNT, "", args.get("storage")),
         network=network,
+        link_scope=link_scope,
         key=key,
         workloads=tuple(Workload(workload) for workload in args.get("workloads", [])),
         image_source=args.get("image_source", ""),

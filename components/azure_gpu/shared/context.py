@@ -81,6 +81,21 @@ class RegistryArgs(TypedDict):
     """Wired: the images of the workloads that the stack builds, by the workload's name."""
 
 
+class LinkScope(TypedDict):
+    """A private link scope of Azure Monitor, in which a private network reaches log workspace and Application Insights."""
+
+    id: pulumi.Input[str]
+    """Wired: its ARM id."""
+    name: pulumi.Input[str]
+    """Wired: its name in Azure."""
+    resource_group_name: pulumi.Input[str]
+    """Wired: its resource group."""
+    known_id: str
+    """Plain: its ARM id, known before it exists, for commands."""
+    subscription_id: NotRequired[str]
+    """Plain: its subscription, where it isn't the stack's own. Default: the component's own."""
+
+
 class LogsArgs(TypedDict):
     """A Log Analytics workspace that containers send their logs to."""
 
@@ -88,6 +103,8 @@ class LogsArgs(TypedDict):
     """Wired: its ARM id. Services send logs without a key of the workspace."""
     settings_by_policy: NotRequired[bool]
     """Plain: true if a policy creates the diagnostic settings, so that no component does. Default: false."""
+    private_link_scope: NotRequired[LinkScope]
+    """The scope by which alone it is reached. Default: none; it has public addresses."""
 
 
 class StorageArgs(TypedDict):

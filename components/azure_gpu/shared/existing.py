@@ -35,6 +35,7 @@ _NOUNS = {
     azure_types.KEY_VAULT: "key vault",
     azure_types.KEY_VAULT_KEY: "key of a vault",
     azure_types.INSIGHTS_COMPONENT: "Application Insights component",
+    azure_types.PRIVATE_LINK_SCOPE: "private link scope",
 }
 _MISSING = re.compile(r"not ?found|no resource|\b404\b", re.IGNORECASE)  # the look-up's error text where Azure returned 404
 

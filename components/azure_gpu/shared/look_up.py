@@ -35,8 +35,12 @@ class AskedBy:
         """Returns the provider for the subscription of a part; None where that is the component's own."""
         if part is None or part.subscription.lower() == own.lower():
             return None
-        given = self.given(part)
-        return given if given is not None else subscriptions.as_configured(part.subscription.lower())
+        return self.provider_of(part.subscription)
+
+    def provider_of(self, subscription: str) -> pulumi.ProviderResource:
+        """Returns the provider for another subscription than the component's own."""
+        given = next((each for id_, each in self.others.items() if id_.lower() == subscription.lower()), None)
+        return given if given is not None else subscriptions.as_configured(subscription.lower())
 
     def unreachable(self, part: ArmId, own: str, path: str) -> list[Problem]:
         """Returns a problem where the part is in another subscription and the component's explicit provider has no login for

@@ -40,7 +40,7 @@ class SubnetsArgs(TypedDict):
 
     endpoints: NotRequired[OpenInput[str]]
     """Wired: for private endpoints: one address for each registry, Batch account, vault and workspace, two for a storage
-    account."""
+    account, eleven for a private link scope."""
     jobs: NotRequired[OpenInput[str]]
     """Wired: for the environment of jobs: /27 or larger, delegated to Microsoft.App/environments."""
     machines: NotRequired[OpenInput[str]]
@@ -109,8 +109,8 @@ class PrivateNetworkSpec:
     existing_zones: Mapping[str, str]  # ids by name
 
 
-def resolve(args: PrivateNetworkArgs, context: Context, path: str) -> tuple[PrivateNetworkSpec, list[Problem]]:
-    """Resolves and validates the arguments. Pure."""
+def resolve(args: PrivateNetworkArgs, context: Context, path: str, *, monitor: bool) -> tuple[PrivateNetworkSpec, list[Problem]]:
+    """Resolves and validates the arguments. Pure. `monitor`: a private link scope is created in it."""
     space = args.get("address_space", private_networks.DEFAULT_ADDRESS_SPACE)
     zones, by_policy = args.get("private_dns_zones", []), args.get("dns") == "policy"
     api_servers = args.get("api_server_vnet_integration", API_SERVERS in args.get("subnets", {}))
@@ -124,10 +124,10 @@ def resolve(args: PrivateNetworkArgs, context: Context, path: str) -> tuple[Priv
         api_servers=api_servers,
         outbound=args.get("outbound", "nat"),
         by_policy=by_policy,
-        own_zones=() if by_policy else tuple(each for each in private_networks.ZONES if each not in found),
+        own_zones=() if by_policy else tuple(each for each in private_networks.zones_of(monitor=monitor) if each not in found),
         existing_zones=found,
     )
-    of_zones = private_networks.check_zones(zones, f"{path}.private_dns_zones", by_policy=by_policy)
+    of_zones = private_networks.check_zones(zones, f"{path}.private_dns_zones", by_policy=by_policy, monitor=monitor)
     return spec, [*of_space, *of_zones, *_together(args, spec, path), *_of_subnets(spec, f"{path}.subnets")]
 
 
@@ -316,6 +316,7 @@ class Surroundings:
     location: pulumi.Input[str] | None
     tags: Mapping[str, pulumi.Input[str]]
     parent: pulumi.Resource
+    hooks: pulumi.ResourceHookBinding | None = None
 
     @property
     def common(self) -> dict[str, Any]:
@@ -323,7 +324,7 @@ class Surroundings:
 
     @property
     def opts(self) -> pulumi.ResourceOptions:
-        return pulumi.ResourceOptions(parent=self.parent)
+        return pulumi.ResourceOptions(parent=self.parent, hooks=self.hooks)
 
 
 def declare(spec: PrivateNetworkSpec, at: Surroundings) -> PrivateNetwork:

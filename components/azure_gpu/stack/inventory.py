@@ -96,6 +96,7 @@ class Inventory:
     assigns_roles: bool = True
     locks_data: bool = False
     key: str = ""  # ARM id of the key that encrypts data and on which a role is assigned; empty without one
+    link_scope: str = ""  # ARM id of an existing private link scope, which resources are added to; empty without one
     azure_policy: bool = False  # whether a cluster has AKS's add-on for Azure Policy
     clusters: tuple[str, ...] = ()  # ARM ids of existing ones
     group: str = ""  # name of the existing resource group; empty where one is created
@@ -152,6 +153,7 @@ def of_plan(settings: Settings, plan: Plan) -> Inventory:
         assigns_roles=_assigns_roles(plan),
         locks_data=plan.foundation.context.lock_data,
         key=foundation.key.text if foundation.key is not None and foundation.assign_roles else "",
+        link_scope=_link_scope(foundation),
         azure_policy=any(spec.azure_policy for spec in clusters),
         clusters=tuple(spec.existing.text for spec in clusters if spec.existing is not None),
         group=foundation.resource_group.name if foundation.resource_group.existing else "",
@@ -382,6 +384,11 @@ def _assigns_roles(plan: Plan) -> bool:
         or "system" in speaking
         or (bool(plan.parts["vms"]) and foundation.identity is None)
     )
+
+
+def _link_scope(foundation: FoundationSpec) -> str:
+    scope = foundation.link_scope
+    return scope.part.existing.text if scope is not None and scope.part.existing is not None else ""
 
 
 def _log_workspace(plan: Plan) -> str:

@@ -95,6 +95,7 @@ WORDS |= {
         f"{_COMPONENT}BatchAccount",
         azure_types.STORAGE_ACCOUNT.token,
         azure_types.KEY_VAULT.token,
+        LOGS,
     )
 }
 # A pod takes the identity that its service account names.
@@ -106,6 +107,7 @@ PART_OF = {
     azure_types.DEPLOYMENT.token: REGISTRY,  # of the builds in it
     azure_types.TASK.token: REGISTRY,
     azure_types.BLOB_SERVICE.token: azure_types.STORAGE_ACCOUNT.token,
+    azure_types.PRIVATE_LINK_SCOPE.token: LOGS,
     **{
         each.token: azure_types.VIRTUAL_NETWORK.token
         for each in (
@@ -126,6 +128,7 @@ LED_TO = (
     azure_types.KEY_VAULT.token,
     azure_types.BATCH_ACCOUNT.token,
     azure_types.ML_WORKSPACE.token,
+    azure_types.PRIVATE_LINK_SCOPE.token,
 )
 # How a part that exists is named where its id isn't: the output of its component that has the name, by the package and the input
 # of the resource that names it.

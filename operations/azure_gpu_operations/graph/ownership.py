@@ -22,8 +22,18 @@ from azure_gpu_operations.observed.bodies import at
 
 _OF_NO_PART = (
     kinds.FOUNDATION,
-    *(each.token for each in (azure_types.ROLE_ASSIGNMENT, azure_types.DIAGNOSTIC_SETTING, azure_types.MANAGEMENT_LOCK)),
+    *(
+        each.token
+        for each in (
+            azure_types.ROLE_ASSIGNMENT,
+            azure_types.DIAGNOSTIC_SETTING,
+            azure_types.MANAGEMENT_LOCK,
+            azure_types.PRIVATE_LINK_SCOPED_RESOURCE,
+        )
+    ),
 )
+# They belong to a part beside them that they don't use.
+_BESIDE = tuple(each.token for each in (azure_types.NAT_GATEWAY, azure_types.PUBLIC_IP_ADDRESS, azure_types.PRIVATE_LINK_SCOPE))
 
 
 def key_of(resource: Resource) -> str:
@@ -111,8 +121,7 @@ class Ownership:
         token, used = kinds.PART_OF[resource.type], self.used_by(resource)
         beside = [each for each in self._resources if each.parent == resource.parent]
         led = [each for each in used if each.type in kinds.LED_TO] if resource.type == azure_types.PRIVATE_ENDPOINT.token else []
-        of_network = resource.type in (azure_types.NAT_GATEWAY.token, azure_types.PUBLIC_IP_ADDRESS.token)
-        found = [each for each in (*used, *(beside if of_network else ())) if each.type == token]
+        found = [each for each in (*used, *(beside if resource.type in _BESIDE else ())) if each.type == token]
         return next((self._owner(each) for each in (*found, *led)), "")
 
     def _own_ids(self, resource: Resource) -> None:
@@ -174,7 +183,7 @@ def described(key: str, members: Sequence[Resource], owned: Ownership) -> Part:
         key=key,
         type=head.type,
         name=name,
-        location=next((str(each.inputs["location"]) for each in members if each.inputs.get("location")), ""),
+        location=next((text for each in members if (text := str(each.inputs.get("location") or "global")) != "global"), ""),
         machines=tuple(sorted(machines_of(members), key=lambda each: each.name)),
         notes=tuple(_notes(head, members)),
         exists=kinds.is_component(head.type) and owned.is_around_existing(key),

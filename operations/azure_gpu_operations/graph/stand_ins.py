@@ -95,6 +95,7 @@ def answer(token: str, args: dict[str, Any], location: str, subscription: str) -
         },
         "listManagedClusterUserCredentials": {"kubeconfigs": [{"name": "clusterUser", "value": kubeconfig}]},
         "getUserAssignedIdentity": _identity(args),
+        "getPrivateLinkScope": {"privateEndpointConnections": [{"privateLinkServiceConnectionState": {"status": "Approved"}}]},
         "getVault": {
             "properties": {"enablePurgeProtection": True, "enableRbacAuthorization": True, "vaultUri": "https://vault.example/"}
         },

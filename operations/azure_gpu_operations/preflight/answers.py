@@ -114,6 +114,7 @@ def offer_key(use: SizeUse) -> ListKey:
 
 ASSIGN_ROLES = "Microsoft.Authorization/roleAssignments/write"
 WRITE_LOCKS = "Microsoft.Authorization/locks/write"
+ADD_TO_SCOPES = "Microsoft.Insights/privateLinkScopes/scopedResources/write"
 WRITE_BUDGETS = "Microsoft.Consumption/budgets/write"
 _REGISTERED = "registered"
 
@@ -155,6 +156,12 @@ def key_rights(outcome: Outcome[list[Permission]], scope: str) -> Row:
     """Whether the stack's identity may be given the role on the key that encrypts data."""
     fix = "request the role User Access Administrator on the key, or set `assign_roles: false`, which prints the command"
     return _right(outcome, ASSIGN_ROLES, scope, "assign roles", "assign the role on the key", fix)
+
+
+def scope_rights(outcome: Outcome[list[Permission]], scope: str) -> Row:
+    """Whether log workspace and Application Insights may be added to the company's private link scope."""
+    fix = "request the role Monitoring Contributor on the scope"
+    return _right(outcome, ADD_TO_SCOPES, scope, "private link scope", "add resources to the private link scope", fix)
 
 
 def budget_rights(outcome: Outcome[list[Permission]], scope: str, taken: "Inventory") -> Row:

@@ -72,7 +72,7 @@ def ask(
     logs = "" if taken.log_workspace.lower() in {each.lower() for each in own} else taken.log_workspace
     of_clusters, of_learning = beside(taken), ml_beside(taken)
     all_uses = [*uses, *(each.use for each in (*of_clusters, *of_learning))]
-    of_budget = of_key = ListKey(ListKind.RIGHTS)
+    of_budget = of_key = of_scope = ListKey(ListKind.RIGHTS)
     readers = {
         **lists.readers(login, subscription, all_uses, wanted, taken.group, own),
         **answers.catalog_readers(login, subscription, problems, uses),
@@ -88,6 +88,9 @@ def ask(
     if (key := arm_ids.parse(taken.key)) is not None:
         of_key = ListKey(ListKind.RIGHTS, f"resource group {key.resource_group}, which the key is in")
         readers[of_key] = partial(lists.rights, login, key.subscription, key.resource_group)
+    if (link_scope := arm_ids.parse(taken.link_scope)) is not None:
+        of_scope = ListKey(ListKind.RIGHTS, f"resource group {link_scope.resource_group}, which the private link scope is in")
+        readers[of_scope] = partial(lists.rights, login, link_scope.subscription, link_scope.resource_group)
     outcomes = fetch(readers, limit_seconds=limit_seconds)
     scope = f"resource group {taken.group}" if taken.group else f"subscription {subscription}"
     rows = [
@@ -96,6 +99,7 @@ def ask(
         *([answers.rights(outcomes, scope)] if taken.assigns_roles else ()),
         *([answers.lock_rights(outcomes, scope)] if taken.locks_data else ()),
         *([answers.key_rights(outcomes[of_key], of_key.place)] if taken.key else ()),
+        *([answers.scope_rights(outcomes[of_scope], of_scope.place)] if taken.link_scope else ()),
         *([answers.budget_rights(outcomes[of_budget], of_budget.place or scope, taken)] if taken.budget_in_azure else ()),
         *answers.offers(outcomes, [use for use in uses if use.service in LISTED], taken.day),
         *features.rows(uses, outcomes),

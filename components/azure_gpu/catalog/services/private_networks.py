@@ -36,6 +36,13 @@ BATCH_ZONE = "privatelink.batch.azure.com"
 ML_ZONES = PRIVATE_ZONES
 ZONES = (BLOB_ZONE, FILE_ZONE, REGISTRY_ZONE, VAULT_ZONE, BATCH_ZONE, *ML_ZONES)
 """The zones that names of private endpoints are in. Source: `PRIVATE_ZONES_PAGE`."""
+MONITOR_ZONES = (
+    "privatelink.monitor.azure.com",
+    "privatelink.oms.opinsights.azure.com",
+    "privatelink.ods.opinsights.azure.com",
+    "privatelink.agentsvc.azure-automation.net",
+)
+"""Those of a private link scope, beside `BLOB_ZONE`. Source: `private_link_scopes.CONFIGURE_PAGE`."""
 
 DEFAULT_ADDRESS_SPACE = "10.72.0.0/20"
 LONGEST_PREFIX = 23  # of the whole network: its subnet for jobs has a sixteenth of it, and Container Apps requires a /27
@@ -215,9 +222,16 @@ def is_of_clusters(name: str) -> bool:
     return re.fullmatch(_OF_CLUSTERS, name) is not None
 
 
-def check_zones(zones: Sequence[str], path: str, *, by_policy: bool = False) -> Iterator[Problem]:
-    """The problems of the ids of existing zones. `by_policy`: a policy registers the names of private endpoints."""
+def zones_of(*, monitor: bool) -> tuple[str, ...]:
+    """The zones of a stack. `monitor`: with those of a private link scope."""
+    return (*ZONES, *MONITOR_ZONES) if monitor else ZONES
+
+
+def check_zones(zones: Sequence[str], path: str, *, by_policy: bool = False, monitor: bool = False) -> Iterator[Problem]:
+    """The problems of the ids of existing zones. `by_policy`: a policy registers the names of private endpoints; `monitor`: the
+    stack creates a private link scope."""
     seen: set[str] = set()
+    taken = zones_of(monitor=monitor)
     for index, zone in enumerate(zones):
         found = re.fullmatch(_ZONE, zone, re.IGNORECASE)
         if found is None:
@@ -231,14 +245,14 @@ def check_zones(zones: Sequence[str], path: str, *, by_policy: bool = False) -> 
             )
             continue
         name = found[1].lower()
-        if name in seen or (name not in ZONES and not is_of_clusters(name)):
+        if name in seen or (name not in taken and not is_of_clusters(name)):
             yield Problem(
                 path=f"{path}[{index}]",
                 message="the zone is listed twice: a network resolves a name in one of them"
                 if name in seen
                 else "no private endpoint of this stack has a name in this zone",
                 value=zone,
-                allowed=f"one each of {', '.join(ZONES)}, privatelink.<region>.azmk8s.io",
+                allowed=f"one each of {', '.join(taken)}, privatelink.<region>.azmk8s.io",
                 fix="remove it",
                 source=str(PRIVATE_ZONES_PAGE),
                 code=Code.IMPOSSIBLE,

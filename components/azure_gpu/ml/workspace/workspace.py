@@ -9,13 +9,15 @@ models, feature stores, custom encryption keys, private DNS zones.
 
 from __future__ import annotations
 
-from typing import Any, Unpack, cast, overload
+from dataclasses import replace
+from typing import Any, Literal, Unpack, cast, overload
 
 import pulumi
 from pulumi_azure_native import applicationinsights, authorization, keyvault, machinelearningservices as ml, managedidentity
 
 from azure_gpu.catalog import roles
 from azure_gpu.catalog.problems import Problem
+from azure_gpu.catalog.services import private_link_scopes
 from azure_gpu.catalog.services.private_networks import VAULT_ZONE
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.azure_types import AzureType
@@ -27,7 +29,7 @@ from azure_gpu.ml.workspace import (
     inputs,
     roles as workspace_roles,
 )
-from azure_gpu.ml.workspace.args import InsightsArgs, KeyVaultArgs, MlWorkspaceArgs, MlWorkspaceWiring
+from azure_gpu.ml.workspace.args import InsightsArgs, KeyVaultArgs, MlWorkspaceArgs, MlWorkspaceWiring, OutboundRuleArgs
 from azure_gpu.ml.workspace.attached import extract_attached
 from azure_gpu.ml.workspace.children import WorkspaceTarget, storage_id
 from azure_gpu.ml.workspace.immutable import REPLACING_COMPUTE, REPLACING_WORKSPACE
@@ -35,9 +37,9 @@ from azure_gpu.ml.workspace.resolve import resolve
 from azure_gpu.ml.workspace.roles import Scopes
 from azure_gpu.ml.workspace.rules import missing_dependencies
 from azure_gpu.ml.workspace.spec import PATH, MlWorkspaceSpec, offer
-from azure_gpu.shared import brakes, log_settings, overrides, private_network, retry_hooks
+from azure_gpu.shared import brakes, log_settings, overrides, private_link_scope, private_network, retry_hooks
 from azure_gpu.shared.component import Component, OnlyInPython
-from azure_gpu.shared.context import Context, LogsArgs, as_serving, declared, dependencies_of, known, pull_role_of
+from azure_gpu.shared.context import Context, LinkScope, LogsArgs, as_serving, declared, dependencies_of, known, pull_role_of
 from azure_gpu.shared.look_up import AskedBy
 from azure_gpu.shared.program import Around, Described
 from azure_gpu.shared.validation import written
@@ -113,7 +115,8 @@ class MlWorkspace(Component[MlWorkspaceArgs, MlWorkspaceWiring, MlWorkspaceSpec]
         return workspace_existing.look_up(spec, asked_by)
 
     def _declare(self, spec: MlWorkspaceSpec) -> None:
-        self._spec = spec
+        self._as_set = self._spec = spec
+        self._spec = spec = self._with_rule("id")
         self.identity_principal_id = None
         target = self._existing() if spec.existing else self._created()
         self.workspace_id = target.workspace_id
@@ -126,6 +129,22 @@ class MlWorkspace(Component[MlWorkspaceArgs, MlWorkspaceWiring, MlWorkspaceSpec]
         self.dependencies = MlDependencies(ml_workspace=self._offered(target))
         self.around = Around(context=spec.context, dependencies=dependencies_of(self._args))
         self._announce()
+
+    @property
+    def _link_scope(self) -> LinkScope | None:
+        """The scope in which Application Insights are created; None: they have public addresses."""
+        if self._spec.existing is not None or self._spec.insights is not None or "logs" not in self._args:
+            return None
+        return self._args["logs"].get("private_link_scope")
+
+    def _with_rule(self, key: Literal["id", "known_id"]) -> MlWorkspaceSpec:
+        """Adds the rule by which a managed network, which isn't the stack's, reaches Application Insights in a scope. `key`: of
+        the scope's id. Source: `private_link_scopes.MANAGED_PAGE`."""
+        spec, scope = self._as_set, self._link_scope
+        if scope is None or spec.managed_network == "none":
+            return spec
+        rule = OutboundRuleArgs(resource_id=scope[key], subresource=private_link_scopes.GROUP)
+        return replace(spec, outbound_rules={"monitor": rule, **spec.outbound_rules})
 
     def _children(self, target: WorkspaceTarget) -> None:
         spec, args = self._spec, self._args
@@ -157,6 +176,8 @@ class MlWorkspace(Component[MlWorkspaceArgs, MlWorkspaceWiring, MlWorkspaceSpec]
 
     def _created(self) -> WorkspaceTarget:
         args, identity = self._args, self._identity()
+        self._new_roles = retry_hooks.NewRoles(self)
+        self._again = retry_hooks.hooks(self, self._new_roles)
         self.identity_principal_id = identity.principal_id
         scopes = Scopes(
             storage=storage_id(args),
@@ -199,7 +220,7 @@ class MlWorkspace(Component[MlWorkspaceArgs, MlWorkspaceWiring, MlWorkspaceSpec]
 
     def _workspace(self, identity: managedidentity.UserAssignedIdentity, scopes: Scopes) -> ml.Workspace:
         """Declares the workspace, after the roles that its identity requires before."""
-        spec, args, new_roles = self._spec, self._args, retry_hooks.NewRoles(self)
+        spec, args, new_roles = self._spec, self._args, self._new_roles
         encrypted = "customer_managed_key" in args
         of_roles = pulumi.ResourceOptions(parent=self, hooks=new_roles.hooks)
         before: list[authorization.RoleAssignment] = []
@@ -231,7 +252,7 @@ class MlWorkspace(Component[MlWorkspaceArgs, MlWorkspaceWiring, MlWorkspaceSpec]
                 # A fixed name has to be free, which it is 14 days after the old one's deletion: Azure reports that.
                 delete_before_replace="workspace_name" in args,
                 transformations=overrides.applied(args.get("overrides"), self),
-                hooks=retry_hooks.hooks(self, new_roles),
+                hooks=self._again,
             ),
         )
 
@@ -306,7 +327,8 @@ class MlWorkspace(Component[MlWorkspaceArgs, MlWorkspaceWiring, MlWorkspaceSpec]
         spec = self._spec
         if spec.insights is not None:
             return spec.insights.text
-        own = written(self._args.get("insights", InsightsArgs())).get("overrides")
+        own, scope = written(self._args.get("insights", InsightsArgs())).get("overrides"), self._link_scope
+        public = applicationinsights.PublicNetworkAccessType.DISABLED if scope else None
         component = applicationinsights.Component(
             f"{self._name}-insights",
             resource_name_=self._insights_name,
@@ -317,6 +339,8 @@ class MlWorkspace(Component[MlWorkspaceArgs, MlWorkspaceWiring, MlWorkspaceSpec]
             ingestion_mode=applicationinsights.IngestionMode.LOG_ANALYTICS,
             workspace_resource_id=cast(LogsArgs, self._args.get("logs"))["workspace_arm_id"],
             disable_local_auth=True,  # metrics are written by an identity with a role
+            public_network_access_for_ingestion=public,
+            public_network_access_for_query=public,
             tags=spec.tags,
             opts=pulumi.ResourceOptions(
                 parent=self,
@@ -324,6 +348,10 @@ class MlWorkspace(Component[MlWorkspaceArgs, MlWorkspaceWiring, MlWorkspaceSpec]
                 transformations=overrides.applied(own, self),
             ),
         )
+        if scope is not None:
+            name = self._spec.context.name(azure_types.PRIVATE_LINK_SCOPED_RESOURCE.arm_type, f"{self._name}-insights")
+            at, context = replace(self._surroundings, hooks=self._again), self._spec.context
+            private_link_scope.link(f"{self._name}-insights", name, scope, component.id, at, self._asked_by, context)
         return component.id
 
     def _private_endpoint(self, workspace: ml.Workspace) -> None:
@@ -363,7 +391,7 @@ class MlWorkspace(Component[MlWorkspaceArgs, MlWorkspaceWiring, MlWorkspaceSpec]
 
     def _print_commands(self) -> None:
         group = self._args.get("resource_group", "<resource-group>")
-        spec, registry = self._spec, self._args.get("registry")
+        spec, registry = self._with_rule("known_id"), self._args.get("registry")
         storage = known(self._args["storage"]["name"]) if "storage" in self._args else None
         scopes = Scopes(
             storage=_id_by_name("storage account show", storage or "<storage-account>"),

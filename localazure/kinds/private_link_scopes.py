@@ -1,0 +1,106 @@
+"""Private link scopes of Azure Monitor and what is in them: kept and shown. Nothing is kept from sending or querying.
+
+Names and members of an endpoint: MicrosoftDocs/azure-monitor-docs, articles/azure-monitor/logs/private-link-configure.md at
+0913a2c5, and Azure/bicep-registry-modules, avm/res/insights/private-link-scope/tests/e2e/max.
+"""
+
+from azure_gpu.formats import azure_types
+from localazure.arm.kind import Change
+from localazure.arm.store import Body, Resource
+from localazure.arm.words import guid
+from localazure.kinds.stored import Stored
+from localazure.services import Services
+
+_OF_ALL = {
+    "api": "api.monitor.azure.com",
+    "global.in.ai": "global.in.ai.monitor.azure.com",
+    "profiler": "profiler.monitor.azure.com",
+    "live": "live.monitor.azure.com",
+    "diagservicesquery": "diagservices-query.monitor.azure.com",
+    "snapshot": "snapshot.monitor.azure.com",
+    "dce-global": "global.handler.control.monitor.azure.com",
+    "agentsolutionpackstore": "scadvisorcontentpl.blob.core.windows.net",
+}
+_OF_WORKSPACES = {"oms": "oms.opinsights.azure.com", "ods": "ods.opinsights.azure.com", "agent": "agentsvc.azure-automation.net"}
+
+
+class PrivateLinkScopes(Stored):
+    azure_type = azure_types.PRIVATE_LINK_SCOPE
+
+    def live(self, resource: Resource, services: Services) -> Body:
+        return {
+            "properties": {"privateEndpointConnections": [_connection(resource, each) for each in _endpoints(resource, services)]}
+        }
+
+
+class ScopedResources(Stored):
+    azure_type = azure_types.PRIVATE_LINK_SCOPED_RESOURCE
+
+    def facts(self, change: Change) -> Body:
+        others = [each for each in _in_scope(change.id.scope, change.services) if each.key != change.id.key]
+        linked = str(change.properties.get("linkedResourceId")).lower()
+        return {
+            "twice": any(str(each.properties.get("linkedResourceId")).lower() == linked for each in others),
+            "in_progress": any(each.state != "Succeeded" for each in others),
+        }
+
+
+def _in_scope(scope: str, services: Services) -> list[Resource]:
+    return services.store.of_type(azure_types.PRIVATE_LINK_SCOPED_RESOURCE.arm_type, scope)
+
+
+def is_adding(scope: str, services: Services) -> bool:
+    """Whether a resource is being added to a scope."""
+    return any(each.state in ("Creating", "Updating") for each in _in_scope(scope, services))
+
+
+def scopes_of(resource: Resource, services: Services) -> list[tuple[str, str]]:
+    """The scopes that a workspace or component is in: the id of the scoped resource, and the scope's own."""
+    found = services.store.of_type(azure_types.PRIVATE_LINK_SCOPED_RESOURCE.arm_type)
+    return [
+        (each.id.text, guid(each.id.scope.lower()))
+        for each in found
+        if str(each.properties.get("linkedResourceId")).lower() == resource.key
+    ]
+
+
+def names_of(scope: Resource, services: Services) -> list[tuple[str, str]]:
+    """Names of an endpoint, each with its member: those of all, and of workspaces, which have one address a region."""
+    linked = [services.store.get(str(each.properties.get("linkedResourceId"))) for each in _in_scope(scope.key, services)]
+    regions: dict[str, str] = {}
+    for each in linked:
+        if each is not None and each.id.is_type(azure_types.LOG_WORKSPACE.arm_type):
+            regions.setdefault(each.location, each.service["properties"]["customerId"])
+    of_workspaces = [
+        (f"{customer}.{end}", f"{member}-{region}")
+        for region, customer in regions.items()
+        for member, end in _OF_WORKSPACES.items()
+    ]
+    return [*((name, member) for member, name in _OF_ALL.items()), *of_workspaces]
+
+
+def _endpoints(scope: Resource, services: Services) -> list[Resource]:
+    return [
+        each
+        for each in services.store.of_type(azure_types.PRIVATE_ENDPOINT.arm_type)
+        for connection in each.properties.get("privateLinkServiceConnections") or ()
+        if str((connection.get("properties") or {}).get("privateLinkServiceId")).lower() == scope.key
+    ]
+
+
+def _connection(scope: Resource, endpoint: Resource) -> Body:
+    name = f"{endpoint.id.name}.{guid(endpoint.key + scope.key)}"
+    return {
+        "id": f"{scope.id.text}/privateEndpointConnections/{name}",
+        "name": name,
+        "type": f"{scope.id.type}/privateEndpointConnections",
+        "properties": {
+            "privateEndpoint": {"id": endpoint.id.text},
+            "privateLinkServiceConnectionState": {
+                "status": "Approved",
+                "description": "Auto-Approved",
+                "actionsRequired": "None",
+            },
+            "provisioningState": "Succeeded",
+        },
+    }
