@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from azure_gpu_operations.preflight import management_groups
+from azure_gpu_operations.preflight import management_groups, restrictions
+from azure_gpu_operations.preflight.rows import Answer
 from azure_gpu_operations.preflight.template import Sent
 
 GROUP = "/providers/Microsoft.Management/managementGroups/corp/providers/Microsoft.Authorization"
@@ -68,6 +69,36 @@ CASES: dict[str, tuple[dict[str, Any], list[Any], dict[str, Any], list[str]]] = 
     "a parameter that allows it": (_assignment(BUILT_IN + LOCATIONS, {"l": ["westeurope"]}), [], READ, []),
     "a definition that nobody knows": (_assignment(f"{GROUP}/policyDefinitions/Own", {}), [], READ, []),
 }
+
+
+PLAN = "/subscriptions/hub/resourceGroups/net/providers/Microsoft.Network/ddosProtectionPlans/company"
+NETWORK = Sent(
+    "/subscriptions/s/resourceGroups/g/providers/Microsoft.Network/virtualNetworks/v",
+    "Microsoft.Network/virtualNetworks",
+    {},
+    NOTHING,
+)
+# The effect, what is left out, what the login may do with the plan, and what `preflight` answers.
+PLANS: dict[str, tuple[str, str, list[str] | None, list[Answer]]] = {
+    "a login that may not join it": ("Modify", "", ["*/read"], [Answer.NO_RIGHT]),
+    "one that may": ("Modify", "", ["Microsoft.Network/*"], []),
+    "one that may not ask": ("Modify", "", None, [Answer.UNKNOWN]),
+    "a group that is left out": ("Modify", "/subscriptions/s/resourceGroups/g", ["*/read"], []),
+    "an assignment that audits": ("Audit", "", ["*/read"], []),
+}
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_a_plan_that_a_policy_adds_to_a_network_has_to_be_joined(name: str) -> None:
+    effect, left_out, actions, expected = PLANS[name]
+    assignment = _assignment(
+        BUILT_IN + management_groups.ADDS_PLAN, {"effect": effect, "ddosPlan": PLAN}, notScopes=[left_out] if left_out else []
+    )
+    rights = None if actions is None else {"value": [{"actions": actions}]}
+    found = management_groups.found([assignment], [], "s", lambda path, _: rights if path.startswith(PLAN) else None)
+    rows = list(restrictions.rows_above(found, [NETWORK, *SENT], NOTHING, "stack"))
+    assert [each.answer for each in rows] == expected
+    assert all(each.subject == "v" and PLAN in each.message for each in rows)
 
 
 @pytest.mark.parametrize("name", CASES)

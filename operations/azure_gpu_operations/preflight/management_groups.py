@@ -2,11 +2,15 @@
 
 The subscription lists them. Of a definition that the catalog knows, `catalog/policies.csv`, each resource is judged here; others
 deny as well, and only `validate` tells. Neither needs a right on the management group but to read an initiative; one that
-can't be read is told.
+can't be read is told. One definition that changes what is sent is known, too: it adds the company's DDoS plan to each network,
+and who creates the network has to be allowed to join the plan.
 
 Sources: Azure/azure-rest-api-specs, specification/resources/resource-manager/Microsoft.Authorization, PolicyAssignments_List,
 whose filter `atScope()` gives those of the management groups that contain the subscription; Microsoft Learn, governance/policy/
-concepts/assignment-structure, of `enforcementMode`, `notScopes` and parameters, and exemption-structure. Read 2026-11-30.
+concepts/assignment-structure, of `enforcementMode`, `notScopes` and parameters, and exemption-structure. Read 2026-11-30. Of
+plans: Azure/azure-policy, policyDefinitions/Network/VirtualNetworkDdosStandard_Audit.json at f4a50bac, which Enterprise-Scale
+assigns by default; Azure/Enterprise-Scale issue 1053 (2022-09-16); the right: the specification of Microsoft.Authorization
+2022-04-01, Permissions_ListForResource.
 """
 
 import re
@@ -17,8 +21,10 @@ from azure.core.exceptions import AzureError
 from azure.core.pipeline.policies import RetryPolicy
 
 from azure_gpu.catalog.policies import everything
-from azure_gpu.formats import policy_rules
+from azure_gpu.formats import azure_types, policy_rules
 from azure_gpu_operations.azure import SignIn, get_document
+from azure_gpu_operations.preflight.answers import allows
+from azure_gpu_operations.preflight.lists import PERMISSIONS_VERSION, Permission
 from azure_gpu_operations.preflight.template import Sent
 
 API_VERSION = "2023-04-01"
@@ -26,10 +32,12 @@ EXEMPTIONS_VERSION = "2022-07-01-preview"
 _MANAGEMENT_GROUPS = "/providers/microsoft.management/managementgroups/"
 _PARAMETER = re.compile(r"\[parameters\('([^']+)'\)\]")
 _EFFECT = "effect"
+ADDS_PLAN = "94de2ad3-e0c1-4caf-ad78-5d47bbc83d3d"
+JOIN_PLAN = "Microsoft.Network/ddosProtectionPlans/join/action"
 _DEFINITIONS = "/providers/Microsoft.Authorization/policyDefinitions/"
 
 Body = Mapping[str, Any]
-Read = Callable[[str], Body | None]
+Read = Callable[..., Body | None]  # of a path, and a version where it isn't `API_VERSION`
 
 
 class Assigned(NamedTuple):
@@ -47,6 +55,7 @@ class Found(NamedTuple):
 
     assigned: Sequence[Assigned]
     unread: Sequence[str]  # initiatives by their assignments
+    plans: Mapping[str, bool | None]  # DDoS plans by their ids, and whether this login may join them; None: not known
 
 
 def ask(login: SignIn, subscription: str, again: RetryPolicy) -> Found:
@@ -56,15 +65,15 @@ def ask(login: SignIn, subscription: str, again: RetryPolicy) -> Found:
     def get(path: str, version: str = API_VERSION, **query: str) -> Body:
         return get_document(path, version, login, again, **query)
 
-    def read(path: str) -> Body | None:
+    def read(path: str, version: str = API_VERSION) -> Body | None:
         try:
-            return get(path)
+            return get(path, version)
         except AzureError:
             return None
 
     at_scope = {"$filter": "atScope()"}
     listed = get(f"{above}/policyAssignments", **at_scope).get("value") or []
-    ours = [each for each in listed if each["id"].lower().startswith(_MANAGEMENT_GROUPS)]
+    ours = [each for each in listed if each["id"].lower().startswith(_MANAGEMENT_GROUPS) or _adds_plan(each)]
     exempt = get(f"{above}/policyExemptions", EXEMPTIONS_VERSION, **at_scope).get("value") or [] if ours else []
     return found(ours, exempt, subscription, read)
 
@@ -91,7 +100,20 @@ def found(assignments: Sequence[Body], exemptions: Sequence[Body], subscription:
             if exempt is None or (exempt and member.get("policyDefinitionReferenceId") not in exempt):
                 values = {name: {"value": _value(one, given, defaults)} for name, one in (member.get("parameters") or {}).items()}
                 assigned += _known(each, member["policyDefinitionId"], id_, values, read)
-    return Found(assigned, unread)
+    plans = {each.value for each in assigned if each.definition == ADDS_PLAN and each.effect in ("modify", "")}
+    return Found(assigned, unread, {each: _may_join(each, read) for each in sorted(plans)})
+
+
+def _adds_plan(assignment: Body) -> bool:
+    return str(assignment["properties"]["policyDefinitionId"]).lower().endswith(f"/{ADDS_PLAN}")
+
+
+def _may_join(plan: str, read: Read) -> bool | None:
+    shown = read(f"{plan}/providers/Microsoft.Authorization/permissions", PERMISSIONS_VERSION) if plan else None
+    if shown is None:
+        return None
+    permissions = [Permission(tuple(each.get("actions") or ()), tuple(each.get("notActions") or ())) for each in shown["value"]]
+    return any(allows(each, JOIN_PLAN) for each in permissions)
 
 
 def _holds(assignment: Body, subscription: str) -> bool:
@@ -119,7 +141,8 @@ def _value(parameter: Body, given: Body, defaults: Body) -> Any:
 
 def _known(assignment: Body, definition_id: str, initiative: str, values: Body, read: Read) -> Iterator[Assigned]:
     definition = definition_id.rpartition("/")[2]
-    known = next((each.definition for each in everything() if each.definition.lower() == definition.lower()), None)
+    names = (ADDS_PLAN, *(each.definition for each in everything()))
+    known = next((each for each in names if each.lower() == definition.lower()), None)
     if known is None:
         return
     lowered = {name.lower(): one.get("value") for name, one in values.items()}
@@ -134,15 +157,24 @@ def _known(assignment: Body, definition_id: str, initiative: str, values: Body, 
     yield Assigned(assignment, known, initiative, str(effect).lower(), text)
 
 
+def _concerned(each: Assigned, sent: Sequence[Sent]) -> Iterator[Sent]:
+    left_out = tuple(f"{str(one).lower()}/" for one in each.assignment["properties"].get("notScopes") or [])
+    return (one for one in sent if not left_out or not f"{one.id.lower()}/".startswith(left_out))
+
+
+def networks(each: Assigned, sent: Sequence[Sent]) -> list[Sent]:
+    """The networks to which an assignment adds a DDoS plan, `each.value`."""
+    if each.definition != ADDS_PLAN or each.effect not in ("modify", ""):
+        return []
+    return [one for one in _concerned(each, sent) if one.type == azure_types.VIRTUAL_NETWORK.arm_type]
+
+
 def denials(each: Assigned, sent: Sequence[Sent]) -> Iterator[tuple[Sent, dict[str, Any]]]:
     """The resources that are denied if the effect is, with what Azure would say of it."""
-    if each.effect not in ("deny", ""):
+    if each.effect not in ("deny", "") or each.definition == ADDS_PLAN:
         return
     properties = each.assignment["properties"]
-    left_out = tuple(f"{str(one).lower()}/" for one in properties.get("notScopes") or [])
-    for one in sent:
-        if left_out and f"{one.id.lower()}/".startswith(left_out):
-            continue
+    for one in _concerned(each, sent):
         name = one.id.rpartition("/")[2]
         body = dict(one.body)
         for denied in policy_rules.denied(one.type, name, body, each.definition, each.value):

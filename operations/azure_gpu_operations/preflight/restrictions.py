@@ -51,7 +51,7 @@ def check(
     denials = [denial for outcome in outcomes for denial in outcome.value or ()]
     [above] = fetch({CHECK: partial(_above, login, subscription)}, limit_seconds=limit_seconds).values()
     missing = next((outcome.missing for outcome in (*outcomes, above) if outcome.missing), "")
-    rows = [*(_row(each, info, recorded) for each, info in denials), *_rows_above(above.value, asked, recorded, stack)]
+    rows = [*(_row(each, info, recorded) for each, info in denials), *rows_above(above.value, asked, recorded, stack)]
     if not rows and not missing:
         known = len({each.definition for each in above.value.assigned}) if above.value else 0
         message = f"no policy of the subscription denies any of {len(sent)} resources"
@@ -64,7 +64,7 @@ def _above(login: SignIn, subscription: str) -> management_groups.Found:
     return management_groups.ask(login, subscription, retries())
 
 
-def _rows_above(found: management_groups.Found | None, sent: Sequence[Sent], recorded: Recorded, stack: str) -> Iterator[Row]:
+def rows_above(found: management_groups.Found | None, sent: Sequence[Sent], recorded: Recorded, stack: str) -> Iterator[Row]:
     """What management groups deny; unknown where the effect or an initiative couldn't be read."""
     if found is None:
         return
@@ -72,9 +72,25 @@ def _rows_above(found: management_groups.Found | None, sent: Sequence[Sent], rec
         for one, info in management_groups.denials(each, sent):
             row = _row(one, info, recorded)
             yield row if each.effect else row._replace(answer=Answer.UNKNOWN, message=f"{row.message}, if its effect is deny")
+        for one in management_groups.networks(each, sent):
+            yield from _plan(one, each, found.plans[each.value])
     for name in found.unread:
         message = f"the initiative of the assignment '{name}' can't be read, and may deny resources"
         yield Row(stack, CHECK, Answer.UNKNOWN, message, "run it with --validate, or ask the policy's owner for Reader there")
+
+
+def _plan(network: Sent, each: management_groups.Assigned, may_join: bool | None) -> Iterator[Row]:
+    """What is known of the right to join the DDoS plan that a policy adds to a network; nothing where this login has it."""
+    if may_join:
+        return
+    message = f"the policy assignment {each.assignment['name']} adds the DDoS plan {each.value} to the network, "
+    if may_join is None:
+        message += f"and whether this login may join it can't be read: {management_groups.JOIN_PLAN}"
+    else:
+        message += f"and this login can't join it: none of its roles allows {management_groups.JOIN_PLAN}"
+    fix = "have the plan's owner assign Network Contributor on it, or use a network that exists, by foundation.network.subnets"
+    answer = Answer.UNKNOWN if may_join is None else Answer.NO_RIGHT
+    yield Row(network.id.rpartition("/")[2], CHECK, answer, message, fix)
 
 
 def pods(recorded: Recorded) -> Iterator[Row]:
