@@ -146,7 +146,11 @@ def test_a_spoke_of_a_hub(zone: ServedAzure, make_stack: MakeStack, az: AzureCli
     }
     spoke = f"{group}/providers/Microsoft.Network/virtualNetworks/spoke"
     zone.made(spoke, {"location": "eastus", "properties": network}, NETWORKS)
+    scope = f"{group}/providers/Microsoft.Insights/privateLinkScopes/company"
+    modes = {"ingestionAccessMode": "Open", "queryAccessMode": "Open"}
+    zone.made(scope, {"location": "global", "properties": {"accessModeSettings": modes}}, "2023-06-01-preview")
     settings = settings_of("spoke", zone.tenant_id)
+    settings["foundation"]["log_workspace"] = {"create": True, "private_link_scope": {"existing": scope}}
     settings["foundation"]["network"]["private_dns_zones"] = zones
     settings["foundation"]["network"]["subnets"] = {name: f"{spoke}/subnets/{name}" for name in ranges}
     _comes_and_goes(make_stack(zone, settings), zone, settings, az)
