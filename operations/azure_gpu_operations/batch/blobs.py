@@ -125,12 +125,12 @@ class Blobs:
     def is_open(self) -> bool:
         """Whether this login may read the account's data, which the role of `WRITER_ROLE` allows."""
         try:
-            with self._refused("list containers of"):
-                next(iter(self._client.list_containers()), None)
-        except AzureError as error:
-            if error.status == 403:
+            next(iter(self._client.list_containers()), None)
+        except HttpResponseError as error:  # a refusal of its network is an AzureError, which the transport raises
+            if error.status_code == 403:
                 return False
-            raise
+            with self._refused("list containers of"):
+                raise
         return True
 
     def _refused(self, what: str, *passed: type[Exception]) -> AbstractContextManager[None]:
