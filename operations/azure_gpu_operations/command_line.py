@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+from collections.abc import Sequence
 from datetime import date
 
 from azure_gpu.formats.dates import SPELLING, parse_day
@@ -13,6 +14,12 @@ def refuse(*reasons: object) -> int:
     for reason in reasons:
         print(f"error: {reason}", file=sys.stderr)
     return WRONG_COMMAND_LINE
+
+
+def listed(problems: Sequence[object], so: str) -> str:
+    """All problems under a heading, which tells how many there are, and what came of it."""
+    heading = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
+    return "\n".join([f"{heading}, {so}:", *(f"  - {each}" for each in problems)])
 
 
 def day(text: str) -> date:

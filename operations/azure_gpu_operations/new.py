@@ -29,7 +29,7 @@ from azure_gpu.formats.tags import PROPOSED_DAYS
 from azure_gpu.shared.installation import COMMAND
 from azure_gpu.shared.provider_keys import PROVIDER_VARIABLES, SUBSCRIPTION_ID, TENANT_ID
 from azure_gpu.stack.keys import config_key
-from azure_gpu_operations.exit_codes import WRONG_COMMAND_LINE
+from azure_gpu_operations.command_line import listed, refuse
 from azure_gpu_operations.project import EXAMPLES, key_of, project
 
 STACK_FILE = "stack.yaml"
@@ -64,12 +64,7 @@ def run(options: argparse.Namespace) -> int:
     file = project().files / f"Pulumi.{options.stack}.yaml"
     made, problems = _copy(options, file) if options.other is not None else _of_example(options, file)
     if problems or made is None:
-        print(
-            f"error: {'1 problem' if len(problems) == 1 else f'{len(problems)} problems'}, no file was written:", file=sys.stderr
-        )
-        for problem in problems:
-            print(f"  - {problem}", file=sys.stderr)
-        return WRONG_COMMAND_LINE
+        return refuse(listed(problems, "no file was written"))
     try:
         with file.open("x", encoding="utf-8") as written:  # "x": somebody may have written it since we looked
             written.write(made.text)

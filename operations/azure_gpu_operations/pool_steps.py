@@ -12,6 +12,7 @@ from azure_gpu.formats import azure_types, stack_file
 from azure_gpu.stack.keys import config_key
 from azure_gpu_operations import planned
 from azure_gpu_operations.azure import UNREADABLE, Arm
+from azure_gpu_operations.command_line import listed
 from azure_gpu_operations.connection import connection_in, connection_of
 from azure_gpu_operations.project import project
 from azure_gpu_operations.stack import Stack
@@ -25,8 +26,7 @@ class WrongPackagesError(Exception):
     """A pool names an application package that isn't active. The text is for the user."""
 
     def __init__(self, problems: list[Problem]) -> None:
-        heading = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
-        super().__init__("\n".join([f"{heading}, nothing was changed:", *(f"  - {problem}" for problem in problems)]))
+        super().__init__(listed(problems, "nothing was changed"))
 
 
 def check_packages(stack: Stack) -> None:

@@ -36,7 +36,6 @@ class StackView(NamedTuple):
     batch_account: str = ""  # ARM id; "" where the stack has none
     storage: str = ""  # ARM id of its storage account; "" where it has none
     endpoints: Mapping[str, str] = {}  # online endpoints of Azure ML: ARM id by name
-    scoring_uris: Mapping[str, str] = {}  # of the endpoints, where requests go
     vms: Mapping[str, str] = {}  # virtual machines: ARM id by name
     ml_workspace: str = ""  # ARM id; "" where the stack has none
     ml_computes: Mapping[str, str] = {}  # of the workspace: ARM id by name

@@ -1,8 +1,9 @@
 """The properties of a Batch pool that `run`, `explain` and `running` need. Pure."""
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 from azure_gpu.formats import tags
+from azure_gpu_operations.observed.bodies import read
 
 if TYPE_CHECKING:  # Azure's client loads slowly, and validating a command line doesn't need it
     from azure.batch import models
@@ -22,23 +23,23 @@ class Registry(NamedTuple):
 class PoolFacts(NamedTuple):
     """What a pool is and has at the moment."""
 
-    id: str
-    size: str
+    id: Annotated[str, "id"]
+    size: Annotated[str, "vmSize"]
     is_windows: bool = False
     has_containers: bool = False
     registries: tuple[Registry, ...] = ()
     identities: tuple[str, ...] = ()  # ARM ids
-    inter_node: bool = False
+    inter_node: Annotated[bool, "enableInterNodeCommunication"] = False
     slots: int = 1
     mpi: str = ""  # of the stack file: hpcx, intel_mpi, microsoft_mpi; "": not set
     image_mpi: str = ""  # of its image; "": none known
     formula: str = ""  # "": fixed numbers of nodes
-    dedicated: int = 0
-    spot: int = 0
-    target_dedicated: int = 0
-    target_spot: int = 0
-    state: str = ""
-    allocation: str = ""
+    dedicated: Annotated[int, "currentDedicatedNodes"] = 0
+    spot: Annotated[int, "currentLowPriorityNodes"] = 0
+    target_dedicated: Annotated[int, "targetDedicatedNodes"] = 0
+    target_spot: Annotated[int, "targetLowPriorityNodes"] = 0
+    state: Annotated[str, "state", str.lower] = ""
+    allocation: Annotated[str, "allocationState", str.lower] = ""
     resize_errors: tuple[tuple[str, str], ...] = ()  # code, message
 
     @property
@@ -58,9 +59,9 @@ def facts_of(pool: "models.BatchPool") -> PoolFacts:
     machine = pool.virtual_machine_configuration
     containers = machine.container_configuration if machine else None
     identities = (pool.identity.user_assigned_identities if pool.identity else None) or []
-    return PoolFacts(
-        id=pool.id,
-        size=pool.vm_size,
+    return read(
+        PoolFacts,
+        pool,
         is_windows="windows" in (machine.node_agent_sku_id or "").lower() if machine else False,
         has_containers=containers is not None,
         registries=tuple(
@@ -71,17 +72,10 @@ def facts_of(pool: "models.BatchPool") -> PoolFacts:
             for each in (containers.container_registries if containers else None) or ()
         ),
         identities=tuple(each.resource_id for each in identities),
-        inter_node=bool(pool.enable_inter_node_communication),
         slots=pool.task_slots_per_node or 1,
         mpi={each.name: each.value for each in pool.metadata or ()}.get(tags.POOL_MPI) or "",
         image_mpi=_image_mpi(pool),
         formula=(pool.auto_scale_formula or "") if pool.enable_auto_scale else "",
-        dedicated=pool.current_dedicated_nodes or 0,
-        spot=pool.current_low_priority_nodes or 0,
-        target_dedicated=pool.target_dedicated_nodes or 0,
-        target_spot=pool.target_low_priority_nodes or 0,
-        state=word(pool.state),
-        allocation=word(pool.allocation_state),
         resize_errors=tuple((each.code or "", each.message or "") for each in pool.resize_errors or ()),
     )
 

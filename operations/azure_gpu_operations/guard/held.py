@@ -57,7 +57,6 @@ class Held(NamedTuple):
     id: str
     inputs: Mapping[str, Any]
     since: str  # RFC 3339; "": unknown
-    is_protected: bool
 
     @property
     def name(self) -> str:
@@ -111,7 +110,6 @@ def held(deployment: Mapping[str, Any]) -> list[Held]:
             id=str(each["id"]),
             inputs=each.get("inputs") or {},
             since=str(each.get("created") or ""),
-            is_protected=bool(each.get("protect")),
         )
         for each in resources
         if each.get("id")

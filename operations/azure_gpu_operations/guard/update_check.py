@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.stack.keys import config_key
+from azure_gpu_operations.command_line import listed
 from azure_gpu_operations.connection import connection_of
 from azure_gpu_operations.guard import fingerprint
 from azure_gpu_operations.guard.held import Held, held, protected
@@ -28,8 +29,7 @@ class RefusedLossError(Exception):
     """An update would replace or delete resources without permission. The text is for the user."""
 
     def __init__(self, problems: list[Problem]) -> None:
-        heading = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
-        super().__init__("\n".join([f"{heading}, nothing was changed:", *(f"  - {each}" for each in problems)]))
+        super().__init__(listed(problems, "nothing was changed"))
 
 
 class UnknownNameError(Exception):

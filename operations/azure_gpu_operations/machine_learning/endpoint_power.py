@@ -21,6 +21,7 @@ from azure_gpu.stack.keys import config_key
 from azure_gpu_operations.azure import Arm
 from azure_gpu_operations.commands import mend_backend, settle, update
 from azure_gpu_operations.connection import connection_of
+from azure_gpu_operations.guard.ending import WrongRequestError as WrongRequestError
 from azure_gpu_operations.machine_learning import endpoints
 from azure_gpu_operations.stack import EngineError, Stack
 from azure_gpu_operations.stack_view import Resource, below, name_of, of_deployment, references
@@ -29,10 +30,6 @@ from azure_gpu_operations.terminal import some
 _DEPLOYMENT = azure_types.ML_ONLINE_DEPLOYMENT.token
 _CREATING = ("create", "create-replacement")
 Say = Callable[[str], None]
-
-
-class WrongRequestError(Exception):
-    """The request was rejected, and nothing was changed. The text is for the user."""
 
 
 class Power(NamedTuple):

@@ -14,6 +14,7 @@ from azure_gpu.formats import stack_file
 from azure_gpu.shared.installation import COMMAND
 from azure_gpu.stack.keys import REGION
 from azure_gpu_operations import planned
+from azure_gpu_operations.command_line import listed
 from azure_gpu_operations.connection import Connection, connection_in, connection_of
 from azure_gpu_operations.project import project
 from azure_gpu_operations.stack import Stack
@@ -48,8 +49,7 @@ def check(stack: Stack, deployment: Mapping[str, Any], say: Say) -> None:
     lacking = [each for each in found if each not in taken.problems]
     refused = errors(lacking)
     if refused and not there:
-        heading = "1 problem" if len(refused) == 1 else f"{len(refused)} problems"
-        raise NotOfferedError("\n".join([f"{heading}, nothing was created:", *(f"  - {each}" for each in refused)]))
+        raise NotOfferedError(listed(refused, "nothing was created"))
     for each in lacking:
         say(f"warning: {each}")
 

@@ -55,8 +55,6 @@ class Planned(NamedTuple):
     name: str
     parent: str  # urn; "": the stack
     operation: Operation
-    old: Mapping[str, Any]  # inputs; empty where there is none
-    new: Mapping[str, Any]
     id: str  # in Azure, before; "": it isn't there
     properties: tuple[Property, ...]
     is_component: bool
@@ -83,29 +81,15 @@ def planned(steps: Iterable[Step], deployment: Mapping[str, Any]) -> list[Planne
     known = {
         str(_part(step, "oldState").get("urn") or "") for of_it in by_urn.values() for step in of_it
     }  # others by an alias now
-    return [_merged(urn, of_it) for urn, of_it in by_urn.items()] + [_stays(each) for each in stay if each["urn"] not in known]
+    by_urn |= {
+        str(each["urn"]): [{"op": "same", "oldState": each, "newState": each}] for each in stay if each["urn"] not in known
+    }
+    return [_merged(urn, of_it) for urn, of_it in by_urn.items()]
 
 
 def _is_left_over(step: Step) -> bool:
     """Whether it deletes what an earlier update has replaced, and not deleted yet: no news."""
     return step.get("op") in ("delete", "delete-replaced") and bool(_part(step, "oldState").get("delete"))
-
-
-def _stays(state: Mapping[str, Any]) -> Planned:
-    urn, inputs = str(state["urn"]), state.get("inputs") or {}
-    return Planned(
-        urn=urn,
-        type=str(state["type"]),
-        name=urn.rsplit("::", 1)[-1],
-        parent=str(state.get("parent") or ""),
-        operation=Operation.SAME,
-        old=inputs,
-        new=inputs,
-        id=str(state.get("id") or ""),
-        properties=(),
-        is_component=not state.get("custom"),
-        depends_on=_dependencies(state),
-    )
 
 
 def _merged(urn: str, steps: list[Step]) -> Planned:
@@ -123,8 +107,6 @@ def _merged(urn: str, steps: list[Step]) -> Planned:
         name=urn.rsplit("::", 1)[-1],
         parent=str(state.get("parent") or ""),
         operation=operation,
-        old=old,
-        new=new,
         id=str(old_state.get("id") or ""),
         properties=tuple(_properties(operation, old, new, telling, new_state)),
         is_component=not state.get("custom"),
