@@ -9,7 +9,6 @@ import base64
 import binascii
 import logging
 import time
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -71,24 +70,22 @@ def of_file(file: Path, context: str = "") -> tuple[ClusterApi, Kubeconfig]:
     except KubeconfigError as error:
         raise ClusterError(f"the kubeconfig {file} is invalid: {error}", 400) from error
     configuration = _configuration()
-    try:
-        loader: Any = kubernetes_config.load_kube_config
-        loader(
-            config_file=str(file.expanduser()), context=found.context, client_configuration=configuration, persist_config=False
-        )
-    except (ConfigException, OSError, ValueError) as error:
-        raise ClusterError(f"the kubeconfig {file} can't be used: {first_line(error)}", 400) from error
+    of_file = {"config_file": str(file.expanduser()), "context": found.context}
+    _load(kubernetes_config.load_kube_config, configuration, f"the kubeconfig {file}", **of_file)
     return ClusterApi(kubernetes_client.ApiClient(configuration), found.server), found
 
 
 def _api(arm: Arm, facts: ClusterFacts) -> ClusterApi:
     found = _credential(arm, facts.id, "listClusterUserCredential")
-    if facts.has_entra:
-        return _with_token(found, arm.login.credential, way_in(facts))
-    if not found.has_credentials and facts.local_accounts:
+    if not facts.has_entra and not found.has_credentials and facts.local_accounts:
         found = _credential(arm, facts.id, "listClusterAdminCredential")
     configuration = _configuration()
-    _load(kubeconfig.single_context(found), configuration)
+    content = kubeconfig.single_context(found, user={} if facts.has_entra else None)
+    _load(kubernetes_config.load_kube_config_from_dict, configuration, "the cluster's kubeconfig", config_dict=content)
+    if facts.has_entra:
+        tokens = _Tokens(arm.login.credential)
+        tokens.renew(configuration)
+        configuration.refresh_api_key_hook = tokens.renew
     return ClusterApi(kubernetes_client.ApiClient(configuration), found.server, way_in(facts))
 
 
@@ -99,15 +96,6 @@ def _credential(arm: Arm, cluster_id: str, action: str) -> Kubeconfig:
         return kubeconfig.read(text)
     except (KeyError, IndexError, TypeError, binascii.Error, UnicodeDecodeError, KubeconfigError) as error:
         raise AzureError(f"{action} of {cluster_id.rsplit('/', 1)[-1]} returned no valid kubeconfig") from error
-
-
-def _with_token(found: Kubeconfig, credential: TokenCredential, fix: str) -> ClusterApi:
-    configuration = _configuration()
-    _load(kubeconfig.single_context(found, user={}), configuration)
-    tokens = _Tokens(credential)
-    tokens.renew(configuration)
-    configuration.refresh_api_key_hook = tokens.renew
-    return ClusterApi(kubernetes_client.ApiClient(configuration), found.server, fix)
 
 
 class _Tokens:
@@ -135,9 +123,9 @@ def _configuration() -> Any:
     return found
 
 
-def _load(content: Mapping[str, Any], configuration: Any) -> None:
-    loader: Any = kubernetes_config.load_kube_config_from_dict
+def _load(load: Any, configuration: Any, what: str, **given: Any) -> None:
+    """`load`: the client's function, which takes what is `given`."""
     try:
-        loader(config_dict=dict(content), client_configuration=configuration, persist_config=False)
+        load(client_configuration=configuration, persist_config=False, **given)
     except (ConfigException, OSError, ValueError) as error:
-        raise ClusterError(f"the cluster's kubeconfig can't be used: {first_line(error)}", 400) from error
+        raise ClusterError(f"{what} can't be used: {first_line(error)}", 400) from error

@@ -111,17 +111,10 @@ def run(options: argparse.Namespace) -> int:
         found = view(stack_options.stack_of(options))
     except EngineError as error:
         return refuse(error)
-    return bring(found, options.folder, Model(options.name, options.version), stack_options.file_of(options), write=options.write)
+    return _bring(found, options.folder, (options.name, options.version), stack_options.file_of(options), write=options.write)
 
 
-class Model(NamedTuple):
-    """A model's name and version in the workspace."""
-
-    name: str
-    version: str
-
-
-def bring(found: StackView, folder: Path, model: Model, own_file: Path, *, write: bool) -> int:
+def _bring(found: StackView, folder: Path, model: tuple[str, str], own_file: Path, *, write: bool) -> int:
     """Uploads a SavedModel and adds it to the stack's file, or prints the lines for it. Returns the exit code."""
     try:
         files = read_model(folder)
@@ -132,7 +125,7 @@ def bring(found: StackView, folder: Path, model: Model, own_file: Path, *, write
     if not found.storage:
         return refuse(f"stack {found.name} has no storage account; add `storage: create` to its foundation")
     try:
-        sent = _upload(found, files, f"{model.name}/{model.version}/")
+        sent = _upload(found, files, f"{'/'.join(model)}/")
     except WrongModelError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

@@ -135,12 +135,9 @@ def prove_endpoint(arm: Arm, view: StackView, place: str, explain: Explain) -> P
     serving = [each for each in deployments if endpoint.traffic.get(each.name)]
     knows_digits = any(_has_our_model(arm, each) for each in serving)
     device, on_gpu = _device(arm, serving)
-    if not knows_digits:
-        measured = ("it answers", latency)
-        return Proof(Service.ENDPOINT, place, True, device, on_gpu, measured, first_line_seconds=sent[0].seconds)
-    named = [best(one.body) for one in sent]
+    named = [best(one.body) for one in sent] if knows_digits else []
     wrong = [f"{digit} as {name or 'nothing'}" for digit, name in enumerate(named) if name != str(digit)]
-    right = f"{len(sent) - len(wrong)} of {len(sent)} digits"
+    right = f"{len(sent) - len(wrong)} of {len(sent)} digits" if knows_digits else "it answers"
     why = (f"it recognised {right}: {', '.join(wrong)}",) if wrong else ()
     return Proof(
         Service.ENDPOINT,

@@ -195,7 +195,7 @@ def reviewed_on_embedded(
 ) -> list[StackReview]:
     """Against the base commit on an embedded Azure. `folder`: the project's, from the root of the repository on. `cache`: where
     bases stay."""
-    found = [_deleted(each, Lane.EMBEDDED) for each in chosen if each.head is None]
+    found = [StackReview(each.stack, each.file, Lane.EMBEDDED, Outcome.DELETED) for each in chosen if each.head is None]
     there = [each for each in chosen if each.head is not None]
     if not there:
         return found
@@ -208,49 +208,60 @@ def reviewed_on_embedded(
             return [*found, *(_failed(each, Lane.EMBEDDED, str(error)) for each in there)]
         for each in there:
             say(f"{each.stack}: deploying the base, then previewing the change")
-            found.append(_timed(lambda each=each: _on_embedded(each, base_of_commit, busy_hours, packs)))
+            found.append(_tried(each, Lane.EMBEDDED, lambda each=each: _on_embedded(each, base_of_commit, busy_hours, packs)))
     return found
 
 
 def reviewed_live(chosen: Sequence[StackFiles], busy_hours: float, say: Say, packs: Packs = NO_PACKS) -> list[StackReview]:
     """Against the deployed state, by the login and the backend of this process."""
-    found = [_deleted(each, Lane.LIVE) for each in chosen if each.head is None]
+    found = [StackReview(each.stack, each.file, Lane.LIVE, Outcome.DELETED) for each in chosen if each.head is None]
     for each in chosen:
         if each.head is not None:
             say(f"{each.stack}: previewing the change against the deployed state")
-            found.append(_timed(lambda each=each: _live(each, busy_hours, packs)))
+            found.append(_tried(each, Lane.LIVE, lambda each=each: _live(each, busy_hours, packs)))
     return found
+
+
+def _tried(each: StackFiles, lane: Lane, review: Callable[[], StackReview]) -> StackReview:
+    """The review, or why there is none; and how long it took."""
+    began = time.monotonic()
+    try:
+        found = review()
+    except InvalidStackFileError as error:
+        found = _failed(each, lane, f"{each.file}: {error}")
+    except EngineError as error:
+        found = _failed(each, lane, f"preview failed: {error}")
+    except _EXPECTED as error:
+        found = _failed(each, lane, str(error))
+    return found._replace(seconds=round(time.monotonic() - began, 1))
+
+
+def _failed(each: StackFiles, lane: Lane, why: str) -> StackReview:
+    return StackReview(each.stack, each.file, lane, Outcome.FAILED, missing=(why,))
 
 
 def _on_embedded(each: StackFiles, base: Base, busy_hours: float, packs: Packs) -> StackReview:
     project_name = name_of(project().files)
     missing: list[str] = []
-    try:
-        head_text = placeholders.with_common(each.head or "", each.head_common, project_name)
-        head = placeholders.prepared(head_text, project_name)
-        base_text = None if each.base is None else placeholders.with_common(each.base, each.base_common, project_name)
-        before = _before(each, base_text, project_name, missing)
-        texts = {"base": base_text if before is not None else None, "head": head_text}
-        offline = {
-            commit: base.offline(each.stack, commit, placeholders.without_kubeconfig_files(text, project_name))
-            for commit, text in texts.items()
-            if text is not None
-        }
-        with recorded.begun(project().program, [*offline.values()], each.stack) as record:  # beside the engine
-            against = base.preview(each.stack, before, head, project().program, packs)
-            if against.judged_at:
-                missing.append(
-                    f"the base is invalid today, so both are previewed as of {against.judged_at}, the date of its commit"
-                )
-            missing += [f"{id_} couldn't be created: {why}" for id_, why in against.left_out.items()]
-            compared = Compared(
-                each, Lane.EMBEDDED, against, offline.get("base"), base.project, offline["head"], head.placeholders, (*missing,)
-            )
-            return report(compared, busy_hours, record)
-    except InvalidStackFileError as error:
-        return _failed(each, Lane.EMBEDDED, f"{each.file}: {error}")
-    except _EXPECTED as error:
-        return _failed(each, Lane.EMBEDDED, str(error))
+    head_text = placeholders.with_common(each.head or "", each.head_common, project_name)
+    head = placeholders.prepared(head_text, project_name)
+    base_text = None if each.base is None else placeholders.with_common(each.base, each.base_common, project_name)
+    before = _before(each, base_text, project_name, missing)
+    texts = {"base": base_text if before is not None else None, "head": head_text}
+    offline = {
+        commit: base.offline(each.stack, commit, placeholders.without_kubeconfig_files(text, project_name))
+        for commit, text in texts.items()
+        if text is not None
+    }
+    with recorded.begun(project().program, [*offline.values()], each.stack) as record:  # beside the engine
+        against = base.preview(each.stack, before, head, project().program, packs)
+        if against.judged_at:
+            missing.append(f"the base is invalid today, so both are previewed as of {against.judged_at}, the date of its commit")
+        missing += [f"{id_} couldn't be created: {why}" for id_, why in against.left_out.items()]
+        compared = Compared(
+            each, Lane.EMBEDDED, against, offline.get("base"), base.project, offline["head"], head.placeholders, (*missing,)
+        )
+        return report(compared, busy_hours, record)
 
 
 def _before(each: StackFiles, text: str | None, project_name: str, missing: list[str]) -> Prepared | None:
@@ -265,48 +276,29 @@ def _before(each: StackFiles, text: str | None, project_name: str, missing: list
 
 def _live(each: StackFiles, busy_hours: float, packs: Packs) -> StackReview:
     stack = Stack(project().program, each.stack)
-    try:
-        deployment = stack.deployment()
-        with tempfile.TemporaryDirectory() as folder:
-            events = Path(folder) / "events.jsonl"
-            plan = stack.planned(more=packs.words(events))
-            broken = violations(events)
-            errors = without_own(plan.errors, broken)
-            if errors:
-                plan = planned_unprotected(stack, deployment) or plan
-                errors = plan.errors
-            against = Against(deployment, plan.steps, errors, violations=broken)
-            base_file = None
-            if each.base is not None:
-                base_file = Path(folder) / Path(each.file).name
-                base_file.write_text(
-                    placeholders.with_common(each.base, each.base_common, name_of(project().files)), encoding="utf-8"
-                )
-            head_file = project().files / Path(each.file).name
-            compared = Compared(each, Lane.LIVE, against, base_file, project().files, head_file)
-            files = [file for file in (base_file, head_file) if file is not None]
-            with recorded.begun(project().program, files, each.stack) as record:
-                return report(compared, busy_hours, record)
-    except EngineError as error:
-        return _failed(each, Lane.LIVE, f"preview failed: {error}")
-    except _EXPECTED as error:
-        return _failed(each, Lane.LIVE, str(error))
+    deployment = stack.deployment()
+    with tempfile.TemporaryDirectory() as folder:
+        events = Path(folder) / "events.jsonl"
+        plan = stack.planned(more=packs.words(events))
+        broken = violations(events)
+        errors = without_own(plan.errors, broken)
+        if errors:
+            plan = planned_unprotected(stack, deployment) or plan
+            errors = plan.errors
+        against = Against(deployment, plan.steps, errors, violations=broken)
+        base_file = None
+        if each.base is not None:
+            base_file = Path(folder) / Path(each.file).name
+            text = placeholders.with_common(each.base, each.base_common, name_of(project().files))
+            base_file.write_text(text, encoding="utf-8")
+        head_file = project().files / Path(each.file).name
+        compared = Compared(each, Lane.LIVE, against, base_file, project().files, head_file)
+        files = [file for file in (base_file, head_file) if file is not None]
+        with recorded.begun(project().program, files, each.stack) as record:
+            return report(compared, busy_hours, record)
 
 
 def _texts(each: StackFiles) -> list[Text]:
     """The stack's own file, and the one that it extends."""
     own = Text(each.file, each.head or "")
     return [own, Text(each.head_extends, each.head_common)] if each.head_common is not None else [own]
-
-
-def _deleted(each: StackFiles, lane: Lane) -> StackReview:
-    return StackReview(each.stack, each.file, lane, Outcome.DELETED)
-
-
-def _failed(each: StackFiles, lane: Lane, why: str) -> StackReview:
-    return StackReview(each.stack, each.file, lane, Outcome.FAILED, missing=(why,))
-
-
-def _timed(review: Callable[[], StackReview]) -> StackReview:
-    began = time.monotonic()
-    return review()._replace(seconds=round(time.monotonic() - began, 1))
