@@ -79,13 +79,20 @@ def of_deployment(name: str, deployment: Mapping[str, Any]) -> StackView | None:
     # A stack whose first update failed has no outputs, but the group in which it failed.
     groups = [str(resource.get("id") or "").rsplit("/", 1)[-1] for resource in resources if resource["type"] == _GROUP_TYPE]
     endpoints, machines, workspaces = (_made(resources, component) for component in _MADE)
+    there = {str(resource.get("id") or "").lower() for resource in resources}
+
+    def parts(key: str) -> dict[str, str]:
+        """Those of an output that are in the state: what `end` or a target has destroyed stays in outputs until the next `up`."""
+        return {name: made for name, made in (outputs.get(key) or {}).items() if made.lower() in there}
+
     made: dict[str, Any] = {
         "resource_group": groups[0] if groups else "",
         "ml_workspace": next(iter(workspaces.values()), ""),
         **{key: value for key, value in outputs.items() if key in StackView._fields[2:] and value},
-        "groups": outputs.get("container_groups") or {},
+        "groups": parts("container_groups"),
+        **{key: parts(key) for key in ("jobs", "pools", "ml_computes")},
         "edges": {name: str(context or "") for name, context in (outputs.get("edges") or {}).items()},
-        "endpoints": {**endpoints, **(outputs.get("endpoints") or {})},
+        "endpoints": {**endpoints, **parts("endpoints")},
         "vms": {**machines, **(outputs.get("vms") or {})},
     }
     return StackView(name, connection, **made)

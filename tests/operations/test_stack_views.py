@@ -28,19 +28,19 @@ def deployment(**outputs: Any) -> dict[str, Any]:
 
 
 def test_the_outputs_of_the_program_are_read() -> None:
-    view = of_deployment(
-        "dev",
-        deployment(
-            resource_group="rg",
-            container_groups={"a": "/a"},
-            jobs={"b": "/b"},
-            registry="/r",
-            expires_at={"b": "2026-11-28T00:00:00Z"},
-            hourly_cost={"a": None, "b": 1.5},
-        ),
+    there = deployment(
+        resource_group="rg",
+        container_groups={"a": "/a"},
+        jobs={"b": "/b", "gone": "/gone"},
+        registry="/r",
+        expires_at={"b": "2026-11-28T00:00:00Z"},
+        hourly_cost={"a": None, "b": 1.5},
     )
+    there["resources"] += [{"type": "x", "id": "/a"}, {"type": "x", "id": "/B"}]
+    view = of_deployment("dev", there)
     assert view is not None
-    assert (view.resource_group, view.registry, view.resources) == ("rg", "/r", {"a": "/a", "b": "/b"})
+    assert (view.resource_group, view.registry) == ("rg", "/r")
+    assert view.resources == {"a": "/a", "b": "/b"}, "what was destroyed alone stays in the outputs until the next update"
     assert (view.expires_at["b"], view.hourly_cost["b"]) == ("2026-11-28T00:00:00Z", 1.5)
     assert view.connection == Connection("s", metadata_host="localhost:1")
 
