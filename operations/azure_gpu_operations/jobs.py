@@ -9,7 +9,7 @@ from azure_gpu_operations.observed.bodies import read
 
 API_VERSION = "2025-01-01"  # of the requests that no management client has a method for: replicas and the log's token
 MANUAL = "Manual"
-WAITING = "Waiting"  # of a container
+WAITING, RUNNING = "Waiting", "Running"  # of a container
 FAILED = 1  # exit code of a failed execution without one from the service
 
 # JobExecutionRunningState of azure-mgmt-appcontainers 5.1.0 has Running, Processing, Stopped, Degraded, Failed, Unknown and

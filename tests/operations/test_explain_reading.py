@@ -125,3 +125,28 @@ def test_what_was_refused_before_an_execution_was_taken_does_not_hold_it() -> No
     facts = read_job.of_execution("train", job, waiting, (), datetime(2026, 11, 21, 20, 5, tzinfo=UTC))
     of_another = Refusal("InvalidParameterValueInContainerTemplate", "UNAUTHORIZED", datetime(2026, 11, 21, 19, tzinfo=UTC))
     assert explain(facts._replace(refusals=(of_another,))).cause is Cause.NO_CAPACITY
+
+
+OK, WRONG = {"status": "Terminated", "code": 0}, {"status": "Terminated", "code": 3}
+RUNS, WAITS = {"status": "Running"}, {"status": "Waiting", "additionalInformation": "ContainerCreating"}
+
+
+@pytest.mark.parametrize(
+    ("state", "replicas", "cause"),
+    [
+        ("Failed", [WRONG, OK], Cause.PROGRAM_ERROR),
+        ("Failed", [OK, WRONG, OK], Cause.PROGRAM_ERROR),
+        ("Failed", [OK, OK], Cause.WENT_ON),
+        ("Succeeded", [WRONG, OK], Cause.HEALTHY),
+        ("Running", [RUNS, WAITS], Cause.NO_CONTAINER),
+        ("Running", [WAITS, RUNS], Cause.NO_CONTAINER),
+        ("Running", [RUNS, RUNS], Cause.HEALTHY),
+    ],
+)
+def test_of_several_replicas_the_one_that_tells_most_is_read(state: str, replicas: list[dict[str, Any]], cause: Cause) -> None:
+    job = job_of({"id": "/x", "name": "x", "properties": {"template": {"containers": [{"name": "main", "image": "own:1"}]}}})
+    detail = {"replicas": [{"name": f"r{i}", "containers": [{"name": "main", **one}]} for i, one in enumerate(replicas)]}
+    times = {"startTime": "2026-11-21T20:00:00Z"} | ({} if state == "Running" else {"endTime": "2026-11-21T20:30:00Z"})
+    execution = execution_of({"name": "x-1", "properties": {"status": state, "detailedStatus": detail, **times}})
+    facts = read_job.of_execution("train", job, execution, ("step 1",), datetime(2026, 11, 21, 20, 30, tzinfo=UTC))
+    assert explain(facts).cause is cause

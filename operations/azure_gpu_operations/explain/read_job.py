@@ -9,7 +9,7 @@ from azure_gpu_operations.azure import Arm, AzureError
 from azure_gpu_operations.explain import activity_log
 from azure_gpu_operations.explain.facts import Container, Facts, Kind
 from azure_gpu_operations.job_client import Jobs
-from azure_gpu_operations.jobs import Execution, Job
+from azure_gpu_operations.jobs import RUNNING, WAITING, Execution, Job
 from azure_gpu_operations.run.log_lines import LogStream
 
 LAST_LINES = 15
@@ -34,8 +34,8 @@ def read(arm: Arm, name: str, resource_id: str) -> Facts:
 
 def of_execution(name: str, job: Job, execution: Execution, log: tuple[str, ...], now: datetime) -> Facts:
     """Facts from the job and the execution. Pure."""
-    last = execution.containers[-1].replica if execution.containers else ""
-    seen = {each.name: each for each in execution.containers if each.replica == last}
+    replica, log = _replica(execution, log)
+    seen = {each.name: each for each in execution.containers if each.replica == replica}
     containers: list[Container] = []
     for index, body in enumerate(job.containers):
         status = seen.get(str(body["name"]))
@@ -66,6 +66,17 @@ def of_execution(name: str, job: Job, execution: Execution, log: tuple[str, ...]
         ran_seconds=execution.seconds(now),
         changed=job.changed,
     )
+
+
+def _replica(execution: Execution, log: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
+    """Which of several replicas, side by side or tried again, tells most: the last that failed or, while the execution runs, that
+    waits; else the last. And the log, if it may be that replica's."""
+    replicas = list(dict.fromkeys(each.replica for each in execution.containers))
+    telling = {"Failed": {each.replica for each in execution.containers if each.code}}
+    telling["Running"] = {each.replica for each in execution.containers if each.status == WAITING}
+    found = [each for each in replicas if each in telling.get(execution.status, ())] or replicas
+    others_run = any(each.status == RUNNING for each in execution.containers if each.replica not in found)
+    return (found[-1] if found else ""), () if others_run else log
 
 
 def _provisioning(job: Job) -> str:

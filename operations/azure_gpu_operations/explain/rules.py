@@ -64,6 +64,7 @@ def _values(container: Container) -> dict[str, Any]:
         "about_command": about_command or f"exit code {code}",
         "had_memory": f". It had {container.memory}" if container.memory else "",
         "code": f"exit code {code}",
+        "so_far": f" ({container.restarts} times so far)" if container.restarts else "",
         "with_code": "" if code is None else f" with exit code {code}",
         "last_detail": container.details[-1:],
     }
