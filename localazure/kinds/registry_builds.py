@@ -71,6 +71,7 @@ async def _built(request: Body, registry: str, record: Body, services: Services)
     try:
         context = await asyncio.to_thread(_context, request["sourceLocation"], registry, unpacked, services)
         arguments = {argument["name"]: argument["value"] for argument in request.get("arguments") or []}
+        registry_limits.check_network(registry, services)
         registry_limits.check_bases(context, request["dockerFilePath"], arguments, services)
         async with asyncio.timeout(seconds):
             image = await services.images.build(

@@ -1,16 +1,16 @@
-"""What a registry doesn't do: builds that aren't permitted, builds from Docker Hub over its limit, pulls by roles of another
-mode."""
+"""What a registry doesn't do: builds that aren't permitted or meet a closed registry, builds from Docker Hub over its limit,
+pulls by roles of another mode."""
 
 from collections.abc import Collection
 from pathlib import Path
 
 from azure_gpu.catalog import registry_modes, roles
-from azure_gpu.formats import dockerfile as dockerfiles, image_reference
+from azure_gpu.formats import azure_types, dockerfile as dockerfiles, image_reference
 from localazure.arm.errors import ArmError
 from localazure.arm.store import Resource
 from localazure.containers.build_log import BuildFailedError
 from localazure.services import Services
-from localazure.weather.parts import ABAC_REGISTRIES, DOCKER_HUB_LIMIT, REGISTRY_ERROR, TASKS_NOT_ALLOWED
+from localazure.weather.parts import ABAC_REGISTRIES, DOCKER_HUB_LIMIT, PRIVATE_ENDPOINTS, REGISTRY_ERROR, TASKS_NOT_ALLOWED
 
 DOCKER_HUB = "docker.io"
 # Roles that may pull in the mode AbacRepositoryPermissions.
@@ -26,6 +26,18 @@ def check_tasks(registry: str, subscription: str, services: Services) -> None:
             "request at http://aka.ms/azuresupport for assistance."
         )
         raise ArmError(400, "TasksOperationsNotAllowed", message, target="request")
+
+
+def check_network(registry: str, services: Services) -> None:
+    """BuildFailedError where the registry takes no public networks: the service's agents are in none of its own."""
+    found = services.store.named(azure_types.REGISTRY.arm_type, registry)
+    if services.weather.holds(PRIVATE_ENDPOINTS) and found and found[0].properties.get("publicNetworkAccess") == "Disabled":
+        # Azure/azure-cli issue 27253 (2023-08-24); the inner message: docker/build-push-action issue 1214 (2024-08-19)
+        raise BuildFailedError(
+            f"Logging in to registry: {registry}",
+            "failed to login, ran out of retries: failed to set docker credentials: Error response from daemon: denied: client "
+            "with IP '192.0.2.1' is not allowed access. Refer https://aka.ms/acr/firewall to grant access.",
+        )
 
 
 def check_bases(context: Path, dockerfile: str, arguments: dict[str, str], services: Services) -> None:

@@ -46,18 +46,20 @@ class Transport(RequestsTransport):
 
     def _told(self, reason: str) -> str:
         role = f"; there, this login needs the role {self._role}" if self._role else ""
-        return f"{self._what} answers only in its network ({reason}); fix: {way_in(self._subnet())}{role}"
+        fix = way_to(self._reader, str(self._body.get("id") or ""))
+        return f"{self._what} answers only in its network ({reason}); fix: {fix}{role}"
 
-    def _subnet(self) -> str:
-        """The subnet of a private endpoint in the account's group; "" where none is found or may be read."""
-        key = str(self._body.get("id") or "").lower()
-        path = f"{key.partition('/providers/')[0]}/providers/{azure_types.PRIVATE_ENDPOINT.arm_type}"
-        try:
-            for endpoint in self._reader.values(path, _NETWORK_VERSION):
-                properties = endpoint.get("properties") or {}
-                links = [each.get("properties") or {} for each in properties.get("privateLinkServiceConnections") or ()]
-                if any(str(each.get("privateLinkServiceId")).lower() == key for each in links):
-                    return str((properties.get("subnet") or {}).get("id") or "")
-        except (AzureError, AzureCoreError):
-            return ""
-        return ""
+
+def way_to(reader: Reader, resource_id: str) -> str:
+    """The fix: with the subnet of a private endpoint in the resource's group, where one is found and may be read."""
+    key, subnet = resource_id.lower(), ""
+    path = f"{key.partition('/providers/')[0]}/providers/{azure_types.PRIVATE_ENDPOINT.arm_type}"
+    try:
+        for endpoint in reader.values(path, _NETWORK_VERSION):
+            properties = endpoint.get("properties") or {}
+            links = [each.get("properties") or {} for each in properties.get("privateLinkServiceConnections") or ()]
+            if any(str(each.get("privateLinkServiceId")).lower() == key for each in links):
+                subnet = str((properties.get("subnet") or {}).get("id") or "")
+    except (AzureError, AzureCoreError):
+        return way_in("")
+    return way_in(subnet)

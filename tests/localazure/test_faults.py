@@ -95,6 +95,7 @@ def test_nobody_without_the_admin_token_makes_faults(azure: EmbeddedAzure) -> No
         ({"kind": "fail", "status": 200}, "400 to 599"),
         ({"kind": "clock", "date": "yesterday"}, "YYYY-MM-DD"),
         ({"kind": "delay", "seconds": -1}, "seconds"),
+        ({"kind": "inside", "name": "hub"}, "isn't the id of a virtual network"),
     ],
 )
 def test_a_fault_that_is_not_understood_is_refused_with_what_is(azure: EmbeddedAzure, fault: dict[str, Any], word: str) -> None:

@@ -421,13 +421,21 @@ def test_ctrl_c_is_its_own_exit_code(monkeypatch: pytest.MonkeyPatch) -> None:
 class Endpoint:
     """An endpoint with one deployment, as ARM has it. `answer`: what its server says of a picture."""
 
-    def __init__(self, *, image: str = "r.azurecr.io/digits:1", model: str = "", log: str = "", deployed: bool = True) -> None:
-        self.image, self.model, self.log, self.deployed = image, model, log, deployed
+    def __init__(
+        self,
+        *,
+        image: str = "r.azurecr.io/digits:1",
+        model: str = "",
+        log: str = "",
+        deployed: bool = True,
+        access: str = "Enabled",
+    ) -> None:
+        self.image, self.model, self.log, self.deployed, self.access = image, model, log, deployed, access
 
     def get(self, path: str, version: str, **_: str) -> dict[str, Any] | None:
         if path.endswith("/environments/digits/versions/1"):
             return {"properties": {"image": self.image}}
-        uri = {"scoringUri": "https://e/score", "traffic": {"blue": 100}}
+        uri = {"scoringUri": "https://e/score", "traffic": {"blue": 100}, "publicNetworkAccess": self.access}
         return {"id": path, "name": "digits", "properties": {**uri, "provisioningState": "Succeeded", "authMode": "Key"}}
 
     def values(self, path: str, version: str) -> Iterator[dict[str, Any]]:
@@ -472,6 +480,9 @@ def test_an_endpoint_that_does_not_answer_says_why(monkeypatch: pytest.MonkeyPat
     assert found.why[0] == "no instance of the deployment is ready"
     assert found.why[-1] == "why digits"
     assert proved_endpoint(Endpoint(deployed=False), [], monkeypatch).why[0] == "it has no deployment"
+    for access, fix in (("Disabled", "run this on a machine in the network"), ("Enabled", "assign the identity a role")):
+        found = proved_endpoint(Endpoint(access=access), scored(*range(10), status=403), monkeypatch)
+        assert found.why[1].startswith(f"fix: {fix}")
 
 
 def test_the_samples_are_ten_pictures() -> None:

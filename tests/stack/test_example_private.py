@@ -44,13 +44,12 @@ def settings_of(example: str, tenant_id: str) -> dict[str, Any]:
 
 
 def _comes_and_goes(
-    stack: Any, zone: ServedAzure, settings: dict[str, Any], az: AzureCli, inside: Callable[[], None] = lambda: None
+    stack: Any, zone: ServedAzure, settings: dict[str, Any], used: Callable[[Any], None] = lambda _: None
 ) -> None:
-    """In between comes a GPU machine, and one pool may grow: nothing is replaced."""
+    """In between it is used, then comes a GPU machine, and one pool may grow: nothing is replaced."""
     stack.create()
     stack.update()
-    _says_its_network(stack, stack.outputs(), az)
-    inside()
+    used(stack)
     settings["vms"] = {"box": {"size": "Standard_NC4as_T4_v3", "admin": {"ssh_public_key": KEY}, "expires_after": "2026-11-30"}}
     settings["clusters"]["shared"]["gpu_pools"]["t4"]["max_nodes"] = 2
     settings["pools"]["many"]["tags"] = {"cost": "42"}
@@ -65,16 +64,13 @@ def _comes_and_goes(
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def _says_its_network(stack: Any, exported: dict[str, Any], az: AzureCli) -> None:
-    """Nothing here is inside of it: of storage and of the cluster each command says where it has to run, or what does there."""
+def _says_its_network(stack: Any, az: AzureCli, script: Path) -> None:
+    """Outside of it each command says where it has to run, or what does there."""
     asked = stack.operations("access")
-    assert asked.returncode == 1
-    assert (
-        f"{exported['storage'].rpartition('/')[2]} answers only in its network (AuthorizationFailure); fix: run this"
-        in asked.stderr
-    )
+    assert (asked.returncode, "only in its network (AuthorizationFailure); fix: run this" in asked.stderr) == (1, True)
     assert ", subnet endpoints), or one" in asked.stderr
     assert "answers only in its network (HTTP 403); fix: run this" in stack.operations("stop", "many").stderr
+    assert "the registry is closed to public networks" in stack.operations("run", "--on", "job", str(script)).stderr
     told = " ".join(stack.operations("explain", "shared").stdout.split())
     assert ", subnet clusters), or one" in told
     [invoke] = re.findall(r'az (aks command invoke --subscription .*? --command "kubectl get pods --all-namespaces")', told)
@@ -88,28 +84,32 @@ def _says_its_network(stack: Any, exported: dict[str, Any], az: AzureCli) -> Non
     assert any("its jobs aren't read" in row["state"] for row in rows)
 
 
-def _works_inside(stack: Any, zone: ServedAzure, folder: Path) -> None:
+def _works_inside(stack: Any, zone: ServedAzure, script: Path) -> None:
     """From inside of the network the same commands are answered."""
-    (script := folder / "say.py").write_text("print('said')\nopen('kept.txt', 'w').write('kept')\n")
     networks = f"{stack.outputs()['storage'].partition('/providers/')[0]}/providers/Microsoft.Network/virtualNetworks"
     [network] = zone.get(networks, NETWORKS).json()["value"]
     zone.fault("inside", name=network["id"])
     assert stack.operations("access").returncode == 0
     done = stack.operations("run", "--on", "batch", "--output", "kept.txt", str(script))
     assert (done.returncode, "said" in done.stdout) == (0, True), done.stdout + done.stderr
-    assert stack.operations("logs", done.stderr.partition(": job ")[2].split()[0], "--into", str(folder)).returncode == 0
-    assert (folder / "kept.txt").read_text() == "kept"
+    assert stack.operations("logs", done.stderr.partition(": job ")[2].split()[0], "--into", str(script.parent)).returncode == 0
+    assert script.with_name("kept.txt").read_text() == "kept"
     assert "answers only in its network" not in stack.operations("explain", "shared").stdout
     assert "aren't read" not in stack.operations("running", "--json").stdout
 
 
 def test_a_team_without_a_public_endpoint(zone: ServedAzure, make_stack: MakeStack, az: AzureCli, tmp_path: Path) -> None:
     settings = settings_of("private-team", zone.tenant_id)
-    stack = make_stack(zone, settings)
-    _comes_and_goes(stack, zone, settings, az, lambda: _works_inside(stack, zone, tmp_path))
+    (script := tmp_path / "say.py").write_text("print('said')\nopen('kept.txt', 'w').write('kept')\n")
+
+    def used(stack: Any) -> None:
+        _says_its_network(stack, az, script)
+        _works_inside(stack, zone, script)
+
+    _comes_and_goes(make_stack(zone, settings), zone, settings, used)
 
 
-def test_a_spoke_of_a_hub(zone: ServedAzure, make_stack: MakeStack, az: AzureCli) -> None:
+def test_a_spoke_of_a_hub(zone: ServedAzure, make_stack: MakeStack) -> None:
     group = by_hand.group(zone, "network")
     rules = {"location": "eastus", "properties": {}}
     of_subnets = f"{group}/providers/Microsoft.Network/networkSecurityGroups/spoke"
@@ -153,6 +153,6 @@ def test_a_spoke_of_a_hub(zone: ServedAzure, make_stack: MakeStack, az: AzureCli
     settings["foundation"]["log_workspace"] = {"create": True, "private_link_scope": {"existing": scope}}
     settings["foundation"]["network"]["private_dns_zones"] = zones
     settings["foundation"]["network"]["subnets"] = {name: f"{spoke}/subnets/{name}" for name in ranges}
-    _comes_and_goes(make_stack(zone, settings), zone, settings, az)
+    _comes_and_goes(make_stack(zone, settings), zone, settings)
     assert zone.get(spoke, NETWORKS).json()["properties"]["dhcpOptions"] == {"dnsServers": ["10.1.0.4"]}
     assert zone.delete(group, by_hand.GROUPS).is_success

@@ -20,6 +20,7 @@ from typing import Any
 from azure_gpu.shared.installation import WORKLOADS
 from azure_gpu_operations import groups
 from azure_gpu_operations.azure import Arm
+from azure_gpu_operations.closed import way_to
 from azure_gpu_operations.errors import expected
 from azure_gpu_operations.explain.command import lines_of
 from azure_gpu_operations.groups import POLL_SECONDS, runs_to_an_end
@@ -130,6 +131,8 @@ def prove_endpoint(arm: Arm, view: StackView, place: str, explain: Explain) -> P
     failed = next((one for one in sent if not one.is_good), None)
     if failed is not None:
         refused = refusal(failed, place, view.name)
+        if failed.status in (0, 403) and not endpoint.is_public:
+            refused = refused._replace(fix=way_to(arm, endpoint.id.rsplit("/", 2)[0]))
         return failure(Service.ENDPOINT, place, refused.what, f"fix: {refused.fix}", *explain(place))
     latency = f"{statistics.median(one.seconds for one in sent) * 1000:.0f} ms a digit"
     serving = [each for each in deployments if endpoint.traffic.get(each.name)]

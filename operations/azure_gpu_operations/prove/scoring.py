@@ -142,7 +142,7 @@ _ENDPOINT = {
     ),
     403: (
         "access is denied from here",
-        "ask a private endpoint from inside its network; otherwise assign the identity a role that allows scoring",
+        "assign the identity a role that allows scoring",
     ),
     404: (
         "no deployment takes this request: none has traffic, or the URL is wrong",

@@ -44,6 +44,14 @@ def build() -> dict[str, Any]:
     }
 
 
+def test_a_closed_registry_lets_no_agent_of_the_service_in(arm: ArmHarness) -> None:
+    name = kept(arm, REGISTRY, properties={"publicNetworkAccess": "Disabled"}).id.name
+    registry_limits.check_network(name, arm.services)
+    on(arm, "private-endpoints")
+    with pytest.raises(BuildFailedError, match="is not allowed access"):
+        registry_limits.check_network(name, arm.services)
+
+
 def test_a_registry_that_may_not_build_says_so_to_both_ways(calm: InProcessAzure) -> None:
     path = registry(calm, new_group(calm))
     calm.fault("weather", name="tasks-not-allowed")
