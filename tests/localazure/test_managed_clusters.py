@@ -245,16 +245,3 @@ def test_an_identity_takes_one_credential_for_each_issuer_and_subject(arm: ArmHa
     assert refusal(put("second", subject="system:serviceaccount:a:c", audiences=["a", "b"]))[0] == 400
     assert refusal(put("second", issuer="http://localhost:1/oidc/"))[0] == 400
     assert put("second", subject="system:serviceaccount:a:c").status_code == 201
-
-
-def test_a_command_that_is_none_is_refused_and_so_is_any_where_the_cluster_runs_none(made: ArmHarness) -> None:
-    run = f"{CLUSTER}/runCommand"
-    assert refusal(made.post(run, {}))[:2] == (400, "InvalidParameter")
-    for context in ("a", "bm8gemlw", 1):
-        assert refusal(made.post(run, {"command": "kubectl version", "context": context}))[:2] == (400, "InvalidParameter")
-    assert made.get(f"{CLUSTER}/commandResults/{'0' * 32}").status_code == 404
-    closed = f"{CLUSTER}-closed"
-    made.succeeded(made.put(closed, cluster(apiServerAccessProfile={"disableRunCommand": True})))
-    assert refusal(made.post(f"{closed}/runCommand", {"command": "kubectl version"}))[:2] == (400, "BadRequest")
-    made.succeeded(made.post(f"{CLUSTER}/stop"))
-    assert refusal(made.post(run, {"command": "kubectl version"}))[:2] == (409, "OperationNotAllowed")

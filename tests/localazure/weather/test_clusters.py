@@ -11,6 +11,7 @@ from starlette.applications import Starlette
 
 from azure_gpu.catalog import roles
 from localazure.arm.store import Resource
+from localazure.fault import parse
 from localazure.kubernetes.authorization_routes import ClusterRoutes
 from localazure.weather.parts import PARTS
 from tests.localazure.parts import arm_id
@@ -70,6 +71,11 @@ def test_the_kubeconfig_of_a_private_cluster_leads_nowhere(arm: ArmHarness, monk
     name = arm.get(private).json()["properties"]["privateFQDN"]
     assert told(private) == f"server: https://{name}:443"
     assert "127.0.0.1" in told(CLUSTER)
+    nodes = f"{CLUSTER.partition('/providers/')[0]}/providers/Microsoft.Network/virtualNetworks/nodes"
+    arm.store.put(Resource(id=arm_id(f"{private}/agentPools/own"), body={"properties": {"vnetSubnetID": f"{nodes}/subnets/a"}}))
+    for network, is_inside in ((f"{nodes}2", False), (nodes, True)):
+        arm.services.deviations.faults = [parse({"kind": "inside", "name": network})]
+        assert ("127.0.0.1" in told(private)) is is_inside
 
 
 def test_a_cluster_with_a_channel_upgrades_itself_and_its_nodes(arm: ArmHarness, time: Time) -> None:

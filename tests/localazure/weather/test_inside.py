@@ -1,15 +1,15 @@
-"""Who is inside of a network: what its private endpoints lead to, where a linked zone knows them, and its clusters."""
+"""Who is inside of a network: what its private endpoints lead to, where a linked zone knows them."""
 
 from typing import Any
 
 import pytest
 
 from localazure.arm.store import Resource
-from localazure.fault import Fault, parse
+from localazure.fault import Fault
 from localazure.weather import reach
 from tests.localazure.parts import arm_id
 from tests.localazure.weather.conftest import on
-from tests.support.managed_clusters import CLUSTER, GROUP, ArmHarness
+from tests.support.managed_clusters import GROUP, ArmHarness
 
 NETWORKS = f"{GROUP}/providers/Microsoft.Network"
 OURS, OTHER = f"{NETWORKS}/virtualNetworks/ours", f"{NETWORKS}/virtualNetworks/other"
@@ -50,14 +50,3 @@ def test_an_account_is_reached_by_its_endpoint(
     account = put(arm, ACCOUNT, {"publicNetworkAccess": "Disabled"})
     assert reach.is_shut(account, arm.services) is is_shut
     assert not reach.is_shut(put(arm, f"{ACCOUNT}2", {"publicNetworkAccess": "Enabled"}), arm.services)
-
-
-def test_a_private_cluster_has_its_address_in_the_network_of_its_nodes(arm: ArmHarness) -> None:
-    on(arm, "private-clusters")
-    cluster = put(arm, CLUSTER, {})
-    cluster.service["properties"] = {"privateFQDN": "gpu.privatelink.example"}
-    put(arm, f"{CLUSTER}/agentPools/system", {"vnetSubnetID": f"{OURS}/subnets/clusters"})
-    here, name = "https://127.0.0.1:1", "https://gpu.privatelink.example:443"
-    for network, told in ((OTHER, name), (OURS, here)):
-        arm.services.deviations.faults.append(parse({"kind": "inside", "name": network}))
-        assert reach.kubeconfig(cluster, here, here, arm.services) == told
