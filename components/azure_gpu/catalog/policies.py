@@ -23,13 +23,14 @@ TABLE = Table(
         "property": "the path in the body that its alias leads to",
         "condition": "when it denies, in the words of `formats.conditions`",
         "answer": "the key of a stack file by which the resource complies; empty: it does by default",
+        "weather": "whether the weather `landing-zone` assigns it: yes; no where Enterprise-Scale doesn't, or a private stack isn't "
+        "let through",
         "repository": "where the definition was read",
         "path": "its file there",
         "commit": "and its commit",
     },
 )
 PARAMETER = "{parameter}"
-NONE = "none"
 GROUPS = "Microsoft.Resources/subscriptions/resourceGroups"  # as definitions call them
 _NAMED = r"policyAssignments/([^\s\"',}]+)"
 
@@ -44,6 +45,7 @@ class Policy(NamedTuple):
     property: str
     condition: str
     answer: str
+    in_weather: bool
     source: str
 
     @property
@@ -53,8 +55,8 @@ class Policy(NamedTuple):
 
     @property
     def in_a_landing_zone(self) -> bool:
-        """Whether a landing zone of Enterprise-Scale denies by it, without a parameter of the company's."""
-        return not self.parametrized and self.assignment != NONE
+        """Whether the weather `landing-zone` denies by it, which has no parameter of a company's."""
+        return not self.parametrized and self.in_weather
 
     def is_of(self, definition: str) -> bool:
         """Whether it is of this definition, which has a parameter."""
@@ -79,6 +81,7 @@ def everything() -> tuple[Policy, ...]:
             property=row.filled("property"),
             condition=row.filled("condition"),
             answer=row["answer"],
+            in_weather=row.yes("weather"),
             source=f"{row['repository']}, {row['path']} at {row['commit'][:8]}",
         )
         for row in tables.read(TABLE)

@@ -47,15 +47,35 @@ PAGES = {"example.documents"}  # of `stack.documents`
 LANGUAGES = recorded_bodies.EXAMPLES / "languages" / "python" / "__main__.py"
 
 
-def _denied(wires: Mapping[str, Mapping[str, Any]]) -> set[tuple[str, str]]:
-    """By the names of the resources, the assignments that deny them. `wires`: what is sent of each, by URN."""
+# Definitions that the weather doesn't assign, each with its parameter, and what they deny of `OF_OTHERS`.
+OF_OTHERS = ("stack.dev", "example.private-team", "foundation.variants.private_logs")
+OTHERS = {
+    ("6c53d030-cc64-46f0-906d-2bc061cd1334", ""): ("foundation-logs", "", ""),
+    ("1bc02227-0cb6-4e11-8f53-eb0b22eab7e8", ""): ("ml-insights", "", ""),
+    ("a499fed8-bcc8-4195-b154-641f14743757", ""): ("", "foundation-link-scope", ""),
+    ("Deny-Storage-NetworkAclsBypass", "None"): ("foundation-storage",) * 3,
+    ("Deny-Storage-NetworkAclsBypass", "None, AzureServices"): ("foundation-storage", "", ""),
+    ("Deny-Storage-ServicesEncryption", ""): ("foundation-storage",) * 3,
+    ("42781ec6-6127-4c30-bdfa-fb423a0047d3", ""): ("foundation-registry", "foundation-registry", ""),
+}
+
+
+@pytest.mark.parametrize(("definition", "parameter"), OTHERS)
+def test_what_a_company_assigns_beside_is_judged_by_its_definition(definition: str, parameter: str) -> None:
+    denied = [{name for name, _ in _denied(_sent(each), definition, parameter)} for each in OF_OTHERS]
+    assert denied == [{each} - {""} for each in OTHERS[definition, parameter]]
+
+
+def _denied(wires: Mapping[str, Mapping[str, Any]], *definition: str) -> set[tuple[str, str]]:
+    """By the names of the resources, the assignments that deny them. `wires`: what is sent of each, by URN; `definition`: one
+    with its parameter, in place of the weather's."""
     found: set[tuple[str, str]] = set()
     for urn, wire in wires.items():
         kind, name = re.split("::", urn)[-2:]
         of_type = _TYPES.get(kind.rpartition("$")[2])
         if of_type is not None:
             body = arm_bodies.body_of(of_type, wire)
-            found |= {(name, each.row.assignment) for each in policy_rules.denied(of_type.arm_type, name, body)}
+            found |= {(name, each.row.assignment) for each in policy_rules.denied(of_type.arm_type, name, body, *definition)}
     return found
 
 
