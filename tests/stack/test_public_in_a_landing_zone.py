@@ -50,7 +50,7 @@ def test_what_up_is_denied_is_listed_before_anything_is_created(example: str, zo
     told = [found[1] for each in rows if (found := DENIAL.match(each["message"]))]
     assert (asked.returncode, sorted(told), {each["answer"] for each in rows}) == (1, denied, {"refused"})
     assert [each["fix"] for each in rows if not each["fix"].endswith("foundation.network: private")] == []
-    assert groups(zone) == before
+    assert groups(zone) <= before  # another test's may still be going
 
     stack.create()
     up = stack.pulumi("up", "--yes", "--skip-preview", "--continue-on-error")
