@@ -22,6 +22,12 @@ KNOWN_ERRORS = (
         "Azure-Samples/azure-search-openai-demo issue 2220 (2024-12-10); microsoft-foundry-for-vscode issue 516 (2026-04)",
     ),
     KnownError(
+        ("failed to download context",),
+        "the registry can't read the repository without a login, or the commit isn't there: set `image_source: upload`, which "
+        "builds from the files here",
+        "Azure/azure-cli issue 25765 (2023-03-12); MicrosoftDocs/azure-docs issue 76450 (2021-06-05)",
+    ),
+    KnownError(
         ("toomanyrequests",),
         "Docker Hub's limit for anonymous pulls is reached: retry in some hours, or use a base image of another registry, such "
         "as mcr.microsoft.com",

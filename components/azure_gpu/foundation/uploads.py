@@ -11,10 +11,11 @@ A template without resources is what Azure takes as a mark: microsoft/oe-engine,
 import pulumi
 from pulumi_azure_native import containerregistry
 
+from azure_gpu.catalog import error_fixes
 from azure_gpu.formats.build_context import Context, contents
 from azure_gpu.shared import arm_reads
 from azure_gpu.shared.hooks import called, kind
-from azure_gpu.shared.registry_build import Registry
+from azure_gpu.shared.registry_build import BuildFailedError, Registry
 from azure_gpu.shared.workloads import Workload
 
 LONGER = "build it once by `az acr build --timeout SECONDS`, and `pulumi up` goes on with that image"
@@ -36,8 +37,10 @@ def hooks(
 
         try:
             await arm_reads.with_login(pulumi.InvokeOptions(parent=component), work)
-        except arm_reads.UnreadableError as error:
-            raise pulumi.RunError(f"{workload} can't be built: {error}") from error
+        except (arm_reads.UnreadableError, BuildFailedError) as error:
+            text = str(error) if isinstance(error, BuildFailedError) else f"the workload {workload} can't be built: {error}"
+            fix = error_fixes.fix(text)  # no error hook is called for what a hook refuses
+            raise pulumi.RunError(f"{text}\nfix: {fix}" if fix else text) from error
 
     name = f"{kind(component)}-{component.pulumi_resource_name}-builds-{workload}"
     hook = pulumi.ResourceHook(name, build)

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import pulumi
 import pytest
@@ -85,6 +86,9 @@ def test_before_a_deployment_its_workload_is_built_from_files_that_are_still_the
     with tarfile.open(fileobj=io.BytesIO(packed)) as tar:
         assert request["dockerFilePath"] in tar.getnames()
     assert request["imageNames"] == [f"digits:{request['arguments'][0]['value']}"]
+    requests.upload = Mock(side_effect=arm_reads.UnreadableError("TasksOperationsNotAllowed: no", 400))
+    with pytest.raises(pulumi.RunError, match="can't be built: TasksOperationsNotAllowed: no\nfix: this registry isn't allowed"):
+        asyncio.run(build(None))
     monkeypatch.setattr(uploads, "contents", lambda _: ({}, frozenset()))
     with pytest.raises(pulumi.RunError, match="workloads has changed since the update began"):
         asyncio.run(build(None))
