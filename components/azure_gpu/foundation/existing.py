@@ -149,20 +149,18 @@ def _with_roles(found: FoundationLookup, spec: FoundationSpec, asked_by: AskedBy
 def _image_tags(spec: FoundationSpec) -> tuple[dict[Workload, str], list[Problem]]:
     tags: dict[Workload, str] = {}
     problems: list[Problem] = []
+    if missing := [each for each in spec.workloads if spec.uploads and not each.context.is_dir()]:
+        problem = Problem(
+            path=spec.context.own_path("image_source"),
+            message=f"the sources aren't installed of: {', '.join(missing)}",
+            value=UPLOAD,
+            allowed="in a checkout, or with the package azure-gpu-operations",
+            fix="run: pip install azure-gpu-operations",
+        )
+        return tags, [problem]
     for workload in spec.workloads:
         try:
             tags[workload] = workload.tag
         except BuildContextError as error:
             problems.append(Problem(path=workload.source, message=f"this folder can't be built: {error}"))
-    missing = [each for each in spec.workloads if spec.uploads and not each.context.is_dir()]
-    if missing:
-        problems.append(
-            Problem(
-                path=spec.context.own_path("image_source"),
-                message=f"the sources aren't installed of: {', '.join(missing)}",
-                value=UPLOAD,
-                allowed="in a checkout, or with the package azure-gpu-operations",
-                fix="run: pip install azure-gpu-operations",
-            )
-        )
     return tags, problems
