@@ -155,7 +155,7 @@ def _image_tags(spec: FoundationSpec) -> tuple[dict[Workload, str], list[Problem
             message=f"the sources aren't installed of: {', '.join(missing)}",
             value=UPLOAD,
             allowed="in a checkout, or with the package azure-gpu-operations",
-            fix="run: pip install azure-gpu-operations",
+            fix="install azure-gpu-operations beside azure-gpu, of the same version",
         )
         return tags, [problem]
     for workload in spec.workloads:

@@ -101,5 +101,5 @@ def test_sources_that_are_not_installed_can_not_be_uploaded(monkeypatch: pytest.
     with pytest.raises(Refused) as refused:
         declare(lambda: Foundation("one", Wired(UPLOADED)))
     assert [(each.path, each.fix) for each in refused.value.problems] == [
-        ("image_source", "run: pip install azure-gpu-operations")
+        ("image_source", "install azure-gpu-operations beside azure-gpu, of the same version")
     ]
