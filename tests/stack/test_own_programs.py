@@ -206,8 +206,8 @@ def test_a_workload_is_built_from_the_files_here_once_for_each_content(
     folder = tmp_path / "checkout" / "workloads" / "vector_add"
     folder.mkdir(parents=True)
     (folder / "Dockerfile").write_text('FROM python:3.11\nCOPY . .\nRUN python main.py\nENTRYPOINT ["python", "main.py"]\n')
-    mine = program("uploads", azure)
-    mine.write({"checkout": str(tmp_path / "checkout")}, {})
+    mine = program("mechanics", azure)
+    mine.configure(image_source="upload", checkout=str(tmp_path / "checkout"))
 
     def runs() -> list[str]:
         found = azure.get(f"{mine.outputs()['registry']}/runs", "2019-06-01-preview").json()["value"]

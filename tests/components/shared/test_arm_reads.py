@@ -1,9 +1,12 @@
 """A read of Resource Manager that is throttled is tried again, and any other refusal is told at once; a PATCH is sent alone."""
 
+import io
 import json
 from email.message import Message
+from types import SimpleNamespace
 from typing import Any
-from urllib.error import HTTPError
+from unittest.mock import Mock
+from urllib.error import HTTPError, URLError
 
 import pulumi
 import pytest
@@ -60,3 +63,28 @@ def test_a_patch_sends_what_changes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(arm_reads, "_answer", answer)
     declare(build, lookups=TOKEN)
     assert sent == [("PATCH", "https://management.azure.com/pools/a?api-version=2024-07-01", {"tags": {}}, "Bearer t")]
+
+
+def requested(monkeypatch: pytest.MonkeyPatch, *answers: Exception | bytes) -> Any:
+    """What a hook's read of a URL with a signature gets of these answers, one after another."""
+    opened = Mock(side_effect=[each if isinstance(each, Exception) else io.BytesIO(each) for each in answers])
+    monkeypatch.setattr(arm_reads, "_opener", lambda: SimpleNamespace(open=opened))
+    monkeypatch.setattr(arm_reads.time, "sleep", lambda _: None)
+    requests = arm_reads.Requests(lambda: "t")
+    try:
+        return requests.get("/registries/a", "1") if len(answers) > 1 else requests.text("https://up.example/log?sig=hunter2")
+    except arm_reads.UnreadableError as error:
+        return str(error), error.status
+
+
+def refusal(status: int, body: str) -> HTTPError:
+    return HTTPError("https://up.example/log?sig=hunter2", status, "", Message(), io.BytesIO(body.encode()))
+
+
+def test_a_hooks_request_is_tried_again_and_no_error_shows_its_url(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert requested(monkeypatch, refusal(429, ""), b'{"value": [1]}') == FOUND
+    assert requested(monkeypatch, refusal(429, ""), refusal(404, "")) is None
+    assert requested(monkeypatch, b"a line") == "a line"
+    assert requested(monkeypatch, refusal(403, "<xml/>")) == ("Azure returned 403", 403)
+    assert requested(monkeypatch, refusal(400, '{"error": {"code": "A", "message": "b"}}')) == ("A: b", 400)
+    assert requested(monkeypatch, URLError("timed out")) == ("up.example can't be reached: <urlopen error timed out>", 0)

@@ -1,14 +1,19 @@
 """Somebody's program, on which Pulumi's own mechanics are tried: options, names and numbers come from the configuration."""
 
+from pathlib import Path
+
 import pulumi
 import pulumi_azure_native as azure
 
 from azure_gpu import BatchAccount, BatchPool, ContainerGroup, Foundation
 from azure_gpu.container_instances.args import ContainerSettings
+from azure_gpu.shared import workloads
 
 config = pulumi.Config()
 if config.get_bool("transformed"):
     pulumi.runtime.register_resource_transform(lambda args: pulumi.ResourceTransformResult(args.props, args.opts))
+if checkout := config.get("checkout"):  # a checkout that nobody else can read
+    workloads.CHECKOUT, workloads.WORKLOADS = Path(checkout), Path(checkout) / "workloads"
 own = azure.Provider("azure", **config.require_object("login"))
 rest = pulumi.ResourceOptions(providers=[own])
 moved = config.get("base") or "base"
@@ -51,3 +56,5 @@ group = ContainerGroup(
 )
 pulumi.export("pool", pool.pool_id)
 pulumi.export("group", group.group_id)
+pulumi.export("registry", base.registry_id)
+pulumi.export("image", base.workload_images["vector_add"])
