@@ -69,7 +69,7 @@ class RunCommands:
 
     async def _run(self, command: Command, folder: Path, shell: str, stamp: Stamp) -> None:
         environment = {
-            "PATH": os.pathsep.join([str(self._clusters.programs or ""), os.environ.get("PATH", os.defpath)]),
+            "PATH": os.pathsep.join(str(each) for each in (self._clusters.programs, os.environ.get("PATH", os.defpath)) if each),
             "KUBECONFIG": str(folder / _AS_KUBECONFIG),
             "HOME": str(folder),
         }

@@ -13,7 +13,7 @@ from azure.core.pipeline.transport import RequestsTransport
 from azure_gpu.formats import azure_types
 from azure_gpu.shared.polling import first_line
 from azure_gpu_operations.azure import AzureError, session
-from azure_gpu_operations.from_inside import is_closed, way_in
+from azure_gpu_operations.from_inside import BY_RULES, only, way_in
 
 _NETWORK_VERSION = "2024-05-01"
 _OF_NETWORK = "AuthorizationFailure"
@@ -30,24 +30,25 @@ class Transport(RequestsTransport):
 
     def __init__(self, reader: Reader, body: Mapping[str, Any], what: str, role: str = "") -> None:
         super().__init__(session=session(), session_owner=False)
-        self._reader, self._body, self._what, self._role = reader, body, what, role
+        self._reader, self._id, self._what, self._role = reader, str(body.get("id") or ""), what, role
+        self._only = only(body)
 
     def send(self, request: Any, **kwargs: Any) -> Any:
         try:
             answer = super().send(request, **kwargs)
         except ServiceRequestError as error:  # the same type, which is tried again
-            if not is_closed(self._body):
+            if not self._only:
                 raise
             raise ServiceRequestError(self._told(first_line(error)), error=error) from error
         code = str(answer.headers.get("x-ms-error-code") or "")
-        if answer.status_code == 403 and is_closed(self._body) and (self._role or code == _OF_NETWORK):
+        if answer.status_code == 403 and self._only and (self._role or code == _OF_NETWORK):
             raise AzureError(self._told(code or "HTTP 403"), 403)
         return answer
 
     def _told(self, reason: str) -> str:
         role = f"; there, this login needs the role {self._role}" if self._role else ""
-        fix = way_to(self._reader, str(self._body.get("id") or ""))
-        return f"{self._what} answers only in its network ({reason}); fix: {fix}{role}"
+        fix = way_to(self._reader, self._id) + ("; or add this machine's address to the rules" if self._only == BY_RULES else "")
+        return f"{self._what} answers only {self._only} ({reason}); fix: {fix}{role}"
 
 
 def way_to(reader: Reader, resource_id: str) -> str:

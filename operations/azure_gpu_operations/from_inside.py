@@ -18,12 +18,17 @@ if TYPE_CHECKING:
     from azure_gpu_operations.clusters.arm_facts import ClusterFacts
 
 PAGE = "docs/environments.md#from-inside-the-network"
+BY_RULES = "to the networks and addresses of its rules"
 _OF_ENDPOINT = "the network of its private endpoint"
 
 
-def is_closed(body: Mapping[str, Any]) -> bool:
-    """Whether a resource answers by private endpoints only."""
-    return str((body.get("properties") or {}).get("publicNetworkAccess") or "").lower() == "disabled"
+def only(body: Mapping[str, Any]) -> str:
+    """Whom an account answers only, in words; "" where it answers every network."""
+    properties = body.get("properties") or {}
+    if str(properties.get("publicNetworkAccess") or "").lower() == "disabled":
+        return "in its network"
+    rules = properties.get("networkAcls") or (properties.get("networkProfile") or {}).get("accountAccess") or {}
+    return BY_RULES if str(rules.get("defaultAction")).lower() == "deny" else ""
 
 
 def way_in(subnet_id: str, unknown: str = _OF_ENDPOINT) -> str:

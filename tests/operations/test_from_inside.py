@@ -20,7 +20,7 @@ ROWS = yaml.safe_load(Path(__file__).with_name("from_inside.yaml").read_text(enc
 
 @pytest.mark.parametrize("row", ROWS["accounts"].values(), ids=ROWS["accounts"])
 def test_an_account_that_is_closed_says_its_network(row: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    body = {"id": row["id"], "properties": {"publicNetworkAccess": row.get("access")}}
+    body = {"id": row["id"], "properties": {"publicNetworkAccess": row.get("access"), **row.get("rules", {})}}
 
     def listed(path: str, version: str) -> Any:
         assert path == "/subscriptions/s/resourcegroups/g/providers/Microsoft.Network/privateEndpoints"
