@@ -40,9 +40,7 @@ class DeploymentCase(NamedTuple):
     @property
     def open_refusals(self) -> tuple[Refusal, ...]:
         """The rejections after which no update has succeeded."""
-        if self.deployment is None or self.deployment.state == "Failed" or self.changed is None:
-            return self.refusals
-        return tuple(each for each in self.refusals if each.at is not None and each.at > self.changed)
+        return self.as_facts().open_refusals
 
     @property
     def sentences(self) -> tuple[str, ...]:
@@ -63,8 +61,10 @@ class DeploymentCase(NamedTuple):
             self.id,
             exists=deployment is not None,
             state=state,
+            provisioning=deployment.state if deployment else "",
             containers=shown,
             refusals=self.refusals,
+            changed=self.changed,
         )
 
 
@@ -217,8 +217,8 @@ def _not_there(case: DeploymentCase) -> Finding | None:
 
 
 def _refused_deployment(case: DeploymentCase) -> Finding | None:
-    facts = case.as_facts()._replace(refusals=case.open_refusals)
-    return (refusal_rules.no_capacity(facts) or refusal_rules.other(facts)) if facts.refusals else None
+    facts = case.as_facts()
+    return (refusal_rules.no_capacity(facts) or refusal_rules.other(facts)) if facts.open_refusals else None
 
 
 def _refused(case: ComputeCase | JobCase) -> Finding | None:

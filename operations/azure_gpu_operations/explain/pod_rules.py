@@ -15,7 +15,7 @@ from azure_gpu_operations.clusters.objects import EventSeen, NodeSeen, PodSeen, 
 from azure_gpu_operations.clusters.scheduling import Reason
 from azure_gpu_operations.explain import rules, table
 from azure_gpu_operations.explain.cluster_facts import PodCase
-from azure_gpu_operations.explain.facts import Cause, Facts, Finding
+from azure_gpu_operations.explain.facts import Cause, Finding
 from azure_gpu_operations.explain.refusal_rules import about
 
 _HARD = ("NoSchedule", "NoExecute")
@@ -348,14 +348,6 @@ def _volume(case: PodCase) -> Finding | None:
     return found._replace(fix=fix) if found else None
 
 
-def _of_containers(rule: Callable[[Facts], Finding | None]) -> Rule:
-    def for_pod(case: PodCase) -> Finding | None:
-        found = rule(case.as_facts())
-        return found._replace(what=found.what.replace("restart_policy", "restartPolicy")) if found else None
-
-    return for_pod
-
-
 _RULES: dict[str, Rule] = {
     "unplaced": unplaced,
     "settings": _settings,
@@ -363,9 +355,9 @@ _RULES: dict[str, Rule] = {
     "volume": _volume,
     "no_gpu_seen": _no_gpu_seen,
     "crash_loop": _crash_loop,
-    "probe": _of_containers(rules.probe),
-    "no_command": _of_containers(rules.no_command),
-    "gpu_memory": _of_containers(rules.gpu_memory),
-    "memory": _of_containers(rules.memory),
-    "program": _of_containers(rules.program),
+    "probe": lambda case: rules.probe(case.as_facts()),
+    "no_command": lambda case: rules.no_command(case.as_facts()),
+    "gpu_memory": lambda case: rules.gpu_memory(case.as_facts()),
+    "memory": lambda case: rules.memory(case.as_facts()),
+    "program": lambda case: rules.program(case.as_facts()),
 }

@@ -265,15 +265,18 @@ def _warn(arm: Arm, view: StackView, cluster: ClusterTarget, request: ClusterReq
         )
 
 
-def _check_namespace(api: ClusterApi, cluster: ClusterTarget) -> None:
-    """Checked before anything is built. Without read access the error comes from the Job."""
+def _lacks(api: ClusterApi, path: str) -> bool:
+    """Whether something isn't there, before anything is built. Without read access the error comes from the Job."""
     try:
-        found = api.get(f"/api/v1/namespaces/{cluster.namespace}")
+        return api.get(path) is None
     except ClusterError as error:
         if error.status == 403:
-            return
+            return False
         raise
-    if found is None:
+
+
+def _check_namespace(api: ClusterApi, cluster: ClusterTarget) -> None:
+    if _lacks(api, f"/api/v1/namespaces/{cluster.namespace}"):
         fix = f"run kubectl create namespace {cluster.namespace}, or choose an existing one"
         raise WrongRunError(
             [Problem("--namespace", f"the {cluster.described} has no namespace of this name", cluster.namespace, fix=fix)]
@@ -281,14 +284,7 @@ def _check_namespace(api: ClusterApi, cluster: ClusterTarget) -> None:
 
 
 def _check_groups(api: ClusterApi, cluster: ClusterTarget) -> None:
-    """Checked before anything is built."""
-    try:
-        found = api.get(f"/apis/{worker_group.API_VERSION}")
-    except ClusterError as error:
-        if error.status == 403:
-            return
-        raise
-    if found is None:
+    if _lacks(api, f"/apis/{worker_group.API_VERSION}"):
         message = f"the {cluster.described} has no JobSet, which groups of workers require"
         fix = "set `groups: true` of the cluster in the stack's file and run `pulumi up`" if not cluster.is_edge else _INSTALL
         raise WrongRunError([Problem("--nodes", message, fix=fix, source=str(groups.SOURCE), code=Code.NOT_FOUND)])
