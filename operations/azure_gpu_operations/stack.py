@@ -260,4 +260,4 @@ def start_engine(
 
 def _ended(arguments: Sequence[str], done: "subprocess.CompletedProcess[str]") -> str:
     output = (done.stderr or done.stdout or "").strip()
-    return f"`pulumi {' '.join(arguments[:2])}` ended with exit code {done.returncode}" + (f": {output}" if output else "")
+    return f"`{' '.join(('pulumi', *arguments[:2]))}` ended with exit code {done.returncode}" + (f": {output}" if output else "")

@@ -19,6 +19,11 @@ def printable(text: str) -> str:
     return text if text.isprintable() else "".join(each if each.isprintable() else " " for each in text)
 
 
+def counted(count: int, what: str) -> str:
+    """`1 node`, `2 nodes`."""
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"
+
+
 def last_line(text: str) -> str:
     """The last line of a program's output, which has its error."""
     lines = text.strip().splitlines()

@@ -107,7 +107,7 @@ def test_a_models_way_from_a_run_whose_caller_was_killed_to_answers(
     folder = tmp_path / "made"
     model = (str(folder), "--name", "digits", "--version")
     assert "digits-1" in said(stack, "upload", "model", *model, "1", "--write")
-    assert "1 files, 1 KiB: 0 uploaded, 1 already there" in said(stack, "upload", "model", *model, "1", "--write")
+    assert "1 file, 1 KiB: 0 uploaded, 1 already there" in said(stack, "upload", "model", *model, "1", "--write")
     said(stack, "upload", "model", *model, "2", "--write")
     (folder / "saved_model.pb").write_bytes(b"other")
     assert "versions are immutable" in said(stack, "upload", "model", *model, "1", code=1)

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 from azure_gpu.shared.installation import COMMAND
 from azure_gpu_operations.batch.pool_facts import PoolFacts
 from azure_gpu_operations.explain import refusal_rules, rules, table
-from azure_gpu_operations.explain.facts import Cause, Container, Facts, Finding, Kind, Refusal, counted
+from azure_gpu_operations.explain.facts import Cause, Container, Facts, Finding, Kind, Refusal
+from azure_gpu_operations.terminal import counted
 
 
 class NodeSeen(NamedTuple):
@@ -39,7 +40,7 @@ class PoolSeen(NamedTuple):
 
     def as_facts(self) -> Facts:
         shown = [Container(name=node.start_task, state=node.state, log=node.log) for node in self.nodes]
-        state = f"{self.facts.allocation}, {len(self.nodes)} nodes".replace(" 1 nodes", " 1 node") if self.facts else ""
+        state = f"{self.facts.allocation}, {counted(len(self.nodes), 'node')}" if self.facts else ""
         return Facts(
             self.name,
             Kind.POOL,

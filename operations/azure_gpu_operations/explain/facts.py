@@ -200,7 +200,3 @@ class Finding(NamedTuple):
 
 def _sentence(event: Event) -> str:
     return f"{event.name}: {event.message}" if event.message else event.name
-
-
-def counted(count: int, what: str) -> str:
-    return f"{count} {what}" if count == 1 else f"{count} {what}s"

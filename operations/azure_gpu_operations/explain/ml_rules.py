@@ -12,8 +12,9 @@ from azure_gpu.catalog.services.machine_learning.endpoints import RESERVED, has_
 from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.formats.tags import STOPPED_SINCE
 from azure_gpu_operations.explain import refusal_rules, table
-from azure_gpu_operations.explain.facts import Cause, Container, Facts, Finding, Kind, Refusal, counted
+from azure_gpu_operations.explain.facts import Cause, Container, Facts, Finding, Kind, Refusal
 from azure_gpu_operations.machine_learning.endpoints import COMING, Deployment, Endpoint
+from azure_gpu_operations.terminal import counted
 
 # The containers of a deployment, by the names under which `az ml online-deployment get-logs` has them.
 STORAGE, SERVER = "storage-initializer", "inference-server"

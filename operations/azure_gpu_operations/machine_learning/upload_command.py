@@ -23,7 +23,7 @@ from azure_gpu_operations.command_line import refuse
 from azure_gpu_operations.project import key_of as key_in_file
 from azure_gpu_operations.stack import EngineError
 from azure_gpu_operations.stack_view import StackView, view
-from azure_gpu_operations.terminal import size
+from azure_gpu_operations.terminal import counted, size
 
 HEADS = ("saved_model.pb", "saved_model.pbtxt")  # a SavedModel has one of them
 
@@ -130,7 +130,7 @@ def _bring(found: StackView, folder: Path, model: tuple[str, str], own_file: Pat
         print(f"error: {error}", file=sys.stderr)
         return 1
     whole = sum(file.size for file in files)
-    print(f"{len(files)} files, {size(whole)}: {sent} uploaded, {len(files) - sent} already there", file=sys.stderr)
+    print(f"{counted(len(files), 'file')}, {size(whole)}: {sent} uploaded, {len(files) - sent} already there", file=sys.stderr)
     if not write:
         print(lines(*model), end="")
         return 0

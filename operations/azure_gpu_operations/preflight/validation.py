@@ -29,6 +29,7 @@ from azure_gpu_operations.preflight.rows import Answer, Row
 from azure_gpu_operations.preflight.template import DEPLOYMENTS, Sent, Template, template_of
 from azure_gpu_operations.signed_in import claims_of
 from azure_gpu_operations.stack_paths import PLACES, path_of_part
+from azure_gpu_operations.terminal import counted
 
 CHECK = "validate"
 NEEDED = "Resource Manager's validation of the stack"
@@ -117,7 +118,7 @@ def rows(error: Mapping[str, Any], template: Template, recorded: Recorded, stack
     kept = [_row(each, template, recorded, stack) for each in leaves(error)] if error else []
     if kept:
         return list(dict.fromkeys(kept))
-    message = f"Resource Manager accepts {len(template.sent)} resources"
+    message = f"Resource Manager accepts {counted(len(template.sent), 'resource')}"
     if template.left_out:
         message += f"; not sent: {'; '.join(template.left_out)}"
     return [Row(stack, CHECK, Answer.OK, message)]

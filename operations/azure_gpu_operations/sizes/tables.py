@@ -9,6 +9,7 @@ from rich.text import Text
 
 from azure_gpu.catalog.shelf_life import DAYS, Kind
 from azure_gpu_operations.tables import Column, lines, print_table, width_of
+from azure_gpu_operations.terminal import counted
 
 Facts = Mapping[str, Any]
 UNKNOWN = "?"
@@ -27,11 +28,11 @@ def show_answer(console: Console, facts: Facts, with_left_out: bool, wide: bool)
         console.print("No size fits.")
     left_out: Sequence[Facts] = facts["left_out"]
     if with_left_out:
-        console.print(f"Left out, {len(left_out)} sizes:")
+        console.print(f"Left out, {counted(len(left_out), 'size')}:")
         for row in left_out:
             console.print(Text(f"  {row['size']}: {'; '.join(row['reasons'])}"))
     elif left_out:
-        console.print(f"{len(left_out)} sizes left out; --why shows the reasons.")
+        console.print(f"{counted(len(left_out), 'size')} left out; --why shows the reasons.")
 
 
 def _columns(found: Sequence[Facts]) -> list[Column]:
