@@ -291,7 +291,7 @@ def test_write_adds_entries_and_leaves_every_line(capsys: Capture) -> None:
 
     code, _, err = run(capsys, TEMPLATE_2021, *stack, file="t.json")  # a second time
     assert code == 1
-    assert "has an entry night-train already: choose another name with --name" in err
+    assert "has an entry night-train already: remove it there, or name this one otherwise" in err
     assert file.read_text() == text
 
 

@@ -68,7 +68,7 @@ def _with(text: str, entry: Entry) -> str:
         at = _end(config, lines, len(text))
     else:
         if any(isinstance(key, ScalarNode) and key.value == entry.name for key, _ in _block(section).value):
-            raise MergeError(f"`{entry.key}` has an entry {entry.name} already: choose another name with --name")
+            raise MergeError(f"`{entry.key}` has an entry {entry.name} already: remove it there, or name this one otherwise")
         indent = _indent(section)
         added = entry_lines(entry, indent, "  ")
         at = _end(section, lines, len(text))
