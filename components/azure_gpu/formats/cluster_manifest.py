@@ -362,7 +362,12 @@ def _container(of: BodyReader, manifest: Manifest, section: str, key: str) -> di
     cpu, memory = requests.text("cpu") or limits.text("cpu"), limits.text("memory") or requests.text("memory")
     limits.default("cpu", cpu, message="a pod here requests CPU, and has no limit of it")
     requests.default("memory", memory, message="a pod here requests the memory that it is limited to")
-    return settings | given(environment=environment, cpu=_cores(cpu), memory_in_gib=_gib(memory))
+    cores, gib = _cores(cpu), _gib(memory)
+    for key, text, read, first in (("cpu", cpu, cores, requests), ("memory", memory, gib, limits)):
+        if text and read is None:
+            reader = first if key in first else limits if first is requests else requests
+            reader.leave(key, f"{text}: expected a quantity, such as {'500m' if key == 'cpu' else '16Gi'}")
+    return settings | given(environment=environment, cpu=cores, memory_in_gib=gib)
 
 
 def _cores(text: str | None) -> float | int | None:

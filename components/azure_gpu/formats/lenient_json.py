@@ -18,6 +18,7 @@ MAX_PROBLEMS = 50  # one mistake can cause a hundred
 _SPACE = re.compile(r"[\s\ufeff\u200b]+")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?P<fraction>\.[0-9]+)?(?P<exponent>[eE][+-]?[0-9]+)?(?![\w.+])")
 _WORD = re.compile(r"[^\s,:{}\[\]\"'/]+")
+_QUOTE = re.compile(r"\\.|(\")", re.DOTALL)
 _PLAIN = re.compile(r"[^\"\\\n]+")
 _ESCAPES = {'"': '"', "\\": "\\", "/": "/", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 _ROUND = str.maketrans("[]", "()")
@@ -57,6 +58,9 @@ class _Reader:
         self._line: int = 1
         self._lines: dict[str, int] = {}
         self._problems: list[Problem] = []
+        # With a quote too many or too few, what is between texts is read as texts from there on, and secrets as keys.
+        quotes = sum(found[1] is not None for found in _QUOTE.finditer(self._text))
+        self._most_problems = 1 if quotes % 2 else MAX_PROBLEMS
         self._ended: int = 0  # where the last key, value or comma ended
         self._long_string: int = 0  # the line at which the last string began that ran over several
         self._long_string_ended: int = -1
@@ -190,7 +194,7 @@ class _Reader:
         elif re.fullmatch(r"[+-]?[0-9.][0-9a-zA-Z_.+-]*", word[0]):
             self._wrong(f"{word[0]} isn't a number in JSON", "write it in digits, or as a text in double quotes")
         else:
-            self._wrong(f"a text without quotes: {word[0][:40]}", "put it in double quotes")
+            self._wrong("a text without quotes", "put it in double quotes")  # which may be a secret
         return None
 
     def _number(self, found: "re.Match[str]") -> int | float | None:
@@ -288,7 +292,7 @@ class _Reader:
     # Problems
 
     def _wrong(self, message: str, fix: str, *, line: int = 0) -> None:
-        if len(self._problems) >= MAX_PROBLEMS:
+        if len(self._problems) >= self._most_problems:
             raise _StopError
         self._problems.append(Problem(f"{self._file}:{line or self._line_here()}", message, fix=fix))
 
