@@ -3,7 +3,7 @@
 python -m azure_gpu_operations.catalog_page > docs/catalog.md
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from azure_gpu.catalog import container_cuda, drivers, facts, left_out, offers, successors
@@ -43,11 +43,9 @@ def _sizes() -> Iterator[str]:
     gpus = {one.gpu.model: one.gpu for one in series.values() if one.gpu}
     yield "## GPUs\n\nMemory of one whole GPU as a machine sees it: half a card where Azure offers halves.\n"
     yield table(list(gpus.values()))
-    yield "## Series\n"
-    yield table([_series(one) for one in series.values()])
+    yield from _told("## Series", [_series(one) for one in series.values()])
     yield "## Sizes\n\nGPU memory is what the machine sees, all its GPUs together."
-    yield "Instead: what works on a plain virtual machine, best first.\n"
-    yield table([_size(size) for size in SIZES])
+    yield from _told("Instead: what works on a plain virtual machine, best first.", [_size(size) for size in SIZES])
 
 
 def _series(series: Series) -> dict[str, object]:
@@ -99,39 +97,34 @@ def _instead(size: Size) -> list[str]:
 
 
 def _services() -> Iterator[str]:
-    yield "## Container Instances\n"
-    yield table(_container_limits())
+    yield from _told("## Container Instances", _container_limits())
     yield "CUDA that the service's driver ran, by its page of that day:\n"
     yield table([{"newest_CUDA": version, "source": source} for source, version in container_instances.CUDA_BY_DATE])
     yield from _facts("container_instances")
-    yield "## Container Apps\n"
-    yield table(list(container_apps.PROFILES.values()))
+    yield from _told("## Container Apps", list(container_apps.PROFILES.values()))
     yield from _facts("container_apps")
-    yield "## Batch\n\nSeries, as Batch's own pages and notices name them:\n"
-    yield table(_lifecycles(batch.SERIES))
-    yield "Node agents:\n"
-    yield table(list(images.AGENTS))
+    yield from _told("## Batch\n\nSeries, as Batch's own pages and notices name them:", _lifecycles(batch.SERIES))
+    yield from _told("Node agents:", list(images.AGENTS))
     yield "Operating systems, software and settings required by the article of 2018-12-17:\n"
     yield table([*batch_requirements.REQUIREMENTS, batch_requirements.CLOUD_SERVICES], first=("sizes", "series"))
     yield "Parts of Batch that have been or will be retired:\n"
     yield table([value for value in vars(batch).values() if isinstance(value, batch.Feature)])
     yield "Regions that Batch has left:\n"
     yield table([{"region": region, "last_day": end.day, "source": end} for region, end in batch.SERVICE.end_elsewhere.items()])
-    yield "Communication with nodes:\n"
-    yield table(
+    yield from _told(
+        "Communication with nodes:",
         [
             {"mode": mode, "ports_inward": batch.INBOUND_PORTS[mode], "443_outward_to": batch.OUTBOUND_TAGS[mode]}
             for mode in batch.INBOUND_PORTS
-        ]
+        ],
     )
     yield from _facts("batch")
     yield "## Images of virtual machines\n"
     yield table(list(vm_images.IMAGES), first=("reference", "distribution", "has", "generations"))
     yield from _facts("vm_images")
-    yield "## The GPU driver extension\n"
-    yield table(list(driver_extension.ENTRIES))
-    yield "Which driver it installs by default, and which others it can install:\n"
-    yield table(
+    yield from _told("## The GPU driver extension", list(driver_extension.ENTRIES))
+    yield from _told(
+        "Which driver it installs by default, and which others it can install:",
         [
             {
                 "series": series,
@@ -139,41 +132,33 @@ def _services() -> Iterator[str]:
                 "available": [one for one in driver_extension.TAKES if series in driver_extension.TAKES[one]],
             }
             for series, driver in driver_extension.DEFAULTS.items()
-        ]
+        ],
     )
-    yield "AMD's, by the list of the system:\n"
-    yield table(
+    yield from _told(
+        "AMD's, by the list of the system:",
         [
             {"system": system, "series": list(series), "source": driver_extension.AMD_LISTS[system]}
             for system, series in driver_extension.AMD_DEFAULTS.items()
-        ]
+        ],
     )
-    yield "## AKS\n"
-    yield table(list(sizes.LISTED.values()), first=("series", "driver", "installs_driver"))
+    yield from _told("## AKS", list(sizes.LISTED.values()), first=("series", "driver", "installs_driver"))
     yield "Driver images:\n"
     yield table(list({row.driver.name: row.driver for row in sizes.LISTED.values() if row.driver}.values()))
     yield "Series that AKS doesn't support, with the source:\n"
     yield table([{"series": series, "source": source} for series, source in sizes.REFUSED_SERIES.items()])
-    yield "OS SKUs:\n"
-    yield table(list(aks_systems.OS_SKUS.values()))
-    yield "Kubernetes versions, by month:\n"
-    yield table(list(kubernetes_versions.VERSIONS))
+    yield from _told("OS SKUs:", list(aks_systems.OS_SKUS.values()))
+    yield from _told("Kubernetes versions, by month:", list(kubernetes_versions.VERSIONS))
     yield "Counters of the DCGM exporter's default set:\n"
     yield table([{"counter": name, "unit": unit} for name, unit in dcgm.COUNTERS.items()])
     yield from _facts("aks", "gpu_sharing")
     yield "## Azure Machine Learning\n\nSeries that compute clusters take:\n"
     yield table(_lifecycles(machine_learning_sizes.COMPUTE_SERIES))
-    yield "Clients:\n"
-    yield table([{"client": client, **row._asdict()} for client, row in compute.CLIENTS.items()])
-    yield "Sizes of managed online endpoints:\n"
-    yield table(list(endpoints.MANAGED_SIZES))
-    yield "Settings of the extension for Kubernetes clusters:\n"
-    yield table(list(extension.SETTINGS))
+    yield from _told("Clients:", [{"client": client, **row._asdict()} for client, row in compute.CLIENTS.items()])
+    yield from _told("Sizes of managed online endpoints:", list(endpoints.MANAGED_SIZES))
+    yield from _told("Settings of the extension for Kubernetes clusters:", list(extension.SETTINGS))
     yield from _facts("machine_learning")
-    yield "## Azure Stack Edge\n"
-    yield table([{"model": name, **device._asdict()} for name, device in stack_edge.DEVICES.items()])
-    yield "GPUs, and sizes of virtual machines with one:\n"
-    yield table(_lifecycles({**stack_edge.GPUS, **stack_edge.GPU_SIZES}))
+    yield from _told("## Azure Stack Edge", [{"model": name, **device._asdict()} for name, device in stack_edge.DEVICES.items()])
+    yield from _told("GPUs, and sizes of virtual machines with one:", _lifecycles({**stack_edge.GPUS, **stack_edge.GPU_SIZES}))
     yield f"The GPU extension runs on {', '.join(stack_edge.EXTENSION_SYSTEMS)}. Commands of the device:\n"
     yield table(list(stack_edge.COMMANDS), first=("name", "parameters"))
     yield from _facts("stack_edge")
@@ -208,30 +193,29 @@ def _facts(*prefixes: str) -> Iterator[str]:
 
 
 def _drivers() -> Iterator[str]:
-    yield "## CUDA and drivers\n\nThe first driver made for each CUDA version:\n"
-    yield table(list(drivers.TOOLKITS))
-    yield "GPU generations:\n"
-    yield table(list(drivers.ARCHITECTURES.values()))
+    yield from _told("## CUDA and drivers\n\nThe first driver made for each CUDA version:", list(drivers.TOOLKITS))
+    yield from _told("GPU generations:", list(drivers.ARCHITECTURES.values()))
     yield "CUDA in TensorFlow's own GPU images:\n"
     yield table([{"TensorFlow": version, "CUDA": cuda} for version, cuda in container_cuda.TENSORFLOW_CUDA.items()])
 
 
 def _prices() -> Iterator[str]:
     yield "## Prices\n\nList prices are in `azure_gpu/catalog/prices/`, one row a size, region and source;"
-    yield "`python -m operations sizes show SIZE` shows them. What services add:\n"
-    yield table(list(facts.about(facts.SURCHARGES)))
+    yield from _told("`python -m operations sizes show SIZE` shows them. What services add:", list(facts.about(facts.SURCHARGES)))
     yield table(list(facts.about("prices.container_apps")))
-    yield "Prices that may be wrong:\n"
-    yield table([{"sizes": doubt.sizes, **doubt.fact._asdict()} for doubt in notes.DOUBTS])
-    yield "Names with a price that aren't sizes:\n"
-    yield table(list(facts.about(facts.NOT_SIZES)))
+    yield from _told("Prices that may be wrong:", [{"sizes": doubt.sizes, **doubt.fact._asdict()} for doubt in notes.DOUBTS])
+    yield from _told("Names with a price that aren't sizes:", list(facts.about(facts.NOT_SIZES)))
 
 
 def _left_out() -> Iterator[str]:
-    yield "## Left out\n"
-    yield table(list(left_out.LEFT_OUT))
-    yield "Of the price lists:\n"
-    yield table(list(facts.about(facts.PRICES_LEFT_OUT)))
+    yield from _told("## Left out", list(left_out.LEFT_OUT))
+    yield from _told("Of the price lists:", list(facts.about(facts.PRICES_LEFT_OUT)))
+
+
+def _told(text: str, rows: Sequence[Any], first: Sequence[str] = ()) -> Iterator[str]:
+    """A text with its table."""
+    yield f"{text}\n"
+    yield table(rows, first)
 
 
 def _lifecycles(rows: Mapping[str, Any]) -> list[dict[str, Any]]:

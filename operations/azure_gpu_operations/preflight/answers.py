@@ -98,18 +98,17 @@ def _offers_tell(problem: Problem, uses: Sequence[SizeUse], outcomes: Mapping[Li
     )
 
 
+_LISTS = {
+    Service.BATCH: ListKind.BATCH_SIZES,
+    Service.ML_COMPUTE: ListKind.ML_SIZES,
+    Service.ML_ENDPOINT: ListKind.ML_SIZES,
+    Service.CONTAINER_APPS: ListKind.PROFILES,
+}
+
+
 def offer_key(use: SizeUse) -> ListKey:
     """The list that tells whether a use is offered."""
-    match use.service:
-        case Service.BATCH:
-            what = ListKind.BATCH_SIZES
-        case Service.ML_COMPUTE | Service.ML_ENDPOINT:
-            what = ListKind.ML_SIZES
-        case Service.CONTAINER_APPS:
-            what = ListKind.PROFILES
-        case _:
-            what = ListKind.SIZES
-    return ListKey(what, use.region)
+    return ListKey(_LISTS.get(use.service, ListKind.SIZES), use.region)
 
 
 ASSIGN_ROLES = "Microsoft.Authorization/roleAssignments/write"
@@ -211,7 +210,10 @@ def quota_rows(
     rows, in_subscription = _batch_quotas(outcomes, batch, batch_account)
     compute = [need for need in needs if need.service in quotas.FROM_COMPUTE] + in_subscription
     learning = [need for need in needs if need.service in quotas.FROM_MACHINE_LEARNING]
-    for drawn, what, counted in ((compute, ListKind.COMPUTE_QUOTAS, beside), (learning, ListKind.ML_QUOTAS, ml_beside)):
+    for drawn, what, counted, problems in (
+        (compute, ListKind.COMPUTE_QUOTAS, beside, quotas.compute_problems),
+        (learning, ListKind.ML_QUOTAS, ml_beside, quotas.machine_learning_problems),
+    ):
         for region in dict.fromkeys([*(need.region for need in drawn), *(each.use.region for each in counted)]):
             here = [need for need in drawn if need.region == region]
             more = [each for each in counted if each.use.region == region]
@@ -220,10 +222,8 @@ def quota_rows(
             shown = [*here, *(each.use for each in more)]
             if outcome.value is None:
                 rows += [unread(need.path, "quota", key) for need in shown]
-            elif what is ListKind.ML_QUOTAS:
-                rows += _fitting(shown, quotas.machine_learning_problems(here, [outcome.value], beside=more), str(key))
             else:
-                rows += _fitting(shown, quotas.compute_problems(here, [outcome.value], beside=more), str(key))
+                rows += _fitting(shown, problems(here, [outcome.value], beside=more), str(key))
     return rows
 
 

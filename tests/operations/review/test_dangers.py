@@ -6,7 +6,7 @@ from typing import Any
 from azure_gpu.formats import azure_types
 from azure_gpu_operations.guard.held import held
 from azure_gpu_operations.review.annotations import annotations
-from azure_gpu_operations.review.dangers import Change, Difference, dangers
+from azure_gpu_operations.review.dangers import Change, Difference, dangers, differences
 from azure_gpu_operations.review.model import Danger, Lane, Operation, Outcome, Review, SourceLocation, StackReview
 from azure_gpu_operations.review.source_locations import SourceLocations, Text
 from azure_gpu_operations.review.steps import owners, planned
@@ -157,3 +157,15 @@ def test_each_key_has_one_annotation_on_its_line() -> None:
     [told] = annotations(Review("b", "h", "", (stack,)))
     assert (told["file"], told["line"], told["level"], told["title"]) == ("Pulumi.dev.yaml", 5, "warning", "dev: replaced")
     assert "pools.train.size (Standard_NC4as_T4_v3 -> Standard_NC8as_T4_v3)" in str(told["message"])
+
+
+def test_each_leaf_that_differs_is_one_row() -> None:
+    first = {"team": "t", "pools": {"a": {"max": 1, "zones": [1]}, "b": {}}, "tags": {}}
+    second = {"team": "u", "pools": {"a": {"max": 1, "zones": [2]}}, "tags": {"x": "y"}}
+    assert list(differences(first, second)) == [
+        Difference("pools.a.zones", "[1]", "[2]"),
+        Difference("pools.b", "{}", None),
+        Difference("tags.x", None, "y"),
+        Difference("team", "t", "u"),
+    ]
+    assert list(differences(first, first)) == []
