@@ -5,7 +5,8 @@ from decimal import Decimal
 
 import pytest
 
-from azure_gpu_operations.catalog.retail_prices import RetailPrices, RetailPricesError
+from azure_gpu_operations.catalog.changes import SourceError
+from azure_gpu_operations.catalog.retail_prices import RetailPrices
 from tests.support.retail_prices import SIX_ROWS, RetailPricesServer, row, t4
 
 NOW = datetime(2026, 11, 20, 12, 0, 0, tzinfo=UTC)
@@ -58,7 +59,7 @@ def test_a_page_that_is_not_full_and_names_no_other_is_the_last(server: RetailPr
 
 def test_a_link_that_leads_back_is_no_endless_loop(server: RetailPricesServer) -> None:
     server.rows, server.always_the_same_link = [row()], True
-    with pytest.raises(RetailPricesError, match="already read"):
+    with pytest.raises(SourceError, match="already read"):
         client(server).rows(D2S)
     assert len(server.asked) == 2
 
@@ -66,7 +67,7 @@ def test_a_link_that_leads_back_is_no_endless_loop(server: RetailPricesServer) -
 def test_a_link_to_another_server_is_not_followed(server: RetailPricesServer) -> None:
     server.rows, server.page_length = [row(), row()], 1
     server.next_page_host = "elsewhere.example"
-    with pytest.raises(RetailPricesError, match=r"another server: https://elsewhere\.example/"):
+    with pytest.raises(SourceError, match=r"another server: https://elsewhere\.example/"):
         client(server).rows(D2S)
 
 
@@ -100,7 +101,7 @@ def test_a_server_that_asks_for_minutes_keeps_failing_or_refuses_is_left_alone(
     server: RetailPricesServer, faults: Faults, said: str, asked: int
 ) -> None:
     server.faults, sleep = faults, Sleep()
-    with pytest.raises(RetailPricesError, match=said):
+    with pytest.raises(SourceError, match=said):
         client(server, sleep).rows(D2S)
     assert (len(server.asked), len(sleep.pauses)) == (asked, asked - 1)
 
@@ -108,7 +109,7 @@ def test_a_server_that_asks_for_minutes_keeps_failing_or_refuses_is_left_alone(
 def test_a_server_that_cannot_be_reached_is_tried_again_and_named(server: RetailPricesServer) -> None:
     api = client(server, sleep := Sleep())
     server.is_reached = False
-    with pytest.raises(RetailPricesError, match=r"prices\.example.*no answer after 5 attempts.*ConnectionError"):
+    with pytest.raises(SourceError, match=r"prices\.example.*no answer after 5 attempts.*ConnectionError"):
         api.rows(D2S)
     assert len(sleep.pauses) == 4
 
@@ -118,5 +119,5 @@ def test_a_server_that_cannot_be_reached_is_tried_again_and_named(server: Retail
 )
 def test_an_answer_in_another_form_is_shown(server: RetailPricesServer, body: str) -> None:
     server.faults = [(200, {}, body)]
-    with pytest.raises(RetailPricesError, match="not an answer of the Retail Prices API"):
+    with pytest.raises(SourceError, match="not an answer of the Retail Prices API"):
         client(server).rows(D2S)

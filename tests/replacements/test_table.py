@@ -50,7 +50,7 @@ def test_a_review_shows_the_drawn_changes_as_they_are(drawn: list[Tried]) -> Non
         differences = list(dangers.differences(change.before, change.after))
         before = {"resources": [each["oldState"] for each in outcome.planned if each.get("oldState")]}
         told = dangers.dangers(
-            dangers.Change(found, owners(found), held(before), differences, SourceLocations([], "azure-gpu")), outcome.planned
+            dangers.Change(found, owners(found), held(before), differences, SourceLocations({}, "azure-gpu")), outcome.planned
         )
         forced = [each for each in told if each.operation is Operation.REPLACE]
         assert {each.cause for each in forced} <= {each.key for each in differences}, row

@@ -15,8 +15,8 @@ from azure_gpu.catalog.prices.price_table import PriceRow
 from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.catalog.sizes.lookup import normalise
 from azure_gpu_operations.catalog import retail_prices
-from azure_gpu_operations.catalog.changes import Change, Refreshed, What
-from azure_gpu_operations.catalog.retail_prices import Choice, RetailPrices, RetailPricesError
+from azure_gpu_operations.catalog.changes import Change, Refreshed, SourceError, What
+from azure_gpu_operations.catalog.retail_prices import Choice, RetailPrices
 
 _CONTAINER_APPS = "Azure Container Apps"
 _NAME = "prices"
@@ -184,7 +184,7 @@ def _by_region(
     filters = [f"{filter_text} and armRegionName eq '{region}'" for region in requested] or [filter_text]
     try:
         rows = [row for one in filters for row in api.rows(one)]
-    except RetailPricesError as error:
+    except SourceError as error:
         renewal.missing.append(f"{what}: {error}")
         return None
     found: dict[str, list[dict[str, Any]]] = {}

@@ -21,6 +21,7 @@ from urllib.parse import urlsplit
 import requests
 
 from azure_gpu.catalog.prices.container_apps import Meter
+from azure_gpu_operations.catalog.changes import SourceError
 
 API_VERSION = "2023-01-01-preview"
 FULL_PAGES = (1000, 100)  # rows of a full page; 100 was the length until about 2023
@@ -32,10 +33,6 @@ _RETRIED = {429, 500, 502, 503, 504}
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 Row = dict[str, Any]
-
-
-class RetailPricesError(Exception):
-    """The API gave no usable answer. The text has the request and the answer."""
 
 
 class RetailPrices:
@@ -56,7 +53,7 @@ class RetailPrices:
         self._session = requests.Session()
 
     def rows(self, filter_text: str) -> list[Row]:
-        """Every row that the filter matches; numbers as Decimal. Raises RetailPricesError."""
+        """Every row that the filter matches; numbers as Decimal. Raises SourceError."""
         return [row for page in self._pages(filter_text) for row in page]
 
     def close(self) -> None:
@@ -79,7 +76,7 @@ class RetailPrices:
                 url, parameters = self._url, {**first, "$skip": str(received)}
             else:
                 return
-        raise RetailPricesError(f"{filter_text}: the server's next page was already read")
+        raise SourceError(f"{filter_text}: the server's next page was already read")
 
     def _page(self, url: str, parameters: dict[str, str]) -> tuple[list[Row], str]:
         text = self._get(url, parameters)
@@ -89,7 +86,7 @@ class RetailPrices:
             if not isinstance(items, list) or not all(isinstance(item, dict) for item in items) or not isinstance(link, str):
                 raise TypeError
         except (ValueError, TypeError, KeyError, AttributeError):
-            raise RetailPricesError(f"{url}: not an answer of the Retail Prices API: {text[:200]!r}") from None
+            raise SourceError(f"{url}: not an answer of the Retail Prices API: {text[:200]!r}") from None
         return items, link
 
     def _get(self, url: str, parameters: dict[str, str]) -> str:
@@ -107,13 +104,11 @@ class RetailPrices:
                 return answer.text
             reason = f"HTTP {answer.status_code}: {answer.text[:200]}"
             if answer.status_code not in _RETRIED:
-                raise RetailPricesError(f"{answer.url}: {reason}")
+                raise SourceError(f"{answer.url}: {reason}")
             requested_pause = self._requested_pause(answer.headers.get("Retry-After", ""))
             if requested_pause > LONGEST_PAUSE_SECONDS:
-                raise RetailPricesError(
-                    f"{answer.url}: {reason}; the server asks to wait {requested_pause:.0f} seconds: retry then"
-                )
-        raise RetailPricesError(f"{url}: no answer after {self._attempts} attempts; the last: {reason}")
+                raise SourceError(f"{answer.url}: {reason}; the server asks to wait {requested_pause:.0f} seconds: retry then")
+        raise SourceError(f"{url}: no answer after {self._attempts} attempts; the last: {reason}")
 
     def _requested_pause(self, retry_after: str) -> float:
         """The header's seconds, or the seconds until its date. 0 if it has neither."""
@@ -128,7 +123,7 @@ class RetailPrices:
     def _check_host(self, link: str) -> None:
         """Rejects a link to another server."""
         if _server(link) != _server(self._url):
-            raise RetailPricesError(f"{self._url}: the next page is on another server: {link[:200]}")
+            raise SourceError(f"{self._url}: the next page is on another server: {link[:200]}")
 
 
 def _server(url: str) -> tuple[str, str, int | None]:

@@ -13,9 +13,10 @@ from azure_gpu.catalog.size_use import TAKES_SIZES, SizeUse
 from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.catalog.sizes.lookup import normalise
 from azure_gpu_operations.catalog import retail_prices
+from azure_gpu_operations.catalog.changes import SourceError
 from azure_gpu_operations.catalog.command import PUBLIC_URL
 from azure_gpu_operations.catalog.prices import machines_filter
-from azure_gpu_operations.catalog.retail_prices import Choice, RetailPrices, RetailPricesError
+from azure_gpu_operations.catalog.retail_prices import Choice, RetailPrices
 from azure_gpu_operations.connection import Connection
 from azure_gpu_operations.preflight.fetching import Outcome
 from azure_gpu_operations.preflight.lists import ListKey, ListKind
@@ -68,7 +69,7 @@ def _asked(url: str, use: SizeUse, day: date) -> Asked | None:
     api = RetailPrices(url, attempts=1, timeout=_TIMEOUT_SECONDS)
     try:
         found = api.rows(f"{machines_filter(_name(use))} and armRegionName eq '{use.region}'")
-    except RetailPricesError:
+    except SourceError:
         return None
     finally:
         api.close()

@@ -33,7 +33,7 @@ from azure_gpu_operations.review.model import Finding, Lane, Outcome, Placeholde
 from azure_gpu_operations.review.placeholders import InvalidStackFileError, Prepared
 from azure_gpu_operations.review.policies import Packs, violations, without_own
 from azure_gpu_operations.review.repository import Repository, RepositoryError, StackFiles
-from azure_gpu_operations.review.source_locations import SourceLocations, Text, of_errors, of_problems
+from azure_gpu_operations.review.source_locations import SourceLocations, of_errors, of_problems
 from azure_gpu_operations.stack import EngineError, Stack
 
 if TYPE_CHECKING:
@@ -298,7 +298,6 @@ def _live(each: StackFiles, busy_hours: float, packs: Packs) -> StackReview:
             return report(compared, busy_hours, record)
 
 
-def _texts(each: StackFiles) -> list[Text]:
+def _texts(each: StackFiles) -> dict[str, str]:
     """The stack's own file, and the one that it extends."""
-    own = Text(each.file, each.head or "")
-    return [own, Text(each.head_extends, each.head_common)] if each.head_common is not None else [own]
+    return {each.file: each.head or "", **({each.head_extends: each.head_common} if each.head_common is not None else {})}

@@ -5,8 +5,7 @@ path without a section in the files gets no line.
 """
 
 import re
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping
 
 from azure_gpu.catalog.problems import Problem, Severity
 from azure_gpu.formats import located_yaml
@@ -16,19 +15,12 @@ from azure_gpu_operations.review.model import Finding, SourceLocation
 NOWHERE = SourceLocation("", 0)
 
 
-class Text(NamedTuple):
-    """A file of configuration."""
-
-    file: str  # from the root of the repository
-    text: str
-
-
 class SourceLocations:
-    """The lines of a stack's files, its own first."""
+    """The lines of a stack's files, its own first. `texts`: of each, by its path from the root of the repository."""
 
-    def __init__(self, texts: Sequence[Text], project: str) -> None:
+    def __init__(self, texts: Mapping[str, str], project: str) -> None:
         self._prefix = f"config.{config_key('', project)}"
-        self._files = [(each.file, _lines(each)) for each in texts]
+        self._files = [(file, _lines(file, text)) for file, text in texts.items()]
 
     def of(self, path: str) -> SourceLocation:
         """The location of a problem's path; NOWHERE if no file has its section."""
@@ -42,8 +34,8 @@ class SourceLocations:
         return NOWHERE
 
 
-def _lines(text: Text) -> dict[str, int]:
-    document, _ = located_yaml.read(text.text, text.file)
+def _lines(file: str, text: str) -> dict[str, int]:
+    document, _ = located_yaml.read(text, file)
     return dict(document.lines) if document is not None else {}
 
 

@@ -31,6 +31,7 @@ def write_kubeconfig(stack: Stack, folder: Path, say: Say) -> Path | None:
     """Writes the kubeconfig; None if the stack has no reachable cluster, in which case the shell opens without it."""
     from azure_gpu.shared.polling import first_line
     from azure_gpu_operations.azure import UNREADABLE, Arm  # here: needed only for stacks with clusters
+    from azure_gpu_operations.clusters import connect
     from azure_gpu_operations.clusters.errors import ClusterError
     from azure_gpu_operations.stack import EngineError
     from azure_gpu_operations.stack_view import view
@@ -40,7 +41,10 @@ def write_kubeconfig(stack: Stack, folder: Path, say: Say) -> Path | None:
         seen = view(stack)
         with closing(Arm(seen.connection)) as arm:
             for name, cluster_id in seen.clusters.items():
-                found |= _of_cluster(arm, name, cluster_id, say)
+                try:
+                    found[name] = connect.user_kubeconfig(arm, cluster_id)
+                except ClusterError as error:
+                    say(str(error))
     except (EngineError, *UNREADABLE, ClusterError) as error:
         say(f"kubectl can't reach the stack's clusters: {first_line(error)}")
         return None
@@ -74,14 +78,3 @@ def kubeconfig(clusters: Mapping[str, Kubeconfig], namespaces: Mapping[str, str]
         "contexts": [{"name": name, "context": context} for name, context in contexts.items()],
         "current-context": next(iter(contexts), ""),
     }
-
-
-def _of_cluster(arm: Any, name: str, cluster_id: str, say: Say) -> dict[str, Kubeconfig]:
-    from azure_gpu_operations.clusters import connect  # here, as above
-    from azure_gpu_operations.clusters.errors import ClusterError
-
-    try:
-        return {name: connect.user_kubeconfig(arm, cluster_id)}
-    except ClusterError as error:
-        say(str(error))
-        return {}

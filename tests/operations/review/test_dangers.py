@@ -8,7 +8,7 @@ from azure_gpu_operations.guard.held import held
 from azure_gpu_operations.review.annotations import annotations
 from azure_gpu_operations.review.dangers import Change, Difference, dangers, differences
 from azure_gpu_operations.review.model import Danger, Lane, Operation, Outcome, Review, SourceLocation, StackReview
-from azure_gpu_operations.review.source_locations import SourceLocations, Text
+from azure_gpu_operations.review.source_locations import SourceLocations
 from azure_gpu_operations.review.steps import owners, planned
 
 PREFIX = "urn:pulumi:dev::azure-gpu::"
@@ -49,7 +49,7 @@ def replaced(old: dict[str, Any], inputs: dict[str, Any], reasons: Sequence[str]
 def of(resources: list[dict[str, Any]], steps: list[dict[str, Any]], *differences: Difference) -> list[Danger]:
     deployment = {"resources": resources}
     found = planned(steps, deployment)
-    places = SourceLocations([Text("Pulumi.dev.yaml", FILE)], "azure-gpu")
+    places = SourceLocations({"Pulumi.dev.yaml": FILE}, "azure-gpu")
     return dangers(Change(found, owners(found), held(deployment), differences, places), steps)
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from azure_gpu_operations.review.model import Operation
 from azure_gpu_operations.review.policies import Packs, Violation, findings, violations, without_own
-from azure_gpu_operations.review.source_locations import SourceLocations, Text
+from azure_gpu_operations.review.source_locations import SourceLocations
 from azure_gpu_operations.review.steps import Planned
 
 STACK = "urn:pulumi:prod::azure-gpu::pulumi:pulumi:Stack::azure-gpu-prod"
@@ -62,7 +62,7 @@ def test_violations_are_the_engines_events_without_what_the_policy_is_for(tmp_pa
 
 @pytest.mark.parametrize(("operation", "news"), [(Operation.SAME, False), (Operation.UPDATE, True), (Operation.CREATE, True)])
 def test_a_finding_is_on_the_line_of_its_part_and_news_where_the_change_makes_it(operation: Operation, news: bool) -> None:
-    places = SourceLocations([Text("Pulumi.prod.yaml", FILE)], "azure-gpu")
+    places = SourceLocations({"Pulumi.prod.yaml": FILE}, "azure-gpu")
     violated = [Violation("gpu-retired", True, POOL, "it has"), Violation("gpu-price-stack", False, "", "too much")]
     of_pool, of_stack = findings(violated, told(operation), places)
     assert (of_pool.severity, of_pool.code, of_pool.path, of_pool.is_new) == ("error", "gpu-retired", "pools.train", news)
@@ -74,7 +74,7 @@ def test_a_finding_is_on_the_line_of_its_part_and_news_where_the_change_makes_it
 def test_what_stays_breaks_a_policy_anew_where_the_change_is_of_what_it_lies_in(of_group: Operation, news: bool) -> None:
     stays = planned(POOL, Operation.SAME, COMPONENT)._replace(depends_on={"resourceGroupName": (GROUP,)})
     found = [*told(Operation.SAME)[:2], stays, planned(GROUP, of_group)]
-    [finding] = findings([Violation("gpu-end-date", True, POOL, "no last day")], found, SourceLocations([], "azure-gpu"))
+    [finding] = findings([Violation("gpu-end-date", True, POOL, "no last day")], found, SourceLocations({}, "azure-gpu"))
     assert finding.is_new is news
 
 

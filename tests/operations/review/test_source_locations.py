@@ -2,7 +2,7 @@
 
 from azure_gpu.catalog.problems import Code, Problem, Severity
 from azure_gpu_operations.review.model import SourceLocation
-from azure_gpu_operations.review.source_locations import NOWHERE, SourceLocations, Text, of_errors, of_problems
+from azure_gpu_operations.review.source_locations import NOWHERE, SourceLocations, of_errors, of_problems
 
 OWN = """config:
   azure-gpu:team: vision
@@ -16,7 +16,7 @@ OWN = """config:
         - two
 """
 COMMON = "config:\n  azure-gpu:jobs:\n    nightly:\n      cpu: 4\n"
-PLACES = SourceLocations([Text("infra/Pulumi.dev.yaml", OWN), Text("infra/Pulumi.common.yaml", COMMON)], "azure-gpu")
+PLACES = SourceLocations({"infra/Pulumi.dev.yaml": OWN, "infra/Pulumi.common.yaml": COMMON}, "azure-gpu")
 
 
 def test_a_key_has_the_line_that_it_is_written_on() -> None:
@@ -36,7 +36,7 @@ def test_a_key_that_is_not_there_has_the_line_of_the_nearest_around_it() -> None
 
 
 def test_a_file_that_is_no_yaml_has_no_lines() -> None:
-    assert SourceLocations([Text("x", "a: [")], "azure-gpu").of("team") == NOWHERE
+    assert SourceLocations({"x": "a: ["}, "azure-gpu").of("team") == NOWHERE
 
 
 def test_what_a_program_rejects_is_on_its_lines_and_the_rest_is_kept() -> None:
