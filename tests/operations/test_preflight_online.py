@@ -12,6 +12,7 @@ from azure_gpu.shared.naming import physical_name
 from azure_gpu.stack.inventory import Inventory
 from azure_gpu_operations.connection import Connection
 from azure_gpu_operations.preflight import command, online
+from azure_gpu_operations.preflight.report import Report
 from tests.operations.yaml_tables import Has, differences
 from tests.support.azure_clients import host_of
 from tests.support.embedded import SUBSCRIPTION, EmbeddedAzure
@@ -159,7 +160,7 @@ def test_a_stack_that_is_there_lives_where_its_state_says(
     assert (code, report["missing"], answers(report, "name", held)) == (0, {}, set())  # the stack holds the name itself
     monkeypatch.setenv("ARM_METADATA_HOSTNAME", "localhost:2")
     monkeypatch.setattr(
-        online, "ask", lambda connection, *_, **__: online.OnlineResult(missing={"asked": connection.subscription_id})
+        online, "ask", lambda connection, *_, **__: Report(as_of=DAY, rows=(), missing={"asked": connection.subscription_id})
     )
     assert preflight("--stack", "other", *folder)[1]["missing"]["asked"] == "elsewhere"
 

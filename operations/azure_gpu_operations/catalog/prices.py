@@ -32,7 +32,6 @@ class Renewal:
     unchanged: int = 0  # prices that are as before
     unknown: list[str] = field(default_factory=list[str])  # requested, but no row matched
     ambiguous: list[str] = field(default_factory=list[str])  # several rows matched and differ; left out
-    none: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])  # sizes and regions without a row
     elsewhere: set[str] = field(default_factory=set[str])  # what is no region; left out
     missing: list[str] = field(default_factory=list[str])  # requests without an answer, and why
     not_requested: list[str] = field(default_factory=list[str])  # because an earlier request had no answer
@@ -124,6 +123,7 @@ def machines(
     """The rows of virtual machines with today's prices of `sizes`, in the `requested` regions; none means all."""
     book = PriceBook(old)
     fresh: list[PriceRow] = []
+    none: set[tuple[str, str]] = set()  # sizes and regions without a row
     for size in sizes:
         rows = _by_region(api, machines_filter(size), requested, size, renewal)
         if rows is None:
@@ -138,11 +138,11 @@ def machines(
                 fresh.append(PriceRow(size, region, usd_hour, usd_hour_spot, today, price_table.API))
             elif not on_demand.ambiguous and not spot.ambiguous:
                 renewal.unknown.append(f"{size}, {region}")
-                renewal.none.add((size.lower(), region))
+                none.add((size.lower(), region))
         if not requested and not rows and not book.regions_of(size):
             renewal.unknown.append(f"{size}, everywhere")
     replaced = {(row.size.lower(), row.region) for row in fresh}
-    gone = {place for place in renewal.none if place not in replaced}
+    gone = none - replaced
     for row in old:
         if row.source == price_table.API and (row.size.lower(), row.region) in gone:
             before = price_table.plain(row.usd_hour or row.usd_hour_spot)

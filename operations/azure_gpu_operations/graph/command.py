@@ -15,9 +15,7 @@ Exit codes: 0 shown, 1 the program failed, 2 the command line or the stack file 
 import argparse
 import json
 import sys
-from datetime import UTC, date, datetime
 
-from azure_gpu.formats.dates import parse_day
 from azure_gpu_operations import stack_options
 from azure_gpu_operations.command_line import refuse
 from azure_gpu_operations.console import add_wide, console
@@ -48,7 +46,7 @@ def run(options: argparse.Namespace) -> int:
         return FAILED
     for warning in found.warnings:
         print(f"warning: {warning}", file=sys.stderr)
-    graph = reading.graph_of(found, _day(found.as_of))
+    graph = reading.graph_of(found, found.day)
     if options.json:
         print(json.dumps(diagrams.as_json(graph), indent=2))
     elif options.mermaid or options.dot:
@@ -56,7 +54,3 @@ def run(options: argparse.Namespace) -> int:
     else:
         terminal.show(console(), graph, wide=options.wide)
     return OK
-
-
-def _day(as_of: str) -> date:
-    return parse_day(as_of) or datetime.now(UTC).date()

@@ -10,10 +10,12 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
+from datetime import UTC, date, datetime
 from functools import cache
 from pathlib import Path
 from typing import IO, Any, NamedTuple, cast
 
+from azure_gpu.formats.dates import parse_day
 from azure_gpu.shared.provider_keys import SUBSCRIPTION_ID, TENANT_ID
 from azure_gpu.stack.keys import FILE_VARIABLE, config_key
 from azure_gpu_operations import planned
@@ -69,6 +71,10 @@ class Recorded(NamedTuple):
     resources: tuple[Resource, ...]
     warnings: tuple[str, ...]
     as_of: str  # the day that the stack is judged at; empty: today
+
+    @property
+    def day(self) -> date:
+        return parse_day(self.as_of) or datetime.now(UTC).date()
 
 
 Answers = Callable[[], Sequence[dict[str, Any]]]

@@ -18,6 +18,7 @@ couldn't be read, or a size is unknown.
 import argparse
 import json
 import os
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from functools import cache, partial
 from pathlib import Path
@@ -93,15 +94,8 @@ def run(options: argparse.Namespace) -> int:
             problems=problems,
         )
         judged, unjudged = _judged(options, file, connection) if file and "everything" not in found.missing else ([], {})
-        missing = {**found.missing, **unjudged}
-        report = Report(
-            as_of=taken.day,
-            rows=(*found.rows, *judged),
-            missing=missing,
-            seconds=found.seconds,
-            subscription=connection.subscription_id,
-            regions=used_regions,
-        )
+        rows, missing = (*found.rows, *judged), {**found.missing, **unjudged}
+        report = replace(found, rows=rows, missing=missing, regions=used_regions)
     if options.json:
         print(json.dumps(report.as_json(), indent=2))
     else:

@@ -1,7 +1,7 @@
 """Checks a stack and needs against a subscription, reading all lists at once."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,8 @@ from azure_gpu_operations.preflight import answers, deleted_logs, environment_qu
 from azure_gpu_operations.preflight.fetching import LIMIT_SECONDS, SharedCredential, fetch
 from azure_gpu_operations.preflight.lists import ListKey, ListKind
 from azure_gpu_operations.preflight.needs import RequestedName, names_of, namespaces_of, region_of
-from azure_gpu_operations.preflight.rows import Row, of_problems
+from azure_gpu_operations.preflight.report import Report
+from azure_gpu_operations.preflight.rows import of_problems
 
 if TYPE_CHECKING:  # it loads all components, and `--help` needs none
     from azure_gpu.stack.inventory import Inventory, MachinesUse
@@ -32,15 +33,6 @@ NO_SUBSCRIPTION = (
 LISTED = (*TAKES_SIZES, Service.CONTAINER_APPS)  # of other services, no list tells what is offered
 
 
-@dataclass(frozen=True, slots=True)
-class OnlineResult:
-    """Rows, why a list is missing, and the seconds that each list took, by its name."""
-
-    rows: tuple[Row, ...] = ()
-    missing: Mapping[str, str] = field(default_factory=dict[str, str])
-    seconds: Mapping[str, float] = field(default_factory=dict[str, float])
-
-
 def ask(
     connection: Connection,
     taken: "Inventory",
@@ -52,7 +44,7 @@ def ask(
     stack: str = "",
     problems: Sequence[Problem] = (),
     limit_seconds: float = LIMIT_SECONDS,
-) -> OnlineResult:
+) -> Report:
     """Never raises for what Azure does.
 
     Args:
@@ -63,7 +55,8 @@ def ask(
     """
     login = reached(connection)
     if isinstance(login, str):
-        return OnlineResult(rows=tuple(of_problems(problems, "catalog")), missing={"everything": login})
+        rows = tuple(of_problems(problems, "catalog"))
+        return Report(as_of=taken.day, rows=rows, missing={"everything": login}, subscription=connection.subscription_id)
     login, subscription = replace(login, credential=SharedCredential(login.credential)), connection.subscription_id
     uses = [*taken.uses, *requested]
     existing = {resource_id.rsplit("/", 1)[-1] for resource_id in own}
@@ -112,8 +105,10 @@ def ask(
     ]
     # Where a price isn't read, there is the catalog's.
     lasting = {key: each for key, each in outcomes.items() if key.what is not ListKind.PRICES or each.value is not None}
-    return OnlineResult(
+    return Report(
+        as_of=taken.day,
         rows=tuple(rows),
+        subscription=subscription,
         missing={str(key): outcome.missing for key, outcome in lasting.items() if outcome.missing},
         seconds={str(key): outcome.seconds for key, outcome in lasting.items()},
     )

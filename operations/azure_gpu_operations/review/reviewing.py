@@ -10,12 +10,10 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from azure_gpu.catalog.problems import Code, Problem, Severity
-from azure_gpu.formats.dates import parse_day
 from azure_gpu.formats.stack_file import StackFileError
 from azure_gpu_operations import planned
 from azure_gpu_operations.connection import connection_in, connection_of
@@ -174,7 +172,7 @@ def _graph(record: Record, file: Path, when: str, missing: list[str]) -> Graph |
         lines = str(error).strip().splitlines()
         missing.append(f"costs {when} the change: {lines[-1].strip() if lines else 'the program failed'}")
         return None
-    return reading.graph_of(found, parse_day(found.as_of) or datetime.now(UTC).date())
+    return reading.graph_of(found, found.day)
 
 
 Say = Callable[[str], None]
