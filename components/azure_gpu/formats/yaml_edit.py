@@ -34,7 +34,7 @@ def _with_value(text: str, path: Path, value: object, in_place_of: Sequence[str]
             return _in_place_of(text, node, path[:at], _nested(path[at:], value))
         if not isinstance(node, MappingNode):
             raise EditError(f"`{'.'.join(path[:at])}` isn't a mapping")
-        child = _child(node, step)
+        child = child_of(node, step)
         if child is None:
             return _added(text, node, step, _nested(path[at + 1 :], value))
         node = child
@@ -63,14 +63,25 @@ def _added(text: str, node: MappingNode, name: str, value: object) -> str:
         before = text[:at].rstrip(" ") if node.value else text[:at]
         return f"{before}{comma}{inner.strip()[1:-1]}{text[at:]}"
     newline = _newline(text)
-    lines = text.splitlines()
-    indent = " " * node.value[0][0].start_mark.column
-    at = len(lines) if node.end_mark.index >= len(text) else node.end_mark.line
+    lines, indent = text.splitlines(), " " * column_of(node)
+    at = end_of(node, lines, len(text))
+    added = [f"{indent}{line}" for line in bounded_yaml.dump({name: value}).splitlines()]
+    return newline.join([*lines[:at], *added, *lines[at:], ""])
+
+
+def column_of(node: MappingNode) -> int:
+    """Where the keys of a mapping with a line for each begin."""
+    return node.value[0][0].start_mark.column
+
+
+def end_of(node: MappingNode, lines: Sequence[str], length: int) -> int:
+    """The line behind a mapping with a line for each key. `length`: of the whole text, with which the last mapping ends."""
+    indent = " " * column_of(node)
+    at = len(lines) if node.end_mark.index >= length else node.end_mark.line
     # What follows a mapping may be a comment that belongs to what comes next: it isn't set in as the keys are.
     while at and (not lines[at - 1].strip() or (lines[at - 1].lstrip().startswith("#") and not lines[at - 1].startswith(indent))):
         at -= 1
-    added = [f"{indent}{line}" for line in bounded_yaml.dump({name: value}).splitlines()]
-    return newline.join([*lines[:at], *added, *lines[at:], ""])
+    return at
 
 
 def _root(text: str) -> Node:
@@ -87,7 +98,7 @@ def _key(text: str, path: Path) -> Node:
     """The key at `path`."""
     node = _root(text)
     for step in path[:-1]:
-        child = _child(node, step)
+        child = child_of(node, step)
         if child is None:
             raise EditError(f"there is no `{'.'.join(path)}`")
         node = child
@@ -98,7 +109,8 @@ def _key(text: str, path: Path) -> Node:
     raise EditError(f"there is no `{'.'.join(path)}`")
 
 
-def _child(node: Node, name: str) -> Node | None:
+def child_of(node: Node, name: str) -> Node | None:
+    """The node under a key of a mapping; None where the key isn't there."""
     if not isinstance(node, MappingNode):
         return None
     return next((value for key, value in node.value if isinstance(key, ScalarNode) and key.value == name), None)

@@ -6,9 +6,9 @@ nothing else."""
 from collections.abc import Iterable
 from typing import Any
 
-from yaml.nodes import MappingNode, ScalarNode
+from yaml.nodes import MappingNode
 
-from azure_gpu.formats import bounded_yaml
+from azure_gpu.formats import bounded_yaml, yaml_edit
 from azure_gpu_operations.importing.blocks import Entry, entry_lines, section_lines
 
 
@@ -51,35 +51,27 @@ def _said(text: str) -> dict[str, Any]:
 
 
 def _with(text: str, entry: Entry) -> str:
-    root = bounded_yaml.compose(text)
-    newline = "\r\n" if "\r\n" in text else "\n"
     lines = text.splitlines()
-    config = _child(root, "config")
-    if not entry.name:
-        added = section_lines(entry, _indent(config) if config is not None else "  ")
-        at = _end(config, lines, len(text)) if config is not None else len(lines)
-        return newline.join([*lines[:at], *([] if config is not None else ["config:"]), *added, *lines[at:], ""])
-    if config is None:
-        return newline.join([*lines, "config:", f"  {entry.key}:", *entry_lines(entry, "    ", "  "), ""])
-    section = _child(config, entry.key)
-    if section is None:
-        indent = _indent(config)
-        added = [f"{indent}{entry.key}:", *entry_lines(entry, indent + "  ", "  ")]
-        at = _end(config, lines, len(text))
-    else:
-        if any(isinstance(key, ScalarNode) and key.value == entry.name for key, _ in _block(section).value):
-            raise MergeError(f"`{entry.key}` has an entry {entry.name} already: remove it there, or name this one otherwise")
-        indent = _indent(section)
+    config = _child(bounded_yaml.compose(text), "config")
+    section = _child(config, entry.key) if entry.name else None
+    if section is not None and _child(section, entry.name) is not None:
+        raise MergeError(f"`{entry.key}` has an entry {entry.name} already: remove it there, or name this one otherwise")
+    around = section or config
+    indent = " " * yaml_edit.column_of(_block(around)) if around is not None else "  "
+    if section is not None:
         added = entry_lines(entry, indent, "  ")
-        at = _end(section, lines, len(text))
-    return newline.join([*lines[:at], *added, *lines[at:], ""])
+    elif entry.name:
+        added = [f"{indent}{entry.key}:", *entry_lines(entry, indent + "  ", "  ")]
+    else:
+        added = section_lines(entry, indent)
+    at = yaml_edit.end_of(around, lines, len(text)) if around is not None else len(lines)
+    newline = "\r\n" if "\r\n" in text else "\n"
+    return newline.join([*lines[:at], *([] if config is not None else ["config:"]), *added, *lines[at:], ""])
 
 
 def _child(node: Any, name: str) -> Any:
     """The node under a key; None where the key isn't there."""
-    if node is None:
-        return None
-    return next((value for key, value in _block(node).value if isinstance(key, ScalarNode) and key.value == name), None)
+    return yaml_edit.child_of(_block(node), name) if node is not None else None
 
 
 def _block(node: Any) -> MappingNode:
@@ -87,17 +79,3 @@ def _block(node: Any) -> MappingNode:
     if not isinstance(node, MappingNode) or node.flow_style or not node.value:
         raise MergeError("the stack file has something else where a mapping with a line for each key is needed")
     return node
-
-
-def _indent(node: Any) -> str:
-    return " " * _block(node).value[0][0].start_mark.column
-
-
-def _end(node: Any, lines: list[str], length: int) -> int:
-    """The line behind the mapping, with the comments that are set in as its keys are."""
-    indent = _indent(node)
-    # A mapping ends where the next thing begins; the last one where the text does.
-    at = len(lines) if node.end_mark.index >= length else node.end_mark.line
-    while at and (not lines[at - 1].strip() or (lines[at - 1].lstrip().startswith("#") and not lines[at - 1].startswith(indent))):
-        at -= 1
-    return at
