@@ -1,20 +1,12 @@
-"""What stands around a workspace: Application Insights, private endpoints, and autoscale settings of online deployments."""
-
-from typing import Any
-
-import pytest
+"""What stands around a workspace: Application Insights and autoscale settings of online deployments."""
 
 from tests.support.managed_clusters import GROUP, ArmHarness
-from tests.support.ml_resources import INSIGHTS, REGION, VAULTS
+from tests.support.ml_resources import INSIGHTS, REGION
 
 AUTOSCALE = "2021-05-01-preview"
-NETWORK = "2024-05-01"
 ENDPOINT = f"{GROUP}/providers/Microsoft.MachineLearningServices/workspaces/team/onlineEndpoints/mnist"
 BLUE = f"{ENDPOINT}/deployments/blue"
 SETTING = f"{GROUP}/providers/Microsoft.Insights/autoscaleSettings/blue"
-VAULT = f"{GROUP}/providers/Microsoft.KeyVault/vaults/team"
-PRIVATE = f"{GROUP}/providers/Microsoft.Network/privateEndpoints/vault"
-SUBNET = f"{GROUP}/providers/Microsoft.Network/virtualNetworks/lab/subnets/default"
 
 
 def test_a_setting_of_a_deployment_is_kept(arm: ArmHarness) -> None:
@@ -48,26 +40,3 @@ def test_application_insights_has_a_key_and_keeps_it(arm: ArmHarness) -> None:
     assert (made["RetentionInDays"], made["IngestionMode"]) == (90, "LogAnalytics")
     again = arm.put(path, {**body, "tags": {"a": "b"}}, INSIGHTS).json()["properties"]
     assert again["InstrumentationKey"] == made["InstrumentationKey"]
-
-
-@pytest.fixture
-def vault(arm: ArmHarness) -> ArmHarness:
-    tenant = arm.services.settings.tenant_id
-    secure = {"tenantId": tenant, "sku": {"family": "A", "name": "standard"}, "enableRbacAuthorization": True}
-    assert arm.put(VAULT, {"location": REGION, "properties": secure}, VAULTS).status_code == 200
-    return arm
-
-
-def private(**connection: Any) -> dict[str, Any]:
-    given = {"privateLinkServiceId": VAULT, "groupIds": ["vault"], **connection}
-    connections = [{"name": "vault", "properties": given}]
-    return {"location": REGION, "properties": {"subnet": {"id": SUBNET}, "privateLinkServiceConnections": connections}}
-
-
-def test_a_private_endpoint_is_approved_and_shown(vault: ArmHarness) -> None:
-    vault.succeeded(vault.put(PRIVATE, private(), NETWORK))
-    found = vault.get(PRIVATE, NETWORK).json()["properties"]
-    (connection,) = found["privateLinkServiceConnections"]
-    assert connection["properties"]["privateLinkServiceConnectionState"]["status"] == "Approved"
-    assert found["manualPrivateLinkServiceConnections"] == []
-    vault.succeeded(vault.delete(PRIVATE, NETWORK))
