@@ -23,8 +23,7 @@ TABLE = Table(
         "property": "the path in the body that its alias leads to",
         "condition": "when it denies, in the words of `formats.conditions`",
         "answer": "the key of a stack file by which the resource complies; empty: it does by default",
-        "weather": "whether the weather `landing-zone` assigns it: yes; no where Enterprise-Scale doesn't, or a private stack isn't "
-        "let through",
+        "weather": "whether the weather `landing-zone` assigns it: yes; no where it denies private stacks, or nobody assigns it",
         "repository": "where the definition was read",
         "path": "its file there",
         "commit": "and its commit",
