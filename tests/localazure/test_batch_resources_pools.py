@@ -146,67 +146,6 @@ def test_a_patch_replaces_each_property_whole_and_an_empty_start_task_takes_it_a
     assert without["metadata"] == []
 
 
-def test_a_pool_outlives_the_end_of_its_image(azure: EmbeddedAzure) -> None:
-    group = new_group(azure, tags={"as-of": "2018-12-17"})
-    account = put_account(azure, group)["id"]
-    image = {"publisher": "OpenLogic", "offer": "CentOS-HPC", "sku": "7.4"}
-    body = pool(
-        {"imageReference": image, "nodeAgentSkuId": "batch.node.centos 7"}, vmSize="Standard_H16r", scaleSettings=fixed(0)
-    )
-    assert put(azure, account, body).status_code == 200
-    azure.put(group, {"location": "westeurope", "tags": {"as-of": "2026-11-21"}}, "2024-03-01")
-    assert put(azure, account, body).status_code == 200
-    assert put(azure, account, body, "another").status_code == 400
-    assert put(azure, account, pool() | {"properties": {**body["properties"], "scaleSettings": fixed(-1)}}).status_code == 400
-
-
-# What is refused
-
-WINDOWS_2016 = {"publisher": "MicrosoftWindowsServer", "offer": "WindowsServer", "sku": "2016-Datacenter"}
-
-
-# The four pools of the article of 2018-12-17, and of those days a Spot and a container pool.
-@pytest.mark.parametrize(
-    ("size", "image", "agent"),
-    [
-        ("Standard_NC6", WINDOWS_2016, "batch.node.windows amd64"),
-        ("Standard_NC6", {"publisher": "Canonical", "offer": "UbuntuServer", "sku": "16.04-LTS"}, "batch.node.ubuntu 16.04"),
-        ("Standard_H16r", WINDOWS_2016, "batch.node.windows amd64"),
-        ("Standard_H16r", {"publisher": "OpenLogic", "offer": "CentOS-HPC", "sku": "7.4"}, "batch.node.centos 7"),
-    ],
-    ids=["NC6-windows", "NC6-ubuntu", "H16r-windows", "H16r-centos"],
-)
-def test_the_articles_pools_are_taken_in_their_day_and_not_today(
-    azure: EmbeddedAzure, size: str, image: dict[str, str], agent: str
-) -> None:
-    body = pool({"imageReference": image, "nodeAgentSkuId": agent}, vmSize=size, scaleSettings=fixed(0))
-    then = put_account(azure, new_group(azure, tags={"as-of": "2018-12-17"}))["id"]
-    assert put(azure, then, body).status_code == 200
-    today = put_account(azure, new_group(azure, tags={"as-of": "2026-11-21"}))["id"]
-    answer = put(azure, today, body)
-    assert answer.status_code == 400
-    assert "properties.vmSize" in [each["message"] for each in answer.json()["error"]["details"]]
-
-
-def test_the_tag_of_a_pool_says_its_date(azure: EmbeddedAzure, account: str) -> None:
-    body = pool(targetNodeCommunicationMode="Classic")
-    assert put(azure, account, {**body, "tags": {"as-of": "2026-03-31"}}).status_code == 200
-    assert put(azure, account, {**body, "tags": {"as-of": "2026-04-01"}}, "later").status_code == 400
-
-
-def test_an_identity_has_to_be_there_and_to_be_the_pools(azure: EmbeddedAzure, account: str, group: str) -> None:
-    identity = put_identity(azure, group)["id"]
-    registry = {"registryServer": "x.azurecr.io", "identityReference": {"resourceId": identity}}
-    body = pool({"containerConfiguration": {"type": "DockerCompatible", "containerRegistries": [registry]}})
-    answer = put(azure, account, body)
-    path = "properties.deploymentConfiguration.virtualMachineConfiguration.containerConfiguration.containerRegistries[0]"
-    assert details(answer)["PropertyPath"] == f"{path}.identityReference.resourceId"
-    body["identity"] = {"type": "UserAssigned", "userAssignedIdentities": {identity: {}}}
-    assert put(azure, account, body).status_code == 200
-    body["identity"] = {"type": "UserAssigned", "userAssignedIdentities": {identity + "x": {}}}
-    assert put(azure, account, body, "other").json()["error"]["code"] == "FailedIdentityOperation"
-
-
 def test_pools_are_counted(own_azure: EmbeddedAzure) -> None:
     group = new_group(own_azure)
     account = put_account(own_azure, group)["id"]

@@ -5,14 +5,11 @@ from urllib.parse import quote
 
 import pytest
 
-from tests.localazure.conftest import GROUPS, new_group
+from tests.localazure.conftest import GROUPS
 from tests.support.embedded import SUBSCRIPTION, EmbeddedAzure
 
 IDENTITIES = "providers/Microsoft.ManagedIdentity/userAssignedIdentities"
 IDENTITY_VERSION = "2023-01-31"
-ACCOUNTS = "providers/Microsoft.Storage/storageAccounts"
-STORAGE_VERSION = "2024-01-01"
-ACCOUNT = {"location": "westeurope", "sku": {"name": "Standard_LRS"}, "kind": "StorageV2"}
 
 
 def refusal(answer: Any) -> tuple[int, str]:
@@ -42,14 +39,6 @@ def test_a_body_over_four_mebibytes_is_refused(azure: EmbeddedAzure, group: str)
     content = b'{"location":"' + b"x" * (4 * 1024 * 1024) + b'"}'
     answer = azure.client.put(f"{group}/{IDENTITIES}/abc", params={"api-version": IDENTITY_VERSION}, content=content)
     assert refusal(answer) == (413, "RequestEntityTooLarge")
-
-
-def test_a_storage_name_is_taken_in_all_groups(azure: EmbeddedAzure, group: str) -> None:
-    name = f"taken{group[-8:]}"
-    azure.made(f"{group}/{ACCOUNTS}/{name}", ACCOUNT, STORAGE_VERSION)
-    answer = azure.put(f"{new_group(azure)}/{ACCOUNTS}/{name}", ACCOUNT, STORAGE_VERSION)
-    assert refusal(answer) == (409, "StorageAccountAlreadyTaken")
-    assert answer.json()["error"]["message"] == f"The storage account named {name} is already taken."
 
 
 def test_too_many_or_too_long_tags_are_refused(azure: EmbeddedAzure, group: str) -> None:

@@ -23,15 +23,9 @@ def assign(azure: EmbeddedAzure, scope: str, principal: str, role: str = ACR_PUL
     return azure.put(f"{scope}/{ASSIGNMENTS}/{name or uuid.uuid4()}", body, "2022-04-01")
 
 
-def code(answer: Any) -> tuple[int, str]:
-    return answer.status_code, answer.json()["error"]["code"]
-
-
-def test_the_same_assignment_again_is_no_change_and_in_capitals_a_conflict(azure: EmbeddedAzure, group: str) -> None:
+def test_the_same_assignment_again_is_no_change(azure: EmbeddedAzure, group: str) -> None:
     principal, name = identity(azure, group)["properties"]["principalId"], str(uuid.uuid4())
     assert [assign(azure, group, principal, name=name).status_code for _ in range(2)] == [201, 200]
-    again = assign(azure, group.upper().replace("/PROVIDERS", "/providers"), principal, ACR_PULL.upper())
-    assert code(again)[1] in ("RoleDefinitionDoesNotExist", "RoleAssignmentExists")
 
 
 def test_a_role_is_looked_up_by_name_and_by_guid(azure: EmbeddedAzure, group: str) -> None:
@@ -40,10 +34,6 @@ def test_a_role_is_looked_up_by_name_and_by_guid(azure: EmbeddedAzure, group: st
     assert (found["id"], found["properties"]["roleName"]) == (ACR_PULL, "AcrPull")
     assert azure.get(ACR_PULL, "2022-04-01").json() == found
     assert azure.get(definitions, "2022-04-01", **{"$filter": "roleName eq 'Nobody'"}).json()["value"] == []
-    nobody = azure.get(f"{definitions}/12345678-1234-1234-1234-123456789012", "2022-04-01")
-    assert code(nobody) == (404, "RoleDefinitionDoesNotExist")
-    assert azure.put(f"{definitions}/12345678-1234-1234-1234-123456789012", {}, "2022-04-01").status_code == 501
-    assert code(azure.get(definitions, "2001-01-01")) == (400, "InvalidApiVersionParameter")
 
 
 def test_assignments_are_listed_at_above_and_below_a_scope(azure: EmbeddedAzure, group: str) -> None:
@@ -80,7 +70,6 @@ def test_a_storage_account_has_endpoints_a_tier_and_two_keys(azure: EmbeddedAzur
     changed = azure.post(f"{path}/regenerateKey", "2024-01-01", {"keyName": "key1"}).json()["keys"]
     assert changed[0]["value"] != keys[0]["value"]
     assert changed[1]["value"] == keys[1]["value"]
-    assert code(azure.post(f"{path}/regenerateKey", "2024-01-01", {"keyName": "key9"})) == (400, "InvalidKeyName")
 
 
 def test_a_workspace_has_an_id_keys_and_the_services_defaults(azure: EmbeddedAzure, group: str) -> None:
