@@ -161,6 +161,8 @@ def bring_down(stack: Stack, say: Say, *, forget_unreachable: bool = False, let_
         destroy(stack, say, quiet=quiet)
     _delete_beside(deployment, say)
     stack.remove()
+    if not quiet:  # the engine has just named the command that does it
+        say(f"stack {stack.name} is removed, too; its file stays")
     for line in held.lines_of_kept(deployment):
         say(line)
 

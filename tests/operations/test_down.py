@@ -108,7 +108,10 @@ def test_what_azure_has_made_beside_a_stack_goes_after_it(monkeypatch: pytest.Mo
     told: list[str] = []
     commands.bring_down(stack, told.append)
     assert stack.did[-2:] == [closing_nothing, "removed"]
-    assert told == ["Failure Anomalies - ml, which Azure had made by itself: deleted"]
+    assert told == [
+        "Failure Anomalies - ml, which Azure had made by itself: deleted",
+        "stack s is removed, too; its file stays",  # the engine has just named the command that does it
+    ]
 
 
 @pytest.mark.parametrize(

@@ -50,12 +50,11 @@ class EmbeddedAzure:
     def running(self, as_of: str) -> Iterator[None]:
         """From here until the block ends. `as_of`: the day at which services judge."""
         engine = engine_folder()
-        self._command(
-            "start", "--weather", "calm", "--nothing-runs", "--as-of", as_of, *(["--engine-bin", str(engine)] if engine else [])
-        )
+        own_engine = ["--engine-bin", str(engine)] if engine else []
         try:
+            self._command("start", "--weather", "calm", "--nothing-runs", "--as-of", as_of, *own_engine)
             yield
-        finally:
+        finally:  # a start that is interrupted leaves a server, too
             with contextlib.suppress(EmbeddedAzureError):  # what was found out stays; the next start takes a server that is left
                 self._command("stop")
 
