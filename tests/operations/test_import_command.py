@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import HealthCheck, given, settings, strategies as st
 
 from azure_gpu.catalog.problems import errors
 from azure_gpu.formats.stack_file import configuration
@@ -113,40 +112,6 @@ def test_the_program_takes_what_is_written_of_the_documents_service(capsys: Capt
     read = stack_settings.read(configuration(file.read_text()), TODAY)
     assert read.problems == []
     assert errors(pure_problems(read, "azure-gpu", "old")) == []
-
-
-SIZES = st.sampled_from(
-    ["Standard_NC4as_T4_v3", "Standard_NC6", "Standard_NC24ads_A100_v4", "standard_nd96asr_v4", "Standard_NV6", "Standard_D4s_v5"]
-)
-POOLS = st.lists(
-    st.fixed_dictionaries(
-        {"name": st.from_regex(r"[a-z][a-z0-9]{1,6}", fullmatch=True), "vmSize": SIZES},
-        optional={
-            "mode": st.sampled_from(["User", "System", "<mode>"]),
-            "count": st.one_of(st.integers(0, 9), st.just("${COUNT}"), st.none()),
-            "enableAutoScaling": st.booleans(),
-            "maxCount": st.one_of(st.integers(0, 9), st.just("many")),
-            "nodeTaints": st.one_of(st.just(["a=b:NoSchedule"]), st.just("x")),
-        },
-    ),
-    max_size=4,
-    unique_by=lambda pool: str(pool["name"]),
-)
-
-
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(pools=POOLS, flat=st.booleans())
-def test_no_gpu_of_a_cluster_is_lost(capsys: Capture, pools: list[dict[str, Any]], flat: bool) -> None:
-    body = {"name": "lab", "type": "Microsoft.ContainerService/managedClusters", "location": "eastus"}
-    inside = {"agentPoolProfiles": pools}
-    whole = json.dumps({**body, **(inside if flat else {"properties": inside})})
-    _, out, err = run(capsys, whole, "--location", "eastus", file="f.json")
-    assert "Traceback" not in err
-    told = words_of(out)
-    config = (yaml.safe_load(out) or {}).get("azure-gpu:clusters", {}).get("lab", {})
-    for pool in pools:
-        if pool["vmSize"] != "Standard_D4s_v5":
-            assert pool["name"] in config.get("gpu_pools", {}) or pool["vmSize"] in told
 
 
 # Files that are read in another way, or not at all
