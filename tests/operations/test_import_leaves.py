@@ -182,7 +182,9 @@ def test_a_value_of_another_kind_is_no_crash(name: str, text: str) -> None:
                 read([document._replace(value=whole)])
 
 
-@pytest.mark.parametrize("text", [FRAGMENT, COMPANION, COMPANION.replace("spec:\n", "spec:\n  suspend: true\n", 1)])
+@pytest.mark.parametrize(
+    "text", [FRAGMENT, COMPANION, COMPANION.replace("spec:\n", "spec:\n  suspend: true\n  activeDeadlineSeconds: 3601\n", 1)]
+)
 def test_every_leaf_of_a_job_at_the_edge_does_too(text: str) -> None:
     documents, _ = documents_of(text, "job.yaml")
     [document] = documents

@@ -47,9 +47,6 @@ def job(head: BodyReader, of: BodyReader) -> list[PartInFile]:
     part.written[PROFILE] = profile
     part.written["gpu"] = of.at("workloadProfileName")
     configuration, template = of.inside("configuration"), of.inside("template")
-    seconds = configuration.whole("replicaTimeout")
-    if seconds and seconds % 60:
-        configuration.change("replicaTimeout", f"{seconds} seconds are rounded up to minutes")
     containers = template.items("containers")
     for other in [*containers[1:], *template.items("initContainers")]:
         other.skip(*other.names())
@@ -67,7 +64,7 @@ def job(head: BodyReader, of: BodyReader) -> list[PartInFile]:
     configuration.leave_given("secrets", "secrets aren't copied", "set those that the program needs by the commands below")
     part.settings = given(
         location=head.text("location"),
-        timeout_minutes=max(1, -(-seconds // 60)) if seconds else None,
+        timeout_minutes=configuration.minutes("replicaTimeout"),
         retries=configuration.whole("replicaRetryLimit") or None,
         **(_container(containers[0], part) if containers else {}),
         **_trigger(configuration, part),

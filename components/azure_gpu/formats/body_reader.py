@@ -153,6 +153,15 @@ class BodyReader:
             return self._wrong(key, value, "an integer")
         return int(float(str(value)))
 
+    def minutes(self, key: str) -> int | None:
+        """Seconds as minutes, rounded up, which is reported."""
+        seconds = self.whole(key)
+        if seconds is None or seconds < 0:
+            return None
+        if seconds % 60:
+            self.change(key, f"{seconds} seconds are rounded up to minutes")
+        return max(1, -(-seconds // 60))
+
     def flag(self, key: str) -> bool | None:
         value = self.raw(key)
         if isinstance(value, str) and value.strip().lower() in ("true", "false"):

@@ -293,9 +293,7 @@ def _jobs_of(
 
 def _job_settings(job: BodyReader) -> dict[str, Any]:
     """Of a Job. The pods of an indexed one are workers, which start together."""
-    seconds, parallel, completions = job.whole("activeDeadlineSeconds"), job.whole("parallelism"), job.whole("completions")
-    if seconds and seconds % 60:
-        job.change("activeDeadlineSeconds", f"{seconds} seconds are rounded up to minutes")
+    parallel, completions = job.whole("parallelism"), job.whole("completions")
     job.default("manualSelector", False)
     job.skip("selector")
     job.default("podReplacementPolicy", "TerminatingOrFailed", "Failed", message="the stack has its own")
@@ -312,7 +310,7 @@ def _job_settings(job: BodyReader) -> dict[str, Any]:
         job.leave("completions", f"{completions} completions: every one of the {parallel or 1} parallel pods has to succeed")
     return given(
         retries=job.whole("backoffLimit"),
-        timeout_minutes=max(1, -(-seconds // 60)) if seconds else None,
+        timeout_minutes=job.minutes("activeDeadlineSeconds"),
         parallelism=parallel if parallel != 1 and not workers else None,
         nodes=workers,
     )

@@ -161,14 +161,14 @@ def _of_pod(name: str, pod: BodyReader, settings: dict[str, Any]) -> list[EdgeJo
 
 
 def _of_job(job: BodyReader) -> dict[str, Any]:
-    retries, seconds = job.whole("backoffLimit"), job.whole("activeDeadlineSeconds")
+    retries = job.whole("backoffLimit")
     for key in ("parallelism", "completions"):
         job.default(key, 1, message="a job on a device is one pod")
     why = "a finished Job is kept: one that was cleaned up would run again with the next update"
     job.leave_given("ttlSecondsAfterFinished", why)
     return given(
         retries=retries if retries is not None and retries >= 0 else None,
-        timeout_minutes=max(1, -(-seconds // 60)) if seconds is not None and seconds >= 0 else None,
+        timeout_minutes=job.minutes("activeDeadlineSeconds"),
     )
 
 

@@ -369,7 +369,6 @@ def _cluster(of: BodyReader, _folder: str) -> Found:
             "set size to one with a GPU, or create it with `az ml compute`",
         )
         return Found([], [])
-    idle = of.whole("idle_time_before_scale_down")
     network = of.inside("network_settings")
     subnet = network.text("subnet")
     if subnet is not None and not subnet.startswith("/"):
@@ -382,15 +381,13 @@ def _cluster(of: BodyReader, _folder: str) -> Found:
         size=found.name if found else size,
         min_nodes=low,
         max_nodes=high,
-        idle_minutes=max(1, -(-idle // 60)) if idle is not None else None,
+        idle_minutes=of.minutes("idle_time_before_scale_down"),
         spot=of.choice("tier", {"low_priority": True, "dedicated": None}),
         subnet_id=subnet,
         public_addresses=of.flag("enable_node_public_ip"),
         description=of.text("description"),
         tags=of.pairs("tags"),
     )
-    if idle is not None and idle % 60:
-        of.change("idle_time_before_scale_down", f"{idle} seconds are rounded up to minutes")
     location = of.text("location")
     if location:
         of.leave("location", f"{location}: computes are in the workspace's region", "set location of ml_workspace")
