@@ -183,13 +183,6 @@ def test_every_problem_of_a_template_is_told_at_once_with_its_line(azure: Embedd
     assert "there is no function 'nothing'" in error["message"].lower()
 
 
-def test_a_circle_of_dependencies_is_named(azure: EmbeddedAzure, group: str) -> None:
-    content = template(identity("one", dependsOn=["two"]), identity("two", dependsOn=["one"]))
-    error = azure.put(path(group, "main"), body(content), VERSION).json()["error"]
-    assert error["code"] == "InvalidTemplate"
-    assert f"{IDENTITY} 'one' → {IDENTITY} 'two' → {IDENTITY} 'one'" in error["message"]
-
-
 def test_what_a_service_would_refuse_is_told_before_anything_is_made(azure: EmbeddedAzure, group: str) -> None:
     account = {"type": ACCOUNT, "apiVersion": "2024-01-01", "name": "NO", "location": "westeurope", "kind": "StorageV2"}
     unknown = {"type": "Microsoft.Nothing/things", "apiVersion": "2024-01-01", "name": "x"}

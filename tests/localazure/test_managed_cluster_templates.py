@@ -3,7 +3,7 @@
 from typing import Any
 
 from tests.localazure.test_deployments import body, template
-from tests.support.managed_clusters import CLUSTER, CLUSTERS, GROUP, ArmHarness, cluster, pool, refusal
+from tests.support.managed_clusters import CLUSTER, CLUSTERS, GROUP, ArmHarness, cluster, pool
 
 VERSION = "2025-04-01"
 DEPLOYMENT = f"{GROUP}/providers/Microsoft.Resources/deployments/main"
@@ -40,11 +40,3 @@ def test_the_same_template_again_changes_nothing_and_what_if_tells_so(arm: ArmHa
 
     assert told(A_CLUSTER, {**A_POOL, **pool()}) == {"gpu": "NoChange", "t4": "NoChange"}
     assert told(A_CLUSTER, {**A_POOL, **pool(count=2)}) == {"gpu": "NoChange", "t4": "Modify"}
-
-
-def test_what_aks_would_refuse_is_refused_before_anything_is_made(arm: ArmHarness) -> None:
-    retired = {**A_CLUSTER, **cluster(kubernetesVersion="1.31")}
-    status, code, _ = refusal(arm.put(DEPLOYMENT, body(template(retired)), VERSION))
-    assert (status, code) == (400, "InvalidTemplateDeployment")
-    assert arm.written.told == []
-    assert arm.get(CLUSTER).status_code == 404

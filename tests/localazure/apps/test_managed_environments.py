@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.localazure.apps.sdk import CONSUMPTION, GPU, VERSION, Apps
+from tests.localazure.apps.sdk import CONSUMPTION, GPU, VERSION
 from tests.localazure.conftest import new_group
 from tests.support.embedded import SUBSCRIPTION, EmbeddedAzure
 
@@ -89,27 +89,6 @@ def test_an_identity_of_its_own_keeps_its_principal(azure: EmbeddedAzure, path: 
     first = create(azure, path, sent)["identity"]
     assert uuid.UUID(first["principalId"])
     assert create(azure, path, sent)["identity"] == first
-
-
-def test_an_environment_with_jobs_in_it_stays(apps: Apps, job_name: str) -> None:
-    apps.create(job_name, apps.body())
-    answer = apps.azure.delete(apps.environment, VERSION)
-    assert answer.status_code == 409
-    error = answer.json()["error"]
-    assert error["code"] == "ManagedEnvironmentHasJobs"
-    # after microsoft/azure-container-apps issue 1012
-    assert (
-        f"The specified environment {apps.environment.rsplit('/', 1)[1]} cannot be deleted because it still contains"
-        in error["message"]
-    )
-
-
-def test_a_profile_that_a_job_runs_on_stays(apps: Apps, job_name: str) -> None:
-    sent = apps.body(container={"resources": {"gpu": 1, "cpu": 1, "memory": "2Gi"}})
-    sent["properties"]["workloadProfileName"] = "gpu-t4"
-    apps.create(job_name, sent)
-    answer = apps.azure.put(apps.environment, body(CONSUMPTION), VERSION)
-    assert (answer.status_code, answer.json()["error"]["code"]) == (409, "WorkloadProfileInUse")
 
 
 # Diagnostic settings

@@ -50,10 +50,7 @@ def test_a_container_that_a_client_has_made_is_there_for_arm(make_account: Calla
 
 
 def test_arm_opens_a_container_where_its_account_allows_it_and_keeps_its_policies(make_account: Callable[..., Account]) -> None:
-    account = make_account(allowBlobPublicAccess=False)
-    refused = account.azure.put(containers(account, "open"), {"properties": {"publicAccess": "Blob"}}, VERSION)
-    assert (refused.status_code, refused.json()["error"]["code"]) == (409, "PublicAccessNotPermitted")
-    account.set(allowBlobPublicAccess=True)
+    account = make_account(allowBlobPublicAccess=True)
     account.by_token().create_container("open").upload_blob("file", b"open")
     container = account.by_token().get_container_client("open")
     container.set_container_access_policy({"kept": AccessPolicy("r", expiry=later(), start=later())})
@@ -67,14 +64,6 @@ def test_arm_opens_a_container_where_its_account_allows_it_and_keeps_its_policie
 def test_a_name_that_is_none_is_refused_by_both(account: Account, name: str) -> None:
     assert account.azure.put(containers(account, name), {}, VERSION).status_code == 400
     assert refusal(account.by_token().create_container, name) == (400, "InvalidResourceName")
-
-
-def test_there_is_no_container_without_an_account_and_no_other_blob_service(account: Account) -> None:
-    missing = account.azure.put(containers(account, "data").replace(account.name, "stnobody"), {}, VERSION)
-    assert (missing.status_code, missing.json()["error"]["code"]) == (404, "ParentResourceNotFound")
-    other = account.azure.put(containers(account, "data").replace("/default/", "/other/"), {}, VERSION)
-    assert other.status_code == 404
-    assert account.azure.put(f"{account.id}/blobServices/other", {"properties": {}}, VERSION).status_code == 400
 
 
 def test_blobs_and_what_the_service_was_told_go_with_their_account(account: Account) -> None:

@@ -6,28 +6,10 @@ from typing import Any
 
 import pytest
 
-from tests.localazure.containers.sdk import Groups, Registry, container, create, file_volume, group_body, mounted, refusal
+from tests.localazure.containers.sdk import Groups, file_volume, mounted
 from tests.localazure.test_activity_log import of_group
-from tests.support.embedded import EmbeddedAzure
 
 pytestmark = pytest.mark.usefixtures("no_fault_is_left")
-
-
-def test_pulling_takes_an_attached_identity_with_a_role(azure: EmbeddedAzure, group: str) -> None:
-    registry = Registry(azure, group, f"reg{uuid.uuid4().hex[:10]}")
-    registry.build("hello", "hello:1")
-    image = f"{registry.server}/hello:1"
-    without_role = refusal(azure, group, group_body(registry, container(image)))[1]
-    assert without_role["code"] == "InaccessibleImage"
-    assert "has no role, such as AcrPull" in without_role["details"][0]["message"]
-    registry.allow_pull()
-    unattached = group_body(registry, container(image))
-    del unattached["identity"]
-    assert refusal(azure, group, unattached)[1]["code"] == "InaccessibleImage"
-    uncredited = group_body(registry, container(image))
-    del uncredited["properties"]["imageRegistryCredentials"]
-    assert refusal(azure, group, uncredited)[1]["code"] == "InaccessibleImage"
-    create(azure, group, "one", group_body(registry, container(image)))
 
 
 def test_logs_go_to_a_workspace_that_is_there_with_a_key_that_is_right(groups: Groups) -> None:

@@ -32,14 +32,6 @@ def test_it_shows_what_the_service_decides_once(azure: EmbeddedAzure, group: str
     assert again["properties"]["softDeleteRetentionInDays"] == 7
 
 
-def test_a_name_is_one_in_all_of_azure(azure: EmbeddedAzure, group: str) -> None:
-    name = put_vault(azure, group).rsplit("/", 1)[1]
-    status, code, message = refused(azure.put(path(new_group(azure), name), vault_body(azure), VAULTS))
-    assert (status, code) == (409, "VaultAlreadyExists")
-    assert message.startswith(f"The vault name '{name}' is already in use.")
-    assert refused(azure.put(path(group, "my--vault"), vault_body(azure), VAULTS))[:2] == (400, "VaultNameNotValid")
-
-
 def test_a_deleted_vault_comes_back_as_it_was_or_is_purged(azure: EmbeddedAzure, group: str) -> None:
     name = new_name("kv")
     done(azure, azure.put(path(group, name), {**vault_body(azure, softDeleteRetentionInDays=7), "tags": {"a": "b"}}, VAULTS))
@@ -49,12 +41,6 @@ def test_a_deleted_vault_comes_back_as_it_was_or_is_purged(azure: EmbeddedAzure,
     assert found["properties"]["vaultId"].endswith(f"/vaults/{name}")
     assert found["properties"]["tags"] == {"a": "b"}
     assert name in [each["name"] for each in azure.get(f"{DELETED}/deletedVaults", VAULTS).json()["value"]]
-    # alan-turing-institute/data-safe-haven issue 2523
-    status, code, message = refused(azure.put(path(group, name), vault_body(azure), VAULTS))
-    assert (status, code) == (409, "ConflictError")
-    assert message.startswith("A vault with the same name already exists in deleted state.")
-    elsewhere = azure.put(path(new_group(azure), name), vault_body(azure, createMode="recover"), VAULTS)
-    assert refused(elsewhere)[:2] == (409, "ConflictError")
     back = done(azure, azure.put(path(group, name), vault_body(azure, createMode="recover"), VAULTS))
     assert back["tags"] == {"a": "b"}
     assert back["properties"]["softDeleteRetentionInDays"] == 7
