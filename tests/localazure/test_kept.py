@@ -1,4 +1,4 @@
-"""What has no effect here is kept and shown as it was sent."""
+"""What has no effect here is kept and shown as it was sent; of clusters and pools, see `cluster_lives.yaml`."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from localazure.arm.kind import merged
-from tests.support.managed_clusters import CLUSTER, GROUP, ArmHarness, cluster, pool, refusal
+from tests.support.managed_clusters import CLUSTER, GROUP, ArmHarness, cluster
 
+LOGS = [{"category": "kube-apiserver", "enabled": True, "retentionPolicy": {"enabled": False, "days": 0}}]
 SUBNET = f"{GROUP}/providers/Microsoft.Network/virtualNetworks/net/subnets/apps"
 
 
@@ -23,6 +24,10 @@ def somewhere(**properties: Any) -> dict[str, Any]:
     return {"location": "westeurope", "properties": properties}
 
 
+def of_another(**properties: Any) -> dict[str, Any]:
+    return {"properties": properties}
+
+
 def shown(arm: ArmHarness, path: str, body: dict[str, Any], version: str) -> dict[str, Any]:
     answer = arm.put(path, body, version)
     assert answer.is_success, answer.text
@@ -31,8 +36,7 @@ def shown(arm: ArmHarness, path: str, body: dict[str, Any], version: str) -> dic
 
 # Where a resource of each kind lies, its version, and its body.
 KINDS: dict[str, tuple[str, str, Callable[..., dict[str, Any]]]] = {
-    "cluster": (f"{GROUP}/providers/Microsoft.ContainerService/managedClusters", "2025-09-01", cluster),
-    "pool": (f"{CLUSTER}/agentPools", "2025-09-01", pool),
+    "setting": (f"{CLUSTER}/providers/Microsoft.Insights/diagnosticSettings", "2021-05-01-preview", of_another),
     "environment": (f"{GROUP}/providers/Microsoft.App/managedEnvironments", "2025-02-02-preview", somewhere),
     "account": (f"{GROUP}/providers/Microsoft.Batch/batchAccounts", "2024-07-01", somewhere),
     "gallery": (f"{GROUP}/providers/Microsoft.Compute/galleries", "2024-03-03", somewhere),
@@ -42,17 +46,7 @@ KINDS: dict[str, tuple[str, str, Callable[..., dict[str, Any]]]] = {
 @pytest.mark.parametrize(
     ("kind", "name", "properties"),
     [
-        ("cluster", "insights", {"addonProfiles": {"omsagent": {"enabled": True, "config": {"useAADAuth": "true"}}}}),
-        ("cluster", "proxy", {"httpProxyConfig": {"httpProxy": "http://proxy.example:3128", "noProxy": ["localhost"]}}),
-        ("cluster", "ingress", {"ingressProfile": {"webAppRouting": {"enabled": True}}}),
-        ("cluster", "mesh", {"serviceMeshProfile": {"mode": "Istio", "istio": {"revisions": ["asm-1-27"]}}}),
-        ("cluster", "keda", {"workloadAutoScalerProfile": {"keda": {"enabled": True}}}),
-        ("cluster", "monitor", {"azureMonitorProfile": {"metrics": {"enabled": True}}}),
-        ("cluster", "cleaner", {"securityProfile": {"imageCleaner": {"enabled": True, "intervalHours": 48}}}),
-        ("pool", "kubelet", {"kubeletConfig": {"cpuManagerPolicy": "static", "containerLogMaxFiles": 5}}),
-        ("pool", "linux", {"linuxOSConfig": {"sysctls": {"vmMaxMapCount": 262144}, "swapFileSizeMB": 1500}}),
-        ("pool", "capacity", {"capacityReservationGroupID": f"{GROUP}/providers/Microsoft.Compute/capacityReservationGroups/c"}),
-        ("pool", "host", {"hostGroupID": f"{GROUP}/providers/Microsoft.Compute/hostGroups/h"}),
+        ("setting", "logs", {"storageAccountId": f"{GROUP}/providers/Microsoft.Storage/storageAccounts/logs", "logs": LOGS}),
         ("environment", "network", {"vnetConfiguration": {"infrastructureSubnetId": SUBNET, "internal": True}}),
         ("environment", "zones", {"zoneRedundant": True}),
         ("environment", "domain", {"customDomainConfiguration": {"dnsSuffix": "example.org"}}),
@@ -82,14 +76,3 @@ def test_of_an_environment_without_its_secrets(arm: ArmHarness) -> None:
     found = shown(arm, path, {"location": "westeurope", "properties": secret}, "2025-02-02-preview")
     assert "k1" not in str(found)
     assert "k2" not in str(found)
-
-
-def test_a_diagnostic_setting_goes_to_a_storage_account_or_nowhere(arm: ArmHarness) -> None:
-    path = f"{CLUSTER}/providers/Microsoft.Insights/diagnosticSettings"
-    logs = [{"category": "kube-apiserver", "enabled": True}]
-    sink = {"storageAccountId": f"{GROUP}/providers/Microsoft.Storage/storageAccounts/logs"}
-    assert shown(arm, f"{path}/one", {"properties": {**sink, "logs": logs}}, "2021-05-01-preview")["logs"][0]["enabled"] is True
-    same = refusal(arm.put(f"{path}/two", {"properties": {**sink, "logs": logs}}, "2021-05-01-preview"))
-    assert same[:2] == (409, "Conflict")
-    assert "storageAccounts/logs' is already used" in same[2]
-    assert refusal(arm.put(f"{path}/none", {"properties": {"logs": logs}}, "2021-05-01-preview"))[:2] == (400, "BadRequest")
