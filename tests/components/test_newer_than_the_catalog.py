@@ -15,8 +15,8 @@ from azure_gpu.stack.plan import Plan, plan
 from azure_gpu.stack.settings import read
 from tests.components.recording import KEYS, PROJECT, STACK, SUBSCRIPTION, declare
 from tests.components.settings_of import TODAY, configuration, encrypted
-from tests.components.tables import of_table
 from tests.support import newer
+from tests.support.tables import of_table
 
 END = {"expires_after": "2026-12-31"}
 NODES = {"dedicated_nodes": 1, **END}

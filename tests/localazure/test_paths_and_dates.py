@@ -14,6 +14,7 @@ from localazure.arm.store import Resource
 from localazure.services import Clock
 from localazure.wiring import without_backends
 from tests.localazure.parts import arm_id
+from tests.support.tables import of_table
 
 KINDS = {kind.arm_type.lower(): kind for kind in without_backends()}
 GROUP = "/subscriptions/00000000-0000-0000-0000-000000000000/resourceGroups/rg"
@@ -90,17 +91,7 @@ def resource(day: str | None) -> Resource:
 TODAY = datetime(2026, 11, 20, 12, tzinfo=UTC)
 
 
-@pytest.mark.parametrize(
-    ("body", "stored", "group", "given_day", "forced", "expected"),
-    [
-        ("2019-06-01", "2020-01-01", "2021-01-01", "2022-01-01", "2023-01-01", "2019-06-01"),
-        (None, "2020-01-01", "2021-01-01", "2022-01-01", "2023-01-01", "2020-01-01"),
-        (None, None, "2021-01-01", "2022-01-01", "2023-01-01", "2021-01-01"),
-        (None, None, None, "2022-01-01", "2023-01-01", "2023-01-01"),
-        (None, None, None, "2022-01-01", None, "2022-01-01"),
-        (None, None, None, None, None, "2026-11-20"),
-    ],
-)
+@of_table("body", "stored", "group", "given_day", "forced", "expected")
 def test_the_nearest_date_counts(
     body: str | None, stored: str | None, group: str | None, given_day: str | None, forced: str | None, expected: str
 ) -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from localazure.shapes.versions import presence
 from tests.support.managed_clusters import CLUSTER, GROUP, ArmHarness, cluster
+from tests.support.tables import of_table
 
 LOGS = f"{GROUP}/providers/Microsoft.OperationalInsights/workspaces"
 REGISTRY = f"{GROUP}/providers/Microsoft.ContainerRegistry/registries/newer"
@@ -57,18 +58,6 @@ def test_a_patch_at_an_early_version_leaves_what_came_later(arm: ArmHarness) -> 
     assert "aiToolchainOperatorProfile" not in arm.get(path, "2024-02-01").json()["properties"]
 
 
-@pytest.mark.parametrize(
-    ("name", "member", "version", "found"),
-    [
-        ("containerinstance:ContainerGroup.properties", "networkProfile", "2019-12-01", "there"),
-        ("containerinstance:ContainerGroup.properties", "networkProfile", "2021-10-01", "missing"),
-        ("containerinstance:ContainerGroup.properties", "priority", "2021-10-01", "missing"),
-        ("containerservice:ManagedClusterAgentPoolProfile", "gpuProfile", "2025-03-01", "there"),
-        ("containerservice:ManagedClusterAgentPoolProfile", "gpuProfile", "2024-09-01", "missing"),
-        ("containerservice:ManagedClusterAgentPoolProfile", "gpuProfile", "2023-09-02-preview", "there"),
-        ("containerservice:ManagedClusterAgentPoolProfile", "enableCustomCATrust", "2025-09-01", "missing"),
-        ("containerservice:ManagedClusterAgentPoolProfile", "count", "2020-09-01", "unknown"),
-    ],
-)
+@of_table("name", "member", "version", "found")
 def test_members_come_and_go_with_versions(name: str, member: str, version: str, found: str) -> None:
     assert presence(name, member, version) == found

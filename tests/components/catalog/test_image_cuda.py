@@ -3,7 +3,7 @@
 from hypothesis import given, strategies as st
 
 from azure_gpu.catalog.container_cuda import image_cuda
-from tests.components.tables import of_table
+from tests.support.tables import of_table
 
 
 @of_table("image", "cuda")

@@ -3,7 +3,7 @@
 from hypothesis import given, strategies as st
 
 from azure_gpu.catalog import names
-from tests.components.tables import of_table
+from tests.support.tables import of_table
 
 GROUP = "Microsoft.ContainerInstance/containerGroups"
 

@@ -18,7 +18,7 @@ from azure_gpu.catalog.services.machine_learning import compute, endpoints
 from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.catalog.sizes import SIZES, cpu_series
 from azure_gpu.catalog.sizes.model import Driver, Size
-from tests.components.tables import rows_of
+from tests.support.tables import rows_of
 
 PAGES = Path(__file__).parents[2] / "data" / "pages"
 SERIES = {size.series.name: size.series for size in SIZES}

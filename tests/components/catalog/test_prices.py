@@ -14,8 +14,8 @@ from azure_gpu.catalog.prices.price_table import PriceRow
 from azure_gpu.catalog.problems import Code
 from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.catalog.tables import TableError
-from tests.components.tables import of_table
 from tests.support.rows import each_row
+from tests.support.tables import of_table
 
 EVIDENCE = Path(__file__).parents[2] / "data" / "gpu_prices.csv"  # of every list and size the first and the last region
 LISTED = date(2026, 6, 18)  # the day of the newer price list
@@ -189,16 +189,7 @@ def test_priced_names_that_are_no_size_say_so() -> None:
         )
 
 
-@pytest.mark.parametrize(
-    ("size", "said"),
-    [
-        ("NC6_Promo", "factor of 2.2 to 3"),
-        ("nc144ds_xl_rtxpro6000bse_v6", "cost the same as the lds size"),
-        ("NV36ads_A10_v5", "exactly a quarter"),
-        ("NC4as_T4_v3", ""),
-        ("NC36ds_xl_RTXPRO6000BSE_v6", ""),
-    ],
-)
+@of_table("size", "said")
 def test_doubtful_prices_say_why(size: str, said: str) -> None:
     found = [fact.value for fact in notes.about(size)]
     assert any(said in value for value in found) if said else found == []

@@ -18,7 +18,7 @@ from azure_gpu.formats.arm_template import (
     finish_outputs,
     read_file,
 )
-from tests.components.tables import of_table
+from tests.support.tables import of_table
 
 SCOPE = Scope("sub", "tenant", "rg", "westeurope", "main")
 GROUP = "/subscriptions/sub/resourceGroups/rg"

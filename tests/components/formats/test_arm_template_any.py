@@ -10,8 +10,8 @@ from hypothesis import given, settings, strategies as st
 from azure_gpu.formats import lenient_json
 from azure_gpu.formats.arm_template import Scope, expand, finish, finish_outputs, values
 from azure_gpu.formats.document import Document
-from tests.components.tables import of_table
 from tests.support.examples import examples
+from tests.support.tables import of_table
 
 HEAD = {
     "$schema": "https://schema.management.azure.com/schemas/2019-04-01/deploymentTemplate.json#",

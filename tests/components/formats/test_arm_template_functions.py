@@ -15,7 +15,7 @@ from azure_gpu.formats import lenient_json
 from azure_gpu.formats.arm_template import Expanded, Scope, expand
 from azure_gpu.formats.arm_template.date_functions import written
 from azure_gpu.formats.arm_template.values import Arguments
-from tests.components.tables import of_table
+from tests.support.tables import of_table
 
 SUBSCRIPTION = "00000000-0000-0000-0000-000000000000"
 GUIDS = uuid.UUID("11fb06fb-712d-4ddd-98c7-e71bbd588830")  # Microsoft Learn, bicep-functions-string#guid

@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from azure_gpu.formats.autoscale_formula import Evaluation, Targets, as_text, evaluate, evaluation, parse, results_of
-from tests.components.tables import of_table
 from tests.support.measured import Measured, Series, steady, values
+from tests.support.tables import of_table
 
 # Of the results that the documentation shows: a Thursday evening.
 NOW = datetime(2016, 10, 13, 19, 18, 47, 805_000, tzinfo=UTC)

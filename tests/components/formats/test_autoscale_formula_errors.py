@@ -2,7 +2,7 @@
 
 from azure_gpu.catalog.problems import Code, Severity
 from azure_gpu.formats.autoscale_formula import FormulaError, formula_problems, parse
-from tests.components.tables import of_table
+from tests.support.tables import of_table
 
 
 def errors(text: str) -> list[str]:

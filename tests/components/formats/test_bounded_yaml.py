@@ -13,9 +13,9 @@ from hypothesis import example, given, strategies as st
 
 from azure_gpu.formats import bounded_yaml, located_yaml
 from azure_gpu.formats.bounded_yaml import BoundedYamlError
-from tests.components.tables import of_table
 from tests.support.container_group_files import FILES, PASSWORD
 from tests.support.rows import each_row
+from tests.support.tables import of_table
 
 DOUBLED = "x0: &a0 [1, 2, 3]\n" + "".join(f"x{n}: &a{n} [*a{n - 1}, *a{n - 1}]\n" for n in range(1, 36))
 MERGED = "x0: &a0 {k: 1}\n" + "".join(f"x{n}: &a{n} {{<<: [*a{n - 1}, *a{n - 1}]}}\n" for n in range(1, 36))

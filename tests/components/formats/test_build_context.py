@@ -10,8 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from azure_gpu.formats.build_context import BuildContextError, context_files, context_hash
-from tests.components.tables import rows_of
 from tests.support.examples import examples
+from tests.support.tables import rows_of
 
 SHELL = "find . -type f -print0 | LC_ALL=C sort -z | xargs -0 sha256sum | sha256sum | cut -c1-16"
 needs_sha256sum = pytest.mark.skipif(shutil.which("sha256sum") is None, reason="this machine has no sha256sum")

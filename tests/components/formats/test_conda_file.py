@@ -4,7 +4,7 @@ import pytest
 
 from azure_gpu.formats import conda_file
 from azure_gpu.formats.conda_file import CondaFileError, CondaPackage
-from tests.components.tables import of_table
+from tests.support.tables import of_table
 
 # The conda_dependencies.yml of the second source document, and the myenv.yml of the fifth.
 WORKBENCH = """

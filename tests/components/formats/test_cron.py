@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from azure_gpu.formats import cron
-from tests.components.tables import of_table
+from tests.support.tables import of_table
 
 
 @pytest.mark.parametrize(

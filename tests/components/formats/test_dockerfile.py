@@ -3,8 +3,8 @@
 from hypothesis import given, strategies as st
 
 from azure_gpu.formats.dockerfile import Arg, Cmd, Copy, Entrypoint, Env, From, Instruction, Note, Run, Workdir, parse, substitute
-from tests.components.tables import of_table
 from tests.support.rows import each_row
+from tests.support.tables import of_table
 
 
 def instructions(text: str) -> list[Instruction]:

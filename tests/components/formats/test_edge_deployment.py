@@ -11,8 +11,8 @@ from azure_gpu.edge.args import EdgeJobSettings
 from azure_gpu.formats import edge_deployment
 from azure_gpu.formats.edge_deployment import named
 from azure_gpu.shared.validation import check, key_hints
-from tests.components.tables import of_table
 from tests.support.edge_documents import COMPANION, FRAGMENT
+from tests.support.tables import of_table
 
 
 def test_the_documents_fragment_gives_its_percentage_and_a_warning_about_its_comment() -> None:

@@ -10,7 +10,6 @@ from azure_gpu.catalog.problems import Problem, Severity, errors
 from azure_gpu.formats.container_group_file import GroupInFile, read
 from azure_gpu.formats.container_group_settings import settings_of
 from azure_gpu.formats.stack_file import SECRET
-from tests.components.tables import of_table
 from tests.support.container_group_files import (
     EXPORTED_2018,
     FILES,
@@ -23,6 +22,7 @@ from tests.support.container_group_files import (
 )
 from tests.support.examples import examples
 from tests.support.rows import each_row
+from tests.support.tables import of_table
 
 
 def taken(text: str, file: str = "f.yaml") -> GroupInFile:

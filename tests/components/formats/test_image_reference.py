@@ -4,7 +4,7 @@ from hypothesis import given, strategies as st
 
 from azure_gpu.formats import image_reference
 from azure_gpu.formats.image_reference import ImageReference
-from tests.components.tables import of_table
+from tests.support.tables import of_table
 
 DIGEST = "sha256:" + "0123456789abcdef" * 4
 

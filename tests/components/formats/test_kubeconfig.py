@@ -5,7 +5,7 @@ import yaml
 
 from azure_gpu.formats import kubeconfig
 from azure_gpu.formats.kubeconfig import KubeconfigError
-from tests.components.tables import of_table
+from tests.support.tables import of_table
 
 WHOLE = {
     "apiVersion": "v1",

@@ -6,7 +6,7 @@ from typing import Any
 from hypothesis import example, given, strategies as st
 
 from azure_gpu.formats import lenient_json
-from tests.components.tables import of_table
+from tests.support.tables import of_table
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),

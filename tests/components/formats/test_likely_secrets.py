@@ -2,8 +2,8 @@
 
 from azure_gpu.formats import placeholders
 from azure_gpu.formats.likely_secrets import holds_secret, is_secret_name, without_login, without_secrets
-from tests.components.tables import of_table
 from tests.support.rows import each_row
+from tests.support.tables import of_table
 
 
 @each_row(

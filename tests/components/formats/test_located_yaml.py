@@ -5,8 +5,8 @@ from hypothesis import given, strategies as st
 
 from azure_gpu.catalog.problems import Severity
 from azure_gpu.formats import located_yaml
-from tests.components.tables import of_table
 from tests.support.container_group_files import GPU_YAML
+from tests.support.tables import of_table
 
 
 def told(text: str) -> list[str]:

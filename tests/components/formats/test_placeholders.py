@@ -3,7 +3,7 @@
 import pytest
 
 from azure_gpu.formats import placeholders
-from tests.components.tables import of_table
+from tests.support.tables import of_table
 
 
 @of_table("text", "found")

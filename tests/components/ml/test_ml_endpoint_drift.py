@@ -27,6 +27,7 @@ from tests.components.ml.ml_endpoints import (
 )
 from tests.components.recording import Recorded, declare
 from tests.components.settings_of import args_of
+from tests.support.tables import of_table
 
 ID = f"{WORKSPACE_ID}/onlineEndpoints/digits"
 LOOKUP = "azure-native:machinelearningservices:getOnlineEndpoint"
@@ -91,18 +92,7 @@ def test_nothing_differs_where_azure_shows_what_is_declared_and_more() -> None:
     assert differences(None, BODY, SHARES, {}) == ""
 
 
-@pytest.mark.parametrize(
-    ("changed", "difference"),
-    [
-        ({"traffic": {"blue": 50, "green": 50}}, "traffic is blue 50, green 50"),
-        ({"traffic": {}}, "traffic is nothing"),
-        ({"mirror": {"green": 5}}, "mirrorTraffic is green 5"),
-        ({"tags": {"a": "c"}}, "tag a is c"),
-        ({"tags": {}}, "tag a is not set"),
-        ({"properties": {"authMode": "Key", "publicNetworkAccess": "Enabled"}}, "authMode is Key"),
-        ({"properties": {"authMode": "aadtoken", "publicNetworkAccess": "Disabled"}}, "publicNetworkAccess is Disabled"),
-    ],
-)
+@of_table("changed", "difference")
 def test_what_somebody_has_changed_is_named_with_its_instant(changed: dict[str, Any], difference: str) -> None:
     assert differences(replace(SHOWN, **changed), BODY, SHARES, {}) == f"{difference} (since 2026-11-25T10:00:00Z)"
 

@@ -10,9 +10,9 @@ from azure_gpu_policies.page import CONFIGURED
 from azure_gpu_policies.policies import ALL
 from azure_gpu_policies.resources import Resource, renamed
 from tests.components.policy.resources import ENDS, batch_pool, cluster, environment, group, judged, paths, resource, vm
-from tests.components.tables import rows_of
 from tests.support import newer
 from tests.support.rows import each_row
+from tests.support.tables import of_table, rows_of
 
 GPU = "nvidia.com/gpu"
 
@@ -196,16 +196,7 @@ def test_each_api_version_of_a_resource_is_the_same_to_a_policy(token: str) -> N
     assert paths("storage-shared-key", resource(token, {})) == ["allowSharedKeyAccess"]
 
 
-@pytest.mark.parametrize(
-    ("token", "keys"),
-    [
-        ("kubernetes:core/v1:Pod", ["spec"]),
-        ("kubernetes:core/v1:PodPatch", ["spec"]),
-        ("kubernetes:apps/v1:Deployment", ["spec", "template", "spec"]),
-        ("kubernetes:apps/v1beta2:StatefulSet", ["spec", "template", "spec"]),
-        ("kubernetes:batch/v1:CronJob", ["spec", "jobTemplate", "spec", "template", "spec"]),
-    ],
-)
+@of_table("token", "keys")
 def test_pods_are_found_wherever_they_are_made(token: str, keys: list[str]) -> None:
     properties: dict[str, Any] = {"hostNetwork": True}
     for key in reversed(keys):

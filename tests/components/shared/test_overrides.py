@@ -19,9 +19,9 @@ from azure_gpu.stack.settings import read
 from tests.components import recorded_bodies
 from tests.components.recording import KEYS, PROJECT, STACK, SUBSCRIPTION, Recorded, declare
 from tests.components.settings_of import TODAY, args_of, configuration, pure_problems
-from tests.components.tables import of_table
 from tests.components.test_cases import CASES
 from tests.components.test_constructors import GOOD, LOOK_UPS
+from tests.support.tables import of_table
 
 TAGS = {"tags": {"set-by": "overrides"}}
 TAGS_BELOW = {"properties": {"tags": {"set-by": "overrides"}}}  # of what Azure ML keeps them for

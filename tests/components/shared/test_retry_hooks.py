@@ -11,7 +11,7 @@ from azure_gpu.catalog import transient_errors
 from azure_gpu.catalog.transient_errors import TRANSIENT_ERRORS, find, pause
 from azure_gpu.shared import retry_hooks
 from tests.components.recording import declare
-from tests.components.tables import of_table
+from tests.support.tables import of_table
 
 NO_PULL = (
     "Code=\"InaccessibleImage\" Message=\"The image 'r.azurecr.io/vector_add:1' in container group 'adder' is not accessible. "

@@ -9,7 +9,7 @@ from azure_gpu.catalog.problems import Code, Problem, Severity
 from azure_gpu.shared import own_state
 from azure_gpu.shared.own_state import OwnResource
 from azure_gpu.stack import ended
-from tests.components.tables import rows_of
+from tests.support.tables import rows_of
 
 PAST = Problem("pools.train.expires_after", "must be after 2026-11-20", "2026-11-01", code=Code.EXPIRED)
 OTHER = Problem("pools.train.size", "no such size", "x")

@@ -13,8 +13,8 @@ from azure_gpu.stack.settings import read
 from tests.components import recorded_bodies
 from tests.components.recording import KEYS, PROJECT, STACK
 from tests.components.settings_of import TODAY, configuration, pure_problems
-from tests.components.tables import of_table
 from tests.components.test_cases import CASES
+from tests.support.tables import of_table
 
 OPTIONS = {"protect": True, "ignore_changes": ["tags"], "custom_timeouts": {"create": "90m", "delete": "1h30m"}}
 # Names of resources that each case declares as what its entry is in Azure, and of one beside them.

@@ -8,7 +8,7 @@ import pytest
 from azure_gpu.stack import other_stacks
 from azure_gpu.stack.other_stacks import Outputs, OutputsError, resolved
 from azure_gpu.stack.settings import read
-from tests.components.tables import of_table
+from tests.support.tables import of_table
 
 NETWORK = Outputs(
     {"subnet": "/subnets/a", "names": {"vault": "kv", "count": 2, "open": True}, "key": "[secret]"}, frozenset({"key"})

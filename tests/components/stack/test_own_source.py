@@ -11,7 +11,7 @@ from azure_gpu.stack import own_source
 from azure_gpu.stack.settings import Settings, read
 from tests.components.recording import PROJECT, STACK
 from tests.components.settings_of import TODAY, configuration, pure_problems
-from tests.components.tables import of_table, rows_of
+from tests.support.tables import of_table, rows_of
 
 ORIGIN = "https://github.com/acme/azure-gpu.git"
 FILE = {

@@ -18,7 +18,7 @@ from azure_gpu.stack.settings import read
 from azure_gpu.stack.settings_reference import editor_schema, reference
 from tests.components.recording import declare
 from tests.components.settings_of import TODAY, all_problems, configuration
-from tests.components.tables import of_table
+from tests.support.tables import of_table
 
 ROOT = Path(__file__).parents[3]
 FULL: dict[str, Any] = {

@@ -8,7 +8,7 @@ from azure_gpu.stack.file import StackFile, Switched
 from azure_gpu.stack.settings import Settings, read
 from tests.components.recording import PROJECT, STACK
 from tests.components.settings_of import TODAY, configuration, pure_problems
-from tests.components.tables import of_table
+from tests.support.tables import of_table
 
 OFF = {"enabled": False}
 END = {"expires_after": "2026-12-31"}

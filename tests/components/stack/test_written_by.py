@@ -5,7 +5,7 @@ import pytest
 from azure_gpu.stack import written_by
 from azure_gpu.stack.written_by import OUTPUT, check
 from tests.components.recording import declare
-from tests.components.tables import of_table
+from tests.support.tables import of_table
 
 OUTPUTS = "pulumi:pulumi:readStackOutputs"
 

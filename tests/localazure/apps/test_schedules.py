@@ -3,36 +3,18 @@
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-import pytest
-
 from azure_gpu.formats import cron
 from localazure.apps import schedule
 from localazure.arm.store import Body, Resource, Store
 from tests.localazure.parts import arm_id
+from tests.support.tables import of_table
 
 
 def at(text: str) -> datetime:
     return datetime.fromisoformat(text).replace(tzinfo=UTC)
 
 
-@pytest.mark.parametrize(
-    ("text", "moment", "named"),
-    [
-        ("0 */2 * * *", "2026-11-21T14:00:30", True),  # Microsoft Learn, container-apps/jobs: every two hours
-        ("0 */2 * * *", "2026-11-21T15:00", False),
-        ("0 0 * * *", "2026-11-21T00:00", True),
-        ("0 0 * * *", "2026-11-21T00:01", False),
-        ("0 0 * * 0", "2026-11-22T00:00", True),  # a Sunday
-        ("0 0 * * 0", "2026-11-21T00:00", False),
-        ("0 0 1 * *", "2026-12-01T00:00", True),
-        ("30 8 * * mon-fri", "2026-11-20T08:30", True),
-        ("30 8 * * mon-fri", "2026-11-21T08:30", False),
-        ("5,10-20/5 * * nov *", "2026-11-21T01:15", True),
-        ("5,10-20/5 * * nov *", "2026-11-21T01:25", False),
-        ("5/20 * * * *", "2026-11-21T01:45", True),
-        ("0 0 1 * 6", "2026-11-21T00:00", True),  # both days restricted: either will do
-    ],
-)
+@of_table("text", "moment", "named")
 def test_a_schedule_names_its_moments(text: str, moment: str, named: bool) -> None:
     assert cron.fault(text) is None
     assert cron.matches(text, at(moment)) is named

@@ -2,32 +2,15 @@
 
 from pathlib import Path
 
-import pytest
 from hypothesis import given, strategies as st
 
 from localazure.containers.volumes import Mount, led, targets
+from tests.support.tables import of_table
 
 PATHS = {"/mnt/data": Path("/led/data"), "/mnt/data2": Path("/led/data2"), "/tmp": Path("/led/tmp")}
 
 
-@pytest.mark.parametrize(
-    ("word", "expected"),
-    [
-        ("/mnt/data", "/led/data"),
-        ("/mnt/data/x", "/led/data/x"),
-        ("/mnt/data2/x", "/led/data2/x"),
-        ("--out=/mnt/data/x", "--out=/led/data/x"),
-        ("echo hi > /mnt/data/x; cat '/mnt/data/y'", "echo hi > /led/data/x; cat '/led/data/y'"),
-        ("/a:/mnt/data:/tmp", "/a:/led/data:/led/tmp"),
-        ("touch /tmp/healthy", "touch /led/tmp/healthy"),
-        ("/var/tmp/x", "/var/tmp/x"),
-        ("/mnt/database", "/mnt/database"),
-        ("/mnt/data-2", "/mnt/data-2"),
-        ("./mnt/data", "./mnt/data"),
-        ("http://host/mnt/data", "http://host/mnt/data"),
-        ("nothing", "nothing"),
-    ],
-)
+@of_table("word", "expected")
 def test_a_path_is_led_where_it_stands_for_itself(word: str, expected: str) -> None:
     assert led(word, PATHS) == expected
 

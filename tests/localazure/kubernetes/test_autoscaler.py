@@ -15,6 +15,7 @@ from localazure.kubernetes.model import Taint
 from localazure.kubernetes.node_templates import scale_set, template
 from tests.localazure.kubernetes.gpu_world import CLUSTER, pool as pool_shape
 from tests.support.examples import examples
+from tests.support.tables import of_table
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 GPU_TAINT = Taint("sku", "gpu", "NoSchedule")
@@ -203,19 +204,7 @@ def test_the_profile_is_read_as_arm_spells_it() -> None:
     assert autoscaler_views.profile({}) == Profile()
 
 
-@pytest.mark.parametrize(
-    ("expression", "fits"),
-    [
-        ({"key": "agentpool", "operator": "In", "values": ["t4"]}, True),
-        ({"key": "agentpool", "operator": "NotIn", "values": ["t4"]}, False),
-        ({"key": "accelerator", "operator": "Exists"}, True),
-        ({"key": "nothing", "operator": "DoesNotExist"}, True),
-        ({"key": "kubernetes.azure.com/sku-cpu", "operator": "Gt", "values": ["3"]}, True),
-        ({"key": "kubernetes.azure.com/sku-cpu", "operator": "Lt", "values": ["4"]}, False),
-        ({"key": "kubernetes.azure.com/sku-cpu", "operator": "Gt", "values": ["three"]}, False),
-        ({"key": "agentpool", "operator": "Lt", "values": ["4"]}, False),
-    ],
-)
+@of_table("expression", "fits")
 def test_required_affinity_to_nodes_counts(expression: dict[str, Any], fits: bool) -> None:
     one = pod("a", gpus=1, affinity=({"matchExpressions": [expression]},))
     assert bool(decided([one], [pool()])[0]) is fits

@@ -3,6 +3,7 @@
 import pytest
 
 from localazure.kubernetes.authorization import granting, requested
+from tests.support.tables import of_table
 
 READER = "7f6c6a51-bcf8-42ba-9220-52d62157d7db"
 WRITER = "a7ffa36f-339b-4b5c-8bdf-e2c188b2c0eb"
@@ -37,17 +38,7 @@ def test_a_data_action_is_allowed_by(action: str, roles: set[str]) -> None:
     assert granting(action) == roles
 
 
-@pytest.mark.parametrize(
-    ("asked", "action"),
-    [
-        ({"verb": "watch", "resource": "pods"}, "pods/read"),
-        ({"verb": "get", "resource": "pods", "subresource": "log"}, "pods/read"),
-        ({"verb": "patch", "group": "apps", "resource": "deployments"}, "apps/deployments/write"),
-        ({"verb": "deletecollection", "group": "batch", "resource": "jobs"}, "batch/jobs/delete"),
-        ({"verb": "create", "resource": "pods", "subresource": "exec"}, "pods/exec/action"),
-        ({"verb": "impersonate", "resource": "users"}, "users/impersonate/action"),
-    ],
-)
+@of_table("asked", "action")
 def test_a_request_is_the_data_action(asked: dict[str, str], action: str) -> None:
     assert requested({"user": "somebody", "resourceAttributes": asked}).action == action
 

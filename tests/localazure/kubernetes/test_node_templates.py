@@ -5,6 +5,7 @@ import pytest
 from localazure.kubernetes.model import Taint, as_pool, stored_pool
 from localazure.kubernetes.node_templates import cpu_reserved, machine, node_name, record, scale_set, template
 from tests.localazure.kubernetes.gpu_world import CLUSTER, pool
+from tests.support.tables import of_table
 
 
 def test_a_t4_node_has_the_resources_that_a_real_one_shows() -> None:
@@ -38,18 +39,7 @@ def test_the_memory_that_aks_keeps_is_by_the_number_of_pods_and_at_most_a_quarte
     assert abs((kib[0] - kib[1]) * 1024 - kept_mb * 10**6 - 100 * 2**20) < 2048
 
 
-@pytest.mark.parametrize(
-    ("size", "vcpus", "memory", "architecture", "gpus"),
-    [
-        ("Standard_D4s_v5", 4, 16, "amd64", 0),
-        ("Standard_E8pds_v5", 8, 64, "arm64", 0),
-        ("Standard_D2ls_v5", 2, 4, "amd64", 0),
-        ("Standard_DS2_v2", 2, 7, "amd64", 0),
-        ("Standard_B2ms", 2, 8, "amd64", 0),
-        ("Standard_NC96ads_A100_v4", 96, 880, "amd64", 4),
-        ("Standard_NV6ads_A10_v5", 6, 55, "amd64", 1),
-    ],
-)
+@of_table("size", "vcpus", "memory", "architecture", "gpus")
 def test_machines_are_known_by_the_catalog_or_their_names(
     size: str, vcpus: int, memory: int, architecture: str, gpus: int
 ) -> None:

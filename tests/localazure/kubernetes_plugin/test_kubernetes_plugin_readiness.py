@@ -9,6 +9,7 @@ import yaml
 from localazure.kubernetes_plugin import readiness
 from localazure.kubernetes_plugin.waiter import pod_problems
 from tests.support.rows import each_row
+from tests.support.tables import of_table
 
 ROWS: list[dict[str, Any]] = yaml.load(Path(__file__).with_name("readiness.yaml").read_text(encoding="utf-8"), yaml.CSafeLoader)
 
@@ -49,21 +50,7 @@ def test_a_pod_says_what_is_wrong_with_it() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("text", "ready"),
-    [
-        ("condition=Ready", True),
-        ("condition=Other", False),
-        ("condition=Other=False", True),
-        ("jsonpath={.status.phase}=Running", True),
-        ("jsonpath={.status.phase}=Failed", False),
-        ("jsonpath={.status.missing}", False),
-        ("jsonpath={.status.conditions[1].type}=Other", True),
-        ("jsonpath={.status['dotted.name']}=1", True),
-        ('["condition=Ready", "jsonpath={.status.flag}=true"]', True),
-        ('["condition=Ready", "condition=Other"]', False),
-    ],
-)
+@of_table("text", "ready")
 def test_a_program_may_say_what_is_waited_for(text: str, ready: bool) -> None:
     dotted: dict[str, Any] = {"dotted.name": 1}
     live = thing(phase="Running", flag=True, **dotted, conditions=[condition("Ready"), condition("Other", "False")])

@@ -12,6 +12,7 @@ from localazure.weather.parts import PARTS
 from localazure.weather.state import CALM, ROUGH, Weather, kept
 from tests.support.embedded import ServedAzure
 from tests.support.in_process import InProcessAzure
+from tests.support.tables import of_table
 
 ALL_ROUGH = {name for name, part in PARTS.items() if part.rough}
 
@@ -40,17 +41,7 @@ def test_each_part_is_a_fault_of_its_own_and_can_be_left_out() -> None:
     assert weather.seconds("role-delay") == 9
 
 
-@pytest.mark.parametrize(
-    ("given", "word"),
-    [
-        ({"kind": "weather", "name": "hail"}, "role-delay"),
-        ({"kind": "weather"}, "isn't a part of the weather"),
-        ({"kind": "weather", "name": "role-delay", "seconds": -1}, "seconds"),
-        ({"kind": "policy-deny", "name": "x"}, "property"),
-        ({"kind": "policy-tag", "name": "x"}, "tag"),
-        ({"kind": "policy-tag", "tag": "x"}, "name"),
-    ],
-)
+@of_table("given", "word")
 def test_a_part_that_is_not_there_is_refused_with_those_that_are(given: dict[str, object], word: str) -> None:
     with pytest.raises(ArmError, match=word):
         fault.parse(given)

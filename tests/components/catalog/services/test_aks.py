@@ -5,7 +5,7 @@ from pathlib import Path
 
 from azure_gpu.catalog.services.aks import sizes
 from tests.components.catalog.rule_tables import size_of
-from tests.components.tables import of_table
+from tests.support.tables import of_table
 
 FACTS = Path(__file__).parents[3] / "data" / "gpu_sizes.csv"
 

@@ -14,8 +14,8 @@ from azure_gpu.catalog.services.machines.drivers import DriverRequest, Requested
 from azure_gpu.catalog.services.vm_images import IMAGES, ImageReference, VmImage
 from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.catalog.sizes import SIZES
-from tests.components.tables import of_table
 from tests.support.ssh_keys import PUBLIC_KEY
+from tests.support.tables import of_table
 
 TODAY = date(2026, 11, 22)
 SMI = "Tesla K80, 3.7, 823.5, 000006C3:00:00.0, 11438, 11377, 470.82.01"  # the document's GPU, in nvidia-smi's words

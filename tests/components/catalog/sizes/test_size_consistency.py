@@ -7,8 +7,8 @@ from hypothesis import given, strategies as st
 from azure_gpu.catalog.lifecycle import Status
 from azure_gpu.catalog.sizes import SIZES, size_tables
 from azure_gpu.catalog.sizes.model import Series, Size, same_family
-from tests.components.tables import of_table
 from tests.support.rows import each_row
+from tests.support.tables import of_table
 
 TODAY = date(2026, 11, 20)
 SERIES = {size.series.name: size.series for size in SIZES}

@@ -8,7 +8,7 @@ from hypothesis import given, strategies as st
 from azure_gpu.catalog.problems import Code, Severity
 from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.catalog.sizes.lookup import PREFIX, Sizes, normalise
-from tests.components.tables import of_table
+from tests.support.tables import of_table
 
 NAMES = sorted(size.name for size in SIZES)
 

@@ -8,8 +8,8 @@ from azure_gpu.catalog.lifecycle import Status
 from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.catalog.sizes.model import Driver, Vendor, VmGeneration
 from tests.components.catalog.rule_tables import size_of
-from tests.components.tables import of_table
 from tests.support.rows import each_row
+from tests.support.tables import of_table
 
 
 @pytest.mark.parametrize(

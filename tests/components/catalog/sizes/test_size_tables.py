@@ -7,7 +7,7 @@ from azure_gpu.catalog.sizes import size_tables
 from azure_gpu.catalog.sizes.lookup import Sizes
 from azure_gpu.catalog.sizes.size_tables import GPUS, LIFECYCLES, SERIES, SIZES, SizeTables
 from azure_gpu.catalog.tables import TableError, line_of, text_of
-from tests.components.tables import of_table
+from tests.support.tables import of_table
 
 TEXTS = {table.name: text_of(table.path) for table in (GPUS, SERIES, LIFECYCLES, SIZES)}
 A_SIZE = "Standard_NC8as_T4_v3,NCasT4_v3,8,8,56,1,16,no,,"
