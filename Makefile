@@ -170,9 +170,9 @@ lock: .venv/ready ## renew the locked files after a change of versions in requir
 	$(UV) pip compile -q --universal operations/azure_gpu_operations/shell/azure-cli.in --python-version 3.11 \
 	  --generate-hashes --no-header -o operations/azure_gpu_operations/shell/azure-cli.lock
 
-# The engine builds while the packages install; each shows its own progress.
+# The engine builds while the packages of Python and Node install; each shows its own progress.
 ready: prerequisites
-	@$(MAKE) -s --no-print-directory -j2 engine azurite providers $(needed)
+	@$(MAKE) -s --no-print-directory -j3 engine .venv/ready azurite providers $(needed)
 	@$(EMBEDDED) start $(if $(WEATHER),--weather $(WEATHER)) --engine-bin "$$(cat $(STATE)/engine-bin)" $(connected)
 
 engine: prerequisites
@@ -200,8 +200,8 @@ groups: prerequisites ## build JobSet and Kueue for groups of workers on the emb
 	@python3 engine/build.py groups > $(STATE)/groups-bin.new && mv $(STATE)/groups-bin.new $(STATE)/groups-bin
 
 # Blob storage of the embedded Azure, from npm into the cache.
-azurite: .venv/ready prerequisites
-	@$(PYTHON) -m localazure.blobs.installation > /dev/null
+azurite: prerequisites
+	@python3 -m localazure.blobs.installation > /dev/null
 
 terminal-pictures: ready ## take docs/images/terminal-*.svg again, of STACK, which is up, and of RUN, a failed run on it
 	@test -n "$(RUN)" || { echo "error: RUN isn't set; name a failed run: make terminal-pictures STACK=$(STACK) RUN=run-train-..." >&2; exit 2; }

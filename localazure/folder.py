@@ -16,6 +16,11 @@ from localazure.errors import CommandError
 SECRET_MODE = 0o600
 
 
+def default_cache() -> Path:
+    """Where what is made once for a machine is kept: images, environments, Azurite."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "azure-gpu"
+
+
 @dataclass(frozen=True, slots=True)
 class LocalFolder:
     """All paths of one state folder. Nothing is made before `create`."""

@@ -29,12 +29,11 @@ from localazure.arm.router import Arm
 from localazure.arm.store import Store
 from localazure.batch.service.app import DataPlane
 from localazure.blobs import hosts
-from localazure.containers.images import default_cache
 from localazure.entra import identity as identities
 from localazure.entra.endpoints import Directory, Endpoints
 from localazure.entra.tokens import Tokens
 from localazure.faults import ABORT, Faults
-from localazure.folder import LocalFolder
+from localazure.folder import LocalFolder, default_cache
 from localazure.kinds import federated_credentials
 from localazure.kubernetes import authorization_routes, image_access
 from localazure.kubernetes.authorization_routes import ClusterRoutes

@@ -1,7 +1,7 @@
 """Azurite, installed from the public npm registry into the cache, exactly as `azurite/package-lock.json` pins it.
 
-`python -m localazure.blobs.installation` does it ahead; the server does it when blob storage is first used. A folder in the cache
-is complete or not there: it is filled under a temporary name, under a lock, and moved into place.
+`python3 -m localazure.blobs.installation` does it ahead, with the standard library alone; the server does it when blob storage is
+first used. A folder in the cache is complete or not there: it is filled under a temporary name, under a lock, and moved into place.
 """
 
 import asyncio
@@ -15,8 +15,8 @@ import tempfile
 from pathlib import Path
 
 from localazure.blobs.keeper import KeeperError
-from localazure.containers.images import default_cache
 from localazure.containers.locks import alone
+from localazure.folder import default_cache
 
 OLDEST_NODE = 20
 _PINNED = Path(__file__).with_name("azurite")

@@ -7,7 +7,6 @@ is a registry's.
 import asyncio
 import hashlib
 import json
-import os
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +21,7 @@ from localazure.containers.builder import Builder, Built
 from localazure.containers.environments import Environments
 from localazure.containers.locks import alone
 
-__all__ = ["BuildFailedError", "Image", "Images", "default_cache"]
+__all__ = ["BuildFailedError", "Image", "Images"]
 
 _RECIPE = 2  # raised when the builder makes something else out of the same Dockerfile
 _MANIFEST = "manifest.json"
@@ -40,11 +39,6 @@ class Image:
     cmd: tuple[str, ...]
     env: dict[str, str]
     workdir: str
-
-
-def default_cache() -> Path:
-    """Where images and environments are kept."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "azure-gpu"
 
 
 class Images:

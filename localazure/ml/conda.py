@@ -10,7 +10,8 @@ from typing import NamedTuple
 from azure_gpu.formats.conda_file import CondaFileError, CondaPackage, read
 from localazure.containers.build_log import BuildLog
 from localazure.containers.environments import Environments, Requirements
-from localazure.containers.images import Image, default_cache
+from localazure.containers.images import Image
+from localazure.folder import default_cache
 
 SERVER = "azureml-inference-server-http"
 DEFAULTS = "azureml-defaults"  # brings the server too

@@ -13,7 +13,8 @@ from PIL import Image
 from azure_gpu.formats.build_context import context_files, context_hash
 from azure_gpu.shared.workloads import Workload
 from localazure.arm.store import Store
-from localazure.containers.images import Image as BuiltImage, Images, default_cache
+from localazure.containers.images import Image as BuiltImage, Images
+from localazure.folder import default_cache
 from tests.workloads.scoring_server import server
 from tests.workloads.workload_runs import MNIST, WORKLOADS, run, write_data
 from workloads.mnist.mnist_training import files

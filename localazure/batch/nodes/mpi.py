@@ -20,7 +20,7 @@ from localazure.batch.nodes.node import PROGRAMS, Node
 from localazure.batch.pool_settings import PoolSettings
 from localazure.containers.build_log import BuildFailedError, BuildLog
 from localazure.containers.environments import Environments, Requirements
-from localazure.containers.images import default_cache
+from localazure.folder import default_cache
 from localazure.services import Services
 
 log = logging.getLogger(__name__)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from localazure.containers.images import default_cache
+from localazure.folder import default_cache
 from tests.localazure.conftest import new_group
 from tests.localazure.containers.sdk import container, container_view, create, group_body, logs, wait_for
 from tests.support.embedded import ServedAzure
