@@ -47,5 +47,5 @@ def check(kubeconfig: str, asked: Sequence[Mapping[str, Any]]) -> str:
     if not found:
         return ""
     namespaces = ", ".join(sorted({str(pod["metadata"]["namespace"]) for pod in asked}))
-    fix = f"add {namespaces} to `excludedNamespaces` of the assignment that denies them, or leave the parts out"
+    fix = f"add {namespaces} to `excludedNamespaces` of the assignment that denies them, exempt it, or leave the parts out"
     return "\n".join(["the cluster would deny pods without which jobs get no GPU:", *found, fix])
