@@ -2,27 +2,11 @@
 
 from datetime import timedelta
 
-import pytest
-
 from azure_gpu.catalog import durations
+from tests.support.tables import of_table
 
 
-@pytest.mark.parametrize(
-    ("text", "seconds"),
-    [
-        *(("PT5S", 5), ("PT0.5S", 0.5), ("PT1M30S", 90), ("P1DT1H", 90000), ("P1W", 604800)),
-        *(
-            ("PT", None),
-            ("5", None),
-            ("P", None),
-            ("PT5", None),
-            ("P1DT", None),
-            ("-PT5S", None),
-            ("P1M", None),
-            ("PT1.5H", None),
-        ),
-    ],
-)
+@of_table("text", "seconds")
 def test_a_length_is_one_of_weeks_days_and_times(text: str, seconds: float | None) -> None:
     assert durations.seconds(text) == seconds
     assert durations.length(text) == (None if seconds is None else timedelta(seconds=seconds))

@@ -14,7 +14,6 @@ from azure_gpu.catalog.prices.price_table import PriceRow
 from azure_gpu.catalog.problems import Code
 from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.catalog.tables import TableError
-from tests.support.rows import each_row
 from tests.support.tables import of_table
 
 EVIDENCE = Path(__file__).parents[2] / "data" / "gpu_prices.csv"  # of every list and size the first and the last region
@@ -113,22 +112,7 @@ def test_the_newest_of_several_prices_counts_and_each_kind_has_its_own() -> None
 # --- malformed files ---
 
 
-@each_row(
-    ("line", "said"),
-    [
-        ("Standard_NC6,eastus,0.9,,2026-06-18", "1: the row has 5 cells, expected 6"),
-        *((f"Standard_NC6,eastus,{price},,2026-06-18,api", "21: usd_hour ") for price in ("0", "-1", "NaN", "Infinity", "cheap")),
-        ("Standard_NC6,eastus,0.9,free,2026-06-18,api", "25: usd_hour_spot "),
-        ("Standard_NC6,eastus,,,2026-06-18,api", "21: usd_hour "),
-        ("Standard_NC6,eastus,0.9,,2026-02-30,api", "26: as_of "),
-        ("Standard_NC6,eastus,0.9,,yesterday,api", "26: as_of "),
-        ("Standard_NC6,eastus,0.9,,2026-06-18,hearsay", "37: source "),
-        ("NC6,eastus,0.9,,2026-06-18,api", "1: size "),
-        ("Standard_NC6,East US,0.9,,2026-06-18,api", "14: region "),
-        ("Standard_NC4,eastus,0.9,,2026-06-18,api\nstandard_NC4,eastus,0.9,,2026-06-18,api", "1: size "),
-        ("Standard_NC4,eastus,1,,2026-06-18,api\nStandard_nc4,eastus,1,,2026-06-18,api", "1: size "),
-    ],
-)
+@of_table("line", "said")
 def test_a_malformed_row_is_named_with_its_place(line: str, said: str) -> None:
     text = f"{price_table.HEADER}\nStandard_NC12,eastus,0.9,,2026-06-18,api\n{line}\n"
     number = 2 + len(line.splitlines())

@@ -9,6 +9,7 @@ from localazure.kubernetes.devices import RefusedError
 from localazure.kubernetes.infrastructure import actor, known
 from tests.localazure.coroutines import in_a_loop
 from tests.localazure.kubernetes.gpu_world import PLUGIN, World, pool
+from tests.support.tables import of_table
 
 GPU = "nvidia.com/gpu"
 CONFIG = "/config/config.yaml"
@@ -27,21 +28,7 @@ def plugin(world: World, config: str | None = None, **env: str) -> Any:
     return world.container(env={"CONFIG_FILE": CONFIG, **env}, files={CONFIG: config})
 
 
-@pytest.mark.parametrize(
-    ("image", "there"),
-    [
-        (PLUGIN, True),
-        ("nvcr.io/nvidia/k8s-device-plugin:v0.20.0", True),
-        ("nvcr.io/nvidia/k8s-device-plugin:v0.17.1-ubi9", True),
-        ("nvcr.io/nvidia/k8s-device-plugin:v0.99.0", False),
-        ("nvcr.io/nvidia/k8s-device-plugin", False),
-        ("nvcr.io/nvidia/k8s/dcgm-exporter:4.5.3-4.8.2-distroless", True),
-        ("registry.k8s.io/nfd/node-feature-discovery:v0.17.3", True),
-        ("registry.k8s.io/pause:3.10", True),
-        ("docker.io/library/nginx:1", False),
-        ("example.azurecr.io/nvidia/k8s-device-plugin:v0.18.0", False),
-    ],
-)
+@of_table("image", "there", more=[(PLUGIN, True)])
 def test_which_images_are_simulated(image: str, there: bool) -> None:
     assert known(image) is there
     assert (actor(image, [], []) is not None) is there

@@ -8,19 +8,10 @@ import pytest
 from hypothesis import given, strategies as st
 from pulumi.runtime.proto import provider_pb2
 
-from azure_gpu.formats.azure_types import (
-    AGENT_POOL,
-    ALL,
-    BATCH_POOL,
-    BY_TOKEN,
-    GALLERY_IMAGE_VERSION,
-    ML_ONLINE_DEPLOYMENT,
-    ML_ONLINE_ENDPOINT,
-    ROLE_ASSIGNMENT,
-    AzureType,
-)
+from azure_gpu.formats.azure_types import ALL, BY_TOKEN, ML_ONLINE_ENDPOINT, ROLE_ASSIGNMENT, AzureType
 from localazure.plugin.naming import Autonaming, Mode, Strategy, strategy_of, with_name
 from tests.localazure.plugin.conftest import AzureEngine, Engine
+from tests.support.tables import of_table
 
 GROUP = "azure-native:resources:ResourceGroup"
 STORAGE = "azure-native:storage:StorageAccount"
@@ -64,26 +55,9 @@ def test_a_name_once_given_stays(azure_type: AzureType, mode: Mode, flag: dict[s
 
 
 # The table of pulumi-azure-native's AutoNamer for the declared types.
-@pytest.mark.parametrize(
-    ("token", "strategy"),
-    [
-        (GROUP, Strategy.RANDOM),
-        (CONTAINERS, Strategy.RANDOM),
-        (STORAGE, Strategy.RANDOM),
-        ("azure-native:authorization:RoleAssignment", Strategy.UUID),
-        (TASKS, Strategy.COPY),
-        (BATCH_POOL.token, Strategy.COPY),
-        (GALLERY_IMAGE_VERSION.token, Strategy.COPY),
-        ("azure-native:containerservice:ManagedCluster", Strategy.RANDOM),
-        (AGENT_POOL.token, Strategy.COPY),
-        ("azure-native:batch:BatchAccount", Strategy.RANDOM),
-        (ML_ONLINE_ENDPOINT.token, Strategy.RANDOM),
-        (ML_ONLINE_DEPLOYMENT.token, Strategy.COPY),
-        ("azure-native:kubernetesconfiguration:Extension", Strategy.RANDOM),
-    ],
-)
-def test_the_strategy_is_the_real_providers(token: str, strategy: Strategy) -> None:
-    assert strategy_of(BY_TOKEN[token]) is strategy
+@of_table("token", "strategy")
+def test_the_strategy_is_the_real_providers(token: str, strategy: str) -> None:
+    assert strategy_of(BY_TOKEN[token]) is Strategy[strategy.upper()]
 
 
 @pytest.mark.parametrize(

@@ -7,16 +7,12 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 from pulumi.runtime.proto import provider_pb2
 
 from azure_gpu.formats.azure_types import (
-    AGENT_POOL,
     ALL,
     BATCH_ACCOUNT,
     BATCH_POOL,
+    BY_TOKEN,
     CONTAINER_GROUP,
-    GALLERY_IMAGE,
-    JOB,
     MANAGED_CLUSTER,
-    MANAGED_ENVIRONMENT,
-    ROLE_ASSIGNMENT,
     STORAGE_ACCOUNT,
     AzureType,
 )
@@ -24,6 +20,7 @@ from localazure.plugin.diff import diff
 from tests.localazure.plugin.conftest import Engine
 from tests.support.examples import examples
 from tests.support.shapes import sdk_inputs_of
+from tests.support.tables import of_table
 
 QUICK = settings(
     max_examples=examples(30), deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
@@ -72,26 +69,9 @@ def test_the_spelling_of_a_location_is_no_difference(spelling: str, azure_type: 
     assert diff(azure_type, {"location": "West Europe"}, {"location": spelling}, {}).changes == ()
 
 
-@pytest.mark.parametrize(
-    ("azure_type", "name", "old", "new"),
-    [
-        (STORAGE_ACCOUNT, "location", "westeurope", "northeurope"),
-        (STORAGE_ACCOUNT, "isHnsEnabled", False, True),
-        (ROLE_ASSIGNMENT, "principalId", "a", "b"),
-        (JOB, "environmentId", "a", "b"),
-        (JOB, "location", "westeurope", "northeurope"),
-        (MANAGED_ENVIRONMENT, "zoneRedundant", False, True),
-        (GALLERY_IMAGE, "location", "westeurope", "northeurope"),
-        (BATCH_POOL, "poolName", "train-11111111", "train-22222222"),
-        (MANAGED_CLUSTER, "dnsPrefix", "gpu", "gpus"),
-        (MANAGED_CLUSTER, "nodeResourceGroup", "nodes", "others"),
-        (AGENT_POOL, "vmSize", "Standard_NC4as_T4_v3", "Standard_NC8as_T4_v3"),
-        (AGENT_POOL, "gpuInstanceProfile", "MIG1g", "MIG2g"),
-        (AGENT_POOL, "agentPoolName", "t4a", "t4b"),
-    ],
-)
-def test_what_the_table_names_replaces(azure_type: AzureType, name: str, old: Any, new: Any) -> None:
-    assert diff(azure_type, {name: old}, {name: new}, {}).replaces == [name]
+@of_table("token", "name", "old", "new")
+def test_what_the_table_names_replaces(token: str, name: str, old: Any, new: Any) -> None:
+    assert diff(BY_TOKEN[token], {name: old}, {name: new}, {}).replaces == [name]
 
 
 # pulumi-azure-native issue 918: an update in the plan, refused by the service.
