@@ -2,8 +2,6 @@
 
 from typing import Any, cast
 
-import pytest
-
 from azure_gpu.formats.arm_ids import ArmId, parse
 from localazure.arm.store import Resource
 from localazure.fault import Fault
@@ -11,6 +9,7 @@ from localazure.kinds import batch_quotas
 from localazure.lists.deviations import Deviations
 from localazure.services import Services
 from localazure.weather.state import Weather
+from tests.support.tables import of_table
 
 T4 = "Standard_NC16as_T4_v3"  # 16 vCPUs
 FAMILY = "Standard NCASv3_T4 Family"
@@ -40,25 +39,9 @@ def test_without_a_fault_there_is_much_room() -> None:
     assert shortage(None, 0, 63)["code"] == "AccountLowPriorityCoreQuotaReached"
 
 
-@pytest.mark.parametrize(
-    ("limit", "nodes", "others", "code"),
-    [
-        (quota(FAMILY, 48), (3, 0), [], None),
-        (quota(FAMILY, 48), (4, 0), [], "AccountVMSeriesCoreQuotaReached"),
-        (quota(FAMILY, 48), (2, 0), [("Standard_NC4as_T4_v3", 5, 0)], "AccountVMSeriesCoreQuotaReached"),
-        (quota(FAMILY, 48), (3, 0), [("Standard_HB120rs_v3", 2, 0)], None),
-        (quota(FAMILY, 48, 16), (3, 0), [], "AccountVMSeriesCoreQuotaReached"),
-        (quota("cores", 200), (3, 0), [("Standard_HB120rs_v3", 1, 0)], None),
-        (quota("cores", 200), (6, 0), [("Standard_HB120rs_v3", 1, 0)], "AccountCoreQuotaReached"),
-        (quota("lowPriorityCores", 32), (0, 2), [(T4, 9, 0)], None),
-        (quota("lowPriorityCores", 32), (0, 2), [(T4, 0, 1)], "AccountLowPriorityCoreQuotaReached"),
-        (quota("lowPriorityCores", 0), (3, 0), [], None),
-    ],
-)
-def test_a_quota_holds_for_all_pools_together(
-    limit: Fault, nodes: tuple[int, int], others: list[tuple[str, int, int]], code: str | None
-) -> None:
-    found = shortage(limit, *nodes, *others)
+@of_table("limit", "nodes", "others", "code")
+def test_a_quota_holds_for_all_pools_together(limit: list[Any], nodes: list[int], others: list[Any], code: str | None) -> None:
+    found = shortage(quota(*limit), *nodes, *others)
     assert (found and found["code"]) == code
 
 
