@@ -23,6 +23,7 @@ from azure_gpu.shared.context import resolve_stack
 from azure_gpu.shared.refusal import Refused
 from azure_gpu.shared.wired import Wired
 from azure_gpu.stack.settings import read
+from tests.components.batch import test_batch_pool
 from tests.components.recording import PROJECT, STACK, SUBSCRIPTION, Registration, declare
 from tests.components.settings_of import STACK_ARGS, TODAY, args_of, configuration
 from tests.support.examples import examples
@@ -46,22 +47,9 @@ def image_of_pool(version: str) -> ImageOfPool:
 
 
 ARGS: BatchPoolWiring = {
-    "stack": {**STACK_ARGS, "location": "eastus", "as_of": "2026-11-21"},
-    "resource_group_name": "group",
-    "identity_id": "/some/identity",
-    "identity_name": "identity",
+    **test_batch_pool.ARGS,
     "storage": {"name": "ours", "id": "/some/storage"},
-    "account": {
-        "name": "account",
-        "resource_group_name": "group",
-        "location": "eastus",
-        "allocation_mode": "BatchService",
-        "auto_storage": True,
-        "existing": False,
-    },
     "images": {"one": image_of_pool("1.0.0"), "two": image_of_pool("1.0.1")},
-    "size": "Standard_NC4as_T4_v3",
-    "expires_after": "2026-12-31",
 }
 REGISTRIES = {name: {"name": name, "server": f"{name}.azurecr.io", "workload_images": {}} for name in ("hers", "his")}
 EDITS: dict[str, dict[str, Any]] = {
