@@ -14,13 +14,7 @@ import pytest
 from tests.localazure.conftest import new_group
 from tests.localazure.ml.online_world import Endpoint, Load, World
 from tests.support import ml_resources as ml
-from tests.support.embedded import EmbeddedAzure, ServedAzure, until
-
-
-@pytest.fixture(scope="module")
-def azure(served_azure: ServedAzure) -> ServedAzure:
-    return served_azure
-
+from tests.support.embedded import EmbeddedAzure, until
 
 SETTINGS: dict[str, Any] = {"requestSettings": {"maxConcurrentRequestsPerInstance": 20, "requestTimeout": "PT20S"}}
 

@@ -11,11 +11,6 @@ from tests.support.ml_resources import ML, REGION, give_role, new_name, put_work
 pytestmark = pytest.mark.slow
 
 
-@pytest.fixture(scope="module")
-def azure(served_azure: ServedAzure) -> ServedAzure:
-    return served_azure
-
-
 WORKSPACE = """
 from azure.ai.ml.entities import Workspace
 name = given["name"]

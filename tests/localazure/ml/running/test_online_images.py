@@ -12,12 +12,6 @@ from tests.localazure.ml.online_world import Load
 from tests.support import kubernetes, ml_resources as ml
 from tests.support.embedded import ServedAzure, until
 
-
-@pytest.fixture(scope="module")
-def azure(served_azure: ServedAzure) -> ServedAzure:
-    return served_azure
-
-
 AKS = "2025-09-01"
 
 

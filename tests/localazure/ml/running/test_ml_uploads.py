@@ -15,11 +15,6 @@ from tests.support.embedded import ServedAzure
 pytestmark = pytest.mark.slow  # the client takes seconds to load, and polls every few
 
 
-@pytest.fixture(scope="module")
-def azure(served_azure: ServedAzure) -> ServedAzure:
-    return served_azure
-
-
 ENDPOINT = """
 $schema: https://azuremlschemas.azureedge.net/latest/managedOnlineEndpoint.schema.json
 name: {name}

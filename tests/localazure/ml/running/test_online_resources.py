@@ -15,13 +15,7 @@ from tests.localazure.conftest import new_group
 from tests.localazure.ml.online_world import Endpoint, World
 from tests.localazure.parts import arm_id
 from tests.support import ml_resources as ml
-from tests.support.embedded import EmbeddedAzure, ServedAzure
-
-
-@pytest.fixture(scope="module")
-def azure(served_azure: ServedAzure) -> ServedAzure:
-    return served_azure
-
+from tests.support.embedded import EmbeddedAzure
 
 TAKEN = "is taken in the region westeurope"
 

@@ -12,11 +12,6 @@ from tests.support.embedded import ServedAzure
 pytestmark = pytest.mark.slow  # the client takes seconds to load, and polls every few
 
 
-@pytest.fixture(scope="module")
-def azure(served_azure: ServedAzure) -> ServedAzure:
-    return served_azure
-
-
 SCRIPT = """
 import tempfile
 from azure.ai.ml.entities import (

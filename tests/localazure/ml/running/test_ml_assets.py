@@ -4,14 +4,8 @@ import pytest
 
 from azure_gpu.catalog import roles
 from tests.localazure.conftest import new_group
-from tests.support.embedded import SUBSCRIPTION, EmbeddedAzure, ServedAzure
+from tests.support.embedded import SUBSCRIPTION, EmbeddedAzure
 from tests.support.ml_resources import ML, done, give_role, put_storage, put_workspace, refused, upload
-
-
-@pytest.fixture(scope="module")
-def azure(served_azure: ServedAzure) -> ServedAzure:
-    return served_azure
-
 
 ROUTE = {"path": "/", "port": 5001}
 ENVIRONMENT = {"image": "mcr.microsoft.com/azureml/minimal-py312-inference:1", "inferenceConfig": {"scoringRoute": ROUTE}}
