@@ -78,6 +78,14 @@ def shipped(engine_bin: Path, made: list[ProgramStack]) -> Shipped:
     return connect
 
 
+@pytest.fixture
+def script(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """The file with the module's `SCRIPT`."""
+    file = tmp_path / "my script.py"
+    file.write_text(request.module.SCRIPT)
+    return file
+
+
 @pytest.fixture(scope="session")
 def az(azure: ServedAzure) -> Iterator[AzureCli]:
     """The real Azure CLI, signed in to the shared embedded Azure with a configuration of the test worker's own."""

@@ -38,13 +38,6 @@ def stack(azure: ServedAzure, engine_bin: Path) -> Iterator[ProgramStack]:
         yield made
 
 
-@pytest.fixture
-def script(tmp_path: Path) -> Path:
-    file = tmp_path / "my script.py"
-    file.write_text(SCRIPT)
-    return file
-
-
 def run(stack: ProgramStack, *words: str, **environment: str) -> "subprocess.CompletedProcess[str]":
     return stack.operations("run", "--on", "job", *words, **environment)
 

@@ -129,13 +129,6 @@ def api(kubeconfig: Path) -> Iterator[ClusterApi]:
         yield found
 
 
-@pytest.fixture
-def script(tmp_path: Path) -> Path:
-    file = tmp_path / "my script.py"
-    file.write_text(SCRIPT)
-    return file
-
-
 def run(stack: ProgramStack, *words: str, on: str = "aks", **environment: str) -> "subprocess.CompletedProcess[str]":
     done = stack.operations("run", "--on", on, *words, **environment)
     assert "Traceback" not in done.stderr, done.stderr
