@@ -46,27 +46,21 @@ def test_a_real_credential_with_a_wrong_secret_is_refused_by_number(azure: Embed
         credential(azure, "wrong").get_token(f"{azure.url}/.default")
 
 
-def test_a_wrong_secret_gets_entras_error(azure: EmbeddedAzure) -> None:
-    with azure.http() as client:
-        answer = azure.ask_token(client, client_secret="wrong", scope=f"{azure.url}/.default")
-    assert answer.status_code == 401
-    assert answer.json()["error"] == "invalid_client"
-    assert answer.json()["error_codes"] == [7000215]
-
-
 @pytest.mark.parametrize(
-    ("changed", "number"),
+    ("changed", "status", "error", "number"),
     [
-        ({"grant_type": "password"}, 70003),
-        ({"client_id": "11111111-1111-1111-1111-111111111111"}, 700016),
-        ({"scope": ""}, 900144),
+        ({"client_secret": "wrong"}, 401, "invalid_client", 7000215),
+        ({"grant_type": "password"}, 400, "unsupported_grant_type", 70003),
+        ({"client_id": "11111111-1111-1111-1111-111111111111"}, 400, "unauthorized_client", 700016),
+        ({"scope": ""}, 400, "invalid_request", 900144),
     ],
 )
-def test_other_token_requests_are_refused_by_number(azure: EmbeddedAzure, changed: dict[str, str], number: int) -> None:
+def test_a_token_request_is_refused_by_number(
+    azure: EmbeddedAzure, changed: dict[str, str], status: int, error: str, number: int
+) -> None:
     with azure.http() as client:
-        answer = azure.ask_token(client, **changed)
-    assert answer.status_code == 400
-    assert answer.json()["error_codes"] == [number]
+        answer = azure.ask_token(client, **{"scope": f"{azure.url}/.default", **changed})
+    assert (answer.status_code, answer.json()["error"], answer.json()["error_codes"]) == (status, error, [number])
 
 
 def test_a_token_request_over_the_limit_is_refused(azure: EmbeddedAzure) -> None:
@@ -148,17 +142,11 @@ def test_a_token_of_another_algorithm_is_refused(azure: EmbeddedAzure, algorithm
         ({"iss": "https://sts.windows.net/11111111-1111-1111-1111-111111111111/"}, "InvalidAuthenticationTokenTenant"),
         ({"exp": int(BEGAN.timestamp()) - 1}, "ExpiredAuthenticationToken"),
         ({"nbf": int(BEGAN.timestamp()) + 86_400}, "InvalidAuthenticationToken"),
+        *(({claim: None}, "InvalidAuthenticationToken") for claim in ("exp", "aud", "oid")),
     ],
 )
 def test_a_token_with_other_claims_is_refused_by_name(azure: EmbeddedAzure, changed: dict[str, Any], code: str) -> None:
-    answer = with_token(azure, jwt.encode(claims(azure, **changed), signing_key(azure), "RS256"))
+    content = {name: value for name, value in claims(azure, **changed).items() if value is not None}
+    answer = with_token(azure, jwt.encode(content, signing_key(azure), "RS256"))
     assert answer.status_code == 401
     assert answer.json()["error"]["code"] == code
-
-
-@pytest.mark.parametrize("claim", ["exp", "aud", "oid"])
-def test_a_token_without_a_claim_is_refused(azure: EmbeddedAzure, claim: str) -> None:
-    content = claims(azure)
-    del content[claim]
-    answer = with_token(azure, jwt.encode(content, signing_key(azure), "RS256"))
-    assert answer.json()["error"]["code"] == "InvalidAuthenticationToken"
