@@ -3,13 +3,13 @@
 from fractions import Fraction
 from typing import Any
 
-import pytest
 from hypothesis import given, strategies as st
 
 from azure_gpu.catalog.services import gpu_sharing
 from azure_gpu.catalog.services.gpu_sharing import SharingRequest, check, yields
 from azure_gpu.catalog.sizes.model import Gpu
 from tests.components.catalog.rule_tables import gpu_of
+from tests.support.tables import of_table
 
 K80 = gpu_of("Standard_NC6")
 T4 = gpu_of("Standard_NC4as_T4_v3")
@@ -22,30 +22,11 @@ def sharing(strategy: str, **changed: Any) -> SharingRequest:
     return SharingRequest(path="pool.sharing", strategy=strategy, **changed)
 
 
-@pytest.mark.parametrize(
-    ("request_", "on", "resource", "each", "memory"),
-    [
-        (sharing("none"), T4, "nvidia.com/gpu", 1, 16),
-        (sharing("time-slicing", replicas=4), T4, "nvidia.com/gpu", 4, 16),
-        (sharing("time-slicing", replicas=4, rename=True), T4, "nvidia.com/gpu.shared", 4, 16),
-        (sharing("mps", replicas=10), T4, "nvidia.com/gpu", 10, Fraction(8, 5)),
-        (sharing("mig", profile="MIG1g"), A100, "nvidia.com/gpu", 7, 10),
-        (sharing("mig", profile="MIG1g", mig_strategy="mixed"), A100, "nvidia.com/mig-1g.10gb", 7, 10),
-        (sharing("mig", profile="MIG1g", mig_strategy="mixed"), A100_40, "nvidia.com/mig-1g.5gb", 7, 5),
-        (sharing("mig", profile="MIG3g", mig_strategy="mixed"), A100_40, "nvidia.com/mig-3g.20gb", 2, 20),
-        (
-            sharing("time-slicing", replicas=2, profile="MIG2g", mig_strategy="mixed", rename=True),
-            A100_40,
-            "nvidia.com/mig-2g.10gb.shared",
-            6,
-            10,
-        ),
-    ],
-)
-def test_what_one_gpu_yields(request_: SharingRequest, on: Gpu, resource: str, each: int, memory: int | Fraction) -> None:
-    found = yields(request_, on)
+@of_table("asked", "size", "resource", "each", "memory")
+def test_what_one_gpu_yields(asked: dict[str, Any], size: str, resource: str, each: int, memory: int | str) -> None:
+    found = yields(sharing(**asked), gpu_of(size))
     assert found is not None
-    assert (found.resource, found.each, found.memory_gib) == (resource, each, memory)
+    assert (found.resource, found.each, found.memory_gib) == (resource, each, Fraction(memory))
 
 
 TEXT = st.text(max_size=8)
