@@ -1,4 +1,4 @@
-"""What a container group is refused for by its surroundings: roles, keys, capacity and quotas; and what is taken."""
+"""What a container group is refused for by its surroundings: keys, capacity and quotas; and what is taken."""
 
 import base64
 import uuid
