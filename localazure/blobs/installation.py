@@ -1,7 +1,7 @@
 """Azurite, installed from the public npm registry into the cache, exactly as `azurite/package-lock.json` pins it.
 
 `python3 -m localazure.blobs.installation` does it ahead, with the standard library alone; the server does it when blob storage is
-first used. A folder in the cache is complete or not there: it is filled under a temporary name, under a lock, and moved into place.
+first used. A folder in the cache is complete or not there: it is filled under a temporary name, under a lock, and then moved.
 """
 
 import asyncio

@@ -101,6 +101,33 @@ def test_a_plan_that_a_policy_adds_to_a_network_has_to_be_joined(name: str) -> N
     assert all(each.subject == "v" and PLAN in each.message for each in rows)
 
 
+SETS = "/providers/Microsoft.Authorization/policySetDefinitions/"
+ALL_IMAGES = {"enableProcessesAndDependencies": True, "scopeToSupportedImages": False}
+# The initiative, its parameters, the exemptions, and whether a cluster without and one with the policy add-on is told.
+OF_CLUSTERS: dict[str, tuple[str, dict[str, Any], list[Any], list[str]]] = {
+    "the benchmark": (management_groups.BENCHMARK, {}, [], ["with"]),
+    "the benchmark, exempt": (management_groups.BENCHMARK, {}, [_exemption("x")], []),
+    "agents on all images": (management_groups.MONITORING, ALL_IMAGES, [], ["without", "with"]),
+    "agents on some images": (management_groups.MONITORING, {**ALL_IMAGES, "scopeToSupportedImages": True}, [], []),
+    "another": ("1f3afdf9-d0c9-4c3d-847f-89da613e70a8", ALL_IMAGES, [], []),
+}
+
+
+@pytest.mark.parametrize("name", OF_CLUSTERS)
+def test_initiatives_that_break_clusters_are_told(name: str) -> None:
+    initiative, parameters, exemptions, expected = OF_CLUSTERS[name]
+    kind = "Microsoft.ContainerService/managedClusters"
+    addons = {"without": {}, "with": {"addonProfiles": {"azurepolicy": {"enabled": True}}}}
+    sent = [
+        Sent(f"/subscriptions/s/resourceGroups/g/providers/{kind}/{key}", kind, {"properties": body}, NOTHING)
+        for key, body in addons.items()
+    ]
+    found = management_groups.found([_assignment(SETS + initiative.upper(), parameters)], exemptions, "s", lambda _: None)
+    rows = [each for each in restrictions.rows_above(found, [*sent, *SENT], NOTHING, "stack") if each.subject != "stack"]
+    assert [each.subject for each in rows] == expected
+    assert {each.answer for each in rows} <= {Answer.UNKNOWN}
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_what_is_assigned_above_denies_as_it_says(name: str) -> None:
     assignment, exemptions, readable, expected = CASES[name]

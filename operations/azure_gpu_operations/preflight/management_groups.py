@@ -3,14 +3,17 @@
 The subscription lists them. Of a definition that the catalog knows, `catalog/policies.csv`, each resource is judged here; others
 deny as well, and only `validate` tells. Neither needs a right on the management group but to read an initiative; one that
 can't be read is told. One definition that changes what is sent is known, too: it adds the company's DDoS plan to each network,
-and who creates the network has to be allowed to join the plan.
+and who creates the network has to be allowed to join the plan. And two initiatives that landing zones assign by default break
+clusters, by what AKS makes of them or puts on them.
 
 Sources: Azure/azure-rest-api-specs, specification/resources/resource-manager/Microsoft.Authorization, PolicyAssignments_List,
 whose filter `atScope()` gives those of the management groups that contain the subscription; Microsoft Learn, governance/policy/
 concepts/assignment-structure, of `enforcementMode`, `notScopes` and parameters, and exemption-structure. Read 2026-11-30. Of
 plans: Azure/azure-policy, policyDefinitions/Network/VirtualNetworkDdosStandard_Audit.json at f4a50bac, which Enterprise-Scale
 assigns by default; Azure/Enterprise-Scale issue 1053 (2022-09-16); the right: the specification of Microsoft.Authorization
-2022-04-01, Permissions_ListForResource.
+2022-04-01, Permissions_ListForResource. Of clusters: Azure/Azure-Landing-Zones-Library at faae8ccf, platform/alz/
+policy_assignments; Azure/azure-policy at f4a50bac, policySetDefinitions/Security Center/MCSBv2.json, whose patterns no image and
+no port matches, and Monitoring/AzureMonitor_VMSS_AMA_new.json; Azure/Azure-Landing-Zones issue 2600 (2025-04-16).
 """
 
 import re
@@ -35,6 +38,19 @@ _EFFECT = "effect"
 ADDS_PLAN = "94de2ad3-e0c1-4caf-ad78-5d47bbc83d3d"
 JOIN_PLAN = "Microsoft.Network/ddosProtectionPlans/join/action"
 _DEFINITIONS = "/providers/Microsoft.Authorization/policyDefinitions/"
+BENCHMARK, MONITORING = "e3ec7e09-768c-4b64-882c-fcada3772047", "f5bf694c-cca7-4033-b883-3a23327d5485"  # initiatives
+# What each does to a cluster, and what to ask the assignment's owner for.
+_OF_CLUSTERS = {
+    BENCHMARK: (
+        "lets no image and no port of a service pass on the cluster",
+        "an exemption of ensureAllowedContainerImagesInKubernetesCluster and allowedServicePortsInKubernetesCluster",
+    ),
+    MONITORING: (
+        "installs the Dependency agent on the nodes of AKS, and users report that clusters fail by it",
+        "enableProcessesAndDependencies: false, or an exemption",
+    ),
+}
+_ON_ALL_IMAGES = {"enableprocessesanddependencies": True, "scopetosupportedimages": False}
 
 Body = Mapping[str, Any]
 Read = Callable[..., Body | None]  # of a path, and a version where it isn't `API_VERSION`
@@ -56,6 +72,7 @@ class Found(NamedTuple):
     assigned: Sequence[Assigned]
     unread: Sequence[str]  # initiatives by their assignments
     plans: Mapping[str, bool | None]  # DDoS plans by their ids, and whether this login may join them; None: not known
+    of_clusters: Sequence[Assigned]  # initiatives that break clusters, without exemption
 
 
 def ask(login: SignIn, subscription: str, again: RetryPolicy) -> Found:
@@ -82,6 +99,7 @@ def found(assignments: Sequence[Body], exemptions: Sequence[Body], subscription:
     """Those of the assignments that hold. `read`: an initiative or definition by its id; None where it can't be read."""
     assigned: list[Assigned] = []
     unread: list[str] = []
+    of_clusters: list[Assigned] = []
     for each in assignments:
         properties = each["properties"]
         if not _holds(properties, subscription):
@@ -91,6 +109,8 @@ def found(assignments: Sequence[Body], exemptions: Sequence[Body], subscription:
         if "/policysetdefinitions/" not in id_.lower():
             assigned += _known(each, id_, "", given, read) if exempt is None else ()
             continue
+        if exempt is None and _breaks_clusters(id_, given):
+            of_clusters.append(Assigned(each, id_.rpartition("/")[2].lower(), id_, "", ""))
         initiative = read(id_)
         if initiative is None:
             unread.append(str(properties.get("displayName") or each["name"]))
@@ -101,7 +121,13 @@ def found(assignments: Sequence[Body], exemptions: Sequence[Body], subscription:
                 values = {name: {"value": _value(one, given, defaults)} for name, one in (member.get("parameters") or {}).items()}
                 assigned += _known(each, member["policyDefinitionId"], id_, values, read)
     plans = {each.value for each in assigned if each.definition == ADDS_PLAN and each.effect in ("modify", "")}
-    return Found(assigned, unread, {each: _may_join(each, read) for each in sorted(plans)})
+    return Found(assigned, unread, {each: _may_join(each, read) for each in sorted(plans)}, of_clusters)
+
+
+def _breaks_clusters(initiative: str, given: Body) -> bool:
+    name = initiative.rpartition("/")[2].lower()
+    values = {key.lower(): one.get("value") for key, one in given.items()}
+    return name == BENCHMARK or (name == MONITORING and _ON_ALL_IMAGES.items() <= values.items())
 
 
 def _adds_plan(assignment: Body) -> bool:
@@ -167,6 +193,14 @@ def networks(each: Assigned, sent: Sequence[Sent]) -> list[Sent]:
     if each.definition != ADDS_PLAN or each.effect not in ("modify", ""):
         return []
     return [one for one in _concerned(each, sent) if one.type == azure_types.VIRTUAL_NETWORK.arm_type]
+
+
+def clusters(each: Assigned, sent: Sequence[Sent]) -> Iterator[tuple[Sent, str, str]]:
+    """The clusters that such an initiative breaks, how, and what to ask for. The benchmark works by AKS's policy add-on."""
+    for one in _concerned(each, sent):
+        addon = ((one.body.get("properties") or {}).get("addonProfiles") or {}).get("azurepolicy") or {}
+        if one.type == azure_types.MANAGED_CLUSTER.arm_type and (each.definition == MONITORING or addon.get("enabled")):
+            yield (one, *_OF_CLUSTERS[each.definition])
 
 
 def denials(each: Assigned, sent: Sequence[Sent]) -> Iterator[tuple[Sent, dict[str, Any]]]:

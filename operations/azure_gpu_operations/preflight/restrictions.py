@@ -74,6 +74,10 @@ def rows_above(found: management_groups.Found | None, sent: Sequence[Sent], reco
             yield row if each.effect else row._replace(answer=Answer.UNKNOWN, message=f"{row.message}, if its effect is deny")
         for one in management_groups.networks(each, sent):
             yield from _plan(one, each, found.plans[each.value])
+    for each in found.of_clusters:
+        for one, what, ask_for in management_groups.clusters(each, sent):
+            message = f"the policy assignment {each.assignment['name']} {what}"
+            yield Row(one.id.rpartition("/")[2], CHECK, Answer.UNKNOWN, message, f"ask its owner for {ask_for}")
     for name in found.unread:
         message = f"the initiative of the assignment '{name}' can't be read, and may deny resources"
         yield Row(stack, CHECK, Answer.UNKNOWN, message, "run it with --validate, or ask the policy's owner for Reader there")
