@@ -22,7 +22,7 @@ LONGER = "build it once by `az acr build --timeout SECONDS`, and `pulumi up` goe
 
 
 def hooks(
-    component: pulumi.Resource, workload: Workload, tag: str, registry: containerregistry.Registry
+    component: pulumi.Resource, workload: Workload, tag: str, registry: "containerregistry.Registry"
 ) -> pulumi.ResourceHookBinding | None:
     """Returns the hooks of the deployment that marks the workload as built; None under mocks. `tag`: of its image."""
     if not called():

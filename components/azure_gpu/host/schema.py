@@ -103,7 +103,7 @@ def _described(spec: Any, names: frozenset[str]) -> Any:
 
 def text() -> str:
     """Returns the text of schema.json."""
-    return json.dumps(package(), indent=1, ensure_ascii=False) + "\n"
+    return json.dumps(package(), indent=0, ensure_ascii=False) + "\n"
 
 
 class _Types:

@@ -173,7 +173,7 @@ def link(
     at: Surroundings,
     asked_by: AskedBy,
     context: Context,
-) -> monitor.PrivateLinkScopedResource:
+) -> "monitor.PrivateLinkScopedResource":
     """Adds a resource to the scope; Azure deletes neither of them before it is taken out. `prefix`: of the logical name; `name`:
     in Azure."""
     subscription = scope.get("subscription_id", context.subscription_id)
