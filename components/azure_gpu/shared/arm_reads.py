@@ -33,6 +33,7 @@ _PAUSES_SECONDS = (1.0, 2.0, 5.0)  # before each retry where Azure throttles
 
 
 T = TypeVar("T")
+_Send = Callable[[urllib.request.Request, float], bytes]
 
 
 class UnreadableError(Exception):
@@ -124,14 +125,8 @@ class Requests:
             self._token, self._renew_at = self._new_token(), time.monotonic() + _TOKEN_SECONDS
         headers = {"Authorization": f"Bearer {self._token}", "Content-Type": "application/json", "Accept": "application/json"}
         request = urllib.request.Request(url, body, headers, method=method)  # noqa: S310  always https
-        for pause in _PAUSES_SECONDS:
-            try:
-                return _object(_sent(request))
-            except UnreadableError as error:
-                if error.status != HTTPStatus.TOO_MANY_REQUESTS:
-                    raise
-            time.sleep(pause)
-        return _object(_sent(request))
+        answer = _sent(request, by=_sent_again)
+        return cast(dict[str, Any], json.loads(answer)) if answer else {}
 
 
 async def with_login(opts: pulumi.InvokeOptions, work: Callable[[Requests], T]) -> T:
@@ -147,19 +142,14 @@ async def with_login(opts: pulumi.InvokeOptions, work: Callable[[Requests], T]) 
     return await asyncio.to_thread(work, Requests(lambda: asyncio.run_coroutine_threadsafe(token(), loop).result()))
 
 
-def _sent(request: urllib.request.Request, seconds: float = _SECONDS) -> bytes:
-    """What is answered. An error doesn't show the URL, which may have a signature."""
+def _sent(request: urllib.request.Request, seconds: float = _SECONDS, by: _Send | None = None) -> bytes:
+    """What is answered; `by` None: at the first attempt. An error doesn't show the URL, which may have a signature."""
     try:
-        with _opener().open(request, timeout=seconds) as answer:
-            return answer.read()
+        return (by or _sent_once)(request, seconds)
     except HTTPError as error:
         raise UnreadableError(_reason(error), error.code) from None
     except OSError as error:
         raise UnreadableError(f"{urlsplit(request.full_url).hostname} can't be reached: {existing.reason_of(error)}") from None
-
-
-def _object(answer: bytes) -> dict[str, Any]:
-    return cast(dict[str, Any], json.loads(answer)) if answer else {}
 
 
 def _reason(error: HTTPError) -> str:
@@ -187,28 +177,32 @@ def _endpoint() -> str:
 
 def _json(url: str, headers: Mapping[str, str], patched: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """The response to a GET, or to a PATCH with the body `patched`."""
-    opener = _opener()
     data, method = (None, "GET") if patched is None else (json.dumps(patched).encode(), "PATCH")
     accepting = {**headers, "Accept": "application/json"}
     request = urllib.request.Request(url, data, accepting, method=method)  # noqa: S310  always https
+    return cast(dict[str, Any], json.loads(_sent_again(request, _SECONDS)))
+
+
+def _sent_again(request: urllib.request.Request, seconds: float) -> bytes:
+    """What is answered, tried again where Azure throttles. HTTPError and OSError."""
     for pause in _PAUSES_SECONDS:
         try:
-            return _answer(opener, request)
+            return _sent_once(request, seconds)
         except HTTPError as error:
             if error.code != HTTPStatus.TOO_MANY_REQUESTS:
                 raise
         time.sleep(pause)
-    return _answer(opener, request)
+    return _sent_once(request, seconds)
+
+
+def _sent_once(request: urllib.request.Request, seconds: float) -> bytes:
+    with _opener().open(request, timeout=seconds) as answer:
+        return cast(bytes, answer.read())
 
 
 @functools.cache  # reading the certificates of the authorities takes 50 ms of CPU
 def _opener() -> urllib.request.OpenerDirector:
     return urllib.request.build_opener(_NoRedirect, urllib.request.HTTPSHandler(context=ssl.create_default_context()))
-
-
-def _answer(opener: urllib.request.OpenerDirector, request: urllib.request.Request) -> dict[str, Any]:
-    with opener.open(request, timeout=_SECONDS) as answer:
-        return cast(dict[str, Any], json.load(answer))
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):

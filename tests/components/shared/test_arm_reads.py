@@ -22,10 +22,10 @@ def read(monkeypatch: pytest.MonkeyPatch, *codes: int) -> tuple[list[Any], list[
     """What is read where Azure answers with these codes, one after another, and then with what was found; and the pauses."""
     left, found, slept = [*codes], [], []
 
-    def answer(*_: object) -> dict[str, Any]:
+    def answer(*_: object) -> bytes:
         if left:
             raise HTTPError("https://management.azure.com", left.pop(0), "", Message(), None)
-        return FOUND
+        return json.dumps(FOUND).encode()
 
     def build() -> None:
         try:
@@ -33,7 +33,7 @@ def read(monkeypatch: pytest.MonkeyPatch, *codes: int) -> tuple[list[Any], list[
         except arm_reads.UnreadableError as error:
             found.append(str(error))
 
-    monkeypatch.setattr(arm_reads, "_answer", answer)
+    monkeypatch.setattr(arm_reads, "_sent_once", answer)
     monkeypatch.setattr(arm_reads.time, "sleep", slept.append)
     declare(build, lookups=TOKEN)
     return found, slept
@@ -52,15 +52,15 @@ def test_another_refusal_is_told_at_once(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_a_patch_sends_what_changes(monkeypatch: pytest.MonkeyPatch) -> None:
     sent: list[Any] = []
 
-    def answer(_: object, request: Any) -> dict[str, Any]:
+    def answer(request: Any, _: float) -> bytes:
         sent.append((request.method, request.full_url, json.loads(request.data), request.headers["Authorization"]))
-        return {}
+        return b"{}"
 
     def build() -> None:
         patched = arm_reads.patch("/pools/a", "2024-07-01", {"tags": {}}, pulumi.InvokeOptions())
         pulumi.export("patched", pulumi.Output.from_input(patched))
 
-    monkeypatch.setattr(arm_reads, "_answer", answer)
+    monkeypatch.setattr(arm_reads, "_sent_once", answer)
     declare(build, lookups=TOKEN)
     assert sent == [("PATCH", "https://management.azure.com/pools/a?api-version=2024-07-01", {"tags": {}}, "Bearer t")]
 
