@@ -7,8 +7,8 @@ from typing import Any, TypeVar, cast
 
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.shared.context import StackArgs
+from azure_gpu.shared.secret_places import leaves
 from azure_gpu.shared.validation import key_hints
-from azure_gpu.stack import secret_values
 from azure_gpu.stack.file import StackFile
 from azure_gpu.stack.look_ups import ASSUMED, BY_PROVIDER
 from azure_gpu.stack.plan import plan
@@ -45,8 +45,8 @@ def configuration(said: Mapping[str, Any]) -> dict[str, str]:
 def encrypted(said: Mapping[str, Any]) -> Encrypted:
     """The values of a stack file at keys that are made for secrets, as one has them encrypted who follows the documentation."""
     known = key_hints(StackFile)
-    found = (each for section, value in said.items() if section in known for each in secret_values.texts(value, section))
-    return Encrypted(places=tuple(each.steps for each in found if each.is_kept))
+    found = leaves(said, StackFile, ())
+    return Encrypted(places=tuple(each.steps for each in found if each.is_kept and each.steps[0] in known))
 
 
 def encrypted_in(configured: Mapping[str, str]) -> Encrypted:

@@ -39,6 +39,11 @@ def days_later(day: date, days: int) -> date:
     return day + timedelta(days=min(days, (date.max - day).days))
 
 
+def end_of(day: date) -> str:
+    """The instant at which a day has ended, RFC 3339 in UTC."""
+    return f"{days_later(day, 1).isoformat()}T00:00:00Z"
+
+
 def instant(text: str | None) -> datetime | None:
     """An RFC 3339 instant; None where there is none, or one that isn't understood."""
     if not text:

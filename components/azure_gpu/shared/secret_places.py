@@ -96,7 +96,7 @@ class OfProgram:
                 guarded[each.steps] = _guarded(each.value, asked, problem, self.where)
             elif asked.exception() is None and asked.result():
                 problems.append(problem)
-        return cast(dict[str, Any], _put(args, guarded, ())), problems
+        return cast(dict[str, Any], put(args, guarded, ())), problems
 
     def _problem(self, leaf: Leaf, what: str, severity: Severity) -> Problem:
         around = nearest(leaf.steps, self.annotation)
@@ -135,12 +135,12 @@ def _guarded(output: pulumi.Output[Any], asked: "asyncio.Future[bool]", problem:
     return pulumi.Output(resources(), cast("asyncio.Future[Any]", rest[0]), cast("asyncio.Future[bool]", rest[1]), asked)
 
 
-def _put(value: Any, found: Mapping[Steps, Any], at: Steps) -> Any:
-    """The value with those of `found` at their steps; nothing else is copied."""
+def put(value: Any, found: Mapping[Steps, Any], at: Steps) -> Any:
+    """Returns the value at these steps with those of `found` at their steps; nothing else is copied."""
     if at in found:
         return found[at]
     if not any(steps[: len(at)] == at for steps in found):
         return dict(value) if not at else value
     if isinstance(value, Mapping):
-        return {key: _put(each, found, (*at, str(key))) for key, each in cast(Mapping[Any, Any], value).items()}
-    return [_put(each, found, (*at, index)) for index, each in enumerate(cast(list[Any], value))]
+        return {key: put(each, found, (*at, str(key))) for key, each in cast(Mapping[Any, Any], value).items()}
+    return [put(each, found, (*at, index)) for index, each in enumerate(cast(list[Any], value))]

@@ -28,25 +28,31 @@ class Extended(NamedTuple):
 
 def extended(configuration: Mapping[str, str], project: str = PROJECT, folder: Path = Path()) -> Extended:
     """Merges the configuration with the file that it extends, if any. `folder`: where its path begins."""
-    key = config_key(EXTENDS, project)
-    name = configuration.get(key, "")
+    common, problems = read(configuration.get(config_key(EXTENDS, project), ""), project, folder)
+    return Extended(merged(common, configuration), problems)
+
+
+def read(name: str, project: str = PROJECT, folder: Path = Path()) -> Extended:
+    """Reads the project's keys of a common file. `name`: its path; empty for none."""
     if not name:
-        return Extended(dict(configuration), [])
+        return Extended({}, [])
     try:
         text = (folder / name).read_text(encoding="utf-8")
         common = stack_file.configuration(text)
         encrypted = stack_file.encrypted(text)
     except FileNotFoundError:
         fix = "write a path that begins in the folder of Pulumi.yaml"
-        return Extended(dict(configuration), [Problem(EXTENDS, "file not found", name, fix=fix, code=Code.NOT_FOUND)])
+        return Extended({}, [Problem(EXTENDS, "file not found", name, fix=fix, code=Code.NOT_FOUND)])
     except (OSError, ValueError, stack_file.StackFileError) as error:  # ValueError: not UTF-8, or not a valid path
-        return Extended(dict(configuration), [Problem(EXTENDS, f"the file can't be read: {error}", name)])
+        return Extended({}, [Problem(EXTENDS, f"the file can't be read: {error}", name)])
     problems = _problems(common, [str(steps[0]) for steps in encrypted], project, name)
+    key = config_key(EXTENDS, project)
     ours = {each: value for each, value in common.items() if each.startswith(config_key("", project)) and each != key}
-    return Extended(_merged(ours, configuration), problems)
+    return Extended(ours, problems)
 
 
-def _merged(common: Mapping[str, str], own: Mapping[str, str]) -> dict[str, str]:
+def merged(common: Mapping[str, str], own: Mapping[str, str]) -> dict[str, str]:
+    """Merges two configurations; `own` takes precedence."""
     found = {**common, **own}
     for key in common.keys() & own.keys():
         under, over = stack_file.decoded(common[key]), stack_file.decoded(own[key])

@@ -9,7 +9,7 @@ azure-native doesn't create a resource that already exists.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, cast
@@ -61,8 +61,8 @@ _READ: Mapping[AzureType, tuple[Any, str]] = {
 }
 
 
-def problems(kept: Mapping[str, Mapping[str, Any]]) -> list[Problem]:
-    """Rejects existing parts that are to be kept. `kept`: their arguments by section."""
+def problems(sections: Iterable[str]) -> list[Problem]:
+    """Rejects existing parts that are to be kept, by their sections."""
     return [
         Problem(
             path=f"{section}.keep",
@@ -71,8 +71,7 @@ def problems(kept: Mapping[str, Mapping[str, Any]]) -> list[Problem]:
             allowed="only for a part that the stack creates",
             fix="remove it",
         )
-        for section, args in kept.items()
-        if "existing" in args
+        for section in sections
     ]
 
 

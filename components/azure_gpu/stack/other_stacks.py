@@ -5,17 +5,19 @@ Outputs are read by a blocking call before validation, as names, sizes and dates
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, cast
 
 import pulumi
 
 from azure_gpu.catalog.problems import Code, Problem
+from azure_gpu.formats.stack_file import Steps
 from azure_gpu.shared import existing
 from azure_gpu.shared.own_state import READ_OUTPUTS
+from azure_gpu.shared.secret_places import Leaf, path
 from azure_gpu.stack.keys import OTHER_STACKS
 
-_REFERENCE = re.compile(r"\$\{stacks\.([^.{}]+)\.([^{}]+)\}")
+REFERENCE = re.compile(r"\$\{stacks\.([^.{}]+)\.([^{}]+)\}")
 
 
 class OutputsError(Exception):
@@ -46,15 +48,18 @@ def unavailable(_: str) -> Outputs:
     raise OutputsError("there is no engine to read them")
 
 
-def resolved(sections: Mapping[str, object], outputs_of: Reader) -> tuple[dict[str, object], list[Problem]]:
-    """Returns the sections with all references replaced, except those with a problem."""
-    reading = _Reading(sections.get(OTHER_STACKS), outputs_of)
-    found: dict[str, object] = {}
-    for key, value in sections.items():
-        if key == OTHER_STACKS or not isinstance(value, Mapping):
-            found[key] = reading.kept(value, key)
-        else:
-            found[key] = reading.value(cast(object, value), key)
+def values(texts: Iterable[Leaf], stacks: object, outputs_of: Reader) -> tuple[dict[Steps, object], list[Problem]]:
+    """Returns the values of texts with references, by their places; texts with a problem stay. `stacks`: the section that names
+    the stacks."""
+    reading = _Reading(stacks, outputs_of)
+    found: dict[Steps, object] = {}
+    for each in texts:
+        where = path(each.steps)
+        if len(each.steps) == 1:
+            fix = "write the value itself"
+            reading.problems[where] = Problem(where, "outputs of other stacks can't be used here", each.value, fix=fix)
+        elif each.steps[0] != OTHER_STACKS and isinstance(each.steps[1], str):
+            found[each.steps] = reading.value(each.value, where)
     return found, [*reading.problems.values()]
 
 
@@ -65,26 +70,12 @@ class _Reading:
         self.outputs: dict[str, Outputs] = {}
         self.problems: dict[object, Problem] = {}
 
-    def kept(self, value: object, path: str) -> object:
-        """Returns a value outside of the parts, in which references aren't allowed."""
-        if isinstance(value, str) and _REFERENCE.search(value):
-            fix = "write the value itself"
-            self.problems[path] = Problem(path, "outputs of other stacks can't be used here", value, fix=fix)
-        return value
-
-    def value(self, value: object, path: str) -> object:
-        if isinstance(value, Mapping):
-            return {key: self.value(inner, f"{path}.{key}") for key, inner in _items(cast(object, value)).items()}
-        if isinstance(value, list):
-            return [self.value(inner, f"{path}[{at}]") for at, inner in enumerate(cast(list[object], value))]
-        return self._text(value, path) if isinstance(value, str) else value
-
-    def _text(self, text: str, path: str) -> object:
-        whole = _REFERENCE.fullmatch(text)
+    def value(self, text: str, path: str) -> object:
+        whole = REFERENCE.fullmatch(text)
         if whole is not None:
             found = list(self._found(whole, path))
             return found[0] if found else text
-        return _REFERENCE.sub(lambda match: self._within(match, path), text)
+        return REFERENCE.sub(lambda match: self._within(match, path), text)
 
     def _within(self, match: re.Match[str], path: str) -> str:
         for found in self._found(match, path):

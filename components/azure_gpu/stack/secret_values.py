@@ -5,7 +5,7 @@ Azure; at any other key an encrypted value would silently become plain text.
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -57,15 +57,15 @@ def of_engine(environment: Mapping[str, str], stack: str, project: str = PROJECT
     return Encrypted(places=places, unplaced=frozenset((flagged & key_hints(StackFile).keys()) - placed))
 
 
-def problems(encrypted: Encrypted, given: Mapping[str, object]) -> list[Problem]:
+def problems(encrypted: Encrypted, given: Collection[str], keeping: Collection[str | int]) -> list[Problem]:
     """Returns a problem for each encrypted value at a plain text key, a warning where its path isn't known. `given`: the sections
-    as they were read."""
+    that are set; `keeping`: those with a value at a key for secrets."""
     found: list[Problem] = []
     for steps in encrypted.places:
         if not _keeps_secrets(steps):
             found.append(_refused(steps))
-    for section in sorted(encrypted.unplaced & given.keys()):
-        if any(each.is_kept for each in texts(given[section], section)):
+    for section in sorted(encrypted.unplaced.intersection(given)):
+        if section in keeping:
             found.append(
                 Problem(
                     path=section,
@@ -88,14 +88,14 @@ def problems(encrypted: Encrypted, given: Mapping[str, object]) -> list[Problem]
     return found
 
 
-def likely(given: Mapping[str, object], encrypted: Encrypted) -> list[Problem]:
-    """Returns a warning for each plain text value that is likely a secret, by its name or its form."""
-    placed = set(encrypted.places)
+def likely(found: Iterable[Leaf], encrypted: Encrypted) -> list[Problem]:
+    """Returns a warning for each plain text value of those that look like a secret."""
+    hints, placed = key_hints(StackFile), set(encrypted.places)
+    by_section = sorted(found, key=lambda each: str(each.steps[0]))
     return [
         _warned(each)
-        for section in sorted((given.keys() & key_hints(StackFile).keys()) - encrypted.unplaced)
-        for each in texts(given[section], section)
-        if _looks_secret(each) and each.steps not in placed
+        for each in by_section
+        if each.steps[0] in hints and each.steps[0] not in encrypted.unplaced and each.steps not in placed
     ]
 
 
@@ -108,21 +108,12 @@ def _of_program(found: list[Steps], project: str) -> Iterator[Steps]:
             yield ((key if colon else namespace).removeprefix("config:"), *rest)
 
 
-def texts(value: object, section: str) -> Iterator[Leaf]:
-    """Yields every text below a section."""
-    yield from secret_places.leaves(value, key_hints(StackFile).get(section, Any), (section,))
-
-
 def _keeps_secrets(steps: Steps) -> bool:
     """Whether an encrypted value stays secret at this path."""
     annotation: Any = StackFile
     for step in steps:
         annotation = below(annotation, step)
     return annotation is Any or may_be_secret(annotation)
-
-
-def _looks_secret(text: Leaf) -> bool:
-    return bool(text.value) and text.value != stack_file.SECRET and text.looks_secret
 
 
 def _refused(steps: Steps) -> Problem:

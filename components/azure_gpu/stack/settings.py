@@ -1,6 +1,7 @@
 """Reads a stack file from the engine's configuration into the arguments of components.
 
-Unknown keys and values of a wrong type become problems, and are omitted from the arguments.
+Text is decoded, completed by the common file and by outputs of other stacks, and checked as a whole: unknown keys and values of a
+wrong type become problems, and are omitted. One walk then makes an entry of each part, with all that the file sets for it.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -9,22 +10,24 @@ from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 from azure_gpu.aks import login
-from azure_gpu.aks.args import DEFAULT_ON_CLUSTER, DEFAULT_WORKLOAD_IDENTITY, GpuClusterSettings
+from azure_gpu.aks.args import DEFAULT_ON_CLUSTER, DEFAULT_WORKLOAD_IDENTITY, AccessArgs, GpuClusterSettings
+from azure_gpu.catalog import regions
 from azure_gpu.catalog.problems import Problem, Severity, errors
 from azure_gpu.container_apps.job.args import DEFAULT_GPU
 from azure_gpu.formats import stack_file
+from azure_gpu.formats.dates import end_of, parse_day
 from azure_gpu.foundation.args import FoundationSettings, FoundationWiring
 from azure_gpu.shared.context import StackArgs
 from azure_gpu.shared.part import PartArgs
 from azure_gpu.shared.provider_keys import SUBSCRIPTION_ID
-from azure_gpu.shared.validation import check, key_hints, written
-from azure_gpu.stack import common_file, entries, entry_options, keep, other_stacks, secret_values, switches, taken_down
-from azure_gpu.stack.entries import Entry
+from azure_gpu.shared.secret_places import leaves, put
+from azure_gpu.shared.validation import below, check, form, key_hints, written
+from azure_gpu.stack import common_file, entry_options, keep, other_stacks, secret_values, switches, taken_down
 from azure_gpu.stack.file import EntryOptions, StackFile
-from azure_gpu.stack.keys import PROJECT, config_key
-from azure_gpu.stack.kinds import BY_SECTION, KINDS, Args
+from azure_gpu.stack.keys import OTHER_STACKS, PROJECT, config_key
+from azure_gpu.stack.kinds import BY_SECTION, KINDS, Args, Kind
 from azure_gpu.stack.own_source import OwnSource, no_source
-from azure_gpu.stack.resolving import Parts, region_of
+from azure_gpu.stack.resolving import Parts
 from azure_gpu.stack.secret_values import NOTHING_ENCRYPTED, Encrypted
 
 
@@ -45,6 +48,40 @@ class Settings:
     warnings: list[Problem]  # of secrets, and of parts that were taken down
 
 
+@dataclass(slots=True, kw_only=True)
+class _Entry:
+    """A part of a stack file: an entry of a section, or a part inside of one, such as a GPU pool of a cluster.
+
+    The keys `opts`, `enabled` and `keep` exist only in a stack file, so its arguments don't contain them."""
+
+    kind: Kind  # of the section
+    name: str  # the logical name of an entry; of a part inside, the user's
+    path: str  # such as `clusters.shared`, `clusters.shared.gpu_pools.t4`
+    args: Mapping[str, Any]  # what its component takes, parts inside included
+    opts: EntryOptions | None  # the engine's
+    enabled: bool
+    kept: bool  # stays in Azure when the stack is destroyed
+    past: str  # the end of its last day (RFC 3339); empty where that hasn't passed
+    key: str = ""  # of the entry, where it is a part inside
+    inner: list["_Entry"]
+
+    def declared(self) -> dict[str, Any]:
+        """Returns the arguments without the parts inside that are off, and their shares of 0. A key whose parts are all off is
+        removed, so that it has no effect on other parts, unless it is required."""
+        found = dict(self.args)
+        section = key_hints(StackFile)[self.kind.section]
+        required = form(below(section, self.name) if self.kind.by_name else section).__required_keys__
+        for key in {part.key: None for part in self.inner}:
+            found[key] = {part.name: part.args for part in self.inner if part.key == key and part.enabled}
+            if not found[key] and key not in required:
+                del found[key]
+        off = {part.name for part in self.inner if part.key == "deployments" and not part.enabled}
+        for key in ("traffic", "mirror"):
+            if off and key in found:
+                found[key] = {name: share for name, share in found[key].items() if share or name not in off}
+        return found
+
+
 def read(
     configuration: Mapping[str, str],
     today: str,
@@ -60,24 +97,27 @@ def read(
     `outputs_of` reads other stacks; `own_source` finds the workloads' sources, where the file doesn't set them; `ended_of` finds
     past parts that were taken down."""
     sections, problems, warnings = _checked(configuration, encrypted, project, folder, outputs_of)
-    found = entries.walk(sections)
-    ended = entries.take_down(found, sections.get("as_of") or today, ended_of)
-    off = [path for each in found for path in each.off()]
-    parts = _parts(each for each in found if each.enabled)
-    opts = {each.path: each.opts for each in found if each.opts is not None}
-    kept = {each.path: each.args for each in found if each.kept and each.enabled}
-    for path, options in opts.items():
-        problems += entry_options.problems(options, path.partition(".")[0], f"{path}.opts")
-    problems += [*switches.problems(parts, off, ended), *keep.problems(kept)]
-    stack = _stack(sections, configuration.get(SUBSCRIPTION_ID, ""), today)
-    completed = _completed(parts, sections, stack, configuration)
+    found, ended = _entries(sections, sections.get("as_of") or today, ended_of)
+    off = [part.path for each in found for part in (each.inner if each.enabled else [each]) if not part.enabled]
+    parts: dict[str, dict[str, Any]] = {section: {} for section in key_hints(StackFile) if section in BY_SECTION}
+    for each in found:
+        problems += entry_options.problems(each.opts or {}, each.kind.section, f"{each.path}.opts")
+        if each.enabled:
+            parts[each.kind.section][each.name] = each.declared()
+    problems += switches.problems(parts, off, ended) if off else ()
+    kept = [each for each in found if each.kept and each.enabled]
+    problems += keep.problems(each.path for each in kept if "existing" in each.args)
+    provider = {key: text for key, text in configuration.items() if not key.startswith(config_key("", project))}
+    given = {key: sections[key] for key in ("team", "location", "tags", "as_of", "protect_data", "lock_data") if key in sections}
+    stack = cast(StackArgs, {**given, "subscription_id": provider.get(SUBSCRIPTION_ID, ""), "today": today})
+    _complete(parts, sections, stack, login.of_provider(provider))
     return Settings(
         stack=stack,
-        parts=completed,
+        parts=parts,
         planned_only=frozenset(each.kind.section for each in found if not each.args.get("in_azure", True)),
-        opts=opts,
-        own_source=_with_own_source(completed["foundation"]["foundation"], own_source),
-        kept=frozenset(kept),
+        opts={each.path: each.opts for each in found if each.opts is not None},
+        own_source=_with_own_source(parts["foundation"]["foundation"], own_source),
+        kept=frozenset(each.path for each in kept),
         off=tuple(path for path in off if path not in ended),
         unchecked=tuple(sections.get("unchecked", ())),
         taken_down=ended,
@@ -97,27 +137,28 @@ class _Checked(NamedTuple):
 def _checked(
     configuration: Mapping[str, str], encrypted: Encrypted, project: str, folder: Path, outputs_of: other_stacks.Reader
 ) -> _Checked:
-    whole = common_file.extended(configuration, project, folder)
-    given, of_stacks = other_stacks.resolved(_decoded(whole.configuration, project), outputs_of)
+    """Decodes, completes and checks the project's values: a string, with JSON for other types. Invalid JSON stays a string, which
+    is rejected."""
+    prefix, hints = config_key("", project), key_hints(StackFile)
+    common, problems = common_file.read(configuration.get(prefix + common_file.EXTENDS, ""), project, folder)
+    whole = common_file.merged(common, configuration) if common else configuration
+    own = {key.removeprefix(prefix): text for key, text in whole.items() if key.startswith(prefix)}
+    given = {name: text if hints.get(name, str) is str else stack_file.decoded(text) for name, text in own.items()}
+    texts = [*leaves(given, StackFile, ())]
+    of_stacks, more = other_stacks.values(
+        [each for each in texts if other_stacks.REFERENCE.search(each.value)], given.get(OTHER_STACKS), outputs_of
+    )
+    if of_stacks:
+        given = put(given, of_stacks, ())
+        texts = [*leaves(given, StackFile, ())]
+    of_secrets = secret_values.problems(encrypted, given.keys(), {each.steps[0] for each in texts if each.is_kept})
+    likely = [each for each in texts if each.value not in ("", stack_file.SECRET) and each.looks_secret]
     checked = check(given, StackFile, "")
-    of_secrets = secret_values.problems(encrypted, given)
-    of_project = _of_another_project([*configuration], project)
-    problems = [*whole.problems, *of_stacks, *errors(of_secrets), *checked.problems, *of_project]
+    problems += [*more, *errors(of_secrets), *checked.problems, *_of_another_project([*configuration], project)]
     warnings = [each for each in of_secrets if each.severity is Severity.WARNING]
     # Missing required keys have a problem already; an empty value allows validating the rest.
     sections: dict[str, Any] = {"team": "", "location": "", **(checked.value or {})}
-    return _Checked(sections, problems, [*warnings, *secret_values.likely(given, encrypted)])
-
-
-def _decoded(configuration: Mapping[str, str], project: str) -> dict[str, object]:
-    """Decodes the project's values: a string, with JSON for other types. Invalid JSON stays a string, which validation
-    rejects."""
-    keys = {key: key.removeprefix(config_key("", project)) for key in configuration if key.startswith(config_key("", project))}
-    hints = key_hints(StackFile)
-    return {
-        name: configuration[key] if hints.get(name, str) is str else stack_file.decoded(configuration[key])
-        for key, name in keys.items()
-    }
+    return _Checked(sections, problems, [*warnings, *secret_values.likely(likely, encrypted)])
 
 
 def _of_another_project(keys: Iterable[str], project: str) -> list[Problem]:
@@ -134,44 +175,60 @@ def _of_another_project(keys: Iterable[str], project: str) -> list[Problem]:
     ]
 
 
-def _stack(file: Mapping[str, Any], subscription_id: str, today: str) -> StackArgs:
-    given = {key: file[key] for key in ("team", "location", "tags", "as_of", "protect_data", "lock_data") if key in file}
-    return cast(StackArgs, {**given, "subscription_id": subscription_id, "today": today})
+def _entries(sections: Mapping[str, Any], today: str, ended_of: taken_down.Reader) -> tuple[list[_Entry], Mapping[str, str]]:
+    """Returns the entries of checked sections, in the order of the file, with the ends of those that were taken down after their
+    last day, which are off. `today`: the stack's day; `ended_of`: selects those of past parts."""
+    found: list[_Entry] = []
+    for section, given in sections.items():
+        kind = BY_SECTION.get(section)
+        if kind is not None:
+            by_name = given.items() if kind.by_name else [(kind.name, given)]
+            found += [_entry(kind, name, kind.path(name), args, today) for name, args in by_name]
+    every = {part.path: part for each in found for part in (each, *each.inner)}
+    ended = ended_of({path: part.past for path, part in every.items() if part.past})
+    for path in ended:
+        every[path].enabled = False
+    return found, ended
 
 
-def _parts(on: Iterable[Entry]) -> dict[str, dict[str, Any]]:
-    """Returns the arguments of entries, by sections in the order of the file."""
-    parts: dict[str, dict[str, Any]] = {section: {} for section in key_hints(StackFile) if section in BY_SECTION}
-    for each in on:
-        parts[each.kind.section][each.name] = each.declared()
-    return parts
+def _entry(kind: Kind, name: str, path: str, given: Mapping[str, Any], today: str, key: str = "") -> _Entry:
+    inner = [
+        _entry(kind, part, f"{path}.{key}.{part}", args, today, key)
+        for key in kind.inner
+        for part, args in given.get(key, {}).items()
+    ]
+    last, day = parse_day(given.get("expires_after", "")), parse_day(str(given.get("as_of") or today))
+    return _Entry(
+        kind=kind,
+        name=name,
+        path=path,
+        args={key: value for key, value in given.items() if key not in ("opts", "enabled", "keep")},
+        opts=given.get("opts"),
+        enabled=given.get("enabled", True),
+        kept=given.get("keep", False),
+        past=end_of(last) if last is not None and day is not None and last <= day else "",
+        key=key,
+        inner=inner,
+    )
 
 
-def _completed(parts: Parts, file: Mapping[str, Any], stack: StackArgs, configuration: Mapping[str, str]) -> Parts:
-    """Completes the arguments of some components by those of others, and by the provider's configuration."""
-    access = login.of_provider(configuration)
-    without = {name: {key: args[key] for key in args if key != "in_azure"} for name, args in parts["budget"].items()}
-    return {
-        **parts,
-        "foundation": {"foundation": _foundation(parts, file, stack)},
-        "budget": without,
-        "clusters": {
-            name: {**args, "access": {**access, **args.get("access", {})}} if access else args
-            for name, args in parts["clusters"].items()
-        },
-        "job_environment": _job_environments(parts["jobs"], parts["job_environment"], stack["location"]),
-    }
-
-
-def _job_environments(jobs: Args, given: Args, location: str) -> dict[str, Any]:
-    """Returns one environment per region of the jobs, with their GPUs and those that the file adds."""
-    environment: Args = next(iter(given.values()), cast(Args, {}))
+def _complete(parts: dict[str, dict[str, Any]], file: Mapping[str, Any], stack: StackArgs, access: AccessArgs) -> None:
+    """Completes the arguments of some components by those of others, and by the login of the provider's configuration."""
+    parts["foundation"] = {"foundation": _foundation(parts, file, stack)}
+    for args in parts["budget"].values():
+        args.pop("in_azure", None)
+    for args in parts["clusters"].values():
+        if access:
+            args["access"] = {**access, **args.get("access", {})}
+    environment: Args = next(iter(parts["job_environment"].values()), {})
     whole = environment if "existing" in environment else {"create": True, **environment}  # and its overrides
-    gpus: dict[str, list[str]] = {}
-    for job in jobs.values():
-        gpus.setdefault(region_of(job, location), []).append(job.get("gpu", DEFAULT_GPU))
-    more: Iterable[str] = whole.get("gpus", ())
-    return {region: {**whole, "location": region, "gpus": [*of_region, *more]} for region, of_region in gpus.items()}
+    gpus: dict[str, list[str]] = {}  # by region: one environment each, with the GPUs of its jobs and those that the file adds
+    for job in parts["jobs"].values():
+        region = regions.normalise(job.get("location", stack["location"]))
+        gpus.setdefault(region, []).append(job.get("gpu", DEFAULT_GPU))
+    parts["job_environment"] = {
+        region: {**whole, "location": region, "gpus": [*of_jobs, *whole.get("gpus", ())]} for region, of_jobs in gpus.items()
+    }
 
 
 def _foundation(parts: Parts, file: Mapping[str, Any], stack: StackArgs) -> FoundationWiring:

@@ -5,8 +5,11 @@ from typing import Any
 
 import pytest
 
+from azure_gpu.catalog.problems import Problem
+from azure_gpu.shared.secret_places import leaves, put
 from azure_gpu.stack import other_stacks
-from azure_gpu.stack.other_stacks import Outputs, OutputsError, resolved
+from azure_gpu.stack.file import StackFile
+from azure_gpu.stack.other_stacks import Outputs, OutputsError, Reader
 from azure_gpu.stack.settings import read
 from tests.support.tables import of_table
 
@@ -16,11 +19,17 @@ NETWORK = Outputs(
 STACKS = {"net": "acme/network/prod"}
 
 
+def resolved(sections: Mapping[str, object], outputs_of: Reader) -> tuple[Any, list[Problem]]:
+    """Sections with the outputs in their places."""
+    texts = [each for each in leaves(sections, StackFile, ()) if other_stacks.REFERENCE.search(each.value)]
+    found, problems = other_stacks.values(texts, sections.get("stacks"), outputs_of)
+    return put(sections, found, ()), problems
+
+
 def taken(value: object, stacks: object = STACKS) -> tuple[object, list[str]]:
     """What becomes of a value below a part, and the problems."""
     found, problems = resolved({"stacks": stacks, "jobs": {"train": {"args": value}}}, {"acme/network/prod": NETWORK}.__getitem__)
-    jobs: Any = found["jobs"]
-    return jobs["train"]["args"], [str(each) for each in problems]
+    return found["jobs"]["train"]["args"], [str(each) for each in problems]
 
 
 @of_table("value", "becomes")

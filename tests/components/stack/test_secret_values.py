@@ -10,6 +10,7 @@ from hypothesis import given, strategies as st
 
 from azure_gpu.catalog.problems import Problem, Severity
 from azure_gpu.formats import stack_file
+from azure_gpu.shared.secret_places import leaves
 from azure_gpu.shared.validation import below, form, is_map, key_hints, may_be_secret
 from azure_gpu.stack import secret_values
 from azure_gpu.stack.file import StackFile
@@ -72,11 +73,13 @@ PLACES = places(StackFile)
 
 
 def refused(*encrypted: tuple[str | int, ...], unplaced: frozenset[str] = frozenset(), **sections: Any) -> list[Problem]:
-    return secret_values.problems(Encrypted(places=encrypted, unplaced=unplaced), sections)
+    keeping = {each.steps[0] for each in leaves(sections, StackFile, ()) if each.is_kept}
+    return secret_values.problems(Encrypted(places=encrypted, unplaced=unplaced), sections, keeping)
 
 
 def warned(file: dict[str, Any], *encrypted: tuple[str | int, ...]) -> list[str]:
-    return [each.path for each in secret_values.likely(file, Encrypted(places=encrypted))]
+    settings = read(configuration(file), TODAY, Encrypted(places=encrypted))
+    return [each.path for each in settings.warnings]
 
 
 def test_every_key_that_may_be_secret_keeps_a_secret() -> None:
@@ -135,7 +138,7 @@ def test_a_plain_value_that_looks_like_a_secret_is_warned_of() -> None:
 
 def test_a_warning_shows_no_value_and_names_the_command() -> None:
     file = {"jobs": {"train": {"environment": {"DB_PASSWORD": "hunter2"}, "secret_environment": {"TOKEN": "hunter2"}}}}
-    plain, kept = secret_values.likely(file, secret_values.NOTHING_ENCRYPTED)
+    plain, kept = read(configuration(file), TODAY).warnings
     assert "hunter2" not in f"{plain} {kept}"
     assert plain.severity is kept.severity is Severity.WARNING
     assert "in the state and in Azure" in plain.message
@@ -197,6 +200,6 @@ values = st.recursive(
 def test_any_file_is_judged(sections: dict[str, Any]) -> None:
     text = json.dumps({"config": {f"azure-gpu:{key}": value for key, value in sections.items()}})
     found = secret_values.in_text(text)
-    assert len(secret_values.problems(found, sections)) <= len(found.places)
-    assert all(each.severity is Severity.WARNING for each in secret_values.likely(sections, found))
+    assert len(secret_values.problems(found, sections, ())) <= len(found.places)
+    assert all(each.severity is Severity.WARNING for each in secret_values.likely(leaves(sections, StackFile, ()), found))
     assert all(steps[0] in sections for steps in found.places)

@@ -8,7 +8,7 @@ import pytest
 from azure_gpu.catalog.problems import Severity
 from azure_gpu.shared import own_state
 from azure_gpu.shared.own_state import OwnResource
-from azure_gpu.stack import entries, taken_down
+from azure_gpu.stack import taken_down
 from azure_gpu.stack.settings import Settings, read
 from tests.components.settings_of import configuration
 
@@ -27,14 +27,17 @@ def settings(ended: Mapping[str, str], **said: Any) -> Settings:
 
 def past(sections: Mapping[str, Any], day: str) -> Mapping[str, str]:
     asked: list[Mapping[str, str]] = []
-    entries.take_down(entries.walk(sections), day, lambda past: asked.append(past) or {})
+    read(configuration(sections), day, ended_of=lambda past: asked.append(past) or {})
     return asked[0]
 
 
 def test_what_is_past_is_so_by_the_day_at_which_the_part_is_judged() -> None:
     sections = {
         "jobs": {"first": PAST, "second": LATER, "third": {}, "fourth": {"expires_after": "someday"}},
-        "ml_endpoints": {"digits": {**PAST, "as_of": "2026-11-21"}, "letters": {"expires_after": DAY}},
+        "ml_endpoints": {
+            "digits": {**PAST, "as_of": "2026-11-21", "deployments": {}},
+            "letters": {"expires_after": DAY, "deployments": {}},
+        },
         "ml_workspace": {"computes": {"gpu": {**PAST, "size": "Standard_NC4as_T4_v3"}}},
     }
     assert past(sections, DAY) == {
