@@ -14,7 +14,6 @@ from pulumi.runtime.config import CONFIG, get_config_env
 
 from azure_gpu.shared.provider_keys import cloud_from
 from azure_gpu.shared.refusal import refuse, warn
-from azure_gpu.shared.wired import Wired
 from azure_gpu.stack import ended, entry_options, keep, other_stacks, own_source, secret_values, switches, taken_down, written_by
 from azure_gpu.stack.kinds import KINDS, Kind, outputs
 from azure_gpu.stack.look_ups import BY_PROVIDER
@@ -57,8 +56,8 @@ for kind in KINDS:  # such as `pools`, whose component is `BatchPool`
     declared[kind.section] = {}
     if kind.section not in settings.planned_only:
         for name, args in settings.parts[kind.section].items():
-            wired = Wired({**args, **kind.wiring(args, declared, settings.stack)}, plan.parts[kind.section][name])
-            declared[kind.section][name] = kind.declare(name, wired, options(kind, name))
+            spec, opts = plan.parts[kind.section][name], options(kind, name)
+            declared[kind.section][name] = kind.declare(name, args, spec, declared, settings.stack, opts)
 
 pulumi.export(written_by.OUTPUT, written_by.own_version())  # of the package; an older one refuses the stack from now on
 for output, value in outputs(declared).items():

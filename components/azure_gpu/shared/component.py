@@ -23,7 +23,7 @@ _T = TypeVar("_T")
 
 OnlyInPython: TypeAlias = Annotated[_T, "not an output"]
 """The type of an attribute that isn't an output, and so isn't registered."""
-_OF_SPEC = ("expires_at", "hourly_cost", "idle_cost")
+_OF_SPEC = ("expires_at", "hourly_cost", "idle_cost")  # outputs
 
 
 class _Documented(type):
@@ -82,7 +82,12 @@ class Component(pulumi.ComponentResource, Generic[Args, Wiring, Spec], metaclass
         self._in_program = bool(wired.component)
         self._child = pulumi.ResourceOptions(parent=self)
         self._declare(spec)
-        self._put_out(spec)
+        own = cast(Any, spec[0] if isinstance(spec, tuple) else spec)
+        for key in _OF_SPEC:  # those of the spec, unless the component has set them
+            if key in self._outputs and key not in vars(self):
+                value = getattr(own, key)
+                setattr(self, key, pulumi.Output.from_input(value) if value is not None else None)
+        self.register_outputs({key: getattr(self, key) for key in self._outputs})
 
     def _wired(self, given: object, opts: pulumi.ResourceOptions | None) -> Wired[Wiring, Spec]:
         """Checks the arguments of a component in a program."""
@@ -116,15 +121,6 @@ class Component(pulumi.ComponentResource, Generic[Args, Wiring, Spec], metaclass
     def _declare(self, spec: Spec) -> None:
         """Declares the resources and sets the outputs."""
         raise NotImplementedError
-
-    def _put_out(self, spec: Spec) -> None:
-        """Registers what the class annotates. End and costs are those of the spec, unless the component has set them."""
-        own = cast(Any, spec[0] if isinstance(spec, tuple) else spec)
-        for key in _OF_SPEC:
-            if key in self._outputs and key not in vars(self):
-                value = getattr(own, key)
-                setattr(self, key, pulumi.Output.from_input(value) if value is not None else None)
-        self.register_outputs({key: getattr(self, key) for key in self._outputs})
 
 
 def _together(args: object, keywords: Mapping[str, Any]) -> object:

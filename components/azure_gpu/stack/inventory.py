@@ -10,6 +10,7 @@ from azure_gpu.aks.spec import ClusterSpec, GpuClusterSpec
 from azure_gpu.batch.account.spec import BatchAccountSpec
 from azure_gpu.batch.pool.spec import BatchPoolSpec
 from azure_gpu.budget.spec import BudgetSpec
+from azure_gpu.catalog import regions
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.catalog.services.aks import clusters
 from azure_gpu.catalog.services.machine_learning import endpoints
@@ -28,7 +29,6 @@ from azure_gpu.stack import other_stacks
 from azure_gpu.stack.look_ups import ASSUMED
 from azure_gpu.stack.own_source import no_source
 from azure_gpu.stack.plan import Plan, plan as make_plan
-from azure_gpu.stack.resolving import region_of
 from azure_gpu.stack.secret_values import NOTHING_ENCRYPTED, Encrypted
 from azure_gpu.stack.settings import Settings, read
 from azure_gpu.vm.spec import GpuVmSpec
@@ -227,7 +227,7 @@ def _job_environment(part: _Planned, planned: tuple[JobEnvironmentSpec, object])
     jobs = {
         name: plan.parts["jobs"][name]
         for name, args in part.settings.parts["jobs"].items()
-        if region_of(args, plan.context.location) == region
+        if regions.normalise(args.get("location", plan.context.location)) == region
     }
     for profile in sorted({job.gpu.profile_type for job in jobs.values()}):
         of_profile = {name: job for name, job in jobs.items() if job.gpu.profile_type == profile}

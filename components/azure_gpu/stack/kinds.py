@@ -1,32 +1,102 @@
 """The kinds of parts that a stack file can have: one row for each, in the order in which the program declares them.
 
 What reads, plans, declares, exports, keeps or ends parts iterates over `KINDS`. A row's keys in the stack file are those of
-`StackFile` in `file`, its arguments those of its component.
+`StackFile` in `file`, its arguments those of its component. A row's function resolves a part with its look-ups: it takes the
+arguments of the part and returns its spec, with what was looked up where the component takes both. Problems are collected in
+`Planning`, among them those of clusters that require a part of the foundation that is missing.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
 
 import pulumi
 
 import azure_gpu
+from azure_gpu.aks.resolve import resolve as resolve_cluster
+from azure_gpu.aks.rules import elsewhere
+from azure_gpu.aks.spec import ClusterSpec, of_cluster
+from azure_gpu.batch.account import spec as account_spec
+from azure_gpu.batch.account.spec import AccountFacts
+from azure_gpu.batch.pool import rules as pool_rules
 from azure_gpu.batch.pool.args import BatchPoolSettings, ContainersArgs
+from azure_gpu.batch.pool.resolve import resolve as resolve_pool
+from azure_gpu.batch.pool.spec import PoolDependencies
+from azure_gpu.budget import spec as budget_spec
+from azure_gpu.catalog import regions
+from azure_gpu.catalog.problems import Problem
+from azure_gpu.container_apps.environment import spec as environment_spec
+from azure_gpu.container_apps.environment.args import GpuModel
+from azure_gpu.container_apps.job.args import DEFAULT_GPU
+from azure_gpu.container_apps.job.resolve import resolve as resolve_job
 from azure_gpu.container_instances import resolve as group_resolve
+from azure_gpu.container_instances.resolve import resolve as resolve_group
 from azure_gpu.edge import resolve as edge_resolve
+from azure_gpu.edge.resolve import resolve as resolve_edge
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.azure_types import AzureType
-from azure_gpu.kubernetes.gpu_objects import resolve as gpu_objects_resolve
-from azure_gpu.ml.workspace import assets as workspace_assets
+from azure_gpu.foundation import spec as foundation_spec
+from azure_gpu.foundation.spec import FoundationSpec
+from azure_gpu.images import spec as image_spec
+from azure_gpu.images.args import ImageOfPool
+from azure_gpu.kubernetes.gpu_objects import declare as gpu_objects_declare, resolve as gpu_objects_resolve
+from azure_gpu.ml.endpoint import resolve as endpoint_resolve, rules as endpoint_rules
+from azure_gpu.ml.workspace import assets as workspace_assets, resolve as workspace_resolve, rules as workspace_rules
+from azure_gpu.ml.workspace.spec import offer
 from azure_gpu.shared import private_network
-from azure_gpu.shared.context import StackArgs
+from azure_gpu.shared.context import Context, PrivateNetwork, StackArgs
+from azure_gpu.shared.part import Part
 from azure_gpu.shared.validation import written
 from azure_gpu.shared.wired import Wired
 from azure_gpu.shared.workloads import Workload
-from azure_gpu.stack import resolving
-from azure_gpu.stack.resolving import Parts, Planning, region_of
+from azure_gpu.stack.look_ups import LookUps
+from azure_gpu.vm.resolve import resolve as resolve_vm
+from azure_gpu.vm.spec import of_workspace
 
 Args = Mapping[str, Any]
+Parts = Mapping[str, Mapping[str, Any]]
+"""Arguments, specs or components, by section of the stack file and by logical name."""
+Spec = TypeVar("Spec")
+
+
+@dataclass(slots=True, kw_only=True, repr=False)
+class Planning:
+    """A plan while it is made: what it is made from, and the specs and problems so far."""
+
+    settings: Parts
+    look_ups: LookUps
+    context: Context
+    problems: list[Problem]
+    specs: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
+
+    def add(self, *problems: Problem) -> None:
+        """Adds problems without duplicates."""
+        self.problems += [problem for problem in problems if problem not in self.problems]
+
+    def found(self, resolved: tuple[Spec, list[Problem]]) -> Spec:
+        """Adds the problems of a resolved part, and returns its spec."""
+        spec, problems = resolved
+        self.add(*problems)
+        return spec
+
+    @property
+    def foundation(self) -> FoundationSpec:
+        return self.specs["foundation"]["foundation"][0]
+
+    @property
+    def network(self) -> PrivateNetwork | None:
+        """The private network of the stack; None without one, and for the foundation itself."""
+        spec = self.foundation.network if self.specs.get("foundation") else None
+        return private_network.planned(spec) if spec is not None else None
+
+    @property
+    def has(self) -> dict[str, bool]:
+        """Whether the foundation has an identity, and a storage account."""
+        return {"identity": self.foundation.identity is not None, "storage": self.foundation.storage is not None}
+
+    @property
+    def images(self) -> dict[str, ImageOfPool]:
+        return {name: image_spec.of_pool(each) for name, each in self.specs["gallery_images"].items()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,31 +128,186 @@ class Kind:
         """Pulumi's type of the component."""
         return f"azuregpu:index:{self.component}"
 
-    def declare(self, name: str, args: Wired[Any, Any], opts: pulumi.ResourceOptions | None) -> pulumi.ComponentResource:
-        """Declares a part. Its class is loaded now, as only those that a stack uses have to be."""
-        return getattr(azure_gpu, self.component)(name, args, opts)
-
-    def wiring(self, args: Args, declared: Parts, stack: StackArgs) -> Args:
-        """Returns what the constructor takes beside its own arguments. `declared`: the components before it."""
+    def declare(
+        self, name: str, args: Args, spec: Any, declared: Parts, stack: StackArgs, opts: pulumi.ResourceOptions | None
+    ) -> pulumi.ComponentResource:
+        """Declares a part with what it depends on. `declared`: the components before it. Its class is loaded now, as only those
+        that a stack uses have to be."""
         found: dict[str, Any] = {}
         for part in declared["foundation"].values():
             found |= {**part.dependencies, "stack": stack}
         for part in declared.get(self.requires, {}).values():
             found |= part.dependencies
-        found |= private_network.keys_of(self.component, args, found.get("private_network"))
-        return {**found, **self.depends_on(args, declared, stack["location"])}
+        if "private_network" in found:
+            found |= private_network.keys_of(self.component, args, found["private_network"])
+        wired = Wired({**args, **found, **self.depends_on(args, declared, stack["location"])}, spec)
+        return getattr(azure_gpu, self.component)(name, wired, opts)
 
     def path(self, name: str) -> str:
         """Returns the path of a part in the stack file."""
         return f"{self.section}.{name}" if self.by_name else self.section
 
 
+def _foundation(planning: Planning, _: str, args: Any) -> Any:
+    spec = planning.found(foundation_spec.resolve(args, planning.context))
+    return spec, planning.found(planning.look_ups.foundation(spec))
+
+
+def _budget(planning: Planning, _: str, args: Any) -> Any:
+    """Includes the node resource groups of clusters that the stack creates, where their machines are billed."""
+    of_nodes = [
+        spec.cluster.node_resource_group for spec, _ in planning.specs["clusters"].values() if spec.cluster.existing is None
+    ]
+    whole: Any = {"resource_groups": of_nodes, **args}
+    return planning.found(budget_spec.resolve(whole, planning.context))
+
+
+def _container_group(planning: Planning, name: str, args: Any) -> Any:
+    return planning.found(resolve_group(name, args, planning.context))
+
+
+def _job_environment(planning: Planning, _: str, args: Any) -> Any:
+    """Returns also the workload profiles by GPU. Problems of GPUs that jobs use are reported at the jobs."""
+    spec = planning.found(environment_spec.resolve(args, planning.context, planning.foundation.resource_group.name))
+    of_jobs = {GpuModel(job.get("gpu", DEFAULT_GPU)) for job in planning.settings["jobs"].values()}
+    planning.add(*environment_spec.not_sold(spec, set(spec.needed) - of_jobs))
+    return spec, planning.found(planning.look_ups.environment(spec))
+
+
+def _job(planning: Planning, name: str, args: Any) -> Any:
+    environment = planning.settings["job_environment"][regions.normalise(args.get("location", planning.context.location))]
+    existing = "existing" in environment
+    return planning.found(resolve_job(name, args, planning.context, in_existing_environment=existing))
+
+
+def _gallery_image(planning: Planning, name: str, args: Any) -> Any:
+    return planning.found(image_spec.resolve(name, args, planning.context))
+
+
+def _batch_account(planning: Planning, _: str, args: Any) -> Any:
+    spec = planning.found(account_spec.resolve(args, planning.context))
+    facts = planning.found(planning.look_ups.account(spec))
+    if spec.existing is None:
+        planning.add(*account_spec.missing_dependencies(spec, **planning.has))
+    return spec, facts
+
+
+def _pool(planning: Planning, name: str, args: Any) -> Any:
+    of_stack = planning.foundation
+    facts = [facts for _, facts in planning.specs["batch_account"].values()]
+    dependencies = PoolDependencies(
+        account=facts[0] if facts else AccountFacts(location=planning.context.location),
+        identity=of_stack.identity_name,
+        registry=of_stack.registry.name if of_stack.registry else "",
+        storage=of_stack.storage.name if of_stack.storage else "",
+        own_storage=of_stack.storage is not None and of_stack.storage.existing is None,
+        images=planning.images,
+    )
+    spec = planning.found(resolve_pool(name, args, planning.context, dependencies))
+    planning.add(*pool_rules.missing_dependencies(f"pools.{name}", args, **planning.has))
+    return spec
+
+
+def _cluster(planning: Planning, name: str, args: Any) -> Any:
+    spec, problems = resolve_cluster(name, args, planning.context)
+    facts, more = planning.look_ups.cluster(spec.cluster)
+    facts, of_runner = planning.look_ups.runner(name, spec.cluster, facts)
+    of_foundation = _missing_for_cluster(
+        f"clusters.{name}",
+        spec.cluster,
+        planning.foundation,
+        logs=args.get("monitoring") == "logs",
+        workload_identity=args.get("workload_identity", False),
+    )
+    of_key = planning.specs["foundation"]["foundation"][1].key
+    of_disks = elsewhere(of_key.location, spec.cluster) if of_key is not None else []
+    planning.add(*problems, *of_foundation, *of_disks, *more, *of_runner)
+    pools = planning.look_ups.pools([name]).get(name, facts.pools)
+    return spec, replace(facts, pools=pools)
+
+
+def _edge(planning: Planning, name: str, args: Any) -> Any:
+    spec = planning.found(resolve_edge(name, args, planning.context))
+    planning.add(*planning.look_ups.edge(spec))
+    return spec
+
+
+def _vm(planning: Planning, name: str, args: Any) -> Any:
+    return planning.found(resolve_vm(name, args, planning.context, planning.images))
+
+
+def _ml_workspace(planning: Planning, _: str, args: Any) -> Any:
+    of_stack = planning.foundation
+    offered = {name: of_cluster(spec.cluster) for name, (spec, _) in planning.specs["clusters"].items()}
+    machines = {name: of_workspace(spec) for name, spec in planning.specs["vms"].items()}
+    spec = planning.found(workspace_resolve.resolve(args, planning.context, offered, machines))
+    spec = planning.found(planning.look_ups.workspace(spec))
+    planning.add(
+        *workspace_rules.missing_dependencies(
+            spec, **planning.has, logs=of_stack.log_workspace is not None, registry=of_stack.registry is not None
+        ),
+        *workspace_rules.public_parts(
+            args,
+            planning.context.path(workspace_rules.PATH),
+            storage=of_stack.network is None and of_stack.storage is not None and of_stack.storage.existing is None,
+            registry=of_stack.network is None and of_stack.registry is not None and of_stack.registry.existing is None,
+        ),
+    )
+    return spec
+
+
+def _ml_endpoint(planning: Planning, name: str, args: Any) -> Any:
+    workspaces = [offer(each) for each in planning.specs["ml_workspace"].values()]
+    spec = planning.found(endpoint_resolve.resolve(name, args, planning.context, workspaces[0] if workspaces else None))
+    planning.add(*endpoint_rules.missing_dependencies(spec, identity=_serving_identity(planning.foundation) is not None))
+    return planning.found(planning.look_ups.endpoints({name: spec}))[name]
+
+
+def _serving_identity(foundation: FoundationSpec) -> Part | None:
+    """Returns the identity for serving; None: the stack has none."""
+    return foundation.serving_identity or foundation.identity
+
+
+def _missing_for_cluster(
+    path: str, spec: ClusterSpec, foundation: FoundationSpec, *, logs: bool, workload_identity: bool
+) -> list[Problem]:
+    """Returns problems for parts of the foundation that the cluster at `path` requires and that are missing. `logs`,
+    `workload_identity`: whether its settings ask for them."""
+    missing: list[Problem] = []
+    if logs and foundation.log_workspace is None:
+        missing.append(
+            Problem(
+                path=f"{path}.monitoring",
+                message="`monitoring: logs` requires `foundation.log_workspace`",
+                value="logs",
+                allowed="only with foundation.log_workspace",
+                fix="add log_workspace: create to the foundation",
+            )
+        )
+    identities = (foundation.identity, foundation.serving_identity)
+    own = any(identity is not None and identity.existing is None for identity in identities)
+    if workload_identity and not own:
+        missing.append(
+            Problem(
+                path=f"{path}.workload_identity",
+                message="requires an identity that the stack creates; an existing one isn't changed",
+                value=True,
+                allowed="only with foundation.identity: create",
+                fix="add identity: create to the foundation, or remove it",
+            )
+        )
+    serving = _serving_identity(foundation)
+    of_services = gpu_objects_declare.missing_of_services(
+        spec.objects,
+        identity=serving is not None and serving.existing is None and spec.pods_can_use_identity,
+        storage=foundation.storage is not None,
+        serving=foundation.serving_identity is not None,
+    )
+    return [*missing, *of_services]
+
+
 def _of_all(declared: Parts, section: str, attribute: str) -> Args:
     return {name: getattr(each, attribute) for name, each in declared[section].items()}
-
-
-def _job_environment(job: Args, declared: Parts, location: str) -> Args:
-    return declared["job_environment"][region_of(job, location)].dependencies
 
 
 def _images(_: Args, declared: Parts, _location: str) -> Args:
@@ -102,7 +327,7 @@ KINDS = (
         noun="the foundation",
         name="foundation",
         by_name=False,
-        resolve=resolving.foundation,
+        resolve=_foundation,
         can_be_kept=True,
         azure_types=(
             azure_types.RESOURCE_GROUP,
@@ -125,7 +350,7 @@ KINDS = (
         noun="a budget",
         name="budget",
         by_name=False,
-        resolve=resolving.budget,
+        resolve=_budget,
         planned_last=True,  # it includes the machines of clusters
         azure_types=(azure_types.BUDGET,),
         outputs={"budget": "budget_id"},
@@ -135,7 +360,7 @@ KINDS = (
         component="ContainerGroup",
         noun="a container group",
         is_work=True,
-        resolve=resolving.container_group,
+        resolve=_container_group,
         ends=True,
         workloads=group_resolve.workloads,
         azure_types=(azure_types.CONTAINER_GROUP,),
@@ -147,7 +372,7 @@ KINDS = (
         component="JobEnvironment",
         noun="an environment of jobs",
         by_name=False,
-        resolve=resolving.job_environment,
+        resolve=_job_environment,
         can_be_kept=True,
         azure_types=(azure_types.MANAGED_ENVIRONMENT,),
         outputs={"job_environments": "environment_id"},
@@ -157,8 +382,10 @@ KINDS = (
         component="ServerlessGpuJob",
         noun="a job",
         is_work=True,
-        resolve=resolving.job,
-        depends_on=_job_environment,
+        resolve=_job,
+        depends_on=lambda job, declared, location: (
+            declared["job_environment"][regions.normalise(job.get("location", location))].dependencies
+        ),
         ends=True,
         writes_blobs=True,
         workloads=lambda job: (Workload(job["workload"]),) if "workload" in job else (),
@@ -170,7 +397,7 @@ KINDS = (
         section="gallery_images",
         component="GalleryImage",
         noun="an image",
-        resolve=resolving.gallery_image,
+        resolve=_gallery_image,
         azure_types=(azure_types.GALLERY, azure_types.GALLERY_IMAGE, azure_types.GALLERY_IMAGE_VERSION),
     ),
     Kind(
@@ -179,7 +406,7 @@ KINDS = (
         noun="a Batch account",
         name="batch",
         by_name=False,
-        resolve=resolving.batch_account,
+        resolve=_batch_account,
         can_be_kept=True,
         writes_blobs=True,
         azure_types=(azure_types.BATCH_ACCOUNT,),
@@ -191,7 +418,7 @@ KINDS = (
         noun="a pool",
         is_work=True,
         requires="batch_account",
-        resolve=resolving.pool,
+        resolve=_pool,
         depends_on=_images,
         ends=True,
         workloads=_of_pool,
@@ -204,7 +431,7 @@ KINDS = (
         component="GpuCluster",
         noun="a cluster",
         is_work=True,
-        resolve=resolving.cluster,
+        resolve=_cluster,
         inner=("gpu_pools",),
         ends=True,
         workloads=gpu_objects_resolve.workloads,
@@ -216,7 +443,7 @@ KINDS = (
         component="EdgeSharing",
         noun="an edge",
         is_work=True,
-        resolve=resolving.edge,
+        resolve=_edge,
         workloads=edge_resolve.workloads,
         outputs={"edges": "context", "namespaces": "namespace"},
     ),
@@ -225,7 +452,7 @@ KINDS = (
         component="GpuVm",
         noun="a virtual machine",
         is_work=True,
-        resolve=resolving.vm,
+        resolve=_vm,
         depends_on=_images,
         ends=True,
         writes_blobs=True,
@@ -239,7 +466,7 @@ KINDS = (
         noun="an Azure Machine Learning workspace",
         name="ml",
         by_name=False,
-        resolve=resolving.ml_workspace,
+        resolve=_ml_workspace,
         depends_on=lambda _workspace, declared, _location: {
             section: _of_all(declared, section, "of_workspace") for section in ("clusters", "vms")
         },
@@ -256,7 +483,7 @@ KINDS = (
         noun="an endpoint",
         is_work=True,
         requires="ml_workspace",
-        resolve=resolving.ml_endpoint,
+        resolve=_ml_endpoint,
         inner=("deployments",),
         ends=True,
         azure_types=(azure_types.ML_ONLINE_ENDPOINT, azure_types.ML_ONLINE_DEPLOYMENT),

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.foundation.spec import FoundationSpec
+from azure_gpu.shared import private_network
 from azure_gpu.shared.context import Context, resolve_stack
 from azure_gpu.stack import ended, keep, rules
 from azure_gpu.stack.keep import KeptPart
-from azure_gpu.stack.kinds import KINDS
+from azure_gpu.stack.kinds import KINDS, Parts, Planning
 from azure_gpu.stack.look_ups import LookUps
-from azure_gpu.stack.resolving import Parts, Planning
 from azure_gpu.stack.settings import Settings
 
 
@@ -38,17 +38,21 @@ def plan(settings: Settings, look_ups: LookUps, project: str, stack: str) -> Pla
     context, problems = resolve_stack(settings.stack, project, stack)
     planning = Planning(settings=settings.parts, look_ups=look_ups, context=context, problems=problems)
     for kind in sorted(KINDS, key=lambda kind: kind.planned_last):
-        parts = settings.parts[kind.section]
-        planning.specs[kind.section] = {
-            name: kind.resolve(planning, name, planning.whole(kind.component, args, kind.path(name)))
-            for name, args in parts.items()
-        }
+        planning.specs[kind.section] = {}
+        for name, args in settings.parts[kind.section].items():
+            network, of_network = planning.network, {}
+            if network is not None:
+                planning.add(*private_network.missing(kind.component, args, network, kind.path(name)))
+                of_network = private_network.keys_of(kind.component, args, network)
+            planning.specs[kind.section][name] = kind.resolve(planning, name, {**args, **of_network})
     specs = planning.specs
     names = {section: [*parts] for section, parts in settings.parts.items()}
     planning.add(*rules.without_required(names))
     for kind in KINDS:
         if kind.azure_name:
-            planning.add(*rules.names_taken_twice(kind, specs[kind.section]))
+            key, attribute = kind.azure_name
+            in_azure = {name: getattr(spec, attribute) for name, spec in specs[kind.section].items()}
+            planning.add(*rules.names_taken_twice({f"{kind.path(name)}.{key}": each for name, each in in_azure.items()}))
     own = keep.parts(settings.kept, planning.foundation, specs["job_environment"], specs["batch_account"])
     kept = planning.found(look_ups.kept(own, project, stack))
     planning.add(*rules.names_shared(names, settings.parts["ml_workspace"].values()))

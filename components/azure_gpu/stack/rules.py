@@ -10,19 +10,17 @@ from azure_gpu.container_apps.job.rules import identity_problems
 from azure_gpu.foundation.spec import FoundationSpec
 from azure_gpu.ml.endpoint.spec import MlEndpointSpec
 from azure_gpu.stack.keys import REGION
-from azure_gpu.stack.kinds import BY_SECTION, KINDS, Kind
+from azure_gpu.stack.kinds import BY_SECTION, KINDS
 
 _OF_REGIONS = (Code.NOT_IN_REGION, Code.NOT_OFFERED, Code.RETIRED)  # at a `location`
 Names = Mapping[str, Collection[str]]
 """Logical names of parts by section, in the order of the stack file."""
 
 
-def names_taken_twice(kind: Kind, specs: Mapping[str, Any]) -> Iterator[Problem]:
-    """Rejects two parts of a kind with the same name in Azure."""
-    key, attribute = kind.azure_name or ("", "")
+def names_taken_twice(names: Mapping[str, str]) -> Iterator[Problem]:
+    """Rejects two parts of a kind with the same name in Azure. `names`: in Azure, by the paths of their keys."""
     first: dict[str, str] = {}
-    for name, spec in specs.items():
-        path, in_azure = f"{kind.path(name)}.{key}", getattr(spec, attribute)
+    for path, in_azure in names.items():
         taken = first.setdefault(in_azure.lower(), path)
         if taken != path:
             yield Problem(

@@ -25,9 +25,8 @@ from azure_gpu.shared.validation import below, check, form, key_hints, written
 from azure_gpu.stack import common_file, entry_options, keep, other_stacks, secret_values, switches, taken_down
 from azure_gpu.stack.file import EntryOptions, StackFile
 from azure_gpu.stack.keys import OTHER_STACKS, PROJECT, config_key
-from azure_gpu.stack.kinds import BY_SECTION, KINDS, Args, Kind
+from azure_gpu.stack.kinds import BY_SECTION, KINDS, Args, Kind, Parts
 from azure_gpu.stack.own_source import OwnSource, no_source
-from azure_gpu.stack.resolving import Parts
 from azure_gpu.stack.secret_values import NOTHING_ENCRYPTED, Encrypted
 
 

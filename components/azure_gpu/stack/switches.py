@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 import pulumi
 
 from azure_gpu.catalog.problems import Code, Problem
-from azure_gpu.stack.kinds import KINDS
-from azure_gpu.stack.resolving import Parts
+from azure_gpu.stack.kinds import KINDS, Parts
 
 _WORKSPACE = "ml_workspace"
 

@@ -22,16 +22,16 @@ CASES = ROOT / "tests" / "components" / "cases"
 # Where the plan's resolving of each kind of part is bound, and where the components' own would be.
 RESOLVERS = {
     "foundation": ("azure_gpu.foundation.spec.resolve", "azure_gpu.foundation.foundation.resolve"),
-    "group": ("azure_gpu.stack.resolving.resolve_group", "azure_gpu.container_instances.group.resolve"),
+    "group": ("azure_gpu.stack.kinds.resolve_group", "azure_gpu.container_instances.group.resolve"),
     "environment": (
         "azure_gpu.container_apps.environment.spec.resolve",
         "azure_gpu.container_apps.environment.environment.resolve",
     ),
-    "job": ("azure_gpu.stack.resolving.resolve_job", "azure_gpu.container_apps.job.job.resolve"),
+    "job": ("azure_gpu.stack.kinds.resolve_job", "azure_gpu.container_apps.job.job.resolve"),
     "account": ("azure_gpu.batch.account.spec.resolve", "azure_gpu.batch.account.account.resolve"),
-    "pool": ("azure_gpu.stack.resolving.resolve_pool", "azure_gpu.batch.pool.pool.resolve"),
-    "cluster": ("azure_gpu.stack.resolving.resolve_cluster", "azure_gpu.aks.cluster.resolve"),
-    "vm": ("azure_gpu.stack.resolving.resolve_vm", "azure_gpu.vm.vm.resolve"),
+    "pool": ("azure_gpu.stack.kinds.resolve_pool", "azure_gpu.batch.pool.pool.resolve"),
+    "cluster": ("azure_gpu.stack.kinds.resolve_cluster", "azure_gpu.aks.cluster.resolve"),
+    "vm": ("azure_gpu.stack.kinds.resolve_vm", "azure_gpu.vm.vm.resolve"),
     "workspace": ("azure_gpu.ml.workspace.resolve.resolve", "azure_gpu.ml.workspace.workspace.resolve"),
     "endpoint": ("azure_gpu.ml.endpoint.resolve.resolve", "azure_gpu.ml.endpoint.endpoint.resolve"),
 }
