@@ -26,12 +26,12 @@ from azure_gpu.catalog.services.aks import clusters
 from azure_gpu.catalog.services.aks.network import Ranges
 from azure_gpu.formats import arm_ids, azure_types
 from azure_gpu.formats.arm_ids import ArmId
+from azure_gpu.formats.dates import parse_day, resolve_day, resolve_end
 from azure_gpu.formats.tags import EXPIRES_AT
 from azure_gpu.kubernetes.gpu_objects import resolve as gpu_objects_resolve
 from azure_gpu.kubernetes.gpu_objects.spec import ClusterObjectsSpec
 from azure_gpu.shared import existing, principals
-from azure_gpu.shared.context import Context, Tags, check_tags, known, resolve_day
-from azure_gpu.shared.end_dates import last_day, resolve_end
+from azure_gpu.shared.context import Context, Tags, check_tags, known
 
 TIERS = {"free": clusters.FREE, "standard": clusters.STANDARD, "premium": clusters.PREMIUM}
 
@@ -74,7 +74,7 @@ def _context_of_pools(args: GpuClusterSettings, context: Context, path: str, tag
         location=context.region(args.get("location")),
         location_path=f"{path}.location" if "location" in args else context.own_path("location"),
         tags=tags,
-        last=last_day(args.get("expires_after")),
+        last=parse_day(args.get("expires_after", "")),
     )
 
 

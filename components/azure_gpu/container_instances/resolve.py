@@ -8,10 +8,10 @@ from azure_gpu.container_instances import file as group_file, rules
 from azure_gpu.container_instances.args import ContainerGroupSettings, ContainerSettings, InitContainerSettings
 from azure_gpu.container_instances.spec import ContainerGroupSpec, ContainerSpec, InitContainerSpec
 from azure_gpu.formats import azure_types
+from azure_gpu.formats.dates import resolve_day, resolve_end
 from azure_gpu.formats.tags import EXPIRES_AT
 from azure_gpu.shared import files
-from azure_gpu.shared.context import Context, known, resolve_day
-from azure_gpu.shared.end_dates import resolve_end
+from azure_gpu.shared.context import Context, known
 from azure_gpu.shared.files import Reader
 from azure_gpu.shared.naming import physical_name
 from azure_gpu.shared.workloads import Workload

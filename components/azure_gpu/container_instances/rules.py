@@ -11,9 +11,9 @@ from azure_gpu.catalog.services.container_instances import ContainerRequest, Gro
 from azure_gpu.container_instances.args import ContainerBasics, ContainerGroupSettings, InitContainerSettings, VolumeArgs
 from azure_gpu.container_instances.spec import ContainerGroupSpec, ContainerSpec
 from azure_gpu.formats import azure_types
+from azure_gpu.formats.dates import parse_day
 from azure_gpu.shared.addresses import check_login
 from azure_gpu.shared.context import check_region, check_tags, known
-from azure_gpu.shared.end_dates import last_day
 from azure_gpu.shared.wording import give_secret
 from azure_gpu.shared.workloads import image_problems
 
@@ -44,7 +44,7 @@ def problems_of(spec: ContainerGroupSpec, path: str, day: date) -> Iterator[Prob
         yield from _required(registry, ("server", "username"), "password", f"{path}.registries[{index}]")
     yield from check_tags(settings.get("tags", {}), f"{path}.tags")
     yield from check_region(settings.get("location"), f"{path}.location")
-    yield from lifecycle.through(lambda on: _of_catalog(spec, path, on), day, last_day(settings.get("expires_after")))
+    yield from lifecycle.through(lambda on: _of_catalog(spec, path, on), day, parse_day(settings.get("expires_after", "")))
 
 
 def _form(settings: ContainerGroupSettings, path: str) -> Iterator[Problem]:

@@ -7,6 +7,9 @@ import calendar
 import re
 from datetime import UTC, date, datetime, timedelta
 
+from azure_gpu.catalog.problems import Code, Problem
+from azure_gpu.formats.tags import PROPOSED_DAYS
+
 _DAY = re.compile(r"(\d{4}-\d{2}-\d{2})(?: 00:00:00 \+0000 UTC|T00:00:00(?:\.0+)?Z)?")
 
 SPELLING = "a day as YYYY-MM-DD"
@@ -42,6 +45,43 @@ def days_later(day: date, days: int) -> date:
 def end_of(day: date) -> str:
     """The instant at which a day has ended, RFC 3339 in UTC."""
     return f"{days_later(day, 1).isoformat()}T00:00:00Z"
+
+
+def resolve_day(text: str | None, path: str) -> tuple[date | None, list[Problem]]:
+    """Parses the date of a setting; None with a problem where it isn't valid. Returns (None, []) where the setting is absent."""
+    if text is None:
+        return None, []
+    day = parse_day(text)
+    if day is not None:
+        return day, []
+    nearest = nearest_day(text)
+    fix = f'write "{nearest}"' if nearest is not None else 'write it as "2026-11-30"'
+    return None, [Problem(path=path, message="not a valid date", value=text, allowed=SPELLING, fix=fix)]
+
+
+def resolve_end(
+    text: str | None, day: date, path: str, what: str, with_what: str = "with a GPU"
+) -> tuple[str | None, list[Problem]]:
+    """Resolves `expires_after`, the required last day of `what`, such as "a job", to its end, as in the tag `expires-at`.
+    `path`: of the setting."""
+    allowed = f"a day after {day.isoformat()}, as YYYY-MM-DD"
+    fix = f'expires_after: "{days_later(day, PROPOSED_DAYS).isoformat()}"'
+    if text is None:
+        return None, [Problem(path=path, message=f"required for {what} {with_what}", allowed=allowed, fix=f"add {fix}")]
+    last, problems = resolve_day(text, path)
+    if last is None:
+        return None, problems
+    if last > day:
+        return end_of(last), []
+    past = Problem(
+        path=path,
+        message=f"must be after {day.isoformat()}, the date that it is checked against",
+        value=text,
+        allowed=allowed,
+        fix=f"write {fix}, or remove the {what.removeprefix('an ').removeprefix('a ')}",
+        code=Code.EXPIRED,
+    )
+    return end_of(last), [past]
 
 
 def instant(text: str | None) -> datetime | None:

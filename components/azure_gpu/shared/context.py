@@ -13,7 +13,7 @@ import pulumi
 from azure_gpu.catalog import defaults_day, regions, roles, tags
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.formats import tags as keys
-from azure_gpu.formats.dates import SPELLING, nearest_day, parse_day
+from azure_gpu.formats.dates import resolve_day
 from azure_gpu.shared import wording
 from azure_gpu.shared.naming import physical_name
 
@@ -406,15 +406,3 @@ def check_region(given: pulumi.Input[str] | None, path: str) -> list[Problem]:
 def known(value: pulumi.Input[str] | None) -> str | None:
     """Returns the value; None where it isn't given, or is an output."""
     return value if isinstance(value, str) else None
-
-
-def resolve_day(text: str | None, path: str) -> tuple[date | None, list[Problem]]:
-    """Parses the date of a setting; None with a problem where it isn't valid. Returns (None, []) where the setting is absent."""
-    if text is None:
-        return None, []
-    day = parse_day(text)
-    if day is not None:
-        return day, []
-    nearest = nearest_day(text)
-    fix = f'write "{nearest}"' if nearest is not None else 'write it as "2026-11-30"'
-    return None, [Problem(path=path, message="not a valid date", value=text, allowed=SPELLING, fix=fix)]

@@ -15,7 +15,7 @@ import pulumi
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.formats.azure_types import AzureType
 from azure_gpu.shared import sdk_types
-from azure_gpu.shared.validation import OpenInput, is_output
+from azure_gpu.shared.validation import OUTPUT, OpenInput
 
 _WORDS: Mapping[Any, str] = {str: "a string", bool: "true or false", int: "a number", float: "a number"}
 Overrides = Mapping[str, OpenInput[Any]]
@@ -120,7 +120,7 @@ def _below(given: Mapping[str, object], kind: Any, path: str, of: AzureType | No
             yield _unknown(here, key, sorted(kinds), kind)
         elif of is not None and name in of.path_parameters:
             yield _of_id(here, key)
-        elif not is_output(value) and value is not None:
+        elif not isinstance(value, OUTPUT) and value is not None:
             yield from _value(value, kinds[name], here)
 
 
@@ -136,7 +136,7 @@ def _value(value: object, kind: Any, path: str) -> Iterator[Problem]:
             yield _wrong(path, value, "a list")
             return
         for index, each in enumerate(cast(Sequence[object], value)):
-            if not is_output(each):
+            if not isinstance(each, OUTPUT):
                 yield from _value(each, item, f"{path}[{index}]")
     elif kind in _WORDS and isinstance(value, Mapping | list | tuple):
         yield _wrong(path, cast(object, value), _WORDS[kind])

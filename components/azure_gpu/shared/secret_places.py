@@ -15,7 +15,7 @@ from azure_gpu.catalog.problems import Problem, Severity
 from azure_gpu.formats import likely_secrets
 from azure_gpu.formats.stack_file import Steps
 from azure_gpu.shared.refusal import Refused
-from azure_gpu.shared.validation import below, form, is_map, is_output, key_hints, may_be_secret
+from azure_gpu.shared.validation import OUTPUT, below, form, is_map, key_hints, may_be_secret
 
 FOR_SECRETS = "secret_environment"
 
@@ -42,7 +42,7 @@ class Leaf(NamedTuple):
 
 def leaves(value: object, annotation: Any, steps: Steps, *, is_named: bool = False) -> Iterator[Leaf]:
     """Yields every text and every output below a value."""
-    if isinstance(value, str) or is_output(value):
+    if isinstance(value, (str, *OUTPUT)):
         yield Leaf(steps, value, may_be_secret(annotation), is_named, form(annotation) is Any)
     elif isinstance(value, Mapping):
         in_map = is_map(annotation)

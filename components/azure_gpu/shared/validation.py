@@ -41,6 +41,8 @@ import pulumi
 from azure_gpu.catalog.problems import Problem
 
 T = TypeVar("T")
+OUTPUT = (pulumi.Output, Awaitable)
+"""What is known only while resources are created."""
 _OPEN = "kept in plain text"
 OpenInput = Annotated[pulumi.Input[T], _OPEN]
 """An input that isn't secret: a tag, a name, an image. A stack file has it in plain text."""
@@ -84,7 +86,7 @@ def _own_checks(annotation: Any) -> list[Any]:
 
 
 def _check(value: object, annotation: Any, path: str) -> Checked:
-    if is_output(value):
+    if isinstance(value, OUTPUT):
         return Checked(value) if takes_outputs(annotation) else _unknown_value(path, annotation)
     kind = form(annotation)
     shown = None if _may_hold_secrets(annotation) else value
@@ -93,7 +95,7 @@ def _check(value: object, annotation: Any, path: str) -> Checked:
     if kind is Any:
         return Checked(value)
     if is_typeddict(kind):
-        return _check_object(_written_out(value, kind), shown, kind, path)
+        return _check_object(value, shown, kind, path)
     if get_origin(kind) in _MAPS:
         return _check_map(value, shown, get_args(kind)[1], path)
     if get_origin(kind) in _LISTS:
@@ -145,11 +147,6 @@ def choices(kind: Any) -> list[str]:
     if _is_class(kind, Enum):
         return [str(member.value) for member in kind]
     return list(get_args(get_args(kind)[0])) if choice_of(kind) is not None else []
-
-
-def is_output(value: object) -> bool:
-    """Whether a value is an output, known only while resources are created."""
-    return isinstance(value, pulumi.Output | Awaitable)
 
 
 def form(annotation: Any) -> Any:
@@ -330,6 +327,8 @@ def shorthands(expected: Any) -> list[str]:
 def _check_object(value: object, shown: object, expected: Any, path: str) -> Checked:
     hints = key_hints(expected)
     if not isinstance(value, Mapping):
+        value = _written_out(value, expected)
+    if not isinstance(value, Mapping):
         return _wrong_type(path, shown, value, f"an object with {', '.join(hints)}")
     given = cast(Mapping[str, object], value)
     kept: dict[str, object] = {}
@@ -384,7 +383,7 @@ def _check_choice(value: object, shown: object, allowed: list[str], path: str) -
     return Checked(None, [problem], usable=False)
 
 
-OUTPUT = "output"  # the title of what only a program can give
+OUTPUT_TITLE = "output"  # the title of what only a program can give
 _ENCRYPTED = {  # how the engine writes a secret into a stack file
     "type": "object",
     "properties": {"secure": {"type": "string", "description": "Written by `pulumi config set --secret`."}},
@@ -411,7 +410,7 @@ def schema(annotation: Any, *, in_program: bool = False) -> dict[str, Any]:
     forms: list[dict[str, Any]] = [{"type": names[kind]}] if kind in names else []
     if in_program:
         forms = [*({"title": kind_name(each)} for each in components_of(annotation)), *forms]
-        forms += [{"title": OUTPUT}] if takes_outputs(annotation) else []
+        forms += [{"title": OUTPUT_TITLE}] if takes_outputs(annotation) else []
     elif may_be_secret(annotation):
         forms.append(_ENCRYPTED)
     return forms[0] if len(forms) == 1 else {"anyOf": forms}

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from azure_gpu.shared.validation import OUTPUT, schema
+from azure_gpu.shared.validation import OUTPUT_TITLE, schema
 from azure_gpu.stack.file import StackFile
 from azure_gpu.stack.keys import PROJECT, config_key
 
@@ -94,7 +94,7 @@ def _type(node: dict[str, Any]) -> str:
         case {"anyOf": [*forms]}:
             return _either(forms)
         case {"title": title}:
-            return "an output" if title == OUTPUT else f"a `{title}`"
+            return "an output" if title == OUTPUT_TITLE else f"a `{title}`"
         case {"enum": choices}:
             return ", ".join(f"`{each}`" for each in choices)
         case {"items": items}:

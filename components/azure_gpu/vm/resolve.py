@@ -14,10 +14,10 @@ from azure_gpu.catalog.size_use import OperatingSystem, Service, SizeUse
 from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.catalog.sizes.model import Size, Vendor
 from azure_gpu.formats import azure_types
+from azure_gpu.formats.dates import parse_day, resolve_day, resolve_end
 from azure_gpu.formats.tags import EXPIRES_AT
 from azure_gpu.images.args import ImageOfPool
-from azure_gpu.shared.context import Context, check_region, check_tags, known, resolve_day
-from azure_gpu.shared.end_dates import last_day, resolve_end
+from azure_gpu.shared.context import Context, check_region, check_tags, known
 from azure_gpu.shared.validation import written
 from azure_gpu.vm import image as vm_image, network as vm_network, rules as vm_rules
 from azure_gpu.vm.args import DEFAULT_DISK_GB, DEFAULT_SHUTDOWN, DEFAULT_USER, AdminArgs, DiskArgs, GpuVmSettings, ShutdownArgs
@@ -98,7 +98,7 @@ def resolve(
         cost=_cost(size, use, choice, disk, network),
         uses=(use,),
     )
-    last = last_day(args.get("expires_after"))
+    last = parse_day(args.get("expires_after", ""))
     of_size = offers.check(use, day, prices=packaged(), until=last)
     of_machine = lifecycle.through(
         lambda on: [*drivers.choose(driver_request, on)[1], *vm_rules.problems_of(args, spec, size, on)], day, last

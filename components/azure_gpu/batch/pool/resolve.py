@@ -16,10 +16,10 @@ from azure_gpu.catalog.services.batch.request import PoolRequest
 from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.formats import azure_types
+from azure_gpu.formats.dates import parse_day, resolve_day, resolve_end
 from azure_gpu.formats.tags import EXPIRES_AT, POOL_MPI
 from azure_gpu.images import choice as image_choice
-from azure_gpu.shared.context import Context, known, resolve_day
-from azure_gpu.shared.end_dates import last_day, resolve_end
+from azure_gpu.shared.context import Context, known
 from azure_gpu.shared.naming import HASH_LENGTH, physical_name
 
 LONGEST_BASE = 64 - 1 - HASH_LENGTH  # longest pool name before its hash
@@ -93,7 +93,7 @@ def resolve(
     ]
     problems += pool_rules.problems_of(path, args, request, spec.replace, spec.base_name)
     problems += mounts.unmanaged_containers(args.get("mounts", {}), spec.own_containers, dependencies.storage, f"{path}.mounts")
-    of_catalog = _of_catalog(request, method_problems, day, last_day(args.get("expires_after")), path)
+    of_catalog = _of_catalog(request, method_problems, day, parse_day(args.get("expires_after", "")), path)
     problems += [*of_catalog, *pool_rules.cloud_services_problems(args, of_catalog, path)]
     return spec, problems
 

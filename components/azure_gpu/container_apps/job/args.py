@@ -1,6 +1,6 @@
 """The arguments of a GPU job on Container Apps, with their defaults.
 
-They are resolved in `container_apps.job.resolve` and validated in `container_apps.job.rules`.
+They are resolved and validated in `container_apps.job.resolve`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,9 +19,7 @@ from azure_gpu.shared.workloads import WorkloadName
 
 PLACEHOLDER = "mcr.microsoft.com/k8se/quickstart-jobs:latest"  # Microsoft's own sample: it prints a line and ends
 DEFAULT_GPU = GpuModel.T4
-DEFAULT_RETRIES = 0
-DEFAULT_TIMEOUT_MINUTES = 60
-DEFAULT_PARALLELISM = 1
+DEFAULT_NUMBERS = {"retries": 0, "timeout_minutes": 60, "parallelism": 1}
 DEFAULT_POLLING_SECONDS = 30  # the service's default, made explicit
 DEFAULT_FEWEST_EXECUTIONS = 0
 DEFAULT_MOST_EXECUTIONS = 1  # the service's default is 100, each with a GPU

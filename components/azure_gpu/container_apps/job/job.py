@@ -18,8 +18,7 @@ from azure_gpu.catalog.problems import Problem
 from azure_gpu.container_apps.environment.environment import JobEnvironment
 from azure_gpu.container_apps.environment.existing import of_id
 from azure_gpu.container_apps.job.args import EventArgs, ServerlessGpuJobArgs, ServerlessGpuJobWiring
-from azure_gpu.container_apps.job.resolve import resolve
-from azure_gpu.container_apps.job.rules import identity_problems
+from azure_gpu.container_apps.job.resolve import identity_problems, resolve
 from azure_gpu.container_apps.job.spec import Events, ServerlessGpuJobSpec
 from azure_gpu.foundation import common
 from azure_gpu.shared import existing, overrides, retry_hooks

@@ -1,32 +1,59 @@
 """Resolves and validates the arguments of a GPU job. Pure."""
 
+import re
+from collections.abc import Iterator, Mapping
+from datetime import date
 from decimal import Decimal
+from typing import Any, NamedTuple
 
-from azure_gpu.catalog import lifecycle, names
+import pulumi
+
+from azure_gpu.catalog import container_jobs, lifecycle, names
 from azure_gpu.catalog.prices import container_apps as prices
-from azure_gpu.catalog.problems import Problem
+from azure_gpu.catalog.problems import Code, Problem, Severity
 from azure_gpu.catalog.services import container_apps
 from azure_gpu.container_apps.environment.args import GpuModel
 from azure_gpu.container_apps.job.args import (
     DEFAULT_FEWEST_EXECUTIONS,
     DEFAULT_GPU,
     DEFAULT_MOST_EXECUTIONS,
-    DEFAULT_PARALLELISM,
+    DEFAULT_NUMBERS,
     DEFAULT_POLLING_SECONDS,
-    DEFAULT_RETRIES,
-    DEFAULT_TIMEOUT_MINUTES,
     PLACEHOLDER,
     EventArgs,
+    EventRuleArgs,
     ServerlessGpuJobSettings,
 )
-from azure_gpu.container_apps.job.rules import JobPaths, problems_of, service_problems
 from azure_gpu.container_apps.job.spec import EventRule, Events, ServerlessGpuJobSpec
-from azure_gpu.formats import azure_types
+from azure_gpu.formats import azure_types, cron, image_reference
+from azure_gpu.formats.dates import parse_day, resolve_day, resolve_end
 from azure_gpu.formats.tags import EXPIRES_AT
-from azure_gpu.shared.context import Context, known, resolve_day
-from azure_gpu.shared.end_dates import last_day, resolve_end
+from azure_gpu.shared.context import Context, check_region, check_tags, known
 from azure_gpu.shared.naming import physical_name
+from azure_gpu.shared.wording import give_part, stacks, with_part
 from azure_gpu.shared.workloads import Workload
+
+_RULE_NAME = re.compile(r"[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?")
+_RULES_SOURCE = "the service's own refusal, quoted in DFE-Digital/terraform-azurerm-container-apps-hosting pull request 96"
+_TRIGGER_SOURCE = (
+    "MicrosoftDocs/azure-docs, articles/container-apps/jobs.md; microsoft/azure-container-apps issue 1333, 2024-10-30"
+)
+# The page of jobs sets no limit. In that review the service's developers said that replicas are then repeated; others write that
+# the service allows no more than the parallelism.
+_COMPLETIONS_SOURCE = "Azure/azure-rest-api-specs pull request 21916, review of 2023-01-11"
+# Thresholds of this project: no page documents the initial GPU quota of an environment; the page of 2024-11-06 had one T4.
+MANY_GPUS = 8
+MANY_HOURS = 24
+
+
+class JobPaths(NamedTuple):
+    """The paths of one job's settings: `paths("cpu")` is `jobs.<name>.cpu`."""
+
+    path: str
+    location: str
+
+    def __call__(self, key: str) -> str:
+        return f"{self.path}.{key}"
 
 
 def resolve(
@@ -40,10 +67,10 @@ def resolve(
     gpu = GpuModel(args.get("gpu", DEFAULT_GPU))
     profile = container_apps.PROFILES[gpu.profile_type]
     expires_at, end_problems = resolve_end(args.get("expires_after"), day, paths("expires_after"), "a job")
-    cpu, memory = float(args.get("cpu", profile.vcpus)), float(args.get("memory_in_gib", profile.memory_gib))
+    defaults = {"cpu": profile.vcpus, "memory_in_gib": profile.memory_gib, **DEFAULT_NUMBERS}
+    numbers: dict[str, Any] = {key: args.get(key, default) for key, default in defaults.items()}
+    numbers["completions"] = args.get("completions", numbers["parallelism"])
     location = context.region(args.get("location"))
-    parallelism = int(args.get("parallelism", DEFAULT_PARALLELISM))
-    own_tags = args.get("tags", {})
     spec = ServerlessGpuJobSpec(
         job_name=known(args.get("job_name")) or context.name(azure_types.JOB.arm_type, name),
         container_name=args.get("container_name") or physical_name(names.CONTAINER, [name]),
@@ -53,27 +80,30 @@ def resolve(
         command=tuple(args.get("command", [])),
         args=tuple(args.get("args", [])),
         environment=dict(args.get("environment", {})),
-        cpu=cpu,
-        memory_in_gib=memory,
+        cpu=float(numbers["cpu"]),
+        memory_in_gib=float(numbers["memory_in_gib"]),
         schedule=args.get("schedule"),
         events=_events(args["event"]) if "event" in args else None,
-        retries=int(args.get("retries", DEFAULT_RETRIES)),
-        timeout_seconds=int(args.get("timeout_minutes", DEFAULT_TIMEOUT_MINUTES)) * 60,
-        parallelism=parallelism,
-        completions=int(args.get("completions", parallelism)),
+        retries=int(numbers["retries"]),
+        timeout_seconds=int(numbers["timeout_minutes"]) * 60,
+        parallelism=int(numbers["parallelism"]),
+        completions=int(numbers["completions"]),
         location=location,
-        tags={**context.tags(as_of), **own_tags, **({EXPIRES_AT: expires_at} if expires_at else {})},
+        tags={**context.tags(as_of), **args.get("tags", {}), **({EXPIRES_AT: expires_at} if expires_at else {})},
         expires_at=expires_at,
-        hourly_cost=_hourly_cost(gpu, cpu, memory, location, parallelism),
+        hourly_cost=_hourly_cost(gpu, numbers["cpu"], numbers["memory_in_gib"], location, int(numbers["parallelism"])),
     )
-    problems += [*end_problems, *problems_of(args, paths)]
+    # Of what a job uses, only the profile may end before the job does.
+    problems += [*end_problems, *_of_settings(args, numbers, paths)]
     problems += lifecycle.through(
-        lambda on: service_problems(
-            gpu, spec.image, cpu, memory, location, paths, on, in_existing_environment=in_existing_environment
+        lambda on: lifecycle.check(
+            profile.lifecycle, f"the workload profile {profile.type}", on, path=paths("gpu"), value=profile.type
         ),
         day,
-        last_day(args.get("expires_after")),
+        parse_day(args.get("expires_after", "")),
     )
+    of_service = _of_service(gpu, spec.image, numbers, location, paths, day, in_existing_environment=in_existing_environment)
+    problems += [problem for problem in of_service if problem not in problems]
     return spec, problems
 
 
@@ -96,3 +126,196 @@ def _hourly_cost(gpu: GpuModel, cpu: float, memory_in_gib: float, location: str,
     """Returns the list price of an execution's replicas in USD per hour, while they run."""
     one = prices.packaged_meters().hourly_cost(Decimal(str(cpu)), Decimal(str(memory_in_gib)), prices.Meter(gpu.value), location)
     return float(one.usd_hour * parallelism) if one else None
+
+
+def _of_settings(args: ServerlessGpuJobSettings, numbers: Mapping[str, float], paths: JobPaths) -> list[Problem]:
+    """Validates the settings by themselves. `numbers`: those of a replica and of an execution, defaults included."""
+    return [
+        *_image(args.get("image"), args.get("workload"), paths("image")),
+        *_names(known(args.get("job_name")), args.get("container_name"), paths),
+        *_variables(args.get("environment", {}), args.get("secret_environment", {}), paths),
+        *_triggers(args.get("schedule"), args.get("event"), paths),
+        *_numbers(numbers, paths),
+        *_at_most(numbers["parallelism"], numbers["timeout_minutes"], args.get("event"), paths),
+        *check_tags(args.get("tags", {}), paths("tags")),
+        *check_region(args.get("location"), paths.location),
+    ]
+
+
+def _of_service(
+    gpu: GpuModel,
+    image: str | None,
+    numbers: Mapping[str, float],
+    location: str,
+    paths: JobPaths,
+    day: date,
+    *,
+    in_existing_environment: bool,
+) -> list[Problem]:
+    """Validates against the service's limits at that date. `image` is None for a workload, whose CUDA version isn't known. An
+    existing environment is looked up instead of checked against the catalog."""
+    replica = container_apps.ReplicaRequest(
+        gpu.profile_type, numbers["cpu"], numbers["memory_in_gib"], paths("gpu"), paths("cpu"), paths("memory_in_gib")
+    )
+    problems = list(container_apps.replica_problems(replica, day))
+    problems += container_jobs.check_image(gpu.profile_type, image or "", paths("image"))
+    if in_existing_environment:
+        return problems
+    profile = container_apps.ProfileRequest(
+        name=gpu.profile_name,
+        type=gpu.profile_type,
+        location=location,
+        name_path=paths("gpu"),
+        type_path=paths("gpu"),
+        location_path=paths.location,
+    )
+    # Both checks report the profile's lifecycle with the same message.
+    return [*problems, *(each for each in container_apps.profile_problems(profile, day) if each not in problems)]
+
+
+def identity_problems(path: str, args: ServerlessGpuJobSettings) -> list[Problem]:
+    """Returns problems for rules that require an identity, where there is none."""
+    rules = args["event"]["rules"] if "event" in args else dict[str, EventRuleArgs]()
+    return [
+        Problem(
+            path=f"{path}.event.rules.{name}.use_identity",
+            message=f"`use_identity` requires {stacks(path, 'identity')}",
+            allowed=with_part(path, "identity"),
+            fix=give_part(path, "identity"),
+        )
+        for name, rule in rules.items()
+        if rule.get("use_identity", False)
+    ]
+
+
+def _image(given: pulumi.Input[str] | None, workload: str | None, path: str) -> list[Problem]:
+    image = known(given)
+    if given is not None and workload is not None:
+        return [
+            Problem(
+                path=path,
+                message="set only one of `image` and `workload`",
+                value=image,
+                allowed=f"an image reference, or one of the workloads {', '.join(Workload)}; neither, for a job that gets its "
+                "image when it is started",
+                fix="remove one of the two",
+            )
+        ]
+    return image_reference.check(image, path) if image is not None else []
+
+
+def _names(job: str | None, container: str | None, paths: JobPaths) -> Iterator[Problem]:
+    if job is not None:
+        yield from names.check(azure_types.JOB.arm_type, job, paths("job_name"))
+    if container is not None:
+        yield from names.check(names.CONTAINER, container, paths("container_name"))
+
+
+def _variables(plain: Mapping[str, object], secret: Mapping[str, object], paths: JobPaths) -> Iterator[Problem]:
+    for variable in sorted(plain.keys() & secret.keys()):
+        yield Problem(
+            path=paths(f"environment.{variable}"),
+            message="set both as plain and as secret",
+            allowed="one of environment and secret_environment",
+            fix="remove it from environment",
+        )
+
+
+def _triggers(schedule: str | None, event: EventArgs | None, paths: JobPaths) -> Iterator[Problem]:
+    if schedule is not None and event is not None:
+        yield Problem(
+            path=paths("event"),
+            message="set only one of `schedule` and `event`",
+            allowed="schedule, or event; neither, for a job that somebody starts",
+            fix="remove one of the two",
+            source=_TRIGGER_SOURCE,
+        )
+    if schedule is not None:
+        wrong = cron.fault(schedule)
+        if wrong:
+            fix = 'write it as "0 2 * * 1-5", which is 02:00 UTC from Monday to Friday'
+            yield Problem(path=paths("schedule"), message=wrong, value=schedule, allowed=cron.SPELLING, fix=fix)
+    if event is not None:
+        yield from _event(event, paths)
+
+
+def _event(event: EventArgs, paths: JobPaths) -> Iterator[Problem]:
+    if not event["rules"]:
+        yield Problem(path=paths("event.rules"), message="at least one rule is required", fix="add a rule")
+    for name, rule in event["rules"].items():
+        if not _RULE_NAME.fullmatch(name):
+            yield Problem(
+                path=paths(f"event.rules.{name}"),
+                message="not a valid rule name",
+                value=name,
+                allowed="lowercase letters, digits, hyphens and periods, a letter or digit at both ends",
+                fix="rename the rule",
+                source=_RULES_SOURCE,
+            )
+        if rule.get("use_identity", False) and rule.get("secrets"):
+            yield Problem(
+                path=paths(f"event.rules.{name}.use_identity"),
+                message="set only one of `use_identity` and `secrets`",
+                allowed="use_identity, or secrets",
+                fix="remove secrets",
+            )
+    least, most = event.get("min_executions", DEFAULT_FEWEST_EXECUTIONS), event.get("max_executions", DEFAULT_MOST_EXECUTIONS)
+    polling = event.get("polling_interval_seconds", DEFAULT_POLLING_SECONDS)
+    yield from _at_least(polling, 1, paths("event.polling_interval_seconds"))
+    yield from _at_least(least, 0, paths("event.min_executions"))
+    yield from _at_least(most, max(least, 1), paths("event.max_executions"))
+
+
+def _numbers(numbers: Mapping[str, float], paths: JobPaths) -> Iterator[Problem]:
+    for key in ("cpu", "memory_in_gib"):
+        if numbers[key] <= 0:
+            fix = "set what the job needs, or remove it"
+            yield Problem(path=paths(key), message="must be above 0", value=numbers[key], fix=fix)
+    for key, least in (("retries", 0), ("timeout_minutes", 1), ("parallelism", 1), ("completions", 1)):
+        yield from _at_least(numbers[key], least, paths(key))
+    parallelism, completions = numbers["parallelism"], numbers["completions"]
+    if completions > max(parallelism, 1):
+        yield Problem(
+            path=paths("completions"),
+            message=f"more than the parallelism of {parallelism}; whether further replicas with a GPU would start isn't known",
+            value=completions,
+            allowed=f"1 to {parallelism}, the parallelism",
+            fix=f"write {parallelism}, or parallelism: {completions}",
+            source=_COMPLETIONS_SOURCE,
+            code=Code.UNKNOWN,
+            severity=Severity.WARNING,
+        )
+
+
+def _at_most(parallelism: float, timeout: float, event: EventArgs | None, paths: JobPaths) -> Iterator[Problem]:
+    """Warns of a start, or a poll of events, with unusually high maximum costs."""
+    executions = event.get("max_executions", DEFAULT_MOST_EXECUTIONS) if event is not None else 1
+    if parallelism * executions > MANY_GPUS:
+        poll = executions > 1
+        many = (
+            f"{executions} executions of {parallelism} replicas each at one poll" if poll else f"{parallelism} replicas at once"
+        )
+        yield Problem(
+            path=paths("event.max_executions" if poll else "parallelism"),
+            message=f"this starts up to {many}, each with a GPU that is billed by the second and counts against the "
+            "environment's quota",
+            value=executions if poll else parallelism,
+            allowed=f"up to {MANY_GPUS} GPUs without this warning",
+            fix="lower it, or request that much quota: `az containerapp env list-usages` shows the environment's",
+            source=str(container_apps.SERVERLESS_PAGE),
+            severity=Severity.WARNING,
+        )
+    if timeout > MANY_HOURS * 60:
+        yield Problem(
+            path=paths("timeout_minutes"),
+            message=f"a replica that hangs keeps its GPU, and is billed, for {timeout / 60:g} hours",
+            value=timeout,
+            allowed=f"up to {MANY_HOURS} hours without this warning",
+            fix="set the longest time that the work takes, and have it save its state",
+            severity=Severity.WARNING,
+        )
+
+
+def _at_least(value: float, least: int, path: str) -> Iterator[Problem]:
+    if value < least:
+        yield Problem(path=path, message="too small", value=value, allowed=f"{least} or more", fix=f"write {least}")

@@ -12,6 +12,7 @@ from azure_gpu.catalog.services.machine_learning.compute import KUBERNETES
 from azure_gpu.catalog.services.machine_learning.deployments import MANAGED
 from azure_gpu.catalog.size_use import Service, SizeUse
 from azure_gpu.formats import azure_types
+from azure_gpu.formats.dates import parse_day, resolve_day, resolve_end
 from azure_gpu.formats.tags import EXPIRES_AT
 from azure_gpu.ml.dependencies import WorkspaceOfEndpoint
 from azure_gpu.ml.endpoint import deployments as endpoint_deployments, rules as endpoint_rules
@@ -19,8 +20,7 @@ from azure_gpu.ml.endpoint.args import MANAGED as MANAGED_COMPUTE, EndpointNetwo
 from azure_gpu.ml.endpoint.deployments import DeploymentSpec, EndpointContext
 from azure_gpu.ml.endpoint.rules import duplicate_names, endpoint_problems, sharing_problems
 from azure_gpu.ml.endpoint.spec import MlEndpointSpec, default_traffic
-from azure_gpu.shared.context import Context, check_tags, known, resolve_day
-from azure_gpu.shared.end_dates import last_day, resolve_end
+from azure_gpu.shared.context import Context, check_tags, known
 
 
 def resolve(
@@ -75,7 +75,7 @@ def resolve(
         idle=_cost(deployments, location, most=False),
         uses=tuple(uses.values()),
     )
-    last = last_day(args.get("expires_after"))
+    last = parse_day(args.get("expires_after", ""))
     of_endpoint = lifecycle.through(lambda on: endpoint_problems(args, spec, workspace, compute, on), day, last)
     problems += [*end_problems, *of_endpoint]
     for each, settings in args["deployments"].items():

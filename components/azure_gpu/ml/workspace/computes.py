@@ -18,13 +18,13 @@ from azure_gpu.catalog.services.machine_learning.compute import DEDICATED, LOW_P
 from azure_gpu.catalog.size_use import Service, SizeUse
 from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.formats import azure_types
+from azure_gpu.formats.dates import parse_day, resolve_end
 from azure_gpu.formats.tags import EXPIRES_AT
 from azure_gpu.ml.workspace import attached as workspace_attached
 from azure_gpu.ml.workspace.args import DEFAULT_IDLE_MINUTES, DEFAULT_MAX_NODES, DEFAULT_MIN_NODES, ComputeArgs, Replace
 from azure_gpu.ml.workspace.attached import KubernetesSpec, MachineSpec, WorkspaceContext
 from azure_gpu.ml.workspace.immutable import HASH_LENGTH, LONGEST_NAME, LONGEST_SIDE_BY_SIDE, compute_name, default_replace
 from azure_gpu.shared.context import Tags, check_tags
-from azure_gpu.shared.end_dates import last_day, resolve_end
 
 _KINDS = ("size", "cluster", "vm")
 _OF_ALL = frozenset({"description", "overrides", "tags"})
@@ -141,7 +141,7 @@ def _machines(
     expires_at, problems = resolve_end(
         settings.get("expires_after"), day, f"{path}.expires_after", "a cluster", "of GPU machines"
     )
-    last = last_day(settings.get("expires_after"))
+    last = parse_day(settings.get("expires_after", ""))
     use = SizeUse(
         service=Service.ML_COMPUTE,
         size=size_name,

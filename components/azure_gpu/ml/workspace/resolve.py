@@ -7,6 +7,7 @@ from azure_gpu.catalog.problems import Problem
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.arm_ids import ArmId
 from azure_gpu.formats.azure_types import AzureType
+from azure_gpu.formats.dates import resolve_day
 from azure_gpu.ml.workspace import assets as workspace_assets, computes as workspace_computes, rules as workspace_rules
 from azure_gpu.ml.workspace.args import DEFAULT_RETENTION_DAYS, KeyVaultArgs, MlWorkspaceSettings
 from azure_gpu.ml.workspace.attached import WorkspaceContext
@@ -14,7 +15,7 @@ from azure_gpu.ml.workspace.computes import ComputeSpec
 from azure_gpu.ml.workspace.spec import PATH, KeyVault, MlWorkspaceSpec
 from azure_gpu.shared import existing
 from azure_gpu.shared.attachable import ClusterOfWorkspace, VmOfWorkspace
-from azure_gpu.shared.context import Context, check_region, check_tags, known, resolve_day
+from azure_gpu.shared.context import Context, check_region, check_tags, known
 from azure_gpu.shared.part import PartArgs, not_changed, resolve_part
 from azure_gpu.shared.validation import written
 
