@@ -9,6 +9,8 @@ workspace of managed Prometheus.
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypedDict, Unpack, overload
@@ -154,7 +156,8 @@ class GpuCluster(Component[GpuClusterArgs, GpuClusterWiring, _Spec], AttachableC
 
     def _declare(self, spec: _Spec) -> None:
         whole, facts = spec
-        self._spec, self._pool_specs = whole.cluster, whole.pools
+        self._spec, self._pool_specs, subnet = whole.cluster, whole.pools, self._args.get("subnet_id")
+        self._given = {name: inputs.pool(each, self._spec.kubernetes_version, subnet) for name, each in whole.pools.items()}
         self._hashes: dict[str, str] = {}
         self._disk_set: pulumi.Output[str] | None = None
         self._new_roles = retry_hooks.NewRoles(self)
@@ -223,8 +226,10 @@ class GpuCluster(Component[GpuClusterArgs, GpuClusterWiring, _Spec], AttachableC
 
     def _created(self, facts: ClusterFacts) -> Cluster:
         spec, group = self._spec, self._args["resource_group_name"]
-        own = [inputs.pool(each, spec.kubernetes_version, self._args.get("subnet_id")) for each in self._pool_specs.values()]
-        pools = read_pools.declared(facts.pools, inputs.system_pool(spec, self._args.get("subnet_id")), own)
+        system = inputs.system_pool(spec, self._args.get("subnet_id"))
+        in_state = len(facts.pools.listed) > 1
+        as_listed = in_state and read_pools.all_match(facts.pools, system, [*self._given.values()])
+        pools = read_pools.declared(facts.pools, system, as_listed=as_listed)
         ranges = network.choose_ranges(spec.ranges, facts.network)
         cluster = self._cluster(self._identity(), pools, ranges, facts.pools)
         for config, window in inputs.windows(spec).items():
@@ -303,7 +308,7 @@ class GpuCluster(Component[GpuClusterArgs, GpuClusterWiring, _Spec], AttachableC
         body = sdk_types.as_inputs(kind, given)
         if own:
             body = sdk_types.as_inputs(kind, overrides.in_body(body, own, azure_type))
-        self._hashes[name] = read_pools.hash_of(body)
+        self._hashes[name] = hash_of(body)
         return before.changes(name, self._hashes[name])
 
     def _disks(self) -> pulumi.Output[str] | None:
@@ -357,10 +362,9 @@ class GpuCluster(Component[GpuClusterArgs, GpuClusterWiring, _Spec], AttachableC
     def _pool(
         self, spec: GpuPoolSpec, cluster: Cluster, before: read_pools.InState, *, after: list[containerservice.AgentPool]
     ) -> containerservice.AgentPool:
-        subnet, name = self._args.get("subnet_id"), f"{self._name}-pool-{spec.name}"
+        subnet, name, given = self._args.get("subnet_id"), f"{self._name}-pool-{spec.name}", self._given[spec.name]
         own = self._args.get("gpu_pools", {})[spec.name].get("overrides")
         azure_name = pulumi.Output.from_input(subnet or "").apply(lambda id_: pool_name(spec.name, spec.replace, spec.kept, id_))
-        given = inputs.pool(spec, self._spec.kubernetes_version, subnet)
         changes = self._changes(name, azure_types.AGENT_POOL, given, own, before)
         if changes:
             initial = spec.min_nodes
@@ -554,3 +558,9 @@ def _network_of(subnet: pulumi.Input[str]) -> pulumi.Input[str]:
     if isinstance(subnet, str):
         return subnet.partition("/subnets/")[0]
     return pulumi.Output.from_input(subnet).apply(lambda given: given.partition("/subnets/")[0])
+
+
+def hash_of(inputs: Mapping[str, Any]) -> str:
+    """A hash of a resource's inputs without the number of nodes. Outputs are left out: they rarely change by themselves."""
+    given = {key: value for key, value in inputs.items() if key not in ("count", "agentPoolProfiles")}
+    return hashlib.sha256(json.dumps(given, sort_keys=True, default=lambda _: "").encode()).hexdigest()[:16]

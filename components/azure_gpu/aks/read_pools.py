@@ -13,8 +13,6 @@ number that is read right before its update, and one that doesn't change keeps t
 A hash of the other inputs, which RECORD holds too, tells the two apart.
 """
 
-import hashlib
-import json
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple, NotRequired, TypedDict, cast
@@ -119,11 +117,10 @@ def refreshed(inputs: Any, before: Any, now: Any) -> Any:
     return now
 
 
-def declared(in_state: InState, system: Any, own: Sequence[Mapping[str, Any]]) -> Declared:
-    """The pools that a cluster declares. `system`: its system pool, `own`: the inputs of its other pools, without their names in
-    Azure."""
+def declared(in_state: InState, system: Any, *, as_listed: bool) -> Declared:
+    """The pools that a cluster declares. `system`: its system pool; `as_listed`: those in the state are as declared."""
     scaled = bool(system.enable_auto_scaling)
-    if len(in_state.listed) > 1 and _all_match(in_state, system, own, scaled=scaled):
+    if as_listed:
         left_alone = [f"agentPoolProfiles[{index}].{key}" for index in range(len(in_state.listed)) for key in _LEFT_ALONE]
         return Declared(list(in_state.listed), left_alone)
     now = in_state.system
@@ -133,9 +130,10 @@ def declared(in_state: InState, system: Any, own: Sequence[Mapping[str, Any]]) -
     return Declared([system], left_alone)
 
 
-def _all_match(in_state: InState, system: Any, own: Sequence[Mapping[str, Any]], *, scaled: bool) -> bool:
-    """Whether Azure has exactly the declared pools."""
-    left = [_profile(each) for each in own]
+def all_match(in_state: InState, system: Any, own: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether Azure has exactly the declared pools. `own`: the inputs of those beside the system pool, without their names in
+    Azure."""
+    left, scaled = [_profile(each) for each in own], bool(system.enable_auto_scaling)
     for now in in_state.shown:
         if now.get("name") == SYSTEM_POOL:
             if not _matches(now, _profile(system), but=_LEFT_ALONE if scaled else _LEFT_ALONE[1:]):
@@ -185,12 +183,6 @@ def nodes_of(found: "containerservice.GetManagedClusterResult", pool: str, initi
     counts = {each.name: each.count for each in found.agent_pool_profiles or []}
     now = counts.get(pool)
     return initial if now is None else int(now)
-
-
-def hash_of(inputs: Mapping[str, Any]) -> str:
-    """A hash of a resource's inputs without the number of nodes. Outputs are left out: they rarely change by themselves."""
-    given = {key: value for key, value in inputs.items() if key not in ("count", "agentPoolProfiles")}
-    return hashlib.sha256(json.dumps(given, sort_keys=True, default=lambda _: "").encode()).hexdigest()[:16]
 
 
 def record(sent: Sequence[Any], shown: pulumi.Input[Any], hashes: Mapping[str, str]) -> pulumi.Output[Any]:

@@ -20,7 +20,7 @@ from azure_gpu.aks.rules import cluster_problems
 from azure_gpu.aks.spec import Access, ClusterSpec, GpuClusterSpec, Maintenance, SystemPool
 from azure_gpu.catalog import lifecycle
 from azure_gpu.catalog.prices import packaged
-from azure_gpu.catalog.prices.hourly_cost import HourlyCost, Machines
+from azure_gpu.catalog.prices.hourly_cost import HourlyCost, Machines, of_machines
 from azure_gpu.catalog.problems import Problem, errors
 from azure_gpu.catalog.services.aks import clusters
 from azure_gpu.catalog.services.aks.network import Ranges
@@ -173,8 +173,8 @@ def _costs(cluster: ClusterSpec, pools: Iterable[GpuPoolSpec], *, created: bool)
     sizes = [(system.size, system.nodes, max(system.max_nodes, system.nodes), False)] if created else []
     for pool in pools:
         sizes.append((pool.nodes.size, pool.min_nodes, pool.max_nodes, pool.request.spot is not None))
-    tier = cluster.tier if created else ""
+    control_plane, prices = clusters.control_plane(cluster.tier if created else ""), packaged()
     most = [Machines(size, number, spot) for size, _, number, spot in sizes]
     least = [Machines(size, number, spot) for size, number, _, spot in sizes]
-    prices = packaged()
-    return clusters.hourly(most, tier, cluster.location, prices), clusters.hourly(least, tier, cluster.location, prices)
+    highest, lowest = (of_machines(each, cluster.location, prices, clusters.price) for each in (most, least))
+    return control_plane.plus(highest), control_plane.plus(lowest)

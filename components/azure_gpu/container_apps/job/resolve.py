@@ -155,7 +155,12 @@ def _of_service(
     """Validates against the service's limits at that date. `image` is None for a workload, whose CUDA version isn't known. An
     existing environment is looked up instead of checked against the catalog."""
     replica = container_apps.ReplicaRequest(
-        gpu.profile_type, numbers["cpu"], numbers["memory_in_gib"], paths("gpu"), paths("cpu"), paths("memory_in_gib")
+        gpu.profile_type,
+        float(numbers["cpu"]),
+        float(numbers["memory_in_gib"]),
+        paths("gpu"),
+        paths("cpu"),
+        paths("memory_in_gib"),
     )
     problems = list(container_apps.replica_problems(replica, day))
     problems += container_jobs.check_image(gpu.profile_type, image or "", paths("image"))

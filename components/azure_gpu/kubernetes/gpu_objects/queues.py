@@ -20,11 +20,11 @@ API_VERSION = "kueue.x-k8s.io/v1beta1"
 _UNLIMITED = {"cpu": "1M", "memory": "1000000Ti"}  # in Kubernetes' notation, so that a refresh finds no difference
 
 
-def resolve(settings: ClusterObjectsSettings, pools: Sequence[GpuPool], path: str) -> tuple[dict[str, QueueSpec], list[Problem]]:
+def resolve(given: Mapping[str, QueueArgs], pools: Sequence[GpuPool], path: str) -> tuple[dict[str, QueueSpec], list[Problem]]:
     """Resolves the queues of the cluster at `path`, with their problems. Pure."""
     found: dict[str, QueueSpec] = {}
     problems: list[Problem] = []
-    for name, own in settings.get("queues", {}).items():
+    for name, own in given.items():
         at = f"{path}.queues.{name}"
         problems += [*kubernetes_jobs.name_problems(name, at), *_numbers(own, at)]
         pool = next((each for each in pools if each.name == own["pool"]), None) if "pool" in own else None

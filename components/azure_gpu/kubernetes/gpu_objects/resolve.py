@@ -45,7 +45,7 @@ def resolve_objects(
         pool = rules.pool_of(job, pools)
         jobs[name], more = kubernetes_jobs.resolve(name, job, _placement(job, pool, namespace), f"{path}.jobs.{name}")
         problems += [*more, *rules.job_problems(job, pool, pools, f"{path}.jobs.{name}")]
-    team_queues, more = queues.resolve(settings, pools, path)
+    team_queues, more = queues.resolve(settings["queues"], pools, path) if "queues" in settings else ({}, [])
     problems += [*more, *queues.job_problems(jobs, team_queues, settings, path)]
     services: dict[str, ServiceSpec] = {}
     for name, service in settings.get("services", {}).items():

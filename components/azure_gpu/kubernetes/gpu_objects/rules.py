@@ -52,7 +52,7 @@ def pool_problems(pool: GpuPool, *, by_plugin: bool) -> Iterator[Problem]:
             )
         return
     yield from gpu_sharing.with_device_plugin(sharing)
-    if pool.min_nodes == 0:
+    if pool.min_nodes == 0 and (sharing.divided or sharing.profile):
         yield from gpu_sharing.from_zero(sharing, f"{pool.path}.min_nodes", pool.max_nodes)
     if gpu is not None and gpu.vendor is not Vendor.NVIDIA:
         yield Problem(

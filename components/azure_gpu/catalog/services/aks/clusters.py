@@ -5,14 +5,13 @@ a GPU or InfiniBand; a size's vCPUs are read from its name, whose form Azure doc
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from datetime import date
 from decimal import Decimal
 from functools import cache
 
 from azure_gpu.catalog import regions, tables
-from azure_gpu.catalog.prices import PriceBook
-from azure_gpu.catalog.prices.hourly_cost import HourlyCost, Machines, of_machines
+from azure_gpu.catalog.prices.hourly_cost import HourlyCost
 from azure_gpu.catalog.prices.price_book import Price
 from azure_gpu.catalog.problems import Code, Problem, Severity
 from azure_gpu.catalog.services.machine_learning.extension import LEAST_VCPUS, PAGE, ROUTER_REPLICAS
@@ -134,14 +133,12 @@ USD_HOUR: dict[str, Decimal | None] = {  # of the control plane; None: no source
 }
 
 
-def hourly(nodes: Iterable[Machines], tier: str, region: str, prices: PriceBook) -> HourlyCost:
-    """The hourly cost of nodes and control plane. `tier`: empty for an existing cluster, whose control plane isn't counted."""
-    of_tier = USD_HOUR.get(tier) if tier else Decimal(0)
-    if of_tier is None:
-        control_plane = HourlyCost(None, (f"the tier {tier}",))
-    else:
-        control_plane = HourlyCost(of_tier, oldest=STANDARD_PRICE.day if of_tier else None)
-    return control_plane.plus(of_machines(nodes, region, prices, price))
+def control_plane(tier: str) -> HourlyCost:
+    """The hourly cost of the control plane of a cluster. `tier`: empty for an existing cluster, whose isn't counted."""
+    usd = USD_HOUR.get(tier) if tier else Decimal(0)
+    if usd is None:
+        return HourlyCost(None, (f"the tier {tier}",))
+    return HourlyCost(usd, oldest=STANDARD_PRICE.day if usd else None)
 
 
 def check_tier(tier: str, long_term_support: bool, path: str, plan_path: str) -> Iterator[Problem]:
