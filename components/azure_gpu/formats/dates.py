@@ -49,14 +49,14 @@ def end_of(day: date) -> str:
 
 def resolve_day(text: str | None, path: str) -> tuple[date | None, list[Problem]]:
     """Parses the date of a setting; None with a problem where it isn't valid. Returns (None, []) where the setting is absent."""
-    if text is None:
-        return None, []
-    day = parse_day(text)
-    if day is not None:
-        return day, []
+    day = parse_day(text) if text is not None else None
+    return day, [] if text is None or day is not None else [_not_a_day(text, path)]
+
+
+def _not_a_day(text: str, path: str) -> Problem:
     nearest = nearest_day(text)
     fix = f'write "{nearest}"' if nearest is not None else 'write it as "2026-11-30"'
-    return None, [Problem(path=path, message="not a valid date", value=text, allowed=SPELLING, fix=fix)]
+    return Problem(path=path, message="not a valid date", value=text, allowed=SPELLING, fix=fix)
 
 
 def resolve_end(
@@ -68,9 +68,9 @@ def resolve_end(
     fix = f'expires_after: "{days_later(day, PROPOSED_DAYS).isoformat()}"'
     if text is None:
         return None, [Problem(path=path, message=f"required for {what} {with_what}", allowed=allowed, fix=f"add {fix}")]
-    last, problems = resolve_day(text, path)
+    last = parse_day(text)
     if last is None:
-        return None, problems
+        return None, [_not_a_day(text, path)]
     if last > day:
         return end_of(last), []
     past = Problem(

@@ -272,12 +272,12 @@ def _is_a(value: object, expected: type) -> bool:
         return expected is bool
     if expected in (int, float):
         return isinstance(value, int if expected is int else int | float) and _is_in_range(value)
-    return isinstance(value, expected) and not (isinstance(value, str) and _has_lone_surrogate(value))
+    return isinstance(value, expected) and not (isinstance(value, str) and not value.isascii() and _has_lone_surrogate(value))
 
 
 def _has_lone_surrogate(text: str) -> bool:
     r"""Whether the text has half of a surrogate pair, as in `"\ud800"`, which can't be encoded."""
-    return not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text)
+    return any("\ud800" <= character <= "\udfff" for character in text)
 
 
 def _is_in_range(value: float) -> bool:

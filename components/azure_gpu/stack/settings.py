@@ -96,16 +96,13 @@ def read(
     `outputs_of` reads other stacks; `own_source` finds the workloads' sources, where the file doesn't set them; `ended_of` finds
     past parts that were taken down."""
     sections, problems, warnings = _checked(configuration, encrypted, project, folder, outputs_of)
-    found, ended = _entries(sections, sections.get("as_of") or today, ended_of)
+    found, ended, of_entries = _entries(sections, sections.get("as_of") or today, ended_of)
     off = [part.path for each in found for part in (each.inner if each.enabled else [each]) if not part.enabled]
     parts: dict[str, dict[str, Any]] = {section: {} for section in key_hints(StackFile) if section in BY_SECTION}
     for each in found:
-        problems += entry_options.problems(each.opts or {}, each.kind.section, f"{each.path}.opts")
         if each.enabled:
             parts[each.kind.section][each.name] = each.declared()
-    problems += switches.problems(parts, off, ended) if off else ()
-    kept = [each for each in found if each.kept and each.enabled]
-    problems += keep.problems(each.path for each in kept if "existing" in each.args)
+    problems += [*of_entries, *(switches.problems(parts, off, ended) if off else ())]
     provider = {key: text for key, text in configuration.items() if not key.startswith(config_key("", project))}
     given = {key: sections[key] for key in ("team", "location", "tags", "as_of", "protect_data", "lock_data") if key in sections}
     stack = cast(StackArgs, {**given, "subscription_id": provider.get(SUBSCRIPTION_ID, ""), "today": today})
@@ -116,7 +113,7 @@ def read(
         planned_only=frozenset(each.kind.section for each in found if not each.args.get("in_azure", True)),
         opts={each.path: each.opts for each in found if each.opts is not None},
         own_source=_with_own_source(parts["foundation"]["foundation"], own_source),
-        kept=frozenset(each.path for each in kept),
+        kept=frozenset(each.path for each in found if each.kept and each.enabled),
         off=tuple(path for path in off if path not in ended),
         unchecked=tuple(sections.get("unchecked", ())),
         taken_down=ended,
@@ -174,9 +171,16 @@ def _of_another_project(keys: Iterable[str], project: str) -> list[Problem]:
     ]
 
 
-def _entries(sections: Mapping[str, Any], today: str, ended_of: taken_down.Reader) -> tuple[list[_Entry], Mapping[str, str]]:
-    """Returns the entries of checked sections, in the order of the file, with the ends of those that were taken down after their
-    last day, which are off. `today`: the stack's day; `ended_of`: selects those of past parts."""
+class _Entries(NamedTuple):
+    """The entries of a stack file, in its order."""
+
+    found: list[_Entry]
+    ended: Mapping[str, str]  # paths of those that were taken down after their last day, which are off, with their ends
+    problems: list[Problem]  # of the keys that exist only in a stack file
+
+
+def _entries(sections: Mapping[str, Any], today: str, ended_of: taken_down.Reader) -> _Entries:
+    """Makes the entries of checked sections. `today`: the stack's day; `ended_of`: selects the ended ones of past parts."""
     found: list[_Entry] = []
     for section, given in sections.items():
         kind = BY_SECTION.get(section)
@@ -187,7 +191,10 @@ def _entries(sections: Mapping[str, Any], today: str, ended_of: taken_down.Reade
     ended = ended_of({path: part.past for path, part in every.items() if part.past})
     for path in ended:
         every[path].enabled = False
-    return found, ended
+    opts = {f"{each.path}.opts": (each.opts, each.kind) for each in found if each.opts is not None}
+    problems = [problem for path, (own, kind) in opts.items() for problem in entry_options.problems(own, kind.section, path)]
+    kept = (each.path for each in found if each.kept and each.enabled and "existing" in each.args)
+    return _Entries(found, ended, [*problems, *keep.problems(kept)])
 
 
 def _entry(kind: Kind, name: str, path: str, given: Mapping[str, Any], today: str, key: str = "") -> _Entry:
