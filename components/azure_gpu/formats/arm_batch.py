@@ -4,21 +4,17 @@ from collections.abc import Callable
 from typing import Any
 
 from azure_gpu.formats.arm_values import AZURE_REGISTRIES, identity, last, minutes, size_of
+from azure_gpu.formats.body_keys import take
 from azure_gpu.formats.body_reader import BodyReader, PartInFile, given
 from azure_gpu.formats.likely_secrets import is_secret_name
 
-_OF_ACCOUNT = (
-    *("accountEndpoint", "nodeManagementEndpoint", "dedicatedCoreQuota", "lowPriorityCoreQuota", "poolQuota"),
-    *("dedicatedCoreQuotaPerVMFamily", "dedicatedCoreQuotaPerVMFamilyEnforced", "activeJobAndJobScheduleQuota"),
-)
 _EXTENSION = "nvidiagpudriver"
 Put = Callable[[str, Any, BodyReader, str], None]
 
 
 def account(head: BodyReader, of: BodyReader) -> list[PartInFile]:
     name, at = last(head.text("name")), head.at()
-    settings = given(account_name=name, location=head.text("location"))
-    of.skip(*_OF_ACCOUNT)
+    settings = take("ARM account", of, head, account_name=name)
     storage = of.inside("autoStorage")
     parts: list[PartInFile] = []
     held = storage.text("storageAccountId")
@@ -26,12 +22,8 @@ def account(head: BodyReader, of: BodyReader) -> list[PartInFile]:
         parts.append(PartInFile("foundation", "storage", {"existing": held}, storage.at("storageAccountId")))
     elif held:
         storage.leave("storageAccountId", "not an ARM id", "set foundation.storage to existing: <its ARM id>")
-    storage.skip("lastKeySync")
-    storage.default("authenticationMode", "BatchAccountManagedIdentity", "StorageKeys", message="the stack's identity is used")
     if of.choice("poolAllocationMode", {"BatchService": False, "UserSubscription": True}):
         of.leave("poolAllocationMode", "UserSubscription: accounts of a stack allocate pools in Batch's own subscription")
-    of.leave_given("encryption", "the account's keys are Microsoft's", "set overrides of batch_account")
-    head.leave_given("tags", "an account has the stack's tags", "set tags of the stack")
     return [*parts, *identity(head, "an account"), PartInFile("batch_account", "", settings, at)]
 
 
@@ -65,11 +57,7 @@ def pool(head: BodyReader, of: BodyReader) -> list[PartInFile]:
     put("mounts", _mounts(of, part.secrets), of, "mountConfiguration")
     for listed in ("applicationPackages", "applicationPackageReferences"):
         put("packages", _named(of, listed, ("id", "applicationId"), "version", ""), of, listed)
-    of.leave_given("userAccounts", "nodes get no users with passwords")
-    fix = "let programs fetch secrets with the stack's identity"
-    for ended in ("certificates", "certificateReferences"):
-        of.leave_given(ended, "Batch's certificates ended on 2024-02-29", fix)
-    of.default("displayName", part.name)
+    take("Batch pool", of, told={"name": part.name})
     scheduling = of.inside("taskSchedulingPolicy")
     if scheduling.choice("nodeFillType", {"Spread": None, "Pack": True}):
         scheduling.change("nodeFillType", "it has no key, and is set by overrides, which Azure alone judges")
@@ -141,13 +129,12 @@ def _registries(containers: BodyReader) -> None:
 
 def _network(of: BodyReader, put: Put) -> None:
     network = of.inside("networkConfiguration")
-    put("subnet_id", network.text("subnetId"), network, "subnetId")
+    put("subnet_id", take("Batch network", network).get("subnet_id"), network, "subnetId")
     addresses = network.inside("publicIPAddressConfiguration")
     closed = addresses.choice("provision", {"NoPublicIPAddresses": True, "BatchManaged": False, "UserManaged": None})
     put("public_addresses", False if closed else None, network, "publicIPAddressConfiguration")
     if closed is None:
         addresses.leave_given("provision", "public addresses are Batch's own")
-    network.default("dynamicVNetAssignmentScope", "none")
     mode = of.choice("targetNodeCommunicationMode", {one: one for one in ("Simplified", "Classic", "Default")})
     put("communication", mode if mode != "Simplified" else None, of, "targetNodeCommunicationMode")
 
@@ -185,29 +172,10 @@ def _start_task(task: BodyReader, secrets: list[str]) -> dict[str, Any]:
             secrets.append(f"start_task.secret_environment.{name}")
         elif name:
             environment[name] = one.text("value", free=True) or ""
-    user = task.inside("userIdentity").inside("autoUser")
-    user.default("scope", "Pool", message="the task's user is the pool's")
-    elevated = user.choice("elevationLevel", {"Admin": True, "NonAdmin": None})
-    files = [
-        given(
-            url=one.text("httpUrl"),
-            container_url=one.text("storageContainerUrl"),
-            auto_storage_container=one.text("autoStorageContainerName"),
-            prefix=one.text("blobPrefix"),
-            path=one.text("filePath"),
-            mode=one.text("fileMode"),
-            use_identity=_uses_identity(one),
-        )
-        for one in task.items("resourceFiles")
-    ]
+    files = [take("Batch file", one, use_identity=_uses_identity(one)) for one in task.items("resourceFiles")]
     wait = task.flag("waitForSuccess")
-    return given(
-        command=task.text("commandLine", free=True),
-        elevated=elevated,
-        retries=task.whole("maxTaskRetryCount") or None,
-        environment=environment,
-        resource_files=[one for one in files if one],
-    ) | ({"wait_for_success": False} if wait is False else {})
+    settings = take("Batch task", task, environment=environment, resource_files=[one for one in files if one])
+    return settings | ({"wait_for_success": False} if wait is False else {})
 
 
 def _uses_identity(file: BodyReader) -> bool | None:

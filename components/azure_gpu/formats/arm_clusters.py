@@ -4,22 +4,14 @@ import re
 from typing import Any
 
 from azure_gpu.catalog.services.aks import mig, systems
-from azure_gpu.formats.arm_values import identity, last, size_of
+from azure_gpu.formats.arm_values import identity, last
+from azure_gpu.formats.body_keys import take
 from azure_gpu.formats.body_reader import BodyReader, PartInFile, given
 from azure_gpu.formats.gpu_mentions import is_gpu_size
 
-_OF_CLUSTER = (  # answered
-    *("fqdn", "privateFqdn", "azurePortalFqdn", "currentKubernetesVersion", "maxAgentPools", "resourceUid"),
-    *("identityProfile", "status"),
-)
-_OF_AGENT_POOL = (
-    *("id", "type", "apiVersion", "etag", "eTag", "resourceGroup", "provisioningState", "powerState", "typePropertiesType"),
-    *("currentOrchestratorVersion", "nodeImageVersion", "status", "orchestratorVersion"),  # the cluster's, but for upgrades
-)
 _OUTBOUND = ("managedNATGateway", "userAssignedNATGateway", "userDefinedRouting")
 _GPU_OS = ("Ubuntu", "Ubuntu2204", "AzureLinux", "AzureLinux3")
 _CHANNELS = ("none", "patch", "stable", "rapid")
-_IMAGES = ("None", "Unmanaged", "SecurityPatch", "NodeImage")
 # Settings of a GPU pool without a key, by azure-native's names, which are ARM's.
 _BY_OVERRIDES = (
     *("enableEncryptionAtHost", "enableFIPS", "enableNodePublicIP", "nodePublicIPPrefixID", "enableUltraSSD", "securityProfile"),
@@ -39,21 +31,12 @@ _SYSTEM_FIX = "set overrides: {agentPoolProfiles: […]} of the cluster"
 def cluster(head: BodyReader, of: BodyReader) -> list[PartInFile]:
     name = last(head.text("name")) or "gpu"
     part = PartInFile("clusters", name, {}, head.at())
-    of.skip(*_OF_CLUSTER)
-    head.default("kind", "Base")
-    of.default("powerState", {"code": "Running"}, message="what a stack declares runs")
     nodes = str(of.peek("nodeResourceGroup"))
     of.default(
         "nodeResourceGroup", nodes if nodes.upper().startswith("MC_") else "", message="nodes are in a group of AKS's own name"
     )
-    of.default("dnsPrefix", name, f"{name}-dns", message="the API server gets another address")
-    of.default("servicePrincipalProfile", {"clientId": "msi"}, message="a cluster uses the stack's identity")
-    of.leave_given("windowsProfile", "clusters here have no nodes with Windows")
-    sku = head.inside("sku")
-    tier = sku.choice("tier", {"Free": None, "Standard": "standard", "Premium": "premium"})
-    sku.default("name", "Base")
     system, gpu_pools = _pools(of, part)
-    network, api = of.inside("networkProfile"), of.inside("apiServerAccessProfile")
+    api = of.inside("apiServerAccessProfile")
     ranges, private = api.texts("authorizedIPRanges"), bool(api.flag("enablePrivateCluster"))
     zone = api.text("privateDNSZone")
     api.default("enablePrivateClusterPublicFqdn", zone == "none")
@@ -61,52 +44,34 @@ def cluster(head: BodyReader, of: BodyReader) -> list[PartInFile]:
     integrated, server_subnet = api.flag("enableVnetIntegration"), api.text("subnetId")
     if integrated and not server_subnet:
         api.leave("enableVnetIntegration", "API servers here are in a subnet of yours, and this one is in a network of AKS's")
-    upgrades = of.inside("autoUpgradeProfile")
-    part.settings = given(
-        location=head.text("location"),
-        kubernetes_version=of.text("kubernetesVersion"),
-        tier=tier,
-        long_term_support=of.choice("supportPlan", {"AKSLongTermSupport": True, "KubernetesOfficial": None}),
+    access = given(
+        network="private" if private else "restricted" if ranges else None,
+        authorized_ranges=ranges if not private else None,
+        private_dns_zone=zone if private else None,
+        api_server_subnet_id=server_subnet if integrated else None,
+        local_accounts=None if of.flag("disableLocalAccounts") else True,
+    )
+    addons = of.inside("addonProfiles")
+    for other in addons.names():
+        if other.lower() != "azurepolicy":
+            addons.leave(other, "other add-ons than azurepolicy have no keys in the stack file", "set overrides of the cluster")
+    part.settings = take(
+        "ARM cluster",
+        of,
+        head,
+        told={"name": name},
         system_pool=_system_pool(system) if system else None,
         gpu_pools=gpu_pools,
-        access=given(
-            network="private" if private else "restricted" if ranges else None,
-            authorized_ranges=ranges if not private else None,
-            private_dns_zone=zone if private else None,
-            api_server_subnet_id=server_subnet if integrated else None,
-            local_accounts=None if of.flag("disableLocalAccounts") else True,
-        ),
+        access=access,
         subnet_id=system.text("vnetSubnetID") if system else None,
-        **_network(network),
-        azure_policy=_policy_addon(of.inside("addonProfiles")),
-        maintenance=given(
-            upgrades=_channel(upgrades),
-            node_images=upgrades.choice("nodeOSUpgradeChannel", {one: one for one in _IMAGES}),
-        ),
-        tags=head.pairs("tags"),
+        **{"maintenance.upgrades": _channel(of.inside("autoUpgradeProfile"))},
+        **_network(of.inside("networkProfile")),
     )
     if private and ranges:
         api.leave("authorizedIPRanges", "a private cluster has no public address to restrict")
     elif zone and not private:
         api.leave("privateDNSZone", "only a private cluster has a zone")
-    of.default("enableRBAC", True, message="the stack's clusters have roles")
-    of.default("oidcIssuerProfile", {"enabled": True})
-    security = of.inside("securityProfile")
-    security.default("workloadIdentity", {"enabled": True})
-    aad = of.inside("aadProfile")
-    aad.default("managed", True)
-    aad.default("enableAzureRBAC", True, message="permissions here are roles of Azure")
     return [*identity(head, "a cluster"), part]
-
-
-def _policy_addon(addons: BodyReader) -> bool | None:
-    for other in addons.names():
-        if other.lower() != "azurepolicy":
-            addons.leave(other, "other add-ons than azurepolicy have no keys in the stack file", "set overrides of the cluster")
-    addon = addons.inside("azurepolicy")
-    addon.skip("identity")
-    addon.default("config", {"version": "v2"}, message="the stack leaves the settings of the add-on to AKS")
-    return addon.flag("enabled")
 
 
 def _pools(of: BodyReader, part: PartInFile) -> tuple[BodyReader | None, dict[str, Any]]:
@@ -138,20 +103,12 @@ def _network(network: BodyReader) -> dict[str, Any]:
     policy = network.choice("networkPolicy", policies) or "none"
     if outbound == "":
         network.leave("outboundType", "nodes of a stack reach the internet", "set overrides of the cluster")
-    network.default("networkPlugin", "azure", message="pods get addresses of an overlay, by Azure's plugin")
-    network.default("networkPluginMode", "overlay", message="pods get addresses of an overlay, by Azure's plugin")
-    network.default("networkDataplane", policy if policy == "cilium" else "azure", fix="set overrides of the cluster")
-    network.default("loadBalancerSku", "standard")
-    network.default("ipFamilies", ["IPv4"])
-    inner = network.inside("loadBalancerProfile")
-    inner.skip("effectiveOutboundIPs")
-    inner.default("backendPoolType", "nodeIPConfiguration")
-    inner.default("managedOutboundIPs", {"count": 1})
-    pods, services = network.text("podCidr"), network.text("serviceCidr")
+    found = take("ARM network", network, told={"dataplane": policy if policy == "cilium" else "azure"})
+    pods, services = found.get("pod_cidr"), found.get("service_cidr")
     network.default("podCidrs", [pods], fix="set pod_cidr")
     network.default("serviceCidrs", [services], fix="set service_cidr")
     network.default("dnsServiceIP", f"{(services or '10.0.0.0/16').rpartition('.')[0]}.10", message="it is the network's tenth")
-    return given(pod_cidr=pods, service_cidr=services, outbound=outbound, network_policy=policy)
+    return {**found, "outbound": outbound, "network_policy": policy}
 
 
 def _channel(upgrades: BodyReader) -> str:
@@ -170,39 +127,22 @@ def _system_pool(pool: BodyReader) -> dict[str, Any]:
     scaled = bool(pool.flag("enableAutoScaling"))
     count, low, high = pool.whole("count"), pool.whole("minCount"), pool.whole("maxCount")
     taints = pool.texts("nodeTaints")
-    sku = pool.choice("osSKU", {"Ubuntu": None, "AzureLinux": "AzureLinux"})
-    pool.skip(*_OF_AGENT_POOL)
-    pool.default("name", "system", message="the system pool's name is the stack's")
     if scaled and low is not None:
         pool.default("count", low, 0, message="the autoscaler starts from nodes")
-    _common(pool)
-    for key, value in (("maxPods", 250), ("osDiskSizeGB", 128)):
-        pool.default(key, value, 0, message="the system pool has no key for it", fix=_SYSTEM_FIX)
+    take("ARM pool", pool, told={"type": pool.peek("type") if "/" in str(pool.peek("type")) else ""})
     for key in (*_BY_OVERRIDES, "nodeLabels", "tags"):
         defaults = _DEFAULTS.get(key, ())
         pool.default(key, False, {}, *defaults, message="the system pool has no key for it", fix=_SYSTEM_FIX)
     for taint in taints:
         if taint != "CriticalAddonsOnly=true:NoSchedule":
             pool.leave("nodeTaints", f"{taint}: the system pool has no taints of one's own", _SYSTEM_FIX)
-    return given(
-        size=pool.text("vmSize"),
+    return take(
+        "ARM system pool",
+        pool,
         nodes=low if scaled and low is not None else count,
         max_nodes=high if scaled else None,
-        zones=pool.texts("availabilityZones"),
-        os_sku=sku,
         dedicated="CriticalAddonsOnly=true:NoSchedule" in taints or None,
-        max_surge=pool.inside("upgradeSettings").text("maxSurge"),
     )
-
-
-def _common(pool: BodyReader) -> None:
-    """Settings of every pool whose defaults are the stack's."""
-    pool.default("powerState", {"code": "Running"}, message="what a stack declares runs")
-    pool.default("osType", "Linux", message="pools here run Linux")
-    pool.default("type", "VirtualMachineScaleSets", pool.peek("type") if "/" in str(pool.peek("type")) else None)
-    pool.default("artifactStreamingProfile", {"enabled": False})
-    pool.inside("upgradeSettings").default("maxUnavailable", "0")
-    pool.default("upgradeStrategy", "Rolling")
 
 
 def agent_pool(head: BodyReader, of: BodyReader) -> list[PartInFile]:
@@ -221,8 +161,7 @@ def agent_pool(head: BodyReader, of: BodyReader) -> list[PartInFile]:
 
 def _gpu_pool(pool: BodyReader, part: PartInFile, key: str, subnet: str = "") -> dict[str, Any]:
     """`key`: of the pool's settings in those of the cluster; `subnet`: the cluster's."""
-    pool.skip("name", "properties", *(one for one in _OF_AGENT_POOL if one != "type"))
-    _common(pool)
+    take("ARM pool", pool, told={"type": pool.peek("type") if "/" in str(pool.peek("type")) else ""})
     pool.choice("mode", {"User": None, "System": None})
     if str(pool.peek("mode")).lower() == "system":
         pool.change("mode", "a pool with GPUs is one of users here")
@@ -236,8 +175,6 @@ def _gpu_pool(pool: BodyReader, part: PartInFile, key: str, subnet: str = "") ->
     else:
         pool.default("minCount", count, 0, message="it counts only with enableAutoScaling")
         pool.default("maxCount", count, 0, message="it counts only with enableAutoScaling")
-    gpu, upgrades = pool.inside("gpuProfile"), pool.inside("upgradeSettings")
-    gpu.default("driverType", "CUDA", fix="set overrides of the pool")
     profile = pool.text("gpuInstanceProfile")
     profile = next((one for one in mig.PROFILES if one.lower() == str(profile).lower()), profile)
     sku = _os_sku(pool)
@@ -249,23 +186,18 @@ def _gpu_pool(pool: BodyReader, part: PartInFile, key: str, subnet: str = "") ->
         pool.change("vnetSubnetID", "it isn't the cluster's, and is set by overrides, which Azure alone judges")
         overrides["vnetSubnetID"] = own
     part.written[f"{key}.size"] = pool.at("vmSize")
-    return given(
-        size=size_of(pool, "vmSize"),
+    settings = take(
+        "ARM GPU pool",
+        pool,
         min_nodes=low if scaled else count,
         max_nodes=max(1, most) if most is not None else None,
         spot=_spot(pool),
         labels=labels,
-        zones=pool.texts("availabilityZones"),
         os_sku=sku if sku != "Ubuntu" else None,
-        driver=gpu.choice("driver", {"None": "none", "Install": None}),
-        max_surge=upgrades.text("maxSurge"),
-        drain_minutes=upgrades.whole("drainTimeoutInMinutes"),
-        max_pods=pool.whole("maxPods"),
-        os_disk_gb=pool.whole("osDiskSizeGB") or None,  # 0: the size's own
         sharing={"strategy": "mig", "profile": profile} if profile else None,
-        tags=pool.pairs("tags"),
         overrides=overrides,
-    ) | {"taints": taints}
+    )
+    return settings | {"taints": taints}
 
 
 def _os_sku(pool: BodyReader) -> str | None:

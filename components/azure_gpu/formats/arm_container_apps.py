@@ -5,6 +5,7 @@ from typing import Any
 
 from azure_gpu.catalog.services.container_apps import PROFILES
 from azure_gpu.formats.arm_values import AZURE_REGISTRIES, identity, last
+from azure_gpu.formats.body_keys import take
 from azure_gpu.formats.body_reader import BodyReader, PartInFile, given
 from azure_gpu.formats.likely_secrets import is_secret_name
 
@@ -17,7 +18,6 @@ def environment(head: BodyReader, of: BodyReader) -> list[PartInFile]:
     """Its profiles with GPUs are in `written` too, by their names, by which jobs choose them."""
     name = last(head.text("name"))
     part = PartInFile("job_environment", "", {"create": True}, head.at())
-    of.skip("defaultDomain", "staticIp", "eventStreamEndpoint", "kedaConfiguration", "daprConfiguration")
     gpus: list[str] = []
     for profile in of.items("workloadProfiles"):
         called, kind = profile.text("name") or "", profile.text("workloadProfileType") or ""
@@ -30,16 +30,12 @@ def environment(head: BodyReader, of: BodyReader) -> list[PartInFile]:
     if gpus:
         part.settings["gpus"] = list(dict.fromkeys(gpus))
     head.reading.change(head.whole_path("name"), f"the stack makes an environment of its own in place of {name}")
-    of.default("zoneRedundant", False, fix="set overrides of job_environment")
-    of.leave_given("appLogsConfiguration", "logs go to foundation.log_workspace", "set it to existing: <its ARM id>")
-    head.leave_given("tags", "an environment has the stack's tags", "set tags of the stack")
-    head.leave_given("location", "the jobs' regions decide", "set location of the jobs")
+    take("ARM environment", of, head)
     return [part]
 
 
 def job(head: BodyReader, of: BodyReader) -> list[PartInFile]:
     part = PartInFile("jobs", last(head.text("name")) or "job", {}, head.at())
-    of.skip("outboundIpAddresses", "eventStreamEndpoint", "runningStatus", "runningState")
     place = of.text("environmentId")
     if place:
         of.change("environmentId", "the job runs in the stack's environment", f"set job_environment to existing: {place}")
@@ -51,7 +47,6 @@ def job(head: BodyReader, of: BodyReader) -> list[PartInFile]:
     for other in [*containers[1:], *template.items("initContainers")]:
         other.skip(*other.names())
         other.reading.leave(other.path, "a job here has one container")
-    template.leave_given("volumes", "a job here has no volumes", "let the program fetch its files, or set overrides of the job")
     for registry in configuration.items("registries"):
         for key in ("identity", "username", "passwordSecretRef"):
             registry.leave_given(key, "images are pulled as the stack's identity")
@@ -61,15 +56,12 @@ def job(head: BodyReader, of: BodyReader) -> list[PartInFile]:
         else:
             message = f"{server}: the stack's identity signs in to registries of Azure only"
             registry.leave("server", message, "copy its images to one")
-    configuration.leave_given("secrets", "secrets aren't copied", "set those that the program needs by the commands below")
-    part.settings = given(
-        location=head.text("location"),
-        timeout_minutes=configuration.minutes("replicaTimeout"),
-        retries=configuration.whole("replicaRetryLimit") or None,
+    part.settings = {
+        **take("ARM job", of, head),
         **(_container(containers[0], part) if containers else {}),
         **_trigger(configuration, part),
-        tags=head.pairs("tags"),
-    )
+        **given(tags=head.pairs("tags")),
+    }
     return [*identity(head, "a job"), part]
 
 
@@ -90,18 +82,8 @@ def _container(of: BodyReader, part: PartInFile) -> dict[str, Any]:
     found = _MEMORY.fullmatch(memory) if memory else None
     if memory and not found:
         resources.leave("memory", f"{memory}: expected a number of Gi")
-    resources.skip("ephemeralStorage")
-    of.leave_given("volumeMounts", "a job here has no volumes")
-    of.leave_given("probes", "a job answers no requests")
-    return given(
-        container_name=of.text("name"),
-        image=of.text("image"),
-        command=of.texts("command", free=True),
-        args=of.texts("args", free=True),
-        environment=variables,
-        cpu=resources.number("cpu"),
-        memory_in_gib=_number(found[1]) if found else None,
-    )
+    memory_in_gib = _number(found[1]) if found else None
+    return take("ARM container", of, environment=variables, memory_in_gib=memory_in_gib)
 
 
 def _trigger(configuration: BodyReader, part: PartInFile) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from typing import Any
 
 from azure_gpu.catalog.services.aks.device_plugin import GPU_RESOURCE, MIG_PREFIX, SHARED_SUFFIX
 from azure_gpu.formats import device_plugin_config, kueue_manifest
+from azure_gpu.formats.body_keys import take
 from azure_gpu.formats.body_reader import BodyReader, Reading, given, mapping
 from azure_gpu.formats.gpu_mentions import is_gpu_resource
 from azure_gpu.formats.kubernetes_manifest import (
@@ -55,15 +56,6 @@ OTHERS = {
     "WorkloadPriorityClass": "queues of the cluster, in which jobs of a team wait in their order",
 }
 _SMALL_MEMORY = "shared memory (/dev/shm) of a pod here has 64 MiB: NCCL and data loaders with more fail"
-_LEFT_OF_POD = {
-    "initContainers": "a pod here has one container",
-    "affinity": "pods run on the nodes of their pool",
-    "hostNetwork": "pods here have a network of their own",
-    "imagePullSecrets": "nodes fetch images as the stack's identity",
-    "serviceAccountName": "pods here use the cluster's workload identity",
-    "subdomain": "pods here have no addresses of their own: workers find each other by TF_CONFIG",
-    "hostname": "pods here have no addresses of their own: workers find each other by TF_CONFIG",
-}
 _SIZES = {"Ki": 1 / 1024**2, "Mi": 1 / 1024, "Gi": 1.0, "Ti": 1024.0, "K": 1e3 / 1024**3, "k": 1e3 / 1024**3, "M": 1e6 / 1024**3,
           "G": 1e9 / 1024**3, "T": 1e12 / 1024**3, "": 1 / 1024**3}  # fmt: skip
 _QUANTITY = re.compile(r"([0-9]+(?:\.[0-9]+)?)(m|Ki|Mi|Gi|Ti|[KkMGT]?)")
@@ -168,12 +160,7 @@ def _workload(kind: str, of: BodyReader, manifest: Manifest, fitting: Fitting) -
 
 def _of_schedule(spec: BodyReader) -> BodyReader:
     """The Job of a CronJob."""
-    spec.leave_given("schedule", "a job of a cluster has no schedule", "set schedule of a serverless job under jobs")
-    for key, value in (("concurrencyPolicy", "Allow"), ("successfulJobsHistoryLimit", 3), ("failedJobsHistoryLimit", 1)):
-        spec.default(key, value, message="it belongs to the schedule")
-    spec.default("suspend", False, message="it belongs to the schedule")
-    spec.leave_given("startingDeadlineSeconds", "it belongs to the schedule")
-    spec.leave_given("timeZone", "it belongs to the schedule")
+    take("manifest schedule", spec)
     return inside(spec, "jobTemplate.spec")
 
 
@@ -182,22 +169,7 @@ def _service_settings(spec: BodyReader) -> dict[str, Any]:
     if replicas == 0:
         fix = "set enabled: false of the cluster's part, or leave it out"
         spec.leave("replicas", "0 replicas: a service here has 1 or more", fix)
-    # A selector is how an object of Kubernetes finds its pods, which a service here does by itself.
-    spec.skip("selector")
-    for key, values in (
-        ("revisionHistoryLimit", (10,)),
-        ("progressDeadlineSeconds", (600,)),
-        ("podManagementPolicy", ("OrderedReady", "Parallel")),
-        (
-            "strategy",
-            ({"type": "RollingUpdate"}, {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": "25%", "maxUnavailable": "25%"}}),
-        ),
-        ("updateStrategy", ({"type": "RollingUpdate"},)),
-        ("minReadySeconds", (0,)),
-    ):
-        spec.default(key, *values, message="the stack has its own way of updates", fix="see max_unavailable of the service")
-    spec.leave_given("serviceName", "pods of a service here have no names of their own")
-    spec.leave_given("volumeClaimTemplates", "pods here have no volumes")
+    take("manifest deployment", spec)
     return given(replicas=replicas or None)
 
 
@@ -210,28 +182,15 @@ def _pod(
     if not containers:
         of.leave("spec", f"{name} has no container", "add one")
         return
-    for key, why in _LEFT_OF_POD.items():
-        if key == "initContainers":
-            for one in pod.items(key):
-                _leave_container(one, why)
-        else:
-            pod.leave_given(key, why)
+    for one in pod.items("initContainers"):
+        _leave_container(one, "a pod here has one container")
     _volumes(pod)
     pool = _pool_of(pod)
     if pool is not None:
         job = {**job, "pool": pool}
-    for key, values in (
-        ("restartPolicy", ("Always",) if serves else ("Never", "OnFailure")),
-        ("terminationGracePeriodSeconds", (30,)),
-        ("dnsPolicy", ("ClusterFirst",)),
-        ("schedulerName", ("default-scheduler",)),
-        ("hostIPC", (False,)),
-        ("hostPID", (False,)),
-        ("serviceAccount", ("default",)),
-    ):
-        pod.default(key, *values, message="a pod here has the stack's own")
-    pod.leave_given("tolerations", "pods tolerate the taints of their pool")
-    pod.leave_given("runtimeClassName", "nodes with GPUs run NVIDIA's runtime by themselves")
+    restarts = ("Always",) if serves else ("Never", "OnFailure")
+    pod.default("restartPolicy", *restarts, message="a pod here has the stack's own")
+    take("manifest pod", pod)
     # The container with a GPU is the program; of several without, the first is.
     chosen = containers if not serves else [next((one for one in containers if _gpu_texts(one)), containers[0])]
     for one in containers:
@@ -286,18 +245,13 @@ def _jobs_of(
         elif serves:
             manifest.services[key] = {**settings, **_ports(container), **_probe(container)}
         else:
-            for given_key in ("ports", "livenessProbe", "readinessProbe", "startupProbe"):
-                container.leave_given(given_key, "a job answers no requests")
+            take("manifest job container", container)
             manifest.jobs[key] = settings
 
 
 def _job_settings(job: BodyReader) -> dict[str, Any]:
     """Of a Job. The pods of an indexed one are workers, which start together."""
     parallel, completions = job.whole("parallelism"), job.whole("completions")
-    job.default("manualSelector", False)
-    job.skip("selector")
-    job.default("podReplacementPolicy", "TerminatingOrFailed", "Failed", message="the stack has its own")
-    job.leave_given("ttlSecondsAfterFinished", "a finished job is kept, since a removed one would run again with the next update")
     indexed = job.choice("completionMode", {"Indexed": True, "NonIndexed": None})
     workers = parallel if indexed and parallel and parallel > 1 and completions in (None, parallel) else None
     if workers:
@@ -308,21 +262,12 @@ def _job_settings(job: BodyReader) -> dict[str, Any]:
         job.leave("completionMode", "pods of a job have no index", "set nodes, for workers that find each other by TF_CONFIG")
     if completions is not None and completions != (parallel or 1):
         job.leave("completions", f"{completions} completions: every one of the {parallel or 1} parallel pods has to succeed")
-    return given(
-        retries=job.whole("backoffLimit"),
-        timeout_minutes=job.minutes("activeDeadlineSeconds"),
-        parallelism=parallel if parallel != 1 and not workers else None,
-        nodes=workers,
-    )
+    return take("manifest job", job, parallelism=parallel if parallel != 1 and not workers else None, nodes=workers)
 
 
 def _container(of: BodyReader, manifest: Manifest, section: str, key: str) -> dict[str, Any]:
     environment: dict[str, str] = {}
-    settings = given(
-        image=of.text("image"),
-        command=of.texts("command", free=True),
-        args=of.texts("args", free=True),
-    )
+    settings = take("manifest container", of)
     for one, name, value in variables(of):
         if name == VISIBLE:
             one.change("value", f"{VISIBLE}: the device plugin decides which GPU a pod sees")
@@ -340,21 +285,10 @@ def _container(of: BodyReader, manifest: Manifest, section: str, key: str) -> di
             of.leave(
                 "env", f"{variable} {settings.pop(variable)}: a service has no separate share", "set it in sharing of the pool"
             )
-    of.leave_given("envFrom", "variables are set one by one", "set environment, or secret_environment")
     for mount in of.items("volumeMounts"):
         shared = str(mount.peek("mountPath")).rstrip("/") == "/dev/shm"  # noqa: S108 - a path in a container
         mount.skip(*mount.names())
         mount.reading.leave(mount.path, _SMALL_MEMORY if shared else "pods here have no volumes")
-    of.leave_given("securityContext", "pods here run with the fewest rights that they need")
-    of.leave_given("lifecycle", "pods here have no hooks")
-    for name, values in (
-        ("imagePullPolicy", ("IfNotPresent", "Always")),
-        ("terminationMessagePath", ("/dev/termination-log",)),
-        ("terminationMessagePolicy", ("File",)),
-        ("stdin", (False,)),
-        ("tty", (False,)),
-    ):
-        of.default(name, *values, message="a container here has the stack's own")
     resources = of.inside("resources")
     limits, requests = resources.inside("limits"), resources.inside("requests")
     cpu, memory = requests.text("cpu") or limits.text("cpu"), limits.text("memory") or requests.text("memory")
@@ -435,8 +369,7 @@ def _ports(container: BodyReader) -> dict[str, Any]:
     numbers: list[int] = []
     for port in ports:
         number = port.whole("containerPort")
-        port.default("protocol", "TCP", message="a service here speaks TCP")
-        port.leave_given("name", "ports here have no names")
+        take("manifest port", port)
         if number is not None:
             numbers.append(number)
             if len(numbers) > 1:
@@ -448,20 +381,15 @@ def _probe(container: BodyReader) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for key in ("readinessProbe", "livenessProbe"):
         probe = container.inside(key)
-        request = probe.inside("httpGet")
-        route, period, failures = request.text("path"), probe.whole("periodSeconds"), probe.whole("failureThreshold")
-        request.default("scheme", "HTTP", message="probes here are requests by HTTP")
-        request.default("port", *_open_ports(container), message="probes here go to the service's port")
-        for name, value in (("timeoutSeconds", 1), ("successThreshold", 1), ("initialDelaySeconds", 0)):
-            probe.default(name, value, message="probes here have a period and failures", fix="see start_minutes")
-        if route is not None and not found:
-            found = given(route=route, period_seconds=period, failures=failures)
-        elif key in container and given(route=route, period_seconds=period, failures=failures).items() - found.items():
+        probe.inside("httpGet").default("port", *_open_ports(container), message="probes here go to the service's port")
+        settings = take("manifest probe", probe)
+        if "route" in settings and not found:
+            found = settings
+        elif key in container and settings.items() - found.items():
             container.leave(key, "a service has one probe, an HTTP request", "set probes")
     start = container.inside("startupProbe")
     period, failures = start.whole("periodSeconds"), start.whole("failureThreshold")
-    for name in ("httpGet", "tcpSocket", "exec", "timeoutSeconds", "initialDelaySeconds", "successThreshold"):
-        start.leave_given(name, "the requests at the start are those of probes")
+    take("manifest start probe", start)
     if failures:
         found["start_minutes"] = max(1, -(-(period or 10) * failures // 60))
     return {"probes": found} if found else {}
@@ -481,25 +409,13 @@ def _service(of: BodyReader, manifest: Manifest) -> None:
     annotations = metadata.inside("annotations")
     internal = annotations.flag(_INTERNAL)
     name, _ = metadata_of(of, "", _INTERNAL)
-    spec.skip("clusterIPs")
-    for key, values in (
-        ("sessionAffinity", ("None",)),
-        ("clusterIP", ("None",)),
-        ("ipFamilies", (["IPv4"],)),
-        ("ipFamilyPolicy", ("SingleStack",)),
-        ("internalTrafficPolicy", ("Cluster",)),
-        ("externalTrafficPolicy", ("Cluster",)),
-        ("allocateLoadBalancerNodePorts", (True,)),
-    ):
-        spec.default(key, *values, message="an address here is the stack's own")
+    take("manifest address", spec)
     ports = spec.items("ports")
     target = next((port.whole("targetPort") for port in ports if str(port.peek("targetPort")).isdigit()), None)
     for port in ports:
-        port.default("protocol", "TCP", message="a service here speaks TCP")
+        take("manifest address port", port)
         port.default("targetPort", target, "http", message="a service here has one port, its container's")
         port.default("port", target or port.peek("port"), message="a service here answers on its container's port")
-        for key in ("name", "appProtocol", "nodePort"):
-            port.leave_given(key, "a port here is a number")
     selected = mapping(spec.raw("selector")).items()
     key = next((one for one in manifest.services if selected and selected <= manifest.labels.get(one, {}).items()), None)
     if key is None and not selected and len(manifest.services) == 1:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, cast
 
 from azure_gpu.catalog.problems import Code, Problem, Severity
 from azure_gpu.formats import located_yaml
+from azure_gpu.formats.body_keys import take
 from azure_gpu.formats.body_reader import BodyReader, Reading, given, mapping
 from azure_gpu.formats.document import Document
 from azure_gpu.formats.kubernetes_manifest import (
@@ -28,19 +29,6 @@ from azure_gpu.formats.kubernetes_manifest import (
 from azure_gpu.formats.likely_secrets import holds_secret, is_secret_name
 
 _GOES_ON = ("Deployment", "DaemonSet", "ReplicaSet", "StatefulSet")  # started again when they end
-_LEFT_OF_POD = {
-    "initContainers": "a job here has one container",
-    "volumes": "a job here has no volumes",
-    "nodeSelector": "a job here runs on the device's own node",
-    "hostNetwork": "a job here has a separate network",
-}
-_LEFT_OF_CONTAINER = {
-    "volumeMounts": "a job here has no volumes",
-    "ports": "a job here can't be reached",
-    "resources": "a device gives its GPUs by NVIDIA_VISIBLE_DEVICES, and the jobs that Microsoft shows have no limits",
-    "envFrom": "variables are written one by one here",
-    "securityContext": "a job here has the fewest rights that it runs with",
-}
 
 
 class EdgeJobInFile(NamedTuple):
@@ -146,10 +134,7 @@ def _of_pod(name: str, pod: BodyReader, settings: dict[str, Any]) -> list[EdgeJo
     if not containers:
         _reading(pod).reject(pod.whole_path("containers"), "the pod has no container", "add one")
         return []
-    for key, why in _LEFT_OF_POD.items():
-        pod.leave_given(key, why)
-    pod.default("restartPolicy", "Never", "OnFailure")
-    settings = settings | given(host_ipc=pod.flag("hostIPC"), host_pid=pod.flag("hostPID"))
+    settings = settings | take("edge pod", pod)
     found: list[EdgeJobInFile] = []
     for index, one in enumerate(containers):
         called = one.text("name") or ""
@@ -162,24 +147,11 @@ def _of_pod(name: str, pod: BodyReader, settings: dict[str, Any]) -> list[EdgeJo
 
 def _of_job(job: BodyReader) -> dict[str, Any]:
     retries = job.whole("backoffLimit")
-    for key in ("parallelism", "completions"):
-        job.default(key, 1, message="a job on a device is one pod")
-    why = "a finished Job is kept: one that was cleaned up would run again with the next update"
-    job.leave_given("ttlSecondsAfterFinished", why)
-    return given(
-        retries=retries if retries is not None and retries >= 0 else None,
-        timeout_minutes=job.minutes("activeDeadlineSeconds"),
-    )
+    return take("edge job", job, retries=retries if retries is not None and retries >= 0 else None)
 
 
 def _of_container(name: str, of: BodyReader, settings: Mapping[str, Any]) -> EdgeJobInFile:
-    found = {
-        **settings,
-        **given(image=of.text("image"), command=of.texts("command", free=True), args=of.texts("args", free=True)),
-    }
-    for key, why in _LEFT_OF_CONTAINER.items():
-        of.leave_given(key, why)
-    of.default("imagePullPolicy", "IfNotPresent", "Always")
+    found = {**settings, **take("edge container", of)}
     environment: dict[str, str] = {}
     secrets: list[str] = []
     for one, variable, value in variables(of) if _has_names(of) else ():

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from azure_gpu.catalog.problems import Problem, Severity
+from azure_gpu.formats.body_keys import take
 from azure_gpu.formats.body_reader import BodyReader, Reading, mapping
 from azure_gpu.formats.likely_secrets import holds_secret
 
@@ -111,9 +112,7 @@ def metadata_of(of: BodyReader, kind: str, *taken: str) -> tuple[str, str | None
     `taken`: annotations that are read beside this."""
     metadata = of.inside("metadata")
     name = metadata.text("name") or metadata.text("generateName") or kind
-    metadata.skip("uid", "resourceVersion", "creationTimestamp", "generation", "managedFields", "ownerReferences", "finalizers")
-    metadata.default("generateName", name, message="names here are fixed")
-    metadata.leave_given("namespace", "everything of a stack is in the cluster's namespace", "set namespace of the cluster")
+    take("manifest metadata", metadata, told={"name": name})
     of.skip("apiVersion", "kind", "status")
     labels = metadata.inside("labels")
     queue = labels.text(QUEUE_NAME)

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from azure_gpu.catalog.services.aks.device_plugin import GPU_RESOURCE
+from azure_gpu.formats.body_keys import take
 from azure_gpu.formats.body_reader import BodyReader, given
 from azure_gpu.formats.gpu_mentions import is_gpu_resource
 from azure_gpu.formats.kubernetes_manifest import POOL_LABELS, Fitting, Manifest, leave_each, mappings, metadata_of
@@ -38,10 +39,7 @@ def read(found: list[tuple[str, BodyReader]], manifest: Manifest, fitting: Fitti
 
 
 def _queue(name: str, spec: BodyReader, manifest: Manifest, pools: Mapping[str, str], fitting: Fitting) -> None:
-    spec.default("namespaceSelector", {}, message="a queue here is of the cluster's namespace")
-    spec.leave_given("admissionChecksStrategy", "a job is admitted once its quota is free, and the pool's autoscaler follows")
-    spec.leave_given("cohort", "queues of one pool lend each other what is free")
-    spec.leave_given("cohortName", "queues of one pool lend each other what is free")
+    take("manifest queue", spec)
     preemption = spec.inside("preemption")
     reclaim = preemption.choice("reclaimWithinCohort", {"Any": True, "LowerPriority": True, "Never": False})
     settings: dict[str, Any] = {}

@@ -10,10 +10,11 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from azure_gpu.catalog.sizes import SIZES
+from azure_gpu.formats.arm_values import asset, variables
+from azure_gpu.formats.body_keys import take
 from azure_gpu.formats.body_reader import BodyReader, PartInFile, Reading, given
 from azure_gpu.formats.gpu_mentions import is_gpu_size
-from azure_gpu.formats.likely_secrets import holds_secret, is_secret_name
+from azure_gpu.formats.likely_secrets import holds_secret
 
 ENDPOINT, DEPLOYMENT, CLUSTER, INSTANCE, KUBERNETES, MACHINE, JOB, ENVIRONMENT, MODEL = (
     *("online endpoint", "online deployment", "compute cluster", "compute instance", "Kubernetes compute"),
@@ -49,8 +50,6 @@ OTHERS = {
 KINDS = frozenset(_SCHEMAS.values())
 _TYPES = {"amlcompute": CLUSTER, "computeinstance": INSTANCE, "kubernetes": KUBERNETES, "virtualmachine": MACHINE, "command": JOB}
 _OTHER_TYPES = {"pipeline": "pipelinejob", "sweep": "sweepjob", "automl": "automljob", "finetuning": "finetuningjob"}
-_AUTH = {"key": "key", "aml_token": "aml_token", "aad_token": "entra"}
-_ACCESS = {"enabled": None, "disabled": "private"}
 _INPUT = re.compile(r"\$\{\{\s*(inputs|outputs)\.([\w.-]+)\s*\}\}")
 _OPTIONAL = re.compile(r"\$\[\[(.*?)\]\]", re.DOTALL)  # of a component's command: there if its inputs have values
 _LITERALS = (str, int, float, bool)
@@ -115,37 +114,13 @@ def _only(part: PartInFile, *others: PartInFile) -> Found:
 
 def _endpoint(of: BodyReader, folder: str) -> Found:
     name = of.text("name") or "model"
-    part = PartInFile("ml_endpoints", name, {}, of.at())
-    identity = of.inside("identity")
-    if "user_assigned_identities" in identity:
-        identity.leave(
-            "user_assigned_identities",
-            "deployments use the stack's identity",
-            "set foundation.identity to existing: <its ARM id>",
-        )
-    part.settings = given(
-        compute=_named(of, "compute"),
-        auth=of.choice("auth_mode", _AUTH),
-        network=of.choice("public_network_access", _ACCESS),
-        identity=identity.choice("type", {"user_assigned": "stack", "system_assigned": "system"}),
-        description=of.text("description"),
-        traffic=_shares(of, "traffic"),
-        mirror=_shares(of, "mirror_traffic"),
-        tags=of.pairs("tags"),
-    )
+    part = PartInFile("ml_endpoints", name, take("ML YAML endpoint", of), of.at())
     found = Found([part], [])
     listed = of.items("deployments") if isinstance(of.raw("deployments"), list) else []
     for deployment in listed:
         inner = _deployment(deployment, folder, name)
         found.parts.extend(inner.parts)
-    of.leave_given("properties", "an endpoint's properties are the service's own")
     return found
-
-
-def _shares(of: BodyReader, key: str) -> dict[str, int]:
-    inner = of.inside(key)
-    shares = {name: inner.whole(name) for name in inner.names()}
-    return {name: share for name, share in shares.items() if share}
 
 
 def _deployment(of: BodyReader, folder: str, endpoint: str = "") -> Found:
@@ -159,27 +134,15 @@ def _deployment(of: BodyReader, folder: str, endpoint: str = "") -> Found:
     low, high = scale.whole("min_instances"), scale.whole("max_instances")
     percent = scale.whole("target_utilization_percentage")
     instances = of.whole("instance_count") or scale.whole("instance_count")
-    scale.leave_given("polling_interval", "the service polls at its own interval")
-    requests = of.inside("request_settings")
-    size = of.text("instance_type")
-    settings = given(
+    why = "likely a secret, and whoever reads a deployment reads its variables"
+    settings = take(
+        "ML YAML deployment",
+        of,
         model=_model_of(of, extra, f"{endpoint}-{name}", folder),
         environment=_environment_of(of, extra, f"{endpoint}-{name}", folder),
-        instance_type=size,
         instances=instances,
         autoscale=given(min=low, max=high, utilization_percent=percent) if scaled else None,
-        probes=given(**{key: _probe(of.inside(f"{key}_probe")) for key in ("liveness", "readiness", "startup")}),
-        requests=given(
-            timeout_seconds=_seconds(requests, "request_timeout_ms"),
-            concurrent=requests.whole("max_concurrent_requests_per_instance"),
-            queue_seconds=_seconds(requests, "max_queue_wait_ms"),
-        ),
-        environment_variables=_variables(of, "environment_variables"),
-        model_mount_path=of.text("model_mount_path"),
-        egress=of.choice("egress_public_network_access", _ACCESS),
-        app_insights=of.flag("app_insights_enabled") or None,
-        description=of.text("description"),
-        tags=of.pairs("tags"),
+        environment_variables=variables(of, "environment_variables", why, "let the program fetch it from a key vault"),
     )
     if not scaled and (low is not None or high is not None):
         scale.leave("min_instances" if low is not None else "max_instances", "these count only with type: target_utilization")
@@ -197,7 +160,6 @@ def _deployment(of: BodyReader, folder: str, endpoint: str = "") -> Found:
         extra += _instance_type(of, name, settings, limits, asked, endpoint)
     part.settings = {"deployments": {name: settings}}
     part.written[f"deployments.{name}.instance_type"] = of.at("instance_type")
-    of.leave_given("data_collector", "collecting requests has no key in the stack file", "set overrides of the deployment")
     return Found([*extra, part], [])
 
 
@@ -231,52 +193,10 @@ def _listed(values: Mapping[str, Any]) -> str:
     return ", ".join(f"{key} {value}" for key, value in values.items())
 
 
-def _probe(of: BodyReader) -> dict[str, Any]:
-    return given(
-        initial_delay_seconds=of.whole("initial_delay"),
-        period_seconds=of.whole("period"),
-        timeout_seconds=of.whole("timeout"),
-        success_threshold=of.whole("success_threshold"),
-        failure_threshold=of.whole("failure_threshold"),
-    )
-
-
-def _seconds(of: BodyReader, key: str) -> float | int | None:
-    number = of.number(key)
-    seconds = number / 1000 if number is not None else None
-    return int(seconds) if seconds is not None and seconds == int(seconds) else seconds
-
-
-def _variables(of: BodyReader, key: str) -> dict[str, str]:
-    inner = of.inside(key)
-    kept: dict[str, str] = {}
-    for name in inner.names():
-        if is_secret_name(name):
-            inner.leave(
-                name,
-                "likely a secret, and whoever reads a deployment reads its variables",
-                "let the program fetch it from a key vault",
-            )
-        elif (value := inner.text(name, free=True)) is not None:
-            kept[name] = value
-    return kept
-
-
-def _named(of: BodyReader, key: str) -> str | None:
-    """`azureml:name`, `azureml:name:version` and a bare name, without the scheme. `@latest` has no version."""
-    text = of.text(key)
-    if text is None or text.startswith(("/", "azureml://")):
-        return text
-    name, at, label = text.removeprefix("azureml:").partition("@")
-    if at:
-        of.change(key, f"{label} isn't a version", f"add the version: {name}:<version>")
-    return name
-
-
 def _model_of(of: BodyReader, extra: list[PartInFile], name: str, folder: str) -> str | None:
     """`name`: of a model that the file doesn't name, by endpoint and deployment."""
     if not isinstance(of.raw("model"), dict):
-        return _named(of, "model")
+        return asset(of, "model")
     inner = of.inside("model")
     name = inner.text("name") or name
     extra.append(_model_part(inner, name, folder))
@@ -286,16 +206,9 @@ def _model_of(of: BodyReader, extra: list[PartInFile], name: str, folder: str) -
 def _model_part(of: BodyReader, name: str, folder: str) -> PartInFile:
     version = of.text("version") or "1"
     path = of.text("path") or of.text("local_path") or of.text("model_uri") or ""
-    kind = of.choice("type", {"triton_model": "triton", "mlflow_model": "mlflow", "custom_model": None})
     remote = path.startswith(("azureml://", "https://"))
-    settings = given(
-        version=version,
-        uri=path if remote else None,
-        path=None if remote else f"{name}/{version}",
-        type=kind,
-        description=of.text("description"),
-        tags=of.pairs("tags"),
-    )
+    stored = None if remote else f"{name}/{version}"
+    settings = take("ML YAML model", of, version=version, uri=path if remote else None, path=stored)
     part = PartInFile("ml_workspace", "models", {name: settings}, of.at())
     if path and not remote:
         part.notes.append(f"{of.at()}: upload it with `python -m operations upload model {_beside(folder, path)}`")
@@ -304,7 +217,7 @@ def _model_part(of: BodyReader, name: str, folder: str) -> PartInFile:
 
 def _environment_of(of: BodyReader, extra: list[PartInFile], name: str, folder: str) -> str | None:
     if not isinstance(of.raw("environment"), dict):
-        return _named(of, "environment")
+        return asset(of, "environment")
     inner = of.inside("environment")
     name = inner.text("name") or name
     extra.append(_environment_part(inner, name, folder))
@@ -326,18 +239,14 @@ def _environment_part(of: BodyReader, name: str, folder: str) -> PartInFile:
             route.leave("port", f"{own}: the routes of an environment have one port, here {port}")
         port = port or own
         routes[key] = route.text("path")
-    if "build" in of:
-        of.leave("build", "an image is built by the stack's registry only for a workload", "build and push it, and set image")
-    settings = given(
+    settings = take(
+        "ML YAML environment",
+        of,
         version=of.text("version") or "1",
         image=image,
         conda_file=_beside(folder, conda) if conda else None,
         routes=given(port=port, **routes),
-        description=of.text("description"),
-        tags=of.pairs("tags"),
     )
-    of.default("os_type", "linux", message="environments here are of Linux")
-    of.leave_given("path", "a folder is no image", "build and push it, and set image")
     return PartInFile("ml_workspace", "environments", {name: settings}, of.at())
 
 
@@ -374,26 +283,10 @@ def _cluster(of: BodyReader, _folder: str) -> Found:
     if subnet is not None and not subnet.startswith("/"):
         network.leave("subnet", f"{subnet} is a name", "set subnet_id to the subnet's ARM id")
         subnet = None
-    network.leave_given("vnet_name", "the network is part of the subnet's ARM id", "set subnet_id")
-    low, high = of.whole("min_instances"), of.whole("max_instances")
-    found = SIZES.find(size) if size else None
-    settings = given(
-        size=found.name if found else size,
-        min_nodes=low,
-        max_nodes=high,
-        idle_minutes=of.minutes("idle_time_before_scale_down"),
-        spot=of.choice("tier", {"low_priority": True, "dedicated": None}),
-        subnet_id=subnet,
-        public_addresses=of.flag("enable_node_public_ip"),
-        description=of.text("description"),
-        tags=of.pairs("tags"),
-    )
+    settings = take("ML YAML cluster", of, subnet_id=subnet)
     location = of.text("location")
     if location:
         of.leave("location", f"{location}: computes are in the workspace's region", "set location of ml_workspace")
-    of.default("ssh_public_access_enabled", False, message="nodes of a compute aren't reached by SSH")
-    of.leave_given("ssh_settings", "nodes of a compute aren't reached by SSH; passwords aren't copied")
-    of.leave_given("identity", "nodes use the stack's identity", "set foundation.identity to existing: <its ARM id>")
     part.settings = {name: settings}
     part.written[f"{name}.size"] = of.at("size")
     return _only(part)
@@ -403,21 +296,12 @@ def _instance(of: BodyReader, _folder: str) -> Found:
     """A workstation: a virtual machine here."""
     name = of.text("name") or "workstation"
     size = of.text("size")
-    part = PartInFile("vms", name, given(size=size, image="dsvm", description=None, tags=of.pairs("tags")), of.at())
-    part.written["size"] = of.at("size")
-    part.notes.append(f"{of.at()}: a compute instance is a virtual machine here; its notebooks and user aren't taken")
     if size is not None and not is_gpu_size(size):
         of.skip(*of.names())
         of.leave("size", f"{size} has no GPU: machines of a stack have", "create it with `az ml compute`")
         return Found([], [])
-    for key in ("ssh_settings", "setup_scripts", "identity", "network_settings", "create_on_behalf_of"):
-        of.leave_given(key, "a compute instance's own setting", "see docs/gpu-vm.md")
-    of.leave_given("schedules", "a machine here is shut down daily at a time of day", "set shutdown: {time: …}")
-    of.leave_given(
-        "idle_time_before_shutdown_minutes", "a machine here is shut down daily at a time of day", "set shutdown: {time: …}"
-    )
-    of.leave_given("idle_time_before_shutdown", "a machine here is shut down daily at a time of day", "set shutdown: {time: …}")
-    of.leave_given("description", "a machine has no description", "set tags")
+    part = PartInFile("vms", name, take("ML YAML instance", of, image="dsvm"), of.at(), {"size": of.at("size")})
+    part.notes.append(f"{of.at()}: a compute instance is a virtual machine here; its notebooks and user aren't taken")
     return _only(part)
 
 
@@ -473,7 +357,9 @@ def _job(of: BodyReader, folder: str) -> Found:
         filled = ""
     target, notes = _target(of, folder)
     words = [target, "--on", "cluster", *_machines(of, parts)]
-    for name, value in _job_variables(of).items():
+    why = "likely a secret, which isn't copied: all readers of the workspace see a job's variables"
+    plain = variables(of, "environment_variables", why, "let the program fetch it with the cluster's identity")
+    for name, value in plain.items():
         words += ["--env", f"{name}={value}"]
     for path, name in files:
         words += ["--input", f"{path}={name}"]
@@ -481,12 +367,7 @@ def _job(of: BodyReader, folder: str) -> Found:
     if seconds := limits.whole("timeout"):
         words += ["--timeout", f"{seconds / 60:g}"]
     _distribution(of.inside("distribution"))
-    for key in ("experiment_name", "display_name", "name", "description", "tags", "properties", "version", "is_deterministic"):
-        of.leave_given(key, "a run names its job itself")
-    of.leave_given("outputs", "files are kept by their names", "add --output PATTERN")
-    of.leave_given("identity", "a run uses the stack's identity")
-    of.leave_given("services", "a job here has no interactive services")
-    of.leave_given("queue_settings", "the compute decides which machines run the job")
+    take("ML YAML job", of)
     after = ["--", "sh", "-c", filled]
     return Found(parts, [Command((*words, "--stack", "STACK", *after), tuple(notes))] if filled else [])
 
@@ -535,7 +416,7 @@ def _image(of: BodyReader) -> tuple[str | None, list[str]]:
 
 def _machines(of: BodyReader, parts: list[PartInFile]) -> list[str]:
     """Options for the machines. A size that a job brings itself becomes a compute."""
-    compute = _named(of, "compute")
+    compute = asset(of, "compute")
     resources = of.inside("resources")
     nodes, size = resources.whole("instance_count"), resources.text("instance_type")
     if size is not None and is_gpu_size(size):
@@ -599,18 +480,6 @@ def _inputs(of: BodyReader, folder: str) -> tuple[dict[str, str], list[tuple[str
             one.default("type", "uri_file", "uri_folder", message="a file or folder is sent as it is")
             one.default("mode", "download", "ro_mount", message="files are copied to the run")
     return values, files, missing
-
-
-def _job_variables(of: BodyReader) -> dict[str, str]:
-    inner = of.inside("environment_variables")
-    found: dict[str, str] = {}
-    for name in inner.names():
-        if is_secret_name(name):
-            message = "likely a secret, which isn't copied: all readers of the workspace see a job's variables"
-            inner.leave(name, message, "let the program fetch it with the cluster's identity")
-        elif (value := inner.text(name, free=True)) is not None:
-            found[name] = value
-    return found
 
 
 _READERS: Mapping[str, Callable[[BodyReader, str], Found]] = {
