@@ -69,6 +69,45 @@ class Object(NamedTuple):
 Shape: TypeAlias = Union[Text, Number, Flag, TextMap, Anything, ListOf, Object]  # noqa: UP007 - `|` can't hold a name in quotes
 
 
+_KINDS: Mapping[str, Shape] = {
+    "text": Text(),
+    "free text": Text(free=True),
+    "raw text": Text(filled=False),
+    "secret": Text(secret=True),
+    "integer": Number(whole=True),
+    "number": Number(),
+    "flag": Flag(),
+    "texts": TextMap(),
+    "secrets": TextMap(secret=True),
+    "anything": Anything(),
+}
+_COLUMNS = 7
+
+
+def of_rows(table: str, name: str) -> Object:
+    """The object `name` of a table in TSV. A row has the object and its property; the property's kind, which is one of `_KINDS`,
+    an object of the table, or a `list of` these; what one item of a list is; choices; and the fix where it is required."""
+    rows = [(line.split("\t") + [""] * _COLUMNS)[:_COLUMNS] for line in table.splitlines()[1:]]
+
+    def shape(kind: str, what: str, choices: str) -> Shape:
+        if choices:
+            return Text(tuple(choices.split(" | ")), open=kind == "open text")
+        if kind.startswith("list of "):
+            return ListOf(shape(kind.removeprefix("list of "), "", ""), what)
+        return _KINDS[kind] if kind in _KINDS else thing(kind)  # an empty tuple is false
+
+    def thing(name: str) -> Object:
+        own = [row[1:] for row in rows if row[0] == name]
+        return Object(
+            {key: shape(kind, *rest) for key, kind, *rest, _, _ in own if kind not in ("answered", "unread")},
+            required={key: fix for key, *_, fix, _ in own if fix},
+            answered=frozenset(key for key, kind, *_ in own if kind == "answered"),
+            unread=frozenset(key for key, kind, *_ in own if kind == "unread"),
+        )
+
+    return thing(name)
+
+
 _LONGEST_SHOWN = 80  # characters
 _PLACEHOLDER = "is a placeholder, not a value"
 _ABSENT: Any = object()  # a value that is wrong, and was reported
