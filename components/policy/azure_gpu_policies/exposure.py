@@ -6,6 +6,7 @@ public endpoint without authentication always is one.
 
 import ipaddress
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.catalog.services.aks import network
@@ -17,6 +18,7 @@ from azure_gpu_policies.known import UNKNOWN, at, entries, is_open, is_word, tex
 from azure_gpu_policies.machines import CONTAINER_APP
 from azure_gpu_policies.model import PolicySettings, policy, switch
 from azure_gpu_policies.resources import Resource
+from azure_gpu_policies.rules import of_rows, problems
 
 _NETWORK_ACCESS = "publicNetworkAccess"
 
@@ -24,15 +26,7 @@ _NETWORK_ACCESS = "publicNetworkAccess"
 def _address(resource: Resource, _: PolicySettings) -> Iterator[Problem]:
     """Finds workloads with a public address and without authentication."""
     found = resource.properties
-    if resource.type == azure_types.CONTAINER_GROUP.token and is_word(at(found, "ipAddress", "type"), "Public"):
-        yield Problem(
-            path=resource.path("ipAddress.type"),
-            message="the containers' ports are reachable from the internet, and Container Instances authenticates nobody",
-            value="Public",
-            allowed="Private with subnetIds, or no ipAddress",
-            fix="remove ipAddress, or put the group into a subnet behind a gateway",
-            source=str(origins.GROUP_ADDRESS),
-        )
+    yield from problems("public-address", resource)
     if resource.type == azure_types.ML_COMPUTE.token:
         access = at(found, "properties", "properties", "remoteLoginPortPublicAccess")
         if is_word(access, "Enabled") or _has_open_ssh(found, access):
@@ -79,57 +73,6 @@ def _restricts(rules: object) -> bool:
     return allows_some or any(_is_everybody(each) for each in ranges["Deny"])
 
 
-def _anonymous(resource: Resource, _: PolicySettings) -> Iterator[Problem]:
-    """Finds data with anonymous read access."""
-    found = resource.properties
-    if resource.type == azure_types.STORAGE_ACCOUNT.token and at(found, "allowBlobPublicAccess") is True:
-        yield Problem(
-            path=resource.path("allowBlobPublicAccess"),
-            message="containers of this account can be made publicly readable",
-            value=True,
-            allowed="false",
-            fix="write false, and assign the role Storage Blob Data Reader to readers",
-            source=str(origins.BLOB_ACCESS),
-        )
-    if resource.type == azure_types.BLOB_CONTAINER.token:
-        access = text(found, "publicAccess")
-        if access and not is_word(access, "None"):
-            yield Problem(
-                path=resource.path("publicAccess"),
-                message="the container is publicly readable",
-                value=access,
-                allowed="None",
-                fix="write None, and assign the role Storage Blob Data Reader to readers",
-                source=str(origins.BLOB_ACCESS),
-            )
-    if resource.type == azure_types.REGISTRY.token and at(found, "anonymousPullEnabled") is True:
-        yield Problem(
-            path=resource.path("anonymousPullEnabled"),
-            message="the images of this registry are publicly readable",
-            value=True,
-            allowed="false",
-            fix="write false, and assign the role AcrPull",
-            source=str(origins.REGISTRY_PULL),
-        )
-
-
-def _ml_endpoint(resource: Resource, settings: PolicySettings) -> Iterator[Problem]:
-    access = at(resource.properties, "properties", _NETWORK_ACCESS)
-    if resource.type != azure_types.ML_ONLINE_ENDPOINT.token or not _is_public(access):
-        return
-    if settings["identity_is_enough"] and not any(True for _ in keys.ml_endpoint(resource)):
-        return
-    yield _public(resource, f"properties.{_NETWORK_ACCESS}", access, "the endpoint", origins.ML_ENDPOINT_NETWORK)
-
-
-def _ml_workspace(resource: Resource, settings: PolicySettings) -> Iterator[Problem]:
-    """Checks workspaces, which accept only identities. The API doesn't document the default, so only an explicit value counts."""
-    access = at(resource.properties, _NETWORK_ACCESS)
-    is_one = resource.type == azure_types.ML_WORKSPACE.token
-    if is_one and is_word(access, "Enabled") and not settings["identity_is_enough"]:
-        yield _public(resource, _NETWORK_ACCESS, access, "the workspace", origins.ML_WORKSPACE_NETWORK)
-
-
 def _kubernetes_api(resource: Resource, settings: PolicySettings) -> Iterator[Problem]:
     found = resource.properties
     profile = at(found, "apiServerAccessProfile")
@@ -143,7 +86,7 @@ def _kubernetes_api(resource: Resource, settings: PolicySettings) -> Iterator[Pr
     everybody = [(index, each) for index, each in named if _is_everybody(each)]
     if (named or has_unknown) and not everybody:
         return
-    if settings["identity_is_enough"] and not everybody and not any(True for _ in keys.cluster(resource)):
+    if settings["identity_is_enough"] and not everybody and not any(True for _ in problems("aks-local-accounts", resource)):
         return
     index, value = everybody[0] if everybody else (0, None)
     yield Problem(
@@ -156,44 +99,53 @@ def _kubernetes_api(resource: Resource, settings: PolicySettings) -> Iterator[Pr
     )
 
 
-def _storage(resource: Resource, settings: PolicySettings) -> Iterator[Problem]:
-    found = resource.properties
-    access, action = at(found, _NETWORK_ACCESS), at(found, "networkRuleSet", "defaultAction")
-    if resource.type != azure_types.STORAGE_ACCOUNT.token or not _is_public(access) or action is UNKNOWN:
-        return
-    if is_word(action, "Deny") or (settings["identity_is_enough"] and not any(True for _ in keys.storage(resource))):
-        return
-    yield _public(
-        resource, _NETWORK_ACCESS, access, "the storage account", origins.STORAGE_NETWORK, "networkRuleSet.defaultAction: Deny"
-    )
+class _Endpoint(NamedTuple):
+    """How a service has a public endpoint."""
+
+    what: str
+    source: Source
+    action: str = ""  # the path of what may deny all other networks; none
+    keys: str = ""  # the policy that finds the keys that it accepts; none: it accepts none
+    path: str = _NETWORK_ACCESS
+    by_default: bool = True  # whether it is public where nothing is set
 
 
-def _registry(resource: Resource, settings: PolicySettings) -> Iterator[Problem]:
-    found = resource.properties
-    access, action = at(found, _NETWORK_ACCESS), at(found, "networkRuleSet", "defaultAction")
-    if resource.type != azure_types.REGISTRY.token or not _is_public(access) or action is UNKNOWN or is_word(action, "Deny"):
-        return
-    if settings["identity_is_enough"] and not any(True for _ in keys.registry(resource)):
-        return
-    yield _public(
-        resource, _NETWORK_ACCESS, access, "the registry", origins.REGISTRY_NETWORK, "networkRuleSet.defaultAction: Deny"
-    )
-
-
-def _batch(resource: Resource, settings: PolicySettings) -> Iterator[Problem]:
-    found = resource.properties
-    access, action = at(found, _NETWORK_ACCESS), at(found, "networkProfile", "accountAccess", "defaultAction")
-    if resource.type != azure_types.BATCH_ACCOUNT.token or not _is_public(access) or action is UNKNOWN or is_word(action, "Deny"):
-        return
-    if settings["identity_is_enough"] and not any(True for _ in keys.batch_account(resource)):
-        return
-    what = "networkProfile.accountAccess.defaultAction: Deny"
-    yield _public(resource, _NETWORK_ACCESS, access, "the Batch account", origins.BATCH_NETWORK, what)
+# The API of workspaces doesn't document the default.
+_ENDPOINTS = {
+    azure_types.ML_ONLINE_ENDPOINT.token: _Endpoint(
+        "the endpoint", origins.ML_ENDPOINT_NETWORK, keys="ml-endpoint-keys", path=f"properties.{_NETWORK_ACCESS}"
+    ),
+    azure_types.ML_WORKSPACE.token: _Endpoint("the workspace", origins.ML_WORKSPACE_NETWORK, by_default=False),
+    azure_types.STORAGE_ACCOUNT.token: _Endpoint(
+        "the storage account", origins.STORAGE_NETWORK, "networkRuleSet.defaultAction", "storage-shared-key"
+    ),
+    azure_types.REGISTRY.token: _Endpoint(
+        "the registry", origins.REGISTRY_NETWORK, "networkRuleSet.defaultAction", "registry-admin-user"
+    ),
+    azure_types.BATCH_ACCOUNT.token: _Endpoint(
+        "the Batch account", origins.BATCH_NETWORK, "networkProfile.accountAccess.defaultAction", "batch-shared-key"
+    ),
+}
 
 
 def _endpoint(resource: Resource, settings: PolicySettings) -> Iterator[Problem]:
-    for rule in (_ml_endpoint, _ml_workspace, _storage, _registry, _batch):
-        yield from rule(resource, settings)
+    of = _ENDPOINTS.get(resource.type)
+    access = at(resource.properties, *of.path.split(".")) if of else None
+    if of is None or not (_is_public(access) if of.by_default else is_word(access, "Enabled")):
+        return
+    action = at(resource.properties, *of.action.split(".")) if of.action else None
+    found = keys.batch_account(resource) if of.keys == "batch-shared-key" else problems(of.keys, resource)
+    if action is UNKNOWN or is_word(action, "Deny") or (settings["identity_is_enough"] and not any(True for _ in found)):
+        return
+    or_else = f", or {of.action}: Deny with the networks that may" if of.action else ""
+    yield Problem(
+        path=resource.path(of.path),
+        message=f"{of.what} is reachable from the internet",
+        value=access,
+        allowed=f"Disabled{or_else}",
+        fix=f"write Disabled and add a private endpoint{or_else}",
+        source=str(of.source),
+    )
 
 
 def _is_public(access: object) -> bool:
@@ -212,18 +164,6 @@ def _is_everybody(text_: str) -> bool:
         return False
 
 
-def _public(resource: Resource, path: str, value: object, what: str, source: Source, instead: str = "") -> Problem:
-    or_else = f", or {instead} with the networks that may" if instead else ""
-    return Problem(
-        path=resource.path(path),
-        message=f"{what} is reachable from the internet",
-        value=value,
-        allowed=f"Disabled{or_else}",
-        fix=f"write Disabled and add a private endpoint{or_else}",
-        source=str(source),
-    )
-
-
 _IDENTITY = switch(
     "identity_is_enough",
     "Whether an endpoint may be public if it accepts only Entra identities and no keys; false: private networks only",
@@ -232,7 +172,7 @@ _IDENTITY = switch(
 
 POLICIES = (
     policy("public-address", of_resource=_address),
-    policy("anonymous-read", of_resource=_anonymous),
+    of_rows("anonymous-read"),
     policy("public-endpoint", of_resource=_endpoint, own_settings=(_IDENTITY,)),
     policy("public-kubernetes-api", of_resource=_kubernetes_api, own_settings=(_IDENTITY,)),
 )

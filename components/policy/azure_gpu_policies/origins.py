@@ -1,4 +1,4 @@
-"""Sources of the rules that aren't in the catalog.
+"""Sources of the rules that are neither in the catalog nor in `rules.tsv`.
 
 Meanings of properties come from the provider's descriptions, which are those of Azure's API specifications. Pages of Microsoft
 have their publication date.
@@ -11,7 +11,6 @@ def _property(of: str) -> Source:
     return observed(f"pulumi-azure-native 3.29.0, {of}", 2026, 11, 26)
 
 
-GROUP_ADDRESS = _property("containerinstance ContainerGroup, ipAddress.type")
 GROUP_VARIABLE = _property("containerinstance ContainerGroup, environmentVariables.secureValue")
 GROUP_REGISTRY = _property("containerinstance ContainerGroup, imageRegistryCredentials.identity")
 ML_REMOTE_LOGIN = _property("machinelearningservices Compute, remoteLoginPortPublicAccess")
@@ -22,11 +21,7 @@ APP_INGRESS = _property("app ContainerApp, ingress.external and ipSecurityRestri
 APP_SECRET = _property("app Job and ContainerApp, env.secretRef")
 APP_REGISTRY = _property("app Job and ContainerApp, registries.identity")
 APP_PROFILE = _property("app ManagedEnvironment, workloadProfiles.minimumCount")
-BLOB_ACCESS = _property("storage StorageAccount, allowBlobPublicAccess, and BlobContainer, publicAccess")
-STORAGE_KEYS = _property("storage StorageAccount, allowSharedKeyAccess: null is equivalent to true")
 STORAGE_NETWORK = _property("storage StorageAccount, publicNetworkAccess and networkRuleSet.defaultAction")
-REGISTRY_PULL = _property("containerregistry Registry, anonymousPullEnabled")
-REGISTRY_ADMIN = _property("containerregistry Registry, adminUserEnabled")
 REGISTRY_NETWORK = _property("containerregistry Registry, publicNetworkAccess and networkRuleSet.defaultAction")
 # That an account without a list has all modes is assumed; the embedded Azure does the same.
 BATCH_KEYS = _property("batch BatchAccount, allowedAuthenticationModes; all of them where none is named is assumed")
@@ -37,8 +32,6 @@ BATCH_REGISTRY = _property("batch Pool, containerRegistries.identityReference")
 NODE_POOL_SCALE = _property("containerservice AgentPool, enableAutoScaling, minCount and maxCount")
 LINUX_PASSWORD = _property("compute VirtualMachine, linuxConfiguration.disablePasswordAuthentication")
 
-LOCAL_ACCOUNTS = observed("Microsoft Learn, aks/manage-local-accounts-managed-azure-ad", 2023, 4, 20)
-ML_KEYS = observed("Microsoft Learn, machine-learning/how-to-authenticate-online-endpoint: keys don't expire", 2022, 5, 10)
 ML_SECRETS = observed("Microsoft Learn, machine-learning/how-to-deploy-online-endpoint-with-secret-injection", 2023, 10, 25)
 POD_STANDARDS = observed("Kubernetes, concepts/security/pod-security-standards, baseline, in public copies", 2026, 11, 26)
 POD_SECRETS = observed("Kubernetes, API v1 of core, EnvVarSource.secretKeyRef", 2026, 11, 26)
