@@ -36,8 +36,6 @@ class ModelOfEndpoint(TypedDict):
 
     id: pulumi.Input[str]
     """Wired: its ARM id."""
-    version: str
-    """Plain: its version."""
     type: str
     """Plain: custom, triton or mlflow."""
 
@@ -47,14 +45,10 @@ class EnvironmentOfEndpoint(TypedDict):
 
     id: pulumi.Input[str]
     """Wired: its ARM id."""
-    version: str
-    """Plain: its version."""
     gpu: bool
     """Plain: true if it requires a GPU."""
     serves: bool
     """Plain: true if its image has a server, with routes that it defines; then there is no code."""
-    port: int
-    """Plain: the port of its server; 0: its image has none."""
     needs_model: bool
     """Plain: true if its image has a server and is known to have no model, so that a deployment has to set one."""
 
@@ -64,8 +58,6 @@ class CodeOfEndpoint(TypedDict):
 
     id: pulumi.Input[str]
     """Wired: its ARM id."""
-    version: str
-    """Plain: its version."""
 
 
 class WorkspaceOfEndpoint(TypedDict):

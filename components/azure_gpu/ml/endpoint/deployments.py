@@ -3,10 +3,7 @@
 It is validated in `ml.endpoint.rules`.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-
-import pulumi
 
 from azure_gpu.catalog.services.machine_learning import deployments, endpoints
 from azure_gpu.catalog.services.machine_learning.deployments import MANAGED, Metric, Probe
@@ -17,9 +14,7 @@ from azure_gpu.ml.endpoint.args import (
     DEFAULT_INSTANCES,
     DEFAULT_MIN_INSTANCES,
     DEFAULT_WINDOW_MINUTES,
-    Egress,
     MlAutoscaleArgs,
-    MlCodeArgs,
     MlDeploymentArgs,
     MlProbeArgs,
 )
@@ -59,7 +54,6 @@ class DeploymentSpec:
     kind: str
     model: str  # empty: none
     environment: str  # empty: none
-    code: MlCodeArgs | None
     instance_type: str  # empty: not set, and the compute has no default
     instances: int  # initially, if it is scaled
     autoscale: Autoscale | None
@@ -70,11 +64,7 @@ class DeploymentSpec:
     timeout_seconds: float
     concurrent: int
     queue_seconds: float | None  # None: Azure's own
-    environment_variables: Mapping[str, pulumi.Input[str]]
-    model_mount_path: str
-    egress: Egress
-    app_insights: bool
-    description: str
+    settings: MlDeploymentArgs
     tags: Tags
 
     @property
@@ -103,7 +93,6 @@ def resolve(name: str, settings: MlDeploymentArgs, endpoint: EndpointContext) ->
         kind=endpoint.kind,
         model=settings.get("model", ""),
         environment=settings.get("environment", ""),
-        code=settings.get("code"),
         instance_type=instance_type,
         instances=int(settings.get("instances", scale.least if scale else DEFAULT_INSTANCES)),
         autoscale=scale,
@@ -114,11 +103,7 @@ def resolve(name: str, settings: MlDeploymentArgs, endpoint: EndpointContext) ->
         timeout_seconds=float(requests.get("timeout_seconds", deployments.DEFAULT_REQUEST_TIMEOUT_S)),
         concurrent=int(requests.get("concurrent", deployments.DEFAULT_CONCURRENT)),
         queue_seconds=float(requests["queue_seconds"]) if "queue_seconds" in requests else None,
-        environment_variables=dict(settings.get("environment_variables", {})),
-        model_mount_path=settings.get("model_mount_path", ""),
-        egress=settings.get("egress", "public"),
-        app_insights=settings.get("app_insights", False),
-        description=settings.get("description", ""),
+        settings=settings,
         tags={**endpoint.tags, **settings.get("tags", {})},
     )
 

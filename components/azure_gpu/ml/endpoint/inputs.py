@@ -44,10 +44,10 @@ def deployment(
         "model": asset(spec.model, workspace["models"]),
         "environment_id": asset(spec.environment, workspace["environments"]),
         "code_configuration": _code(spec, workspace),
-        "model_mount_path": spec.model_mount_path or None,
-        "description": spec.description or None,
-        "environment_variables": spec.environment_variables or None,
-        "app_insights_enabled": spec.app_insights,
+        "model_mount_path": spec.settings.get("model_mount_path") or None,
+        "description": spec.settings.get("description") or None,
+        "environment_variables": dict(spec.settings.get("environment_variables", {})) or None,
+        "app_insights_enabled": spec.settings.get("app_insights", False),
         "liveness_probe": _probe(spec.liveness),
         "readiness_probe": _probe(spec.readiness),
         "startup_probe": _probe(spec.startup) if spec.startup else None,
@@ -62,7 +62,7 @@ def deployment(
             endpoint_compute_type="Managed",
             instance_type=spec.instance_type,
             egress_public_network_access=ml.EgressPublicNetworkAccessType.DISABLED
-            if spec.egress == "private"
+            if spec.settings.get("egress") == "private"
             else ml.EgressPublicNetworkAccessType.ENABLED,
             scale_settings=ml.DefaultScaleSettingsArgs(scale_type="Default"),
             **shared,
@@ -145,9 +145,10 @@ def _by_utilization(spec: Autoscale) -> ml.TargetUtilizationScaleSettingsArgs:
 
 
 def _code(spec: DeploymentSpec, workspace: WorkspaceOfEndpoint) -> ml.CodeConfigurationArgs | None:
-    if spec.code is None:
+    code = spec.settings.get("code")
+    if code is None:
         return None
-    return ml.CodeConfigurationArgs(code_id=asset(spec.code["code"], workspace["code"]), scoring_script=spec.code["script"])
+    return ml.CodeConfigurationArgs(code_id=asset(code["code"], workspace["code"]), scoring_script=code["script"])
 
 
 def _probe(probe: Probe) -> ml.ProbeSettingsArgs:

@@ -168,8 +168,9 @@ def _assets(spec: DeploymentSpec, workspace: WorkspaceOfEndpoint) -> Iterator[Pr
     yield from _unknown_asset(
         "environments", "environment", spec.environment, workspace["environments"], f"{spec.path}.environment"
     )
-    if spec.code is not None:
-        yield from _unknown_asset("code", "code", spec.code["code"], workspace["code"], f"{spec.path}.code.code")
+    code, mounted = spec.settings.get("code"), spec.settings.get("model_mount_path", "")
+    if code is not None:
+        yield from _unknown_asset("code", "code", code["code"], workspace["code"], f"{spec.path}.code.code")
     served = model is not None and model["type"] in _SERVED_BY_AZURE
     if not spec.environment and not served and (model is not None or not spec.model):  # nothing is known of any other model
         yield Problem(
@@ -178,7 +179,7 @@ def _assets(spec: DeploymentSpec, workspace: WorkspaceOfEndpoint) -> Iterator[Pr
             allowed=", ".join(workspace["environments"]) or "none",
             fix="set `environment: <name>`, with one such as {workload: scoring} under the workspace's environments",
         )
-    if environment is not None and not environment["serves"] and spec.code is None and not served:
+    if environment is not None and not environment["serves"] and code is None and not served:
         yield Problem(
             path=f"{spec.path}.code",
             message="`code` is required, as the environment's image has no server of its own",
@@ -199,19 +200,19 @@ def _assets(spec: DeploymentSpec, workspace: WorkspaceOfEndpoint) -> Iterator[Pr
             else "choose an instance type with gpus: 1 or more, or use an environment without a GPU",
             code=Code.IMPOSSIBLE,
         )
-    if spec.model_mount_path and not spec.model_mount_path.startswith("/"):
+    if mounted and not mounted.startswith("/"):
         yield Problem(
             path=f"{spec.path}.model_mount_path",
             message="not an absolute path",
-            value=spec.model_mount_path,
+            value=mounted,
             allowed="a path, such as /models",
-            fix=f"write /{spec.model_mount_path}",
+            fix=f"write /{mounted}",
         )
 
 
 def _without_model(spec: DeploymentSpec, workspace: WorkspaceOfEndpoint) -> Iterator[Problem]:
     """Without a model in its image, the server exits at its start unless the deployment has one."""
-    if spec.model or spec.code is not None or MODEL_FOLDER_VARIABLE in spec.environment_variables:
+    if spec.model or "code" in spec.settings or MODEL_FOLDER_VARIABLE in spec.settings.get("environment_variables", {}):
         return
     models = workspace["models"]
     yield Problem(
@@ -242,20 +243,21 @@ def _unknown_asset(key: str, noun: str, reference: str, known: Mapping[str, Any]
 
 
 def _egress(spec: DeploymentSpec, workspace: WorkspaceOfEndpoint) -> Iterator[Problem]:
-    if spec.egress != "private":
+    egress = spec.settings.get("egress", "public")
+    if egress != "private":
         return
     path = f"{spec.path}.egress"
     if not spec.managed:
         message, fix = "not supported on Kubernetes, where the cluster's network controls egress", "remove it"
-        yield Problem(path=path, message=message, value=spec.egress, allowed="public", fix=fix)
+        yield Problem(path=path, message=message, value=egress, allowed="public", fix=fix)
     elif workspace["managed_network"]:
         message = "can't be combined with the workspace's managed network, which controls egress"
-        yield Problem(path=path, message=message, value=spec.egress, allowed="public", fix="remove it", code=Code.IMPOSSIBLE)
+        yield Problem(path=path, message=message, value=egress, allowed="public", fix="remove it", code=Code.IMPOSSIBLE)
     elif workspace["public"] and not workspace["existing"]:
         yield Problem(
             path=path,
             message="private links reach only what is private, and the workspace is public",
-            value=spec.egress,
+            value=egress,
             fix="set `network: private` for the workspace, or better its `managed_network` instead of this",
             severity=Severity.WARNING,
         )

@@ -11,8 +11,6 @@ from datetime import date
 from pathlib import Path
 from typing import NamedTuple
 
-import pulumi
-
 from azure_gpu.catalog import names
 from azure_gpu.catalog.container_cuda import image_cuda
 from azure_gpu.catalog.problems import Code, Problem, Severity
@@ -22,9 +20,9 @@ from azure_gpu.catalog.sources import Dated, Source
 from azure_gpu.formats import azure_types, conda_file
 from azure_gpu.formats.azure_types import AzureType
 from azure_gpu.formats.conda_file import CondaFileError
-from azure_gpu.ml.workspace.args import CodeArgs, EnvironmentArgs, MlWorkspaceSettings, ModelArgs, ModelType, RoutesArgs
+from azure_gpu.ml.workspace.args import CodeArgs, EnvironmentArgs, MlWorkspaceSettings, ModelArgs, RoutesArgs
 from azure_gpu.shared.addresses import check_login
-from azure_gpu.shared.context import Tags, check_tags
+from azure_gpu.shared.context import check_tags
 from azure_gpu.shared.installation import COMMAND
 from azure_gpu.shared.workloads import Workload, image_problems
 
@@ -54,34 +52,38 @@ class Routes(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelSpec:
-    """A resolved model."""
+    """A model, with its place."""
 
-    path: str  # in the settings
+    path: str  # of its settings
     name: str  # in the workspace
-    version: str
-    stored: str  # its path in the container of models; empty: it is at `uri`
-    uri: str
-    type: ModelType
-    description: str
-    tags: Tags
+    settings: ModelArgs
+
+    @property
+    def version(self) -> str:
+        return self.settings["version"]
+
+    @property
+    def stored(self) -> str:
+        """Its path in the container of models; empty: it is at its `uri`."""
+        return self.settings.get("path", "").strip("/")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EnvironmentSpec:
-    """A resolved environment."""
+    """An environment, with its place."""
 
     path: str
     name: str
-    version: str  # empty: the tag of the workload's image
+    settings: EnvironmentArgs
     workload: Workload | None
-    image: pulumi.Input[str]  # empty: the workload's
-    conda_path: str  # empty: none
     conda: str  # the text of the conda file; empty before it is read
     routes: Routes | None
     gpu: bool
-    gpu_is_set: bool
-    description: str
-    tags: Tags
+
+    @property
+    def version(self) -> str:
+        """Empty: the tag of the workload's image."""
+        return self.settings.get("version", "")
 
     @property
     def needs_model(self) -> bool:
@@ -91,13 +93,15 @@ class EnvironmentSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CodeSpec:
-    """Resolved code."""
+    """Code, with its place."""
 
     path: str
     name: str
-    version: str
-    uri: str
-    description: str
+    settings: CodeArgs
+
+    @property
+    def version(self) -> str:
+        return self.settings["version"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,18 +120,20 @@ class Assets:
 
 def resolve(settings: MlWorkspaceSettings, path: str) -> tuple[Assets, list[Problem]]:
     """Resolves the assets, with their problems. Pure: conda files aren't read."""
-    models = {name: _model(name, each, f"{path}.models.{name}") for name, each in settings.get("models", {}).items()}
+    models = {
+        name: ModelSpec(path=f"{path}.models.{name}", name=each.get("model_name", name), settings=each)
+        for name, each in settings.get("models", {}).items()
+    }
     environments = {
         name: _environment(name, each, f"{path}.environments.{name}") for name, each in settings.get("environments", {}).items()
     }
-    code = {name: _code(name, each, f"{path}.code.{name}") for name, each in settings.get("code", {}).items()}
+    code = {
+        name: CodeSpec(path=f"{path}.code.{name}", name=each.get("code_name", name), settings=each)
+        for name, each in settings.get("code", {}).items()
+    }
     problems = [
-        *(problem for name, spec in models.items() for problem in _model_problems(settings.get("models", {})[name], spec)),
-        *(
-            problem
-            for name, spec in environments.items()
-            for problem in _environment_problems(settings.get("environments", {})[name], spec)
-        ),
+        *(problem for spec in models.values() for problem in _model_problems(spec)),
+        *(problem for spec in environments.values() for problem in _environment_problems(spec)),
         *(problem for spec in code.values() for problem in _code_problems(spec)),
         *_duplicates("model", list(models.values())),
         *_duplicates("environment", list(environments.values())),
@@ -141,20 +147,8 @@ def workloads(settings: MlWorkspaceSettings) -> set[Workload]:
     return {Workload(each["workload"]) for each in settings.get("environments", {}).values() if "workload" in each}
 
 
-def _model(name: str, settings: ModelArgs, path: str) -> ModelSpec:
-    return ModelSpec(
-        path=path,
-        name=settings.get("model_name", name),
-        version=settings["version"],
-        stored=settings.get("path", "").strip("/"),
-        uri=settings.get("uri", ""),
-        type=settings.get("type", "custom"),
-        description=settings.get("description", ""),
-        tags=dict(settings.get("tags", {})),
-    )
-
-
-def _model_problems(settings: ModelArgs, spec: ModelSpec) -> Iterator[Problem]:
+def _model_problems(spec: ModelSpec) -> Iterator[Problem]:
+    settings, uri = spec.settings, spec.settings.get("uri", "")
     yield from _named(azure_types.ML_MODEL_CONTAINER, spec.name, spec.version, spec.path, "model_name" in settings, "model_name")
     if ("path" in settings) == ("uri" in settings):
         yield Problem(
@@ -172,29 +166,29 @@ def _model_problems(settings: ModelArgs, spec: ModelSpec) -> Iterator[Problem]:
             allowed="names with / between them, such as mnist/1",
             fix=f"set the path that `{COMMAND} upload model` used",
         )
-    login = [*check_login(spec.uri, f"{spec.path}.uri", **_WITHOUT_LOGIN)]
+    login = [*check_login(uri, f"{spec.path}.uri", **_WITHOUT_LOGIN)]
     yield from login
-    if "uri" in settings and _URI.fullmatch(spec.uri) is None and not login:
+    if "uri" in settings and _URI.fullmatch(uri) is None and not login:
         yield Problem(
             path=f"{spec.path}.uri",
             message="not a supported address of a model",
-            value=spec.uri,
+            value=uri,
             allowed="azureml://…, or https://… of a blob storage account",
             fix=f"upload it with `{COMMAND} upload model`, and set `path`",
         )
-    elif spec.uri.startswith("https://") and not login:
+    elif uri.startswith("https://") and not login:
         yield Problem(
             path=f"{spec.path}.uri",
             message="it isn't known whether Azure Machine Learning registers a model by its https:// address: every published "
             "request has azureml://",
-            value=spec.uri,
+            value=uri,
             allowed="azureml://datastores/<datastore>/paths/<folder>",
             fix="make the container a datastore of the workspace, and give the address by it",
             source=str(_MODEL_URIS),
             code=Code.UNKNOWN,
             severity=Severity.WARNING,
         )
-    yield from check_tags(spec.tags, f"{spec.path}.tags")
+    yield from check_tags(settings.get("tags", {}), f"{spec.path}.tags")
 
 
 def _environment(name: str, settings: EnvironmentArgs, path: str) -> EnvironmentSpec:
@@ -205,16 +199,11 @@ def _environment(name: str, settings: EnvironmentArgs, path: str) -> Environment
     return EnvironmentSpec(
         path=path,
         name=settings.get("environment_name", name),
-        version=settings.get("version", ""),
+        settings=settings,
         workload=workload,
-        image=image,
-        conda_path=settings.get("conda_file", ""),
         conda="",
         routes=_routes(routes) if routes is not None else None,
         gpu=settings.get("gpu", isinstance(image, str) and image_cuda(image) is not None),
-        gpu_is_set="gpu" in settings,
-        description=settings.get("description", ""),
-        tags=dict(settings.get("tags", {})),
     )
 
 
@@ -227,24 +216,24 @@ def _routes(settings: RoutesArgs) -> Routes:
     )
 
 
-def _environment_problems(settings: EnvironmentArgs, spec: EnvironmentSpec) -> Iterator[Problem]:
-    key = "environment_name"
+def _environment_problems(spec: EnvironmentSpec) -> Iterator[Problem]:
+    settings, key = spec.settings, "environment_name"
     if spec.version or spec.workload is None:
         yield from _named(azure_types.ML_ENVIRONMENT_CONTAINER, spec.name, spec.version, spec.path, key in settings, key)
     else:
         yield from names.check(azure_types.ML_ENVIRONMENT_CONTAINER.arm_type, spec.name, _at(spec.path, key in settings, key))
     yield from image_problems(settings.get("image"), spec.workload, spec.path)
-    if spec.workload is not None and spec.conda_path:
+    if spec.workload is not None and settings.get("conda_file"):
         yield Problem(
             path=f"{spec.path}.conda_file",
             message="can't be combined with `workload`, whose image is complete",
-            value=spec.conda_path,
+            value=settings.get("conda_file"),
             allowed="only with `image`",
             fix="remove it",
         )
     if spec.routes is not None:
         yield from _route_problems(spec.routes, f"{spec.path}.routes")
-    yield from check_tags(spec.tags, f"{spec.path}.tags")
+    yield from check_tags(settings.get("tags", {}), f"{spec.path}.tags")
 
 
 def _route_problems(routes: Routes, path: str) -> Iterator[Problem]:
@@ -268,25 +257,16 @@ def _route_problems(routes: Routes, path: str) -> Iterator[Problem]:
             )
 
 
-def _code(name: str, settings: CodeArgs, path: str) -> CodeSpec:
-    return CodeSpec(
-        path=path,
-        name=settings.get("code_name", name),
-        version=settings["version"],
-        uri=settings["uri"],
-        description=settings.get("description", ""),
-    )
-
-
 def _code_problems(spec: CodeSpec) -> Iterator[Problem]:
+    uri = spec.settings["uri"]
     yield from _named(azure_types.ML_CODE_CONTAINER, spec.name, spec.version, spec.path, False, "code_name")
-    login = [*check_login(spec.uri, f"{spec.path}.uri", **_WITHOUT_LOGIN)]
+    login = [*check_login(uri, f"{spec.path}.uri", **_WITHOUT_LOGIN)]
     yield from login
-    if _CODE_URI.fullmatch(spec.uri) is None and not login:
+    if _CODE_URI.fullmatch(uri) is None and not login:
         yield Problem(
             path=f"{spec.path}.uri",
             message="not a supported address of code",
-            value=spec.uri,
+            value=uri,
             allowed="https://… of a blob storage account",
             fix="upload the folder, and set its address",
         )
@@ -335,22 +315,22 @@ def read_conda(specs: Mapping[str, EnvironmentSpec], root: Path = PROJECT) -> tu
     problems: list[Problem] = []
     for name, spec in specs.items():
         read[name] = spec
-        if not spec.conda_path:
+        file, path = spec.settings.get("conda_file", ""), f"{spec.path}.conda_file"
+        if not file:
             continue
-        path = f"{spec.path}.conda_file"
         try:
-            text = (root / spec.conda_path).read_text(encoding="utf-8")
+            text = (root / file).read_text(encoding="utf-8")
             found = conda_file.read(text)
         except CondaFileError as error:
-            problems.append(_unreadable(path, spec.conda_path, f"not a valid conda file: {error}", Code.INVALID))
+            problems.append(_unreadable(path, file, f"not a valid conda file: {error}", Code.INVALID))
             continue
         except (OSError, ValueError) as error:  # ValueError: not a text, or an invalid character in the name
             reason_without_errno = "not a text file" if isinstance(error, UnicodeDecodeError) else "not a valid file name"
             reason = error.strerror if isinstance(error, OSError) else reason_without_errno
-            problems.append(_unreadable(path, spec.conda_path, f"this file can't be read: {reason}", Code.NOT_FOUND))
+            problems.append(_unreadable(path, file, f"this file can't be read: {reason}", Code.NOT_FOUND))
             continue
         requested = [Package(each.name, each.extras, each.constraint, each.pip) for each in found.packages if each.name]
-        gpu = spec.gpu if spec.gpu_is_set else spec.gpu or packages.need_gpu(requested)
+        gpu = spec.gpu if "gpu" in spec.settings else spec.gpu or packages.need_gpu(requested)
         read[name] = replace(spec, conda=text, gpu=gpu)
         if gpu:
             problems += packages.problems(requested, path)

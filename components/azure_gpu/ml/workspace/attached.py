@@ -197,28 +197,27 @@ class WorkspaceContext(NamedTuple):
     extension_owner: Mapping[str, str]  # by cluster, the compute that has the extension's settings
 
 
-class InstanceType(NamedTuple):
-    """Resolved `InstanceTypeArgs`."""
-
-    cpu: str
-    memory: str
-    gpus: int
-    node_selector: dict[str, str]
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KubernetesSpec:
     """An attached cluster of the stack."""
 
     name: str
     path: str
-    cluster: str  # its name in the stack file
+    settings: ComputeArgs
     namespace: str
-    instance_types: dict[str, InstanceType]
     default_instance_type: str  # empty: none
     extension: ExtensionArgs | None  # None: another compute of the cluster has it
-    description: str
     tags: Tags
+
+    @property
+    def cluster(self) -> str:
+        """Its name in the stack file."""
+        return str(self.settings.get("cluster", ""))
+
+    @property
+    def gpus(self) -> dict[str, int]:
+        """Of a pod, by instance type."""
+        return {name: int(each.get("gpus", 0)) for name, each in self.settings.get("instance_types", {}).items()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -227,9 +226,13 @@ class MachineSpec:
 
     name: str
     path: str
-    vm: str  # its name in the stack file
-    description: str
+    settings: ComputeArgs
     tags: Tags
+
+    @property
+    def vm(self) -> str:
+        """Its name in the stack file."""
+        return str(self.settings.get("vm", ""))
 
 
 class Attached(NamedTuple):
@@ -282,7 +285,7 @@ def resolve_cluster(
     name: str, settings: ComputeArgs, workspace: WorkspaceContext, path: str, day: date
 ) -> tuple[KubernetesSpec, list[Problem]]:
     cluster = workspace.clusters.get(str(settings.get("cluster", "")))
-    types = {key: _instance_type(each) for key, each in settings.get("instance_types", {}).items()}
+    types = settings.get("instance_types", {})
     only = next(iter(types)) if len(types) == 1 else ""
     usual_namespace = cluster["namespace"] if cluster is not None else ""
     owner = workspace.extension_owner.get(str(settings.get("cluster", "")), name)
@@ -290,12 +293,10 @@ def resolve_cluster(
     spec = KubernetesSpec(
         name=name,
         path=path,
-        cluster=str(settings.get("cluster", "")),
+        settings=settings,
         namespace=settings.get("namespace", usual_namespace or DEFAULT_NAMESPACE),
-        instance_types=types,
         default_instance_type=settings.get("default_instance_type", only),
         extension=extension_settings if owner == name else None,
-        description=settings.get("description", ""),
         tags={**workspace.tags, **settings.get("tags", {})},
     )
     problems = names.check(azure_types.ML_COMPUTE.arm_type, name, path)
@@ -306,9 +307,8 @@ def resolve_cluster(
             problems += extension_problems(extension_settings, cluster, f"{path}.extension", day)
         elif "extension" in settings:
             problems.append(_already_configured(f"{path}.extension", f"{workspace.path}.computes.{owner}.extension"))
-        gpus = {key: each.gpus for key, each in types.items()}
-        problems += gpu_problems(gpus, cluster, f"{path}.instance_types")
-    for key, each in settings.get("instance_types", {}).items():
+        problems += gpu_problems(spec.gpus, cluster, f"{path}.instance_types")
+    for key, each in types.items():
         problems += _instance_type_problems(key, each, f"{path}.instance_types.{key}", day)
     if spec.default_instance_type and spec.default_instance_type not in types:
         problems.append(
@@ -329,15 +329,6 @@ def _already_configured(path: str, other: str) -> Problem:
         message=f"the extension is set once for a cluster, and {other} already does so",
         allowed="for one compute of the cluster only",
         fix="remove one of the two",
-    )
-
-
-def _instance_type(settings: InstanceTypeArgs) -> InstanceType:
-    return InstanceType(
-        cpu=settings.get("cpu", "1"),
-        memory=settings.get("memory", "2Gi"),
-        gpus=int(settings.get("gpus", 0)),
-        node_selector=dict(settings.get("node_selector", {})),
     )
 
 
@@ -367,8 +358,7 @@ def resolve_machine(
     spec = MachineSpec(
         name=name,
         path=path,
-        vm=str(settings.get("vm", "")),
-        description=settings.get("description", ""),
+        settings=settings,
         tags={**workspace.tags, **settings.get("tags", {})},
     )
     problems = names.check(azure_types.ML_COMPUTE.arm_type, name, path)

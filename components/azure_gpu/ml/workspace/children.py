@@ -252,7 +252,7 @@ def models(
 def _uri(spec: ModelSpec, args: MlWorkspaceWiring, target: WorkspaceTarget) -> pulumi.Input[str]:
     """Address of a model. A path in the stack's container becomes one in its datastore, in Azure's notation."""
     if not spec.stored:
-        return spec.uri
+        return spec.settings.get("uri", "")
 
     def spelt(workspace_id: str, store: str) -> str:
         found = arm_ids.parse(workspace_id)
@@ -272,7 +272,7 @@ def environments(spec: MlWorkspaceSpec, args: MlWorkspaceWiring, target: Workspa
 
 
 def _environment(key: str, spec: EnvironmentSpec, args: MlWorkspaceWiring, target: WorkspaceTarget) -> ml.EnvironmentVersion:
-    image: pulumi.Input[str] = spec.image
+    image: pulumi.Input[str] = spec.settings.get("image", "")
     version: pulumi.Input[str] = spec.version
     if spec.workload is not None and "registry" in args:
         image = args["registry"]["workload_images"][spec.workload]

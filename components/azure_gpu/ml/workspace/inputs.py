@@ -11,14 +11,14 @@ from azure_gpu.catalog.services.aks.device_plugin import GPU_RESOURCE
 from azure_gpu.catalog.services.machine_learning.compute import SSH_PORT
 from azure_gpu.formats.tags import MODEL_STORE
 from azure_gpu.ml.dependencies import ComputeKind
-from azure_gpu.ml.workspace.args import OutboundRuleArgs
+from azure_gpu.ml.workspace.args import InstanceTypeArgs, OutboundRuleArgs
 from azure_gpu.ml.workspace.assets import MODEL_TYPES, CodeSpec, EnvironmentSpec, ModelSpec, Routes
-from azure_gpu.ml.workspace.attached import InstanceType, KubernetesSpec, MachineSpec
+from azure_gpu.ml.workspace.attached import KubernetesSpec, MachineSpec
 from azure_gpu.ml.workspace.computes import MachinesSpec
 from azure_gpu.ml.workspace.existing import ISOLATION
 from azure_gpu.ml.workspace.spec import MlWorkspaceSpec
 from azure_gpu.shared.attachable import VmOfWorkspace
-from azure_gpu.shared.context import CustomerKey, Tags
+from azure_gpu.shared.context import CustomerKey
 
 FIREWALLS = {"basic": "Basic", "standard": "Standard"}
 
@@ -153,21 +153,22 @@ def kubernetes(spec: KubernetesSpec, cluster_id: pulumi.Input[str]) -> ml.Kubern
     """An attached cluster."""
     return ml.KubernetesArgs(
         compute_type=ComputeKind.KUBERNETES.value,
-        description=spec.description or None,
+        description=spec.settings.get("description") or None,
         resource_id=cluster_id,
         properties=ml.KubernetesPropertiesArgs(
             namespace=spec.namespace,
             default_instance_type=spec.default_instance_type or None,
-            instance_types={name: _instance_type(each) for name, each in sorted(spec.instance_types.items())} or None,
+            instance_types={name: _instance_type(each) for name, each in sorted(spec.settings.get("instance_types", {}).items())}
+            or None,
         ),
     )
 
 
-def _instance_type(spec: InstanceType) -> ml.InstanceTypeSchemaArgs:
-    amounts = {"cpu": spec.cpu, "memory": spec.memory}
-    gpus = {GPU_RESOURCE: str(spec.gpus)} if spec.gpus else {}
+def _instance_type(settings: InstanceTypeArgs) -> ml.InstanceTypeSchemaArgs:
+    amounts = {"cpu": settings.get("cpu", "1"), "memory": settings.get("memory", "2Gi")}
+    gpus = {GPU_RESOURCE: str(int(settings["gpus"]))} if settings.get("gpus") else {}
     return ml.InstanceTypeSchemaArgs(
-        node_selector=spec.node_selector or None,
+        node_selector=dict(settings.get("node_selector", {})) or None,
         resources=ml.InstanceTypeSchemaResourcesArgs(requests=amounts, limits={**amounts, **gpus}),
     )
 
@@ -177,7 +178,7 @@ def machine(spec: MachineSpec, vm: VmOfWorkspace, private_key: pulumi.Input[str]
     return ml.VirtualMachineArgs(
         compute_type=ComputeKind.MACHINE.value,
         compute_location=vm["location"],
-        description=spec.description or None,
+        description=spec.settings.get("description") or None,
         resource_id=vm["id"],
         properties=ml.VirtualMachineSchemaPropertiesArgs(
             address=vm["address"],
@@ -209,9 +210,9 @@ def model(spec: ModelSpec, uri: pulumi.Input[str]) -> ml.ModelVersionPropertiesA
     """A version of the model at `uri`."""
     return ml.ModelVersionPropertiesArgs(
         model_uri=uri,
-        model_type=MODEL_TYPES[spec.type],
-        description=spec.description or None,
-        tags=_tags(spec.tags),
+        model_type=MODEL_TYPES[spec.settings.get("type", "custom")],
+        description=spec.settings.get("description") or None,
+        tags=dict(spec.settings.get("tags", {})) or None,
         is_anonymous=False,
     )
 
@@ -223,8 +224,8 @@ def environment(spec: EnvironmentSpec, image: pulumi.Input[str]) -> ml.Environme
         conda_file=spec.conda or None,
         inference_config=_routes(spec.routes) if spec.routes is not None else None,
         os_type=ml.OperatingSystemType.LINUX,
-        description=spec.description or None,
-        tags=_tags(spec.tags),
+        description=spec.settings.get("description") or None,
+        tags=dict(spec.settings.get("tags", {})) or None,
         is_anonymous=False,
     )
 
@@ -239,8 +240,5 @@ def _routes(spec: Routes) -> ml.InferenceContainerPropertiesArgs:
 
 def code(spec: CodeSpec) -> ml.CodeVersionPropertiesArgs:
     """A version of code."""
-    return ml.CodeVersionPropertiesArgs(code_uri=spec.uri, description=spec.description or None, is_anonymous=False)
-
-
-def _tags(tags: Tags) -> dict[str, pulumi.Input[str]] | None:
-    return dict(tags) or None
+    description = spec.settings.get("description") or None
+    return ml.CodeVersionPropertiesArgs(code_uri=spec.settings["uri"], description=description, is_anonymous=False)

@@ -251,7 +251,8 @@ def missing_dependencies(spec: MlWorkspaceSpec, *, identity: bool, storage: bool
         needs.append(("log_workspace", why))
     found = [spec.context.missing_part(part, why) for part, why in needs]
     if spec.existing is None and not registry:
-        found += [_no_registry(each) for each in spec.assets.environments.values() if each.conda_path and not each.workload]
+        built = (each for each in spec.assets.environments.values() if each.settings.get("conda_file") and not each.workload)
+        found += map(_no_registry, built)
     return found
 
 
@@ -279,7 +280,7 @@ def _no_registry(environment: EnvironmentSpec) -> Problem:
         path=f"{environment.path}.conda_file",
         message="the service builds an image of it in the workspace's registry, and the stack has none; the service may create"
         " one, whose administrator logs in with a password",
-        value=environment.conda_path,
+        value=environment.settings.get("conda_file"),
         allowed=with_part(environment.path, "registry"),
         fix=give_part(environment.path, "registry"),
         source=str(compute.IDENTITY),

@@ -97,23 +97,16 @@ def offer(spec: MlWorkspaceSpec) -> WorkspaceOfEndpoint:
     computes = {name: _compute_offered(each) for name, each in spec.computes.items()}
     models: dict[str, ModelOfEndpoint] = {}
     for key, model in spec.assets.models.items():
-        models[key] = models[f"{model.name}:{model.version}"] = ModelOfEndpoint(id="", version=model.version, type=model.type)
+        models[key] = models[f"{model.name}:{model.version}"] = ModelOfEndpoint(id="", type=model.settings.get("type", "custom"))
     environments: dict[str, EnvironmentOfEndpoint] = {}
     for key, each in spec.assets.environments.items():
-        offered = EnvironmentOfEndpoint(
-            id="",
-            version=each.version,
-            gpu=each.gpu,
-            serves=each.routes is not None,
-            port=each.routes.port if each.routes is not None else 0,
-            needs_model=each.needs_model,
-        )
+        offered = EnvironmentOfEndpoint(id="", gpu=each.gpu, serves=each.routes is not None, needs_model=each.needs_model)
         environments[key] = offered
         if each.version:
             environments[f"{each.name}:{each.version}"] = offered
     code: dict[str, CodeOfEndpoint] = {}
     for key, each in spec.assets.code.items():
-        code[key] = code[f"{each.name}:{each.version}"] = CodeOfEndpoint(id="", version=each.version)
+        code[key] = code[f"{each.name}:{each.version}"] = CodeOfEndpoint(id="")
     return WorkspaceOfEndpoint(
         name=spec.name,
         id="",
@@ -136,7 +129,7 @@ def _compute_offered(spec: ComputeSpec) -> ComputeOfEndpoint:
         return ComputeOfEndpoint(
             id="",
             kind=ComputeKind.KUBERNETES,
-            gpus={name: each.gpus for name, each in spec.instance_types.items()},
+            gpus=spec.gpus,
             default_instance_type=spec.default_instance_type,
         )
     kind = ComputeKind.CLUSTER if isinstance(spec, MachinesSpec) else ComputeKind.MACHINE
