@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 from hypothesis import given, settings, strategies as st
 
-from azure_gpu.formats.autoscale_formula import Targets, as_text, evaluate, formula_problems, language, parse
+from azure_gpu.formats.autoscale_formula import Targets, as_text, evaluate, formula_problems, functions, language, parse
 from azure_gpu.formats.autoscale_formula.language import Interval, text
 from tests.support.examples import examples
 from tests.support.measured import Measured, values
@@ -17,8 +17,8 @@ WORDS = st.sampled_from(
         *(
             *language.READ_ONLY,
             *language.WRITABLE,
-            *language.FUNCTIONS,
-            *language.METHODS,
+            *functions.FUNCTIONS,
+            *functions.METHODS,
             *language.INTERVALS,
             *language.OPTIONS,
         ),

@@ -5,13 +5,12 @@ Each fault has its offset. What depends on samples is left to the evaluation."""
 from collections.abc import Iterable, Sequence
 
 from azure_gpu.catalog import spelling
-from azure_gpu.formats.autoscale_formula import language, syntax
+from azure_gpu.formats.autoscale_formula import functions, language, syntax
 from azure_gpu.formats.autoscale_formula.language import Type
 
 MOST_FAULTS = 20  # after this many, the rest of a formula isn't checked
 _NUMBERS = (Type.DOUBLE, Type.METRIC, Type.UNKNOWN)
 _LISTS = (Type.VECTOR, *_NUMBERS)
-_TIMES = (Type.TIMESTAMP, Type.INTERVAL)
 _CALLED = {Type.VECTOR: "a list of numbers", Type.DOUBLE: "a number", Type.METRIC: "a number", Type.STRING: "a text"}
 _ONE_OF_LIST = "max(…), avg(…) or val(…, 0) makes one number of it"
 
@@ -92,7 +91,7 @@ class _Checker:
             return Type.INTERVAL
         known = (*language.READ_ONLY, *language.WRITABLE, *language.INTERVALS, *language.OPTIONS, *self._types)
         meant = _meant(name, known)
-        if name in language.FUNCTIONS:
+        if name in functions.FUNCTIONS:
             return self._fault(f"{name} is a function: write {name}(…)", node.at)
         if name.startswith("$"):
             return self._fault(f"{name} isn't a variable of Batch, and nothing sets it before{meant}", node.at)
@@ -119,8 +118,8 @@ class _Checker:
             fits = left is right is Type.DOUBLE
             result = Type.DOUBLE
         else:
-            result = language.ARITHMETIC.get((left, sign, right), Type.UNKNOWN)
-            fits = result is not Type.UNKNOWN
+            operator = functions.ARITHMETIC.get((left, sign, right))
+            fits, result = operator is not None, operator.gives if operator else Type.UNKNOWN
         if fits or Type.UNKNOWN in (left, right):
             return result
         fix = ""
@@ -141,17 +140,17 @@ class _Checker:
 
     def _call(self, node: syntax.Call) -> Type:
         given = [self._type(argument) for argument in node.arguments]
-        if node.name in (*language.OF_LISTS, language.VECTOR_OF):
+        if node.name in (*functions.OF_LISTS, language.VECTOR_OF):
             self._each(node.name, node.arguments, given, _LISTS)
             return Type.VECTOR if node.name == language.VECTOR_OF else Type.DOUBLE
-        if node.name in language.COMPONENT_WISE:
+        if node.name in functions.COMPONENT_WISE:
             if not given:
                 return self._fault(f"{node.name}(…) needs a number or a list of numbers", node.at)
             self._each(node.name, node.arguments, given, _LISTS)
             return Type.DOUBLE if len(given) == 1 and given[0] in _NUMBERS else Type.VECTOR
-        signature = language.FIXED.get(node.name)
+        signature = functions.FIXED.get(node.name)
         if signature is None:
-            return self._fault(f"{node.name} isn't a function of a formula{_meant(node.name, language.FUNCTIONS)}", node.at)
+            return self._fault(f"{node.name} isn't a function of a formula{_meant(node.name, functions.FUNCTIONS)}", node.at)
         if not signature.needed <= len(given) <= len(signature.parameters):
             wanted = ", ".join(signature.parameters) or "nothing"
             return self._fault(f"{node.name}(…) takes {wanted}, and {len(given)} values are given", node.at)
@@ -168,22 +167,21 @@ class _Checker:
     def _method(self, node: syntax.Method) -> Type:
         of = self._type(node.of)
         given = [self._number_of_metric(self._type(argument)) for argument in node.arguments]
-        result = language.METHODS.get(node.name)
-        if result is None:
-            return self._fault(f"{node.name} isn't a method of a variable{_meant(node.name, language.METHODS)}", node.at)
+        method = functions.METHODS.get(node.name)
+        if method is None:
+            return self._fault(f"{node.name} isn't a method of a variable{_meant(node.name, functions.METHODS)}", node.at)
         if of is not Type.METRIC:
             if of is not Type.UNKNOWN:
                 self._fault(f"only variables that the service measures have {node.name}(…)", node.at)
-            return result
-        takes = _TAKES.get(node.name, ((),))
-        if not any(_match(given, one) for one in takes):
-            forms = " or ".join(f"({', '.join(_words(one))})" for one in takes)
+            return method.gives
+        if not any(functions.match(given, one) for one in method.takes):
+            forms = " or ".join(f"({', '.join(_words(one))})" for one in method.takes)
             self._fault(f"{node.name} takes {forms}", node.at)
-        return result
+        return method.gives
 
     def _member(self, node: syntax.Member) -> Type:
         of = self._type(node.of)
-        if of is Type.METRIC and node.name in language.METHODS:
+        if of is Type.METRIC and node.name in functions.METHODS:
             self._fault(f"{node.name} is a method: write {node.name}(…)", node.at)
         elif node.name not in language.TIMESTAMP_MEMBERS:
             meant = _meant(node.name, language.TIMESTAMP_MEMBERS)
@@ -194,24 +192,6 @@ class _Checker:
 
     def _number_of_metric(self, given: Type) -> Type:
         return Type.DOUBLE if given is Type.METRIC else given
-
-
-_TAKES: dict[str, tuple[tuple[tuple[Type, ...], ...], ...]] = {
-    language.GET_SAMPLE: (
-        ((Type.DOUBLE,),),
-        (_TIMES,),
-        (_TIMES, (Type.DOUBLE,)),
-        (_TIMES, _TIMES),
-        (_TIMES, _TIMES, (Type.DOUBLE,)),
-    ),
-    language.GET_PERCENT: ((_TIMES,), (_TIMES, _TIMES)),
-}
-
-
-def _match(given: Sequence[Type], wanted: Sequence[tuple[Type, ...]]) -> bool:
-    return len(given) == len(wanted) and all(
-        one is Type.UNKNOWN or one in allowed for one, allowed in zip(given, wanted, strict=True)
-    )
 
 
 def _words(wanted: Iterable[tuple[Type, ...]]) -> list[str]:

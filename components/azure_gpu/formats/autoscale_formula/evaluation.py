@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from azure_gpu.formats.autoscale_formula import functions, language, syntax
 from azure_gpu.formats.autoscale_formula.formula import Formula, FormulaError, placed
-from azure_gpu.formats.autoscale_formula.functions import FunctionError, Samples, Series
+from azure_gpu.formats.autoscale_formula.functions import FunctionError, Samples, Series, StopError
 from azure_gpu.formats.autoscale_formula.language import DEALLOCATION, DEDICATED, SPOT, Interval, Option, Value, text, type_of
 
 _MOST_NODES = 2**31 - 1  # a target is a 32-bit number in the API
@@ -46,10 +46,6 @@ class Evaluation(NamedTuple):
     @property
     def deallocation(self) -> str:
         return self.targets.deallocation
-
-
-class _StopError(Exception):
-    """stop() was called: what was set so far holds."""
 
 
 def evaluate(formula: Formula, measured: Samples, now: datetime, *, targets: Targets = _NONE) -> Evaluation:
@@ -95,7 +91,7 @@ class _Run:
         try:
             for statement in statements:
                 self._statement(statement)
-        except _StopError:
+        except StopError:
             return
 
     def reached(self, statements: tuple[syntax.Statement, ...]) -> Targets:
@@ -208,28 +204,17 @@ class _Run:
 
     def _call(self, node: syntax.Call) -> Value:
         values = [self._value(argument) for argument in node.arguments]
-        if node.name in language.OF_LISTS:
+        if node.name in functions.OF_LISTS:
             return functions.of_list(node.name, self._numbers(node.name, values))
         if node.name == language.VECTOR_OF:
             return self._numbers(node.name, values)
-        if node.name in language.COMPONENT_WISE:
+        if node.name in functions.COMPONENT_WISE:
             numbers = tuple(functions.component_wise(node.name, one) for one in self._numbers(node.name, values))
             return numbers[0] if len(values) == 1 and isinstance(values[0], float) else numbers
-        match node.name, values:
-            case "stop", _:
-                raise _StopError
-            case "rand", _:
-                return functions.rand()
-            case "time", []:
-                return self._now
-            case "time", [str() as given]:
-                return functions.time(given, self._now)
-            case "percentile", [tuple() as given, float() as percent]:
-                return functions.percentile(given, percent)
-            case "val", [tuple() as given, float() as index]:
-                return functions.val(given, index)
-            case _:
-                raise FunctionError(f"{node.name}(…) can't take {', '.join(type_of(value) for value in values)}")
+        function, types = functions.FIXED[node.name], [type_of(value) for value in values]
+        if tuple(types) != function.parameters[: max(len(types), function.needed)]:
+            raise FunctionError(f"{node.name}(…) can't take {', '.join(types)}")
+        return function.call(self._now, *values)
 
     def _numbers(self, name: str, values: list[Value]) -> tuple[float, ...]:
         for value in values:
@@ -243,33 +228,10 @@ class _Run:
             raise syntax.FaultError(f"only variables that the service measures have {node.name}(…)", node.at)
         series = self._series(node.of)
         arguments = [self._value(argument) for argument in node.arguments]
-        match node.name, arguments:
-            case language.GET_SAMPLE, [float() as count]:
-                return functions.newest(series, _whole(count))
-            case language.GET_SAMPLE, [Interval() | datetime() as since]:
-                return functions.between(series, self._moment(since), self._now, 0)
-            case language.GET_SAMPLE, [Interval() | datetime() as since, float() as percent]:
-                return functions.between(series, self._moment(since), self._now, percent)
-            case language.GET_SAMPLE, [Interval() | datetime() as since, Interval() | datetime() as until, *rest]:
-                percent = rest[0] if rest and isinstance(rest[0], float) else 0
-                return functions.between(series, self._moment(since), self._moment(until), percent)
-            case language.GET_PERCENT, [Interval() | datetime() as since, *rest]:
-                until = rest[0] if rest and isinstance(rest[0], Interval | datetime) else Interval(0)
-                return functions.percent_between(series, self._moment(since), self._moment(until))
-            case "Count", _:
-                return float(len(series))
-            case "GetSamplePeriod", _:
-                return Interval(language.SAMPLE_SECONDS * language.TICKS_PER_SECOND)
-            case "HistoryBeginTime", _:
-                if not series:
-                    raise syntax.FaultError("there are no samples yet, so their history has no beginning", node.at)
-                return series[0][0].astimezone(UTC)
-            case _:
-                given = ", ".join(type_of(value) for value in arguments)
-                raise syntax.FaultError(f"{node.name} can't take {given or 'nothing'}", node.at)
-
-    def _moment(self, value: Interval | datetime) -> datetime:
-        return functions.later(self._now, Interval(-value.ticks)) if isinstance(value, Interval) else value
+        method, types = functions.METHODS[node.name], [type_of(value) for value in arguments]
+        if not any(functions.match(types, one) for one in method.takes):
+            raise syntax.FaultError(f"{node.name} can't take {', '.join(types) or 'nothing'}", node.at)
+        return method.call(series, self._now, *arguments)
 
     def _member(self, node: syntax.Member) -> Value:
         value = self._value(node.of)
@@ -280,7 +242,3 @@ class _Run:
 
 def _full(name: str) -> str:
     return language.ALIASES.get(name, name)
-
-
-def _whole(count: float) -> int:
-    return int(count) if math.isfinite(count) else 0

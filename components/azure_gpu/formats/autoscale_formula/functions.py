@@ -1,4 +1,5 @@
-"""The functions and operators of formulas, and the samples that the service measured.
+"""The functions, methods and operators of formulas, in tables by which the checks and the evaluation go, and the samples that the
+service measured.
 
 A variable has one value every 30 seconds, of which some may be late or missing. `percentile` takes the value at that rank of the
 sorted list, and `round` rounds halves away from zero; no source documents how the service computes the first. The types of the
@@ -9,17 +10,24 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
-from typing import Protocol
+from typing import Any, NamedTuple, Protocol
 
 from azure_gpu.formats.autoscale_formula.language import (
+    COMPARED,
     COMPARISONS,
     SAMPLE_SECONDS,
     TICKS_PER_SECOND,
+    VECTOR_OF,
     Interval,
+    Type,
     Value,
     interval_of,
     type_of,
 )
+
+
+class StopError(Exception):
+    """stop() was called: what was set so far holds."""
 
 
 class FunctionError(Exception):
@@ -32,7 +40,7 @@ def of_list(name: str, numbers: Sequence[float]) -> float:
         raise FunctionError(f"{name}(…) has no value: the list is empty")
     if name == "std" and len(numbers) == 1:
         raise FunctionError("std(…) needs two values or more")
-    result = _OF_LISTS[name](numbers)
+    result = OF_LISTS[name](numbers)
     if not math.isfinite(result):
         raise FunctionError(f"{name}(…) is too large")
     return result
@@ -42,10 +50,10 @@ def component_wise(name: str, number: float) -> float:
     """`ceil`, `floor`, `lg`, `ln`, `log` or `round` of a number."""
     if name in ("lg", "ln", "log") and number <= 0:
         raise FunctionError(f"{name}(…) has no value for {number:g}")
-    return _COMPONENT_WISE[name](number)
+    return COMPONENT_WISE[name](number)
 
 
-def percentile(numbers: Sequence[float], percent: float) -> float:
+def _percentile(_: datetime, numbers: Sequence[float], percent: float) -> float:
     if not numbers:
         raise FunctionError("percentile(…) has no value: the list is empty")
     if not 0 <= percent <= 100:
@@ -54,17 +62,17 @@ def percentile(numbers: Sequence[float], percent: float) -> float:
     return ordered[max(0, math.ceil(percent / 100 * len(ordered)) - 1)]
 
 
-def val(numbers: Sequence[float], index: float) -> float:
+def _val(_: datetime, numbers: Sequence[float], index: float) -> float:
     if not 0 <= index < len(numbers):
         raise FunctionError(f"val(…) has no element {index:g}: the list has {len(numbers)}")
     return numbers[int(index)]
 
 
-def rand() -> float:
-    return random.random()  # noqa: S311 (the formula's own, no secret)
+def _stop(_: datetime) -> Value:
+    raise StopError
 
 
-def time(text: str, now: datetime) -> datetime:
+def _time(now: datetime, text: str = "") -> datetime:
     """The moment of a text in one of the two forms that the service reads: W3C-DTF and RFC 1123. Without a text: now."""
     if not text:
         return now
@@ -105,7 +113,8 @@ def _round(number: float) -> float:
     return math.copysign(math.floor(abs(number) + 0.5), number)
 
 
-_OF_LISTS: Mapping[str, Callable[[Sequence[float]], float]] = {
+# Functions over numbers and lists of numbers in any order, which are taken as one list.
+OF_LISTS: Mapping[str, Callable[[Sequence[float]], float]] = {
     "avg": lambda numbers: math.fsum(numbers) / len(numbers),
     "len": lambda numbers: float(len(numbers)),
     "max": max,
@@ -115,7 +124,8 @@ _OF_LISTS: Mapping[str, Callable[[Sequence[float]], float]] = {
     "std": _deviation,
     "sum": math.fsum,
 }
-_COMPONENT_WISE: Mapping[str, Callable[[float], float]] = {
+# Of one number a number, of a list a list.
+COMPONENT_WISE: Mapping[str, Callable[[float], float]] = {
     "ceil": lambda number: float(math.ceil(number)),
     "floor": lambda number: float(math.floor(number)),
     "lg": math.log2,
@@ -125,27 +135,33 @@ _COMPONENT_WISE: Mapping[str, Callable[[float], float]] = {
 }
 
 
+class Function(NamedTuple):
+    """A function with fixed parameters, the first `needed` of which must be given."""
+
+    parameters: tuple[Type, ...]
+    needed: int
+    gives: Type
+    call: Callable[..., Value]  # with the time, and the values
+
+
+FIXED: Mapping[str, Function] = {
+    "percentile": Function((Type.VECTOR, Type.DOUBLE), 2, Type.DOUBLE, _percentile),
+    "val": Function((Type.VECTOR, Type.DOUBLE), 2, Type.DOUBLE, _val),
+    "rand": Function((), 0, Type.DOUBLE, lambda _: random.random()),  # noqa: S311 (the formula's own, no secret)
+    "time": Function((Type.STRING,), 0, Type.TIMESTAMP, _time),
+    "stop": Function((), 0, Type.NOTHING, _stop),
+}
+FUNCTIONS = (*OF_LISTS, *COMPONENT_WISE, *FIXED, VECTOR_OF)
+
+
 def apply(left: Value, sign: str, right: Value) -> Value:
     """`left sign right`, for every operator but && and ||."""
     if sign in COMPARISONS:
         return _compared(left, sign, right)
-    match left, right:
-        case float(), float():
-            return _arithmetic(left, sign, right)
-        case (Interval() as one, Interval() as other) if sign in "+-":
-            return Interval(one.ticks + other.ticks if sign == "+" else one.ticks - other.ticks)
-        case (Interval() as one, float()) if sign in "*/":
-            return Interval(round(_arithmetic(float(one.ticks), sign, right)))
-        case (float(), Interval() as other) if sign == "*":
-            return Interval(round(_arithmetic(left, sign, float(other.ticks))))
-        case (Interval() as length, datetime() as moment) | (datetime() as moment, Interval() as length) if sign == "+":
-            return later(moment, length)
-        case (datetime() as one, datetime() as other) if sign == "-":
-            return interval_of(one - other)
-        case tuple(), float() | tuple():
-            return _list(left, sign, right)
-        case _:
-            raise FunctionError(f"{type_of(left)} {sign} {type_of(right)} isn't an operation of a formula")
+    operator = ARITHMETIC.get((type_of(left), sign, type_of(right)))
+    if operator is None:
+        raise FunctionError(f"{type_of(left)} {sign} {type_of(right)} isn't an operation of a formula")
+    return operator.apply(left, sign, right)
 
 
 def negative(sign: str, value: Value) -> Value:
@@ -195,23 +211,40 @@ def _list(left: tuple[float, ...], sign: str, right: float | tuple[float, ...]) 
     return tuple(_arithmetic(one, sign, other) for one, other in zip(left, others, strict=True))
 
 
+class Operator(NamedTuple):
+    gives: Type
+    apply: Callable[[Any, str, Any], Value]
+
+
+# What each operator takes and gives.
+ARITHMETIC: Mapping[tuple[Type, str, Type], Operator] = {
+    **{(Type.DOUBLE, sign, Type.DOUBLE): Operator(Type.DOUBLE, _arithmetic) for sign in "+-*/"},
+    **{(Type.VECTOR, sign, Type.DOUBLE): Operator(Type.VECTOR, _list) for sign in "+-*/"},
+    **{(Type.VECTOR, sign, Type.VECTOR): Operator(Type.VECTOR, _list) for sign in "+-*/"},
+    (Type.DOUBLE, "*", Type.INTERVAL): Operator(Type.INTERVAL, lambda number, _, of: _scaled(of, "*", number)),
+    (Type.INTERVAL, "*", Type.DOUBLE): Operator(Type.INTERVAL, lambda of, sign, number: _scaled(of, sign, number)),
+    (Type.INTERVAL, "/", Type.DOUBLE): Operator(Type.INTERVAL, lambda of, sign, number: _scaled(of, sign, number)),
+    (Type.INTERVAL, "+", Type.INTERVAL): Operator(Type.INTERVAL, lambda one, _, other: Interval(one.ticks + other.ticks)),
+    (Type.INTERVAL, "-", Type.INTERVAL): Operator(Type.INTERVAL, lambda one, _, other: Interval(one.ticks - other.ticks)),
+    (Type.INTERVAL, "+", Type.TIMESTAMP): Operator(Type.TIMESTAMP, lambda length, _, moment: later(moment, length)),
+    (Type.TIMESTAMP, "+", Type.INTERVAL): Operator(Type.TIMESTAMP, lambda moment, _, length: later(moment, length)),
+    (Type.TIMESTAMP, "-", Type.TIMESTAMP): Operator(Type.INTERVAL, lambda one, _, other: interval_of(one - other)),
+}
+
+
+def _scaled(of: Interval, sign: str, number: float) -> Interval:
+    return Interval(round(_arithmetic(float(of.ticks), sign, number)))
+
+
 def _compared(left: Value, sign: str, right: Value) -> float:
     return float(_order(left, sign, right) in _HOLDS[sign])
 
 
-def _order(left: Value, sign: str, right: Value) -> int:
+def _order(left: Any, sign: str, right: Any) -> int:
     """-1 where the left value is less, 0 where both are the same, 1 where it is greater."""
-    match left, right:
-        case float(), float():
-            return (left > right) - (left < right)
-        case str(), str():
-            return (left > right) - (left < right)
-        case datetime(), datetime():
-            return (left > right) - (left < right)
-        case Interval(), Interval():
-            return (left > right) - (left < right)
-        case _:
-            raise FunctionError(f"{type_of(left)} {sign} {type_of(right)} isn't an operation of a formula")
+    if type_of(left) is not type_of(right) or type_of(left) not in COMPARED:
+        raise FunctionError(f"{type_of(left)} {sign} {type_of(right)} isn't an operation of a formula")
+    return (left > right) - (left < right)
 
 
 # For which orders each comparison holds.
@@ -227,23 +260,19 @@ class Samples(Protocol):
     def series(self, variable: str) -> Series: ...
 
 
-def newest(series: Series, count: int) -> tuple[float, ...]:
+def _newest(series: Series, count: float) -> tuple[float, ...]:
     """The last `count` samples, or as many as there are."""
-    return tuple(float(value) for _, value in series[-count:]) if count > 0 else ()
+    whole = int(count) if math.isfinite(count) else 0
+    return tuple(float(value) for _, value in series[-whole:]) if whole > 0 else ()
 
 
-def between(series: Series, one: datetime, other: datetime, percent: float) -> tuple[float, ...]:
+def _enough(series: Series, one: datetime, other: datetime, percent: float) -> tuple[float, ...]:
     """The samples between two times, whichever is the earlier. FunctionError where they are less than `percent` of all."""
     found = _between(series, one, other)
     share = _share(len(found), one, other)
     if share < percent:
         raise FunctionError(f"{share:.6g} percent of the samples are there, and {percent:.6g} are asked for")
     return found
-
-
-def percent_between(series: Series, one: datetime, other: datetime) -> float:
-    """How many of the samples that there should be are there, in percent."""
-    return _share(len(_between(series, one, other)), one, other)
 
 
 def _between(series: Series, one: datetime, other: datetime) -> tuple[float, ...]:
@@ -254,3 +283,52 @@ def _between(series: Series, one: datetime, other: datetime) -> tuple[float, ...
 def _share(found: int, one: datetime, other: datetime) -> float:
     possible = math.ceil(abs(other - one) / timedelta(seconds=SAMPLE_SECONDS))
     return min(100.0, 100.0 * found / possible) if possible else 0.0
+
+
+def _moment(value: Interval | datetime, now: datetime) -> datetime:
+    """An interval ends now."""
+    return later(now, Interval(-value.ticks)) if isinstance(value, Interval) else value
+
+
+def _sample(series: Series, now: datetime, first: Any, *others: Any) -> Value:
+    if isinstance(first, float):
+        return _newest(series, first)
+    until = next((_moment(one, now) for one in others[:1] if not isinstance(one, float)), now)
+    return _enough(series, _moment(first, now), until, next((one for one in others if isinstance(one, float)), 0))
+
+
+def _percent(series: Series, now: datetime, since: Any, until: Any = None) -> Value:
+    """How many of the samples that there should be are there, in percent."""
+    one, other = _moment(since, now), _moment(until, now) if until is not None else now
+    return _share(len(_between(series, one, other)), one, other)
+
+
+def _begin(series: Series, _: datetime) -> Value:
+    if not series:
+        raise FunctionError("there are no samples yet, so their history has no beginning")
+    return series[0][0].astimezone(UTC)
+
+
+class Method(NamedTuple):
+    """A method of what the service measures. `takes`: its forms, each with the types of every argument."""
+
+    takes: tuple[tuple[tuple[Type, ...], ...], ...]
+    gives: Type
+    call: Callable[..., Value]  # with the samples, the time, and the values
+
+
+_NUMBER, _WHEN = (Type.DOUBLE,), (Type.TIMESTAMP, Type.INTERVAL)
+METHODS: Mapping[str, Method] = {
+    "GetSample": Method(((_NUMBER,), (_WHEN,), (_WHEN, _NUMBER), (_WHEN, _WHEN), (_WHEN, _WHEN, _NUMBER)), Type.VECTOR, _sample),
+    "GetSamplePercent": Method(((_WHEN,), (_WHEN, _WHEN)), Type.DOUBLE, _percent),
+    "GetSamplePeriod": Method(((),), Type.INTERVAL, lambda *_: Interval(SAMPLE_SECONDS * TICKS_PER_SECOND)),
+    "Count": Method(((),), Type.DOUBLE, lambda series, _: float(len(series))),
+    "HistoryBeginTime": Method(((),), Type.TIMESTAMP, _begin),
+}
+
+
+def match(given: Sequence[Type], takes: Sequence[tuple[Type, ...]]) -> bool:
+    """Whether arguments of these types are of a method's form."""
+    return len(given) == len(takes) and all(
+        one is Type.UNKNOWN or one in allowed for one, allowed in zip(given, takes, strict=True)
+    )

@@ -1,4 +1,4 @@
-"""The words and values of autoscale formulas, and the tables by which the checks and the evaluation go.
+"""The words and values of autoscale formulas.
 
 Sources: MicrosoftDocs/azure-docs, articles/batch/batch-automatic-scaling.md, in its versions of 2019-10-24, 2020-12-21 and
 2025-06-05; the two names of before 2017 are in the documentation of Test-AzureBatchAutoScale. No version documents whether letter
@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
-from typing import NamedTuple
 
 
 class Type(StrEnum):
@@ -70,55 +69,9 @@ INTERVALS: Mapping[str, int] = {
 }
 TIMESTAMP_MEMBERS = ("year", "month", "day", "weekday", "hour", "minute", "second")
 
-# Functions over numbers and lists of numbers in any order, which are taken as one list.
-OF_LISTS = ("avg", "len", "max", "min", "norm", "range", "std", "sum")
-# Of one number a number, of a list a list.
-COMPONENT_WISE = ("ceil", "floor", "lg", "ln", "log", "round")
-
-
-class Signature(NamedTuple):
-    """A function with fixed parameters, the first `needed` of which must be given."""
-
-    parameters: tuple[Type, ...]
-    needed: int
-    gives: Type
-
-
-FIXED: Mapping[str, Signature] = {
-    "percentile": Signature((Type.VECTOR, Type.DOUBLE), 2, Type.DOUBLE),
-    "val": Signature((Type.VECTOR, Type.DOUBLE), 2, Type.DOUBLE),
-    "rand": Signature((), 0, Type.DOUBLE),
-    "time": Signature((Type.STRING,), 0, Type.TIMESTAMP),
-    "stop": Signature((), 0, Type.NOTHING),
-}
 VECTOR_OF = "vec"  # makes a list of numbers, so that a component-wise function gives one
-FUNCTIONS = (*OF_LISTS, *COMPONENT_WISE, *FIXED, VECTOR_OF)
-
-GET_SAMPLE, GET_PERCENT = "GetSample", "GetSamplePercent"
-METHODS: Mapping[str, Type] = {
-    GET_SAMPLE: Type.VECTOR,
-    GET_PERCENT: Type.DOUBLE,
-    "GetSamplePeriod": Type.INTERVAL,
-    "Count": Type.DOUBLE,
-    "HistoryBeginTime": Type.TIMESTAMP,
-}
 SAMPLE_SECONDS = 30  # between two samples
-
-# What each operator takes and gives. Comparisons give 1 or 0.
-ARITHMETIC: Mapping[tuple[Type, str, Type], Type] = {
-    **{(Type.DOUBLE, sign, Type.DOUBLE): Type.DOUBLE for sign in "+-*/"},
-    **{(Type.VECTOR, sign, Type.DOUBLE): Type.VECTOR for sign in "+-*/"},
-    **{(Type.VECTOR, sign, Type.VECTOR): Type.VECTOR for sign in "+-*/"},
-    (Type.DOUBLE, "*", Type.INTERVAL): Type.INTERVAL,
-    (Type.INTERVAL, "*", Type.DOUBLE): Type.INTERVAL,
-    (Type.INTERVAL, "/", Type.DOUBLE): Type.INTERVAL,
-    (Type.INTERVAL, "+", Type.INTERVAL): Type.INTERVAL,
-    (Type.INTERVAL, "-", Type.INTERVAL): Type.INTERVAL,
-    (Type.INTERVAL, "+", Type.TIMESTAMP): Type.TIMESTAMP,
-    (Type.TIMESTAMP, "+", Type.INTERVAL): Type.TIMESTAMP,
-    (Type.TIMESTAMP, "-", Type.TIMESTAMP): Type.INTERVAL,
-}
-COMPARISONS = ("<", "<=", "==", ">=", ">", "!=")
+COMPARISONS = ("<", "<=", "==", ">=", ">", "!=")  # these give 1 or 0
 COMPARED = (Type.DOUBLE, Type.STRING, Type.TIMESTAMP, Type.INTERVAL)  # each with its own type
 LOGICAL = ("&&", "||")
 NEGATED: Mapping[str, tuple[Type, ...]] = {"-": (Type.DOUBLE, Type.INTERVAL), "!": (Type.DOUBLE,)}
