@@ -11,20 +11,6 @@ from typing import Any
 from azure_gpu.formats import arm_batch, arm_clusters, arm_container_apps, arm_machine_learning
 from azure_gpu.formats.body_reader import BodyReader, PartInFile, Reading, mapping
 
-# Types that aren't read, with the section of a stack file that has the same.
-SECTIONS: Mapping[str, str] = {
-    "microsoft.compute/virtualmachines": "vms",
-    "microsoft.compute/virtualmachinescalesets": "pools, or gpu_pools of clusters",
-    "microsoft.compute/galleries": "gallery_images",
-    "microsoft.containerinstance/containergroups": "container_groups",
-    "microsoft.app/containerapps": "jobs, or services of clusters",
-    "microsoft.managedidentity/userassignedidentities": "foundation.identity",
-    "microsoft.storage/storageaccounts": "foundation.storage",
-    "microsoft.containerregistry/registries": "foundation.registry",
-    "microsoft.operationalinsights/workspaces": "foundation.log_workspace",
-    "microsoft.batch/batchaccounts/applications": "batch_account.applications",
-    "microsoft.consumption/budgets": "budget",
-}
 _ANSWERED = (  # by Azure, about a resource that exists
     *("id", "type", "apiVersion", "etag", "eTag", "resourceGroup", "provisioningState", "powerState", "systemData", "url"),
     *("creationTime", "lastModified", "state", "stateTransitionTime", "allocationState", "allocationStateTransitionTime"),

@@ -46,6 +46,17 @@ def _rows() -> Mapping[str, list[_Row]]:
     return rows
 
 
+@functools.cache
+def _others() -> Mapping[tuple[str, str], str]:
+    lines = Path(__file__).with_name("not_read.tsv").read_text(encoding="utf-8").splitlines()[1:]
+    return {(of, kind): instead for of, kind, instead in (line.split("\t") for line in lines)}
+
+
+def not_read(of: str, kind: str) -> str | None:
+    """What has the same as a type, schema or kind of object that isn't read. `of`: ARM, Azure ML or Kubernetes."""
+    return _others().get((of, kind))
+
+
 _READ: Mapping[str, Callable[[BodyReader, str], Any]] = {
     "text": BodyReader.text,
     "program text": lambda of, key: of.text(key, free=True),

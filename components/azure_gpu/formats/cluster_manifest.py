@@ -12,7 +12,7 @@ from typing import Any
 
 from azure_gpu.catalog.services.aks.device_plugin import GPU_RESOURCE, MIG_PREFIX, SHARED_SUFFIX
 from azure_gpu.formats import device_plugin_config, kueue_manifest
-from azure_gpu.formats.body_keys import take
+from azure_gpu.formats.body_keys import not_read, take
 from azure_gpu.formats.body_reader import BodyReader, Reading, given, mapping
 from azure_gpu.formats.gpu_mentions import is_gpu_resource
 from azure_gpu.formats.kubernetes_manifest import (
@@ -38,23 +38,6 @@ from azure_gpu.formats.likely_secrets import holds_secret, is_secret_name
 
 SERVES = ("Deployment", "ReplicaSet", "StatefulSet")
 SERVICE, AUTOSCALER, JOB_SET = "Service", "HorizontalPodAutoscaler", "JobSet"
-# Kinds that aren't read, with what has the same here.
-OTHERS = {
-    "DaemonSet": "device_plugin, feature_labels and metrics of the cluster, if it is one of NVIDIA's; else apply it by kubectl",
-    "Namespace": "namespace of the cluster",
-    "ResourceQuota": "namespace: {max_gpus: …} of the cluster",
-    "Secret": "secret_environment of a job or service",
-    "Ingress": "reach of a service",
-    "PersistentVolumeClaim": "no key: let the program fetch and store its files",
-    "ClusterPolicy": "device_plugin and metrics of the cluster, with driver: none of its pools",
-    "RayCluster": "jobs with nodes",
-    "PyTorchJob": "jobs with nodes",
-    "TFJob": "jobs with nodes",
-    "MPIJob": "jobs with nodes",
-    "AdmissionCheck": "queues of the cluster, which admit a job once its quota is free",
-    "ProvisioningRequestConfig": "queues of the cluster, which admit a job once its quota is free",
-    "WorkloadPriorityClass": "queues of the cluster, in which jobs of a team wait in their order",
-}
 _SMALL_MEMORY = "shared memory (/dev/shm) of a pod here has 64 MiB: NCCL and data loaders with more fail"
 _SIZES = {"Ki": 1 / 1024**2, "Mi": 1 / 1024, "Gi": 1.0, "Ti": 1024.0, "K": 1e3 / 1024**3, "k": 1e3 / 1024**3, "M": 1e6 / 1024**3,
           "G": 1e9 / 1024**3, "T": 1e12 / 1024**3, "": 1 / 1024**3}  # fmt: skip
@@ -84,7 +67,7 @@ def read(documents: list[Reading], fitting: Fitting) -> Manifest:
         elif kind == device_plugin_config.KIND:
             device_plugin_config.read(BodyReader(body, path, reading), manifest)
         else:
-            instead = OTHERS.get(kind)
+            instead = not_read("Kubernetes", kind)
             fix = f"see {instead}" if instead else "apply it by kubectl"
             article = "an" if kind[:1] in "AEIOU" else "a"
             reading.leave(f"{path}.kind" if path else "kind", f"{article} {kind} has no key in the stack file", fix)

@@ -34,19 +34,6 @@ _SCHEMAS = {
     "environment": ENVIRONMENT,
     "model": MODEL,
 }
-# Schemas that aren't read, with what has the same here.
-OTHERS = {
-    "workspace": "ml_workspace",
-    "pipelinejob": "a pipeline: import each step that is a command job",
-    "sweepjob": "a sweep: `run --on batch --tasks` runs a command for each value",
-    "automljob": "automated ML, which has no key in the stack file",
-    "batchendpoint": "pools, with `run --on batch --tasks`",
-    "batchdeployment": "pools, with `run --on batch --tasks`",
-    "data": "the stack's storage (foundation.storage)",
-    "datastore": "the stack's storage (foundation.storage)",
-    "registry": "foundation.registry, for images",
-    "schedule": "schedule of jobs",
-}
 KINDS = frozenset(_SCHEMAS.values())
 _TYPES = {"amlcompute": CLUSTER, "computeinstance": INSTANCE, "kubernetes": KUBERNETES, "virtualmachine": MACHINE, "command": JOB}
 _OTHER_TYPES = {"pipeline": "pipelinejob", "sweep": "sweepjob", "automl": "automljob", "finetuning": "finetuningjob"}

@@ -19,6 +19,7 @@ from azure_gpu.catalog.problems import Code, Problem, Severity, errors
 from azure_gpu.catalog.size_use import Service, SizeUse
 from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.formats import arm_container_apps, arm_settings, arm_template, cluster_manifest, ml_yaml, retired_ml
+from azure_gpu.formats.body_keys import not_read
 from azure_gpu.formats.body_reader import Left, PartInFile, Reading, given, mapping
 from azure_gpu.formats.container_group_shape import ARM_TYPE
 from azure_gpu.formats.container_group_template import others_in
@@ -153,7 +154,7 @@ class FoundDocuments:
         kind = ml_yaml.kind_of(body)
         if kind not in ml_yaml.KINDS:
             path = "$schema" if "$schema" in body else "type"
-            instead = ml_yaml.OTHERS.get(kind)
+            instead = not_read("Azure ML", kind)
             reading.leave(path, f"{kind} isn't taken", f"see {instead}" if instead else "it has no key in the stack file")
             return
         found = ml_yaml.read(kind, body, "", reading, str(Path(reading.document.file).parent))
@@ -163,7 +164,7 @@ class FoundDocuments:
     def _resource(self, body: Mapping[str, Any], path: str, reading: Reading) -> None:
         kind = arm_settings.kind_of(body)
         if kind not in arm_settings.READERS:
-            section = arm_settings.SECTIONS.get(kind.lower())
+            section = not_read("ARM", kind.lower())
             fix = f"see {section} of the stack file" if section else "keep it as it is"
             reading.leave(path or "type", f"a {kind} isn't taken", fix)
             return
