@@ -4,7 +4,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-import pulumi
 from pulumi_azure_native import containerregistry, managedidentity, operationalinsights, resources, storage
 
 from azure_gpu.catalog import roles
@@ -46,69 +45,31 @@ def look_up(spec: FoundationSpec, asked_by: AskedBy = OF_STACK) -> tuple[Foundat
     """Looks up the existing parts and the hashes of the workloads' sources, with a problem for each missing one."""
     problems: list[Problem] = []
 
-    def read(
-        key: str, azure_type: AzureType, part: Part | None, lookup: Callable[[str, str, pulumi.InvokeOptions], T]
-    ) -> T | None:
+    own, path = spec.context.subscription_id, spec.context.path(PATH)
+
+    def read(key: str, azure_type: AzureType, part: Part | None, get: Callable[..., T]) -> T | None:
         if part is None or part.existing is None:
             return None
-        found, more = existing.read(
-            lookup,
-            azure_type,
-            part.existing,
-            f"{spec.context.path(PATH)}.{key}.existing",
-            asked_by,
-            spec.context.subscription_id,
-        )
+        found, more = existing.get(get, azure_type, part.existing, f"{path}.{key}.existing", asked_by, own)
         problems.extend(more)
         return found
 
-    read(
-        "resource_group",
-        azure_types.RESOURCE_GROUP,
-        spec.resource_group if spec.group_is_within else None,
-        lambda _, name, opts: resources.get_resource_group(resource_group_name=name, opts=opts),
-    )
-    read(
-        "storage",
-        azure_types.STORAGE_ACCOUNT,
-        spec.storage,
-        lambda group, name, opts: storage.get_storage_account(resource_group_name=group, account_name=name, opts=opts),
-    )
-
-    def read_identity(key: str, part: Part | None) -> "managedidentity.GetUserAssignedIdentityResult | None":
-        return read(
-            key,
-            azure_types.USER_ASSIGNED_IDENTITY,
-            part,
-            lambda group, name, opts: managedidentity.get_user_assigned_identity(
-                resource_group_name=group, resource_name=name, opts=opts
-            ),
-        )
-
-    own, path = spec.context.subscription_id, f"{spec.context.path(PATH)}.customer_managed_key"
-    key, of_key = customer_key.look_up(spec.key, path, asked_by, own, assigns_roles=spec.assign_roles)
+    group = spec.resource_group if spec.group_is_within else None
+    read("resource_group", azure_types.RESOURCE_GROUP, group, resources.get_resource_group)
+    read("storage", azure_types.STORAGE_ACCOUNT, spec.storage, storage.get_storage_account)
+    get_identity = managedidentity.get_user_assigned_identity
+    of_path = f"{path}.customer_managed_key"
+    key, of_key = customer_key.look_up(spec.key, of_path, asked_by, own, assigns_roles=spec.assign_roles)
     tags, tag_problems = _image_tags(spec)
     found = FoundationLookup(
         image_tags=tags,
         key=key,
-        identity=read_identity("identity", spec.identity),
-        serving_identity=read_identity("serving_identity", spec.serving_identity),
-        registry=read(
-            "registry",
-            azure_types.REGISTRY,
-            spec.registry,
-            lambda group, name, opts: containerregistry.get_registry(resource_group_name=group, registry_name=name, opts=opts),
-        ),
-        log_workspace=read(
-            "log_workspace",
-            azure_types.LOG_WORKSPACE,
-            spec.log_workspace,
-            lambda group, name, opts: operationalinsights.get_workspace(
-                resource_group_name=group, workspace_name=name, opts=opts
-            ),
-        ),
+        identity=read("identity", azure_types.USER_ASSIGNED_IDENTITY, spec.identity, get_identity),
+        serving_identity=read("serving_identity", azure_types.USER_ASSIGNED_IDENTITY, spec.serving_identity, get_identity),
+        registry=read("registry", azure_types.REGISTRY, spec.registry, containerregistry.get_registry),
+        log_workspace=read("log_workspace", azure_types.LOG_WORKSPACE, spec.log_workspace, operationalinsights.get_workspace),
     )
-    of_network = private_network.look_up(spec.network, f"{spec.context.path(PATH)}.network", asked_by)
+    of_network = private_network.look_up(spec.network, f"{path}.network", asked_by)
     of_scope = private_link_scope.look_up(spec.link_scope, asked_by, own)
     return _with_roles(found, spec, asked_by), [*problems, *of_network, *of_scope, *of_key, *tag_problems]
 

@@ -104,6 +104,18 @@ def read(
     ]
 
 
+def get(
+    function: Callable[..., T], azure_type: AzureType, resource_id: ArmId, path: str, asked_by: AskedBy, own: str
+) -> tuple[T | None, list[Problem]]:
+    """Does the same with a function of the SDK, which takes group and name under the type's own argument."""
+    argument = re.sub(r"[A-Z]", lambda found: f"_{found[0].lower()}", azure_type.name_parameter)
+
+    def lookup(group: str, name: str, opts: pulumi.InvokeOptions) -> T:
+        return function(**{"resource_group_name": group, argument: name}, opts=opts)
+
+    return read(lookup, azure_type, resource_id, path, asked_by, own)
+
+
 def find(
     lookup: Callable[[pulumi.InvokeOptions], T], azure_type: AzureType, name: str, path: str, asked_by: AskedBy
 ) -> tuple[T | None, list[Problem]]:

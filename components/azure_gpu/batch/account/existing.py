@@ -22,14 +22,8 @@ def look_up(spec: BatchAccountSpec, asked_by: AskedBy = OF_STACK) -> tuple[Accou
     if spec.existing is None:
         return spec.assumed, []
     path = f"{spec.context.path(PATH)}.existing"
-    found, problems = existing.read(
-        lambda group, name, opts: batch.get_batch_account(resource_group_name=group, account_name=name, opts=opts),
-        azure_types.BATCH_ACCOUNT,
-        spec.existing,
-        path,
-        asked_by,
-        spec.context.subscription_id,
-    )
+    own = spec.context.subscription_id
+    found, problems = existing.get(batch.get_batch_account, azure_types.BATCH_ACCOUNT, spec.existing, path, asked_by, own)
     if found is None:
         return spec.assumed, problems
     if regions.normalise(found.location) != spec.location:
@@ -71,14 +65,7 @@ def of_id(given: pulumi.Input[str], path: str, asked_by: AskedBy, own: str) -> t
     problems = existing.check_id(text, azure_types.BATCH_ACCOUNT, path)
     if problems or parsed is None:
         return account, problems
-    found, problems = existing.read(
-        lambda group, name, opts: batch.get_batch_account(resource_group_name=group, account_name=name, opts=opts),
-        azure_types.BATCH_ACCOUNT,
-        parsed,
-        path,
-        asked_by,
-        own,
-    )
+    found, problems = existing.get(batch.get_batch_account, azure_types.BATCH_ACCOUNT, parsed, path, asked_by, own)
     account["provider"] = asked_by.provider_at(parsed, own) if not problems else None
     if found is not None:
         account["location"] = regions.normalise(found.location)

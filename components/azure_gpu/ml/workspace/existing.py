@@ -34,37 +34,21 @@ def look_up(spec: MlWorkspaceSpec, asked_by: AskedBy = OF_STACK) -> tuple[MlWork
     if spec.existing is not None:
         found, more = _workspace(spec, spec.existing, asked_by)
         return found, [*problems, *more]
-    if spec.key_vault.existing is not None:
-        problems += existing.read(
-            lambda group, name, opts: keyvault.get_vault(resource_group_name=group, vault_name=name, opts=opts),
-            azure_types.KEY_VAULT,
-            spec.key_vault.existing,
-            f"{spec.context.path(PATH)}.key_vault.existing",
-            asked_by,
-            spec.context.subscription_id,
-        )[1]
-    if spec.insights is not None:
-        problems += existing.read(
-            lambda group, name, opts: applicationinsights.get_component(resource_group_name=group, resource_name=name, opts=opts),
-            azure_types.INSIGHTS_COMPONENT,
-            spec.insights,
-            f"{spec.context.path(PATH)}.insights.existing",
-            asked_by,
-            spec.context.subscription_id,
-        )[1]
+    path, own = spec.context.path(PATH), spec.context.subscription_id
+    vault, insights = spec.key_vault.existing, spec.insights
+    if vault is not None:
+        of_vault = f"{path}.key_vault.existing"
+        problems += existing.get(keyvault.get_vault, azure_types.KEY_VAULT, vault, of_vault, asked_by, own)[1]
+    if insights is not None:
+        get, of_insights = applicationinsights.get_component, f"{path}.insights.existing"
+        problems += existing.get(get, azure_types.INSIGHTS_COMPONENT, insights, of_insights, asked_by, own)[1]
     return spec, problems
 
 
 def _workspace(spec: MlWorkspaceSpec, workspace: ArmId, asked_by: AskedBy) -> tuple[MlWorkspaceSpec, list[Problem]]:
     path = f"{spec.context.path(PATH)}.existing"
-    found, problems = existing.read(
-        lambda group, name, opts: ml.get_workspace(resource_group_name=group, workspace_name=name, opts=opts),
-        azure_types.ML_WORKSPACE,
-        workspace,
-        path,
-        asked_by,
-        spec.context.subscription_id,
-    )
+    own = spec.context.subscription_id
+    found, problems = existing.get(ml.get_workspace, azure_types.ML_WORKSPACE, workspace, path, asked_by, own)
     if found is None:
         return spec, problems
     if found.location is not None and regions.normalise(found.location) != spec.location:
@@ -137,14 +121,7 @@ def of_id(given: pulumi.Input[str], path: str, asked_by: AskedBy, own: str) -> t
     parsed = arm_ids.parse(text)
     if problems or parsed is None:
         return offered, problems
-    found, problems = existing.read(
-        lambda group, name, opts: ml.get_workspace(resource_group_name=group, workspace_name=name, opts=opts),
-        azure_types.ML_WORKSPACE,
-        parsed,
-        path,
-        asked_by,
-        own,
-    )
+    found, problems = existing.get(ml.get_workspace, azure_types.ML_WORKSPACE, parsed, path, asked_by, own)
     offered["provider"] = asked_by.provider_at(parsed, own) if not problems else None
     if found is not None:
         offered["location"] = regions.normalise(found.location or "")
