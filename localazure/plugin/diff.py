@@ -1,91 +1,21 @@
 """Compares old and new inputs: nothing, an update, or a replacement.
 
-It is exactly as wise as the real provider: a path parameter or a property of the force-new table replaces, everything else
+It is exactly as wise as the real provider: a path parameter or a property of `force_new.toml` replaces, everything else
 updates, even where the service will refuse it. Source: pulumi/pulumi-azure-native, provider/pkg/provider/diff.go and
 provider/pkg/gen/replacement.go.
 """
 
-from collections.abc import Collection, Iterator, Mapping
+import tomllib
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import Path
 from typing import Any
 
 from azure_gpu.formats.azure_types import AzureType
 from localazure.plugin.naming import CREATE_BEFORE_DELETE
 
-# Besides the path's parameters. Marks in Microsoft's API descriptions (`x-ms-mutability`: read and create, not update) and the
-# provider's own table. A container group's location has no such mark at 2024-05-01-preview, nor has a task run's. The marks of
-# Container Apps were read in azure-mgmt-appcontainers 5.1 (2026-07-01), which carries them as visibility; those of galleries and
-# virtual machines in azure-mgmt-compute 39, those of Machine Learning (2025-12-01) in azure-ai-ml 1.35.2. Of Application Insights
-# and autoscale settings the mark of `location` is assumed. Batch has none, in its description at 2024-07-01 and in
-# azure-mgmt-batch 19: a pool's size is an update in the plan, which the service refuses, unless the program requests a
-# replacement itself. Of AKS the provider's table names properties inside of `networkProfile` (pulumi-azure-native issue 4756);
-# Microsoft's marks have `location` alone.
-_CLUSTER_NETWORK = (
-    "dnsServiceIP",
-    "networkDataplane",
-    "networkMode",
-    "networkPlugin",
-    "networkPluginMode",
-    "networkPolicy",
-    "nodePublicIPTags",
-    "outboundType",
-    "podCidr",
-    "serviceCidr",
-    "serviceCidrs",
-)
-_DATASTORE = ("accountName", "containerName", "endpoint", "fileShareName", "protocol", "serviceDataAccessAuthIdentity")
-_ENVIRONMENT = ("autoRebuild", "build", "condaFile", "image", "inferenceConfig", "isAnonymous", "osType")
-_ML = "Microsoft.MachineLearningServices/workspaces"
-FORCE_NEW = {
-    "Microsoft.App/jobs": frozenset({"environmentId", "location"}),
-    "Microsoft.App/managedEnvironments": frozenset({"infrastructureResourceGroup", "location", "zoneRedundant"}),
-    "Microsoft.Authorization/roleAssignments": frozenset({"principalId"}),
-    "Microsoft.Compute/diskEncryptionSets": frozenset({"location"}),
-    "Microsoft.Compute/galleries": frozenset({"location"}),
-    "Microsoft.Compute/galleries/images": frozenset({"location"}),
-    "Microsoft.Compute/galleries/images/versions": frozenset({"location"}),
-    "Microsoft.Compute/virtualMachines": frozenset({"location"}),
-    "Microsoft.Compute/virtualMachines/extensions": frozenset({"location"}),
-    "Microsoft.Compute/virtualMachines/runCommands": frozenset({"location"}),
-    "Microsoft.ContainerRegistry/registries": frozenset({"location"}),
-    "Microsoft.ContainerService/managedClusters": frozenset(
-        {
-            "diskEncryptionSetID",
-            "dnsPrefix",
-            "fqdnSubdomain",
-            "linuxProfile",
-            "location",
-            "nodeResourceGroup",
-            "windowsProfile",
-            *(f"networkProfile.{name}" for name in _CLUSTER_NETWORK),
-        }
-    ),
-    "Microsoft.ContainerService/managedClusters/agentPools": frozenset(
-        {"gpuInstanceProfile", "networkProfile.nodePublicIPTags", "vmSize"}
-    ),
-    "Microsoft.Insights/autoscaleSettings": frozenset({"location"}),
-    "Microsoft.Insights/components": frozenset({"location"}),
-    "Microsoft.Insights/privateLinkScopes": frozenset({"location"}),
-    f"{_ML}/codes/versions": frozenset({"properties.isAnonymous"}),
-    f"{_ML}/computes": frozenset({"properties.computeLocation", "properties.disableLocalAuth"}),
-    f"{_ML}/datastores": frozenset(f"properties.{name}" for name in _DATASTORE),
-    f"{_ML}/environments/versions": frozenset(f"properties.{name}" for name in _ENVIRONMENT),
-    f"{_ML}/models/versions": frozenset({"properties.isAnonymous"}),
-    f"{_ML}/onlineEndpoints": frozenset({"location", "properties.keys"}),
-    f"{_ML}/onlineEndpoints/deployments": frozenset(
-        {
-            "location",
-            "properties.codeConfiguration.codeId",
-            "properties.codeConfiguration.scoringScript",
-            "properties.instanceType",
-        }
-    ),
-    "Microsoft.ManagedIdentity/userAssignedIdentities": frozenset({"location"}),
-    "Microsoft.OperationalInsights/workspaces": frozenset({"location"}),
-    "Microsoft.Resources/resourceGroups": frozenset({"location"}),
-    "Microsoft.Storage/storageAccounts": frozenset({"isHnsEnabled", "location"}),
-}
+FORCE_NEW: Mapping[str, Sequence[str]] = tomllib.loads(Path(__file__).with_name("force_new.toml").read_text(encoding="utf-8"))
 
 
 class Kind(StrEnum):

@@ -5,38 +5,7 @@ from typing import Any
 
 import jwt
 
-from azure_gpu.formats.azure_types import (
-    AGENT_POOL,
-    BATCH_ACCOUNT,
-    BATCH_APPLICATION,
-    BATCH_POOL,
-    GALLERY,
-    GALLERY_IMAGE,
-    GALLERY_IMAGE_VERSION,
-    INSIGHTS_COMPONENT,
-    KEY_VAULT,
-    KEY_VAULT_KEY,
-    LOG_WORKSPACE,
-    MAINTENANCE_CONFIGURATION,
-    MANAGED_CLUSTER,
-    MANAGED_ENVIRONMENT,
-    ML_CODE_VERSION,
-    ML_COMPUTE,
-    ML_ENVIRONMENT_VERSION,
-    ML_MODEL_VERSION,
-    ML_ONLINE_DEPLOYMENT,
-    ML_ONLINE_ENDPOINT,
-    ML_WORKSPACE,
-    PRIVATE_LINK_SCOPE,
-    REGISTRY,
-    RESOURCE_GROUP,
-    STORAGE_ACCOUNT,
-    SUBNET,
-    USER_ASSIGNED_IDENTITY,
-    VIRTUAL_MACHINE,
-    VIRTUAL_NETWORK,
-    AzureType,
-)
+from azure_gpu.formats.azure_types import BY_TOKEN, LOG_WORKSPACE, MANAGED_CLUSTER, AzureType
 from localazure.plugin.arm_client import ArmClient
 from localazure.plugin.settings import Settings
 from localazure.plugin.wire import Properties
@@ -46,51 +15,14 @@ CLIENT_CONFIG = "azure-native:authorization:getClientConfig"
 CLIENT_TOKEN = "azure-native:authorization:getClientToken"  # noqa: S105  the function's name
 SHARED_KEYS = "azure-native:operationalinsights:getSharedKeys"
 # Each with the action that it is, and the arguments that go into the query, with ARM's names.
+_SERVER = {"serverFqdn": "server-fqdn"}
+_USER = "listClusterUserCredential"
 KUBECONFIGS = {
-    "azure-native:containerservice:listManagedClusterAdminCredentials": (
-        "listClusterAdminCredential",
-        {"serverFqdn": "server-fqdn"},
-    ),
-    "azure-native:containerservice:listManagedClusterMonitoringUserCredentials": (
-        "listClusterMonitoringUserCredential",
-        {"serverFqdn": "server-fqdn"},
-    ),
-    "azure-native:containerservice:listManagedClusterUserCredentials": (
-        "listClusterUserCredential",
-        {"format": "format", "serverFqdn": "server-fqdn"},
-    ),
+    "azure-native:containerservice:listManagedClusterAdminCredentials": ("listClusterAdminCredential", _SERVER),
+    "azure-native:containerservice:listManagedClusterMonitoringUserCredentials": ("listClusterMonitoringUserCredential", _SERVER),
+    "azure-native:containerservice:listManagedClusterUserCredentials": (_USER, {"format": "format", **_SERVER}),
 }
-READS = {
-    "azure-native:app:getManagedEnvironment": MANAGED_ENVIRONMENT,
-    "azure-native:applicationinsights:getComponent": INSIGHTS_COMPONENT,
-    "azure-native:batch:getApplication": BATCH_APPLICATION,
-    "azure-native:batch:getBatchAccount": BATCH_ACCOUNT,
-    "azure-native:batch:getPool": BATCH_POOL,
-    "azure-native:compute:getGallery": GALLERY,
-    "azure-native:compute:getGalleryImage": GALLERY_IMAGE,
-    "azure-native:compute:getGalleryImageVersion": GALLERY_IMAGE_VERSION,
-    "azure-native:compute:getVirtualMachine": VIRTUAL_MACHINE,
-    "azure-native:containerregistry:getRegistry": REGISTRY,
-    "azure-native:containerservice:getAgentPool": AGENT_POOL,
-    "azure-native:containerservice:getMaintenanceConfiguration": MAINTENANCE_CONFIGURATION,
-    "azure-native:containerservice:getManagedCluster": MANAGED_CLUSTER,
-    "azure-native:keyvault:getKey": KEY_VAULT_KEY,
-    "azure-native:keyvault:getVault": KEY_VAULT,
-    "azure-native:machinelearningservices:getCodeVersion": ML_CODE_VERSION,
-    "azure-native:machinelearningservices:getCompute": ML_COMPUTE,
-    "azure-native:machinelearningservices:getEnvironmentVersion": ML_ENVIRONMENT_VERSION,
-    "azure-native:machinelearningservices:getModelVersion": ML_MODEL_VERSION,
-    "azure-native:machinelearningservices:getOnlineDeployment": ML_ONLINE_DEPLOYMENT,
-    "azure-native:machinelearningservices:getOnlineEndpoint": ML_ONLINE_ENDPOINT,
-    "azure-native:machinelearningservices:getWorkspace": ML_WORKSPACE,
-    "azure-native:managedidentity:getUserAssignedIdentity": USER_ASSIGNED_IDENTITY,
-    "azure-native:network:getSubnet": SUBNET,
-    "azure-native:network:getVirtualNetwork": VIRTUAL_NETWORK,
-    "azure-native:monitor:getPrivateLinkScope": PRIVATE_LINK_SCOPE,
-    "azure-native:operationalinsights:getWorkspace": LOG_WORKSPACE,
-    "azure-native:resources:getResourceGroup": RESOURCE_GROUP,
-    "azure-native:storage:getStorageAccount": STORAGE_ACCOUNT,
-}
+READS = {token[: at + 1] + "get" + token[at + 1 :]: each for token, each in BY_TOKEN.items() for at in [token.rindex(":")]}
 
 
 def invoke(token: str, arguments: Mapping[str, Any], arm: ArmClient, settings: Settings) -> Properties:
