@@ -11,12 +11,16 @@ from localazure.arm import requested_version, system_data
 from localazure.arm.errors import ArmError
 from localazure.arm.kind import Kind
 from localazure.arm.store import Body, Resource
+from localazure.kinds import attached_identities
 from localazure.services import Services
 
 
 def document(kind: Kind, resource: Resource, services: Services) -> Body:
     """The resource with id, name and type, with its provisioning state where the type has one, and without secrets."""
-    body = without_secrets(kind, kind.view(resource, services))
+    body = kind.view(resource, services)
+    if "has_identity" in kind.row:
+        body = attached_identities.shown(body, services)
+    body = without_secrets(kind, body)
     if kind.shows_state:
         state = kind.states.get(resource.state, resource.state)
         body["properties"] = {"provisioningState": state, **body.get("properties", {})}

@@ -20,6 +20,7 @@ from localazure.arm.kind import Change, Kind, merged
 from localazure.arm.locks import Locks
 from localazure.arm.operations import Operations
 from localazure.arm.store import Body, Operation, Resource
+from localazure.kinds import attached_identities
 from localazure.services import Services
 from localazure.weather import conflicts, policies
 
@@ -98,6 +99,8 @@ class Changes:
             caller=caller,
             patched=patched,
         )
+        if "has_identity" in kind.row:
+            attached_identities.check(change)
         kind.check(change)
         change.body = merged(kind.defaults(change), change.body)  # which `check` may have added to
         return change
@@ -114,7 +117,7 @@ class Changes:
         status = kind.created_status if previous is None else (kind.patched_status if patched else None) or kind.updated_status
         if _in_background(kind, creating=previous is None):
             record.state = "Creating" if previous is None else "Updating"
-            record.service = merged(record.service, kind.begun(change))
+            record.service = merged(record.service, _begun(kind, change))
             operation = self._operations.provision(kind, change)
             told = (
                 (kind.patched_headers if patched else None)
@@ -122,7 +125,7 @@ class Changes:
                 or kind.created_headers
             )
             return self._shown(kind, record, status, self._operations.headers(operation, final=told))
-        for made in (kind.begun(change), await kind.provision(change)):
+        for made in (_begun(kind, change), await kind.provision(change)):
             record.service = merged(record.service, made)
         group = checks.group_of(change.id, self._store)
         checks.parent(kind, change.id, group, self._store)  # it may have gone meanwhile
@@ -203,6 +206,11 @@ class Changes:
 
 def _in_background(kind: Kind, *, creating: bool) -> bool:
     return kind.long_running if creating or kind.long_running_update is None else kind.long_running_update
+
+
+def _begun(kind: Kind, change: Change) -> Body:
+    own = attached_identities.own(change.stored, change.services) if "has_identity" in kind.row else {}
+    return merged(own, kind.begun(change))
 
 
 def _without_nulls(value: Body) -> Body:

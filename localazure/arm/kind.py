@@ -5,6 +5,7 @@ the rules of its service and the work it does, with the backends that its constr
 on the server's event loop: long work must await.
 """
 
+import copy
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import date
@@ -13,15 +14,16 @@ from typing import Any, Literal
 
 from starlette.routing import BaseRoute
 
-from azure_gpu.formats.arm_ids import ArmId
+from azure_gpu.formats import conditions
+from azure_gpu.formats.arm_ids import ArmId, parse
 from azure_gpu.formats.azure_types import AzureType
 from localazure import evidence
 from localazure.arm import refusals, words
 from localazure.arm.caller import Caller
-from localazure.arm.errors import ArmError, conflict, not_implemented, resource_not_found
+from localazure.arm.errors import ArmError, conflict, not_implemented, refusal_of, resource_not_found
 from localazure.arm.store import Body, Resource, Store
 from localazure.evidence import Refusal
-from localazure.services import Services
+from localazure.services import SUBSCRIPTION, Services
 
 
 @dataclass(slots=True, kw_only=True)
@@ -171,9 +173,17 @@ class Kind:
         """Routes outside of ARM that this service answers, such as a build log's URL. Their requests have no ARM token."""
         return []
 
-    def implied(self, resource_id: ArmId, store: Store) -> Resource | None:  # noqa: ARG002
+    def implied(self, resource_id: ArmId, store: Store) -> Resource | None:
         """A resource that exists with its parent without a PUT; None if there is none."""
-        return None
+        above = store.get(self.parent_id(resource_id))
+        return self._below(above) if above is not None and resource_id.name.lower() == self.row.get("singleton") else None
+
+    def _below(self, above: Resource) -> Resource:
+        """The one resource of a type that is there with its parent, as it is before it is changed."""
+        name = parse(f"{above.id.text}/{self.arm_type.rsplit('/', 1)[1]}/{self.row['singleton']}")
+        if name is None:
+            raise ValueError(f"the id of what lies above is none: {above.id.text!r}")
+        return Resource(id=name, body=copy.deepcopy(self.row["defaults"]))
 
     def busy(self, resource: Resource) -> ArmError:
         """The service's error for a change while a long operation runs on the same resource."""
@@ -200,10 +210,20 @@ class Kind:
         """The id of the parent of a resource with a `parent_type`."""
         return resource_id.scope[: len(resource_id.scope) - len(self.between)]
 
-    def check_removal(self, resource: Resource, services: Services) -> None:  # noqa: ARG002
+    def check_removal(self, resource: Resource, services: Services) -> None:
         """Raises ArmError if a DELETE is forbidden. Not called when a whole resource group is deleted."""
         if (error := self._error("removal_error", {})) is not None:
             raise error
+        children = services.store.of_type(self.row["kept_by"], resource.key) if "kept_by" in self.row else ()
+        if children:
+            # Sentence and code: of galleries jenkins-infra/azure pull request 1544 (2026-09-14), of private zones
+            # learntocloud/networking-lab issue 8 (2026-02-22).
+            ids = ", ".join(child.id.text.partition("/providers/")[2] for child in children[:5])
+            raise conflict(
+                f"Cannot delete resource while nested resources exist. Some existing nested resource IDs include: '{ids}'. "
+                "Please delete all nested resources before deleting this resource.",
+                "CannotDeleteResource",
+            )
 
     def invalid_name(self, name: str, allowed: str) -> ArmError:
         """The service's error for an invalid name. `allowed` is the rule in words."""
@@ -238,10 +258,13 @@ class Kind:
         return patched(under, patch)
 
     def check(self, change: Change) -> None:
-        """Validates the service's own rules: those of the table, with `facts`. Raises ArmError."""
+        """Validates the service's own rules: those of the table, with `facts`, and that references lead somewhere. ArmError."""
         before = change.previous.body if change.previous else None
         facts = {"name": change.id.name, **self.facts(change)}
         refusals.judge(self.arm_type, change.body, change.as_of, before=before, facts=facts, form=self.refusal)
+        for path, arm_type in self.row.get("references", {}).items():
+            for given in conditions.found(path, "set", change.body, {}):
+                check_reference({"id": given}, change, arm_type)
 
     def facts(self, change: Change) -> Body:  # noqa: ARG002
         """What the conditions of the table of refusals ask for beside the body."""
@@ -252,8 +275,11 @@ class Kind:
         return refusals.plain(row, message, target, value)
 
     def defaults(self, change: Change) -> Body:
-        """The service's defaults, in the body's shape. The body is merged over them, deeply."""
-        return self._filled("defaults", Resource(id=change.id, body=change.body), change.services)
+        """The service's defaults, and what stays of what is there, in the body's shape. The body is merged over them, deeply."""
+        found = self._filled("defaults", Resource(id=change.id, body=change.body), change.services)
+        for path in self.row.get("keeps", ()) if change.previous else ():
+            found = merged(found, _at(path, change.previous.body if change.previous else {}))
+        return found
 
     def begun(self, change: Change) -> Body:
         """What the service sets before it answers, as `provision` returns it."""
@@ -304,11 +330,12 @@ class Kind:
         scope = scope.removesuffix(self.between)
         if conditions:
             raise not_implemented(f"$filter on the list of '{self.arm_type}'")
-        if scope.count("/") > 2 and services.store.get(scope) is None:
-            above = scope.rsplit("/", 1)[1]
+        above = services.store.get(scope)
+        if scope.count("/") > 2 and above is None:
             code = "ResourceGroupNotFound" if self.parent_type is None else "ParentResourceNotFound"
-            raise ArmError(404, code, f"'{above}' could not be found: no resource has the id '{scope}'.")
-        return services.store.of_type(self.arm_type, scope)
+            raise ArmError(404, code, f"'{scope.rsplit('/', 1)[1]}' could not be found: no resource has the id '{scope}'.")
+        found = services.store.of_type(self.arm_type, scope)
+        return [self._below(above)] if not found and above is not None and "singleton" in self.row else found
 
     def chosen(self, listed: list[Resource], query: Mapping[str, str]) -> list[Resource]:  # noqa: ARG002
         """The resources of a list that further conditions in the query select. Names in `query` are in lower case."""
@@ -345,6 +372,29 @@ def patched(under: Body, patch: Body) -> Body:
         else:
             result[key] = value
     return result
+
+
+def check_reference(reference: Any, change: Change, arm_type: str) -> str:
+    """The id in `{"id": …}`, whose resource has to be there; "" where nothing is given."""
+    given = str((reference or {}).get("id") or "")
+    parsed = parse(given)
+    here = parsed is not None and parsed.is_type(arm_type) and parsed.subscription == SUBSCRIPTION
+    if given and (parsed is None or not here or change.services.store.get(parsed.key) is None):
+        raise missing_reference(given, change.id.text)
+    return given
+
+
+def missing_reference(reference: str, by: str) -> ArmError:
+    return refusal_of("Microsoft.Network", "InvalidResourceReference", reference=reference, by=by)
+
+
+def _at(path: str, body: Body) -> Body:
+    """What stands at a path of a body, alone in that place; {} where nothing does."""
+    name, _, rest = path.partition(".")
+    below = body.get(name)
+    if rest:
+        below = _at(rest, below) if isinstance(below, dict) else {}
+    return {} if below is None or (rest and not below) else {name: below}
 
 
 def _with_floats(value: Any) -> Any:

@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 
-from localazure.arm.errors import conflict
 from localazure.arm.kind import Kind
 from localazure.arm.locks import Locks
 from localazure.arm.store import Resource
@@ -36,16 +35,3 @@ async def remove(
 async def _remove_one(resource: Resource, kinds: Mapping[str, Kind], services: Services) -> None:
     await kinds[resource.id.type.lower()].remove(resource, services)
     services.store.delete(resource.key)
-
-
-def refuse_with_children(resource: Resource, child_type: str, services: Services) -> None:
-    """Sentence and code: of galleries jenkins-infra/azure pull request 1544 (2026-09-14), of private zones
-    learntocloud/networking-lab issue 8 (2026-02-22)."""
-    children = services.store.of_type(child_type, resource.key)
-    if children:
-        ids = ", ".join(child.id.text.partition("/providers/")[2] for child in children[:5])
-        raise conflict(
-            f"Cannot delete resource while nested resources exist. Some existing nested resource IDs include: '{ids}'. "
-            "Please delete all nested resources before deleting this resource.",
-            "CannotDeleteResource",
-        )

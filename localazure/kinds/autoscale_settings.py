@@ -12,17 +12,6 @@ _TRIGGER: Body = {"metricNamespace": "", "dividePerInstance": False}
 class AutoscaleSettings(Kind):
     azure_type = azure_types.AUTOSCALE_SETTING
 
-    def defaults(self, change: Change) -> Body:
-        return {
-            "properties": {
-                "enabled": False,
-                "name": change.id.name,
-                "notifications": [],
-                "predictiveAutoscalePolicy": {"scaleMode": "Disabled"},
-                "targetResourceLocation": change.body["location"],
-            }
-        }
-
     async def provision(self, change: Change) -> Body:
         own_acts.after_autoscale(change.id.key, change.services)
         return {}

@@ -32,7 +32,6 @@ def check(change: Change) -> None:
     if identity.get("type") == "UserAssigned" and not identity.get("userAssignedIdentities"):
         message = "The identity ids must not be null or empty for 'UserAssigned' identity type."
         raise ArmError(400, "MissingIdentityIds", message, target="identity.userAssignedIdentities")
-    attached_identities.check(change)
     if properties.get("autoStorage"):
         _check_storage(properties["autoStorage"], identity, change.services)
 

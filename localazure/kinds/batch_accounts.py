@@ -16,7 +16,7 @@ from localazure.arm.errors import ArmError
 from localazure.arm.kind import Action, Answer, Call, Change, Kind, merged
 from localazure.arm.store import Body, Resource
 from localazure.batch.work import Work
-from localazure.kinds import attached_identities, batch_account_rules, batch_quotas
+from localazure.kinds import batch_account_rules, batch_quotas
 from localazure.kinds.batch_refusals import invalid_state, invalid_value
 from localazure.services import Services
 
@@ -69,13 +69,12 @@ class BatchAccounts(Kind):
         before = (change.previous.properties.get("autoStorage") or {}) if change.previous else {}
         if before.get("storageAccountId") != (change.properties.get("autoStorage") or {}).get("storageAccountId"):
             resource.private["storage_keys_read"] = change.services.clock.stamp()
-        return attached_identities.own(resource, change.services)
+        return {}
 
     async def remove(self, resource: Resource, services: Services) -> None:  # noqa: ARG002
         await self._work.forget_account(resource.key)
 
-    def view(self, resource: Resource, services: Services) -> Body:
-        body = attached_identities.shown(merged(resource.body, resource.service), services)
+    def live(self, resource: Resource, services: Services) -> Body:
         host, name = services.settings.url.partition("://")[2], resource.id.name.lower()
         answered: Body = {
             "accountEndpoint": f"{host}/batch/{name}",
@@ -85,7 +84,7 @@ class BatchAccounts(Kind):
         }
         if resource.properties.get("autoStorage"):
             answered["autoStorage"] = {"lastKeySync": resource.private["storage_keys_read"]}
-        return merged(body, {"properties": answered})
+        return {"properties": answered}
 
     async def list_keys(self, resource: Resource, call: Call) -> Answer:  # noqa: ARG002
         _refuse_without_keys(resource)

@@ -43,7 +43,6 @@ def check(change: Change, defaults: Body, arm_type: str) -> None:
         whole = merged(defaults, change.body)["properties"]
         batch_pool_changes.check(change.previous.properties, whole)
         properties.update(batch_pool_changes.kept(change.previous.properties, properties))
-    attached_identities.check(change)
     refusals.judge(arm_type, change.body, change.as_of, facts=_facts(change, account), form=form)
     _check_formula(properties)
     _check_identities(change.body)

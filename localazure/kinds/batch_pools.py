@@ -11,11 +11,11 @@ from azure_gpu.formats import azure_types
 from azure_gpu.formats.arm_ids import ArmId
 from localazure.arm import answers
 from localazure.arm.errors import ArmError
-from localazure.arm.kind import Action, Answer, Call, Change, Kind, merged
+from localazure.arm.kind import Action, Answer, Call, Change, Kind
 from localazure.arm.store import Body, Resource
 from localazure.batch.model import PoolKey
 from localazure.batch.pools import Pools
-from localazure.kinds import attached_identities, batch_pool_rules
+from localazure.kinds import batch_pool_rules
 from localazure.kinds.batch_accounts import replaced
 from localazure.kinds.batch_refusals import invalid_value, refusal
 from localazure.services import Services
@@ -75,7 +75,7 @@ class BatchPools(Kind):
         await self._pools.remove(key_of(resource.id))
 
     def view(self, resource: Resource, services: Services) -> Body:
-        body = attached_identities.shown(merged(resource.body, resource.service), services)
+        body = super().view(resource, services)
         live = dict(self._pools.status(key_of(resource.id)))
         targets = {name: live.pop(name) for name in ("targetDedicatedNodes", "targetLowPriorityNodes") if name in live}
         properties = {

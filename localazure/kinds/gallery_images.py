@@ -5,13 +5,12 @@ A version keeps what it was made from and holds no disk: nothing is copied, and 
 
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.arm_ids import ArmId
-from localazure.arm.kind import Change
+from localazure.arm.kind import Change, Kind
 from localazure.arm.store import Body, Resource
-from localazure.kinds.stored import Stored
 from localazure.services import Services
 
 
-class GalleryImages(Stored):
+class GalleryImages(Kind):
     """Definitions: what the versions have in common."""
 
     azure_type = azure_types.GALLERY_IMAGE
@@ -23,7 +22,7 @@ class GalleryImages(Stored):
         return {"same": same[:1], "called": "/".join(called)}
 
 
-class GalleryImageVersions(Stored):
+class GalleryImageVersions(Kind):
     azure_type = azure_types.GALLERY_IMAGE_VERSION
 
     def facts(self, change: Change) -> Body:

@@ -19,7 +19,7 @@ from localazure.arm.kind import Action, Answer, Call, Change, Kind, merged
 from localazure.arm.store import Body, Resource
 from localazure.containers.container_spec import ContainerSpec
 from localazure.containers.images import Image
-from localazure.kinds import attached_identities, job_images, job_rules, job_views
+from localazure.kinds import job_images, job_rules, job_views
 from localazure.kinds.managed_environments import EVENTS, shown_location
 from localazure.services import Services
 from localazure.shapes import ObjectShape
@@ -69,7 +69,6 @@ class Jobs(Kind):
 
     def check(self, change: Change) -> None:
         job_rules.check(change, self.arm_type)
-        attached_identities.check(change)
         job_images.check(change.body, _all_containers(change.properties["template"]), change.previous, change.services)
 
     def defaults(self, change: Change) -> Body:
@@ -87,14 +86,9 @@ class Jobs(Kind):
         }
 
     def begun(self, change: Change) -> Body:
-        resource = change.stored
         scope = f"/subscriptions/{change.id.subscription}/resourceGroups/{change.id.resource_group}"
         stream = f"{change.services.settings.url}/{EVENTS}{scope}/jobs/{change.id.name}/eventstream"
-        own = attached_identities.own(resource, change.services)
-        return {
-            **own,
-            "properties": {"eventStreamEndpoint": stream, "outboundIpAddresses": list(OUTBOUND), "runningState": "Ready"},
-        }
+        return {"properties": {"eventStreamEndpoint": stream, "outboundIpAddresses": list(OUTBOUND), "runningState": "Ready"}}
 
     async def remove(self, resource: Resource, services: Services) -> None:
         await self._executions.forget(resource.key)
@@ -112,7 +106,7 @@ class Jobs(Kind):
         await self._executions.close()
 
     def view(self, resource: Resource, services: Services) -> Body:
-        body = attached_identities.shown(merged(resource.body, resource.service), services)
+        body = super().view(resource, services)
         properties = body["properties"]
         template = properties["template"]
         shown = {

@@ -10,7 +10,6 @@ from localazure.arm.store import Body, Resource
 from localazure.kinds.soft_deleted import Bin
 from localazure.services import Services
 
-_DAYS = 90  # Microsoft Learn, key-vault/general/soft-delete-overview
 DELETED = Bin("vaults")
 _SUFFIX = "vault.azure.net"
 _TAKEN = (
@@ -45,21 +44,6 @@ class KeyVaults(Kind):
             "elsewhere": remains is not None and not here,
             "policies_missing": change.properties.get("accessPolicies") is None and not by_roles,
             "created": change.creating,
-        }
-
-    def defaults(self, change: Change) -> Body:
-        kept = change.previous.properties if change.previous else {}
-        lasting = {name: kept[name] for name in ("softDeleteRetentionInDays", "enablePurgeProtection") if name in kept}
-        return {
-            "properties": {
-                "accessPolicies": [],
-                "enableRbacAuthorization": False,
-                "enableSoftDelete": True,
-                "enabledForDeployment": False,
-                "publicNetworkAccess": "Enabled",
-                "softDeleteRetentionInDays": _DAYS,
-                **lasting,
-            }
         }
 
     async def provision(self, change: Change) -> Body:

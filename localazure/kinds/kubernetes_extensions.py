@@ -75,9 +75,6 @@ class KubernetesExtensions(Kind):
             },
         }
 
-    def begun(self, change: Change) -> Body:  # noqa: ARG002
-        return {"properties": {"isSystemExtension": False, "statuses": []}}
-
     async def provision(self, change: Change) -> Body:
         properties = change.properties
         known = VERSIONS.get(str(properties["extensionType"]).lower(), UNKNOWN_VERSION)

@@ -12,7 +12,7 @@ from azure_gpu.formats.arm_ids import parse
 from localazure.arm import refusals
 from localazure.arm.kind import Change
 from localazure.arm.store import Body
-from localazure.kinds import attached_identities, managed_cluster_node_group, managed_cluster_versions as versions
+from localazure.kinds import managed_cluster_node_group, managed_cluster_versions as versions
 from localazure.kinds.network_virtual import prefixes
 from localazure.services import Services
 
@@ -29,7 +29,6 @@ def check(change: Change, whole: Body, pools: Sequence[Body], arm_type: str) -> 
         "api_server": _unfit(str((properties.get("apiServerAccessProfile") or {}).get("subnetId") or ""), given, change.services),
     }
     refusals.judge(arm_type, whole, change.as_of, before=before, facts=facts)
-    attached_identities.check(change)
     managed_cluster_node_group.check(properties["nodeResourceGroup"], change.id, change.services)
     managed_cluster_node_group.check_given(properties.get("identityProfile") or {}, change.services)
 

@@ -12,7 +12,6 @@ from localazure.arm.errors import ArmError
 from localazure.arm.kind import Action, Answer, Call, Change, Kind, merged
 from localazure.arm.store import Body, Resource
 from localazure.kinds import (
-    attached_identities,
     managed_cluster_defaults,
     managed_cluster_node_group,
     managed_cluster_pools,
@@ -102,14 +101,14 @@ class ManagedClusters(Kind):
 
         Azure Service Operator's session Test_KubernetesConfiguration_Extension_20230501_CRUD (2026-03-20).
         """
-        cluster, services = change.stored, change.services
+        cluster = change.stored
         unique = cluster.service.get("properties", {}).get("resourceUID") or uuid.uuid4().hex[:24]
         made: Body = {"resourceUID": unique, **managed_cluster_defaults.names(cluster, unique)}
         if (cluster.properties.get("oidcIssuerProfile") or {}).get("enabled"):
             made["oidcIssuerProfile"] = {"issuerURL": self._runtime.clusters.issuer(cluster.key)}
         if change.creating:
             cluster.private["planned"] = version_of(cluster, change.as_of)
-        return merged(attached_identities.own(cluster, services), {"properties": made})
+        return {"properties": made}
 
     async def provision(self, change: Change) -> Body:
         """Control plane first, then the pools that the body names; what it named is kept as the pools' own from then on."""
@@ -139,7 +138,7 @@ class ManagedClusters(Kind):
         await managed_cluster_node_group.remove(resource.properties["nodeResourceGroup"], resource.id, services)
 
     def view(self, resource: Resource, services: Services) -> Body:
-        body = attached_identities.shown(merged(resource.body, resource.service), services)
+        body = super().view(resource, services)
         properties = {name: value for name, value in body["properties"].items() if name != _POOLS}
         properties[_POOLS] = managed_cluster_pools.shown_of(
             resource, body["properties"].get(_POOLS) or [], self._runtime, services

@@ -15,7 +15,7 @@ from localazure.apps.executions import Executions
 from localazure.arm.errors import ArmError, conflict
 from localazure.arm.kind import Action, Answer, Call, Change, Kind, merged
 from localazure.arm.store import Body, Resource
-from localazure.kinds import attached_identities, environment_profiles
+from localazure.kinds import environment_profiles
 from localazure.services import Services
 from localazure.weather import granted_quotas
 
@@ -55,7 +55,6 @@ class ManagedEnvironments(Kind):
     def check(self, change: Change) -> None:
         change.body.setdefault("properties", {})
         environment_profiles.check(change.body, change.previous, change.as_of)
-        attached_identities.check(change)
         super().check(change)
         _check_profiles_in_use(change)
 
@@ -74,13 +73,10 @@ class ManagedEnvironments(Kind):
             "privateEndpointConnections": [],
             "staticIp": "127.0.0.1",
         }
-        return {
-            **attached_identities.own(resource, change.services),
-            "properties": merged(made, resource.service.get("properties", {})),
-        }
+        return {"properties": merged(made, resource.service.get("properties", {}))}
 
     def view(self, resource: Resource, services: Services) -> Body:
-        body = attached_identities.shown(merged(resource.body, resource.service), services)
+        body = super().view(resource, services)
         properties = dict(body["properties"])
         if properties.get("workloadProfiles"):
             properties["workloadProfiles"] = [{"enableFips": False, **each} for each in properties["workloadProfiles"]]

@@ -75,7 +75,7 @@ class _Versions(MlKind):
     def defaults(self, change: Change) -> Body:
         kept = change.previous.properties if change.previous else {}
         lasting = {name: value for name, value in kept.items() if name not in _CHANGEABLE}
-        return {"properties": {"isAnonymous": False, "isArchived": False, "tags": {}, "properties": {}, **lasting}}
+        return merged(super().defaults(change), {"properties": lasting})
 
     async def provision(self, change: Change) -> Body:
         if change.previous is None:
@@ -142,9 +142,6 @@ class ModelVersions(_UploadedVersions):
             message = f"'{kind}' isn't a model type; allowed:  {', '.join(MODEL_TYPES)}."
             raise bad_request(message, target="properties.modelType")
 
-    def defaults(self, change: Change) -> Body:
-        return merged({"properties": {"flavors": {}, "modelType": MODEL_TYPES[0]}}, super().defaults(change))
-
     async def check_files(self, change: Change) -> None:
         await _check_blobs(str(change.properties["modelUri"]), "modelUri", self._blobs, change)
 
@@ -201,12 +198,6 @@ class EnvironmentVersions(_Versions):
                 raise bad_request("The path of a route must begin with a slash.", target=f"{path}.path")
             if not 0 < route.get("port", 0) < 65536:
                 raise bad_request("The port of a route must be 1 to 65535.", target=f"{path}.port")
-
-    def defaults(self, change: Change) -> Body:
-        return merged({"properties": {"autoRebuild": "Disabled", "osType": "Linux"}}, super().defaults(change))
-
-    def view(self, resource: Resource, services: Services) -> Body:
-        return merged(super().view(resource, services), {"properties": {"environmentType": "UserCreated"}})
 
 
 def _has(version: Resource, name: str, value: str) -> bool:

@@ -10,7 +10,6 @@ from localazure.arm import refusals
 from localazure.arm.errors import ArmError, not_implemented
 from localazure.arm.kind import Change, merged
 from localazure.arm.store import Body, Resource
-from localazure.kinds import attached_identities
 from localazure.kinds.ml_kind import bad_request
 from localazure.services import Services
 
@@ -33,7 +32,6 @@ def inner(body: Body) -> Body:
 
 def check(change: Change, arm_type: str) -> None:
     """What isn't said of a compute that is there stays as it is."""
-    attached_identities.check(change)
     kind, before = kind_of(change.body), change.previous.body if change.previous else None
     if kind == KUBERNETES and change.properties:
         _check_cluster(change)

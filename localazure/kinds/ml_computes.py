@@ -10,7 +10,7 @@ from azure_gpu.formats import azure_types
 from azure_gpu.formats.arm_ids import ArmId
 from localazure.arm.kind import Action, Answer, Call, Change, merged
 from localazure.arm.store import Body, Resource
-from localazure.kinds import attached_identities, ml_compute_rules, ml_quotas
+from localazure.kinds import ml_compute_rules, ml_quotas
 from localazure.kinds.ml_compute_rules import AML_COMPUTE, DEFAULT_INSTANCE_TYPE, KUBERNETES, inner, kind_of
 from localazure.kinds.ml_kind import MlKind
 from localazure.machines.ml_jobs import JobRunner
@@ -70,8 +70,7 @@ class MlComputes(MlKind):
         now = services.clock.stamp()
         made = (compute.service.get("properties") or {}).get("createdOn") or now
         attached = kind_of(compute.body) != AML_COMPUTE
-        own = attached_identities.own(compute, services)
-        return merged(own, {"properties": {"createdOn": made, "modifiedOn": now, "isAttachedCompute": attached}})
+        return {"properties": {"createdOn": made, "modifiedOn": now, "isAttachedCompute": attached}}
 
     async def provision(self, change: Change) -> Body:
         compute, services = change.stored, change.services
@@ -95,8 +94,7 @@ class MlComputes(MlKind):
         if kind_of(resource.body) == AML_COMPUTE:
             await self._jobs.remove_compute(resource.key)
 
-    def view(self, resource: Resource, services: Services) -> Body:
-        body = attached_identities.shown(merged(resource.body, resource.service), services)
+    def live(self, resource: Resource, services: Services) -> Body:
         live: Body = {}
         match kind_of(resource.body):
             case "AmlCompute":
@@ -105,8 +103,7 @@ class MlComputes(MlKind):
                 live = {"instanceTypes": instance_types(resource)}
             case _:
                 live = ml_compute_rules.shown_machine(resource, services)
-        properties = {"provisioningState": resource.state, "provisioningErrors": None, "properties": live}
-        return merged(body, {"properties": properties})
+        return {"properties": {"provisioningState": resource.state, "provisioningErrors": None, "properties": live}}
 
     async def list_nodes(self, resource: Resource, call: Call) -> Answer:  # noqa: ARG002
         nodes = self._jobs.nodes(resource.key) if kind_of(resource.body) == AML_COMPUTE else []

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.arm_ids import ArmId, parse
 from localazure.arm.errors import ArmError
-from localazure.arm.kind import Action, Answer, Call, Change, merged
+from localazure.arm.kind import Action, Answer, Call, Change
 from localazure.arm.store import Body, Resource
 from localazure.blobs.service import Blobs
 from localazure.kinds.ml_kind import MlKind, keep_with_workspace, user_error
@@ -56,13 +56,8 @@ class MlDatastores(MlKind):
     async def remove(self, resource: Resource, services: Services) -> None:
         keep_with_workspace(resource, services)
 
-    def defaults(self, change: Change) -> Body:  # noqa: ARG002
-        where = {"subscriptionId": SUBSCRIPTION, "endpoint": _CLOUD, "protocol": "https"}
-        return {"properties": {**where, "serviceDataAccessAuthIdentity": "None", "tags": {}, "properties": {}}}
-
-    def view(self, resource: Resource, services: Services) -> Body:
-        shown = super().view(resource, services)
-        return merged(shown, {"properties": {"isDefault": resource.id.name.lower() == BLOB_STORE}})
+    def live(self, resource: Resource, services: Services) -> Body:  # noqa: ARG002
+        return {"properties": {"isDefault": resource.id.name.lower() == BLOB_STORE}}
 
     async def list_secrets(self, resource: Resource, call: Call) -> Answer:
         credentials = resource.properties.get("credentials") or {}

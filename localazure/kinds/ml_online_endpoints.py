@@ -38,7 +38,6 @@ class MlOnlineEndpoints(MlKind):
         return super().patched(under, patch)
 
     def check(self, change: Change) -> None:
-        attached_identities.check(change)
         before = change.previous.body if change.previous else None
         judged = {**change.body, "properties": {"authMode": "", **change.properties}}
         refused.judge(self.arm_type, judged, change.as_of, before=before, facts=_facts(change), form=refusals.form)
@@ -51,18 +50,14 @@ class MlOnlineEndpoints(MlKind):
         given: Body = resource.properties.pop("keys", None) or {}
         if not resource.private:
             resource.private = endpoints.new_keys(given)
-        resource.service = {**resource.service, **attached_identities.own(resource, change.services)}
         endpoints.apply(resource)
         uris = {"scoringUri": endpoints.scoring_uri(resource), "swaggerUri": endpoints.scoring_uri(resource, "swagger.json")}
         own = attached_identities.own(resource, change.services)
         endpoint_roles.assign(own, workspace_of(resource.id.text, change.services), change.services)
-        return {"properties": uris, **own}
+        return {"properties": uris}
 
     async def remove(self, resource: Resource, services: Services) -> None:  # noqa: ARG002
         self._endpoints.forget(resource)
-
-    def view(self, resource: Resource, services: Services) -> Body:
-        return attached_identities.shown(super().view(resource, services), services)
 
     def hidden(self, body: Body) -> Body:
         """Keys may be given, and are never shown."""

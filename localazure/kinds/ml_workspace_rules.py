@@ -76,7 +76,6 @@ def dependency(given: str, azure_type: AzureType, services: Services) -> Resourc
 
 
 def check_identity(change: Change) -> None:
-    attached_identities.check(change)
     identity = change.body.get("identity") or (change.previous.body.get("identity") if change.previous else None) or {}
     kind = str(identity.get("type") or "None")
     if kind == "None":

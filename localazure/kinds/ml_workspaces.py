@@ -21,7 +21,7 @@ from localazure.arm.store import Body, Resource
 from localazure.blobs.errors import BlobError
 from localazure.blobs.service import Blobs
 from localazure.evidence import Refusal
-from localazure.kinds import attached_identities, ml_datastores, ml_workspace_forms, ml_workspace_rules
+from localazure.kinds import ml_datastores, ml_workspace_forms, ml_workspace_rules
 from localazure.kinds.blob_containers import as_arm
 from localazure.kinds.ml_kind import DELETED, MlKind
 from localazure.kinds.ml_workspace_rules import ISOLATION, RECOVER
@@ -66,30 +66,6 @@ class MlWorkspaces(MlKind):
     def refusal(self, row: Refusal, message: str, target: str, value: Any) -> ArmError:
         return ml_workspace_rules.refusal(row, message, target, value)
 
-    def defaults(self, change: Change) -> Body:
-        kept = change.previous.body if change.previous else {}
-        properties = kept.get("properties") or {}
-        lasting = {
-            name: properties[name] for name in (*ml_workspace_rules.NEEDED, *ml_workspace_rules.OPTIONAL) if name in properties
-        }
-        return {
-            "kind": ml_workspace_rules.DEFAULT_KIND,
-            **({"identity": {"type": kept["identity"]["type"]}} if "identity" not in change.body and kept else {}),
-            "properties": {
-                "allowPublicAccessWhenBehindVnet": False,
-                "allowRoleAssignmentOnRG": True,
-                "description": "",
-                "enableDataIsolation": False,
-                "friendlyName": "",
-                "hbiWorkspace": False,
-                "managedNetwork": {"isolationMode": "Disabled"},
-                "publicNetworkAccess": "Enabled",
-                "systemDatastoresAuthMode": "AccessKey",
-                "v1LegacyMode": False,
-                **lasting,
-            },
-        }
-
     def begun(self, change: Change) -> Body:
         workspace, services = change.stored, change.services
         _recover(workspace, services)
@@ -109,7 +85,7 @@ class MlWorkspaces(MlKind):
             "tenantId": services.settings.tenant_id,
             "workspaceId": made,
         }
-        return merged(attached_identities.own(workspace, services), {"properties": properties})
+        return {"properties": properties}
 
     async def provision(self, change: Change) -> Body:
         workspace, services = change.stored, change.services
@@ -144,7 +120,6 @@ class MlWorkspaces(MlKind):
             DELETED.keep(resource.key, resource, KEPT_DAYS, services)
 
     def view(self, resource: Resource, services: Services) -> Body:
-        body = attached_identities.shown(merged(resource.body, resource.service), services)
         account = services.store.get(str(resource.properties.get("storageAccount")))
         live: Body = {
             "privateEndpointConnections": [],
@@ -157,7 +132,7 @@ class MlWorkspaces(MlKind):
         if mode != ISOLATION[0]:
             live["managedNetwork"] |= network  # it is made with the first machine, and no network is imitated
         # Whatever sku was sent, this is the one that is answered.
-        return {**merged(body, {"properties": live}), "sku": {"name": "Basic", "tier": "Basic"}}
+        return {**merged(super().view(resource, services), {"properties": live}), "sku": {"name": "Basic", "tier": "Basic"}}
 
     async def list_keys(self, resource: Resource, call: Call) -> Answer:
         """The storage account's key where it has one to give, and that of Application Insights."""

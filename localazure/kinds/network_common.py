@@ -23,10 +23,6 @@ def invalid(message: str, target: str = "") -> ArmError:
     return ArmError(400, "InvalidRequestFormat", f"Cannot parse the request. {message}", target=target)
 
 
-def missing_reference(reference: str, by: str) -> ArmError:
-    return refused("InvalidResourceReference", reference=reference, by=by)
-
-
 def etag(resource: Resource) -> str:
     return f'W/"{guid(resource.key + resource.changed_at)}"'
 

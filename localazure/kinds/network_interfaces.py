@@ -8,12 +8,11 @@ from collections.abc import Collection
 
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.arm_ids import parse
-from localazure.arm.kind import Change
+from localazure.arm.kind import Change, Kind, check_reference, missing_reference
 from localazure.arm.store import Body, Resource
 from localazure.arm.words import guid, number
-from localazure.kinds.network_common import invalid, missing_reference, named, refused, users_of
+from localazure.kinds.network_common import invalid, named, refused, users_of
 from localazure.kinds.network_virtual import prefixes
-from localazure.kinds.stored import Stored, check_reference
 from localazure.services import Services
 from localazure.weather import reserved_interfaces
 
@@ -27,7 +26,7 @@ _ALWAYS: Body = {
 }
 
 
-class NetworkInterfaces(Stored):
+class NetworkInterfaces(Kind):
     azure_type = azure_types.NETWORK_INTERFACE
 
     def check(self, change: Change) -> None:

@@ -6,16 +6,15 @@ Source: Microsoft Learn, REST reference of Microsoft.Network 2024-05-01.
 
 from azure_gpu.formats import azure_types
 from localazure import evidence
-from localazure.arm.kind import Change
+from localazure.arm.kind import Change, Kind
 from localazure.arm.store import Body, Resource
 from localazure.arm.words import number
 from localazure.kinds import network_rules
 from localazure.kinds.network_common import named, refused, users_of
-from localazure.kinds.stored import Stored
 from localazure.services import Services
 
 
-class NetworkSecurityGroups(Stored):
+class NetworkSecurityGroups(Kind):
     azure_type = azure_types.NETWORK_SECURITY_GROUP
 
     def check(self, change: Change) -> None:
@@ -45,7 +44,7 @@ class NetworkSecurityGroups(Stored):
             raise refused("InUseNetworkSecurityGroupCannotBeDeleted", group=resource.id.text, by=by)
 
 
-class PublicAddresses(Stored):
+class PublicAddresses(Kind):
     azure_type = azure_types.PUBLIC_IP_ADDRESS
 
     def facts(self, change: Change) -> Body:
@@ -84,7 +83,7 @@ class PublicAddresses(Stored):
             raise refused("PublicIPAddressCannotBeDeleted", address=resource.id.text, by=by)
 
 
-class BastionHosts(Stored):
+class BastionHosts(Kind):
     azure_type = azure_types.BASTION_HOST
 
     def check(self, change: Change) -> None:

@@ -9,10 +9,10 @@ from datetime import date
 
 from azure_gpu.formats.arm_ids import ArmId, parse
 from localazure.arm import refusals as table
-from localazure.arm.kind import Change
+from localazure.arm.kind import Change, Kind
 from localazure.arm.store import Body, Resource
 from localazure.kinds.network_common import etag, invalid
-from localazure.kinds.stored import Stored, type_of
+from localazure.kinds.stored import type_of
 from localazure.services import Services
 
 SECURITY_RULE = type_of("Microsoft.Network/networkSecurityGroups/securityRules")
@@ -20,7 +20,7 @@ _LISTS = ("sourcePortRanges", "destinationPortRanges", "sourceAddressPrefixes", 
 NO_LISTS: Body = {name: [] for name in _LISTS}
 
 
-class SecurityRules(Stored):
+class SecurityRules(Kind):
     azure_type = SECURITY_RULE
 
     def check(self, change: Change) -> None:

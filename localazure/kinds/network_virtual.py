@@ -11,16 +11,15 @@ from azure_gpu.formats import azure_types
 from azure_gpu.formats.arm_ids import ArmId, parse
 from localazure import evidence
 from localazure.arm.errors import ArmError
-from localazure.arm.kind import Change, merged
+from localazure.arm.kind import Change, Kind, check_reference, merged
 from localazure.arm.store import Body, Resource
 from localazure.kinds.network_common import etag, invalid, refused, users_of
-from localazure.kinds.stored import Stored, check_reference
 from localazure.services import Services
 
 Network = IPv4Network | IPv6Network
 
 
-class VirtualNetworks(Stored):
+class VirtualNetworks(Kind):
     azure_type = azure_types.VIRTUAL_NETWORK
 
     def check(self, change: Change) -> None:
@@ -71,7 +70,7 @@ class VirtualNetworks(Stored):
             check_unused(subnet, services)
 
 
-class Subnets(Stored):
+class Subnets(Kind):
     azure_type = azure_types.SUBNET
 
     def check(self, change: Change) -> None:

@@ -5,14 +5,14 @@ Statuses, headers and members: Test_Networking_PrivateEndpoint_20240301_CRUD (20
 
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.arm_ids import parse
+from localazure.arm.kind import Kind
 from localazure.arm.store import Body, Resource
 from localazure.kinds import endpoint_interfaces
 from localazure.kinds.network_common import etag, ids_in
-from localazure.kinds.stored import Stored
 from localazure.services import Services
 
 
-class PrivateZones(Stored):
+class PrivateZones(Kind):
     azure_type = azure_types.PRIVATE_ZONE
 
     def live(self, resource: Resource, services: Services) -> Body:
@@ -28,14 +28,14 @@ class PrivateZones(Stored):
         return {"properties": counts}
 
 
-class PrivateZoneLinks(Stored):
+class PrivateZoneLinks(Kind):
     azure_type = azure_types.PRIVATE_ZONE_LINK
 
     def live(self, resource: Resource, services: Services) -> Body:  # noqa: ARG002
         return {"properties": {"virtualNetworkLinkState": "Completed" if resource.state == "Succeeded" else "InProgress"}}
 
 
-class PrivateZoneGroups(Stored):
+class PrivateZoneGroups(Kind):
     """Writes the addresses of an endpoint into zones."""
 
     azure_type = azure_types.PRIVATE_DNS_ZONE_GROUP

@@ -6,11 +6,10 @@ Group ids: Microsoft Learn, private-link/private-endpoint-overview, "Private-lin
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.arm_ids import parse
 from azure_gpu.formats.azure_types import AzureType
-from localazure.arm.kind import Change, merged
+from localazure.arm.kind import Change, Kind, merged
 from localazure.arm.store import Body, Resource
 from localazure.kinds import endpoint_interfaces, private_link_scopes
 from localazure.kinds.network_common import etag
-from localazure.kinds.stored import Stored
 from localazure.services import Services
 
 _GROUPS: dict[AzureType, tuple[str, ...]] = {
@@ -23,7 +22,7 @@ _GROUPS: dict[AzureType, tuple[str, ...]] = {
 }
 
 
-class PrivateEndpoints(Stored):
+class PrivateEndpoints(Kind):
     """Approved at once. What is shown: Test_Networking_PrivateEndpoint_20240301_CRUD (2024-11-08)."""
 
     azure_type = azure_types.PRIVATE_ENDPOINT

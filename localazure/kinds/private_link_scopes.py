@@ -5,10 +5,9 @@ Names and members of an endpoint: MicrosoftDocs/azure-monitor-docs, articles/azu
 """
 
 from azure_gpu.formats import azure_types
-from localazure.arm.kind import Change
+from localazure.arm.kind import Change, Kind
 from localazure.arm.store import Body, Resource
 from localazure.arm.words import guid
-from localazure.kinds.stored import Stored
 from localazure.services import Services
 
 _OF_ALL = {
@@ -24,7 +23,7 @@ _OF_ALL = {
 _OF_WORKSPACES = {"oms": "oms.opinsights.azure.com", "ods": "ods.opinsights.azure.com", "agent": "agentsvc.azure-automation.net"}
 
 
-class PrivateLinkScopes(Stored):
+class PrivateLinkScopes(Kind):
     azure_type = azure_types.PRIVATE_LINK_SCOPE
 
     def live(self, resource: Resource, services: Services) -> Body:
@@ -33,7 +32,7 @@ class PrivateLinkScopes(Stored):
         }
 
 
-class ScopedResources(Stored):
+class ScopedResources(Kind):
     azure_type = azure_types.PRIVATE_LINK_SCOPED_RESOURCE
 
     def facts(self, change: Change) -> Body:

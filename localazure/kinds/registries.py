@@ -22,7 +22,7 @@ from localazure.arm import filters, requested_version
 from localazure.arm.errors import ArmError, not_implemented
 from localazure.arm.kind import Action, Answer, Call, Change, Kind
 from localazure.arm.store import Body, Resource
-from localazure.kinds import attached_identities, registry_builds, registry_logs, registry_runs, uploaded_sources, vault_keys
+from localazure.kinds import registry_builds, registry_logs, registry_runs, uploaded_sources, vault_keys
 from localazure.kinds.registry_builds import login_server
 from localazure.services import Services
 from localazure.shapes import ObjectShape
@@ -71,10 +71,6 @@ class Registries(Kind):
         identities = (change.body.get("identity") or {}).get("userAssignedIdentities") or {}
         usable = vault_keys.is_usable(key, identities, identity, change.services)
         return {"key": key, "key_identity": identity, "key_usable": usable}
-
-    def check(self, change: Change) -> None:
-        attached_identities.check(change)
-        super().check(change)
 
     async def provision(self, change: Change) -> Body:
         now = change.services.clock.stamp()

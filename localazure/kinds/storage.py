@@ -18,7 +18,7 @@ from localazure.arm.kind import Action, Answer, Call, Change, Kind
 from localazure.arm.store import Body, Resource
 from localazure.blobs.errors import BlobError
 from localazure.blobs.service import Blobs
-from localazure.kinds import attached_identities, blob_containers, vault_keys
+from localazure.kinds import blob_containers, vault_keys
 from localazure.services import Services, Settings
 
 KEY_BYTES = 64
@@ -40,10 +40,6 @@ class StorageAccounts(Kind):
     @property
     def actions(self) -> Mapping[str, Action]:
         return {"listKeys": self.list_keys, "regenerateKey": self.regenerate_key}
-
-    def check(self, change: Change) -> None:
-        attached_identities.check(change)
-        super().check(change)
 
     def facts(self, change: Change) -> Body:
         given = (change.properties.get("encryption") or {}).get("keyvaultproperties") or {}

@@ -13,7 +13,7 @@ from localazure.arm.errors import ArmError, not_implemented
 from localazure.arm.kind import Action, Answer, Call, Change, Kind, merged
 from localazure.arm.store import Body, Resource
 from localazure.batch.nodes.connection import AgentLostError
-from localazure.kinds import attached_identities, vm_disks, vm_refusals as refusals, vm_rules, vm_views
+from localazure.kinds import vm_disks, vm_refusals as refusals, vm_rules, vm_views
 from localazure.machines import model
 from localazure.machines.machine import DEALLOCATED, UP, Machine
 from localazure.machines.machines import Machines
@@ -123,15 +123,13 @@ class VirtualMachines(Kind):
 
     async def provision(self, change: Change) -> Body:
         resource = change.stored
-        own = attached_identities.own(resource, change.services)
-        resource.service = merged(resource.service, own)
         if self._machines.find(resource.key) is not None and change.previous is not None:
             await self._machines.apply(resource)
-            return own
+            return {}
         _check_capacity(resource, change.services)
         storage = _make_disks(resource, change.services)
         await self._machines.create(resource)
-        return merged(own, {"properties": storage})
+        return {"properties": storage}
 
     async def remove(self, resource: Resource, services: Services) -> None:
         """The machine goes, with the disks and interfaces that are to go with it."""
@@ -144,7 +142,7 @@ class VirtualMachines(Kind):
                 _remove_interface(str(each.get("id") or ""), services)
 
     def view(self, resource: Resource, services: Services) -> Body:
-        body = attached_identities.shown(super().view(resource, services), services)
+        body = super().view(resource, services)
         extensions = vm_views.extensions_of(resource, services)
         return {**body, "resources": [{"id": one.id.text} for one in extensions]} if extensions else body
 

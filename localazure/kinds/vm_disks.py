@@ -34,22 +34,16 @@ class Disks(Kind):
         if before is not None and int(change.properties.get("diskSizeGB") or 0) < int(before.properties.get("diskSizeGB") or 0):
             raise refusals.invalid("disk.diskSizeGB", "Disk size reduction is not supported.")
 
-    def defaults(self, change: Change) -> Body:  # noqa: ARG002
-        properties = {"networkAccessPolicy": "AllowAll", "publicNetworkAccess": "Enabled"}
-        return {"sku": {"name": "Standard_LRS", "tier": "Standard"}, "properties": properties}
-
-    def view(self, resource: Resource, services: Services) -> Body:
-        body = merged(resource.body, resource.service)
+    def live(self, resource: Resource, services: Services) -> Body:
         machine = machine_of(resource, services)
         size = int(resource.properties.get("diskSizeGB") or 0)
         properties: Body = {
-            **body["properties"],
             "diskSizeBytes": size * 2**30,
             "diskState": _state(machine, self._machines),
             "timeCreated": resource.created_at,
             "uniqueId": guid(resource.key + resource.created_at),
         }
-        return {**body, **({"managedBy": machine.id.text} if machine else {}), "properties": properties}
+        return {**({"managedBy": machine.id.text} if machine else {}), "properties": properties}
 
     def check_removal(self, resource: Resource, services: Services) -> None:
         machine = machine_of(resource, services)

@@ -10,11 +10,10 @@ from azure_gpu.formats.arm_ids import parse
 from localazure import size_facts
 from localazure.arm import refusals as table
 from localazure.arm.errors import ArmError
-from localazure.arm.kind import Change, merged
+from localazure.arm.kind import Change, merged, missing_reference
 from localazure.arm.store import Body
-from localazure.kinds import attached_identities, vm_quotas, vm_refusals as refusals
+from localazure.kinds import vm_quotas, vm_refusals as refusals
 from localazure.kinds.gallery_images import image_at
-from localazure.kinds.network_common import missing_reference
 from localazure.kinds.network_interfaces import machine_of
 from localazure.machines import model
 from localazure.services import SUBSCRIPTION
@@ -23,7 +22,6 @@ from localazure.services import SUBSCRIPTION
 def check(change: Change, arm_type: str) -> None:
     """ArmError for the first thing that the service wouldn't take."""
     properties = change.body.setdefault("properties", {})
-    attached_identities.check(change)
     _spell(properties)
     profile = properties.get("osProfile")
     named = {"properties": {"osProfile": {"computerName": change.id.name, **profile}}} if profile else {}

@@ -52,7 +52,13 @@ def _of_module(path: Path) -> Iterator[Found]:
         for call in _calls(function):
             for node in _arguments(call):
                 for code in _codes(node, function, path):
-                    yield Found(service, code, module, call.lineno)
+                    yield Found(_service_in(call) or service, code, module, call.lineno)
+
+
+def _service_in(call: ast.Call) -> str:
+    """The service that `refusal_of` names."""
+    first = call.args[0] if call.args else None
+    return str(first.value) if isinstance(first, ast.Constant) and str(first.value).startswith("Microsoft.") else ""
 
 
 def _functions(tree: ast.Module) -> Iterator[ast.AST]:
