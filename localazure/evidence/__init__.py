@@ -40,6 +40,7 @@ _SERVICES = {
     "kinds/federated": "Microsoft.ManagedIdentity",
     "kinds/galler": "Microsoft.Compute",
     "kinds/global_schedules": "Microsoft.DevTestLab",
+    "kinds/images": "Microsoft.App",
     "kinds/insights": "Microsoft.Insights",
     "kinds/job": "Microsoft.App",
     "kinds/key_vaults": "Microsoft.KeyVault",

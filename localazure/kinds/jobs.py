@@ -19,7 +19,7 @@ from localazure.arm.kind import Action, Answer, Call, Change, Kind, merged
 from localazure.arm.store import Body, Resource
 from localazure.containers.container_spec import ContainerSpec
 from localazure.containers.images import Image
-from localazure.kinds import job_images, job_rules, job_views
+from localazure.kinds import images, job_images, job_rules, job_views
 from localazure.kinds.managed_environments import EVENTS, shown_location
 from localazure.services import Services
 from localazure.shapes import ObjectShape
@@ -272,11 +272,11 @@ def _work(job_key: str, executions: Executions, services: Services) -> Work:
         found: list[list[ContainerSpec]] = []
         identity = identity_endpoint.variables(job, services)
         for kind in ("initContainers", "containers"):
-            images = [await job_images.pull(one["image"], services) for one in template.get(kind) or []]
+            pulled = [await images.pull(one["image"], services) for one in template.get(kind) or []]
             found.append(
                 [
                     _spec(job, record, replica, one, image, identity)
-                    for one, image in zip(template.get(kind) or [], images, strict=True)
+                    for one, image in zip(template.get(kind) or [], pulled, strict=True)
                 ]
             )
         return found[0], found[1]

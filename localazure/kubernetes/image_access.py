@@ -15,7 +15,8 @@ from azure_gpu.formats import image_reference
 from azure_gpu.formats.image_reference import ImageReference
 from localazure.arm.errors import ArmError
 from localazure.arm.store import Body, Resource
-from localazure.kinds import job_images, public_images, registry_access
+from localazure.kinds import images, public_images, registry_access
+from localazure.kinds.registry_builds import LOGIN_SUFFIX
 from localazure.kubernetes.agent import process_spec
 from localazure.kubernetes.agent.images import PATH
 from localazure.kubernetes.clusters import Clusters
@@ -51,7 +52,7 @@ async def record(text: str, credentials: list[Body], cluster: str, services: Ser
     if not public_images.is_public(reference):
         _check(reference, credentials, cluster, services)
     try:
-        return process_spec.record_of(await job_images.pull(text, services))
+        return process_spec.record_of(await images.pull(text, services))
     except ArmError as error:
         raise RefusedError(f'failed to pull and unpack image "{reference}": {error.message}') from error
 
@@ -75,7 +76,7 @@ def _may_pull(registry: Resource, credentials: list[Body], cluster: str, service
     principal = _kubelet_identity(cluster, services)
     if principal and registry_access.principal_may_pull(principal, registry, services):
         return True
-    login = f"{registry.id.name}{job_images.LOGIN_SUFFIX}".lower()
+    login = f"{registry.id.name}{LOGIN_SUFFIX}".lower()
     own = [one for one in credentials if hmac.compare_digest(str(one.get("server", "")).encode(), login.encode())]
     return any(registry_access.is_admin(registry, str(one["username"]), str(one["password"])) for one in own)
 

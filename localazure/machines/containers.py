@@ -10,15 +10,13 @@ import re
 import secrets
 from collections.abc import Callable
 
-from azure_gpu.formats import image_reference
-from azure_gpu.formats.image_reference import ImageReference
-from localazure.arm.errors import ArmError
-from localazure.arm.store import Body
+from localazure.arm.store import Body, Resource
 from localazure.containers.container_spec import ContainerSpec
 from localazure.containers.images import Image
 from localazure.containers.runtime import Runtime
-from localazure.kinds import job_images, public_images, registry_access
-from localazure.kinds.registry_builds import LOGIN_SUFFIX
+from localazure.kinds import images, registry_access
+from localazure.kinds.images import UnavailableError
+from localazure.kinds.registry_builds import LOGIN_SUFFIX, login_server
 from localazure.kubernetes.node_gpus import Visible, gpus, seen
 from localazure.machines import identity_tokens, paths
 from localazure.machines.machine import Machine
@@ -72,36 +70,15 @@ class Docker:
     # Images
 
     async def _pull(self, machine: Machine, name: str) -> Image:
-        reference = image_reference.parse(name)
-        if reference is None:
-            raise DockerError(f"{_DAEMON}invalid reference format", 125)
-        if not public_images.is_public(reference):
-            self._check_registry(machine, reference)
-        try:
-            image = await job_images.pull(name, self._services)
-        except ArmError as error:
-            raise DockerError(f"{_DAEMON}{error.message}", 125) from error
-        return image
+        def may(registry: Resource) -> str:
+            principal = machine.record["logins"].get(login_server(registry.id.name))  # roles come and go
+            return "" if principal and registry_access.principal_may_pull(principal, registry, self._services) else "denied"
 
-    def _check_registry(self, machine: Machine, reference: ImageReference) -> None:
-        registry = registry_access.registry_at(reference.registry, self._services)
-        if registry is None:
-            raise DockerError(
-                f"{_DAEMON}the embedded Azure reaches no registry {reference.registry}: it has the images that its own "
-                f"registries "
-                f"built (<name>{LOGIN_SUFFIX})",
-                125,
-            )
-        principal = machine.record["logins"].get(reference.registry)
-        if principal is None or not registry_access.principal_may_pull(principal, registry, self._services):  # roles come and go
-            known = reference.registry
-            raise DockerError(
-                f'{_DAEMON}Head "https://{known}/v2/{reference.repository}/manifests/{reference.tag or reference.digest}": '
-                "unauthorized: authentication required, visit https://aka.ms/acr/authorization for more information.",
-                125,
-            )
-        if self._services.images.find(str(reference)) is None:
-            raise DockerError(f"{_DAEMON}manifest for {reference} not found: manifest unknown", 125)
+        try:
+            images.check(name, may, self._services)
+            return await images.pull(name, self._services)
+        except UnavailableError as error:
+            raise DockerError(f"{_DAEMON}{_told(error)}", 125) from error
 
     def login_as(self, machine: Machine, registry_name: str, principal: str) -> None:
         """`az acr login`: the identity has to have a role by which it may pull."""
@@ -176,6 +153,22 @@ def identity_of(machine: Machine, chosen: str, services: Services) -> tuple[str,
     if len(found) > 1:
         raise DockerError(f"{identity_tokens.SEVERAL}.")
     return found[0][0], found[0][1]
+
+
+def _told(error: UnavailableError) -> str:
+    reference = error.reference
+    match error.why:
+        case "name":
+            return "invalid reference format"
+        case "missing":
+            return f"manifest for {reference} not found: manifest unknown"
+        case "denied" if reference is not None:
+            return (
+                f'Head "https://{reference.registry}/v2/{reference.repository}/manifests/{reference.tag or reference.digest}": '
+                "unauthorized: authentication required, visit https://aka.ms/acr/authorization for more information."
+            )
+        case _:
+            return error.message
 
 
 def _group(machine: Machine, name: str) -> str:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.catalog.sizes.model import Vendor
-from azure_gpu.formats import azure_types, image_reference
+from azure_gpu.formats import azure_types
 from azure_gpu.formats.conda_file import CondaFileError
 from localazure.arm.errors import ArmError
 from localazure.arm.store import Body, Resource
@@ -26,7 +26,8 @@ from localazure.containers.images import Image
 from localazure.containers.runtime import Runtime
 from localazure.containers.shim_log import STAMP
 from localazure.containers.volumes import Mount, MountFailedError, Volume, Volumes
-from localazure.kinds import attached_identities, job_images, public_images, registry_access
+from localazure.kinds import attached_identities, images
+from localazure.kinds.images import UnavailableError
 from localazure.kinds.ml_assets import version_at
 from localazure.kubernetes.gpu_programs import Programs
 from localazure.kubernetes.node_gpus import Visible, gpus
@@ -237,28 +238,15 @@ class Run:
         return await self._pulled(str(environment.properties.get("image") or ""))
 
     async def _pulled(self, text: str) -> Image:
-        reference = image_reference.parse(text)
-        if reference is None:
-            raise ArmError(400, "UserError", f"Failed to pull Docker image: '{text}' isn't a valid image name.")
-        if not public_images.is_public(reference):
-            registry = registry_access.registry_at(reference.registry, self._services)
-            if registry is None:
-                raise ArmError(
-                    400,
-                    "UserError",
-                    f"Failed to pull Docker image {text}: the embedded Azure reaches no registry {reference.registry}; it has "
-                    f"the "
-                    "images that its own registries built, and makes environments from conda files.",
-                )
-            if not self.identity.may_pull(registry):
-                message = (
-                    f"Failed to pull Docker image {text}: {self.identity.shown} needs AcrPull on the registry {registry.id.name}."
-                )
-                raise ArmError(403, "UserError", message)
+        begin = f"Failed to pull Docker image {text}:"
         try:
-            return await job_images.pull(text, self._services)
-        except ArmError as error:
-            raise ArmError(400, "UserError", f"Failed to pull Docker image {text}: {error.message}") from error
+            images.check(text, lambda registry: "" if self.identity.may_pull(registry) else "denied", self._services)
+            return await images.pull(text, self._services)
+        except UnavailableError as error:
+            if error.why == "denied":
+                message = f"{begin} {self.identity.shown} needs AcrPull on the registry {error.registry}."
+                raise ArmError(403, "UserError", message) from error
+            raise ArmError(400, "UserError", f"{begin} {error.message}") from error
 
     async def _from_conda(self, text: str, log: Path) -> Image:
         root = self._services.settings.state / "ml-job-files" / ".plain-root"

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from azure_gpu.catalog.services.machine_learning import deployments
-from azure_gpu.formats import image_reference
 from azure_gpu.formats.conda_file import CondaFileError
-from localazure.arm.errors import ArmError, not_implemented
+from localazure.arm.errors import not_implemented
 from localazure.arm.store import Body, Resource
 from localazure.containers.build_log import BuildFailedError
 from localazure.containers.images import Image
-from localazure.kinds import job_images, public_images, registry_access
+from localazure.kinds import images
+from localazure.kinds.images import UnavailableError
 from localazure.ml import conda, failures
 from localazure.ml.access import Identity
 from localazure.services import Services
@@ -76,26 +76,13 @@ def _routes(given: Body) -> tuple[Route, Route, Route]:
 
 
 async def _pulled(text: str, identity: Identity | None, services: Services) -> Image:
-    reference = image_reference.parse(text)
-    if reference is None:
-        raise failures.bad_argument(f"User container image download failed: '{text}' isn't a valid image name.")
-    if not public_images.is_public(reference):
-        registry = registry_access.registry_at(reference.registry, services)
-        if registry is None:
-            raise failures.bad_argument(
-                f"User container image download failed: the embedded Azure reaches no registry {reference.registry}. It has the "
-                "images that its own registries built, and makes environments from conda files."
-            )
-        if identity is not None and not identity.may_pull(registry):
-            raise failures.not_authorized(identity.shown, "AcrPull", f"the registry {registry.id.name}", "pull the image")
-        if services.images.find(text) is None:
-            raise failures.bad_argument(
-                f"User container image download failed: the registry {registry.id.name} has no image "
-                f"{reference.repository}:{reference.tag or reference.digest}."
-            )
     try:
-        return await job_images.pull(text, services)
-    except ArmError as error:
+        images.check(text, lambda registry: "" if identity is None or identity.may_pull(registry) else "denied", services)
+        return await images.pull(text, services)
+    except UnavailableError as error:
+        if identity is not None and error.why == "denied":
+            shown = f"the registry {error.registry}"
+            raise failures.not_authorized(identity.shown, "AcrPull", shown, "pull the image") from error
         raise failures.bad_argument(f"User container image download failed: {error.message}") from error
 
 

@@ -9,7 +9,7 @@ from localazure.arm.store import Body, Resource
 from localazure.batch.failures import NodeError, TaskError
 from localazure.batch.pool_settings import PoolSettings
 from localazure.containers.images import Image
-from localazure.kinds import attached_identities, job_images, public_images, registry_access
+from localazure.kinds import attached_identities, images, public_images, registry_access
 from localazure.services import Services
 
 CODE = "ContainerInvalidImage"
@@ -52,7 +52,7 @@ async def _pull(name: str, registries: list[Body], settings: PoolSettings, servi
         if services.images.find(str(reference)) is None:
             raise _RefusedError(f"manifest unknown: the registry {registry.id.name} has no image {name}")
     try:
-        return await job_images.pull(name, services)
+        return await images.pull(name, services)
     except ArmError as error:
         raise _RefusedError(error.message) from error
 

@@ -52,11 +52,11 @@ def test_the_endpoint_pulls_for_its_machines_and_a_clusters_nodes_for_themselves
     code, message = refusal(services, "Managed", image=OURS)
     assert (code, f"It needs the role AcrPull on the registry {REGISTRY}" in message) == ("BadArgument", True)
     code, message = refusal(services, KUBERNETES, image=OURS)
-    assert (code, f"the registry {REGISTRY} has no image tiny:1" in message) == ("BadArgument", True)
+    assert (code, f"The registry {REGISTRY} has no image tiny:1" in message) == ("BadArgument", True)
 
 
 def test_an_environment_has_an_image_or_a_conda_file(services: Services) -> None:
-    assert "'no/image::1' isn't a valid image name" in refusal(services, "Managed", image="no/image::1")[1]
+    assert "the tag ':1' isn't" in refusal(services, "Managed", image="no/image::1")[1]
     assert "reaches no registry example.org" in refusal(services, "Managed", image="example.org/a:1")[1]
     assert "an environment with a conda file on Kubernetes" in refusal(services, KUBERNETES, image=OURS, condaFile=CONDA)[1]
     assert refusal(services, "Managed", condaFile="name: x")[0] == "ImageBuildFailure"
