@@ -30,33 +30,33 @@ class Calls:
     @staticmethod
     def refuse_unknown(kind: Kind, method: str, tail: str) -> None:
         """ArmError 501 for what no kind answers, before anything else is validated: its versions aren't those of the resource."""
-        offered = kind.reads if method == "GET" else {**kind.questions, **kind.offers, **kind.actions}
+        offered = kind.below("reading") if method == "GET" else kind.below("question", "offer", "action")
         if method not in ("GET", "POST") or _matching(offered, tail)[0] is None:
             raise not_implemented(f"{method} of '{tail}' on '{kind.arm_type}'")
 
     async def read(self, kind: Kind, resource_id: ArmId, tail: str, query: Mapping[str, str], caller: Caller) -> Response:
-        pattern, path = _matching(kind.reads, tail)
+        pattern, path = _matching(kind.below("reading"), tail)
         if pattern is None:
             raise not_implemented(f"GET of '{tail}' on '{kind.arm_type}'")
         resource = checks.stored(kind, resource_id, self._services.store)
         refused.check(kind.arm_type, pattern, self._services)
-        return _response(await kind.reads[pattern](resource, self._call(resource, {}, query, path, caller)))
+        return _response(await kind.below("reading")[pattern](resource, self._call(resource, {}, query, path, caller)))
 
     async def act(
         self, kind: Kind, resource_id: ArmId, tail: str, query: Mapping[str, str], body: Body, caller: Caller
     ) -> Response:
-        question, path = _matching(kind.questions, tail)
+        question, path = _matching(kind.below("question"), tail)
         if question is not None:
             resource = checks.stored(kind, resource_id, self._services.store)
             refused.check(kind.arm_type, question, self._services)
-            return _response(await kind.questions[question](resource, self._call(resource, body, query, path, caller)))
-        offer, path = _matching(kind.offers, tail)
+            return _response(await kind.below("question")[question](resource, self._call(resource, body, query, path, caller)))
+        offer, path = _matching(kind.below("offer"), tail)
         if offer is not None:
             group = checks.group_of(resource_id, self._services.store)
             checks.parent(kind, resource_id, group, self._services.store)
             resource = self._services.store.get(resource_id.key) or Resource(id=resource_id, body={})
-            return _response(await kind.offers[offer](resource, self._call(resource, body, query, path, caller)))
-        pattern, path = _matching(kind.actions, tail)
+            return _response(await kind.below("offer")[offer](resource, self._call(resource, body, query, path, caller)))
+        pattern, path = _matching(kind.below("action"), tail)
         if pattern is None:
             raise not_implemented(f"the action '{tail}' on '{kind.arm_type}'")
         async with self._locks.of(kind, resource_id):
@@ -67,7 +67,7 @@ class Calls:
                 await self._operations.cancel(resource.key, f"The operation '{pattern}' has ended it.")
             self._changes.refuse_while_busy(kind, resource)
             call = self._call(resource, body, query, path, caller)
-            answer = await kind.actions[pattern](resource, call)
+            answer = await kind.below("action")[pattern](resource, call)
             if answer.work is not None:
                 operation = self._operations.act(resource, pattern, call.as_of, answer.work)
                 answer.headers = {**self._operations.headers(operation, final="both"), **answer.headers}

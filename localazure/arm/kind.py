@@ -6,11 +6,12 @@ on the server's event loop: long work must await.
 """
 
 import copy
+import functools
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from starlette.routing import BaseRoute
 
@@ -79,6 +80,27 @@ class Answer:
 
 
 Action = Callable[[Resource, Call], Awaitable[Answer]]
+_Below = Literal["action", "reading", "question", "offer"]
+_Method = TypeVar("_Method", bound=Callable[..., Awaitable[Answer]])
+
+
+def _answers(what: _Below) -> Callable[..., Callable[[_Method], _Method]]:
+    def at(*patterns: str) -> Callable[[_Method], _Method]:
+        def marked(method: _Method) -> _Method:
+            vars(method).setdefault("at", {})[what] = patterns
+            return method
+
+        return marked
+
+    return at
+
+
+action = _answers("action")  # POST {id}/{pattern}: `stop`, or `runs/{run}/listLogSasUrl`
+reading = _answers("reading")  # GET {id}/{pattern} of what isn't a child resource, such as `containers/{container}/logs`
+question = _answers("question")  # POST that changes nothing, such as for logs: also answered while a long operation runs
+# POST for a resource that needn't exist yet, such as an address to upload its files to: the method gets the stored resource, or a
+# new record of that id that isn't stored. The parent has to exist.
+offer = _answers("offer")
 Polling = Literal["none", "async", "location", "both"]  # which of Azure-AsyncOperation and Location an answer carries
 
 
@@ -146,28 +168,10 @@ class Kind:
     def arm_type(self) -> str:
         return self.azure_type.arm_type
 
-    @property
-    def actions(self) -> Mapping[str, Action]:
-        """POST {id}/{pattern}, by pattern: `stop`, or `runs/{run}/listLogSasUrl`. Matched without regard to letter case."""
-        return {}
-
-    @property
-    def reads(self) -> Mapping[str, Action]:
-        """GET {id}/{pattern} of what isn't a child resource, such as `containers/{container}/logs`."""
-        return {}
-
-    @property
-    def questions(self) -> Mapping[str, Action]:
-        """POST {id}/{pattern} that changes nothing, such as for logs: also answered while a long operation runs."""
-        return {}
-
-    @property
-    def offers(self) -> Mapping[str, Action]:
-        """POST {id}/{pattern} for a resource that needn't exist yet, such as an address to upload its files to.
-
-        The action gets the stored resource, or a new record of that id that isn't stored. The parent has to exist.
-        """
-        return {}
+    def below(self, *what: "_Below") -> Mapping[str, Action]:
+        """What a type answers below its resources, by pattern. Patterns are matched without regard to letter case."""
+        found = (pair for each in what for pair in _below(type(self), each).items())
+        return {pattern: getattr(self, name) for pattern, name in found}
 
     def routes(self, services: Services) -> list[BaseRoute]:  # noqa: ARG002
         """Routes outside of ARM that this service answers, such as a build log's URL. Their requests have no ARM token."""
@@ -349,6 +353,13 @@ class Kind:
 
     async def stopping(self, services: Services) -> None:
         """Called before the server ends: leaves background work to the next one."""
+
+
+@functools.cache
+def _below(kind: type[Kind], what: str) -> Mapping[str, str]:
+    """The names of methods by the patterns that they answer at."""
+    marks = {name: getattr(getattr(kind, name), "at", {}) for name in dir(kind)}
+    return {pattern: name for name, at in marks.items() for pattern in at.get(what, ())}
 
 
 def merged(under: Body, over: Body) -> Body:

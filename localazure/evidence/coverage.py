@@ -28,7 +28,10 @@ def page() -> str:
 def operations(kind: Kind) -> list[str]:
     """What can be asked of a resource of the type, in the order of a life."""
     standard = ["PUT", "GET", "GET list", *(["PATCH"] if kind.patchable else []), "DELETE"]
-    below = [*(f"GET {name}" for name in kind.reads), *(f"POST {name}" for name in (*kind.actions, *kind.questions))]
+    below = [
+        *(f"GET {name}" for name in kind.below("reading")),
+        *(f"POST {name}" for name in kind.below("action", "question")),
+    ]
     return [*standard, *sorted(below)]
 
 

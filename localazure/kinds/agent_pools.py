@@ -3,12 +3,10 @@
 `ClusterPools` runs their nodes. The cluster's `agentPoolProfiles` shows the same pools.
 """
 
-from collections.abc import Mapping
-
 from azure_gpu.formats import azure_types
 from localazure.arm.as_of import request_date
 from localazure.arm.errors import ArmError
-from localazure.arm.kind import Action, Answer, Call, Change, Kind
+from localazure.arm.kind import Answer, Call, Change, Kind, action, reading
 from localazure.arm.store import Body, Resource
 from localazure.kinds import (
     agent_pool_rules,
@@ -31,13 +29,7 @@ class AgentPools(Kind):
     def __init__(self, runtime: AksRuntime) -> None:
         self._runtime = runtime
 
-    @property
-    def actions(self) -> Mapping[str, Action]:
-        return {"upgradeNodeImageVersion": self.upgrade_image, "deleteMachines": self.delete_machines}
-
-    @property
-    def reads(self) -> Mapping[str, Action]:
-        return {"upgradeProfiles/default": managed_cluster_profiles.pool_upgrades, "machines": self.machines}
+    upgrades = staticmethod(reading("upgradeProfiles/default")(managed_cluster_profiles.pool_upgrades))
 
     def busy(self, resource: Resource) -> ArmError:
         return pending(f"Another agentpool operation ({resource.id.name} - {resource.state})")
@@ -94,10 +86,12 @@ class AgentPools(Kind):
     def view(self, resource: Resource, services: Services) -> Body:
         return {"properties": managed_cluster_pools.shown(resource, self._runtime, services)}
 
+    @action("upgradeNodeImageVersion")
     async def upgrade_image(self, resource: Resource, call: Call) -> Answer:
         """The newest image of the day; nodes stay what they are."""
         return Answer(status=202, work=lambda: self.resume_action("upgradeNodeImageVersion", resource, call.services))
 
+    @action("deleteMachines")
     async def delete_machines(self, resource: Resource, call: Call) -> Answer:
         names = call.body.get("machineNames")
         if not isinstance(names, list) or not names or not all(isinstance(name, str) for name in names):
@@ -117,6 +111,7 @@ class AgentPools(Kind):
 
         return Answer(status=202, work=work)
 
+    @reading("machines")
     async def machines(self, resource: Resource, call: Call) -> Answer:  # noqa: ARG002
         nodes = self._runtime.pools.nodes(resource.id.scope.lower(), resource.id.name.lower())
         rows = [

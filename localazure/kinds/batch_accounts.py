@@ -9,11 +9,10 @@ Defaults of the service: Microsoft Learn, REST reference of Microsoft.Batch 2024
 
 import base64
 import secrets
-from collections.abc import Mapping
 
 from azure_gpu.formats import azure_types
 from localazure.arm.errors import ArmError
-from localazure.arm.kind import Action, Answer, Call, Change, Kind, merged
+from localazure.arm.kind import Answer, Call, Change, Kind, action, merged
 from localazure.arm.store import Body, Resource
 from localazure.batch.work import Work
 from localazure.kinds import batch_account_rules, batch_quotas
@@ -32,14 +31,6 @@ class BatchAccounts(Kind):
 
     def __init__(self, work: Work) -> None:
         self._work = work
-
-    @property
-    def actions(self) -> Mapping[str, Action]:
-        return {
-            "listKeys": self.list_keys,
-            "regenerateKeys": self.regenerate_key,
-            "syncAutoStorageKeys": self.synchronise_storage_keys,
-        }
 
     def invalid_name(self, name: str, allowed: str) -> ArmError:
         return invalid_value("accountName", f"An account name takes {allowed}.", name)
@@ -86,10 +77,12 @@ class BatchAccounts(Kind):
             answered["autoStorage"] = {"lastKeySync": resource.private["storage_keys_read"]}
         return {"properties": answered}
 
+    @action("listKeys")
     async def list_keys(self, resource: Resource, call: Call) -> Answer:  # noqa: ARG002
         _refuse_without_keys(resource)
         return Answer(body=_keys(resource))
 
+    @action("regenerateKeys")
     async def regenerate_key(self, resource: Resource, call: Call) -> Answer:
         _refuse_without_keys(resource)
         name = call.body.get("keyName")
@@ -99,6 +92,7 @@ class BatchAccounts(Kind):
         call.services.store.put(resource)
         return Answer(body=_keys(resource))
 
+    @action("syncAutoStorageKeys")
     async def synchronise_storage_keys(self, resource: Resource, call: Call) -> Answer:
         if not resource.properties.get("autoStorage"):
             raise invalid_state("No storage account is linked to this Batch account.")

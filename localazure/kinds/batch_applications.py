@@ -7,7 +7,7 @@ with packages aren't known but for those in `batch_refusals`; the others here ar
 
 import hashlib
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 
@@ -15,7 +15,7 @@ from azure_gpu.catalog.services.batch.packages import MOST_OF_ACCOUNT, MOST_OF_A
 from azure_gpu.formats import azure_types
 from localazure.arm import answers
 from localazure.arm.errors import ArmError
-from localazure.arm.kind import Action, Answer, Call, Change, Kind
+from localazure.arm.kind import Answer, Call, Change, Kind, action
 from localazure.arm.store import Body, Resource
 from localazure.blobs.errors import BlobError
 from localazure.blobs.service import Blobs
@@ -60,10 +60,6 @@ class BatchApplicationPackages(Kind):
 
     def __init__(self, blobs: Blobs) -> None:
         self._blobs = blobs
-
-    @property
-    def actions(self) -> Mapping[str, Action]:
-        return {"activate": self.activate}
 
     def invalid_name(self, name: str, allowed: str) -> ArmError:
         return invalid_value("versionName", f"A version takes {allowed}.", name)
@@ -113,6 +109,7 @@ class BatchApplicationPackages(Kind):
         stamp = ends.strftime("%Y-%m-%dT%H:%M:%SZ")
         return {"properties": {"storageUrl": address, "storageUrlExpiry": stamp}}
 
+    @action("activate")
     async def activate(self, resource: Resource, call: Call) -> Answer:
         given = call.body.get("format")
         if not given:

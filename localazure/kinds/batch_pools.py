@@ -4,14 +4,13 @@ A PUT is answered with 200 at once, and nodes come and go afterwards, as at the 
 REST reference of Microsoft.Batch 2024-07-01, "Pool - Create".
 """
 
-from collections.abc import Mapping
 from typing import Any
 
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.arm_ids import ArmId
 from localazure.arm import answers
 from localazure.arm.errors import ArmError
-from localazure.arm.kind import Action, Answer, Call, Change, Kind
+from localazure.arm.kind import Answer, Call, Change, Kind, action
 from localazure.arm.store import Body, Resource
 from localazure.batch.model import PoolKey
 from localazure.batch.pools import Pools
@@ -28,10 +27,6 @@ class BatchPools(Kind):
 
     def __init__(self, pools: Pools) -> None:
         self._pools = pools
-
-    @property
-    def actions(self) -> Mapping[str, Action]:
-        return {"disableAutoScale": self.disable_autoscale, "stopResize": self.stop_resize}
 
     def invalid_name(self, name: str, allowed: str) -> ArmError:
         return invalid_value("poolName", f"A pool's name takes {allowed}.", name)
@@ -95,6 +90,7 @@ class BatchPools(Kind):
             properties["scaleSettings"] = {"fixedScale": {**fixed, **targets}}
         return {**body, "etag": f'W/"{resource.changed_at}"', "properties": properties}
 
+    @action("disableAutoScale")
     async def disable_autoscale(self, resource: Resource, call: Call) -> Answer:
         """The pool keeps the nodes that it has."""
         scale = resource.body["properties"]["scaleSettings"]
@@ -105,6 +101,7 @@ class BatchPools(Kind):
             await self._pools.apply(key_of(resource.id), resource.body, call.as_of, resource.id.name)
         return Answer(body=answers.document(self, resource, call.services))
 
+    @action("stopResize")
     async def stop_resize(self, resource: Resource, call: Call) -> Answer:
         """The pool stays as it is now. What it was to become is told on, beside the error ResizeStopped."""
         await self._pools.stop_resize(key_of(resource.id))

@@ -8,13 +8,12 @@ filled in: Azure Service Operator's session Test_ContainerInstance_ContainerGrou
 
 import hmac
 import re
-from collections.abc import Mapping
 
 from starlette.routing import BaseRoute
 
 from azure_gpu.formats import azure_types
 from localazure.arm.errors import ArmError
-from localazure.arm.kind import Action, Answer, Call, Change, Kind
+from localazure.arm.kind import Answer, Call, Change, Kind, action, reading
 from localazure.arm.store import Body, Resource
 from localazure.containers import consoles
 from localazure.containers.runtime import Runtime
@@ -39,20 +38,6 @@ class ContainerGroups(Kind):
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
-
-    @property
-    def actions(self) -> Mapping[str, Action]:
-        return {
-            "stop": self.stop,
-            "start": self.start,
-            "restart": self.restart,
-            "containers/{container}/exec": self.exec,
-            "containers/{container}/attach": self.attach,
-        }
-
-    @property
-    def reads(self) -> Mapping[str, Action]:
-        return {"containers/{container}/logs": self.logs}
 
     def routes(self, services: Services) -> list[BaseRoute]:
         return [consoles.route(self._runtime, services)]
@@ -110,12 +95,14 @@ class ContainerGroups(Kind):
         made = {"isCreatedFromStandbyPool": False, **timeout, "instanceView": {"events": events, "state": state}}
         return {**body, "properties": {**properties, **listed, **address, **made}}
 
+    @action("stop")
     async def stop(self, resource: Resource, call: Call) -> Answer:
         resource.private[runs.STOPPED] = True
         call.services.store.put(resource)
         await self._runtime.stop(resource.key)
         return Answer(status=204)
 
+    @action("start")
     async def start(self, resource: Resource, call: Call) -> Answer:
         """Starts a group that has ended; one that runs continues."""
         never_began = runs.events(resource) or runs.failures(resource)
@@ -124,10 +111,12 @@ class ContainerGroups(Kind):
         runs.begin(resource, call.services)
         return Answer(status=202, work=lambda: self._start(resource, call.services))
 
+    @action("restart")
     async def restart(self, resource: Resource, call: Call) -> Answer:
         await runs.restart(resource, self._runtime, call.services)
         return Answer(status=204)
 
+    @reading("containers/{container}/logs")
     async def logs(self, resource: Resource, call: Call) -> Answer:
         """What a container's last run printed. `tail`: the last lines only; `timestamps=true`: each behind its time."""
         name = _container(resource, call)
@@ -138,6 +127,7 @@ class ContainerGroups(Kind):
         lines = None if tail is None else int(tail)
         return Answer(body={"content": self._runtime.logs(resource.key, name, lines, timestamps=timestamps)})
 
+    @action("containers/{container}/exec")
     async def exec(self, resource: Resource, call: Call) -> Answer:
         """An address at which the client finds a program's terminal, and the password that opens it."""
         command = call.body.get("command")
@@ -151,6 +141,7 @@ class ContainerGroups(Kind):
             raise ArmError(400, rules.INVALID, f"A terminalSize takes 0 to {_MOST_CELLS} rows and cols.", target="terminalSize")
         return self._console(resource, call, command=command, rows=rows, columns=columns)
 
+    @action("containers/{container}/attach")
     async def attach(self, resource: Resource, call: Call) -> Answer:
         """An address at which the client finds the container's output, and the password that opens it."""
         return self._console(resource, call)

@@ -6,12 +6,11 @@ them (`shutdown-computevm-<machine>`, ComputeVmShutdownTask). Nobody is notified
 
 import asyncio
 import logging
-from collections.abc import Mapping
 from datetime import datetime, timedelta
 
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.arm_ids import parse
-from localazure.arm.kind import Action, Answer, Call, Change, Kind
+from localazure.arm.kind import Answer, Call, Change, Kind, action
 from localazure.arm.store import Body, Resource
 from localazure.machines import schedules
 from localazure.machines.machine import DEALLOCATED
@@ -31,10 +30,6 @@ class GlobalSchedules(Kind):
         self._looked: datetime | None = None
         self._going: set[asyncio.Task[None]] = set()
 
-    @property
-    def actions(self) -> Mapping[str, Action]:
-        return {"execute": self.execute}
-
     def facts(self, change: Change) -> Body:
         properties = change.properties
         target = parse(str(properties.get("targetResourceId") or ""))
@@ -48,6 +43,7 @@ class GlobalSchedules(Kind):
             "named": change.id.name.lower() == wanted.lower(),
         }
 
+    @action("execute")
     async def execute(self, resource: Resource, call: Call) -> Answer:  # noqa: ARG002
         """What it does at its time, now."""
 

@@ -6,7 +6,6 @@ Statuses, headers, states and what is filled in: Azure Service Operator's sessio
 """
 
 import asyncio
-from collections.abc import Mapping
 
 from starlette.routing import BaseRoute
 
@@ -15,7 +14,7 @@ from localazure import shapes
 from localazure.apps import capacity, identity_endpoint, log_stream, records, schedule
 from localazure.apps.executions import Executions, Work
 from localazure.arm.errors import ArmError, resource_not_found
-from localazure.arm.kind import Action, Answer, Call, Change, Kind, merged
+from localazure.arm.kind import Answer, Call, Change, Kind, action, merged, reading
 from localazure.arm.store import Body, Resource
 from localazure.containers.container_spec import ContainerSpec
 from localazure.containers.images import Image
@@ -36,25 +35,6 @@ class Jobs(Kind):
     def __init__(self, executions: Executions) -> None:
         self._executions = executions
         self._clock: asyncio.Task[None] | None = None  # starts what is scheduled, for as long as the server runs
-
-    @property
-    def actions(self) -> Mapping[str, Action]:
-        return {
-            "start": self.start,
-            "stop": self.stop,
-            "executions/{execution}/stop": self.stop_execution,
-            "stop/{execution}": self.stop_execution,  # the Azure CLI asks here
-            "listSecrets": self.list_secrets,
-            "getAuthToken": self.auth_token,
-        }
-
-    @property
-    def reads(self) -> Mapping[str, Action]:
-        return {
-            "executions": self.list_executions,
-            "executions/{execution}": self.show_execution,
-            "executions/{execution}/replicas": self.list_replicas,
-        }
 
     def routes(self, services: Services) -> list[BaseRoute]:
         return [*log_stream.routes(f"/{EVENTS}", self._executions, services), *identity_endpoint.routes(self.arm_type, services)]
@@ -126,6 +106,7 @@ class Jobs(Kind):
 
     # Executions
 
+    @action("start")
     async def start(self, resource: Resource, call: Call) -> Answer:
         """Starts an execution: of the job's template, or of the one in the body, which stands in its place."""
         template = _template(resource, call)
@@ -133,26 +114,31 @@ class Jobs(Kind):
         record = self._begin(resource, template, call.services)
         return Answer(body={"id": f"{resource.id.text}/executions/{record['name']}", "name": record["name"]})
 
+    @action("stop")
     async def stop(self, resource: Resource, call: Call) -> Answer:  # noqa: ARG002
         """Ends every execution that runs, and answers them."""
         running = [one for one in self._executions.all_of(resource.key) if one["status"] == records.RUNNING]
         await asyncio.gather(*(self._executions.stop(resource.key, one["name"]) for one in running))
         return Answer(body={"value": [job_views.execution(resource, one, self._executions) for one in running]})
 
+    @action("executions/{execution}/stop", "stop/{execution}")  # the Azure CLI asks here
     async def stop_execution(self, resource: Resource, call: Call) -> Answer:
         record = self._record(resource, call)
         await self._executions.stop(resource.key, record["name"])
         return Answer(status=200)
 
+    @reading("executions")
     async def list_executions(self, resource: Resource, call: Call) -> Answer:
         if call.query.get("$filter"):
             raise ArmError(400, "InvalidFilterInQueryString", "The embedded Azure takes no $filter on the executions of a job.")
         found = self._executions.all_of(resource.key)
         return Answer(body={"value": [job_views.execution(resource, record, self._executions) for record in found]})
 
+    @reading("executions/{execution}")
     async def show_execution(self, resource: Resource, call: Call) -> Answer:
         return Answer(body=job_views.execution(resource, self._record(resource, call), self._executions))
 
+    @reading("executions/{execution}/replicas")
     async def list_replicas(self, resource: Resource, call: Call) -> Answer:
         record = self._record(resource, call)
         return Answer(
@@ -163,9 +149,11 @@ class Jobs(Kind):
 
     # Secrets and tokens
 
+    @action("listSecrets")
     async def list_secrets(self, resource: Resource, call: Call) -> Answer:  # noqa: ARG002
         return Answer(body={"value": resource.properties["configuration"].get("secrets") or []})
 
+    @action("getAuthToken")
     async def auth_token(self, resource: Resource, call: Call) -> Answer:
         """A token that opens the logs of this job's replicas, and nothing else, for a short while."""
         token, expires = log_stream.issue_token(call.services, resource.key)

@@ -8,7 +8,7 @@ from datetime import timedelta
 
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.arm_ids import ArmId
-from localazure.arm.kind import Action, Answer, Call, Change, Kind, merged
+from localazure.arm.kind import Answer, Call, Change, Kind, action, merged
 from localazure.arm.store import Body, Resource
 from localazure.kinds import private_link_scopes
 from localazure.services import Services
@@ -22,10 +22,6 @@ _OLD_SKUS = ("Standalone",)  # given in the session below, and answered as the o
 
 class LogWorkspaces(Kind):
     azure_type = azure_types.LOG_WORKSPACE
-
-    @property
-    def actions(self) -> Mapping[str, Action]:
-        return {"sharedKeys": self.shared_keys, "listKeys": self.shared_keys}
 
     def before_delete(self, resource_id: ArmId, query: Mapping[str, str], services: Services) -> None:
         deleted_logs.before_delete(resource_id, query, services)
@@ -67,5 +63,6 @@ class LogWorkspaces(Kind):
         linked = {"privateLinkScopedResources": scopes} if scopes else {}
         return {**body, "properties": {**body["properties"], "sku": sku, **linked}}
 
+    @action("sharedKeys", "listKeys")
     async def shared_keys(self, resource: Resource, call: Call) -> Answer:  # noqa: ARG002
         return Answer(body=dict(resource.private["keys"]))

@@ -8,7 +8,7 @@ import base64
 
 from azure_gpu.formats import azure_types
 from localazure.arm.errors import ArmError
-from localazure.arm.kind import Answer, Call
+from localazure.arm.kind import Answer, Call, Kind, action, reading
 from localazure.arm.store import Body, Resource
 from localazure.kinds.managed_cluster_refusals import bad_request, invalid
 from localazure.kubernetes.clusters import Clusters
@@ -22,21 +22,26 @@ _ROLES = {"clusteradmin": "admin", "clusteruser": "user"}
 _NAMES = {"admin": "clusterAdmin", "user": "clusterUser", "monitoring": "clusterMonitoringUser"}
 
 
-class ClusterAccess:
-    """The actions and reads of a cluster that answer kubeconfigs."""
+class ClusterAccess(Kind):
+    """What a cluster answers kubeconfigs at."""
 
     def __init__(self, clusters: Clusters) -> None:
         self._clusters = clusters
 
+    @action("listClusterAdminCredential")
     async def admin(self, resource: Resource, call: Call) -> Answer:
         return self._answered(resource, "admin", call)
 
+    @action("listClusterUserCredential")
     async def user(self, resource: Resource, call: Call) -> Answer:
         return self._answered(resource, "user", call)
 
+    @action("listClusterMonitoringUserCredential")
     async def monitoring(self, resource: Resource, call: Call) -> Answer:
         return self._answered(resource, "monitoring", call)
 
+    @reading("accessProfiles/{role}")
+    @action("accessProfiles/{role}/listCredential")
     async def profile(self, resource: Resource, call: Call) -> Answer:
         """GET accessProfiles/{role} and POST accessProfiles/{role}/listCredential: the older way to the same."""
         who = _ROLES.get(call.path["role"].lower())

@@ -5,11 +5,10 @@ Networks, load balancers and private links are kept as they are given and change
 """
 
 import uuid
-from collections.abc import Mapping
 
 from azure_gpu.formats import azure_types
 from localazure.arm.errors import ArmError
-from localazure.arm.kind import Action, Answer, Call, Change, Kind, merged
+from localazure.arm.kind import Answer, Call, Change, action, merged, reading
 from localazure.arm.store import Body, Resource
 from localazure.kinds import (
     managed_cluster_defaults,
@@ -32,36 +31,22 @@ RUNNING, STOPPED = "Running", "Stopped"
 _POOLS = "agentPoolProfiles"
 
 
-class ManagedClusters(Kind):
+class ManagedClusters(ClusterAccess):
     """A PATCH changes only tags, as at the service."""
 
     azure_type = azure_types.MANAGED_CLUSTER
 
     def __init__(self, runtime: AksRuntime) -> None:
         self._runtime = runtime
-        self._access = ClusterAccess(runtime.clusters)
+        super().__init__(runtime.clusters)
         self._commands = ClusterCommands(runtime.clusters)
 
-    @property
-    def actions(self) -> Mapping[str, Action]:
-        return {
-            "listClusterAdminCredential": self._access.admin,
-            "listClusterUserCredential": self._access.user,
-            "listClusterMonitoringUserCredential": self._access.monitoring,
-            "accessProfiles/{role}/listCredential": self._access.profile,
-            "runCommand": self.run_command,
-            "stop": self.stop,
-            "start": self.start,
-        }
+    upgrades = staticmethod(reading("upgradeProfiles/default")(managed_cluster_profiles.upgrades))
+    pool_versions = staticmethod(reading("availableAgentPoolVersions")(managed_cluster_profiles.pool_versions))
 
-    @property
-    def reads(self) -> Mapping[str, Action]:
-        return {
-            "accessProfiles/{role}": self._access.profile,
-            "commandResults/{command}": self._commands.result,
-            "upgradeProfiles/default": managed_cluster_profiles.upgrades,
-            "availableAgentPoolVersions": managed_cluster_profiles.pool_versions,
-        }
+    @reading("commandResults/{command}")
+    async def command_result(self, resource: Resource, call: Call) -> Answer:
+        return await self._commands.result(resource, call)
 
     def busy(self, resource: Resource) -> ArmError:
         return pending(f"Another operation ({resource.state})")
@@ -152,16 +137,19 @@ class ManagedClusters(Kind):
         kind = (resource.body.get("sku") or {}).get("name") or "Base"
         return {"kind": kind, **body, "eTag": managed_cluster_pools.etag(resource), "properties": properties}
 
+    @action("runCommand")
     async def run_command(self, resource: Resource, call: Call) -> Answer:
         if power(resource) == STOPPED:
             raise wrong_power(resource.state, STOPPED, "running a command")
         return await self._commands.run(resource, call)
 
+    @action("stop")
     async def stop(self, resource: Resource, call: Call) -> Answer:
         if power(resource) == STOPPED:
             raise wrong_power(resource.state, STOPPED, "stopping")
         return Answer(status=202, work=lambda: self.resume_action("stop", resource, call.services))
 
+    @action("start")
     async def start(self, resource: Resource, call: Call) -> Answer:
         if power(resource) == RUNNING:
             raise wrong_power(resource.state, RUNNING, "starting")

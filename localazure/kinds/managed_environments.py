@@ -7,13 +7,12 @@ Statuses, headers, states and what is filled in: Azure Service Operator's sessio
 
 import hashlib
 import secrets
-from collections.abc import Mapping
 
 from azure_gpu.catalog import regions
 from azure_gpu.formats import azure_types
 from localazure.apps.executions import Executions
 from localazure.arm.errors import ArmError, conflict
-from localazure.arm.kind import Action, Answer, Call, Change, Kind, merged
+from localazure.arm.kind import Answer, Call, Change, Kind, merged, reading
 from localazure.arm.store import Body, Resource
 from localazure.kinds import environment_profiles
 from localazure.services import Services
@@ -29,10 +28,6 @@ class ManagedEnvironments(Kind):
 
     def __init__(self, executions: Executions) -> None:
         self._executions = executions
-
-    @property
-    def reads(self) -> Mapping[str, Action]:
-        return {"workloadProfileStates": self.profile_states, "usages": self.usages}
 
     def read(self, body: Body) -> Body:
         """Numbers of nodes as texts: Azure CLI's session test_containerapp_env_workload_profiles_e2e (2025-07-01)."""
@@ -86,12 +81,14 @@ class ManagedEnvironments(Kind):
             "properties": properties,
         }
 
+    @reading("usages")
     async def usages(self, resource: Resource, call: Call) -> Answer:
         """The environment's quotas of GPUs, where it has some of its own, as `az containerapp env list-usages` requests them."""
         jobs = granted_quotas.jobs_of(resource, call.services)
         used = {one: self._executions.gpus(one, resource.location, jobs) for one in granted_quotas.QUOTAS}
         return Answer(body={"value": granted_quotas.usages(resource, used, call.services)})
 
+    @reading("workloadProfileStates")
     async def profile_states(self, resource: Resource, call: Call) -> Answer:  # noqa: ARG002
         """How many nodes of each profile there are: as many as its least count says, and none of a serverless one."""
         value = [

@@ -12,7 +12,7 @@ from azure_gpu.formats import azure_types
 from azure_gpu.formats.arm_ids import ArmId, parse
 from azure_gpu.formats.azure_types import AzureType
 from localazure.arm.errors import not_implemented
-from localazure.arm.kind import Action, Answer, Call, Change, merged
+from localazure.arm.kind import Answer, Call, Change, merged, offer
 from localazure.arm.store import Body, Resource
 from localazure.blobs.errors import BlobError
 from localazure.blobs.service import Blobs
@@ -120,10 +120,7 @@ class _UploadedVersions(_Versions):
     def __init__(self, blobs: Blobs) -> None:
         self._blobs = blobs
 
-    @property
-    def offers(self) -> Mapping[str, Action]:
-        return {"startPendingUpload": self.start_upload}
-
+    @offer("startPendingUpload")
     async def start_upload(self, resource: Resource, call: Call) -> Answer:
         return await ml_uploads.start(resource, self._blobs, call)
 

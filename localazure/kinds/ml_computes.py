@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.arm_ids import ArmId
-from localazure.arm.kind import Action, Answer, Call, Change, merged
+from localazure.arm.kind import Answer, Call, Change, action, merged
 from localazure.arm.store import Body, Resource
 from localazure.kinds import ml_compute_rules, ml_quotas
 from localazure.kinds.ml_compute_rules import AML_COMPUTE, DEFAULT_INSTANCE_TYPE, KUBERNETES, inner, kind_of
@@ -36,10 +36,6 @@ class MlComputes(MlKind):
 
     def __init__(self, jobs: JobRunner) -> None:
         self._jobs = jobs
-
-    @property
-    def actions(self) -> Mapping[str, Action]:
-        return {"listNodes": self.list_nodes}
 
     def check(self, change: Change) -> None:
         ml_compute_rules.check(change, self.arm_type)
@@ -105,6 +101,7 @@ class MlComputes(MlKind):
                 live = ml_compute_rules.shown_machine(resource, services)
         return {"properties": {"provisioningState": resource.state, "provisioningErrors": None, "properties": live}}
 
+    @action("listNodes")
     async def list_nodes(self, resource: Resource, call: Call) -> Answer:  # noqa: ARG002
         nodes = self._jobs.nodes(resource.key) if kind_of(resource.body) == AML_COMPUTE else []
         return Answer(body={"nodes": nodes})

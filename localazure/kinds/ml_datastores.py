@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.arm_ids import ArmId, parse
 from localazure.arm.errors import ArmError
-from localazure.arm.kind import Action, Answer, Call, Change
+from localazure.arm.kind import Answer, Call, Change, action
 from localazure.arm.store import Body, Resource
 from localazure.blobs.service import Blobs
 from localazure.kinds.ml_kind import MlKind, keep_with_workspace, user_error
@@ -29,10 +29,6 @@ class MlDatastores(MlKind):
     """Created at once."""
 
     azure_type = azure_types.ML_DATASTORE
-
-    @property
-    def actions(self) -> Mapping[str, Action]:
-        return {"listSecrets": self.list_secrets}
 
     def chosen(self, listed: list[Resource], query: Mapping[str, str]) -> list[Resource]:
         requested = query.get("isdefault", "").lower()
@@ -59,6 +55,7 @@ class MlDatastores(MlKind):
     def live(self, resource: Resource, services: Services) -> Body:  # noqa: ARG002
         return {"properties": {"isDefault": resource.id.name.lower() == BLOB_STORE}}
 
+    @action("listSecrets")
     async def list_secrets(self, resource: Resource, call: Call) -> Answer:
         credentials = resource.properties.get("credentials") or {}
         kind = str(credentials.get("credentialsType") or "None")

@@ -12,7 +12,7 @@ from azure_gpu.formats.arm_ids import parse
 from azure_gpu.formats.azure_types import AzureType
 from localazure.arm.caller import Caller
 from localazure.arm.errors import not_implemented
-from localazure.arm.kind import Action, Answer, Call, Change, merged
+from localazure.arm.kind import Answer, Call, Change, action, merged
 from localazure.arm.store import Body, Resource
 from localazure.kinds.ml_assets import version_at
 from localazure.kinds.ml_kind import MlKind, bad_request, user_error, workspace_of
@@ -35,10 +35,6 @@ class MlJobs(MlKind):
 
     def __init__(self, jobs: JobRunner) -> None:
         self._jobs = jobs
-
-    @property
-    def actions(self) -> Mapping[str, Action]:
-        return {"cancel": self.cancel}
 
     def check(self, change: Change) -> None:
         properties = change.properties
@@ -84,6 +80,7 @@ class MlJobs(MlKind):
     def view(self, resource: Resource, services: Services) -> Body:
         return merged(super().view(resource, services), {"properties": self._jobs.job_view(resource.key)})
 
+    @action("cancel")
     async def cancel(self, resource: Resource, call: Call) -> Answer:  # noqa: ARG002
         if self._jobs.job_view(resource.key).get("status") in _ENDED:
             raise user_error(f"The job '{resource.id.name}' has ended.")

@@ -4,14 +4,12 @@ Created in the background: the service fetches image, model and code as the endp
 ready. A failed one stays, so that its logs can be read. Rules: `ml_online_deployment_rules`; what runs: `localazure/ml`.
 """
 
-from collections.abc import Mapping
-
 from azure_gpu.catalog.services.machine_learning.compute import KUBERNETES
 from azure_gpu.catalog.services.machine_learning.deployments import MANAGED, MOST_INSTANCES
 from azure_gpu.catalog.services.machine_learning.endpoints import DEFAULT_INSTANCE_TYPE, LEAST_INSTANCES
 from azure_gpu.formats import azure_types
 from localazure.arm.errors import ArmError
-from localazure.arm.kind import Action, Answer, Call, Change
+from localazure.arm.kind import Answer, Call, Change, question, reading
 from localazure.arm.store import Body, Resource
 from localazure.kinds import ml_online_deployment_rules as rules, ml_online_refusals as refusals
 from localazure.kinds.ml_kind import MlKind
@@ -29,14 +27,6 @@ class MlOnlineDeployments(MlKind):
 
     def __init__(self, endpoints: OnlineEndpoints) -> None:
         self._endpoints = endpoints
-
-    @property
-    def questions(self) -> Mapping[str, Action]:
-        return {"getLogs": self.logs}
-
-    @property
-    def reads(self) -> Mapping[str, Action]:
-        return {"skus": self.skus}
 
     def patched(self, under: Body, patch: Body) -> Body:
         refusals.refuse_other(patch, _PATCHED)
@@ -90,6 +80,7 @@ class MlOnlineDeployments(MlKind):
         await self._endpoints.remove(resource)
         _forget_share(resource, services)
 
+    @question("getLogs")
     async def logs(self, resource: Resource, call: Call) -> Answer:
         """What the containers printed, or what was fetched before they started. Also while it is created, and after a failure."""
         kind = call.body.get("containerType") or running.SERVER
@@ -100,6 +91,7 @@ class MlOnlineDeployments(MlKind):
             raise refusals.invalid("tail takes a number of lines.", "tail")
         return Answer(body={"content": await self._endpoints.log(resource, kind, tail)})
 
+    @reading("skus")
     async def skus(self, resource: Resource, call: Call) -> Answer:  # noqa: ARG002
         """Between how many instances a deployment may be scaled."""
         capacity = int(resource.body["sku"]["capacity"])

@@ -4,13 +4,11 @@ A PUT replaces the whole endpoint, its traffic with it, as the service does: a c
 it (Microsoft Learn, machine-learning/how-to-safely-rollout-online-endpoints). What runs for an endpoint is in `localazure/ml`.
 """
 
-from collections.abc import Mapping
-
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.arm_ids import parse
 from localazure.arm import refusals as refused
 from localazure.arm.errors import ArmError
-from localazure.arm.kind import Action, Answer, Call, Change
+from localazure.arm.kind import Answer, Call, Change, action
 from localazure.arm.store import Body, Resource
 from localazure.kinds import attached_identities, ml_online_refusals as refusals
 from localazure.kinds.ml_kind import MlKind, workspace_of
@@ -28,10 +26,6 @@ class MlOnlineEndpoints(MlKind):
 
     def __init__(self, endpoints: OnlineEndpoints) -> None:
         self._endpoints = endpoints
-
-    @property
-    def actions(self) -> Mapping[str, Action]:
-        return {"listKeys": self.list_keys, "regenerateKeys": self.regenerate_keys, "token": self.token}
 
     def patched(self, under: Body, patch: Body) -> Body:
         refusals.refuse_other(patch, _PATCHED)
@@ -64,10 +58,12 @@ class MlOnlineEndpoints(MlKind):
         properties = {name: value for name, value in body.get("properties", {}).items() if name != "keys"}
         return {**body, "properties": properties}
 
+    @action("listKeys")
     async def list_keys(self, resource: Resource, call: Call) -> Answer:  # noqa: ARG002
         _check_mode(resource, "Key", "listKeys")
         return Answer(body=dict(resource.private["keys"]))
 
+    @action("regenerateKeys")
     async def regenerate_keys(self, resource: Resource, call: Call) -> Answer:
         _check_mode(resource, "Key", "regenerateKeys")
         name = _KEY_TYPES.get(str(call.body.get("keyType")))
@@ -80,6 +76,7 @@ class MlOnlineEndpoints(MlKind):
         self._endpoints.apply(resource)
         return Answer(status=202, work=_nothing)
 
+    @action("token")
     async def token(self, resource: Resource, call: Call) -> Answer:  # noqa: ARG002
         _check_mode(resource, "AMLToken", "token")
         token, expires, refresh = self._endpoints.token(resource)

@@ -16,7 +16,7 @@ from typing import Any
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.arm_ids import ArmId, parse
 from localazure.arm.errors import ArmError
-from localazure.arm.kind import Action, Answer, Call, Change, merged
+from localazure.arm.kind import Answer, Call, Change, action, merged, reading
 from localazure.arm.store import Body, Resource
 from localazure.blobs.errors import BlobError
 from localazure.blobs.service import Blobs
@@ -39,19 +39,6 @@ class MlWorkspaces(MlKind):
 
     def __init__(self, blobs: Blobs) -> None:
         self._blobs = blobs
-
-    @property
-    def actions(self) -> Mapping[str, Action]:
-        return {
-            "listKeys": self.list_keys,
-            "listStorageAccountKeys": self.list_storage_keys,
-            "resyncKeys": self.resync_keys,
-            "diagnose": self.diagnose,
-        }
-
-    @property
-    def reads(self) -> Mapping[str, Action]:
-        return {"outboundRules": self.outbound_rules, "privateEndpointConnections": _nothing, "privateLinkResources": _nothing}
 
     def read(self, body: Body) -> Body:
         return ml_workspace_forms.read(body)
@@ -134,6 +121,7 @@ class MlWorkspaces(MlKind):
         # Whatever sku was sent, this is the one that is answered.
         return {**merged(super().view(resource, services), {"properties": live}), "sku": {"name": "Basic", "tier": "Basic"}}
 
+    @action("listKeys")
     async def list_keys(self, resource: Resource, call: Call) -> Answer:
         """The storage account's key where it has one to give, and that of Application Insights."""
         insights = call.services.store.get(str(resource.properties.get("applicationInsights")))
@@ -157,9 +145,11 @@ class MlWorkspaces(MlKind):
             }
         return Answer(body=shown)
 
+    @action("listStorageAccountKeys")
     async def list_storage_keys(self, resource: Resource, call: Call) -> Answer:
         return Answer(body=_storage_key(resource, call.services))
 
+    @action("resyncKeys")
     async def resync_keys(self, resource: Resource, call: Call) -> Answer:  # noqa: ARG002
         """Nothing is kept of the keys that could be out of date."""
 
@@ -168,6 +158,7 @@ class MlWorkspaces(MlKind):
 
         return Answer(status=202, work=work)
 
+    @action("diagnose")
     async def diagnose(self, resource: Resource, call: Call) -> Answer:  # noqa: ARG002
         names = ("userDefinedRouteResults", "networkSecurityRuleResults", "resourceLockResults", "dnsResolutionResults")
         more = (
@@ -179,6 +170,7 @@ class MlWorkspaces(MlKind):
         )
         return Answer(body={"value": {name: [] for name in (*names, *more)}})
 
+    @reading("outboundRules")
     async def outbound_rules(self, resource: Resource, call: Call) -> Answer:  # noqa: ARG002
         rules = (resource.properties.get("managedNetwork") or {}).get("outboundRules") or {}
         listed = [
@@ -191,6 +183,10 @@ class MlWorkspaces(MlKind):
             for name, rule in rules.items()
         ]
         return Answer(body={"value": listed})
+
+    @reading("privateEndpointConnections", "privateLinkResources")
+    async def nothing(self, resource: Resource, call: Call) -> Answer:  # noqa: ARG002
+        return Answer(body={"value": []})
 
 
 def _recover(workspace: Resource, services: Services) -> None:
@@ -234,7 +230,3 @@ def _storage_key(workspace: Resource, services: Services) -> Body:
     if account.properties.get("allowSharedKeyAccess") is False or workspace.properties["systemDatastoresAuthMode"] == "Identity":
         return {"userStorageKey": None}
     return {"userStorageKey": account.private["keys"]["key1"]["value"]}
-
-
-async def _nothing(resource: Resource, call: Call) -> Answer:  # noqa: ARG001
-    return Answer(body={"value": []})

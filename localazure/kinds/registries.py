@@ -9,7 +9,6 @@ import asyncio
 import hmac
 import logging
 import secrets
-from collections.abc import Mapping
 
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
@@ -20,7 +19,7 @@ from azure_gpu.formats import azure_types
 from localazure import shapes
 from localazure.arm import filters, requested_version
 from localazure.arm.errors import ArmError, not_implemented
-from localazure.arm.kind import Action, Answer, Call, Change, Kind
+from localazure.arm.kind import Answer, Call, Change, Kind, action, reading
 from localazure.arm.store import Body, Resource
 from localazure.kinds import registry_builds, registry_logs, registry_runs, uploaded_sources, vault_keys
 from localazure.kinds.registry_builds import login_server
@@ -39,20 +38,6 @@ class Registries(Kind):
 
     def __init__(self) -> None:
         self._builds: dict[str, asyncio.Task[None]] = {}  # of `scheduleRun`, by login server and run
-
-    @property
-    def actions(self) -> Mapping[str, Action]:
-        return {
-            "listCredentials": self.list_credentials,
-            "listBuildSourceUploadUrl": self.upload_address,
-            "scheduleRun": self.schedule_run,
-            "runs/{run}/cancel": self.cancel_run,
-            "runs/{run}/listLogSasUrl": self.log_address,
-        }
-
-    @property
-    def reads(self) -> Mapping[str, Action]:
-        return {"runs": self.list_runs, "runs/{run}": self.show_run}
 
     def routes(self, services: Services) -> list[BaseRoute]:
         async def run_log(request: Request) -> Response:
@@ -100,6 +85,7 @@ class Registries(Kind):
         services.images.forget(login_server(resource.id.name))
         registry_runs.forget(services.store, login_server(resource.id.name))
 
+    @action("listCredentials")
     async def list_credentials(self, resource: Resource, call: Call) -> Answer:  # noqa: ARG002
         if not resource.properties.get("adminUserEnabled"):
             raise ArmError(
@@ -129,9 +115,11 @@ class Registries(Kind):
         if builds:
             await asyncio.wait(builds)
 
+    @action("listBuildSourceUploadUrl")
     async def upload_address(self, resource: Resource, call: Call) -> Answer:
         return Answer(body=uploaded_sources.offer(resource.id.name, call.services))
 
+    @action("scheduleRun")
     async def schedule_run(self, resource: Resource, call: Call) -> Answer:
         """Begins a build and answers its run; the build continues in the background."""
         request = {name: value for name, value in call.body.items() if value is not None}
@@ -152,6 +140,7 @@ class Registries(Kind):
         self._builds[key].add_done_callback(lambda _: self._builds.pop(key, None))
         return Answer(body=registry_runs.document(resource.id.text, record))
 
+    @action("runs/{run}/cancel")
     async def cancel_run(self, resource: Resource, call: Call) -> Answer:
         record = self._run(resource, call)
         login = login_server(resource.id.name)
@@ -162,6 +151,7 @@ class Registries(Kind):
             registry_runs.keep(call.services.store, login, record)
         return Answer(status=200)
 
+    @reading("runs")
     async def list_runs(self, resource: Resource, call: Call) -> Answer:
         if call.query.get("$filter"):
             raise not_implemented("$filter on the runs of a registry")
@@ -169,9 +159,11 @@ class Registries(Kind):
         chosen = records[: filters.top(call.query.get("$top", ""))]
         return Answer(body={"value": [registry_runs.document(resource.id.text, record) for record in chosen]})
 
+    @reading("runs/{run}")
     async def show_run(self, resource: Resource, call: Call) -> Answer:
         return Answer(body=registry_runs.document(resource.id.text, self._run(resource, call)))
 
+    @action("runs/{run}/listLogSasUrl")
     async def log_address(self, resource: Resource, call: Call) -> Answer:
         """Where a run's log can be read: an address that carries its own permission, as the service's does."""
         record = self._run(resource, call)

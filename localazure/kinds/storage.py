@@ -9,12 +9,11 @@ import base64
 import re
 import secrets
 import shutil
-from collections.abc import Mapping
 from pathlib import Path
 
 from azure_gpu.formats import azure_types
 from localazure.arm.errors import ArmError
-from localazure.arm.kind import Action, Answer, Call, Change, Kind
+from localazure.arm.kind import Answer, Call, Change, Kind, action
 from localazure.arm.store import Body, Resource
 from localazure.blobs.errors import BlobError
 from localazure.blobs.service import Blobs
@@ -36,10 +35,6 @@ class StorageAccounts(Kind):
 
     def __init__(self, blobs: Blobs) -> None:
         self._blobs = blobs
-
-    @property
-    def actions(self) -> Mapping[str, Action]:
-        return {"listKeys": self.list_keys, "regenerateKey": self.regenerate_key}
 
     def facts(self, change: Change) -> Body:
         given = (change.properties.get("encryption") or {}).get("keyvaultproperties") or {}
@@ -73,10 +68,12 @@ class StorageAccounts(Kind):
     def live(self, resource: Resource, services: Services) -> Body:  # noqa: ARG002
         return {"properties": {"primaryEndpoints": {"blob": self._blobs.endpoint(resource.id.name)}}}
 
+    @action("listKeys")
     async def list_keys(self, resource: Resource, call: Call) -> Answer:  # noqa: ARG002
         _refuse_without_keys(resource)
         return Answer(body=_keys(resource))
 
+    @action("regenerateKey")
     async def regenerate_key(self, resource: Resource, call: Call) -> Answer:
         _refuse_without_keys(resource)
         name = call.body.get("keyName")

@@ -5,11 +5,9 @@ A PUT runs again where the request or `forceUpdateTag` differs from before, or w
 what it may ask for is in `registry_builds`.
 """
 
-from collections.abc import Mapping
-
 from azure_gpu.formats import azure_types
 from localazure.arm.errors import ArmError
-from localazure.arm.kind import Action, Answer, Call, Change, Kind, merged
+from localazure.arm.kind import Answer, Call, Change, Kind, action, merged, reading
 from localazure.arm.store import Body, Resource
 from localazure.kinds import registry_builds, registry_runs
 from localazure.kinds.registry_builds import login_server
@@ -20,14 +18,6 @@ class TaskRuns(Kind):
     """PUT answers at once; the build runs on."""
 
     azure_type = azure_types.TASK_RUN
-
-    @property
-    def actions(self) -> Mapping[str, Action]:
-        return {"listDetails": self.list_details}
-
-    @property
-    def reads(self) -> Mapping[str, Action]:
-        return {"operationStatuses/{run}/operationStatuses/{again}": self.no_status}
 
     def check(self, change: Change) -> None:
         request = change.properties.get("runRequest")
@@ -68,10 +58,12 @@ class TaskRuns(Kind):
         ]
         return {**body, "properties": {**properties, "runRequest": {**request, "arguments": told}}}
 
+    @reading("operationStatuses/{run}/operationStatuses/{again}")
     async def no_status(self, resource: Resource, call: Call) -> Answer:  # noqa: ARG002
         """What the broken address of rough weather answers: pulumi/pulumi-azure-native issue 1713."""
         return Answer(status=404, body={"status": "Creating"})
 
+    @action("listDetails")
     async def list_details(self, resource: Resource, call: Call) -> Answer:  # noqa: ARG002
         body = merged(resource.body, resource.service)
         properties = {"provisioningState": resource.state, **body["properties"]}

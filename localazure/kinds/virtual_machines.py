@@ -6,11 +6,11 @@ Microsoft Learn, REST reference of Microsoft.Compute/virtualMachines 2024-11-01.
 
 import hashlib
 import uuid
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 
 from azure_gpu.formats import azure_types
 from localazure.arm.errors import ArmError, not_implemented
-from localazure.arm.kind import Action, Answer, Call, Change, Kind, merged
+from localazure.arm.kind import Answer, Call, Change, Kind, action, merged, reading
 from localazure.arm.store import Body, Resource
 from localazure.batch.nodes.connection import AgentLostError
 from localazure.kinds import vm_disks, vm_refusals as refusals, vm_rules, vm_views
@@ -46,20 +46,6 @@ class VirtualMachines(Kind):
 
     def __init__(self, machines: Machines) -> None:
         self._machines = machines
-
-    @property
-    def actions(self) -> Mapping[str, Action]:
-        return {
-            "start": self.start,
-            "deallocate": self.deallocate,
-            "powerOff": self.power_off,
-            "restart": self.restart,
-            _RUN_COMMAND: self.run_command,
-        }
-
-    @property
-    def reads(self) -> Mapping[str, Action]:
-        return {"instanceView": self.read_instance_view}
 
     def busy(self, resource: Resource) -> ArmError:
         return refusals.not_allowed(
@@ -153,13 +139,16 @@ class VirtualMachines(Kind):
 
     # Actions
 
+    @reading("instanceView")
     async def read_instance_view(self, resource: Resource, call: Call) -> Answer:
         return Answer(body=vm_views.instance_view(resource, self._machines, call.services))
 
+    @action("start")
     async def start(self, resource: Resource, call: Call) -> Answer:
         self._live(resource)
         return _accepted(lambda: self._started(resource, call.services))
 
+    @action("deallocate")
     async def deallocate(self, resource: Resource, call: Call) -> Answer:  # noqa: ARG002
         self._live(resource)
         disk = (resource.properties.get("storageProfile") or {}).get("osDisk") or {}
@@ -169,6 +158,7 @@ class VirtualMachines(Kind):
             )
         return _accepted(lambda: self._machines.stop(resource.key, deallocate=True))
 
+    @action("powerOff")
     async def power_off(self, resource: Resource, call: Call) -> Answer:  # noqa: ARG002
         machine = self._live(resource)
         if machine.power == DEALLOCATED:
@@ -177,11 +167,13 @@ class VirtualMachines(Kind):
             )
         return _accepted(lambda: self._machines.stop(resource.key, deallocate=False))
 
+    @action("restart")
     async def restart(self, resource: Resource, call: Call) -> Answer:  # noqa: ARG002
         if self._live(resource).power not in UP:
             raise refusals.needs_power(resource.id.name)
         return _accepted(lambda: self._machines.restart(resource.key))
 
+    @action(_RUN_COMMAND)
     async def run_command(self, resource: Resource, call: Call) -> Answer:
         machine = self._live(resource)
         script = _script(call.body, windows=machine.settings.windows)
