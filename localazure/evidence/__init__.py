@@ -4,7 +4,8 @@ A rank is the best that is known: *recorded* (a session with Azure shows it; nam
 example or client, or a public report quotes it), *assumed* (nobody is quoted). `refusals.tsv` is what bodies are judged by
 (`localazure.arm.refusals`), `codes.tsv` has the codes of refusals that depend on more than a body, `not_judged.tsv` what Azure
 may refuse though nobody is known to have seen it, and is let through. `recorded.tsv` has which operations the sessions show,
-and `runs.tsv` what runs for a type; `coverage` makes the page of them. `types.toml` has the types that are served.
+`runs.tsv` what runs for a type, and `services.tsv` the services of modules; `coverage` makes the page of them. `types.toml` has
+the types that are served.
 """
 
 import functools
@@ -16,59 +17,6 @@ from typing import Any, Literal, NamedTuple, cast
 Rank = Literal["recorded", "documented", "assumed"]
 RANKS: tuple[Rank, ...] = ("recorded", "documented", "assumed")
 _FOLDER = Path(__file__).parent
-
-# By the first part of a module's path that fits, the longest first.
-_SERVICES = {
-    "activity_log": "Microsoft.Insights",
-    "apps": "Microsoft.App",
-    "arm": "Azure Resource Manager",
-    "batch": "Batch data plane",
-    "blobs": "Blob storage",
-    "containers": "Microsoft.ContainerRegistry",
-    "deployments": "Azure Resource Manager",
-    "entra": "Microsoft Entra",
-    "kinds/agent_pool": "Microsoft.ContainerService",
-    "kinds/attached_identities": "Azure Resource Manager",
-    "kinds/autoscale": "Microsoft.Insights",
-    "kinds/batch": "Microsoft.Batch",
-    "kinds/blob": "Microsoft.Storage",
-    "kinds/budgets": "Microsoft.Consumption",
-    "kinds/build_sources": "Microsoft.ContainerRegistry",
-    "kinds/container_group": "Microsoft.ContainerInstance",
-    "kinds/diagnostic": "Microsoft.Insights",
-    "kinds/environment_profiles": "Microsoft.App",
-    "kinds/federated": "Microsoft.ManagedIdentity",
-    "kinds/galler": "Microsoft.Compute",
-    "kinds/global_schedules": "Microsoft.DevTestLab",
-    "kinds/images": "Microsoft.App",
-    "kinds/insights": "Microsoft.Insights",
-    "kinds/job": "Microsoft.App",
-    "kinds/key_vaults": "Microsoft.KeyVault",
-    "kinds/kubernetes_extensions": "Microsoft.KubernetesConfiguration",
-    "kinds/logs": "Microsoft.OperationalInsights",
-    "kinds/maintenance": "Microsoft.ContainerService",
-    "kinds/managed_cluster": "Microsoft.ContainerService",
-    "kinds/managed_environments": "Microsoft.App",
-    "kinds/ml": "Microsoft.MachineLearningServices",
-    "kinds/network": "Microsoft.Network",
-    "kinds/private": "Microsoft.Network",
-    "kinds/private_link": "Microsoft.Insights",
-    "kinds/registr": "Microsoft.ContainerRegistry",
-    "kinds/roles": "Microsoft.Authorization",
-    "kinds/soft_deleted": "Microsoft.KeyVault",
-    "kinds/storage": "Microsoft.Storage",
-    "kinds/task_runs": "Microsoft.ContainerRegistry",
-    "kinds/uploaded_sources": "Microsoft.ContainerRegistry",
-    "kinds/virtual_machine": "Microsoft.Compute",
-    "kinds/vm": "Microsoft.Compute",
-    "kubernetes": "Microsoft.ContainerService",
-    "lists": "Azure Resource Manager",
-    "lists/deleted_vaults": "Microsoft.KeyVault",
-    "lists/deleted_workspaces": "Microsoft.OperationalInsights",
-    "machines": "Microsoft.Compute",
-    "machines/ml": "Microsoft.MachineLearningServices",
-    "ml": "Scoring of Azure ML",
-}
 
 
 class Session(NamedTuple):
@@ -115,9 +63,9 @@ class NotJudged(NamedTuple):
 
 
 def service_of(module: str) -> str:
-    """The service that a module of localazure answers for: `kinds/batch_pools.py`."""
-    fits = [start for start in _SERVICES if module.startswith(start)]
-    return _SERVICES[max(fits, key=len)] if fits else "Azure Resource Manager"
+    """The service that a module of localazure answers for: that of the longest beginning of its path, `kinds/batch_pools.py`."""
+    fits = [(start, service) for start, service in read("services.tsv") if module.startswith(start)]
+    return max(fits, key=lambda each: len(each[0]))[1] if fits else "Azure Resource Manager"
 
 
 @functools.cache

@@ -3,56 +3,13 @@
 Names: Unicode CLDR, windowsZones.xml, those of the zones of Azure's regions and their neighbours.
 """
 
+from collections.abc import Mapping
 from datetime import UTC, datetime, time, timedelta
+from pathlib import Path
 from zoneinfo import ZoneInfo
 
-ZONES = {
-    "UTC": "Etc/UTC",
-    "GMT Standard Time": "Europe/London",
-    "Greenwich Standard Time": "Atlantic/Reykjavik",
-    "W. Europe Standard Time": "Europe/Berlin",
-    "Romance Standard Time": "Europe/Paris",
-    "Central Europe Standard Time": "Europe/Budapest",
-    "Central European Standard Time": "Europe/Warsaw",
-    "E. Europe Standard Time": "Europe/Chisinau",
-    "FLE Standard Time": "Europe/Kyiv",
-    "GTB Standard Time": "Europe/Bucharest",
-    "Russian Standard Time": "Europe/Moscow",
-    "Turkey Standard Time": "Europe/Istanbul",
-    "Israel Standard Time": "Asia/Jerusalem",
-    "South Africa Standard Time": "Africa/Johannesburg",
-    "Egypt Standard Time": "Africa/Cairo",
-    "Arab Standard Time": "Asia/Riyadh",
-    "Arabian Standard Time": "Asia/Dubai",
-    "India Standard Time": "Asia/Kolkata",
-    "SE Asia Standard Time": "Asia/Bangkok",
-    "China Standard Time": "Asia/Shanghai",
-    "Singapore Standard Time": "Asia/Singapore",
-    "Taipei Standard Time": "Asia/Taipei",
-    "Tokyo Standard Time": "Asia/Tokyo",
-    "Korea Standard Time": "Asia/Seoul",
-    "AUS Eastern Standard Time": "Australia/Sydney",
-    "E. Australia Standard Time": "Australia/Brisbane",
-    "Cen. Australia Standard Time": "Australia/Adelaide",
-    "AUS Central Standard Time": "Australia/Darwin",
-    "W. Australia Standard Time": "Australia/Perth",
-    "New Zealand Standard Time": "Pacific/Auckland",
-    "E. South America Standard Time": "America/Sao_Paulo",
-    "Argentina Standard Time": "America/Buenos_Aires",
-    "Pacific SA Standard Time": "America/Santiago",
-    "SA Pacific Standard Time": "America/Bogota",
-    "Atlantic Standard Time": "America/Halifax",
-    "Eastern Standard Time": "America/New_York",
-    "US Eastern Standard Time": "America/Indianapolis",
-    "Central Standard Time": "America/Chicago",
-    "Central Standard Time (Mexico)": "America/Mexico_City",
-    "Canada Central Standard Time": "America/Regina",
-    "Mountain Standard Time": "America/Denver",
-    "US Mountain Standard Time": "America/Phoenix",
-    "Pacific Standard Time": "America/Los_Angeles",
-    "Alaskan Standard Time": "America/Anchorage",
-    "Hawaiian Standard Time": "Pacific/Honolulu",
-}
+_FILE = Path(__file__).with_name("time_zones.tsv")
+ZONES: Mapping[str, str] = dict(line.split("\t") for line in _FILE.read_text(encoding="utf-8").splitlines())
 
 
 def time_of(text: str) -> time | None:

@@ -12,7 +12,7 @@ from azure_gpu.formats import azure_types
 from azure_gpu.formats.arm_ids import parse
 from localazure.arm.caller import Caller
 from localazure.arm.errors import ArmError
-from localazure.arm.kind import Action, Answer, Call, Change, Kind
+from localazure.arm.kind import Answer, Call, Change, Kind, action
 from localazure.arm.router import Arm
 from localazure.arm.store import Body, Resource
 from localazure.entra.tokens import Tokens
@@ -46,10 +46,6 @@ class Slow(Kind):
     def begun(self, change: Change) -> Body:
         return {}  # and not the ids of an identity
 
-    @property
-    def actions(self) -> dict[str, Action]:
-        return {"restart": self.restart, "hold": self.hold}
-
     async def provision(self, change: Change) -> Body:
         change.services.store.put(change.stored)  # as kinds do that note how far they are
         await self.go.wait()
@@ -70,12 +66,14 @@ class Slow(Kind):
             raise self.outcome
         self.removed.append(resource.id.name)
 
+    @action("restart")
     async def restart(self, resource: Resource, call: Call) -> Answer:
         async def work() -> None:
             await self.go.wait()
 
         return Answer(status=202, work=work)
 
+    @action("hold")
     async def hold(self, resource: Resource, call: Call) -> Answer:
         await self.held.wait()
         return Answer(body={"removedMeanwhile": self.removed})
