@@ -10,12 +10,11 @@ import hashlib
 import json
 import shutil
 import signal
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from localazure.containers import shim, shim_log, supervision
-from localazure.containers.container_spec import ContainerSpec
 from localazure.containers.volumes import Volumes
 from localazure.folder import SECRET_MODE, read_json, write_json
 from localazure.process import start_time
@@ -27,6 +26,17 @@ _SHIM_TRIES = 5
 _GRACE_SECONDS = 3.0  # on top of what the container itself may take to end
 
 
+class Spec(Protocol):
+    """What is to run: a `ContainerSpec`, or another program that is kept running like one."""
+
+    @property
+    def name(self) -> str: ...
+
+    def on_disk(self, folder: Path) -> dict[str, Any]:
+        """The content of `spec.json`."""
+        ...
+
+
 class Runtime:
     """The containers below one state folder, in groups that are known by a key such as an ARM id."""
 
@@ -34,7 +44,7 @@ class Runtime:
         self.folder = folder
         self._shims: set[asyncio.Task[int]] = set()  # so that ended shims are collected
 
-    async def start(self, group: str, specs: list[ContainerSpec], volumes: Volumes | None = None) -> None:
+    async def start(self, group: str, specs: Sequence[Spec], volumes: Volumes | None = None) -> None:
         """Makes the group's containers these: starts what is new or differs, leaves what is the same, ends what isn't named.
 
         MountFailedError where a volume can't be made; then none of them runs.
@@ -90,12 +100,15 @@ class Runtime:
                 if supervision.holder(container) is None and not (read_json(container / "state.json") or _not_begun())["ended"]:
                     await self._spawn(container)
 
-    async def reap(self) -> None:
-        """Ends every container, because the embedded Azure is taken down. `adopt` runs again what its restart policy says."""
-        containers = [container for folder in self.folder.glob("*/") for container in _containers(folder)]
+    async def reap(self, groups: str = "*") -> None:
+        """Ends every container, because the embedded Azure is taken down. `adopt` runs again what its restart policy says.
+
+        `groups`: a pattern of their folders' names.
+        """
+        containers = [container for folder in self.folder.glob(f"{groups}/") for container in _containers(folder)]
         await asyncio.gather(*(_end(container, signal.SIGINT) for container in containers))
 
-    async def _start(self, folder: Path, spec: ContainerSpec) -> None:
+    async def _start(self, folder: Path, spec: Spec) -> None:
         content = spec.on_disk(folder)
         before = read_json(folder / "spec.json")
         if before is not None and what_runs(before) != what_runs(content):

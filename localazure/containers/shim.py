@@ -55,6 +55,7 @@ class Container:
         self.probes = []  # of the present run: name and probe
         self.ending = None  # since when the container has been asked to end
         self.out_of_memory = False
+        self.untold = False  # the state couldn't be written
         self.memory_due = 0.0  # when its memory is looked at next
         wake, self.waker = os.pipe()
         self.wake = wake
@@ -191,6 +192,8 @@ class Container:
             if self.ending is not None and time.monotonic() - self.ending > self.spec["stop_seconds"]:
                 processes.signal_group(pid, signal.SIGKILL)
             self._look_at_memory(pid)
+            if self.untold:
+                self._write()
 
     def _ask_to_end(self, pid, message):
         if self.ending is None:
@@ -278,9 +281,14 @@ class Container:
     def _write(self):
         if not os.path.exists("spec.json"):
             return  # the folder was removed: nobody reads this any more
-        with open("state.new", "w", encoding="utf-8") as file:
-            json.dump(self.state, file)
-        os.replace("state.new", "state.json")
+        try:
+            with open("state.new", "w", encoding="utf-8") as file:
+                json.dump(self.state, file)
+            os.replace("state.new", "state.json")
+        except OSError:  # such as on a full disk, which isn't a reason to leave the container alone
+            self.untold = True
+        else:
+            self.untold = False
 
 
 def _end_of(name, run):

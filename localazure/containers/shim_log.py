@@ -1,6 +1,6 @@
 """A container's log file: each line behind its time, the newer half kept where it grows beyond what the service keeps."""
 
-# ruff: noqa: PTH105, PTH123 - pathlib would cost every container its memory
+# ruff: noqa: PTH105, PTH123 - pathlib and contextlib would cost every container its memory
 
 import os
 
@@ -42,9 +42,12 @@ class Log:
         text = b"" if self._line_open else stamp
         text += (b"\n" + stamp).join(lines)
         self._line_open = lines[-1] != b""
-        self._file.write(text if self._line_open else text[: -len(stamp)])
-        if self._file.tell() > LOG_BYTES:
-            self._shorten()
+        try:
+            self._file.write(text if self._line_open else text[: -len(stamp)])
+            if self._file.tell() > LOG_BYTES:
+                self._shorten()
+        except OSError:  # such as on a full disk: what is printed is lost, and the container goes on
+            pass
         return True
 
     def drain(self, reader):

@@ -8,7 +8,7 @@ import asyncio
 import hmac
 import logging
 from collections import defaultdict
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -97,7 +97,7 @@ def shape_of(record: Record) -> ClusterShape:
 
 READY_SECONDS = 120.0
 _POLL_SECONDS = 0.1
-_STAND_BY_SECONDS = 2.0  # between two looks at the supervisors
+_STAND_BY_SECONDS = 2.0  # between two looks at the shims
 _ACCOUNT = "/api/v1/namespaces/default/serviceaccounts/default"  # what pods of a new cluster wait for
 _ADMIN_BINDING = "aks-cluster-admin-binding-aad"
 log = logging.getLogger(__name__)
@@ -239,7 +239,7 @@ class Clusters:
         task.add_done_callback(self._background.discard)
 
     async def stopping(self) -> None:
-        """Leaves the clusters to their supervisors."""
+        """Leaves the clusters to their shims."""
         for task in list(self._background):
             task.cancel()
         await asyncio.gather(*self._background, return_exceptions=True)
@@ -247,12 +247,12 @@ class Clusters:
             await self._close_api(key)
 
     async def _stand_by(self) -> None:
-        """A supervisor that was killed gets a successor, for as long as this server runs."""
+        """A shim that was killed gets a successor, for as long as this server runs."""
         while True:
             await asyncio.sleep(_STAND_BY_SECONDS)
             for record in self._records.all() if self._context.programs() is not None else ():
                 key = str(record["key"])
-                alone = record["power"] == RUNNING and not control_plane.is_supervised(self._records.folder(key))
+                alone = record["power"] == RUNNING and not control_plane.is_whole(self._records.folder(key))
                 if alone and not self._locks[key].locked():
                     await self._take_up(key)
 
@@ -283,27 +283,33 @@ class Clusters:
         if programs_folder is None:
             raise _no_programs()
         await asyncio.to_thread(folder.pki.make)
-        if not control_plane.state(folder):
-            await control_plane.settle(folder, ports_of(record))  # what a killed supervisor has left holds the cluster's own
+        if not control_plane.runs(folder):
             replace_taken_ports(record)
             self._records.write(record)
         shape, ports = shape_of(record), ports_of(record)
-        outside = self._outside(folder, record)
-        control_plane_parts.write_files(folder, ports, shape, outside)
+        control_plane_parts.write_files(folder, ports, shape, self._outside(folder, record))
         self._write_clients(folder, record, programs_folder)
-        parts = control_plane_parts.parts(folder, ports, programs_folder, self._issuers(folder), self._context.agent(folder))
         settings = {"url": self._context.url, "entra": shape.entra, "azureRbac": shape.azure_rbac}
-        if await control_plane.run(folder, parts, settings):
-            log.info("cluster %s: control plane started, port %s", shape.key, ports.api_server)
+        server = control_plane_parts.server(folder, ports, programs_folder, self._issuers(folder), settings)
+        store = control_plane_parts.store(folder, ports, programs_folder)
+        await asyncio.gather(
+            control_plane.run(folder, control_plane.STORE, [store]), control_plane.run(folder, control_plane.SERVER, [server])
+        )
+        await self._await(shape.key, lambda api: api.text("/readyz"))
+        others = control_plane_parts.controllers(folder, programs_folder, self._context.agent(folder))
+        await control_plane.run(folder, control_plane.CONTROLLERS, others)
 
     async def _await_ready(self, key: str) -> None:
         """Until pods can be made in it. ArmError where that doesn't come about."""
+        await self._await(key, lambda api: api.find(_ACCOUNT))
+
+    async def _await(self, key: str, look: Callable[[KubeApi], Awaitable[object]]) -> None:
         api = self.api(key)
         loop = asyncio.get_running_loop()
         deadline = loop.time() + READY_SECONDS
         while loop.time() < deadline:
             try:
-                if await api.find(_ACCOUNT):
+                if await look(api):
                     return
             except KubeError as error:
                 log.debug("cluster %s: %s", key, error)

@@ -1,113 +1,88 @@
-"""Runs one cluster's control plane as processes: starts, inspects and ends it, and finds it after a restart of the server."""
+"""Runs one cluster's control plane as containers of this machine run, each part under a shim: starts, inspects and ends it.
+
+A part that dies is started again by its shim; one whose shim is lost, by whoever runs the cluster the next time.
+"""
 
 import asyncio
-import os
 import random
 import shutil
-import signal
 import socket
-from collections.abc import Iterable
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from localazure.containers import supervision
 from localazure.containers.runtime import Runtime
-from localazure.folder import SECRET_MODE, read_json, write_json
-from localazure.kubernetes import control_plane_supervisor
+from localazure.containers.shim_processes import start_time
+from localazure.folder import read_json
 from localazure.kubernetes.agent import leftovers
 from localazure.kubernetes.control_plane_folder import ClusterFolder
 
-_POLL_SECONDS = 0.05
-_END_SECONDS = 20.0  # the parts get theirs one after the other
-_KILL_SECONDS = 5.0
+STORE, SERVER, CONTROLLERS = "store", "server", "controllers"  # the parts by groups, in the order of their start
+_LAST_FIRST = (CONTROLLERS, SERVER, STORE)
+_STOP_SECONDS = 4.0
+_FIRST_BACKOFF_SECONDS, _MOST_BACKOFF_SECONDS = 0.25, 8.0
+_FILES = "files"  # the empty image of every part
 # Below those that systems give to outgoing connections, which would take a port that a part is just started again on.
 _PORTS = range(20_000, 32_000)
 _TRIES = 200
 
-_supervisors: set["asyncio.Task[int]"] = set()  # so that ended ones are collected
+
+class Part(NamedTuple):
+    """One program of the control plane."""
+
+    name: str
+    argv: list[str]
+    env: dict[str, str]
+    cwd: Path
+    files: Path  # an empty folder
+    settings: Mapping[str, Any] = {}  # what else it reads, so that it is started again where that differs
+
+    def on_disk(self, folder: Path) -> dict[str, Any]:
+        """As a shim reads it. The next server may be started from another shell; that alone isn't a reason to end what runs."""
+        before = read_json(folder / "spec.json") or {}
+        return {
+            "name": self.name,
+            "run": "",
+            "argv": self.argv,
+            "env": before.get("env", self.env),
+            "image_root": str(self.files),
+            "workdir": str(self.cwd),
+            "restart_policy": "Always",
+            "events": [],
+            "stop_seconds": _STOP_SECONDS,
+            "backoff_seconds": _FIRST_BACKOFF_SECONDS,
+            "backoff_most_seconds": _MOST_BACKOFF_SECONDS,
+            "settings": dict(self.settings),
+        }
 
 
-async def run(folder: ClusterFolder, parts: list[dict[str, Any]], settings: dict[str, Any]) -> bool:
-    """Makes the control plane this one. `settings`: what else its parts read, so that they are started again where that differs.
-
-    Whether it was started; False where it ran already as it is to be.
-    """
-    spec = {"parts": parts, "settings": settings}
-    path = folder.supervisor / "spec.json"
-    if is_supervised(folder):
-        if _without_environment(read_json(path)) == _without_environment(spec):
-            return False
-        await end(folder)
-    await settle(folder)
-    (folder.supervisor / "state.json").unlink(missing_ok=True)
-    write_json(path, spec, SECRET_MODE)
-    process = await supervision.spawn(control_plane_supervisor.__file__, folder.supervisor, "supervisor.log")
-    waiting = asyncio.create_task(process.wait())
-    _supervisors.add(waiting)
-    waiting.add_done_callback(_supervisors.discard)
-    return True
+def files(folder: ClusterFolder) -> Path:
+    return folder.control_plane / _FILES
 
 
-def _without_environment(spec: dict[str, Any] | None) -> dict[str, Any]:
-    """The next server may be started from another shell; that alone isn't a reason to end what runs."""
-    given = spec or {"parts": []}
-    return {**given, "parts": [{name: value for name, value in part.items() if name != "env"} for part in given["parts"]]}
+async def run(folder: ClusterFolder, group: str, parts: list[Part]) -> None:
+    """Makes the parts of a group these: starts what is new, differs or has lost its shim."""
+    files(folder).mkdir(exist_ok=True)
+    await Runtime(folder.control_plane).start(group, parts)
 
 
-def is_supervised(folder: ClusterFolder) -> bool:
-    return supervision.holder(folder.supervisor) is not None
+def is_whole(folder: ClusterFolder) -> bool:
+    """Whether all parts were started, and a shim stands over each."""
+    found = [supervision.holder(part) is not None for part in _parts(folder)]
+    return all(found) and any(folder.control_plane.glob(f"{CONTROLLERS}-*/"))
 
 
-async def settle(folder: ClusterFolder, ports: Iterable[int] = ()) -> None:
-    """Ends what a killed supervisor has left behind, where none stands over the cluster, and waits until its ports are free."""
-    if is_supervised(folder) or not await asyncio.to_thread(control_plane_supervisor.settle, folder.supervisor):
-        return
-    loop = asyncio.get_running_loop()
-    deadline = loop.time() + _KILL_SECONDS
-    while not all(is_free(port) for port in ports) and loop.time() < deadline:
-        await asyncio.sleep(_POLL_SECONDS)
-
-
-def state(folder: ClusterFolder) -> dict[str, dict[str, Any]]:
-    """Each part by name, as the supervisor tells it: pid, starts, exitCode, ready. Empty where none stands over the cluster."""
-    if not is_supervised(folder):
-        return {}
-    return (read_json(folder.supervisor / "state.json") or {}).get("parts", {})
+def runs(folder: ClusterFolder) -> bool:
+    """Whether one of its processes is there, be it without a shim."""
+    states = (read_json(part / "state.json") or {} for part in _parts(folder))
+    return any(one.get("pid") and start_time(one["pid"]) == one["started"] for one in states)
 
 
 async def end(folder: ClusterFolder) -> None:
-    """Ends all parts in order, and kills what doesn't end. The pods' processes continue: see `end_pods`."""
-    if await _await_end(folder, signal.SIGTERM, _END_SECONDS):
-        return
-    pid = supervision.holder(folder.supervisor)
-    if pid:
-        supervision.signal_leader(pid, signal.SIGKILL)
-    await _await_end(folder, signal.SIGKILL, _KILL_SECONDS)
-    await asyncio.to_thread(control_plane_supervisor.settle, folder.supervisor)
-
-
-async def _await_end(folder: ClusterFolder, number: signal.Signals, seconds: float) -> bool:
-    """Signals the supervisor alone, which ends its parts itself, until none stands over the folder. False: not in time."""
-    loop = asyncio.get_running_loop()
-    deadline = loop.time() + seconds
-    told = 0
-    while (pid := supervision.holder(folder.supervisor)) is not None:
-        if loop.time() > deadline:
-            return False
-        if pid and pid != told:
-            _signal(pid, number)
-            told = pid
-        await asyncio.sleep(_POLL_SECONDS)
-    await asyncio.to_thread(control_plane_supervisor.settle, folder.supervisor)
-    return True
-
-
-def _signal(pid: int, number: signal.Signals) -> None:
-    try:
-        if os.getsid(pid) == pid:  # each of ours leads a separate session
-            os.kill(pid, number)
-    except ProcessLookupError:
-        return
+    """Ends all parts in order. The pods' processes continue: see `end_pods`."""
+    for group in _LAST_FIRST:
+        await Runtime(folder.control_plane).remove(group)
 
 
 async def end_pods(folder: ClusterFolder) -> None:
@@ -118,7 +93,6 @@ async def end_pods(folder: ClusterFolder) -> None:
 
 async def remove(folder: ClusterFolder) -> None:
     """Ends everything and removes all that the cluster left."""
-    (folder.supervisor / "spec.json").unlink(missing_ok=True)  # a supervisor that comes late finds nothing to do
     await end(folder)
     await end_pods(folder)
     await asyncio.to_thread(shutil.rmtree, folder.root, ignore_errors=True)
@@ -130,25 +104,25 @@ async def reap(clusters: Path) -> None:
 
 
 async def _reap(folder: ClusterFolder) -> None:
-    await end(folder)
+    for group in _LAST_FIRST:
+        await Runtime(folder.control_plane).reap(f"{group}-*")
     await end_pods(folder)
 
 
 def last_words(folder: ClusterFolder) -> str:
-    """Which part doesn't come up, and what it said last."""
-    for name, part in state(folder).items():
-        if not part["ready"]:
-            lines = _tail(folder.log(name))
-            return f"{name} was started {part['starts']} times and isn't ready; {lines or 'no output'}"
-    return "; ".join(_tail(folder.supervisor / "supervisor.log").splitlines()[-1:]) or "nothing stands over it"
+    """What the part that was started most often said last."""
+    starts = {part: 1 + (read_json(part / "state.json") or {}).get("restart_count", 0) for part in _parts(folder)}
+    if not starts:
+        return "no part of it was started"
+    part = max(starts, key=lambda one: starts[one])
+    log = part / "log"
+    lines = log.read_text(encoding="utf-8", errors="replace").strip().splitlines() if log.exists() else []
+    said = f"its last line in {log}: {lines[-1].strip()[:300]}" if lines else "no output"
+    return f"{part.name} was started {starts[part]} times; {said}"
 
 
-def _tail(path: Path) -> str:
-    try:
-        lines = path.read_text(encoding="utf-8", errors="replace").strip().splitlines()
-    except FileNotFoundError:
-        return ""
-    return f"its last line in {path}: {lines[-1].strip()[:300]}" if lines else ""
+def _parts(folder: ClusterFolder) -> Iterator[Path]:
+    return (spec.parent for spec in sorted(folder.control_plane.glob("*/*/spec.json")))
 
 
 def free_port(taken: set[int]) -> int:

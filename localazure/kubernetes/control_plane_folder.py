@@ -60,12 +60,9 @@ class ClusterFolder:
         return self.root / "etcd"
 
     @property
-    def logs(self) -> Path:
-        return self.root / "logs"
-
-    @property
-    def supervisor(self) -> Path:
-        """The supervisor's own folder: spec.json, state.json, lock; and the configuration of the parts."""
+    def control_plane(self) -> Path:
+        """The configuration of the control plane's parts, and below it a folder for each of them, as the containers' runtime
+        knows them."""
         return self.root / "control-plane"
 
     @property
@@ -85,9 +82,6 @@ class ClusterFolder:
     def node(self, name: str) -> Path:
         return self.agent / "nodes" / name
 
-    def log(self, part: str) -> Path:
-        return self.logs / f"{part}.log"
-
     def make(self) -> None:
-        for folder in (self.root.parent, self.root, self.etcd, self.logs, self.supervisor, self.pods):
+        for folder in (self.root.parent, self.root, self.etcd, self.control_plane, self.pods):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)

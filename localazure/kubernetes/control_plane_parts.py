@@ -1,13 +1,13 @@
-"""The programs of one control plane, as the supervisor starts them: their arguments, readiness checks and configuration files.
+"""The programs of one control plane: their arguments and configuration files.
 
 Flags that aren't obvious: `--endpoint-reconciler-type=none` and `--advertise-address`, since a loopback address may stand in no
 EndpointSlice; `--kubelet-*`, since every node is a port of 127.0.0.1; `--unsafe-no-fsync`, since nothing here needs to outlive a
 loss of power. Admission plugins beside Kubernetes' own defaults are those that AKS runs: Microsoft Learn, aks/faq, 2026-08.
 
-Files are JSON, which is valid YAML, in the supervisor's folder. Callers are known by a certificate of the cluster's authority, a
-token of a service account, or, where the cluster has Entra, a token for AKS's server application; their name is the object id, as
-AKS has it for service principals. What Kubernetes' own rules don't allow them is asked of the embedded Azure, where the cluster
-has Azure RBAC.
+Files are JSON, which is valid YAML, in the control plane's folder. Callers are known by a certificate of the cluster's authority,
+a token of a service account, or, where the cluster has Entra, a token for AKS's server application; their name is the object id,
+as AKS has it for service principals. What Kubernetes' own rules don't allow them is asked of the embedded Azure, where the
+cluster has Azure RBAC.
 """
 
 import json
@@ -19,7 +19,8 @@ from typing import Any, NamedTuple
 
 from localazure.containers import machine
 from localazure.folder import SECRET_MODE, write_whole
-from localazure.kubernetes import kubeconfigs
+from localazure.kubernetes import control_plane, kubeconfigs
+from localazure.kubernetes.control_plane import Part
 from localazure.kubernetes.control_plane_folder import ClusterFolder
 from localazure.kubernetes.model import ENTRA_SERVER_APP, ClusterShape
 
@@ -55,34 +56,27 @@ class Issuers(NamedTuple):
     keys: str  # its key set's address; empty: the API server's own
 
 
-def parts(folder: ClusterFolder, ports: Ports, programs: Path, issuers: Issuers, agent: Sequence[str]) -> list[dict[str, Any]]:
-    """`agent`: the node agent's command; empty: none is started."""
-    certificates = folder.pki
-    mine = certificates.pair("supervisor")
-    probe = {"host": HOST, "ca": str(certificates.authority), "certificate": str(mine.certificate), "key": str(mine.key)}
+def store(folder: ClusterFolder, ports: Ports, programs: Path) -> Part:
+    return _part(ETCD, folder, programs, _etcd(folder, ports), _SMALLER)
 
-    def part(name: str, flags: Mapping[str, object], after: Sequence[str] = (), **more: Any) -> dict[str, Any]:
-        return {
-            "name": name,
-            "argv": [str(programs / name), *(f"--{flag}={value}" for flag, value in flags.items())],
-            "env": _environment() if name == API_SERVER else {**_environment(), **_SMALLER},
-            "cwd": str(folder.root),
-            "log": str(folder.log(name)),
-            "after": list(after),
-            **more,
-        }
 
-    ready = {**probe, "port": ports.api_server, "path": "/readyz"}
-    answering = (API_SERVER,)
-    found = [
-        part(ETCD, _etcd(folder, ports)),
-        part(API_SERVER, _api_server(folder, ports, issuers), ready=ready),
-        part(CONTROLLER_MANAGER, _controller_manager(folder), answering),
-        part(SCHEDULER, _scheduler(folder), answering),
-    ]
+def server(folder: ClusterFolder, ports: Ports, programs: Path, issuers: Issuers, settings: Mapping[str, Any]) -> Part:
+    """`settings`: what it reads beside its flags."""
+    return _part(API_SERVER, folder, programs, _api_server(folder, ports, issuers), {})._replace(settings=settings)
+
+
+def controllers(folder: ClusterFolder, programs: Path, agent: Sequence[str]) -> list[Part]:
+    """The API server's clients. `agent`: the node agent's command; empty: none is started."""
+    flags = {CONTROLLER_MANAGER: _controller_manager(folder), SCHEDULER: _scheduler(folder)}
+    found = [_part(name, folder, programs, own, _SMALLER) for name, own in flags.items()]
     if agent:
-        found.append({**part(AGENT, {}, answering), "argv": list(agent), "env": _agents_environment(), "cwd": str(_CHECKOUT)})
+        found.append(Part(AGENT, list(agent), _agents_environment(), _CHECKOUT, control_plane.files(folder)))
     return found
+
+
+def _part(name: str, folder: ClusterFolder, programs: Path, flags: Mapping[str, object], variables: Mapping[str, str]) -> Part:
+    argv = [str(programs / name), *(f"--{flag}={value}" for flag, value in flags.items())]
+    return Part(name, argv, {**_environment(), **variables}, folder.root, control_plane.files(folder))
 
 
 def agent_command(folder: ClusterFolder) -> list[str]:
@@ -128,7 +122,7 @@ def _api_server(folder: ClusterFolder, ports: Ports, issuers: Issuers) -> dict[s
         "tls-cert-file": served.certificate,
         "tls-private-key-file": served.key,
         "client-ca-file": certificates.authority,
-        "cert-dir": folder.supervisor,
+        "cert-dir": folder.control_plane,
         "authentication-config": authentication(folder),
         "authorization-config": authorization(folder),
         "service-account-issuer": issuers.issuer,
@@ -175,16 +169,16 @@ def _scheduler(folder: ClusterFolder) -> dict[str, object]:
 
 
 def authentication(folder: ClusterFolder) -> Path:
-    return folder.supervisor / "authentication.json"
+    return folder.control_plane / "authentication.json"
 
 
 def authorization(folder: ClusterFolder) -> Path:
-    return folder.supervisor / "authorization.json"
+    return folder.control_plane / "authorization.json"
 
 
 def kubeconfig(folder: ClusterFolder, part: str) -> Path:
     """With what a part, or the API server as a client of the embedded Azure, connects."""
-    return folder.supervisor / f"{part}.kubeconfig"
+    return folder.control_plane / f"{part}.kubeconfig"
 
 
 def _environment() -> dict[str, str]:

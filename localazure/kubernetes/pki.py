@@ -53,7 +53,6 @@ _LEAVES = {
     "scheduler": _Leaf("system:kube-scheduler"),
     "admin": _Leaf("masterclient", SUPERUSERS),  # the name that AKS's own admin certificates have
     "agent": _Leaf("azure-gpu:node-agent", SUPERUSERS),  # it speaks for all nodes at once
-    "supervisor": _Leaf("azure-gpu:supervisor"),  # proves that it is at home; may ask only for readiness
 }  # fmt: skip
 
 

@@ -46,8 +46,8 @@ def measure(bench: Bench, azure: ServedAzure, programs: Path, rounds: int, nodes
     kubectl.apply([_plugin()])
     pods = nodes * GPUS
     scheduled = _scheduled(kubectl, pods)
-    parts = json.loads((folder / "control-plane" / "state.json").read_text())["parts"].values()
-    resident = resident_mib(*(part["pid"] for part in parts))
+    states = (json.loads(state.read_text()) for state in (folder / "control-plane").glob("*/*/state.json"))
+    resident = resident_mib(*(pid for state in states for pid in (state["pid"], state["shim"])))
     began = time.perf_counter()
     if azure.finished(azure.delete(CLUSTER, VERSION))["status"] != "Succeeded":
         raise RuntimeError("the cluster wasn't deleted")

@@ -255,6 +255,19 @@ async def test_a_container_whose_shim_was_killed_is_ended_and_follows_its_policy
 
 
 @in_a_loop
+async def test_a_shim_that_can_write_nothing_goes_on_and_tells_later(runtime: Runtime, hello: Image) -> None:
+    """As on a full disk: the folder in the way is an error of writing."""
+    await runtime.start(GROUP, [spec(hello, "pid", "wait", policy="Always")])
+    before = await process_in_log(runtime, "pid")
+    (folder_of(runtime) / "state.new").mkdir()
+    os.kill(before.pid, signal.SIGKILL)
+    await until(lambda: f"pid {before.pid}\n" not in runtime.logs(GROUP, "main"), "it is started again")
+    after = await process_in_log(runtime, "pid")
+    (folder_of(runtime) / "state.new").rmdir()
+    await until(lambda: (state := runtime.states(GROUP)["main"])["current"] and state["pid"] == after.pid, "it is told")
+
+
+@in_a_loop
 async def test_groups_that_nobody_knows_any_more_are_ended_when_adopting(runtime: Runtime, hello: Image) -> None:
     await runtime.start(GROUP, [spec(hello, "pid", "wait")])
     unknown = await process_in_log(runtime, "pid")

@@ -48,7 +48,12 @@ def test_the_stores_port_talks_to_the_control_plane_alone(control_plane: Control
 
 def test_every_file_with_a_key_or_a_secret_is_its_owners_alone(control_plane: ControlPlane) -> None:
     folder = control_plane.folder
-    secret = [*folder.glob("pki/*.key"), folder / "cluster.json", folder / "agent.json", folder / "control-plane" / "spec.json"]
+    secret = [
+        *folder.glob("pki/*.key"),
+        folder / "cluster.json",
+        folder / "agent.json",
+        *folder.glob("control-plane/*/*/spec.json"),
+    ]
     assert {oct(path.stat().st_mode & 0o777) for path in secret} == {"0o600"}
     assert folder.stat().st_mode & 0o777 == 0o700
 

@@ -1,12 +1,10 @@
-"""What becomes of a control plane: parts that die, supervisors that are killed, stops and starts, an end that leaves nothing."""
+"""What becomes of a control plane: parts that die, shims that are killed, stops and starts, an end that leaves nothing."""
 
 import asyncio
 import json
 import os
 import signal
 import socket
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,8 +12,6 @@ from typing import Any
 import pytest
 
 from localazure.arm.errors import ArmError
-from localazure.folder import read_json
-from localazure.kubernetes import control_plane_supervisor
 from localazure.kubernetes.clusters import ClusterContext, Clusters
 from localazure.process import start_time
 from tests.support import kubernetes
@@ -31,11 +27,20 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
 
 
 def parts(folder: Path) -> dict[str, dict[str, Any]]:
-    return json.loads((folder / "control-plane" / "state.json").read_text())["parts"]
+    """By name what its shim tells of each."""
+    return {state.parent.name: json.loads(state.read_text()) for state in (folder / "control-plane").glob("*/*/state.json")}
 
 
-def supervisor(folder: Path) -> int:
-    return json.loads((folder / "control-plane" / "state.json").read_text())["supervisor"]
+def pids(folder: Path) -> dict[str, int]:
+    return {name: part["pid"] for name, part in parts(folder).items()}
+
+
+def kill_shims(folder: Path) -> None:
+    """All of them, with nobody to take the parts up."""
+    killed = [part["shim"] for part in parts(folder).values()]
+    for shim in killed:
+        os.kill(shim, signal.SIGKILL)
+    until(lambda: not any(start_time(shim) for shim in killed), "they are gone")  # which a signal doesn't wait for
 
 
 def processes_of(folder: Path) -> list[int]:
@@ -59,38 +64,33 @@ def test_parts_that_die_are_started_again_and_nothing_is_lost(cluster: ControlPl
         os.kill(before[name]["pid"], signal.SIGKILL)
 
     def back(name: str) -> bool:
-        now = parts(cluster.folder)[name]
-        return now["pid"] not in (0, before[name]["pid"]) and now["ready"]
+        return pids(cluster.folder)[name] not in (None, before[name]["pid"])
 
     until(lambda: all(back(name) for name in names), "they are back")
-    assert parts(cluster.folder)["etcd"]["starts"] == before["etcd"]["starts"] + 1
+    assert parts(cluster.folder)["etcd"]["restart_count"] == before["etcd"]["restart_count"] + 1
     until(lambda: cluster.kubectl("get", "configmap", "before").returncode == 0, "what was stored is there")
 
 
 @pytest.mark.slow
-def test_a_killed_supervisors_parts_are_ended_before_new_ones_start(cluster: ControlPlane) -> None:
-    before = {part["pid"] for part in parts(cluster.folder).values()}
-    killed = supervisor(cluster.folder)
-    os.kill(killed, signal.SIGKILL)
-    until(lambda: not start_time(killed), "it is gone")  # which a signal doesn't wait for
+def test_parts_that_lost_their_shims_are_ended_before_new_ones_start(cluster: ControlPlane) -> None:
+    before = set(pids(cluster.folder).values())
+    kill_shims(cluster.folder)
     asyncio.run(_apply(cluster))
-    assert not before & {part["pid"] for part in parts(cluster.folder).values()}
+    assert not before & set(pids(cluster.folder).values())
     assert not any(start_time(pid) for pid in before)
     assert cluster.clusters.server(cluster.key) == cluster.server, "a kubeconfig in somebody's hands stays good"
     assert cluster.kubectl("get", "namespaces").returncode == 0
 
 
 @pytest.mark.slow
-def test_a_killed_supervisor_gets_a_successor_while_the_server_runs(cluster: ControlPlane) -> None:
-    def stands(killed: int) -> bool:
-        told = read_json(cluster.folder / "control-plane" / "state.json")
-        return told is not None and told["supervisor"] != killed and all(part["ready"] for part in told["parts"].values())
-
+def test_a_killed_shim_gets_a_successor_while_the_server_runs(cluster: ControlPlane) -> None:
     async def whole() -> None:
-        killed = supervisor(cluster.folder)
+        killed = parts(cluster.folder)["kube-scheduler"]["shim"]
         await cluster.clusters.started()
         os.kill(killed, signal.SIGKILL)
-        await asyncio.to_thread(until, lambda: stands(killed), "another stands over the cluster, with its parts ready")
+        await asyncio.to_thread(
+            until, lambda: parts(cluster.folder)["kube-scheduler"]["shim"] != killed, "another stands over the part"
+        )
         await cluster.clusters.stopping()
 
     asyncio.run(whole())
@@ -99,36 +99,10 @@ def test_a_killed_supervisor_gets_a_successor_while_the_server_runs(cluster: Con
 
 
 @pytest.mark.slow
-def test_a_supervisor_that_can_write_nothing_goes_on_and_tells_later(tmp_path: Path) -> None:
-    """As on a full disk: the folder in the way is an error of writing."""
-    part = {
-        "name": "part",
-        "argv": ["/bin/sleep", "60"],
-        "env": {},
-        "cwd": str(tmp_path),
-        "log": str(tmp_path / "log"),
-        "after": [],
-    }
-    (tmp_path / "spec.json").write_text(json.dumps({"parts": [part]}))
-    (tmp_path / ".state.json").mkdir()
-    with subprocess.Popen([sys.executable, control_plane_supervisor.__file__, str(tmp_path)]) as process:
-        try:
-            until((tmp_path / "log").exists, "the part was started")
-            (tmp_path / ".state.json").rmdir()
-            until((tmp_path / "state.json").exists, "the state is told at last")
-            told = json.loads((tmp_path / "state.json").read_text())
-            assert told["supervisor"] == process.pid
-            assert start_time(told["parts"]["part"]["pid"]) == told["parts"]["part"]["started"]
-        finally:
-            process.terminate()
-    assert process.returncode == 0
-
-
-@pytest.mark.slow
 def test_applied_again_it_stays_as_it_is(cluster: ControlPlane) -> None:
-    before = parts(cluster.folder)
+    before = pids(cluster.folder)
     asyncio.run(_apply(cluster))
-    assert parts(cluster.folder) == before
+    assert pids(cluster.folder) == before
 
 
 @pytest.mark.slow
@@ -152,7 +126,7 @@ def test_a_stopped_cluster_has_no_process_and_is_started_with_all_that_it_stored
 @pytest.mark.slow
 def test_removal_leaves_no_process_no_port_and_no_file(cluster: ControlPlane) -> None:
     ports = json.loads((cluster.folder / "cluster.json").read_text())["ports"].values()
-    until(lambda: len(processes_of(cluster.folder)) == 5, "all parts run again")
+    until(lambda: len(processes_of(cluster.folder)) == 8, "all parts run again")
     asyncio.run(cluster.clusters.remove(cluster.key))
     assert processes_of(cluster.folder) == []
     assert list(cluster.folder.parent.iterdir()) == []
@@ -175,11 +149,11 @@ def test_a_cluster_outlives_its_server_is_found_by_the_next_and_ends_with_it(
     )
     with kubernetes.running(Clusters(around), kubernetes.shape("found", entra=True, azure_rbac=True)) as running:
         control_plane = [name for name in parts(running.folder) if name != "agent"]
-        before = [parts(running.folder)[name]["pid"] for name in control_plane]
+        before = [pids(running.folder)[name] for name in control_plane]
         own_served_azure.kill9()
         assert running.kubectl("get", "namespaces").returncode == 0
         own_served_azure.start()
-        assert [parts(running.folder)[name]["pid"] for name in control_plane] == before
+        assert [pids(running.folder)[name] for name in control_plane] == before
         own_served_azure.stop()
         assert processes_of(running.folder) == []
         own_served_azure.start()
