@@ -92,17 +92,18 @@ class Endings:
             self._changed.pop((account, name), None)
 
     async def _step(self, job: Job, *, give_up: bool) -> None:
+        state = job.state
         if not give_up:
             await asyncio.gather(*(self._nodes.end_task(task.key) for task in self._work.tasks.running_of(job)))
-        if not give_up and job.state == "terminating" and self._work.tasks.running_of(job):
+        if not give_up and state == "terminating" and self._work.tasks.running_of(job):
             await self._changed[(job.account, job.name)].wait()  # a task has ended, or the job goes another way
             return
-        if not give_up and job.state == "terminating":
+        if not give_up and state == "terminating":
             await self._nodes.end_job(job.account, job.name)
-        if not give_up and job.state == "deleting":
+        if not give_up and state == "deleting":
             await self._nodes.forget_job(job.account, job.name)
         now = self._job(job.account, job.name)
-        if now is None or now.state != job.state:
+        if now is None or now.state != state:
             return
         if now.state == "terminating":
             self._work.jobs.settled(now)

@@ -15,7 +15,7 @@ from localazure.arm.store import Body
 from localazure.batch import autoscaling, pool as one_pool, scheduler
 from localazure.batch.errors import BatchError
 from localazure.batch.model import PoolKey, TaskKey, TaskNode, TaskRun
-from localazure.batch.nodes import connection, retention, service_tasks, set_up
+from localazure.batch.nodes import connection, service_tasks, set_up
 from localazure.batch.nodes.node import Node, NodeContext
 from localazure.batch.pool import Pool, PoolContext, PoolUsage
 from localazure.batch.task_runs import TaskRuns
@@ -138,7 +138,7 @@ class Pools:
         await self.end_job(account, job)
         for node in self._nodes_of(account):
             record = node.record["preparations"].pop(job.lower(), None)
-            await asyncio.to_thread(retention.remove_job, node.root, job)
+            await asyncio.to_thread(_remove_job, node.root, job)
             if record is not None:
                 node.context.changed(node)
         for key in [key for key in self._runs.subtasks if (key.account, key.job) == (account, job.lower())]:
@@ -238,13 +238,7 @@ class Pools:
     async def _tick(self) -> None:
         while True:
             await asyncio.sleep(autoscaling.SAMPLE_SECONDS)
-            try:
-                self.tick()
-                now = self._services.clock.now().timestamp()
-                for root in [node.root for pool in self._pools.values() for node in pool.nodes]:
-                    await asyncio.to_thread(retention.sweep, root, now)
-            except Exception:
-                log.exception("a look at the pools failed; the next comes in %s s", autoscaling.SAMPLE_SECONDS)
+            self.tick()
 
     # Work
 
@@ -353,3 +347,10 @@ def _suits(run: TaskRun, node: Node) -> bool:
 
 def _document(key: PoolKey) -> str:
     return f"{_DOCUMENTS}{key.account}/{key.pool}"
+
+
+def _remove_job(root: Path, job: str) -> None:
+    """All files of a job; its id is compared without letter case."""
+    for folder in root.glob("workitems/*/"):
+        if folder.name.lower() == job.lower():
+            shutil.rmtree(folder, ignore_errors=True)

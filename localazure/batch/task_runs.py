@@ -14,7 +14,7 @@ from localazure.batch import failures, instances, task_environment as variables
 from localazure.batch.failures import TaskError
 from localazure.batch.instances import RunningTask
 from localazure.batch.model import Outcome, PoolKey, TaskKey, TaskNode, TaskRun
-from localazure.batch.nodes import commands, containers, node_files, packages, retention, service_tasks
+from localazure.batch.nodes import commands, containers, node_files, packages, service_tasks
 from localazure.batch.nodes.connection import AgentLostError, Ended
 from localazure.batch.nodes.node import Node
 from localazure.batch.work import Work
@@ -229,8 +229,6 @@ class TaskRuns:
                 except TaskError as error:
                     failure, retried = failure or error.body, retried and failure is not None
             container = containers.info(running.name) if run.task.get("containerSettings") else None
-            seconds = commands.limit((run.task.get("constraints") or {}).get("retentionTime"))
-            retention.note(running.folder, self._services.clock.now().timestamp(), seconds)
             self._tell(running, Outcome(ended.started_at, ended.ended_at, code, failure, container, retried))
         if running.node.agent is not None:
             running.node.agent.forget(running.name)

@@ -15,7 +15,7 @@ from localazure.batch import work_rules as rules
 from localazure.batch.changes import Changed
 from localazure.batch.model import Outcome, PoolKey, TaskCounts, TaskKey, TaskNode, TaskRun
 from localazure.batch.work_jobs import Jobs
-from localazure.batch.work_tables import Job, Tables, Task
+from localazure.batch.work_tables import RUNNING, Job, Tables, Task
 from localazure.batch.work_tasks import Tasks
 
 
@@ -59,14 +59,22 @@ class Work:
 
     def ready(self, pool: PoolKey) -> Iterator[TaskRun]:
         """What may start now, by its job's priority, then by age. Who takes a task says so by `begun` before asking for more."""
-        for job in self._tables.jobs_of(pool, "active"):
-            for task in self._tables.ready_tasks(job.account, job.name):
-                if job.parallel != -1 and self._tables.running_count(job.account, job.name) >= job.parallel:
+        for job in self._tables.jobs_of(pool):
+            tasks = self._tables.of(job.account, job.name)
+            for task in tasks.in_states("active") if job.state == "active" else ():
+                if job.parallel != -1 and len(tasks.in_states(*RUNNING)) >= job.parallel:
                     break
-                yield _run(job, task)
+                if not task.held:
+                    yield _run(job, task)
 
     def counts(self, pool: PoolKey) -> TaskCounts:
-        return TaskCounts(*self._tables.pool_counts(pool))
+        waits: list[int] = []  # the slots of each
+        runs: list[int] = []
+        for job in self._tables.jobs_of(pool):
+            tasks = self._tables.of(job.account, job.name)
+            waits += [each.slots for each in tasks.in_states("active") if job.state == "active" and not each.held]
+            runs += [each.slots for each in tasks.in_states(*RUNNING)]
+        return TaskCounts(len(waits), len(runs), sum(waits), sum(runs))
 
     def running(self, pool: PoolKey) -> list[TaskKey]:
         """What nodes have: after a restart too, so that those who run nodes can adopt it."""

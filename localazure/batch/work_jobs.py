@@ -4,7 +4,6 @@ A job that has to end running tasks first stays on its way (terminating, deletin
 Sources: the documentation of the operations in azure-batch 15.1, of BatchJobExecutionInfo, and of BatchJobConstraints.
 """
 
-from collections.abc import Iterator
 from datetime import datetime
 
 from azure_gpu.catalog import durations
@@ -52,7 +51,7 @@ class Jobs:
             raise BatchError("JobNotFound")
         return job
 
-    def all_of(self, account: str, after: str = "") -> Iterator[Job]:
+    def all_of(self, account: str, after: str = "") -> list[Job]:
         """By id; those whose id, in lower case, comes after `after`."""
         return self._tables.jobs(account, after)
 
@@ -61,13 +60,13 @@ class Jobs:
         names = ("active", "running", "completed", "succeeded", "failed")
         tasks: dict[str, int] = {}.fromkeys(names, 0)
         slots = dict(tasks)
-        for state, result, number, taken in self._tables.task_counts(job.account, job.name):
-            where = ["running" if state == "preparing" else state]
-            if state == "completed":
-                where.append("succeeded" if result == "success" else "failed")
+        for task in self._tables.of(job.account, job.name).all.values():
+            where = ["running" if task.running else task.state]
+            if task.state == "completed":
+                where.append("succeeded" if task.result == "success" else "failed")
             for name in where:
-                tasks[name] += number
-                slots[name] += taken
+                tasks[name] += 1
+                slots[name] += task.slots
         return {"taskCounts": tasks, "taskSlotCounts": slots}
 
     def now(self) -> datetime:
@@ -83,7 +82,7 @@ class Jobs:
         name = body["id"].lower()
         if self._tables.job(account, name):
             raise BatchError("JobExists")
-        if quota is not None and self._tables.open_jobs(account) >= quota:
+        if quota is not None and sum(each.state != "completed" for each in self.all_of(account)) >= quota:
             raise BatchError("ActiveJobAndScheduleQuotaReached")
         body = _DEFAULTS | {key: value for key, value in body.items() if value is not None}
         job = Job(account=account, name=name, pool="", state="active", priority=0, parallel=-1, deadline="", body=body)
@@ -136,7 +135,8 @@ class Jobs:
     def look(self, job: Job) -> None:
         """Terminates a job that ends with its tasks and has none left to run."""
         ends = job.body["onAllTasksComplete"].lower() == "terminatejob"
-        if ends and job.state == "active" and not self._tables.unfinished(job.account, job.name):
+        tasks = self._tables.of(job.account, job.name).all.values()
+        if ends and job.state == "active" and all(task.state == "completed" for task in tasks):
             self.terminate(job, "AllTasksComplete")
 
     # The ends of what `endings` brings about

@@ -1,16 +1,16 @@
-"""Jobs and tasks of all Batch accounts in one SQLite file: the tables and their queries.
+"""Jobs and tasks of all Batch accounts, in memory and in one SQLite file.
 
 Every method that writes has committed when it returns, or when the surrounding `together` ends, and then outlives this process.
 It outlives the machine too, but for what is written `loosely`, which does so from the next write or `sync` on. One thread alone.
-A row's body is what the client gave; its record is what the service says about it. Keys are in lower case.
+What is handed out is what is kept: who changes it puts it. A row's body is what the client gave; its record is what the service
+says about it. Keys are in lower case.
 """
-# ruff: noqa: S608 - the queries are assembled from this file's own words alone
 
 import json
 import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -18,30 +18,14 @@ from localazure.arm.store import Body
 from localazure.batch.model import PoolKey, TaskKey
 
 _SCHEMA = """
-CREATE TABLE IF NOT EXISTS jobs (
-  seq INTEGER PRIMARY KEY, account TEXT NOT NULL, job TEXT NOT NULL, pool TEXT NOT NULL, state TEXT NOT NULL,
-  priority INTEGER NOT NULL, parallel INTEGER NOT NULL, deadline TEXT NOT NULL, body TEXT NOT NULL, record TEXT NOT NULL,
-  UNIQUE (account, job)
+CREATE TABLE IF NOT EXISTS entries (
+  seq INTEGER PRIMARY KEY, account TEXT NOT NULL, job TEXT NOT NULL, task TEXT NOT NULL, content TEXT NOT NULL
 );
-CREATE INDEX IF NOT EXISTS jobs_by_pool ON jobs (account, pool, state);
-CREATE TABLE IF NOT EXISTS tasks (
-  seq INTEGER PRIMARY KEY, account TEXT NOT NULL, job TEXT NOT NULL, task TEXT NOT NULL, state TEXT NOT NULL,
-  held INTEGER NOT NULL, satisfied INTEGER NOT NULL, result TEXT NOT NULL, number INTEGER, slots INTEGER NOT NULL,
-  body TEXT NOT NULL, record TEXT NOT NULL, UNIQUE (account, job, task)
-);
-CREATE INDEX IF NOT EXISTS tasks_by_state ON tasks (account, job, state, held, seq);
-CREATE INDEX IF NOT EXISTS tasks_by_number ON tasks (account, job, number) WHERE number IS NOT NULL;
-CREATE TABLE IF NOT EXISTS dependencies (
-  account TEXT NOT NULL, job TEXT NOT NULL, task TEXT NOT NULL, wanted TEXT NOT NULL, low INTEGER, high INTEGER
-);
-CREATE INDEX IF NOT EXISTS dependencies_of ON dependencies (account, job, task, wanted, low, high);
-CREATE INDEX IF NOT EXISTS dependencies_on ON dependencies (account, job, wanted, low, high, task);
+CREATE INDEX IF NOT EXISTS entries_by_name ON entries (account, job, task);
 CREATE TABLE IF NOT EXISTS syncs (times INTEGER NOT NULL);
 INSERT INTO syncs SELECT 0 WHERE NOT EXISTS (SELECT 1 FROM syncs);
 """
 RUNNING = ("preparing", "running")  # states of a task that a node has
-_PAGE = 32
-_READY_PAGE = 8  # few, since few slots are free at a time
 
 
 @dataclass(slots=True, kw_only=True)
@@ -92,6 +76,63 @@ class Task:
         return self.state in RUNNING
 
 
+class JobsTasks:
+    """The tasks of one job, the oldest first, and which of them wait for which."""
+
+    def __init__(self) -> None:
+        self.all: dict[str, Task] = {}
+        self._after_tasks: dict[str, list[Task]] = {}  # by the id that they name
+        self._after_ranges: dict[tuple[int, int], list[Task]] = {}
+
+    def add(self, task: Task) -> None:
+        names, ranges = _depends_on(task)
+        for name in names:
+            self._after_tasks.setdefault(name, []).append(task)
+        for each in ranges:
+            self._after_ranges.setdefault(each, []).append(task)
+        self.all[task.key.task] = task
+
+    def in_states(self, *states: str) -> list[Task]:
+        return [each for each in self.all.values() if each.state in states]
+
+    def waiting_for(self, task: Task) -> list[Task]:
+        """The held tasks that name `task`, or a range that it lies in and of which nothing is lacking any more.
+
+        Many tasks wait for the same range, so each range is counted once, and not for each of them.
+        """
+        found = list(self._after_tasks.get(task.key.task, ()))
+        for (low, high), waiting in self._after_ranges.items():
+            within = task.number is not None and low <= task.number <= high
+            if within and high - low + 1 == self._satisfied(low, high):
+                found += waiting
+        left = {each.key: each for each in found if each.held and self.all.get(each.key.task) is each}
+        return [left[key] for key in sorted(left)]
+
+    def unmet(self, task: Task, counted: dict[tuple[int, int], int]) -> bool:
+        """Whether a task depends on one that doesn't exist, or doesn't yet let it continue.
+
+        `counted`: what ranges of the job were found to have, for several tasks that are asked about together.
+        """
+        names, ranges = _depends_on(task)
+        if not all((named := self.all.get(name)) and named.satisfied for name in names):
+            return True
+        for low, high in ranges:
+            if (low, high) not in counted:
+                counted[low, high] = self._satisfied(low, high)
+        return any(high - low + 1 > counted[low, high] for low, high in ranges)
+
+    def _satisfied(self, low: int, high: int) -> int:
+        """How many tasks of a range let others continue."""
+        return sum(each.satisfied and each.number is not None and low <= each.number <= high for each in self.all.values())
+
+
+def _depends_on(task: Task) -> tuple[list[str], list[tuple[int, int]]]:
+    """Ids, and ranges with their first and last number, both included."""
+    requested = task.body.get("dependsOn") or {}
+    ranges = [(each["start"], each["end"]) for each in requested.get("taskIdRanges") or ()]
+    return [name.lower() for name in requested.get("taskIds") or ()], ranges
+
+
 class Tables:
     """The file. Opened once."""
 
@@ -102,6 +143,33 @@ class Tables:
         self._db.executescript(_SCHEMA)
         self._depth = 0
         self._unsynced = False
+        self._load()
+
+    def _load(self) -> None:
+        self._jobs: dict[tuple[str, str], Job] = {}  # the oldest first
+        self._tasks: dict[tuple[str, str], JobsTasks] = {}
+        self._seq = 0  # the last that was given
+        for seq, task, content in self._db.execute("SELECT seq, task, content FROM entries ORDER BY seq"):
+            known: dict[str, Any] = {**json.loads(content), "seq": seq}
+            if task:
+                known["key"] = TaskKey(*known["key"])
+            self._remember(Task(**known) if task else Job(**known))
+
+    def _remember(self, entry: "Job | Task") -> None:
+        if isinstance(entry, Job):
+            self._jobs[entry.account, entry.name] = entry
+            self._tasks[entry.account, entry.name] = JobsTasks()
+        else:
+            self.of(entry.key.account, entry.key.job).add(entry)
+        self._seq = entry.seq
+
+    def _put(self, entry: "Job | Task", key: tuple[str, str, str]) -> None:
+        new = not entry.seq
+        entry.seq = entry.seq or self._seq + 1
+        content = json.dumps({each.name: getattr(entry, each.name) for each in fields(entry)})
+        self._db.execute("INSERT OR REPLACE INTO entries VALUES (?,?,?,?,?)", (entry.seq, *key, content))
+        if new:
+            self._remember(entry)
 
     def close(self) -> None:
         self._db.close()
@@ -119,6 +187,7 @@ class Tables:
             self._depth -= 1
             if not self._depth:
                 self._db.execute("ROLLBACK")
+                self._load()
             raise
         self._depth -= 1
         if not self._depth:
@@ -134,256 +203,55 @@ class Tables:
     # Jobs
 
     def job(self, account: str, name: str) -> Job | None:
-        return next(self._jobs("WHERE account = ? AND job = ?", (account, name.lower())), None)
+        return self._jobs.get((account, name.lower()))
 
-    def jobs(self, account: str, after: str = "") -> Iterator[Job]:
+    def jobs(self, account: str, after: str = "") -> list[Job]:
         """All jobs of an account, by id."""
-        return self._jobs("WHERE account = ? AND job > ? ORDER BY job", (account, after))
+        found = (each for each in self._jobs.values() if each.account == account and each.name > after)
+        return sorted(found, key=lambda each: each.name)
 
     def jobs_in(self, states: Iterable[str]) -> list[Job]:
         """Jobs of all accounts in one of these states."""
-        requested = tuple(states)
-        return list(self._jobs(f"WHERE state IN ({','.join('?' * len(requested))}) ORDER BY seq", requested))
+        return [each for each in self._jobs.values() if each.state in states]
 
-    def jobs_of(self, pool: PoolKey, state: str) -> list[Job]:
+    def jobs_of(self, pool: PoolKey) -> list[Job]:
         """By priority, then by age."""
-        where = "WHERE account = ? AND pool = ? AND state = ? ORDER BY priority DESC, seq"
-        return list(self._jobs(where, (pool.account, pool.pool, state)))
+        return sorted((each for each in self._jobs.values() if each.pool_key == pool), key=lambda each: -each.priority)
 
     def jobs_with_deadline(self) -> list[Job]:
-        return list(self._jobs("WHERE deadline != '' ORDER BY deadline", ()))
-
-    def open_jobs(self, account: str) -> int:
-        """How many jobs count against the account's quota of active jobs."""
-        return self._one("SELECT COUNT(*) FROM jobs WHERE account = ? AND state != 'completed'", (account,))
+        return sorted((each for each in self._jobs.values() if each.deadline), key=lambda each: each.deadline)
 
     def put_job(self, job: Job) -> None:
-        values = (
-            job.pool,
-            job.state,
-            job.priority,
-            job.parallel,
-            job.deadline,
-            json.dumps(job.body),
-            json.dumps(job.record),
-        )
-        if job.seq:
-            self._db.execute(
-                "UPDATE jobs SET pool=?, state=?, priority=?, parallel=?, deadline=?, body=?, record=? WHERE seq=?",
-                (*values, job.seq),
-            )
-            return
-        job.seq = (
-            self._db.execute(
-                "INSERT INTO jobs (account, job, pool, state, priority, parallel, deadline, body, record)"
-                " VALUES (?,?,?,?,?,?,?,?,?)",
-                (job.account, job.name, *values),
-            ).lastrowid
-            or 0
-        )
+        self._put(job, (job.account, job.name, ""))
 
     def remove_job(self, account: str, name: str) -> None:
         """The job with everything of it."""
         with self.together():
-            for table in ("dependencies", "tasks", "jobs"):
-                self._db.execute(f"DELETE FROM {table} WHERE account = ? AND job = ?", (account, name))
-
-    def _jobs(self, where: str, values: tuple[Any, ...]) -> Iterator[Job]:
-        query = f"SELECT account, job, pool, state, priority, parallel, deadline, body, record, seq FROM jobs {where}"
-        for row in self._db.execute(query, values).fetchall():
-            account, name, pool, state, priority, parallel, deadline, body, record, seq = row
-            yield Job(
-                account=account,
-                name=name,
-                pool=pool,
-                state=state,
-                priority=priority,
-                parallel=parallel,
-                deadline=deadline,
-                body=json.loads(body),
-                record=json.loads(record),
-                seq=seq,
-            )
+            self._db.execute("DELETE FROM entries WHERE account = ? AND job = ?", (account, name))
+            self._jobs.pop((account, name), None)
+            self._tasks.pop((account, name), None)
 
     # Tasks
 
+    def of(self, account: str, job: str) -> JobsTasks:
+        return self._tasks.get((account, job)) or JobsTasks()
+
     def task(self, key: TaskKey) -> Task | None:
-        return next(self._tasks("WHERE account = ? AND job = ? AND task = ?", tuple(key)), None)
+        return self.of(key.account, key.job).all.get(key.task.lower())
 
-    def has_task(self, key: TaskKey) -> bool:
-        return bool(self._one("SELECT COUNT(*) FROM tasks WHERE account = ? AND job = ? AND task = ?", tuple(key)))
-
-    def tasks(self, account: str, job: str, after: str = "") -> Iterator[Task]:
-        """All tasks of a job by id, a page at a time, those whose id comes after `after`."""
-        while True:
-            where = f"WHERE account = ? AND job = ? AND task > ? ORDER BY task LIMIT {_PAGE}"
-            page = list(self._tasks(where, (account, job, after)))
-            yield from page
-            if len(page) < _PAGE:
-                return
-            after = page[-1].key.task
-
-    def ready_tasks(self, account: str, job: str) -> Iterator[Task]:
-        """Those that a node may take, the oldest first, a page at a time: tables may change between two of them."""
-        after = 0
-        while True:
-            where = "WHERE account = ? AND job = ? AND state = 'active' AND held = 0 AND seq > ?"
-            page = list(self._tasks(f"{where} ORDER BY seq LIMIT {_READY_PAGE}", (account, job, after)))
-            yield from page
-            if len(page) < _READY_PAGE:
-                return
-            after = page[-1].seq
-
-    def running_tasks(self, account: str, job: str) -> list[Task]:
-        return list(
-            self._tasks("WHERE account = ? AND job = ? AND state IN ('preparing', 'running') ORDER BY seq", (account, job))
-        )
+    def tasks(self, account: str, job: str, after: str = "") -> list[Task]:
+        """All tasks of a job by id, those whose id comes after `after`."""
+        found = (each for name, each in self.of(account, job).all.items() if name > after)
+        return sorted(found, key=lambda each: each.key.task)
 
     def running_keys(self, pool: PoolKey) -> list[TaskKey]:
-        rows = self._db.execute(
-            "SELECT tasks.account, tasks.job, tasks.task FROM jobs JOIN tasks ON tasks.account = jobs.account"
-            " AND tasks.job = jobs.job WHERE jobs.account = ? AND jobs.pool = ? AND tasks.state IN ('preparing', 'running')"
-            " ORDER BY tasks.seq",
-            tuple(pool),
-        )
-        return [TaskKey(*row) for row in rows]
-
-    def running_count(self, account: str, job: str) -> int:
-        query = "SELECT COUNT(*) FROM tasks WHERE account = ? AND job = ? AND state IN ('preparing', 'running')"
-        return self._one(query, (account, job))
-
-    def unfinished(self, account: str, job: str) -> bool:
-        """Whether a job has a task that hasn't completed."""
-        query = "SELECT EXISTS (SELECT 1 FROM tasks WHERE account = ? AND job = ? AND state != 'completed')"
-        return bool(self._one(query, (account, job)))
-
-    def task_counts(self, account: str, job: str) -> list[tuple[str, str, int, int]]:
-        """State, result, how many tasks, and how many slots they take."""
-        query = "SELECT state, result, COUNT(*), SUM(slots) FROM tasks WHERE account = ? AND job = ? GROUP BY state, result"
-        return self._db.execute(query, (account, job)).fetchall()
-
-    def pool_counts(self, pool: PoolKey) -> tuple[int, int, int, int]:
-        """Tasks of a pool that may start, those that run, and the slots of both."""
-        waits = "jobs.state = 'active' AND tasks.state = 'active' AND held = 0"
-        runs = "tasks.state IN ('preparing', 'running')"
-        row = self._db.execute(
-            f"SELECT TOTAL({waits}), TOTAL({runs}), TOTAL(slots * ({waits})), TOTAL(slots * ({runs})) FROM jobs JOIN tasks"
-            " ON tasks.account = jobs.account AND tasks.job = jobs.job AND tasks.state != 'completed'"
-            " WHERE jobs.account = ? AND jobs.pool = ?",
-            tuple(pool),
-        ).fetchone()
-        active, running, active_slots, running_slots = (int(each) for each in row)
-        return active, running, active_slots, running_slots
+        found = (each for job in self.jobs_of(pool) for each in self.of(job.account, job.name).in_states(*RUNNING))
+        return [each.key for each in sorted(found, key=lambda each: each.seq)]
 
     def put_task(self, task: Task) -> None:
-        values = (
-            task.state,
-            task.held,
-            task.satisfied,
-            task.result,
-            task.slots,
-            json.dumps(task.body),
-            json.dumps(task.record),
-        )
-        if task.seq:
-            self._db.execute(
-                "UPDATE tasks SET state=?, held=?, satisfied=?, result=?, slots=?, body=?, record=? WHERE seq=?",
-                (*values, task.seq),
-            )
-            return
-        task.seq = (
-            self._db.execute(
-                "INSERT INTO tasks (account, job, task, number, state, held, satisfied, result, slots, body, record)"
-                " VALUES (?,?,?,?,?,?,?,?,?,?,?)",
-                (*task.key, task.number, *values),
-            ).lastrowid
-            or 0
-        )
+        self._put(task, tuple(task.key))
 
     def remove_task(self, key: TaskKey) -> None:
         with self.together():
-            for table in ("dependencies", "tasks"):
-                self._db.execute(f"DELETE FROM {table} WHERE account = ? AND job = ? AND task = ?", tuple(key))
-
-    def release(self, key: TaskKey) -> None:
-        """Everything that a task depends on is there."""
-        self._db.execute("UPDATE tasks SET held = 0 WHERE account = ? AND job = ? AND task = ?", tuple(key))
-
-    def _tasks(self, where: str, values: tuple[Any, ...]) -> Iterator[Task]:
-        query = f"SELECT account, job, task, state, held, satisfied, result, number, slots, body, record, seq FROM tasks {where}"
-        for row in self._db.execute(query, values).fetchall():
-            account, job, name, state, held, satisfied, result, number, slots, body, record, seq = row
-            yield Task(
-                key=TaskKey(account, job, name),
-                state=state,
-                held=bool(held),
-                satisfied=bool(satisfied),
-                result=result,
-                number=number,
-                slots=slots,
-                body=json.loads(body),
-                record=json.loads(record),
-                seq=seq,
-            )
-
-    # What tasks depend on
-
-    def put_dependencies(self, key: TaskKey, tasks: Iterable[str], ranges: Iterable[tuple[int, int]]) -> None:
-        """`tasks`: ids; `ranges`: first and last number, both included."""
-        rows = [(*key, name.lower(), None, None) for name in tasks] + [(*key, "", low, high) for low, high in ranges]
-        self._db.executemany("INSERT INTO dependencies VALUES (?,?,?,?,?,?)", rows)
-
-    def waiting_for(self, task: Task) -> list[TaskKey]:
-        """The held tasks that name `task`, or a range that it lies in and of which nothing is lacking any more.
-
-        Many tasks wait for the same range, so each range is counted once, and not for each of them.
-        """
-        account, job, name = task.key
-        held = (
-            "SELECT DISTINCT d.task FROM dependencies d INDEXED BY dependencies_on JOIN tasks t"
-            " ON t.account = d.account AND t.job = d.job AND t.task = d.task"
-            " WHERE d.account = ? AND d.job = ? AND t.held = 1 AND d.wanted = ?"
-        )
-        found = {row[0] for row in self._db.execute(held, (account, job, name))}
-        if task.number is not None:
-            ranges = self._db.execute(
-                "SELECT DISTINCT low, high FROM dependencies WHERE account = ? AND job = ? AND wanted = ''"
-                " AND low <= ? AND high >= ?",
-                (account, job, task.number, task.number),
-            ).fetchall()
-            for low, high in ranges:
-                if high - low + 1 == self._satisfied(account, job, low, high):
-                    rows = self._db.execute(f"{held} AND d.low = ? AND d.high = ?", (account, job, "", low, high))
-                    found.update(row[0] for row in rows)
-        return [TaskKey(account, job, waiting) for waiting in sorted(found)]
-
-    def _satisfied(self, account: str, job: str, low: int, high: int) -> int:
-        """How many tasks of a range let others continue."""
-        query = "SELECT COUNT(*) FROM tasks WHERE account = ? AND job = ? AND number BETWEEN ? AND ? AND satisfied = 1"
-        return self._one(query, (account, job, low, high))
-
-    def unmet(self, key: TaskKey, counted: dict[tuple[int, int], int]) -> bool:
-        """Whether a task depends on one that doesn't exist, or doesn't yet let it continue.
-
-        `counted`: what ranges of the job were found to have, for several tasks that are asked about together.
-        """
-        named = self._one(
-            "SELECT EXISTS (SELECT 1 FROM dependencies d INDEXED BY dependencies_of LEFT JOIN tasks t"
-            " ON t.account = d.account AND t.job = d.job AND t.task = d.wanted"
-            " WHERE d.account = ? AND d.job = ? AND d.task = ? AND d.wanted != '' AND COALESCE(t.satisfied, 0) = 0)",
-            tuple(key),
-        )
-        if named:
-            return True
-        ranges = self._db.execute(
-            "SELECT low, high FROM dependencies INDEXED BY dependencies_of"
-            " WHERE account = ? AND job = ? AND task = ? AND wanted = ''",
-            tuple(key),
-        ).fetchall()
-        for low, high in ranges:
-            if (low, high) not in counted:
-                counted[low, high] = self._satisfied(key.account, key.job, low, high)
-        return any(high - low + 1 > counted[low, high] for low, high in ranges)
-
-    def _one(self, query: str, values: tuple[Any, ...]) -> int:
-        return int(self._db.execute(query, values).fetchone()[0])
+            self._db.execute("DELETE FROM entries WHERE account = ? AND job = ? AND task = ?", tuple(key))
+            self.of(key.account, key.job).all.pop(key.task, None)

@@ -4,7 +4,7 @@ Sources: the documentation of the operations in azure-batch 15.1 (terminate, del
 of the job's onTaskFailure.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from localazure.arm.store import Body
 from localazure.batch import work_rules as rules
@@ -12,7 +12,7 @@ from localazure.batch.changes import Changed
 from localazure.batch.errors import BatchError, not_imitated
 from localazure.batch.model import Outcome, TaskKey, TaskNode
 from localazure.batch.work_jobs import Jobs, refuse_tasks
-from localazure.batch.work_tables import Job, Tables, Task
+from localazure.batch.work_tables import RUNNING, Job, Tables, Task
 
 _CONSTRAINTS: Body = {"maxWallClockTime": rules.UNLIMITED, "retentionTime": "P7D"}
 
@@ -35,12 +35,12 @@ class Tasks:
             raise BatchError("TaskNotFound")
         return task
 
-    def all_of(self, job: Job, after: str = "") -> Iterator[Task]:
+    def all_of(self, job: Job, after: str = "") -> list[Task]:
         """By id; those whose id, in lower case, comes after `after`."""
         return self._tables.tasks(job.account, job.name, after)
 
     def running_of(self, job: Job) -> list[Task]:
-        return self._tables.running_tasks(job.account, job.name)
+        return self._tables.of(job.account, job.name).in_states(*RUNNING)
 
     @staticmethod
     def node_of(task: Task) -> TaskNode | None:
@@ -119,9 +119,11 @@ class Tasks:
 
     def _free(self, task: Task, job: Job) -> None:
         counted: dict[tuple[int, int], int] = {}
-        for key in self._tables.waiting_for(task):
-            if not self._tables.unmet(key, counted):
-                self._tables.release(key)
+        tasks = self._tables.of(job.account, job.name)
+        for waiting in tasks.waiting_for(task):
+            if not tasks.unmet(waiting, counted):
+                waiting.held = False
+                self._tables.put_task(waiting)
                 self._changed.pool(job.pool_key)
 
     def _act(self, job: Job, action: str) -> None:
@@ -134,7 +136,7 @@ class Tasks:
 
     def _add(self, job: Job, body: Body, counted: dict[tuple[int, int], int]) -> Task:
         key = TaskKey(job.account, job.name, body["id"].lower())
-        if self._tables.has_task(key):
+        if self._tables.task(key):
             raise BatchError("TaskExists")
         for name, code in (
             ("jobPreparationTask", "TaskIdSameAsJobPreparationTask"),
@@ -150,9 +152,7 @@ class Tasks:
             values = {"PropertyName": "jobAction", "Reason": "The job's onTaskFailure is noaction"}
             raise BatchError("InvalidPropertyValue", values=values)
         requested = body.get("dependsOn") or {}
-        names = [each for each in requested.get("taskIds") or []]
-        ranges = [(each["start"], each["end"]) for each in requested.get("taskIdRanges") or []]
-        if (names or ranges) and not job.body["usesTaskDependencies"]:
+        if (requested.get("taskIds") or requested.get("taskIdRanges")) and not job.body["usesTaskDependencies"]:
             raise BatchError("TaskDependenciesNotSpecifiedOnJob")
         body = {name: value for name, value in body.items() if value is not None}
         body["requiredSlots"] = body.get("requiredSlots") or 1
@@ -168,9 +168,7 @@ class Tasks:
         )
         self._changed.task_state(task, "active")
         task.record["creationTime"] = task.record["lastModified"]
-        if names or ranges:
-            self._tables.put_dependencies(key, names, ranges)
-            task.held = self._tables.unmet(key, counted)
+        task.held = self._tables.of(job.account, job.name).unmet(task, counted)
         self._tables.put_task(task)
         return task
 

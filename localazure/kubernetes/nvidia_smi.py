@@ -1,8 +1,8 @@
 """`nvidia-smi` of a GPU that is emulated, as a container of the node sees it: lists, queries and the usual table.
 
 Run as `python -I -S nvidia_smi.py GPUS_JSON POD/CONTAINER ARGUMENTS…`, with only the standard library; the first two are in the
-script that the container finds. Formats are those of nvidia-smi 580. It answers `-L`, `--query-gpu`, `--query-compute-apps`,
-`pmon -c 1`, `-i` and the table; the rest it refuses. Of processes a container sees its own, and all on its GPUs where its pod has
+script that the container finds. Formats are those of nvidia-smi 580. It answers `-L`, `--query-gpu`, `-i` and the table; the rest
+it refuses. Of processes a container sees its own, and all on its GPUs where its pod has
 `hostPID`, as under a driver that tells processes in containers.
 
 A GPU that is emulated has no counters of its own. So the time of a container's processes, out of one processor's, is its GPUs'
@@ -101,15 +101,11 @@ NOT_AVAILABLE = "[N/A]"
 NO_DEVICES = "No devices were found"
 IDLE_CELSIUS, WARM_CELSIUS = 30, 45  # and as much warmer as the GPU is busy
 UNITS = {  # of fields, in the table's head
-    **dict.fromkeys(("memory.total", "memory.used", "memory.free", "memory.reserved", "used_gpu_memory", "used_memory"), "MiB"),
+    **dict.fromkeys(("memory.total", "memory.used", "memory.free", "memory.reserved"), "MiB"),
     **dict.fromkeys(("utilization.gpu", "utilization.memory"), "%"),
     **dict.fromkeys(("power.draw", "power.limit"), "W"),
     **dict.fromkeys(("clocks.sm", "clocks.mem", "clocks.max.memory", "clocks.max.mem", "clocks.max.sm"), "MHz"),
 }
-APP_FIELDS = (  # also where no program runs
-    "timestamp", "gpu_name", "gpu_bus_id", "gpu_serial", "gpu_uuid", "pid", "process_name", "name",
-    "used_gpu_memory", "used_memory",
-)  # fmt: skip
 
 
 class WrongUseError(Exception):
@@ -131,8 +127,7 @@ def main(state_file, key, arguments):
 
 def answer(state, key, arguments, look=sampled):
     """What the program prints. `look`: finds the processes of the node's containers."""
-    monitored = arguments[:1] == ["pmon"]
-    options = _monitoring(arguments[1:]) if monitored else _options(arguments)
+    options = _options(arguments)
     own = state["containers"].get(key, {"gpus": [], "ids": [], "host_pid": False})
     gpus = _chosen([gpu for gpu in state["gpus"] if gpu["uuid"] in own["gpus"]], options.get("id"))
     if not gpus:
@@ -142,17 +137,12 @@ def answer(state, key, arguments, look=sampled):
     found = look(state["programs"])
     if "query-gpu" in options:
         rows = [_gpu_row(gpu, gpus, state, found) for gpu in gpus]
-        return _csv(options, "query-gpu", rows[0], rows)
-    apps = _apps(state, key, own, gpus, found)
-    if monitored:
-        return _shares(gpus, apps, options)
-    if "query-compute-apps" in options:
-        return _csv(options, "query-compute-apps", APP_FIELDS, apps)
-    return _table(state, gpus, apps, found)
+        return _csv(options, rows)
+    return _table(state, gpus, _apps(state, key, own, gpus, found), found)
 
 
 _FLAGS = {"-L": "list", "--list-gpus": "list", "-i": "id", "--id": "id"}
-_WITH_VALUE = ("id", "query-gpu", "query-compute-apps", "format")
+_WITH_VALUE = ("id", "query-gpu", "format")
 
 
 def _options(arguments):
@@ -173,35 +163,6 @@ def _options(arguments):
         else:
             raise WrongUseError(f'Invalid combination of input arguments. Please run "nvidia-smi -h" for help.\n({word})')
     return options
-
-
-def _monitoring(words):
-    """`pmon`'s own options. It tells of now, once; the real one continues for ever unless it is told how often."""
-    found = dict(zip(words[::2], words[1::2], strict=False))
-    if len(words) % 2 or set(found) - {"-c", "-s", "-i"} or found.get("-c") != "1" or set(found.get("-s", "u")) - set("um"):
-        raise WrongUseError("Invalid combination of input arguments. (pmon takes -c 1, -s u, m or um, and -i here)")
-    return {"id": found["-i"], "show": found.get("-s", "u")} if "-i" in found else {"show": found.get("-s", "u")}
-
-
-def _shares(gpus, apps, options):
-    used, held = "u" in options["show"], "m" in options["show"]
-    names = (
-        ["gpu", "pid", "type"] + (["sm", "mem", "enc", "dec", "jpg", "ofa"] if used else []) + (["fb", "ccpm"] if held else [])
-    )
-    units = ["Idx", "#", "C/G"] + (["%"] * 6 if used else []) + (["MB", "MB"] if held else [])
-    rows = []
-    for gpu in gpus:
-        own = [app for app in apps if app["index"] == gpu["index"]]
-        for app in own or [{"pid": "-", "type": "-", "share": "-", "used_memory": "-", "process_name": "-"}]:
-            cells = [gpu["index"], app["pid"], app["type"]]
-            cells += ([app["share"]] + ["-"] * 5 if used else []) + ([app["used_memory"], "-"] if held else [])
-            rows.append((cells, app["process_name"].rpartition("/")[2]))
-    widths = [5, 10, 5] + [6] * (len(names) - 3)
-
-    def line(cells, last):
-        return " ".join(str(cell).rjust(width) for cell, width in zip(cells, widths, strict=True)) + f"    {last}"
-
-    return "\n".join(["#" + line(names, "command")[1:], "#" + line(units, "name")[1:], *(line(*row) for row in rows)])
 
 
 def _chosen(gpus, request):
@@ -287,30 +248,14 @@ def _apps(state, key, own, gpus, found):
             if not ids & set(seen) or not (one.container == key or own["host_pid"]):
                 continue
             memory = str(min(one.memory_mib // len(seen), gpu["memory_mib"]))
-            rows.append(
-                {
-                    "timestamp": time.strftime("%Y/%m/%d %H:%M:%S.000"),
-                    "gpu_name": gpu["name"],
-                    "gpu_bus_id": _bus(gpu),
-                    "gpu_serial": NOT_AVAILABLE,
-                    "gpu_uuid": gpu["uuid"],
-                    "pid": str(one.pid),
-                    "process_name": one.name,
-                    "name": one.name,
-                    "used_gpu_memory": memory,
-                    "used_memory": memory,
-                    "index": gpu["index"],
-                    "share": min(100, round(100 * one.share / len(seen))),
-                    "type": "C",
-                }
-            )
+            rows.append({"index": gpu["index"], "pid": one.pid, "process_name": one.name, "used_memory": memory})
     return rows
 
 
-def _csv(options, query, known, rows):
-    fields = [one.strip() for one in options[query].split(",")]
+def _csv(options, rows):
+    fields = [one.strip() for one in options["query-gpu"].split(",")]
     for field in fields:
-        if field not in known:
+        if field not in rows[0]:
             raise WrongUseError(f'Field "{field}" is not a valid field to query.\n')
     form = [one.strip() for one in options.get("format", "").split(",")]
     if "csv" not in form:
@@ -323,8 +268,8 @@ def _csv(options, query, known, rows):
 
 
 def _spelt(field):
-    """Heads have `used_gpu_memory` and `name`, whatever they were asked by."""
-    return {"used_memory": "used_gpu_memory", "gpu_name": "name"}.get(field) or field
+    """Heads have `name`, whatever it was asked by."""
+    return "name" if field == "gpu_name" else field
 
 
 def _cell(value, unit, bare):
@@ -350,7 +295,7 @@ def _table(state, gpus, apps, found):
     rows.append(f"| {'        ID   ID                                                               Usage':<87} |")
     rows.append("|" + "=" * 89 + "|")
     for app in apps:
-        left = f" {app['index']:>3}   N/A  N/A {app['pid']:>16} {app['type']:>6}   {app['process_name'][-34:]:<35}"
+        left = f" {app['index']:>3}   N/A  N/A {app['pid']:>16} {'C':>6}   {app['process_name'][-34:]:<35}"
         rows.append(f"| {left + app['used_memory'].rjust(7) + 'MiB':<87} |")
     if not apps:
         rows.append(f"| {' No running processes found':<87} |")

@@ -1,7 +1,8 @@
 """Requests to one instance of a deployment: connections to a port of this machine, kept for the next request, answers as streams.
 
 A request's body is whole before it is sent, so that one that found nobody listening can go to another instance. One that was
-sent and lost is never sent again: what it did there isn't known.
+sent and lost is never sent again: what it did there isn't known. Of its own, since aiohttp takes three to four times as much of
+a processor for each request (115 microseconds instead of 30, 2026-11-30).
 """
 
 import asyncio

@@ -76,13 +76,7 @@ class Files:
         found = await run_in_threadpool(lambda: folders.find(folder, name))
         if found is None:
             raise BatchError("FileNotFound")
-        entry, handle = found
-        try:
-            answers.conditions(request, {"lastModified": written(_moment(entry))})
-        except BatchError:
-            os.close(handle)
-            raise
-        return entry, handle
+        return found
 
     def _folder(self, request: DataPlaneRequest) -> Path:
         """Of the task or the node that the path names."""

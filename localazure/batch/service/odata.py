@@ -1,4 +1,4 @@
-"""The OData of the data plane's lists: $filter and $select. What else OData knows is refused explicitly.
+"""The OData of the data plane's lists: $select, and of $filter comparisons joined by `and`. What else OData knows is refused.
 
 Which properties a list can be filtered by, and how: Microsoft Learn, rest/api/batchservice/odata-filters-in-batch.
 """
@@ -66,7 +66,6 @@ _OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
     name: getattr(operator, name) for name in ("eq", "ne", "ge", "gt", "le", "lt")
 }
 _WORD = re.compile(r"\s*(?:(?P<mark>[(),])|(?P<time>datetime)?'(?P<text>(?:[^']|'')*)'|(?P<word>[^\s(),']+))", re.IGNORECASE)
-_MOST_DEEP = 50
 
 
 def parse(text: str, properties: Mapping[str, str]) -> Test:
@@ -94,13 +93,14 @@ class _Parser:
         self._text = text
         self._properties = {name.lower(): (name, kind) for name, kind in properties.items()}
         self._words = self._split()
-        self._depth = 0
 
     def whole(self) -> Test:
-        test = self._either()
+        tests = [self._one()]
+        while self._takes("and"):
+            tests.append(self._one())
         if self._words:
             raise self._refusal(f"'{self._words[0][1]}' isn't expected here")
-        return test
+        return lambda entry: all(test(entry) for test in tests)
 
     def _split(self) -> list[tuple[str, str]]:
         words: list[tuple[str, str]] = []
@@ -116,42 +116,18 @@ class _Parser:
             position = found.end()
         return words
 
-    def _either(self) -> Test:
-        tests = [self._both()]
-        while self._takes("or"):
-            tests.append(self._both())
-        return tests[0] if len(tests) == 1 else lambda entry: any(test(entry) for test in tests)
-
-    def _both(self) -> Test:
-        tests = [self._one()]
-        while self._takes("and"):
-            tests.append(self._one())
-        return tests[0] if len(tests) == 1 else lambda entry: all(test(entry) for test in tests)
-
     def _one(self) -> Test:
-        self._depth += 1
-        if self._depth > _MOST_DEEP:
-            raise self._refusal("it is nested too deeply")
-        try:
-            if self._takes("("):
-                inner = self._either()
-                self._needs(")")
-                return inner
-            if self._takes("startswith"):
-                self._needs("(")
-                name, kind = self._property("startswith")
-                self._needs(",")
-                start = self._literal(kind if kind != START else TEXT)
-                self._needs(")")
-                return lambda entry: str(_value(entry, name) or "").lower().startswith(start)
+        if not self._takes("startswith"):
             return self._comparison()
-        finally:
-            self._depth -= 1
+        self._needs("(")
+        name, kind = self._known(self._name(), "startswith")
+        self._needs(",")
+        start = self._literal(kind if kind != START else TEXT)
+        self._needs(")")
+        return lambda entry: str(_value(entry, name) or "").lower().startswith(start)
 
     def _comparison(self) -> Test:
-        sort, name = self._next()
-        if sort != "word":
-            raise self._refusal(f"the name of a property is expected, not '{name}'")
+        name = self._name()
         word = self._next()[1].lower()
         if word not in _OPERATORS:
             raise self._refusal(f"'{word}' isn't a comparison of the Batch service")
@@ -164,11 +140,11 @@ class _Parser:
 
         return test
 
-    def _property(self, word: str) -> tuple[str, str]:
+    def _name(self) -> str:
         sort, name = self._next()
         if sort != "word":
             raise self._refusal(f"the name of a property is expected, not '{name}'")
-        return self._known(name, word)
+        return name
 
     def _known(self, name: str, word: str) -> tuple[str, str]:
         known = self._properties.get(name.lower())

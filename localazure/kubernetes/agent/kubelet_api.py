@@ -1,11 +1,10 @@
-"""The port of each node: logs, exec, port-forward, its pods and its health, for only the API server.
+"""The port of each node: logs, exec and port-forward, for only the API server.
 
 Requests come over HTTPS with a client certificate and are answered in a kubelet's words. Behaviour: kubelet v1.36.2,
 pkg/kubelet/server/server.go and pkg/kubelet/kubelet_pods.go.
 """
 
 import asyncio
-import json
 import ssl
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
@@ -47,12 +46,8 @@ class KubeletApi:
 
     async def serve(self, node: Node) -> int:
         """Opens the node's port."""
-
-        async def handle(request: Request) -> bool:
-            return await self._handle(node, request)
-
         self._trust = self._trust or self._context()
-        self._servers[node.name], port = await node_http.serve(handle, self._trust, ADDRESS, node.preferred_port)
+        self._servers[node.name], port = await node_http.serve(self._handle, self._trust, ADDRESS, node.preferred_port)
         return port
 
     async def unserve(self, name: str) -> None:
@@ -71,7 +66,7 @@ class KubeletApi:
         context.verify_mode = ssl.CERT_REQUIRED
         return context
 
-    async def _handle(self, node: Node, request: Request) -> bool:
+    async def _handle(self, request: Request) -> bool:
         """Whether the connection continues."""
         user, groups = _who(request.peer)
         if user != _CALLER and _MASTERS not in groups:
@@ -79,23 +74,15 @@ class KubeletApi:
             await request.answer(403, f"Forbidden (user={user}, verb={verb}, resource=nodes, subresource=[proxy])")
             return True
         try:
-            return await self._routed(node, request)
+            return await self._routed(request)
         except _RefusedError as error:
             await request.answer(error.status, str(error))
         except NoStreamsError as error:
             await request.answer(500, str(error))
         return True
 
-    async def _routed(self, node: Node, request: Request) -> bool:
+    async def _routed(self, request: Request) -> bool:
         first, *rest = request.path
-        if first == "healthz" and rest in ([], ["ping"], ["syncloop"], ["log"]):
-            await request.answer(200, "ok")
-            return True
-        if first in ("pods", "runningpods"):
-            items = [pod.body for pod in self._pods.values() if pod.node is node]
-            listed = {"kind": "PodList", "apiVersion": "v1", "metadata": {}, "items": items}
-            await request.answer(200, json.dumps(listed), "application/json")
-            return True
         if first == "containerLogs" and len(rest) == 3:
             await self._logs(self._container(*rest), request)
             return True

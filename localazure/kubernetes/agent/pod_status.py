@@ -63,13 +63,8 @@ def is_sidecar(container: Body) -> bool:
 
 
 def should_restart(pod: Body, container: Body, code: int, *, init: bool) -> bool:
-    """Whether a container that has ended runs again: by its own policy, its rules, else the pod's."""
+    """Whether a container that has ended runs again: by its own policy, else the pod's."""
     policy = container.get("restartPolicy") or pod["spec"].get("restartPolicy", "Always")
-    for rule in container.get("restartPolicyRules") or ():
-        codes = rule.get("exitCodes") or {}
-        inside = code in codes.get("values", ())
-        if inside == (codes.get("operator") == "In") and rule.get("action") == "Restart":
-            return True
     if init and not is_sidecar(container):
         return code != 0 and policy != "Never"
     return policy == "Always" or (policy == "OnFailure" and code != 0)
@@ -153,7 +148,7 @@ def conditions(pod: Body, states: Mapping[str, ContainerState], phase_now: str, 
     found = [
         ("PodReadyToStartContainers", sandbox, "", ""),
         ("Initialized", *_initialized(spec, inits, states, phase_now)),
-        ("Ready", *_ready(pod, containers_ready)),
+        ("Ready", *containers_ready),
         ("ContainersReady", *containers_ready),
         ("PodScheduled", True, "", ""),
     ]
@@ -175,20 +170,6 @@ def _containers_ready(spec: Body, inits: list[Body], states: Mapping[str, Contai
     if unready:
         return False, "ContainersNotReady", f"containers with unready status: [{' '.join(unready)}]"
     return True, "", ""
-
-
-def _ready(pod: Body, containers: Told) -> Told:
-    if not containers[0]:
-        return containers
-    told = {one["type"]: one["status"] for one in (pod.get("status") or {}).get("conditions") or ()}
-    missing: list[str] = []
-    for gate in pod["spec"].get("readinessGates") or ():
-        kind = gate["conditionType"]
-        if kind not in told:
-            missing.append(f'corresponding condition of pod readiness gate "{kind}" does not exist.')
-        elif told[kind] != "True":
-            missing.append(f'the status of pod readiness gate "{kind}" is not "True", but {told[kind]}')
-    return (False, "ReadinessGatesNotReady", ", ".join(missing)) if missing else (True, "", "")
 
 
 def _initialized(spec: Body, inits: list[Body], states: Mapping[str, ContainerState], phase_now: str) -> Told:

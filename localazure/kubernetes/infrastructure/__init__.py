@@ -9,9 +9,21 @@ from collections.abc import Callable, Sequence
 from localazure.kubernetes.infrastructure.context import Actor, ActorContext
 from localazure.kubernetes.infrastructure.device_plugin import DevicePlugin
 from localazure.kubernetes.infrastructure.feature_discovery import FeatureDiscovery
-from localazure.kubernetes.infrastructure.node_features import Idle, Master
 
 __all__ = ["Actor", "ActorContext", "actor", "known"]
+
+
+class Idle:
+    """A program that has nothing to do here: the pause container, the control daemon of MPS, node feature discovery's own."""
+
+    def __init__(self, *, ends: bool = False) -> None:
+        self._ends = ends  # at once
+
+    async def run(self, context: ActorContext) -> int:
+        if not self._ends:
+            await context.pause()
+        return 0
+
 
 Version = tuple[int, int]
 Make = Callable[[Version, Sequence[str]], Actor]
@@ -31,7 +43,7 @@ _PROGRAMS: dict[str, dict[str, Make]] = {
         "/usr/local/dcgm/dcgm-exporter-entrypoint.sh": lambda *_: Idle(),
     },
     "registry.k8s.io/nfd/node-feature-discovery": {
-        "nfd-master": lambda *_: Master(),
+        "nfd-master": lambda *_: Idle(),
         "nfd-gc": lambda *_: Idle(),
     },
     "registry.k8s.io/pause": {"/pause": lambda *_: Idle()},

@@ -16,7 +16,7 @@ from localazure.kubernetes.devices import PluginError
 from localazure.kubernetes.infrastructure.context import ActorContext, WrongUseError
 from localazure.kubernetes.node_gpus import NodeGpu
 
-_FLAGS = ("mig-strategy", "fail-on-init-error", "config-file", "device-id-strategy", "node-name", "namespace")
+_FLAGS = ("mig-strategy", "fail-on-init-error", "config-file", "device-id-strategy")
 _OF_DISCOVERY = ("oneshot", "no-timestamp")  # variables begin with GFD_
 _BOOLEANS = {"true": True, "1": True, "t": True, "false": False, "0": False, "f": False}
 

@@ -1,5 +1,6 @@
-"""GPU feature discovery, emulated: the labels of its node's GPUs as a NodeFeature, not as a file.
+"""GPU feature discovery, emulated: it labels its node by the node's GPUs.
 
+The real one writes a NodeFeature, by which the master of node feature discovery labels the node.
 Behaviour: NVIDIA/k8s-device-plugin, cmd/gpu-feature-discovery and internal/lm.
 """
 
@@ -9,6 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from azure_gpu.catalog.services.aks.device_plugin import GPU_RESOURCE, MIG_PREFIX, SHARED_PRODUCT_SUFFIX
 from azure_gpu.catalog.services.aks.mig import SINGLE
+from localazure.kubernetes.client import KubeError
 from localazure.kubernetes.infrastructure import device_plugin
 from localazure.kubernetes.infrastructure.context import ActorContext, WrongUseError
 from localazure.kubernetes.infrastructure.device_plugin import MPS, NONE, ConfigError, DeviceMapError, PluginConfig, read_config
@@ -118,8 +120,6 @@ def _yes(value: bool) -> str:
 
 MACHINE = "Virtual Machine"  # what the firmware of Azure's machines says of itself
 SLEEP_SECONDS = 60.0
-NODE_FEATURES = "/apis/nfd.k8s-sigs.io/v1alpha1"
-NODE_OF_FEATURES = "nfd.node.kubernetes.io/node-name"
 
 
 class FeatureDiscovery:
@@ -128,11 +128,12 @@ class FeatureDiscovery:
     def __init__(self, version: tuple[int, int], arguments: Sequence[str]) -> None:
         self._version = version
         self._arguments = arguments
+        self._before: dict[str, str] = {}
 
     async def run(self, context: ActorContext) -> int:
         try:
             return await self._discover(context, device_plugin.flags_of(self._arguments, context.env))
-        except (ConfigError, DeviceMapError, WrongUseError) as error:
+        except (ConfigError, DeviceMapError, WrongUseError, KubeError) as error:
             context.klog(str(error), level="E", where="main.go:154")
             return 1
 
@@ -146,30 +147,8 @@ class FeatureDiscovery:
                 context.klog("No labels generated from any source", level="W", where="main.go:300")
             if not device_plugin.switch(values, "no-timestamp"):
                 found = {"nvidia.com/gfd.timestamp": str(int(time.time())), **found}
-            await self._write(context, values, found)
+            labels = {**dict.fromkeys(self._before), **found}  # without what there was before
+            await context.api.patch(f"/api/v1/nodes/{context.node_name}", {"metadata": {"labels": labels}})
+            self._before = found
             if device_plugin.switch(values, "oneshot") or await context.pause(SLEEP_SECONDS):
                 return 0
-
-    async def _write(self, context: ActorContext, values: Mapping[str, str], found: Mapping[str, str]) -> None:
-        node, namespace = values.get("node-name"), values.get("namespace")
-        if not node:
-            raise ConfigError("failed to create label outputer: required flag node-name not set")
-        collection = f"{NODE_FEATURES}/namespaces/{namespace or 'default'}/nodefeatures"
-        name = f"nvidia-features-for-{node}"
-        before = await context.api.find(f"{collection}/{name}")
-        body = before or {
-            "apiVersion": "nfd.k8s-sigs.io/v1alpha1",
-            "kind": "NodeFeature",
-            "metadata": {"name": name, "namespace": namespace or "default"},
-        }
-        body["metadata"].setdefault("labels", {})[NODE_OF_FEATURES] = node
-        body["spec"] = {"features": {"flags": {}, "attributes": {}, "instances": {}}, "labels": dict(found)}
-        if before is None:
-            owners = [one for one in context.pod["metadata"].get("ownerReferences", []) if one.get("uid")]
-            if owners:
-                body["metadata"]["ownerReferences"] = owners
-        try:
-            await (context.api.create(collection, body) if before is None else context.api.replace(f"{collection}/{name}", body))
-        except Exception as error:
-            done = "create" if before is None else "update"
-            raise ConfigError(f"failed to {done} NodeFeature object {name!r}: {getattr(error, 'message', error)}") from error

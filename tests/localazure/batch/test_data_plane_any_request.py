@@ -40,7 +40,7 @@ QUERIES = st.dictionaries(
     max_size=3,
 )
 HEADERS = st.dictionaries(
-    st.sampled_from(["If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since", "ocp-range", "client-request-id"]),
+    st.sampled_from(["If-Match", "ocp-range", "client-request-id"]),
     st.sampled_from(
         ["*", '"x"', "bytes=0-", "bytes=-", "Sat, 21 Nov 2026 00:00:00 GMT", "Sat, 99 Nov 2026 00:00:00 GMT", "0", "W/"]
     ),
@@ -66,7 +66,7 @@ def busy(azure: EmbeddedAzure) -> Account:
 def ask(account: Account, method: str, segments: list[str], body: Any, query: dict[str, str], headers: dict[str, str]) -> None:
     path = "/".join(quote(each, safe="").replace(".", "%2E") for each in segments)  # a client takes `..` out of a path
     answer = account.request(method, path, body, params=query, headers=headers)
-    if answer.is_success or answer.status_code == 304:
+    if answer.is_success:
         return
     assert answer.status_code < 500 or answer.status_code == 501, (method, segments, body, answer.text)
     assert method == "HEAD" or code(answer), answer.text

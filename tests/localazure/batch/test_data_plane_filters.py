@@ -21,7 +21,7 @@ def test_a_filter_says_which_entries_are_wanted(text: str, wanted: bool) -> None
     assert odata.parse(text, odata.TASKS)(TASK) is wanted
 
 
-@of_table("text", more=["(" * 200 + "state eq 'active'" + ")" * 200])
+@of_table("text")
 def test_anything_else_is_refused_by_name(text: str) -> None:
     with pytest.raises(BatchError) as caught:
         odata.parse(text, odata.TASKS)

@@ -1,7 +1,6 @@
 """Tasks that reach for what isn't theirs, or leave traps behind: links, pipes, daemons, packages that are bombs."""
 
 import asyncio
-import os
 import shutil
 import socket
 import threading
@@ -11,7 +10,7 @@ from typing import Any, cast
 import pytest
 
 from localazure.batch.model import TaskKey
-from localazure.batch.nodes import containers, node_files, packages, retention
+from localazure.batch.nodes import containers, node_files, packages
 from localazure.batch.nodes.node import Node
 from localazure.containers import shim_processes
 from tests.localazure.batch.test_nodes_software import package
@@ -157,30 +156,10 @@ async def test_blobs_are_reached_with_the_pools_own_identities_alone(world: Worl
 async def test_pipes_in_the_place_of_its_output_files_hold_nobody_up(world: World) -> None:
     world.container("sent")
     job = world.job(await world.pool())
-    traps = "cd ..; rm -f stdout.txt stderr.txt; mkfifo stdout.txt stderr.txt fileuploadout.txt fileuploaderr.txt .retention"
+    traps = "cd ..; rm -f stdout.txt stderr.txt; mkfifo stdout.txt stderr.txt fileuploadout.txt fileuploaderr.txt"
     files = [{"filePattern": "*", "destination": {"container": {"containerUrl": "folder:sent"}}}]
-    short = {"retentionTime": "PT1H", "maxTaskRetryCount": 1}
-    task = world.task(job, "task", f'/bin/sh -c "{traps}; exit 1"', outputFiles=files, constraints=short)
+    task = world.task(job, "task", f'/bin/sh -c "{traps}; exit 1"', outputFiles=files, constraints={"maxTaskRetryCount": 1})
     assert (await world.done(task))["retryCount"] == 1
-    root = node_of(world, task).root
-    os.mkfifo(world.folder(task) / "again")
-    (world.folder(task) / ".retention").unlink()
-    os.mkfifo(world.folder(task) / ".retention")
-    await asyncio.wait_for(asyncio.to_thread(retention.sweep, root, 0), SECONDS)
-
-
-@pytest.mark.parametrize(
-    "note",
-    ["nonsense", "[]", '{"until": "later"}', '{"until": null}', "[" * 100_000],
-    ids=["text", "list", "word", "null", "deep"],
-)
-def test_a_note_of_the_tasks_own_keeps_nothing_from_going_and_nothing_from_going_on(tmp_path: Path, note: str) -> None:
-    for name, text in (("first", note), ("second", '{"until": 5}')):
-        folder = tmp_path / "workitems" / "job" / "job-1" / name
-        folder.mkdir(parents=True)
-        (folder / ".retention").write_text(text)
-    retention.sweep(tmp_path, 10)
-    assert [one.name for one in tmp_path.glob("workitems/job/job-1/*")] == ["first"]
 
 
 # What a task knows and starts

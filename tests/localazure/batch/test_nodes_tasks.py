@@ -256,26 +256,6 @@ async def test_an_upload_that_fails_fails_the_task_whatever_its_exit_code(world:
 
 @pytest.mark.slow
 @in_world
-async def test_files_of_a_task_go_after_its_retention_time(world: World) -> None:
-    from localazure.batch.nodes import retention
-
-    job = world.job(await world.pool())
-    short = world.task(job, "short", "echo 1", constraints={"retentionTime": "PT1H"})
-    usual = world.task(job, "usual", "echo 1")
-    await world.done(short)
-    await world.done(usual)
-    (node,) = world.pools.nodes(job.pool_key)
-    root = world.pools.node_folder(job.pool_key, node["id"])
-    assert root is not None
-    retention.sweep(root, world.clock.now().timestamp())
-    assert world.folder(short).is_dir()
-    retention.sweep(root, world.clock.now().timestamp() + 3700)
-    assert world.pools.task_folder(short, world.work.node_of(short)) is None
-    assert world.folder(usual).is_dir()
-
-
-@pytest.mark.slow
-@in_world
 async def test_a_windows_node_is_idle_and_refuses_tasks_by_name(world: World) -> None:
     machine = {
         "imageReference": {"publisher": "MicrosoftWindowsServer", "offer": "WindowsServer", "sku": "2022-datacenter"},

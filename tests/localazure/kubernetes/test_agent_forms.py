@@ -165,13 +165,6 @@ def test_who_runs_again_is_the_policys_matter(policy: str, code: int, init: bool
     assert pod_status.should_restart(pod(policy, {"name": "a"}), {"name": "a"}, code, init=init) is again
 
 
-def test_a_containers_own_rules_come_first() -> None:
-    rules = [{"action": "Restart", "exitCodes": {"operator": "In", "values": [42]}}]
-    container = {"name": "a", "restartPolicy": "Never", "restartPolicyRules": rules}
-    assert pod_status.should_restart(pod("Never", container), container, 42, init=False)
-    assert not pod_status.should_restart(pod("Never", container), container, 1, init=False)
-
-
 # Logs
 
 LINES = [f"2026-11-22T00:00:0{second}.000000Z line {second}\n" for second in range(5)]

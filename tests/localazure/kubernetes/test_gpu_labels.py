@@ -3,8 +3,6 @@
 from pathlib import Path
 from typing import Any
 
-from localazure.kubernetes.client import KubeError
-from tests.localazure.coroutines import in_a_loop
 from tests.localazure.kubernetes.gpu_world import World, eventually, pool
 from tests.support.loopback import run
 
@@ -16,45 +14,28 @@ MPS = f"version: v1\nsharing:\n  mps:\n{RESOURCES}"
 MIG = pool(name="mig", size="Standard_NC24ads_A100_v4", mig_profile="MIG1g")
 
 
-class Features:
-    """An API that keeps NodeFeature objects, or refuses them."""
+class Nodes:
+    """An API that keeps the labels of nodes."""
 
-    def __init__(self, refusal: KubeError | None = None) -> None:
-        self.kept: dict[str, Any] = {}
-        self.refusal = refusal
+    def __init__(self) -> None:
+        self.kept: dict[str, dict[str, str]] = {}
 
-    async def find(self, path: str) -> Any:
-        return self.kept.get(path)
-
-    async def create(self, path: str, body: Any) -> Any:
-        if self.refusal:
-            raise self.refusal
-        self.kept[f"{path}/{body['metadata']['name']}"] = body
-        return body
-
-    async def replace(self, path: str, body: Any) -> Any:
-        self.kept[path] = body
-        return body
+    async def patch(self, path: str, body: Any) -> None:
+        self.kept[path] = body["metadata"]["labels"]
 
 
 def labels_of(world: World, config: str, **env: str) -> dict[str, str]:
-    api = Features()
+    api = Nodes()
 
     async def whole() -> None:
         container = world.container(
-            command=["gpu-feature-discovery"],
-            env={"GFD_USE_NODE_FEATURE_API": "true", "NODE_NAME": "n", "NAMESPACE": "gpu", "CONFIG_FILE": CONFIG, **env},
-            files={CONFIG: config},
-            api=api,
+            command=["gpu-feature-discovery"], env={"CONFIG_FILE": CONFIG, **env}, files={CONFIG: config}, api=api
         )
         async with container.running():
             await eventually(lambda: api.kept, container.text)
 
     run(whole())
-    ((path, feature),) = api.kept.items()
-    assert path == "/apis/nfd.k8s-sigs.io/v1alpha1/namespaces/gpu/nodefeatures/nvidia-features-for-n"
-    assert feature["metadata"]["labels"] == {"nfd.node.kubernetes.io/node-name": "n"}
-    return feature["spec"]["labels"]
+    return api.kept[f"/api/v1/nodes/{world.node['name']}"]
 
 
 def test_labels_say_which_gpus_a_node_has_and_how_they_are_shared(tmp_path: Path) -> None:
@@ -98,13 +79,3 @@ def test_labels_of_instances_by_strategy(tmp_path: Path) -> None:
     assert mixed["nvidia.com/mig-1g.10gb.count"] == "7"
     assert mixed["nvidia.com/gpu.product"] == "NVIDIA-A100-80GB-PCIe"
     assert mixed["nvidia.com/gpu.count"] == "1"
-
-
-@in_a_loop
-async def test_feature_discovery_needs_the_type_of_its_objects(tmp_path: Path) -> None:
-    api = Features(KubeError(404, "NotFound", "the server could not find the requested resource"))
-    container = World(tmp_path).container(
-        command=["gpu-feature-discovery"], env={"GFD_USE_NODE_FEATURE_API": "true", "NODE_NAME": "n"}, api=api
-    )
-    assert await container.ended() == 1
-    assert "the server could not find the requested resource" in container.text

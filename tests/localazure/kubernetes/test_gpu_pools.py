@@ -150,57 +150,27 @@ def test_another_server_knows_the_pools_and_goes_on_scaling(cluster: GpuCluster,
     cluster.do(cluster.pools.remove(cluster.key, "kept"))
 
 
-FEATURES = {
-    "apiVersion": "apiextensions.k8s.io/v1",
-    "kind": "CustomResourceDefinition",
-    "metadata": {
-        "name": "nodefeatures.nfd.k8s-sigs.io",
-        "annotations": {"api-approved.kubernetes.io": "https://github.com/kubernetes/enhancements/pull/1"},
-    },
-    "spec": {
-        "group": "nfd.k8s-sigs.io",
-        "names": {"kind": "NodeFeature", "listKind": "NodeFeatureList", "plural": "nodefeatures", "singular": "nodefeature"},
-        "scope": "Namespaced",
-        "versions": [
-            {
-                "name": "v1alpha1",
-                "served": True,
-                "storage": True,
-                "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}},
-            }
-        ],
-    },
-}
-
-
-def test_gpus_are_shared_by_mps_and_labels_come_by_node_features(cluster: GpuCluster, namespace: str) -> None:
+def test_gpus_are_shared_by_mps_and_feature_discovery_labels_the_node(cluster: GpuCluster, namespace: str) -> None:
     (node,) = apply(cluster, "mps")
     plugin = device_plugin("mps", namespace, SHARED.replace("timeSlicing", "mps"))
     for body in plugin:
         cluster.create(body)
 
-    def program(name: str, command: str, **env: str) -> dict[str, Any]:
-        """Beside the plugin, with its configuration."""
-        variables = [{"name": key, "value": value} for key, value in {"CONFIG_FILE": "/config/config.yaml", **env}.items()]
-        body = pod(
-            name, namespace, 0, nodeSelector={"agentpool": "mps"}, volumes=plugin[1]["spec"]["template"]["spec"]["volumes"]
-        )
-        mounts = [{"name": "config", "mountPath": "/config"}]
-        body["spec"]["containers"] = [
-            {"name": "main", "image": gpu_cluster.PLUGIN, "command": [command], "env": variables, "volumeMounts": mounts}
-        ]
-        return body
-
+    variables = [{"name": "CONFIG_FILE", "value": "/config/config.yaml"}]
+    volumes = plugin[1]["spec"]["template"]["spec"]["volumes"]
+    discovery = pod("labels", namespace, 0, nodeSelector={"agentpool": "mps"}, volumes=volumes)
+    mounts = [{"name": "config", "mountPath": "/config"}]
+    discovery["spec"]["containers"] = [
+        {
+            "name": "main",
+            "image": gpu_cluster.PLUGIN,
+            "command": ["gpu-feature-discovery"],
+            "env": variables,
+            "volumeMounts": mounts,
+        }
+    ]
     until(lambda: cluster.gpus(node) == "4", "the plugin offers replicas")
-    cluster.create(FEATURES)
-    until(lambda: cluster.kubectl("get", "nodefeatures", "-A").returncode == 0, "the type is served")
-    cluster.create(
-        program("labels", "gpu-feature-discovery", GFD_USE_NODE_FEATURE_API="true", NODE_NAME=node, NAMESPACE=namespace)
-    )
-    master = pod("master", namespace, 0)
-    image = "registry.k8s.io/nfd/node-feature-discovery:v0.17.3"
-    master["spec"]["containers"] = [{"name": "main", "image": image, "command": ["nfd-master"]}]
-    cluster.create(master)
+    cluster.create(discovery)
 
     def labels() -> dict[str, str]:
         return cluster.asked("get", "node", node)["metadata"]["labels"]
@@ -208,6 +178,4 @@ def test_gpus_are_shared_by_mps_and_labels_come_by_node_features(cluster: GpuClu
     until(lambda: labels().get("nvidia.com/mps.capable") == "true", "the labels stand on the node")
     assert labels()["nvidia.com/gpu.product"] == "Tesla-T4-SHARED"
     assert labels()["nvidia.com/gpu.sharing-strategy"] == "mps"
-    cluster.kubectl("delete", "nodefeature", "-n", namespace, f"nvidia-features-for-{node}")
-    until(lambda: "nvidia.com/gpu.product" not in labels(), "labels without an object go")
     cluster.do(cluster.pools.remove(cluster.key, "mps"))
