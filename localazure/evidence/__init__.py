@@ -34,7 +34,7 @@ class Code(NamedTuple):
     code: str
     rank: Rank
     source: str  # session and date, page or report and date; of what is assumed, what it is assumed from
-    status: str = ""  # this and the next, with words in braces: where the refusal is always the same
+    status: str = ""  # this, or a failure's category, and the next, with words in braces: where it is always the same
     message: str = ""
 
 
