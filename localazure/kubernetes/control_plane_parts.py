@@ -1,8 +1,4 @@
-"""The programs of one control plane: their arguments and configuration files.
-
-Flags that aren't obvious: `--endpoint-reconciler-type=none` and `--advertise-address`, since a loopback address may stand in no
-EndpointSlice; `--kubelet-*`, since every node is a port of 127.0.0.1; `--unsafe-no-fsync`, since nothing here needs to outlive a
-loss of power. Admission plugins beside Kubernetes' own defaults are those that AKS runs: Microsoft Learn, aks/faq, 2026-08.
+"""The programs of one control plane: their arguments, whose flags are in `control_plane.toml`, and configuration files.
 
 Files are JSON, which is valid YAML, in the control plane's folder. Callers are known by a certificate of the cluster's authority,
 a token of a service account, or, where the cluster has Entra, a token for AKS's server application; their name is the object id,
@@ -10,9 +6,11 @@ as AKS has it for service principals. What Kubernetes' own rules don't allow the
 cluster has Azure RBAC.
 """
 
+import functools
 import json
 import os
 import sys
+import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -34,7 +32,6 @@ ETCD, API_SERVER, CONTROLLER_MANAGER, SCHEDULER, AGENT = (
 )
 # AKS's default is 10.0.0.0/16. These addresses are this machine's own: the node agent, which isn't root, can listen there.
 SERVICES = "127.16.0.0/12"
-_ADVERTISED = "192.0.2.1"  # for documentation (RFC 5737): nothing is there, and nothing is told of it
 _CHECKOUT = Path(__file__).resolve().parents[2]
 _INHERITED = ("HOME", "LANG", "LC_ALL", "PATH", "TMPDIR", "TZ", "XDG_CACHE_HOME")
 # Go's collector lets a program grow to twice what it holds. The API server, which most of the time goes to, keeps that.
@@ -57,115 +54,50 @@ class Issuers(NamedTuple):
 
 
 def store(folder: ClusterFolder, ports: Ports, programs: Path) -> Part:
-    return _part(ETCD, folder, programs, _etcd(folder, ports), _SMALLER)
+    return _part(ETCD, folder, programs, _SMALLER, ports._asdict())
 
 
 def server(folder: ClusterFolder, ports: Ports, programs: Path, issuers: Issuers, settings: Mapping[str, Any]) -> Part:
     """`settings`: what it reads beside its flags."""
-    return _part(API_SERVER, folder, programs, _api_server(folder, ports, issuers), {})._replace(settings=settings)
+    part = _part(API_SERVER, folder, programs, {}, {**ports._asdict(), **issuers._asdict()})
+    return part._replace(settings=settings)
 
 
 def controllers(folder: ClusterFolder, programs: Path, agent: Sequence[str]) -> list[Part]:
     """The API server's clients. `agent`: the node agent's command; empty: none is started."""
-    flags = {CONTROLLER_MANAGER: _controller_manager(folder), SCHEDULER: _scheduler(folder)}
-    found = [_part(name, folder, programs, own, _SMALLER) for name, own in flags.items()]
+    found = [_part(name, folder, programs, _SMALLER, {}) for name in (CONTROLLER_MANAGER, SCHEDULER)]
     if agent:
         found.append(Part(AGENT, list(agent), _agents_environment(), _CHECKOUT, control_plane.files(folder)))
     return found
 
 
-def _part(name: str, folder: ClusterFolder, programs: Path, flags: Mapping[str, object], variables: Mapping[str, str]) -> Part:
-    argv = [str(programs / name), *(f"--{flag}={value}" for flag, value in flags.items())]
+def _part(name: str, folder: ClusterFolder, programs: Path, variables: Mapping[str, str], told: Mapping[str, object]) -> Part:
+    """`told`: ports and issuers. A flag whose text is empty is left out."""
+    pki = folder.pki
+    words = {
+        "host": HOST,
+        "services": SERVICES,
+        "folder": folder.control_plane,
+        "etcd_data": folder.etcd,
+        "pki": pki.folder,
+        "authority": pki.authority,
+        "authority_key": pki.authority_key,
+        "account_key": pki.account_key,
+        "account_public_key": pki.account_public_key,
+        **told,
+    }
+    flags = {flag: text.format(**words) for flag, text in _flags()[name].items()}
+    argv = [str(programs / name), *(f"--{flag}={text}" for flag, text in flags.items() if text)]
     return Part(name, argv, {**_environment(), **variables}, folder.root, control_plane.files(folder))
+
+
+@functools.cache
+def _flags() -> dict[str, dict[str, str]]:
+    return tomllib.loads(Path(__file__).with_name("control_plane.toml").read_text(encoding="utf-8"))
 
 
 def agent_command(folder: ClusterFolder) -> list[str]:
     return [sys.executable, "-m", "localazure.kubernetes.agent", str(folder.root)]
-
-
-def _etcd(folder: ClusterFolder, ports: Ports) -> dict[str, object]:
-    served, authority = folder.pki.pair("etcd"), folder.pki.authority
-    clients, peers = f"https://{HOST}:{ports.etcd}", f"https://{HOST}:{ports.etcd_peer}"
-    return {
-        "name": "default",
-        "data-dir": folder.etcd,
-        "listen-client-urls": clients,
-        "advertise-client-urls": clients,
-        "listen-peer-urls": peers,
-        "initial-advertise-peer-urls": peers,
-        "initial-cluster": f"default={peers}",
-        "client-cert-auth": "true",
-        "trusted-ca-file": authority,
-        "cert-file": served.certificate,
-        "key-file": served.key,
-        "peer-client-cert-auth": "true",
-        "peer-trusted-ca-file": authority,
-        "peer-cert-file": served.certificate,
-        "peer-key-file": served.key,
-        "unsafe-no-fsync": "true",
-        "log-level": "warn",
-    }
-
-
-def _api_server(folder: ClusterFolder, ports: Ports, issuers: Issuers) -> dict[str, object]:
-    certificates = folder.pki
-    served, to_etcd, to_nodes = (certificates.pair(name) for name in ("apiserver", "etcd-client", "kubelet-client"))
-    return {
-        "etcd-servers": f"https://{HOST}:{ports.etcd}",
-        "etcd-cafile": certificates.authority,
-        "etcd-certfile": to_etcd.certificate,
-        "etcd-keyfile": to_etcd.key,
-        "bind-address": HOST,
-        "secure-port": ports.api_server,
-        "advertise-address": _ADVERTISED,
-        "endpoint-reconciler-type": "none",
-        "tls-cert-file": served.certificate,
-        "tls-private-key-file": served.key,
-        "client-ca-file": certificates.authority,
-        "cert-dir": folder.control_plane,
-        "authentication-config": authentication(folder),
-        "authorization-config": authorization(folder),
-        "service-account-issuer": issuers.issuer,
-        **({"service-account-jwks-uri": issuers.keys} if issuers.keys else {}),
-        "service-account-signing-key-file": certificates.account_key,
-        "service-account-key-file": certificates.account_public_key,
-        "service-cluster-ip-range": SERVICES,
-        "kubelet-certificate-authority": certificates.authority,
-        "kubelet-client-certificate": to_nodes.certificate,
-        "kubelet-client-key": to_nodes.key,
-        "kubelet-preferred-address-types": "InternalIP",
-        "enable-admission-plugins": "ExtendedResourceToleration,PodNodeSelector,PodTolerationRestriction",
-        "allow-privileged": "true",
-        "profiling": "false",
-    }
-
-
-def _controller_manager(folder: ClusterFolder) -> dict[str, object]:
-    certificates = folder.pki
-    return {
-        "kubeconfig": kubeconfig(folder, "controller-manager"),
-        "leader-elect": "false",
-        "secure-port": 0,
-        "root-ca-file": certificates.authority,
-        "service-account-private-key-file": certificates.account_key,
-        "cluster-signing-cert-file": certificates.authority,
-        "cluster-signing-key-file": certificates.authority_key,
-        "allocate-node-cidrs": "false",
-        "kube-api-qps": 100,
-        "kube-api-burst": 200,
-        "profiling": "false",
-    }
-
-
-def _scheduler(folder: ClusterFolder) -> dict[str, object]:
-    return {
-        "kubeconfig": kubeconfig(folder, "scheduler"),
-        "leader-elect": "false",
-        "secure-port": 0,
-        "kube-api-qps": 100,
-        "kube-api-burst": 200,
-        "profiling": "false",
-    }
 
 
 def authentication(folder: ClusterFolder) -> Path:
