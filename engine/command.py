@@ -23,6 +23,7 @@ from engine import (
     download,
     go,
     groups_tools,
+    judge_tool,
     kubernetes_tools,
     language_tools,
     official,
@@ -41,6 +42,7 @@ TOOLS: dict[str, Any] = {
     "kubernetes": kubernetes_tools,
     "groups": groups_tools,
     "actionlint": actionlint_tool,
+    "judge": judge_tool,
     "azure-native": provider_tools.AZURE_NATIVE,
     "kubernetes-provider": provider_tools.KUBERNETES,
 }

@@ -144,7 +144,8 @@ class Releases:
                 if each["kind"] in _WAITED_FOR:
                     self._await(urn, each, release.timeout_s)
         except (ApiError, NoMatchError, NotReadyError) as error:
-            raise PartialError(state, f"the release {release.identity} isn't there as a whole: {error}") from error
+            reason = f"the release {release.identity} isn't there as a whole: {error}"
+            raise PartialError(state, reason, getattr(error, "more", ())) from error
         return state
 
     def there(self, outputs: Mapping[str, Any]) -> bool:

@@ -89,12 +89,10 @@ class Resources:
         try:
             applied = self._applied(path, without_ignored(inputs, live, ignored, manager), manager, dry_run=False)
         except ApiError as error:
-            # The object is as it was: so is what is kept of its inputs, and the next `up` finds the same difference.
+            # Kept as if it had been done: the failure beside the state makes the next `up` try again.
             own = objects.identity(live)
-            unchanged = values.with_secrets_of(received(before.inputs), marked)
-            kept = State(own, values.outputs(unchanged, live, manager, before.api_version), unchanged)
             reason = f'the Kubernetes API server reported that "{own}" failed to fully initialize or become live: {error}'
-            raise PartialError(kept, reason) from error
+            raise PartialError(State(own, values.outputs(marked, live, manager, before.api_version), marked), reason) from error
         return self._awaited(urn, kind, marked, inputs, applied, manager, timeout_s, created=False)
 
     def try_update(self, kind: Kind, marked: Properties, old: Properties, ignored: Sequence[str]) -> Properties:
@@ -220,13 +218,13 @@ class Resources:
 
     def _retried(self, attempt: Callable[[], Object], urn: str) -> Object:
         """What an object needs (its namespace, its definition) may be on its way: a program needn't say what comes first."""
-        for pause in _RETRIES_S:
+        for number, pause in enumerate(_RETRIES_S):
             try:
                 return attempt()
             except (ApiError, NoMatchError) as error:
                 if isinstance(error, ApiError) and error.status != 404 and not _account_missing(error):
                     raise
-                self._waiting.say(urn, f"creation failed and is tried again: {error}")
+                self._waiting.say(urn, f"Retry #{number}; creation failed: {error}")
             if self._waiting.stopping.wait(pause):
                 break
         return attempt()

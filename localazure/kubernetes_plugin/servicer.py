@@ -101,7 +101,7 @@ class Provider(Plugin):
             self._log.warning(request.urn, "the cluster is unreachable, so this object is left as it was (skipUpdateUnreachable)")
             return provider_pb2.CheckResponse(inputs=request.olds)
         marked = sent(from_struct(request.news, keep_secrets=True))
-        inputs, old = opened(marked), opened(sent(from_struct(request.olds)))
+        inputs, old = values.with_data(opened(marked)), opened(sent(from_struct(request.olds)))
         if token_of(request.urn) == releases.TYPE:
             return self._checked_release(request, inputs, old)
         kind = kind_of(token_of(request.urn), inputs)
@@ -132,7 +132,7 @@ class Provider(Plugin):
         if not self._unready(request.urn, kind, new, before.live):
             return diff_response(found)
         first = delete_first(new, before.live, namespaced=namespaced)
-        return diff_response(Diff(found.changes, first), [f'metadata.annotations["{objects.REPLACE_UNREADY}"]'])
+        return diff_response(Diff(found.changes, first), [f'.metadata.annotations["{objects.REPLACE_UNREADY}"]'])
 
     # Doing
 

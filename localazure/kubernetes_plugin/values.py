@@ -9,7 +9,6 @@ to the other.
 """
 
 import base64
-import binascii
 import secrets
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -91,21 +90,21 @@ def _quantity(value: Any) -> Any:
 
 def canonical_object(thing: Object) -> Object:
     """An object for comparing: quantities in one form, a Secret's stringData in its data."""
-    found: Object = canonical(thing)
-    text = found.get("stringData")
-    if found.get("kind") == "Secret" and isinstance(text, Mapping) and isinstance(found.get("data") or {}, Mapping):
-        data = {**(found.get("data") or {}), **{key: _encoded(each) for key, each in text.items()}}
-        found = {key: each for key, each in found.items() if key != "stringData"} | {"data": data}
-    return found
+    return with_data(canonical(thing))
+
+
+def with_data(inputs: Object) -> Object:
+    """`inputs`, with a Secret's stringData in its data, as the server keeps it."""
+    text, data = inputs.get("stringData"), inputs.get("data") or {}
+    if inputs.get("kind") != "Secret" or not isinstance(text, Mapping) or not isinstance(data, Mapping):
+        return inputs
+    encoded = {key: _encoded(each) for key, each in text.items()}
+    return {**{key: each for key, each in inputs.items() if key != "stringData"}, "data": {**data, **encoded}}
 
 
 def live_inputs(live: Object, inputs: Object) -> Object:
     """What of a live object the program had a say in, in the program's spelling where it means the same."""
-    found: Object = _pruned(live, inputs, "", "")
-    if inputs.get("kind") == "Secret" and isinstance(inputs.get("stringData"), Mapping):
-        data = live.get("data") or {}
-        found["stringData"] = {key: _decoded(data[key]) for key in inputs["stringData"] if key in data}
-    return found
+    return _pruned(live, with_data(inputs), "", "")
 
 
 def _pruned(live: Any, like: Any, key: str, parent: str) -> Any:
@@ -130,13 +129,6 @@ def _pairs(live: list[Any], like: list[Any]) -> list[tuple[Any, Any]]:
 
 def _encoded(value: Any) -> Any:
     return base64.b64encode(value.encode()).decode() if isinstance(value, str) and not is_unknown(value) else value
-
-
-def _decoded(value: str) -> str:
-    try:
-        return base64.b64decode(value).decode()
-    except (binascii.Error, UnicodeDecodeError):
-        return value
 
 
 _INPUTS = "__inputs"

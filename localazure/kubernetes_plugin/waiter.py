@@ -195,7 +195,8 @@ def until_gone(waiting: Waiting, urn: str, kind: Kind, live: Object, inputs: Obj
         held = [f"finalizers might be preventing deletion ({finalizers})"] if finalizers else []
         said = [str(each["message"]) for each in path(latest, "status", "conditions") or [] if each.get("status") == "True"]
         more = [*_lines(ended), *held, *(said if kind.name == "Namespace" else [])]
-        raise NotReadyError(_ended(ended, latest, waiting, f'timed out waiting for deletion of {kind} "{{}}"'), latest, more)
+        late = f'timed out waiting for deletion of {kind} "{objects.identity(latest)}"'
+        raise NotReadyError(_ended(ended, latest, waiting, late), latest, more)
 
 
 def default_timeout(kind: Kind, inputs: Object) -> float:
@@ -241,15 +242,18 @@ def _poll(
         pause = min(pause * 1.5, _LONGEST_S)
 
 
-def _ended(found: Readiness, live: Object, waiting: Waiting, late: str = "'{}' timed out waiting to be Ready") -> str:
-    own = objects.identity(live)
+def _ended(found: Readiness, live: Object, waiting: Waiting, late: str = "") -> str:
+    """In the real provider's words (provider/pkg/await/error.go)."""
+    own = objects.name(live)
     if found.failed:
-        return f"Resource '{own}' was created but failed to initialize: {found.failed}"
-    return f'Resource operation was cancelled for "{own}"' if waiting.stopping.is_set() else late.format(own)
+        return f"Resource '{own}' was created but failed to initialize"
+    if waiting.stopping.is_set():
+        return f'Resource operation was cancelled for "{own}"'
+    return late or f"'{own}' timed out waiting to be Ready"
 
 
 def _lines(found: Readiness) -> list[str]:
-    return [found.waiting] if found.waiting else []
+    return [each for each in (found.failed, found.waiting) if each]
 
 
 def _service_check(cluster: Cluster) -> Check:

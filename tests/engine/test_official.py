@@ -208,4 +208,5 @@ def test_what_is_used_is_a_line_a_tool(machine: Machine) -> None:
         f"kubernetes: built here, {machine.built_kubernetes}",
         "groups: not made yet",
         "actionlint: not made yet",
+        "judge: not made yet",
     ]

@@ -79,7 +79,7 @@ def test_a_field_of_another_manager_is_a_conflict_unless_force_was_asked(
         assert "Server-Side Apply field conflict detected" in details_of(refused)
         assert '"scaler"' in details_of(refused)
     kept = from_struct(left_behind(refused).properties)
-    assert kept["__inputs"]["spec"]["replicas"] == 1, "what was refused isn't taken for done"
+    assert kept["__inputs"]["spec"]["replicas"] == 2, "the next `up` tries again"
 
     ignored = made.update(changed, ignored=("spec.replicas",))
     assert ignored["spec"]["replicas"] == 5, "what is left to others stays theirs"
