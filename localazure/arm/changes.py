@@ -134,8 +134,9 @@ class Changes:
         return self._shown(kind, record, status, {"Location": self._services.settings.url + record.id.text} if located else {})
 
     def _shown(self, kind: Kind, record: Resource, status: int, headers: dict[str, str]) -> Response:
-        """The answer to a PUT or PATCH; what is accepted isn't shown."""
-        shown = None if status == HTTPStatus.ACCEPTED else answers.document(kind, record, self._services)
+        """The answer to a PUT or PATCH; what is accepted isn't shown by most types."""
+        hidden = status == HTTPStatus.ACCEPTED and not kind.accepted_shows_resource
+        shown = None if hidden else answers.document(kind, record, self._services)
         return answers.respond(status, shown, headers)
 
     async def delete(self, kind: Kind, resource_id: ArmId) -> Response:
@@ -145,6 +146,7 @@ class Changes:
             group = checks.group_of(resource_id, self._store, refusal)
             resource = self._store.get(resource_id.key)
             if resource is None:
+                checks.above_of_deleted(kind, resource_id, self._store)
                 if kind.absent_status == HTTPStatus.NOT_FOUND:
                     checks.exists(None, kind, resource_id)
                 return answers.respond(kind.absent_status)

@@ -10,7 +10,7 @@ from azure_gpu.formats import arm_ids
 from azure_gpu.formats.arm_ids import RESOURCE_GROUP_TYPE, ArmId
 from localazure import shapes
 from localazure.arm import requested_version, unknown_members
-from localazure.arm.errors import ArmError, conflict
+from localazure.arm.errors import ArmError, conflict, resource_not_found
 from localazure.arm.kind import Kind
 from localazure.arm.store import Body, Resource, Store
 
@@ -92,12 +92,29 @@ def group_of(resource_id: ArmId, store: Store, missing: Callable[[], ArmError] |
 def without_group(code: str, operation: str, kind: Kind, resource_id: ArmId) -> ArmError:
     """The refusal of `operation` on a resource whose group doesn't exist, by the code that the resource's service has for it."""
     match code:
-        case "ResourceNotFound":
+        case "ResourceNotFound" if operation == "read":
             return kind.absent(resource_id)
+        case "ResourceNotFound" if (above := _above(kind, resource_id)) is not None:
+            pairs = above.text.split("/")[-2 * above.type.count("/") :]
+            return resource_not_found(above.type, "/".join(pairs[1::2]), above.resource_group)
         case "ParentResourceNotFound":
             return _no_parent(operation, kind, resource_id)
         case _:
             return _no_group(resource_id.resource_group)
+
+
+def above_of_deleted(kind: Kind, resource_id: ArmId, store: Store) -> None:
+    """The refusal of a deletion below a resource that is gone, where the service has a code for it (agent pools:
+    Test_Latest_Reconciled_Generation_Reconciles_AllEvents, 2024-08-01). A registry's replications have none."""
+    above = _above(kind, resource_id)
+    if kind.delete_without_group != "ResourceGroupNotFound" and above is not None and store.get(above.key) is None:
+        raise without_group(kind.delete_without_group, "delete", kind, resource_id)
+
+
+def _above(kind: Kind, resource_id: ArmId) -> ArmId | None:
+    """The resource that an id hangs under; None below a resource group or a subscription."""
+    above = arm_ids.parse(kind.parent_id(resource_id))
+    return above if above is not None and "/providers/" in above.key else None
 
 
 def parent(kind: Kind, resource_id: ArmId, group: Resource | None, store: Store) -> None:

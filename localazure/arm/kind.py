@@ -116,8 +116,9 @@ class Kind:
     long_running: bool = False  # PUT answers at once and `provision` runs in the background
     long_running_update: bool | None = None  # the same where the resource was there; None: as `long_running`
     long_running_delete: bool = False  # DELETE answers 202 and `remove` runs in the background
-    created_status: int = 201  # 202 is answered without a body
+    created_status: int = 201
     updated_status: int = 200
+    accepted_shows_resource: bool = False  # a PUT that answers 202 has a body
     patched_status: int | None = None  # None: as `updated_status`
     deleted_status: int = 200  # where not `long_running_delete`
     removed_status: int = 200  # `Location` of a DELETE that has ended

@@ -12,6 +12,9 @@ from localazure.kinds import managed_cluster_node_group, managed_cluster_version
 FQDN_SUFFIX = "azmk8s.local"
 # Recorded on with 1.35 (20260301) and off with 1.33 (20250801); where between them it changed is assumed.
 ISSUER_SINCE = (1, 34)
+# Kubenet with 1.26 to 1.29 at any API version (Test_Containerservice_v1api20240901_CreationAndDeletion, 2024-11-06, and nine
+# more), overlay with 1.30 (Test_Latest_Reconciled_Generation_Reconciles_AllEvents, 2024-08-01, and three more).
+OVERLAY_SINCE = (1, 30)
 _KEPT = (
     "aadProfile",
     "disableLocalAccounts",
@@ -63,7 +66,7 @@ def names(cluster: Resource, unique: str) -> Body:
 
 def _defaults(change: Change, given: Body) -> Body:
     version = str(given.get("kubernetesVersion") or versions.minor_of(versions.chosen(change.as_of)))
-    network = _network(given.get("networkProfile") or {})
+    network = _network(given.get("networkProfile") or {}, version)
     defaults: Body = {
         "autoUpgradeProfile": {"nodeOSUpgradeChannel": "NodeImage"},
         "bootstrapProfile": {"artifactSource": "Direct"},
@@ -94,14 +97,18 @@ def _has_issuer(change: Change, version: str) -> bool:
     """An issuer that is there stays; of new clusters those of the later versions have one."""
     if change.previous is not None:
         return bool((change.previous.properties.get("oidcIssuerProfile") or {}).get("enabled"))
+    return _is_from(ISSUER_SINCE, version)
+
+
+def _is_from(since: tuple[int, int], version: str) -> bool:
     try:
-        return versions.numbers(version)[:2] >= ISSUER_SINCE
+        return versions.numbers(version)[:2] >= since
     except ValueError:  # refused afterwards
         return False
 
 
-def _network(given: Body) -> Body:
-    plugin = given.get("networkPlugin") or "azure"
+def _network(given: Body, version: str) -> Body:
+    plugin = given.get("networkPlugin") or ("azure" if _is_from(OVERLAY_SINCE, version) else "kubenet")
     defaults: Body = {
         "dnsServiceIP": "10.0.0.10",
         "ipFamilies": ["IPv4"],

@@ -220,7 +220,8 @@ def _to_be(name: str, properties: Body, cluster: Resource, services: Services) -
 def shown(pool: Resource, runtime: AksRuntime, services: Services) -> Body:
     """A pool's properties as AKS answers them."""
     properties = dict(pool.properties)
-    if (properties.get("powerState") or {}).get("code") != "Stopped":
+    by_hand = pool.state == "Updating" and not properties.get("enableAutoScaling")  # Azure shows the number that it was told
+    if (properties.get("powerState") or {}).get("code") != "Stopped" and not by_hand:
         properties["count"] = current_count(pool, runtime)
     properties["provisioningState"] = pool.state
     if pool.private.get("version"):

@@ -34,6 +34,10 @@ class Disks(Kind):
         if before is not None and int(change.properties.get("diskSizeGB") or 0) < int(before.properties.get("diskSizeGB") or 0):
             raise refusals.invalid("disk.diskSizeGB", "Disk size reduction is not supported.")
 
+    def defaults(self, change: Change) -> Body:
+        sku = str((change.body.get("sku") or {}).get("name") or "Standard_LRS")
+        return merged(super().defaults(change), {"sku": {"name": sku, "tier": sku.split("_")[0]}})
+
     def live(self, resource: Resource, services: Services) -> Body:
         machine = machine_of(resource, services)
         size = int(resource.properties.get("diskSizeGB") or 0)

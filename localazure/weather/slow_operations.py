@@ -13,6 +13,7 @@ _SLOW = {
         azure_types.ML_ONLINE_ENDPOINT,
         azure_types.ML_ONLINE_DEPLOYMENT,
         azure_types.PRIVATE_LINK_SCOPED_RESOURCE,
+        azure_types.PRIVATE_ZONE_LINK,
     )
 } | {
     kind.arm_type: NETWORK_CONFLICTS

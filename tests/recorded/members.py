@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 GUID = re.compile(r"^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$", re.IGNORECASE)
-_ANY_GUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.IGNORECASE)
+_ANY_GUID = re.compile(r"[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}", re.IGNORECASE)
 _TAKEN_OUT = re.compile(r"^\{\w+\}$")  # what the publisher of a recording left out
 HOST = re.compile(r"^(?:https?://)?[\w.-]+\.(?:com|net|io|dev|local|azure|ms)(?:[:/].*)?$", re.IGNORECASE)
 _DATE = re.compile(r"^\d{4}-\d\d-\d\d[T ]")

@@ -56,7 +56,11 @@ _OWN_REGIONS = re.compile(r'("location": "[\w ]+?)(?: \(Stage\)|stage|euap| EUAP
 _NODE = re.compile(r"^tvm[\w-]+$")  # Batch invents the names of nodes
 _GROUP = re.compile(r"/subscriptions/[^/]+/resourcegroups/[^/]+", re.IGNORECASE)
 # Refusals that pass by themselves, and the part of the weather in which they are met here.
-_PASSING = {"PrincipalNotFound": NEW_PRINCIPALS, "ManagedEnvironmentNotProvisioned": SLOW_OPERATIONS}
+_PASSING = {
+    "PrincipalNotFound": NEW_PRINCIPALS,
+    "ManagedEnvironmentNotProvisioned": SLOW_OPERATIONS,
+    "CannotDeleteResource": SLOW_OPERATIONS,
+}
 _PASSWORD = re.compile(r'("\w*[pP]assword": )"\{\w+\}"')  # taken out of the recording
 _MADE_UP_NAME = re.compile(r"^(.*[./])([0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12})$", re.IGNORECASE)
 _DELETED = "/deletedvaults/"
@@ -183,10 +187,13 @@ class Replay:
         if path.lower().startswith(tuple(self._unserved)):
             return Row(each.number, each.method, each.path, each.status, beside=beside, served=False)
         query = self._translated(dict(each.query))
+        for unfinished in self._unfinished.values() if each.method in CHANGES else ():
+            if unfinished.request.url.path.lower() == path.lower():
+                self._wait(unfinished)
         answer = self._azure.client.request(each.method, path, params=query, **self._body(each))
         if answer.status_code == NOT_SERVED:
             self._unserved.append(path.lower())
-        for name in HEADERS:
+        for name in reversed(HEADERS):  # where both have one path, it shows the state of the operation
             if name in each.headers and name in answer.headers:
                 path = httpx.URL(each.headers[name]).path.lower()
                 self._operations[path] = answer.headers[name]

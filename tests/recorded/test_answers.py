@@ -18,6 +18,7 @@ from tests.support.managed_clusters import ArmHarness
 
 UNKNOWN_VERSION = ("NoRegisteredProviderFound", "InvalidResourceType", "InvalidApiVersionParameter")
 METHODS = {"read": "GET", "delete": "DELETE"}
+OF_RESOURCES = ("Microsoft.Insights/diagnosticSettings", "Microsoft.KubernetesConfiguration/extensions")
 # Answers tell of containers that have started: where nothing runs there are none.
 RUNNING = "Microsoft.ContainerInstance/containerGroups"
 STILL = [each for each in LIVES if each.arm_type != RUNNING]
@@ -103,7 +104,8 @@ def test_every_recorded_api_version_is_served(azure: EmbeddedAzure, table: dict[
 def _in_no_group(arm_type: str) -> str:
     namespace, *steps = arm_type.split("/")
     names = "/".join(f"{step}/x" for step in steps)
-    return f"/subscriptions/{SUBSCRIPTION}/resourceGroups/nowhere/providers/{namespace}/{names}"
+    scope = "/providers/Microsoft.ContainerService/managedClusters/x" if arm_type in OF_RESOURCES else ""
+    return f"/subscriptions/{SUBSCRIPTION}/resourceGroups/nowhere{scope}/providers/{namespace}/{names}"
 
 
 @pytest.mark.slow  # jobs are only where nodes run
