@@ -1,13 +1,13 @@
-"""Rules of Azure Batch for accounts, and what isn't implemented here.
+"""Rules of Azure Batch for accounts beside those of the table, and what isn't implemented here.
 
-Read of the service itself: MissingIdentityIds (Azure/azure-cli issue 19172), and the sentence of a name that is taken
-(Azure/azure-rest-api-specs, example LocationCheckNameAvailability_AlreadyExists of 2025-06-01). How it refuses an auto-storage
-account isn't known; InvalidPropertyValue, its general code, stands there.
+Read of the service itself: the sentence of a name that is taken (Azure/azure-rest-api-specs, example
+LocationCheckNameAvailability_AlreadyExists of 2025-06-01). How it refuses an auto-storage account isn't known;
+InvalidPropertyValue, its general code, stands there.
 """
 
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.arm_ids import parse
-from localazure.arm.errors import ArmError, not_implemented
+from localazure.arm.errors import not_implemented
 from localazure.arm.kind import Change
 from localazure.arm.store import Body, Resource
 from localazure.kinds import attached_identities
@@ -28,12 +28,8 @@ def check(change: Change) -> None:
     elif properties.get("poolAllocationMode", "BatchService") != change.previous.properties.get("poolAllocationMode"):
         raise cannot_be_updated("properties.poolAllocationMode")
     _check_imitated(properties)
-    identity = change.body.get("identity") or {}
-    if identity.get("type") == "UserAssigned" and not identity.get("userAssignedIdentities"):
-        message = "The identity ids must not be null or empty for 'UserAssigned' identity type."
-        raise ArmError(400, "MissingIdentityIds", message, target="identity.userAssignedIdentities")
     if properties.get("autoStorage"):
-        _check_storage(properties["autoStorage"], identity, change.services)
+        _check_storage(properties["autoStorage"], change.body.get("identity") or {}, change.services)
 
 
 def allows_shared_key(account: Resource) -> bool:

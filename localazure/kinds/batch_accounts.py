@@ -40,6 +40,7 @@ class BatchAccounts(Kind):
         return replaced(under, patch, _REPLACED_WHOLE)
 
     def check(self, change: Change) -> None:
+        super().check(change)
         batch_account_rules.check(change)
 
     def defaults(self, change: Change) -> Body:

@@ -30,9 +30,8 @@ class NetworkInterfaces(Kind):
     azure_type = azure_types.NETWORK_INTERFACE
 
     def check(self, change: Change) -> None:
-        configurations = change.properties.get("ipConfigurations") or []
-        if not configurations:
-            raise invalid("A network interface requires at least one IP configuration.", "properties.ipConfigurations")
+        super().check(change)
+        configurations = change.properties["ipConfigurations"]
         for each in configurations:
             self._check_configuration(each, change)
         check_reference(change.properties.get("networkSecurityGroup"), change, azure_types.NETWORK_SECURITY_GROUP.arm_type)
@@ -41,11 +40,7 @@ class NetworkInterfaces(Kind):
 
     def _check_configuration(self, each: Body, change: Change) -> None:
         properties = each.get("properties") or {}
-        if not each.get("name"):
-            raise invalid("An IP configuration requires 'name'.", "properties.ipConfigurations.name")
         subnet_id = check_reference(properties.get("subnet"), change, azure_types.SUBNET.arm_type)
-        if not subnet_id:
-            raise invalid("An IP configuration requires 'subnet'.", "properties.ipConfigurations.properties.subnet")
         network = parse(subnet_id.rsplit("/subnets/", 1)[0])
         above = change.services.store.get(network.key) if network else None
         if above is not None and above.location != change.body.get("location"):

@@ -20,9 +20,8 @@ class TaskRuns(Kind):
     azure_type = azure_types.TASK_RUN
 
     def check(self, change: Change) -> None:
-        request = change.properties.get("runRequest")
-        if not request:
-            raise ArmError(400, "BadRequest", "A task run needs a runRequest.", target="properties.runRequest")
+        super().check(change)
+        request = change.properties["runRequest"]
         registry = change.id.scope.rsplit("/", 1)[-1]
         registry_limits.check_tasks(registry, change.id.subscription, change.services)
         registry_builds.check(request, registry, "properties.runRequest.")

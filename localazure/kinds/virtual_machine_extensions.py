@@ -22,16 +22,10 @@ class VirtualMachineExtensions(Kind):
         self._machines = machines
 
     def check(self, change: Change) -> None:
+        super().check(change)
         properties = change.properties
-        for name in ("publisher", "type"):
-            if not properties.get(name):
-                raise refusals.missing(f"virtualMachineExtension.properties.{name}")
         if properties.get("protectedSettingsFromKeyVault"):
             raise not_implemented("settings of an extension from a key vault")
-        before = change.previous
-        for name in ("publisher", "type"):
-            if before is not None and str(before.properties[name]).lower() != str(properties[name]).lower():
-                raise refusals.change_not_allowed(f"virtualMachineExtension.{name}")
         machine = self._machines.find(change.id.scope)
         if machine is None or machine.power not in UP:
             raise refusals.extensions_need_power()

@@ -31,11 +31,7 @@ class VirtualMachineRunCommands(Kind):
             raise not_implemented("run commands with 'commandId'; set 'script'")
         if source.get("scriptUri"):
             raise not_implemented("run commands with 'scriptUri'; set 'script'")
-        if not source.get("script"):
-            raise refusals.missing("source.script")
-        seconds = properties.get("timeoutInSeconds")
-        if seconds is not None and seconds < 0:
-            raise refusals.invalid("timeoutInSeconds", f"The value '{seconds}' of parameter 'timeoutInSeconds' is invalid.")
+        super().check(change)
         machine = self._machines.find(change.id.scope)
         if machine is None or machine.power not in UP:
             raise refusals.extensions_need_power()

@@ -28,11 +28,11 @@ class Disks(Kind):
     def check(self, change: Change) -> None:
         if change.creating and (change.properties.get("creationData") or {}).get("createOption") != "Empty":
             raise not_implemented("disks with a createOption other than Empty")
-        if change.creating and not change.properties.get("diskSizeGB"):
-            raise refusals.missing("disk.diskSizeGB")
-        before = change.previous
-        if before is not None and int(change.properties.get("diskSizeGB") or 0) < int(before.properties.get("diskSizeGB") or 0):
-            raise refusals.invalid("disk.diskSizeGB", "Disk size reduction is not supported.")
+        super().check(change)
+
+    def facts(self, change: Change) -> Body:
+        before = change.previous.properties.get("diskSizeGB") if change.previous else None
+        return {"new": change.creating, "before": before or 0, "id": change.id.text}
 
     def defaults(self, change: Change) -> Body:
         sku = str((change.body.get("sku") or {}).get("name") or "Standard_LRS")
