@@ -6,6 +6,7 @@ from azure_gpu.formats import azure_types
 from azure_gpu.formats.arm_ids import ArmId, parse
 from localazure.arm.errors import ArmError
 from localazure.arm.store import Body, Resource
+from localazure.kinds.network_common import ids_in
 from localazure.services import Services
 from localazure.weather.parts import ENDPOINT_CONFLICTS, NETWORK_CONFLICTS, POOL_CONFLICTS
 
@@ -63,11 +64,10 @@ def _check_endpoint(key: str, resource_id: ArmId, services: Services) -> None:
 
 
 def _check_references(interface: ArmId, body: Body, services: Services) -> None:
-    for configuration in (body.get("properties") or {}).get("ipConfigurations") or ():
-        properties = configuration.get("properties") or {}
-        for name in ("subnet", "publicIPAddress"):
-            parsed = parse(str((properties.get(name) or {}).get("id") or ""))
-            for key in (parsed.key, parsed.scope) if parsed is not None else ():
+    """`body` isn't validated yet."""
+    for name in ("subnet", "publicIPAddress"):
+        for parsed in filter(None, map(parse, ids_in(body, name))):
+            for key in (parsed.key, parsed.scope):
                 found = services.store.get(key)
                 if found is not None and found.id.type.lower() in _OPERATIONS and _is_busy(found, services):
                     raise _not_ready(found, interface)

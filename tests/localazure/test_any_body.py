@@ -13,6 +13,7 @@ from azure_gpu.formats.azure_types import AzureType
 from localazure.arm.kind import merged
 from localazure.kubernetes import control_plane
 from localazure.shapes import default_api_version, to_arm
+from localazure.weather.parts import PARTS, THROTTLING, UNREGISTERED_INSIGHTS
 from localazure.wiring import without_backends
 from tests.localazure.any_body import is_answer, json_of, many
 from tests.support.batch_bodies import fixed, pool
@@ -22,7 +23,7 @@ from tests.support.shapes import sdk_inputs_of
 
 NAMES = (
     "containers osType image resources requests gpu name properties identity type tags sku agentPoolProfiles count vmSize mode "
-    "minCount maxCount enableAutoScaling nodeTaints nodeLabels spotMaxPrice gpuProfile upgradeSettings powerState"
+    "minCount maxCount enableAutoScaling nodeTaints nodeLabels spotMaxPrice gpuProfile upgradeSettings powerState ipConfigurations"
 )
 JSON = json_of(NAMES.split())
 BODIES = st.fixed_dictionaries(
@@ -85,14 +86,19 @@ def path_of(azure: EmbeddedAzure, group: str, azure_type: AzureType, above: str)
 
 
 @pytest.fixture(autouse=True, scope="module")
-def clusters_are_only_recorded(azure: EmbeddedAzure) -> Iterator[None]:
-    """With ports for a control plane, which never listens there, and the authority that its address would be signed by."""
+def in_rough_weather_without_clusters(azure: EmbeddedAzure) -> Iterator[None]:
+    """With ports for a control plane, which never listens there, and the authority that its address would be signed by. Without the
+    parts of the weather that refuse all bodies."""
+    parts = [part.name for part in PARTS.values() if part.rough and part.name not in (THROTTLING, UNREGISTERED_INSIGHTS)]
+    for part in parts:
+        azure.command("fault", "weather", part)
     authority = azure.state / "ca" / "ca.pem"
     authority.parent.mkdir(exist_ok=True)
     authority.touch()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(control_plane, "is_free", lambda *_: True)
         yield
+    azure.command("fault", "clear")
 
 
 def finished(azure: EmbeddedAzure, answer: httpx.Response) -> None:

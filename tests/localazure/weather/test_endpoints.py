@@ -102,6 +102,14 @@ def test_a_network_interface_waits_for_what_it_names(arm: ArmHarness) -> None:
     body = {"properties": {"ipConfigurations": [{"properties": {"publicIPAddress": {"id": address}}}]}}
     kept(arm, address)
     on(arm, "network-conflicts")
+    for wrong in (
+        "x",
+        ["x"],
+        {"ipConfigurations": "x"},
+        {"ipConfigurations": ["x"]},
+        {"ipConfigurations": [{"properties": "x"}]},
+    ):
+        conflicts.check(interface, {"properties": wrong}, arm.services)
     conflicts.check(interface, body, arm.services)
     begun(arm, address)
     with pytest.raises(ArmError) as refused:
