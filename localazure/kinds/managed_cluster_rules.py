@@ -15,6 +15,7 @@ from localazure.arm.store import Body
 from localazure.kinds import managed_cluster_node_group, managed_cluster_versions as versions
 from localazure.kinds.network_virtual import prefixes
 from localazure.services import Services
+from localazure.weather.parts import NO_POLICY_MANAGER
 
 
 def check(change: Change, whole: Body, pools: Sequence[Body], arm_type: str) -> None:
@@ -26,6 +27,7 @@ def check(change: Change, whole: Body, pools: Sequence[Body], arm_type: str) -> 
     facts = {
         "subnet": _overlapped(str(properties["networkProfile"].get("serviceCidr") or ""), subnets),
         "own_network": any(given),
+        "no_policy_manager": change.creating and change.services.weather.holds(NO_POLICY_MANAGER),
         "api_server": _unfit(str((properties.get("apiServerAccessProfile") or {}).get("subnetId") or ""), given, change.services),
     }
     refusals.judge(arm_type, whole, change.as_of, before=before, facts=facts)

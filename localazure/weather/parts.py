@@ -58,6 +58,7 @@ OWN_ACTS = "own-acts"
 TASKS_NOT_ALLOWED = "tasks-not-allowed"
 DOCKER_HUB_LIMIT = "docker-hub-limit"
 REGISTRY_ERROR = "registry-error"
+NO_POLICY_MANAGER = "no-policy-manager"
 ABAC_REGISTRIES = "abac-registries"
 LANDING_ZONE = "landing-zone"
 

@@ -23,7 +23,8 @@ from tests.support.shapes import sdk_inputs_of
 
 NAMES = (
     "containers osType image resources requests gpu name properties identity type tags sku agentPoolProfiles count vmSize mode "
-    "minCount maxCount enableAutoScaling nodeTaints nodeLabels spotMaxPrice gpuProfile upgradeSettings powerState ipConfigurations"
+    "minCount maxCount enableAutoScaling nodeTaints nodeLabels spotMaxPrice gpuProfile upgradeSettings powerState "
+    "ipConfigurations"
 )
 JSON = json_of(NAMES.split())
 BODIES = st.fixed_dictionaries(
@@ -87,8 +88,8 @@ def path_of(azure: EmbeddedAzure, group: str, azure_type: AzureType, above: str)
 
 @pytest.fixture(autouse=True, scope="module")
 def in_rough_weather_without_clusters(azure: EmbeddedAzure) -> Iterator[None]:
-    """With ports for a control plane, which never listens there, and the authority that its address would be signed by. Without the
-    parts of the weather that refuse all bodies."""
+    """With ports for a control plane, which never listens there, and the authority that its address would be signed by; without
+    the parts of the weather that refuse all bodies."""
     parts = [part.name for part in PARTS.values() if part.rough and part.name not in (THROTTLING, UNREGISTERED_INSIGHTS)]
     for part in parts:
         azure.command("fault", "weather", part)

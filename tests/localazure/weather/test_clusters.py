@@ -78,6 +78,15 @@ def test_the_kubeconfig_of_a_private_cluster_leads_nowhere(arm: ArmHarness, monk
         assert ("127.0.0.1" in told(private)) is is_inside
 
 
+def test_a_new_subscription_has_no_azure_network_policies(arm: ArmHarness) -> None:
+    body = cluster(networkProfile={"networkPlugin": "azure", "networkPolicy": "azure"})
+    arm.succeeded(arm.put(CLUSTER, body))
+    on(arm, "no-policy-manager")
+    answer = arm.put(f"{CLUSTER}-new", body)
+    assert (answer.status_code, answer.json()["error"]["target"]) == (400, "networkProfile.networkPolicy")
+    arm.succeeded(arm.put(CLUSTER, body))  # what is there stays
+
+
 def test_a_cluster_with_a_channel_upgrades_itself_and_its_nodes(arm: ArmHarness, time: Time) -> None:
     on(arm, "own-acts")
     arm.succeeded(arm.put(CLUSTER, cluster(autoUpgradeProfile={"upgradeChannel": "patch"}, kubernetesVersion="1.35.6")))
