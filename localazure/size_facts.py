@@ -10,7 +10,7 @@ from azure_gpu.catalog.services.machine_learning import compute as machine_learn
 from azure_gpu.catalog.services.vm_images import IMAGES, ImageReference, find
 from azure_gpu.catalog.size_use import Service
 from azure_gpu.catalog.sizes import SIZES
-from azure_gpu.catalog.sizes.model import Size, Vendor
+from azure_gpu.catalog.sizes.model import Size
 from azure_gpu.catalog.sources import Dated
 from localazure.arm.store import Body
 
@@ -23,7 +23,7 @@ def of(name: str, service: Service, region: str, as_of: date, *, windows: bool =
     if size is None:
         return {"known": False, "location": region}
     row = listing(size)
-    amd = size.gpu is not None and size.gpu.vendor is Vendor.AMD
+    amd = size.gpu is not None and size.gpu.vendor == "AMD"
     return {
         "known": True,
         "location": region,
@@ -32,7 +32,7 @@ def of(name: str, service: Service, region: str, as_of: date, *, windows: bool =
         "newer": size.lifecycle.seen.day > MIG_PAGE,
         "installs_driver": row is not None and row.installs_driver,
         "taken": row is not None or not (amd or size.series.name in REFUSED_SERIES),
-        "systems": sorted(system.value for system in row.systems) if row else [],
+        "systems": sorted(row.systems) if row else [],
         "generations": list(size.series.generations),
         "vcpus": size.vcpus,
     }
@@ -71,7 +71,7 @@ def of_image(reference: ImageReference | None, as_of: date) -> Body:
         "ended": outside(image.lifecycle, f"The image {reference}", as_of),
         "generations": list(image.generations),
         "has": sorted(str(each) for each in image.has),
-        "system": image.distribution.operating_system.value,
+        "system": image.distribution.operating_system,
         "distribution": image.distribution.value,
         "batch_only": image.batch_only,
         "plan": dict(zip(("name", "product", "publisher"), image.plan, strict=True)) if image.plan else None,

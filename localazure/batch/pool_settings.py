@@ -5,7 +5,6 @@ from typing import Any, NamedTuple
 from azure_gpu.catalog.services import driver_extension, vm_images
 from azure_gpu.catalog.services.batch import images, installs
 from azure_gpu.catalog.services.vm_images import IMAGES, ImageReference, Software
-from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.catalog.sizes.model import Size
 from localazure.arm.store import Body
@@ -44,7 +43,7 @@ def read(name: str, location: str, body: Body) -> PoolSettings:
     properties = body.get("properties") or {}
     machine = (properties.get("deploymentConfiguration") or {}).get("virtualMachineConfiguration") or {}
     agent = images.find_agent(str(machine.get("nodeAgentSkuId") or ""))
-    windows = agent is not None and agent.operating_system is OperatingSystem.WINDOWS
+    windows = agent is not None and agent.operating_system == "Windows"
     policy: dict[str, Any] = properties.get("taskSchedulingPolicy") or {}
     return PoolSettings(
         name=name,

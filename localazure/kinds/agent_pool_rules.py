@@ -61,7 +61,7 @@ def _facts(change: PoolChange, as_of: date) -> Body:
     return {
         **size_facts.of(pool["vmSize"], Service.AKS, change.location, as_of, windows=windows),
         "new": change.before is None,
-        "system": sku.system.value if sku is not None and sku.system is not None else None,
+        "system": sku.system if sku is not None and sku.system is not None else None,
         "load_balancer": network.get("loadBalancerSku"),
     }
 

@@ -76,7 +76,7 @@ def _facts(change: Change, account: Resource) -> Body:
         Service.BATCH,
         account.location,
         change.as_of,
-        windows=system_of(sku) is OperatingSystem.WINDOWS,
+        windows=system_of(sku) == "Windows",
     )
     image = size_facts.of_image(_marketplace(machine.get("imageReference") or {}), change.as_of)
     boots, generations = size.get("generations") or [], image.get("generations") or []
@@ -121,7 +121,7 @@ def _minutes(text: object, path: str) -> float | None:
 
 
 def system_of(node_agent: str) -> OperatingSystem:
-    return OperatingSystem.WINDOWS if ".windows" in node_agent.lower() else OperatingSystem.LINUX
+    return "Windows" if ".windows" in node_agent.lower() else "Linux"
 
 
 def _check_formula(properties: Body) -> None:
@@ -170,7 +170,7 @@ def _check_image(change: Change) -> None:
     generation = f"Gen{definition.properties['hyperVGeneration'][1:]}"
     if boots and generation not in boots:
         raise invalid_value(path, f"{size.name if size else ''} boots {' and '.join(boots)} images; this is {generation}.", given)
-    requested, runs = system_of(machine["nodeAgentSkuId"]).value, definition.properties["osType"]
+    requested, runs = system_of(machine["nodeAgentSkuId"]), definition.properties["osType"]
     if requested != runs:
         reason = f"The image runs {runs}, and the node agent is for {requested}."
         raise invalid_value(f"{MACHINE}.nodeAgentSkuId", reason, machine["nodeAgentSkuId"])

@@ -10,7 +10,7 @@ types without GPUs: Microsoft Learn, container-apps/workload-profiles-overview.
 
 from datetime import date
 
-from azure_gpu.catalog.services.container_apps import PROFILES, Kind
+from azure_gpu.catalog.services.container_apps import PROFILES
 from localazure import size_facts
 from localazure.arm import refusals
 from localazure.arm.errors import ArmError
@@ -55,7 +55,7 @@ def _facts(profile: Body, as_of: date, *, later: bool) -> Body:
         return facts
     return {
         **facts,
-        "serverless": known.kind is Kind.SERVERLESS,
+        "serverless": known.kind == "serverless",
         "ended": size_facts.outside(known.lifecycle, f"The workload profile {kind}", as_of),
-        "later": later and known.kind is Kind.DEDICATED,
+        "later": later and known.kind == "dedicated",
     }

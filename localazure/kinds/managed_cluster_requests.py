@@ -14,7 +14,7 @@ PROFILE = "agentPoolProfile"  # as AKS's refusals name a pool, wherever it stand
 
 
 def system_of(pool: Body) -> OperatingSystem:
-    return OperatingSystem.WINDOWS if pool.get("osType") == "Windows" else OperatingSystem.LINUX
+    return "Windows" if pool.get("osType") == "Windows" else "Linux"
 
 
 def cluster_shape(cluster: Resource, services: Services, as_of: date) -> ClusterShape:

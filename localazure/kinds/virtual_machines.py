@@ -77,7 +77,7 @@ class VirtualMachines(Kind):
             "diskSizeGB": vm_disks.DEFAULT_GB.get(system, 4),
             "managedDisk": {"storageAccountType": vm_disks.default_sku(properties)},
             "name": f"{change.id.name}_OsDisk_1_{tail}",
-            "osType": system.value,
+            "osType": system,
         }
         profile: Body = {
             "computerName": change.id.name,

@@ -3,7 +3,7 @@
 Sentences: `vm_refusals`.
 """
 
-from azure_gpu.catalog.size_use import OperatingSystem, Service
+from azure_gpu.catalog.size_use import Service
 from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.arm_ids import parse
@@ -39,7 +39,7 @@ def _facts(change: Change) -> Body:
     properties, region = change.properties, str(change.body.get("location"))
     system = model.system_of(properties, model.image_of(properties))
     name, sized = vm_quotas.size_of(properties), change.previous is None or _resized(change)
-    size = size_facts.of(name, Service.VIRTUAL_MACHINES, region, change.as_of, windows=system is OperatingSystem.WINDOWS)
+    size = size_facts.of(name, Service.VIRTUAL_MACHINES, region, change.as_of, windows=system == "Windows")
     image = size_facts.of_image(model.reference_of(properties), change.as_of)
     boots, generations = size.get("generations") or [], image.get("generations") or []
     user = (properties.get("osProfile") or {}).get("adminUsername")
@@ -52,7 +52,7 @@ def _facts(change: Change) -> Body:
         "sized": sized,
         "id": change.id.text,
         "size": name,
-        "system": system.value,
+        "system": system,
         "spot": vm_quotas.is_spot(properties),
         "key_path": [f"/home/{user}/.ssh/authorized_keys"],
         "image": image,

@@ -15,7 +15,7 @@ from azure_gpu.catalog.facts import Fact
 from azure_gpu.catalog.services.aks import clusters, pools
 from azure_gpu.catalog.services.aks.sizes import listing
 from azure_gpu.catalog.sizes import SIZES
-from azure_gpu.catalog.sizes.model import Size, Vendor
+from azure_gpu.catalog.sizes.model import Size
 from azure_gpu.catalog.sources import Dated, Source
 from localazure.kubernetes.model import ClusterShape, PoolShape
 from localazure.services import SUBSCRIPTION
@@ -114,7 +114,7 @@ def template(pool: PoolShape, cluster: ClusterShape) -> dict[str, Any]:
     profile = gpu.mig.get(pool.mig_profile) if gpu and pool.mig_profile else None
     row = listing(what.size) if what.size and gpu else None
     capacity, allocatable = _resources(what, pool)
-    nvidia = gpu is not None and gpu.vendor is Vendor.NVIDIA
+    nvidia = gpu is not None and gpu.vendor == "NVIDIA"
     each = what.size.gpu_memory_each_gib if what.size and gpu else None
     return {
         "pool": pool.name,
@@ -207,7 +207,7 @@ def labels(pool: PoolShape, cluster: ClusterShape, what: Machine) -> dict[str, s
     if what.size and what.size.gpu:
         vendor = what.size.gpu.vendor.lower()
         found[f"kubernetes.azure.com/{GPU_LABEL}"] = vendor
-        if what.size.gpu.vendor is Vendor.NVIDIA:
+        if what.size.gpu.vendor == "NVIDIA":
             found[GPU_LABEL] = vendor
     if pool.spot:
         found[pools.SPOT_LABEL[0]] = pools.SPOT_LABEL[1]

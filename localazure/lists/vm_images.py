@@ -103,7 +103,7 @@ def _properties(image: VmImage) -> Body:
     return {
         "architecture": "x64",
         "hyperVGeneration": generation,
-        "osDiskImage": {"operatingSystem": image.distribution.operating_system.value},
+        "osDiskImage": {"operatingSystem": image.distribution.operating_system},
         "dataDiskImages": [],
         "automaticOSUpgradeProperties": {"automaticOSUpgradeSupported": False},
         "features": [{"name": "SecurityType", "value": security}] if security != "None" else [],

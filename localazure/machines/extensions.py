@@ -10,8 +10,6 @@ from typing import NamedTuple
 from azure_gpu.catalog import shelf_life
 from azure_gpu.catalog.services import driver_extension
 from azure_gpu.catalog.services.driver_extension import ENTRIES
-from azure_gpu.catalog.shelf_life import Kind
-from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.catalog.sizes.model import Driver
 from localazure.arm.store import Body
 from localazure.machines.machine import Machine
@@ -60,11 +58,11 @@ def _driver(machine: Machine, extension: Extension, as_of: date, machines: Machi
     settings = machine.settings
     if settings.size is None or settings.size.gpu is None:
         raise ExtensionError(f"No GPU was found on {settings.size_name}. Exit code 1")
-    system = OperatingSystem.WINDOWS if settings.windows else OperatingSystem.LINUX
+    system = "Windows" if settings.windows else "Linux"
     right = driver_extension.type_for(settings.size.gpu.vendor, system)
     driver = driver_extension.driver_of(settings.size, extension.settings, system)
     earliest, newest = driver_extension.lists(settings.size, system)
-    listed = settings.size.lifecycle.seen.day <= newest.day and shelf_life.holds(Kind.LISTS, newest.day, as_of)
+    listed = settings.size.lifecycle.seen.day <= newest.day and shelf_life.holds("lists", newest.day, as_of)
     if extension.type.lower() != right.lower() or (driver is None and listed):
         raise ExtensionError(f"Installation failed: {extension.type} doesn't support {settings.size.name}. Exit code 1")
     if settings.secure_boot:
@@ -80,7 +78,7 @@ def _driver(machine: Machine, extension: Extension, as_of: date, machines: Machi
 def _version(machine: Machine, extension: Extension) -> str:
     """The driver's version of the extension's list for this machine, in the form of a driver's number."""
     size, distribution = machine.settings.size, machine.settings.distribution
-    driver = driver_extension.driver_of(size, extension.settings, OperatingSystem.LINUX) if size else Driver.CUDA
+    driver = driver_extension.driver_of(size, extension.settings, "Linux") if size else Driver.CUDA
     for entry in ENTRIES:
         if entry.driver is driver and distribution in entry.distributions:
             number = entry.version.partition(",")[0]

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from azure_gpu.catalog.sizes import SIZES
-from azure_gpu.catalog.sizes.model import Vendor
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.conda_file import CondaFileError
 from localazure.arm.errors import ArmError
@@ -209,7 +208,7 @@ class Run:
 
     def _gpus(self) -> int:
         size = SIZES.find(self._size())
-        has = size is not None and size.gpu is not None and size.gpu.vendor is Vendor.NVIDIA
+        has = size is not None and size.gpu is not None and size.gpu.vendor == "NVIDIA"
         return -(-size.gpu_count.numerator // size.gpu_count.denominator) if has and size and size.gpu_count else 0
 
     def _size(self) -> str:

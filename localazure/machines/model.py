@@ -7,7 +7,7 @@ from azure_gpu.catalog.services import vm_images
 from azure_gpu.catalog.services.vm_images import IMAGES, Distribution, ImageReference, Software, VmImage
 from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.catalog.sizes import SIZES
-from azure_gpu.catalog.sizes.model import Size, Vendor
+from azure_gpu.catalog.sizes.model import Size
 from azure_gpu.formats.arm_ids import ArmId
 from localazure.arm.store import Body, Resource
 
@@ -42,7 +42,7 @@ class MachineSettings(NamedTuple):
 
     @property
     def has_nvidia(self) -> bool:
-        return self.size is not None and self.size.gpu is not None and self.size.gpu.vendor is Vendor.NVIDIA
+        return self.size is not None and self.size.gpu is not None and self.size.gpu.vendor == "NVIDIA"
 
     @property
     def gpus(self) -> int:
@@ -108,7 +108,7 @@ def settings_of(vm_id: ArmId, body: Body, service: Body, created: str) -> Machin
         zone=next(iter(body.get("zones") or ()), ""),
         size_name=size_name,
         size=SIZES.find(size_name),
-        windows=system_of(properties, image) is OperatingSystem.WINDOWS,
+        windows=system_of(properties, image) == "Windows",
         image=image,
         user=str(os_profile.get("adminUsername") or DEFAULT_USER),
         custom_data=str(os_profile.get("customData") or ""),
@@ -149,9 +149,9 @@ def system_of(properties: Body, image: VmImage | None) -> OperatingSystem:
     storage: Body = properties.get("storageProfile") or {}
     told = (storage.get("osDisk") or {}).get("osType")
     if told:
-        return OperatingSystem(told)
+        return told
     if (properties.get("osProfile") or {}).get("windowsConfiguration"):
-        return OperatingSystem.WINDOWS
+        return "Windows"
     reference = reference_of(properties)
     windows = reference is not None and "windows" in str(reference).lower()
-    return OperatingSystem.WINDOWS if windows else OperatingSystem.LINUX
+    return "Windows" if windows else "Linux"

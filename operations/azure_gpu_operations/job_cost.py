@@ -4,9 +4,9 @@ import re
 from datetime import date
 from decimal import Decimal
 
-from azure_gpu.catalog.prices.container_apps import Meter, packaged_meters
+from azure_gpu.catalog.prices.container_apps import packaged_meters
 from azure_gpu.catalog.prices.price_book import Price
-from azure_gpu.catalog.services.container_apps import PROFILES, Kind
+from azure_gpu.catalog.services.container_apps import PROFILES
 from azure_gpu_operations.jobs import Job
 
 UNKNOWN = "cost isn't known"
@@ -16,7 +16,7 @@ _MEMORY = re.compile(r"(\d+(?:\.\d+)?)Gi")
 def hourly_price(job: Job, profile_type: str) -> Price | None:
     """What all replicas of one execution cost an hour: GPU, vCPUs and memory. None for a profile without a known meter."""
     profile = PROFILES.get(profile_type)
-    if profile is None or profile.kind is not Kind.SERVERLESS:
+    if profile is None or profile.kind != "serverless":
         return None
     vcpus, memory = Decimal(0), Decimal(0)
     for container in job.containers:
@@ -26,7 +26,7 @@ def hourly_price(job: Job, profile_type: str) -> Price | None:
             return None
         vcpus += Decimal(str(resources["cpu"]))
         memory += Decimal(amount[1])
-    price = packaged_meters().hourly_cost(vcpus, memory, Meter(profile.gpu), job.location)
+    price = packaged_meters().hourly_cost(vcpus, memory, profile.gpu, job.location)
     return price and price._replace(usd_hour=price.usd_hour * job.parallelism)
 
 

@@ -16,7 +16,6 @@ from azure_gpu.catalog.services.aks.clusters import USD_HOUR
 from azure_gpu.catalog.services.machine_learning.deployments import MANAGED
 from azure_gpu.catalog.services.machines import shutdown
 from azure_gpu.catalog.services.machines.costs import MachineUse, cost
-from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.formats.dates import instant
 from azure_gpu.kubernetes import worker_group
 from azure_gpu_operations import groups, job_cost, jobs, virtual_machines
@@ -262,7 +261,7 @@ def machine_words(machine: Machine) -> str:
 
 def machine_usd(machine: Machine) -> Decimal | None:
     """Current hourly cost: of the machine, or of its disk when deallocated. None if unknown."""
-    system = OperatingSystem.WINDOWS if machine.windows else OperatingSystem.LINUX
+    system = "Windows" if machine.windows else "Linux"
     use = MachineUse(machine.size, machine.location, system, machine.spot, machine.disk_type, machine.disk_gib)
     found = cost(use, packaged())
     return (found.stays if machine.power == shutdown.DEALLOCATED.name else found.running).usd_hour

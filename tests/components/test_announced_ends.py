@@ -16,7 +16,6 @@ from azure_gpu.catalog.services import container_instances
 from azure_gpu.catalog.services.aks import kubernetes_versions, systems
 from azure_gpu.catalog.services.batch import images, sizes as batch
 from azure_gpu.catalog.services.vm_images import IMAGES
-from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.catalog.sizes.model import Size
 from azure_gpu.stack.settings import read
@@ -125,7 +124,7 @@ def _rest() -> Iterator[Dated]:
                 path = "clusters.c.kubernetes_version"
                 yield Dated("aks", f"LTS of {version.name}", path, version.general.day, version.lts_end.day, lasting)
     for sku in systems.OS_SKUS.values():
-        if sku.operating_system is OperatingSystem.LINUX:
+        if sku.operating_system == "Linux":
             cluster = {"gpu_pools": {"p": {"size": T4, "os_sku": sku.name}}, "expires_after": UNTIL}
             yield from _with_end("aks", sku.name, "clusters.c.gpu_pools.p.os_sku", sku.lifecycle, {"clusters": {"c": cluster}})
     for name, gpu in container_instances.GPU_SKUS.items():

@@ -144,4 +144,4 @@ def test_the_shipped_meters_can_be_renewed(server: RetailPricesServer, files: tu
     server.rows = EAST_US_METERS
     assert refresh(server, files, "--region", "eastus") == 0
     rows = container_apps.read(files[1].read_text(encoding="utf-8"))
-    assert {one.meter.value: str(one.usd_second) for one in rows if one.source == "api"}["A100"] == "0.000529"
+    assert {one.meter: str(one.usd_second) for one in rows if one.source == "api"}["A100"] == "0.000529"

@@ -27,7 +27,7 @@ def mpi(size: str, flavour: Mpi, **changed: Any) -> PoolRequest:
 def found(
     request: PoolRequest,
     day: date = TODAY,
-    requested: RequestedMethod = RequestedMethod.AUTO,
+    requested: RequestedMethod = "auto",
     *,
     driver_version: str = "",
     package: str = "",
@@ -40,7 +40,7 @@ def found(
 def against(
     request: PoolRequest,
     day: date = TODAY,
-    requested: RequestedMethod = RequestedMethod.AUTO,
+    requested: RequestedMethod = "auto",
     *,
     driver_version: str = "",
     package: str = "",

@@ -15,7 +15,6 @@ from azure_gpu.catalog.services.aks import clusters, kubernetes_versions, networ
 from azure_gpu.catalog.services.aks.clusters import extension_problems
 from azure_gpu.catalog.services.aks.network import NOT_READ
 from azure_gpu.catalog.services.aks.sizes import NVIDIA_PAGE
-from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.catalog.sizes import SIZES, cpu_series
 from azure_gpu.formats import arm_ids, azure_types
 from azure_gpu.shared import principals
@@ -110,7 +109,7 @@ def _system_pool(settings: GpuClusterSettings, spec: ClusterSpec) -> Iterator[Pr
         yield Problem(f"{path}.max_nodes", "more nodes than AKS allows in a pool", pool.max_nodes, allowed, "lower it")
     if pool.os_sku not in _SYSTEM_OS:
         known = systems.OS_SKUS.get(pool.os_sku)
-        windows = known is not None and known.operating_system is OperatingSystem.WINDOWS
+        windows = known is not None and known.operating_system == "Windows"
         message = "a system pool runs Linux" if windows else "this program's system pools run Ubuntu or AzureLinux"
         yield Problem(f"{path}.os_sku", message, pool.os_sku, ", ".join(_SYSTEM_OS), "set Ubuntu, or remove it")
 

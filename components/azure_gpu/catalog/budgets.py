@@ -1,8 +1,7 @@
 """Limits of Azure budgets, and the comparison of a monthly cost with a budget."""
 
 from datetime import date
-from enum import StrEnum
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from azure_gpu.catalog.sources import Dated, Source
 
@@ -13,10 +12,11 @@ MOST_CONTACTS = 50  # addresses, and action groups, of one notification
 MOST_PERCENT = 1000
 
 
-class Verdict(StrEnum):
-    UNDER = "under"  # or equal
-    OVER = "over"
-    UNKNOWN = "unknown"  # the known cost is within the budget, but isn't all of it
+Verdict = Literal[
+    "under",  # or equal
+    "over",
+    "unknown",  # the known cost is within the budget, but isn't all of it
+]
 
 
 class Standing(NamedTuple):
@@ -35,15 +35,15 @@ class Standing(NamedTuple):
     def __str__(self) -> str:
         of = f"the budget of {self.budget:,.2f} USD a month"
         parts = "1 part" if self.unknown == 1 else f"{self.unknown} parts"
-        if self.verdict is Verdict.OVER:
+        if self.verdict == "over":
             beside = f"; the cost of {parts} is unknown" if self.unknown else ""
             return f"over {of} by {'at least ' if self.unknown else ''}{self.over_by:,.2f} USD{beside}"
-        if self.verdict is Verdict.UNDER:
+        if self.verdict == "under":
             return f"within {of}, {max(0.0, self.budget - self.cost):,.2f} USD left"
         return f"possibly over {of}: the cost of {parts} is unknown, the rest costs {self.cost:,.2f} USD"
 
 
 def standing(cost: float, unknown: int, budget: float) -> Standing:
     """Compares a month with a budget. `cost`: the total known cost; `unknown`: the number of parts without a known cost."""
-    verdict = Verdict.OVER if round(cost, 2) > budget else Verdict.UNKNOWN if unknown else Verdict.UNDER
+    verdict = "over" if round(cost, 2) > budget else "unknown" if unknown else "under"
     return Standing(verdict, budget, cost, unknown)

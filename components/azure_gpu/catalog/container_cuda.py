@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from azure_gpu.catalog.drivers import ARCHITECTURES, MATRIX, cuda_version, runs
 from azure_gpu.catalog.problems import Code, Problem, Severity
-from azure_gpu.catalog.sizes.model import Gpu, Vendor
+from azure_gpu.catalog.sizes.model import Gpu
 from azure_gpu.catalog.sources import Dated, Source
 
 _CUDA_TAGS = Source(
@@ -133,7 +133,7 @@ def _service(image: str, known: KnownCuda, service: str, highest_cuda: str, sour
 def _gpu(image: str, known: KnownCuda, gpu: Gpu | None, path: str) -> Iterator[Problem]:
     if gpu is None:
         return
-    if gpu.vendor is not Vendor.NVIDIA:
+    if gpu.vendor != "NVIDIA":
         yield Problem(
             path=path,
             message=f"the image has CUDA {known.version}, which {gpu.model} doesn't run",

@@ -14,7 +14,7 @@ from azure_gpu.catalog import offers, successors
 from azure_gpu.catalog.container_cuda import check_container, cuda_at
 from azure_gpu.catalog.lifecycle import Status
 from azure_gpu.catalog.prices import Price, PriceBook
-from azure_gpu.catalog.prices.container_apps import Meter, packaged_meters
+from azure_gpu.catalog.prices.container_apps import packaged_meters
 from azure_gpu.catalog.problems import Code, Problem, Severity
 from azure_gpu.catalog.services import container_instances
 from azure_gpu.catalog.services.container_apps import PROFILES
@@ -80,7 +80,7 @@ def _profile_cost(name: str, request: GroupRequest, as_of: date) -> Price | None
     if profile is None or as_of < profile.lifecycle.seen.day:
         return None
     vcpus, memory_gib = Decimal(profile.vcpus), Decimal(profile.memory_gib)
-    return packaged_meters().hourly_cost(vcpus, memory_gib, Meter(profile.gpu), request.location)
+    return packaged_meters().hourly_cost(vcpus, memory_gib, profile.gpu, request.location)
 
 
 def _cuda(image: Image, container: ContainerRequest, as_of: date) -> Iterator[Problem]:

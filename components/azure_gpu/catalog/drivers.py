@@ -9,7 +9,7 @@ from datetime import date
 from typing import NamedTuple
 
 from azure_gpu.catalog.problems import Code, Problem
-from azure_gpu.catalog.sizes.model import Gpu, Vendor
+from azure_gpu.catalog.sizes.model import Gpu
 from azure_gpu.catalog.sources import Dated, Source
 
 MATRIX = Source("NVIDIA data center drivers, CUDA toolkit, driver and architecture matrix", Dated.OBSERVED, date(2026, 11, 20))
@@ -162,7 +162,7 @@ def check_driver(version: str, gpu: Gpu | None, path: str) -> list[Problem]:
         ]
     if gpu is None:
         return []
-    if gpu.vendor is not Vendor.NVIDIA:
+    if gpu.vendor != "NVIDIA":
         return [_wrong(path, version, f"NVIDIA drivers don't support {gpu.model}", f"use {gpu.vendor}'s driver", gpu.source)]
     architecture = ARCHITECTURES.get(gpu.architecture)
     if architecture is None:

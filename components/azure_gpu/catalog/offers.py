@@ -122,7 +122,7 @@ def _gpu_sku(use: SizeUse, as_of: date) -> list[Problem]:
     )
     request = container_instances.GroupRequest(
         location=use.region,
-        os_type=use.operating_system.value,
+        os_type=use.operating_system,
         in_virtual_network=False,
         containers=(container,),
         spot=use.spot,
@@ -150,7 +150,7 @@ def reasons(size: Size, use: SizeUse, as_of: date, prices: PriceBook) -> Iterato
 
 def only_system(size: Size) -> OperatingSystem:
     """The default operating system of a size: Linux, except for sizes that run only Windows."""
-    return OperatingSystem.WINDOWS if size.series.windows_only else OperatingSystem.LINUX
+    return "Windows" if size.series.windows_only else "Linux"
 
 
 def use_of(size: Size, service: Service, region: str = "", *, rdma: bool = False) -> SizeUse:
@@ -205,7 +205,7 @@ def _driver(size: Size, use: SizeUse) -> Iterator[Problem]:
             source=str(size.gpu.source) if size.gpu else _sources(size),
             code=Code.WRONG_DRIVER,
         )
-    if size.series.windows_only and use.operating_system is OperatingSystem.LINUX:
+    if size.series.windows_only and use.operating_system == "Linux":
         yield Problem(
             path=use.path,
             message=f"{size.name} runs Windows guests only",
@@ -248,7 +248,7 @@ def _region(size: Size, use: SizeUse, as_of: date, prices: PriceBook) -> Iterato
         )
     if newest is None or newest.day > as_of:
         return  # the price lists don't speak of that day
-    if not shelf_life.holds(shelf_life.Kind.PRICES, newest.day, as_of):
+    if not shelf_life.holds("prices", newest.day, as_of):
         source = Source(newest.source, Dated.OBSERVED, newest.day)
         yield not_listed(use.region_path, f"a price of {size.name} in {region}", use.region, source, _LISTING.format(region))
         return

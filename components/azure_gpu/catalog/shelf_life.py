@@ -6,20 +6,19 @@ shown with its day at any age. `operations catalog age` shows what is due.
 
 from collections.abc import Mapping
 from datetime import date, timedelta
-from enum import StrEnum
+from typing import Literal
 
 from azure_gpu.catalog.sources import FACTS_DAY
 
+Kind = Literal[
+    "prices",
+    "lists",  # of what a service takes, and where
+    "ends",
+]
+"""The kinds of knowledge, by how fast they change."""
 
-class Kind(StrEnum):
-    """The kinds of knowledge, by how fast they change."""
 
-    PRICES = "prices"
-    LISTS = "lists"  # of what a service takes, and where
-    ENDS = "ends"
-
-
-DAYS: Mapping[Kind, int] = {Kind.PRICES: 60, Kind.LISTS: 90, Kind.ENDS: 365}
+DAYS: Mapping[Kind, int] = {"prices": 60, "lists": 90, "ends": 365}
 
 
 def holds(kind: Kind, read: date, as_of: date) -> bool:
@@ -29,4 +28,4 @@ def holds(kind: Kind, read: date, as_of: date) -> bool:
 
 def end_holds(end: date, as_of: date) -> bool:
     """Whether an end that has passed is certain: it had passed when the ends were read, or they were read lately."""
-    return end <= FACTS_DAY or holds(Kind.ENDS, FACTS_DAY, as_of)
+    return end <= FACTS_DAY or holds("ends", FACTS_DAY, as_of)

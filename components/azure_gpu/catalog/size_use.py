@@ -29,12 +29,10 @@ TAKES_SIZES = (
 )
 
 
-class OperatingSystem(StrEnum):
-    LINUX = "Linux"
-    WINDOWS = "Windows"
-
-
-OperatingSystemName = OperatingSystem | Literal["Linux", "Windows"]
+OperatingSystem = Literal[
+    "Linux",
+    "Windows",
+]
 
 
 class SizeUse(NamedTuple):
@@ -47,6 +45,6 @@ class SizeUse(NamedTuple):
     region_path: str  # where the region is written
     nodes: int = 1
     spot: bool = False
-    operating_system: OperatingSystem = OperatingSystem.LINUX
+    operating_system: OperatingSystem = "Linux"
     needs: Driver | None = None  # the driver that the software calls; None: unknown
     rdma: bool = False  # the work needs InfiniBand

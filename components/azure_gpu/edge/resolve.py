@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from azure_gpu.catalog.problems import Code, Problem
-from azure_gpu.catalog.services.gpu_sharing import SharingRequest, Strategy
+from azure_gpu.catalog.services.gpu_sharing import SharingRequest
 from azure_gpu.catalog.services.stack_edge import NO_GPU, EdgeJob
 from azure_gpu.edge import rules
 from azure_gpu.edge.args import EdgeJobSettings, EdgeSharingSettings
@@ -158,7 +158,7 @@ def _merged(of_file: Mapping[str, Any], own: EdgeJobSettings) -> EdgeJobSettings
 def _request(args: EdgeJobSettings, sharing: SharingRequest, path: str) -> EdgeJob:
     """The job for the catalog's rules."""
     visible = args.get("visible_devices", NO_GPU)
-    by_mps = sharing.strategy == Strategy.MPS
+    by_mps = sharing.strategy == "mps"
     sees = visible != NO_GPU
     percentage = args.get("active_thread_percentage", sharing.active_thread_percentage if by_mps and sees else None)
     host_ipc = args.get("host_ipc", by_mps and sees)

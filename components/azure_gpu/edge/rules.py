@@ -8,7 +8,7 @@ from datetime import date
 
 from azure_gpu.catalog.problems import Code, Problem, Severity
 from azure_gpu.catalog.services import gpu_sharing, stack_edge
-from azure_gpu.catalog.services.gpu_sharing import SharingRequest, Strategy
+from azure_gpu.catalog.services.gpu_sharing import SharingRequest
 from azure_gpu.catalog.services.stack_edge import DeviceRequest, EdgeJob
 from azure_gpu.edge.args import (
     DEFAULT_GPU,
@@ -56,7 +56,7 @@ def problems_of(
     yield from kubernetes_jobs.name_problems(args["namespace"], f"{path}.namespace")
     if device is not None:
         yield from stack_edge.device_problems(device, day)
-    wrong = [problem for problem in gpu_sharing.check(sharing, None) if sharing.strategy in (Strategy.NONE, Strategy.MPS)]
+    wrong = [problem for problem in gpu_sharing.check(sharing, None) if sharing.strategy in ("none", "mps")]
     yield from wrong
     seen = {problem.path for problem in wrong}
     for problem in stack_edge.job_problems(requests, sharing, gpus_of(device)):

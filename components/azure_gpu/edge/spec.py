@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from azure_gpu.catalog.services.gpu_sharing import SharingRequest, Strategy
+from azure_gpu.catalog.services.gpu_sharing import SharingRequest
 from azure_gpu.edge.args import EdgeJobSettings, EdgeSharingSettings
 from azure_gpu.kubernetes.jobs import JobSpec
 
@@ -38,6 +38,6 @@ class EdgeSharingSpec:
 def announcement(spec: EdgeSharingSpec) -> str:
     """How the cluster's GPUs are shared, for a preview."""
     where = spec.device or "the cluster"
-    if spec.sharing.strategy == Strategy.MPS:
+    if spec.sharing.strategy == "mps":
         return f"{where}: jobs share a GPU through MPS, which a command of the device starts, each within its own limits"
     return f"{where}: jobs see the whole GPU that NVIDIA_VISIBLE_DEVICES names, and jobs on the same GPU aren't isolated"

@@ -54,7 +54,6 @@ _WHOSE = {
 # Names that would be misleading or ambiguous.
 _NAMES = {
     "azure_gpu.aks.cluster.PoolOfCluster": "ClusterPool",
-    "azure_gpu.catalog.services.batch.request.RequestedMethod": "BatchDriver",
     "azure_gpu.vm.args.Evicted": "VmEviction",
 }
 _SCALARS: Mapping[Any, str] = {str: "string", int: "integer", float: "number", bool: "boolean"}

@@ -5,18 +5,21 @@ from typing import Annotated, Any, NotRequired, TypedDict
 
 import pulumi
 
-from azure_gpu.catalog.size_use import OperatingSystem, OperatingSystemName
-from azure_gpu.catalog.sizes.model import VmGeneration, VmGenerationName
+from azure_gpu.catalog.size_use import OperatingSystem
+from azure_gpu.catalog.sizes.model import VmGeneration
 from azure_gpu.formats import azure_types
 from azure_gpu.foundation.common import CommonArgs
 from azure_gpu.shared.context import OfStack
 from azure_gpu.shared.overrides import Overrides, OverridesOf
-from azure_gpu.shared.validation import OpenInput
+from azure_gpu.shared.validation import Choice, OpenInput
 
 DEFAULT_VERSION = "1.0.0"
-DEFAULT_GENERATION = VmGeneration.GEN2
-DEFAULT_SYSTEM = OperatingSystem.LINUX
+DEFAULT_GENERATION: VmGeneration = "Gen2"
+DEFAULT_SYSTEM: OperatingSystem = "Linux"
 DEFAULT_REPLICAS = 1  # the service's default
+
+SystemChoice = Annotated[OperatingSystem, Choice("OperatingSystem", "")]
+Generation = Annotated[VmGeneration, Choice("VmGeneration", "Generations of virtual machines, which an image must match.")]
 
 
 class GalleryImageSettings(TypedDict):
@@ -27,9 +30,9 @@ class GalleryImageSettings(TypedDict):
     image, or a version in another gallery. Default: none, which declares only gallery and definition, without a version."""
     version: NotRequired[str]
     """The version's name, three numbers. Set a new one with a new `source_id` for a new version. Default: 1.0.0."""
-    os_type: NotRequired[OperatingSystemName]
+    os_type: NotRequired[SystemChoice]
     """Its operating system. Default: Linux."""
-    generation: NotRequired[VmGenerationName]
+    generation: NotRequired[Generation]
     """The generation of virtual machines that boot it. Default: Gen2."""
     node_agent: NotRequired[str]
     """The node agent of Batch for its operating system, case-insensitive. Default: none; then each pool sets it."""

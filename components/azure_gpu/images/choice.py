@@ -39,7 +39,7 @@ class ImageChoice:
     """The configured image. All empty: none, and the catalog chooses one."""
 
     key: str  # of the setting; "image" where none is set
-    kind: ImageKind = ImageKind.MARKETPLACE
+    kind: ImageKind = "Marketplace"
     reference: ImageReference | None = None
     version: str = LATEST
     image_id: str = ""  # of `image_id`
@@ -111,7 +111,7 @@ def _of_stack(name: str, images: Mapping[str, ImageOfPool], path: str) -> tuple[
         return ImageChoice(key="gallery_image"), [_without_version(name, image, images, path)]
     return ImageChoice(
         key="gallery_image",
-        kind=ImageKind.GALLERY,
+        kind="Compute Gallery",
         gallery_image=name,
         of_gallery=image,
         operating_system=image["os_type"],

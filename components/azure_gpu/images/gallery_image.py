@@ -13,7 +13,6 @@ import pulumi
 from pulumi_azure_native import compute
 
 from azure_gpu.catalog.problems import Problem
-from azure_gpu.catalog.sizes.model import VmGeneration
 from azure_gpu.formats.arm_ids import ArmId
 from azure_gpu.foundation import common
 from azure_gpu.images.args import GalleryImageArgs, GalleryImageWiring, ImageComponent, ImageOfPool
@@ -32,7 +31,7 @@ REPLACING = [
     *(f"definition: {path}" for path in REPLACING_DEFINITION),
     *(f"version: {path}" for path in REPLACING_VERSION),
 ]
-_GENERATIONS = {VmGeneration.GEN1: "V1", VmGeneration.GEN2: "V2"}
+_GENERATIONS = {"Gen1": "V1", "Gen2": "V2"}
 _Wired = Wired[GalleryImageWiring, GalleryImageSpec]
 
 
@@ -110,7 +109,7 @@ class GalleryImage(Component[GalleryImageArgs, GalleryImageWiring, GalleryImageS
             resource_group_name=self._args["resource_group_name"],
             location=self._location,
             identifier=compute.GalleryImageIdentifierArgs(publisher=spec.publisher, offer=spec.offer, sku=spec.sku),
-            os_type=compute.OperatingSystemTypes(spec.os_type.value),
+            os_type=compute.OperatingSystemTypes(spec.os_type),
             os_state=compute.OperatingSystemStateTypes.GENERALIZED,  # the only state that Batch supports
             hyper_v_generation=_GENERATIONS[spec.generation],
             architecture=compute.Architecture.X64,  # of every size with a GPU that Batch is known to support

@@ -6,17 +6,19 @@ from typing import Annotated, Literal, NotRequired, TypedDict
 import pulumi
 
 from azure_gpu.catalog.services.aks.mig import SINGLE
-from azure_gpu.catalog.services.gpu_sharing import SharingRequest, Strategy, StrategyName
+from azure_gpu.catalog.services.gpu_sharing import SharingRequest, Strategy
 from azure_gpu.catalog.services.machine_learning import deployments
 from azure_gpu.formats.tags import MODEL_STORE
 from azure_gpu.shared.validation import Choice, OpenInput
 from azure_gpu.shared.workloads import WorkloadName
 
+StrategyChoice = Annotated[Strategy, Choice("Strategy", "")]
+
 
 class SharingArgs(TypedDict):
     """How programs share a GPU. All of it is plain."""
 
-    strategy: NotRequired[StrategyName]
+    strategy: NotRequired[StrategyChoice]
     """none gives every program a whole GPU; time-slicing lets them take turns, without isolation; mps runs them at once and can
     limit threads and memory; mig divides the GPU into instances that the hardware isolates. Default: none."""
     replicas: NotRequired[int]
@@ -37,7 +39,7 @@ def sharing_request(settings: SharingArgs, path: str) -> SharingRequest:
     """Converts the settings for the catalog's rules. `path` is the settings' path."""
     return SharingRequest(
         path=path,
-        strategy=str(settings.get("strategy", Strategy.NONE)),
+        strategy=str(settings.get("strategy", "none")),
         replicas=int(settings["replicas"]) if "replicas" in settings else None,
         profile=settings.get("profile", ""),
         mig_strategy=settings.get("mig_strategy", SINGLE),

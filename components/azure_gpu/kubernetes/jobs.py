@@ -13,7 +13,7 @@ import pulumi
 
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.catalog.services import gpu_sharing
-from azure_gpu.catalog.services.gpu_sharing import SharingRequest, Strategy
+from azure_gpu.catalog.services.gpu_sharing import SharingRequest
 from azure_gpu.catalog.sizes.model import Gpu
 from azure_gpu.formats.kubernetes_manifest import MEMORY, PERCENTAGE, VISIBLE
 from azure_gpu.kubernetes import worker_group
@@ -113,7 +113,7 @@ def name_problems(name: str, path: str) -> list[Problem]:
 
 def mps_variables(settings: JobSettings, sharing: SharingRequest) -> dict[str, str]:
     """Variables for the job's MPS limits, its own or those of the sharing. None without MPS."""
-    if sharing.strategy != Strategy.MPS:
+    if sharing.strategy != "mps":
         return {}
     percentage = settings.get("active_thread_percentage", sharing.active_thread_percentage)
     memory = settings.get("pinned_memory_limit", sharing.pinned_memory_limit)
@@ -125,7 +125,7 @@ def mps_problems(settings: JobSettings, sharing: SharingRequest, gpu: Gpu | None
     """Problems of the job's own MPS limits with this sharing."""
     own = SharingRequest(
         path=path,
-        strategy=Strategy.MPS if sharing.strategy == Strategy.MPS else Strategy.NONE,
+        strategy="mps" if sharing.strategy == "mps" else "none",
         active_thread_percentage=settings.get("active_thread_percentage"),
         pinned_memory_limit=settings.get("pinned_memory_limit", ""),
     )

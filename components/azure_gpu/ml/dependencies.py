@@ -4,18 +4,16 @@ Plain values are known before anything is created, so that a stack file can be v
 then.
 """
 
-from enum import StrEnum
-from typing import NotRequired, TypedDict
+from typing import Literal, NotRequired, TypedDict
 
 import pulumi
 
-
-class ComputeKind(StrEnum):
-    """The kinds of compute that a workspace has here, as Azure spells them."""
-
-    CLUSTER = "AmlCompute"
-    KUBERNETES = "Kubernetes"
-    MACHINE = "VirtualMachine"
+ComputeKind = Literal[
+    "AmlCompute",
+    "Kubernetes",
+    "VirtualMachine",
+]
+"""The kinds of compute that a workspace has here, as Azure spells them."""
 
 
 class ComputeOfEndpoint(TypedDict):

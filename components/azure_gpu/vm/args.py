@@ -8,10 +8,10 @@ from typing import Annotated, Literal, NotRequired, TypedDict
 
 import pulumi
 
-from azure_gpu.catalog.size_use import OperatingSystemName
+from azure_gpu.catalog.services.machines.drivers import RequestedMethod
 from azure_gpu.formats import azure_types
 from azure_gpu.foundation.common import CommonArgs
-from azure_gpu.images.args import ImageComponent, ImageOfPool
+from azure_gpu.images.args import ImageComponent, ImageOfPool, SystemChoice
 from azure_gpu.shared.context import OfStack
 from azure_gpu.shared.overrides import Overrides, OverridesOf
 from azure_gpu.shared.validation import Choice, OpenInput
@@ -22,9 +22,7 @@ DEFAULT_ADDRESS_SPACE = "10.71.0.0/24"
 DEFAULT_SHUTDOWN = "19:00"
 
 
-Driver = Annotated[
-    Literal["auto", "image", "extension", "none"], Choice("VmDriver", "How the GPU driver is installed on the machine.")
-]
+Driver = Annotated[RequestedMethod, Choice("VmDriver", "How the GPU driver is installed on the machine.")]
 
 
 Security = Annotated[Literal["auto", "standard", "trusted_launch"], Choice("VmSecurity", "How the machine boots.")]
@@ -114,7 +112,7 @@ class GpuVmSettings(TypedDict):
     gallery_image: NotRequired[ImageComponent | str]
     """Instead of `image`: one of the stack's images that has a version: its name under `gallery_images`; in a program, the
     component. Default: none."""
-    os_type: NotRequired[OperatingSystemName]
+    os_type: NotRequired[SystemChoice]
     """The operating system. Default: that of the image; Linux if it is unknown."""
     vm_name: NotRequired[OpenInput[str]]
     """Its name in Azure. Default: made of project, team, stack and its name here."""

@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 from azure_gpu.catalog.problems import Code, Problem, errors
 from azure_gpu.catalog.services import vm_images
-from azure_gpu.catalog.services.batch.request import ImageKind
 from azure_gpu.catalog.services.machines import drivers
 from azure_gpu.catalog.services.machines.drivers import DriverRequest
 from azure_gpu.catalog.services.vm_images import IMAGES, ImageReference, VmImage
@@ -21,20 +20,20 @@ from azure_gpu.images.choice import KEYS, LATEST, ImageChoice, NamedImage
 from azure_gpu.vm.args import GpuVmSettings
 
 _DSVM = {
-    OperatingSystem.LINUX: "microsoft-dsvm:ubuntu-2204:2204-gen2",
-    OperatingSystem.WINDOWS: "microsoft-dsvm:dsvm-win-2022:winserver-2022",
+    "Linux": "microsoft-dsvm:ubuntu-2204:2204-gen2",
+    "Windows": "microsoft-dsvm:dsvm-win-2022:winserver-2022",
 }
 _UBUNTU_HPC = {"ubuntu-hpc": "microsoft-dsvm:ubuntu-hpc:2404", "ubuntu-hpc-2204": "microsoft-dsvm:ubuntu-hpc:2204"}
 ALIASES = ("dsvm", *_UBUNTU_HPC)
 # By preference: images with drivers, then plain ones for the extension.
 _BY_DEFAULT: Mapping[OperatingSystem, Sequence[str]] = {
-    OperatingSystem.LINUX: (
+    "Linux": (
         "microsoft-dsvm:ubuntu-hpc:2404",
         "microsoft-dsvm:ubuntu-hpc:2204-v100",
         "microsoft-dsvm:ubuntu-hpc:2404-rocm",
         "Canonical:0001-com-ubuntu-server-jammy:22_04-lts-gen2",
     ),
-    OperatingSystem.WINDOWS: (_DSVM[OperatingSystem.WINDOWS], "MicrosoftWindowsServer:WindowsServer:2022-datacenter-g2"),
+    "Windows": (_DSVM["Windows"], "MicrosoftWindowsServer:WindowsServer:2022-datacenter-g2"),
 }
 
 
@@ -108,7 +107,7 @@ def fit_problems(settings: GpuVmSettings, choice: VmImageChoice, size: Size | No
         if choice.known
         else None
     )
-    if of_image is not None and OperatingSystem(settings.get("os_type", of_image)) is not of_image:
+    if of_image is not None and settings.get("os_type", of_image) != of_image:
         problems.append(
             Problem(
                 f"{path}.os_type",
@@ -136,7 +135,7 @@ def fit_problems(settings: GpuVmSettings, choice: VmImageChoice, size: Size | No
 
 
 def _choice(found: ImageChoice, system: OperatingSystem) -> VmImageChoice:
-    own = found.image_id if found.kind is not ImageKind.MARKETPLACE else ""
+    own = found.image_id if found.kind != "Marketplace" else ""
     return VmImageChoice(found.key, system, found.reference, found.version, own, found.of_gallery)
 
 
@@ -144,8 +143,8 @@ def _system(settings: GpuVmSettings, of_image: OperatingSystem | None, size: Siz
     if of_image is not None:
         return of_image
     if "os_type" in settings:
-        return OperatingSystem(settings["os_type"])
-    return OperatingSystem.WINDOWS if size is not None and size.series.windows_only else OperatingSystem.LINUX
+        return settings["os_type"]
+    return "Windows" if size is not None and size.series.windows_only else "Linux"
 
 
 def _default(size: Size | None, system: OperatingSystem, day: date) -> ImageReference:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import pulumi
 from pulumi_azure_native import compute
 
-from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.vm import proof as vm_proof
 from azure_gpu.vm.args import GpuVmWiring
 from azure_gpu.vm.spec import GpuVmSpec
@@ -52,7 +51,7 @@ def plan(spec: GpuVmSpec) -> compute.PlanArgs | None:
 
 
 def os_profile(spec: GpuVmSpec, args: GpuVmWiring) -> compute.OSProfileArgs:
-    if spec.operating_system is OperatingSystem.WINDOWS:
+    if spec.operating_system == "Windows":
         return compute.OSProfileArgs(
             computer_name=spec.computer_name,
             admin_username=spec.user,

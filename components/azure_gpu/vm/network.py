@@ -18,7 +18,7 @@ SUBNET = "machines"
 BASTION_SUBNET = "AzureBastionSubnet"  # required by Azure
 LARGEST_PREFIX = 29  # Azure reserves five addresses of every subnet
 LARGEST_BASTION_PREFIX = 26
-PORTS = {OperatingSystem.LINUX: "22", OperatingSystem.WINDOWS: "3389"}
+PORTS = {"Linux": "22", "Windows": "3389"}
 # Source address of a Bastion of the SKU Developer. Source: MicrosoftDocs/azure-docs, quickstart-developer-sku.md, 2024-04-26.
 _AZURE_ITSELF = "168.63.129.16/32"
 _BASTION_PAGE = "MicrosoftDocs/azure-docs, articles/bastion/configuration-settings.md, 2021-10-12"

@@ -12,7 +12,7 @@ from azure_gpu.catalog.services.machines.costs import Cost, MachineUse
 from azure_gpu.catalog.services.machines.drivers import DriverMethod, DriverRequest, RequestedMethod
 from azure_gpu.catalog.size_use import OperatingSystem, Service, SizeUse
 from azure_gpu.catalog.sizes import SIZES
-from azure_gpu.catalog.sizes.model import Size, Vendor
+from azure_gpu.catalog.sizes.model import Size
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.dates import parse_day, resolve_day, resolve_end
 from azure_gpu.formats.tags import EXPIRES_AT
@@ -47,7 +47,7 @@ def resolve(
     choice, image_problems = vm_image.choose(args, size, context.chosen_at(as_of), images or {}, path)
     network, network_problems = vm_network.resolve(args, choice.operating_system, path)
     trusted = _trusted_launch(args, size, choice)
-    requested = RequestedMethod(args.get("driver", "auto"))
+    requested = args.get("driver", "auto")
     secure = trusted and security.secure_boot(choice.operating_system, extension=not _by_image(requested, choice))
     driver_request = DriverRequest(
         size=size,
@@ -129,20 +129,20 @@ def _trusted_launch(args: GpuVmSettings, size: Size | None, choice: VmImageChoic
 
 
 def _by_image(requested: RequestedMethod, choice: VmImageChoice) -> bool:
-    return requested is not RequestedMethod.EXTENSION and (choice.own or drivers.brings_driver(choice.known))
+    return requested != "extension" and (choice.own or drivers.brings_driver(choice.known))
 
 
 def _computer_name(machine: str, system: OperatingSystem, name: str) -> str:
     """The host name. Windows allows 15 characters; a hash keeps shortened names unique."""
-    if system is OperatingSystem.LINUX or len(machine) <= LONGEST_WINDOWS_NAME:
+    if system == "Linux" or len(machine) <= LONGEST_WINDOWS_NAME:
         return machine.replace("_", "-")
     beginning = re.sub(r"[^A-Za-z0-9]", "", name)[:6]
     return f"{beginning}-{hashlib.sha256(machine.encode()).hexdigest()[:8]}"
 
 
 def _proved_gpus(args: GpuVmSettings, size: Size | None, driver: DriverMethod, system: OperatingSystem) -> int:
-    nvidia = size is None or size.gpu is None or size.gpu.vendor is Vendor.NVIDIA
-    default = driver.kind is not RequestedMethod.NONE and nvidia and system is OperatingSystem.LINUX
+    nvidia = size is None or size.gpu is None or size.gpu.vendor == "NVIDIA"
+    default = driver.kind != "none" and nvidia and system == "Linux"
     if not args.get("prove_driver", default):
         return 0
     whole = int(size.gpu_count) if size is not None and size.gpu_count is not None else 1

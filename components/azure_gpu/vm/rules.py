@@ -61,7 +61,7 @@ def _admin(settings: AdminArgs, system: OperatingSystem, path: str) -> Iterator[
     here = f"{path}.admin"
     if "user" in settings:
         yield from admins.user_problems(settings["user"], system, f"{here}.user")
-    if system is OperatingSystem.LINUX:
+    if system == "Linux":
         if "password" in settings:
             message = "passwords are not supported with Linux"
             yield Problem(f"{here}.password", message, allowed="ssh_public_key", fix="remove it")

@@ -105,7 +105,7 @@ def of_workspace(spec: GpuVmSpec) -> VmOfWorkspace:
         address="",
         size=spec.size,
         location=spec.location,
-        os_type=spec.operating_system.value,
+        os_type=spec.operating_system,
         ubuntu=known is not None and known.distribution in _UBUNTU,
         admin_user=spec.user,
         open_to_service=any(SERVICE_TAG in rule.sources for rule in spec.network.rules),

@@ -16,8 +16,6 @@ from azure_gpu.catalog import roles
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.catalog.services import driver_extension
 from azure_gpu.catalog.services.machines import shutdown, smi
-from azure_gpu.catalog.services.machines.drivers import RequestedMethod
-from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.foundation import common
 from azure_gpu.images.args import images_of
 from azure_gpu.shared import overrides, renewal, role_of_identity
@@ -95,7 +93,7 @@ class GpuVm(Component[GpuVmArgs, GpuVmWiring, GpuVmSpec], AttachableVm):
         connected = NetworkDeclaration(self._name, spec, self._group, self._location, self).declare(self._args.get("subnet_id"))
         machine = self._machine(connected.interface)
         self._roles(machine)
-        extension = self._extension(machine) if spec.driver.kind is RequestedMethod.EXTENSION else None
+        extension = self._extension(machine) if spec.driver.kind == "extension" else None
         if spec.proved_gpus:
             self._proof(machine, extension)
         self._shutdown(machine)
@@ -187,7 +185,7 @@ class GpuVm(Component[GpuVmArgs, GpuVmWiring, GpuVmSpec], AttachableVm):
 
     def _proof(self, machine: compute.VirtualMachine, extension: compute.VirtualMachineExtension | None) -> None:
         """Makes an update fail if the driver doesn't work."""
-        windows = self._spec.operating_system is OperatingSystem.WINDOWS
+        windows = self._spec.operating_system == "Windows"
         script = vm_proof.windows_script(self._spec.proved_gpus) if windows else vm_proof.wait_script()
         compute.VirtualMachineRunCommandByVirtualMachine(
             f"{self._name}-proof",

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from azure_gpu.catalog.services.container_apps import PROFILES
 from azure_gpu.catalog.services.machine_learning import compute, endpoints
-from azure_gpu.catalog.size_use import OperatingSystem, Service, SizeUse
+from azure_gpu.catalog.size_use import Service, SizeUse
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.autoscale_formula import bounds
 from azure_gpu_policies.known import UNKNOWN, at, entries, is_open, is_word, mapping, number, text
@@ -47,7 +47,7 @@ class Machines(NamedTuple):
             region_path=self.resource.path("location"),
             nodes=max(self.most or 1, 1),
             spot=bool(self.spot),
-            operating_system=OperatingSystem.WINDOWS if self.windows else OperatingSystem.LINUX,
+            operating_system="Windows" if self.windows else "Linux",
         )
 
 

@@ -9,12 +9,12 @@ from decimal import Decimal
 from typing import Any, NamedTuple, cast
 
 from azure_gpu.catalog.prices import packaged
-from azure_gpu.catalog.prices.container_apps import Meter, packaged_meters
+from azure_gpu.catalog.prices.container_apps import packaged_meters
 from azure_gpu.catalog.prices.hourly_cost import NOTHING, HourlyCost, Machines as Priced, of_machines
 from azure_gpu.catalog.prices.price_table import plain
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.catalog.services.aks import clusters
-from azure_gpu.catalog.services.container_apps import PROFILES, Kind
+from azure_gpu.catalog.services.container_apps import PROFILES
 from azure_gpu.catalog.size_use import Service
 from azure_gpu.formats import azure_types
 from azure_gpu_policies.ends import profile_of
@@ -77,13 +77,13 @@ def _dedicated(environment: Resource, stack: Stack) -> Cost | None:
 def _serverless(resource: Resource, stack: Stack) -> Cost | None:
     """Returns the cost at the maximum number of replicas; None on a dedicated profile, which is billed by its nodes."""
     profile = PROFILES.get(profile_of(resource, stack))
-    if profile is None or profile.kind is not Kind.SERVERLESS:
+    if profile is None or profile.kind != "serverless":
         return None
     path, region = resource.path("workloadProfileName"), stack.location(resource)
     replicas = _replicas(resource)
     what = f"{profile.type} in {region or 'a region that is not known'}"
     amounts = _amounts(resource)
-    price = packaged_meters().hourly_cost(*amounts, Meter(profile.gpu), region) if amounts is not None else None
+    price = packaged_meters().hourly_cost(*amounts, profile.gpu, region) if amounts is not None else None
     if price is None or replicas is None:
         return Cost(resource, NOTHING, (what,), path)
     return Cost(resource, HourlyCost(price.usd_hour * replicas, oldest=price.day), (), path)

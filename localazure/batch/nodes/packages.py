@@ -15,7 +15,6 @@ from datetime import timedelta
 from pathlib import Path
 
 from azure_gpu.catalog.services.batch import packages
-from azure_gpu.catalog.size_use import OperatingSystem
 from localazure.arm.store import Body, Resource
 from localazure.batch.failures import NodeError, TaskError
 from localazure.blobs.errors import BlobError
@@ -71,8 +70,8 @@ async def _install(
     async with _alone(folder):  # tasks that start together may want the same
         if anew or not (folder / _UNPACKED).is_file():
             await _fetch(source, folder, blobs, services)
-    name = packages.variable(source.application, source.version if version else "", OperatingSystem.LINUX)
-    lower = packages.variable(source.application.lower(), source.version.lower() if version else "", OperatingSystem.LINUX)
+    name = packages.variable(source.application, source.version if version else "", "Linux")
+    lower = packages.variable(source.application.lower(), source.version.lower() if version else "", "Linux")
     return {name: str(folder), lower: str(folder)}
 
 

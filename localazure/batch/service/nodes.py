@@ -108,7 +108,7 @@ class Lists:
                     "sku": image.reference.sku,
                     "version": "latest",
                 },
-                "osType": "windows" if agent.operating_system.name == "WINDOWS" else "linux",
+                "osType": "windows" if agent.operating_system == "Windows" else "linux",
                 "verificationType": "verified" if image.lifecycle.status(day) is Status.GENERAL else "unverified",
                 "capabilities": ["DockerCompatible"] if image.docker_root else [],
             }

@@ -68,7 +68,7 @@ def _age(options: argparse.Namespace) -> int:
         found = [
             {
                 "what": each.what,
-                "kind": each.kind.value,
+                "kind": each.kind,
                 "read": each.source.day.isoformat(),
                 "holds_until": each.last_day.isoformat(),
                 "due": days > 0,

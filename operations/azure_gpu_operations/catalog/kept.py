@@ -47,9 +47,9 @@ def _prices() -> Iterator[Kept]:
     ):
         for source in dict.fromkeys(name for name, _ in rows):
             days = [day for name, day in rows if name == source]
-            yield Kept(f"{len(days)} {what}", Kind.PRICES, sources.observed(named[source], *_parts(max(days))), _PRICES)
+            yield Kept(f"{len(days)} {what}", "prices", sources.observed(named[source], *_parts(max(days))), _PRICES)
     of_system_pools = sum(1 for _ in tables.read(clusters.PRICE_TABLE))
-    yield Kept(f"{of_system_pools} prices of system pools", Kind.PRICES, clusters.PRICES, _BY_HAND)
+    yield Kept(f"{of_system_pools} prices of system pools", "prices", clusters.PRICES, _BY_HAND)
 
 
 def _meter_rows() -> list[tuple[str, date]]:
@@ -79,17 +79,17 @@ def _of_services() -> Iterator[Kept]:
         ("images of virtual machines and Batch", vm_images.HPC_IMAGES, None, _BY_HAND),
     ):
         if azure is None or not any(what_listed is azure for what_listed, _ in listed.known()):
-            yield Kept(what, Kind.LISTS, source, refresh)
+            yield Kept(what, "lists", source, refresh)
 
 
 def _of_azure() -> Iterator[Kept]:
     for reading in listed.known().values():
-        yield Kept(reading.source.where, Kind.LISTS, reading.source, _AZURE)
+        yield Kept(reading.source.where, "lists", reading.source, _AZURE)
 
 
 def _ends() -> Iterator[Kept]:
-    yield Kept("ends of VM series", Kind.ENDS, sources.RETIREMENTS, _PAGES)
-    yield Kept("ends and announcements of services", Kind.ENDS, machine_learning.EOL, _BY_HAND)
+    yield Kept("ends of VM series", "ends", sources.RETIREMENTS, _PAGES)
+    yield Kept("ends and announcements of services", "ends", machine_learning.EOL, _BY_HAND)
 
 
 def _newest(found: Iterable[Source]) -> Source:

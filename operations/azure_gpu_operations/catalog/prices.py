@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from azure_gpu.catalog import regions
 from azure_gpu.catalog.lifecycle import Status
@@ -160,10 +160,10 @@ def meters(old: Sequence[MeterRow], requested: Sequence[str], api: RetailPrices,
     before = MeterPrices(old)
     fresh: list[MeterRow] = []
     for region in requested or sorted(rows):
-        for meter in Meter:
+        for meter in get_args(Meter):
             known = before.per_second(meter, region)
             choice = retail_prices.per_second(rows.get(region, []), meter, today)
-            what = f"{meter.value} of Container Apps"
+            what = f"{meter} of Container Apps"
             price = renewal.add(what, "per second", region, known.usd_second if known else None, choice)
             if price is not None:
                 fresh.append(MeterRow(meter, region, price, today, price_table.API))

@@ -154,7 +154,7 @@ def spot(rows: Iterable[Row], today: date) -> Choice:
 
 def per_second(rows: Iterable[Row], meter: Meter, today: date) -> Choice:
     """What one unit of a Container Apps meter costs for a second, among the rows of one region."""
-    meter_rows = (row for row in rows if _is_current(row, today) and _meter(row) is meter)
+    meter_rows = (row for row in rows if _is_current(row, today) and _meter(row) == meter)
     return _newest(
         (row["retailPrice"] / _SECONDS_OF_UNIT[unit], row)
         for row in meter_rows
@@ -198,10 +198,10 @@ def _meter(row: Row) -> Meter | None:
     if _text(row, "skuName") != "Standard" or "Dedicated" in name or "Idle" in name:
         return None
     if "GPU" in name:
-        found = [meter for meter in (Meter.T4, Meter.A100) if meter.value in name.split()]
+        found: list[Meter] = [meter for meter in ("T4", "A100") if meter in name.split()]
         return found[0] if len(found) == 1 else None
     if "Active" in name:
-        return Meter.VCPU if "vCPU" in name else Meter.MEMORY if "Memory" in name else None
+        return "vcpu" if "vCPU" in name else "memory" if "Memory" in name else None
     return None
 
 

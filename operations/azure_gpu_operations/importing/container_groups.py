@@ -13,7 +13,7 @@ from azure_gpu.catalog import container_groups, names, regions, tags
 from azure_gpu.catalog.container_jobs import check_image
 from azure_gpu.catalog.lifecycle import Status
 from azure_gpu.catalog.prices import packaged
-from azure_gpu.catalog.prices.container_apps import Meter, packaged_meters
+from azure_gpu.catalog.prices.container_apps import packaged_meters
 from azure_gpu.catalog.problems import Code, Problem, Severity, errors
 from azure_gpu.catalog.services import container_instances
 from azure_gpu.catalog.services.container_apps import PROFILES, Profile, serverless_on
@@ -220,7 +220,7 @@ def job_of(
         notes.append(f"{profile.type} is sold in {', '.join(sorted(profile.regions))}")
     settings["expires_after"] = days_later(as_of, PROPOSED_DAYS).isoformat()
     secrets = [f"secret_environment.{name}" for name in _secret_names(container)]
-    price = packaged_meters().hourly_cost(Decimal(str(cpu)), Decimal(str(memory)), Meter(profile.gpu), region)
+    price = packaged_meters().hourly_cost(Decimal(str(cpu)), Decimal(str(memory)), profile.gpu, region)
     return Job(index, settings, secrets, notes, profile.gpu, price.text(as_of) if price else "")
 
 

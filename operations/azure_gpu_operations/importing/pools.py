@@ -9,9 +9,8 @@ from typing import Any, NamedTuple
 from azure_gpu.catalog.prices import packaged
 from azure_gpu.catalog.problems import Code, Problem, errors
 from azure_gpu.catalog.services.batch import methods, pools
-from azure_gpu.catalog.services.batch.request import ContainerTasks, ImageKind, Mpi, PoolRequest, StartTask, kind_of
+from azure_gpu.catalog.services.batch.request import ContainerTasks, PoolRequest, StartTask, kind_of
 from azure_gpu.catalog.services.vm_images import ImageReference
-from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.catalog.sizes import SIZES
 
 _GONE = (Code.RETIRED, Code.NOT_OFFERED)
@@ -35,7 +34,7 @@ def judge(settings: Mapping[str, Any], written: Mapping[str, str], location: str
     found = problems_of(asked, written, location, as_of)
     changes: list[str] = []
     unknown = _unknown_image(asked, found)
-    if unknown and asked.get("os_type") == OperatingSystem.WINDOWS.value:  # one agent for all of its versions
+    if unknown and asked.get("os_type") == "Windows":  # one agent for all of its versions
         asked["node_agent"] = _WINDOWS_AGENT
         found = problems_of(asked, written, location, as_of)
     elif unknown:
@@ -135,8 +134,8 @@ def request_of(settings: Mapping[str, Any], written: Mapping[str, str], location
         size_name=str(settings.get("size") or ""),
         written=written,
         region=location,
-        operating_system=OperatingSystem(settings.get("os_type", "Linux")),
-        image_kind=kind_of(image_id) if image_id else ImageKind.MARKETPLACE,
+        operating_system=settings.get("os_type", "Linux"),
+        image_kind=kind_of(image_id) if image_id else "Marketplace",
         image=ImageReference(words[0], words[1], words[2]) if len(words) > 2 else None,
         node_agent=str(settings.get("node_agent") or ""),
         dedicated_nodes=settings.get("dedicated_nodes"),
@@ -149,7 +148,7 @@ def request_of(settings: Mapping[str, Any], written: Mapping[str, str], location
         inter_node=bool(settings.get("inter_node")),
         multi_instance=bool(mpi) or int(scale.get("nodes_per_task", 1)) > 1,
         most_nodes=int(scale.get("max_nodes", 0)),
-        mpi=Mpi(mpi) if mpi else None,
+        mpi=mpi or None,
         rdma=bool(settings.get("rdma")),
         containers=ContainerTasks(elevated=settings.get("os_type") == "Windows") if settings.get("containers") else None,
         start_task=StartTask(str(task["command"]), elevated=bool(task.get("elevated"))) if task else None,

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from azure_gpu.catalog import offers, providers, regions
 from azure_gpu.catalog.prices import packaged
 from azure_gpu.catalog.problems import Problem, errors
-from azure_gpu.catalog.size_use import OperatingSystem, Service, SizeUse
+from azure_gpu.catalog.size_use import Service, SizeUse
 from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.formats import azure_types
 
@@ -70,7 +70,7 @@ def parse(text: str, default_region: str = "") -> SizeUse:
         region=_region(text, region.strip()),
         nodes=_count(text, found["count"]),
         spot=_spot(text, found["price"]),
-        operating_system=offers.only_system(size) if size else OperatingSystem.LINUX,
+        operating_system=offers.only_system(size) if size else "Linux",
         path=path,
         region_path=path,
     )

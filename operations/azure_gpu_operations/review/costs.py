@@ -8,11 +8,11 @@ names.
 from collections.abc import Iterable, Sequence
 from datetime import date
 from decimal import Decimal
+from typing import get_args
 
-from azure_gpu.catalog.budgets import Verdict
 from azure_gpu.catalog.prices import packaged
 from azure_gpu.catalog.prices.container_apps import Meter, packaged_meters
-from azure_gpu.catalog.services.container_apps import PROFILES, Kind
+from azure_gpu.catalog.services.container_apps import PROFILES
 from azure_gpu_operations.graph import kinds, words
 from azure_gpu_operations.graph.machines import Machines
 from azure_gpu_operations.graph.model import Graph, Part
@@ -68,7 +68,7 @@ def held_against(monthly_usd: float, total: Costs) -> Budget:
     """A budget and what is expected."""
     spent = total.expected_month
     verdict = spent.against(monthly_usd).verdict
-    return Budget(monthly_usd, spent, None if verdict is Verdict.UNKNOWN else verdict is Verdict.OVER)
+    return Budget(monthly_usd, spent, None if verdict == "unknown" else verdict == "over")
 
 
 def of_parts(parts: Iterable[Part], busy_hours: float) -> Costs:
@@ -130,11 +130,11 @@ def _limit(part: Part) -> float | None:
     if part.type != kinds.JOB or part.most_cost is not None:
         return None
     [each] = part.machines
-    profile = next((one for one in PROFILES.values() if one.kind is Kind.SERVERLESS and one.gpu == each.gpu), None)
+    profile = next((one for one in PROFILES.values() if one.kind == "serverless" and one.gpu == each.gpu), None)
     if profile is None or each.most is None:
         return None
     amounts = Decimal(profile.vcpus), Decimal(profile.memory_gib)
-    price = packaged_meters().hourly_cost(*amounts, Meter(profile.gpu), part.location, at_most=True)
+    price = packaged_meters().hourly_cost(*amounts, profile.gpu, part.location, at_most=True)
     return float(price.usd_hour) * each.most if price else None
 
 
@@ -195,6 +195,6 @@ def _days(part: Part) -> Iterable[date]:
         if price is not None:
             yield price.day
     if part.type == kinds.JOB and (part.most_cost is not None or _limit(part) is not None):
-        meters = (Meter.VCPU, Meter.MEMORY, *(each for each in Meter if each.value in {one.gpu for one in part.machines}))
+        meters = ("vcpu", "memory", *(each for each in get_args(Meter) if each.value in {one.gpu for one in part.machines}))
         rows = (packaged_meters().per_second(meter, part.location, at_most=True) for meter in meters)
         yield from (row.day for row in rows if row is not None)

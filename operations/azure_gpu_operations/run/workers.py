@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 from azure_gpu.catalog.problems import Code, Problem
 from azure_gpu.catalog.services.batch.mpi import MOST_NODES
-from azure_gpu.catalog.services.batch.request import AllocationMode
 from azure_gpu.kubernetes.worker_group import MOST_WORKERS
 from azure_gpu_operations.run.protocol import AKS, BATCH, EDGE, JOB, LOCAL, ML_CLUSTER, VM
 
@@ -17,7 +16,7 @@ MOST_GPUS = 16  # of one node, the maximum of all sizes
 # Maximum number of nodes of one run, by service. For Azure ML it is that of an MPI run on a cluster, "100 nodes"
 # (Microsoft Learn, machine-learning/how-to-manage-quotas, 2026-01-27); a limit for TensorFlow isn't documented.
 MOST = {
-    BATCH: MOST_NODES[AllocationMode.BATCH_SERVICE],
+    BATCH: MOST_NODES["BatchService"],
     ML_CLUSTER: 100,
     AKS: MOST_WORKERS,
     EDGE: MOST_WORKERS,

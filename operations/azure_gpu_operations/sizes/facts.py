@@ -39,7 +39,7 @@ def whole(size: Size, as_of: date, region: str, prices: PriceBook) -> Facts:
     return {
         **brief(size, as_of, region),
         "as_of": as_of.isoformat(),
-        "vendor": size.gpu.vendor.value if size.gpu else None,
+        "vendor": size.gpu.vendor if size.gpu else None,
         "gpu_memory_of_one_whole_gib": size.gpu.memory_gib if size.gpu else None,
         "gpu_architecture": size.gpu.architecture if size.gpu else None,
         "compute_capability": (size.gpu.compute_capability or None) if size.gpu else None,
@@ -49,7 +49,7 @@ def whole(size: Size, as_of: date, region: str, prices: PriceBook) -> Facts:
         },
         "quota_family": series.quota_family or None,
         "quota_vcpus": size.quota_vcpus,
-        "vm_generations": [generation.value for generation in series.generations],
+        "vm_generations": [generation for generation in series.generations],
         "processor": series.architecture,
         "restricted": series.restricted,
         "lifecycle": _lifecycle(size.lifecycle),

@@ -7,7 +7,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from azure_gpu.catalog.shelf_life import DAYS, Kind
+from azure_gpu.catalog.shelf_life import DAYS
 from azure_gpu_operations.tables import Column, lines, print_table, width_of
 from azure_gpu_operations.terminal import counted
 
@@ -23,7 +23,7 @@ def show_answer(console: Console, facts: Facts, with_left_out: bool, wide: bool)
         console.print("Prices: list price, pay as you go, Linux. A price doesn't prove that there is capacity.")
         stale = sum(bool(row["price_stale"]) for row in found)
         if stale:
-            console.print(f"{stale} of these prices {'is' if stale == 1 else 'are'} more than {DAYS[Kind.PRICES]} days old.")
+            console.print(f"{stale} of these prices {'is' if stale == 1 else 'are'} more than {DAYS['prices']} days old.")
     else:
         console.print("No size fits.")
     left_out: Sequence[Facts] = facts["left_out"]

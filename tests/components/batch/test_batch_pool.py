@@ -14,8 +14,6 @@ from azure_gpu.batch.pool.pool import BatchPool
 from azure_gpu.batch.pool.resolve import resolve
 from azure_gpu.batch.pool.spec import BatchPoolSpec, PoolDependencies
 from azure_gpu.catalog.problems import Code
-from azure_gpu.catalog.size_use import OperatingSystem
-from azure_gpu.catalog.sizes.model import VmGeneration
 from azure_gpu.images.args import ImageOfPool
 from azure_gpu.images.choice import ImageChoice
 from azure_gpu.shared.context import resolve_stack
@@ -147,8 +145,8 @@ def test_an_image_of_the_stacks_own_says_which_system_is_in_it() -> None:
         id="",
         name="a/b/1.0.0",
         has_version=True,
-        os_type=OperatingSystem.LINUX,
-        generation=VmGeneration.GEN2,
+        os_type="Linux",
+        generation="Gen2",
         node_agent=agent,
         regions=("eastus", "westus3"),
     )
@@ -156,12 +154,12 @@ def test_an_image_of_the_stacks_own_says_which_system_is_in_it() -> None:
         key="gallery_image",
         gallery_image="trained",
         of_gallery=image,
-        operating_system=OperatingSystem.LINUX,
+        operating_system="Linux",
         node_agent=agent,
     )
-    (problem,) = fit_problems({"size": "Standard_NC4as_T4_v3", "os_type": OperatingSystem.WINDOWS}, choice, None, "pools.train")
+    (problem,) = fit_problems({"size": "Standard_NC4as_T4_v3", "os_type": "Windows"}, choice, None, "pools.train")
     assert (problem.path, problem.value, problem.allowed) == ("pools.train.os_type", "Windows", "Linux")
-    linux: BatchPoolSettings = {"size": "Standard_NC4as_T4_v3", "os_type": OperatingSystem.LINUX}
+    linux: BatchPoolSettings = {"size": "Standard_NC4as_T4_v3", "os_type": "Linux"}
     for region in ("", "eastus", "westus3"):
         assert fit_problems(linux, choice, None, "pools.train", region) == []
     (problem,) = fit_problems(linux, choice, None, "pools.train", "westeurope")

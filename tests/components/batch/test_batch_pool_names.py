@@ -15,8 +15,6 @@ from azure_gpu.batch.pool.args import BatchPoolWiring
 from azure_gpu.batch.pool.immutable import REGISTRY
 from azure_gpu.batch.pool.pool import REPLACING, REPLACING_WITHOUT_PATH, BatchPool
 from azure_gpu.catalog.services import driver_extension
-from azure_gpu.catalog.size_use import OperatingSystem
-from azure_gpu.catalog.sizes.model import VmGeneration
 from azure_gpu.foundation import spec as foundation_spec
 from azure_gpu.images.args import ImageOfPool
 from azure_gpu.shared.context import resolve_stack
@@ -39,8 +37,8 @@ def image_of_pool(version: str) -> ImageOfPool:
         "id": f"{GALLERY}/{version}",
         "name": f"g/i/{version}",
         "has_version": True,
-        "os_type": OperatingSystem.LINUX,
-        "generation": VmGeneration.GEN2,
+        "os_type": "Linux",
+        "generation": "Gen2",
         "node_agent": UBUNTU,
         "regions": ["eastus"],
     }

@@ -15,7 +15,6 @@ from azure_gpu.catalog.services import container_apps, driver_extension, vm_imag
 from azure_gpu.catalog.services.aks import kubernetes_versions, sizes as aks
 from azure_gpu.catalog.services.batch import sizes as batch
 from azure_gpu.catalog.services.machine_learning import compute, endpoints
-from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.catalog.sizes import SIZES, cpu_series
 from azure_gpu.catalog.sizes.model import Driver, Size
 from tests.support.tables import rows_of
@@ -151,7 +150,7 @@ def driver_row(part: str, driver: str, series: str, _version: str, systems: str)
 
 
 def amd_driver_row(system: str, _category: str, series: str, systems: str) -> str:
-    driver = driver_extension.AMD_DEFAULTS[OperatingSystem(system)].get(series.removesuffix(" Series"))
+    driver = driver_extension.AMD_DEFAULTS["Windows" if system == "Windows" else "Linux"].get(series.removesuffix(" Series"))
     known = {
         str(one).removesuffix(" LTS")
         for entry in driver_extension.ENTRIES
@@ -163,10 +162,10 @@ def amd_driver_row(system: str, _category: str, series: str, systems: str) -> st
 
 PROFILES = ("Consumption-GPU-NC24-A100", "Consumption-GPU-NC8as-T4")
 AKS_SYSTEMS = {
-    "ubuntu": aks.NodeSystem.UBUNTU,
-    "windows": aks.NodeSystem.WINDOWS,
-    "azurelinux": aks.NodeSystem.AZURE_LINUX_2,
-    "azurelinux3": aks.NodeSystem.AZURE_LINUX_3,
+    "ubuntu": "Ubuntu",
+    "windows": "Windows",
+    "azurelinux": "Azure Linux 2",
+    "azurelinux3": "Azure Linux 3",
 }
 PAGES_READ = {
     "aks_versions": aks_version,

@@ -7,7 +7,6 @@ import pytest
 
 from azure_gpu.batch.pool.args import BatchPoolSettings
 from azure_gpu.batch.pool.catalog_request import fit_problems
-from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.catalog.sizes.model import VmGeneration
 from tests.components.settings_of import args_of
@@ -15,7 +14,7 @@ from tests.components.settings_of import args_of
 SIZE = SIZES.find("Standard_NC6")
 assert SIZE is not None
 [BOOTS] = SIZE.series.generations
-OTHER = VmGeneration.GEN2 if BOOTS is VmGeneration.GEN1 else VmGeneration.GEN1
+OTHER = "Gen2" if BOOTS == "Gen1" else "Gen1"
 
 
 def found(generation: VmGeneration, *, node_agent: str = "batch.node.ubuntu 24.04", **said: Any) -> list[tuple[str, Any, str]]:
@@ -24,8 +23,8 @@ def found(generation: VmGeneration, *, node_agent: str = "batch.node.ubuntu 24.0
         image_id="",
         gallery_image="mine",
         node_agent=node_agent,
-        operating_system=OperatingSystem.LINUX,
-        of_gallery={"os_type": OperatingSystem.LINUX, "generation": generation, "regions": ()},
+        operating_system="Linux",
+        of_gallery={"os_type": "Linux", "generation": generation, "regions": ()},
     )
     problems = fit_problems(args_of(BatchPoolSettings, {"size": "Standard_NC6"}, said), choice, SIZE, "pools.training")
     return [(problem.path, problem.value, problem.allowed) for problem in problems]

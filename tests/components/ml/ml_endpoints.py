@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from azure_gpu.ml.dependencies import ComputeKind, WorkspaceOfEndpoint
+from azure_gpu.ml.dependencies import WorkspaceOfEndpoint
 from azure_gpu.ml.endpoint.args import MlEndpointWiring
 from azure_gpu.ml.endpoint.endpoint import MlEndpoint
 from azure_gpu.shared.wired import Wired
@@ -35,13 +35,13 @@ def workspace(**changed: Any) -> WorkspaceOfEndpoint:
         "computes": {
             "onprem": {
                 "id": f"{WORKSPACE_ID}/computes/onprem",
-                "kind": ComputeKind.KUBERNETES,
+                "kind": "Kubernetes",
                 "gpus": {"gpu": 1, "small": 0},
                 "default_instance_type": "small",
             },
             "training": {
                 "id": f"{WORKSPACE_ID}/computes/training",
-                "kind": ComputeKind.CLUSTER,
+                "kind": "AmlCompute",
                 "gpus": {},
                 "default_instance_type": "",
             },

@@ -13,9 +13,7 @@ import yaml
 
 from azure_gpu.catalog import roles
 from azure_gpu.catalog.services.machines import smi
-from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.catalog.sizes import SIZES
-from azure_gpu.catalog.sizes.model import VmGeneration
 from azure_gpu.shared.context import RegistryArgs, resolve_stack
 from azure_gpu.shared.wired import Wired
 from azure_gpu.vm import proof as vm_proof
@@ -83,8 +81,8 @@ def test_an_image_of_another_generation_than_the_size_boots_is_refused() -> None
     size = SIZES.find("Standard_NC6")
     assert size is not None
     [boots] = size.series.generations
-    other = VmGeneration.GEN2 if boots is VmGeneration.GEN1 else VmGeneration.GEN1
-    choice: Any = SimpleNamespace(of_gallery={"os_type": OperatingSystem.LINUX, "generation": other}, known=None)
+    other = "Gen2" if boots == "Gen1" else "Gen1"
+    choice: Any = SimpleNamespace(of_gallery={"os_type": "Linux", "generation": other}, known=None)
     [problem] = fit_problems({"size": size.name, "gallery_image": "mine", "admin": {}}, choice, size, "vms.trainer")
     assert problem.path == "vms.trainer.gallery_image"
     assert (problem.value, problem.allowed) == ("mine", f"an image of {boots}")

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from azure_gpu.catalog.services.batch import mpi
-from azure_gpu.catalog.size_use import OperatingSystem
 from tests.localazure.batch.world import World, fixed, in_world
 
 pytestmark = pytest.mark.slow
@@ -17,7 +16,7 @@ async def test_a_real_mpirun_starts_a_rank_on_each_node(world: World) -> None:
     pool = await world.pool(scaleSettings=fixed(2), interNodeCommunication="Enabled")
     # Open MPI 5.0.11 misses the end of a rank that ends at once, on a busy machine in one of 200 runs, and then waits for ever.
     program = "/bin/sh -c 'sleep 1; echo rank $OMPI_COMM_WORLD_RANK of $OMPI_COMM_WORLD_SIZE in $TMPDIR'"
-    told = mpi.commands(mpi.Mpi.HPCX, OperatingSystem.LINUX, program)
+    told = mpi.commands("hpcx", "Linux", program)
     task = world.task(
         world.job(pool),
         "mpi",
@@ -56,7 +55,7 @@ int main(int argc, char **argv) {
 async def test_ranks_on_different_nodes_speak_with_each_other(world: World) -> None:
     (world.container("source") / "ring.c").write_text(RING)
     pool = await world.pool(scaleSettings=fixed(2), interNodeCommunication="Enabled")
-    told = mpi.commands(mpi.Mpi.HPCX, OperatingSystem.LINUX, "./ring", processes_per_node=2)
+    told = mpi.commands("hpcx", "Linux", "./ring", processes_per_node=2)
     task = world.task(
         world.job(pool),
         "mpi",

@@ -5,7 +5,7 @@ from decimal import Decimal
 
 import pytest
 
-from azure_gpu.catalog.prices.container_apps import Meter, packaged_meters
+from azure_gpu.catalog.prices.container_apps import packaged_meters
 from azure_gpu_operations.graph import kinds
 from azure_gpu_operations.graph.machines import Machines
 from azure_gpu_operations.graph.model import Graph, Part
@@ -33,7 +33,7 @@ def test_what_is_not_known_is_counted_and_not_taken_for_nothing() -> None:
 def test_a_job_in_a_region_where_only_a_limit_is_known_costs_that_at_most() -> None:
     replica = Machines("", "8 CPU, 56 GiB", "T4", 0, 2)
     tonight = part("tonight", 0.0, None, replica, type_=kinds.JOB)._replace(location="westeurope")
-    price = packaged_meters().hourly_cost(Decimal(8), Decimal(56), Meter.T4, "westeurope", at_most=True)
+    price = packaged_meters().hourly_cost(Decimal(8), Decimal(56), "T4", "westeurope", at_most=True)
     limit = 2 * float(price.usd_hour if price else 0)
     found = of_parts([tonight, part("a", 1.0, 3.0)], busy_hours=100)
     assert (found.idle_hour, found.most_hour) == (Amount(1.0, 0), Amount(3.0, 0, pytest.approx(limit)))

@@ -208,7 +208,7 @@ def _of_pool(facts: AccountFacts, name: pulumi.Input[str], resource_group_name: 
         name=name,
         resource_group_name=resource_group_name,
         location=facts.location,
-        allocation_mode=facts.allocation_mode.value,
+        allocation_mode=facts.allocation_mode,
         auto_storage=facts.auto_storage,
         existing=facts.existing,
     )

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, NotRequired, TypedDict
 
 import pulumi
 
+from azure_gpu.catalog.services.batch.request import AllocationMode
 from azure_gpu.formats import azure_types
 from azure_gpu.foundation.common import CommonArgs
 from azure_gpu.shared.context import OfStack
@@ -64,7 +65,7 @@ class AccountOfPool(TypedDict):
     """Wired: its resource group."""
     location: str
     """Plain: its region."""
-    allocation_mode: str
+    allocation_mode: AllocationMode
     """Plain: its pool allocation mode, BatchService or UserSubscription."""
     auto_storage: bool
     """Plain: whether a storage account is linked to it."""

@@ -1,5 +1,7 @@
 """Reads an existing Batch account."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 
 import pulumi
@@ -30,10 +32,14 @@ def look_up(spec: BatchAccountSpec, asked_by: AskedBy = OF_STACK) -> tuple[Accou
         problems.append(_elsewhere(spec, spec.existing, found.location, path))
     facts = replace(
         spec.assumed,
-        allocation_mode=AllocationMode(found.pool_allocation_mode),
+        allocation_mode=_mode(found),
         auto_storage=bool(found.auto_storage and found.auto_storage.storage_account_id),
     )
     return facts, problems
+
+
+def _mode(found: batch.GetBatchAccountResult) -> AllocationMode:
+    return "UserSubscription" if found.pool_allocation_mode == "UserSubscription" else "BatchService"
 
 
 def _elsewhere(spec: BatchAccountSpec, account: ArmId, location: str, path: str) -> Problem:
@@ -56,7 +62,7 @@ def of_id(given: pulumi.Input[str], path: str, asked_by: AskedBy, own: str) -> t
         name=parts.apply(lambda each: each.name),
         resource_group_name=parsed.resource_group if parsed is not None else parts.apply(lambda each: each.resource_group),
         location="",
-        allocation_mode=AllocationMode.BATCH_SERVICE.value,
+        allocation_mode="BatchService",
         auto_storage=True,
         existing=True,
     )
@@ -69,8 +75,8 @@ def of_id(given: pulumi.Input[str], path: str, asked_by: AskedBy, own: str) -> t
     account["provider"] = asked_by.provider_at(parsed, own) if not problems else None
     if found is not None:
         account["location"] = regions.normalise(found.location)
-        account["allocation_mode"] = AllocationMode(found.pool_allocation_mode).value
+        account["allocation_mode"] = _mode(found)
         account["auto_storage"] = bool(found.auto_storage and found.auto_storage.storage_account_id)
-        if account["allocation_mode"] == AllocationMode.BATCH_SERVICE.value:  # the other one uses quotas of virtual machines
+        if account["allocation_mode"] == "BatchService":  # the other one uses quotas of virtual machines
             account["limits"] = quotas.limits_of(parsed.name, found.location, found)
     return account, problems

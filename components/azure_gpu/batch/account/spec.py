@@ -46,7 +46,7 @@ class AccountFacts:
     created one."""
 
     location: str
-    allocation_mode: AllocationMode = AllocationMode.BATCH_SERVICE
+    allocation_mode: AllocationMode = "BatchService"
     auto_storage: bool = True
     existing: bool = False
     location_path: str = "location"  # of the region's setting
@@ -56,7 +56,7 @@ class AccountFacts:
         """Returns the facts of a declared account."""
         return AccountFacts(
             location=account["location"],
-            allocation_mode=AllocationMode(account["allocation_mode"]),
+            allocation_mode=account["allocation_mode"],
             auto_storage=account["auto_storage"],
             existing=account["existing"],
         )

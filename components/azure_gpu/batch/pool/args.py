@@ -12,21 +12,23 @@ import pulumi
 from azure_gpu.batch.account.account import BatchAccount
 from azure_gpu.batch.account.args import BatchDependencies
 from azure_gpu.batch.pool.mounts import MountArgs
-from azure_gpu.catalog.services.batch.request import MpiName, RequestedMethodName
-from azure_gpu.catalog.services.batch.scale import Scenario, ScenarioName
-from azure_gpu.catalog.size_use import OperatingSystemName
+from azure_gpu.catalog.services.batch.request import Mpi, RequestedMethod
+from azure_gpu.catalog.services.batch.scale import Scenario
 from azure_gpu.formats import azure_types
 from azure_gpu.foundation.common import CommonArgs
-from azure_gpu.images.args import ImageComponent, ImageOfPool
+from azure_gpu.images.args import ImageComponent, ImageOfPool, SystemChoice
 from azure_gpu.shared.context import OfStack
 from azure_gpu.shared.overrides import Overrides, OverridesOf
 from azure_gpu.shared.validation import Choice, OpenInput
 from azure_gpu.shared.workloads import WorkloadName
 
-DEFAULT_SCENARIO = Scenario.PENDING_TASKS
+DEFAULT_SCENARIO = "pending_tasks"
 DEFAULT_RETRIES = 0
 
 
+ScenarioChoice = Annotated[Scenario, Choice("Scenario", "What the number of nodes follows.")]
+Driver = Annotated[RequestedMethod, Choice("BatchDriver", "The method that a user requests.")]
+MpiChoice = Annotated[Mpi, Choice("Mpi", "Which MPI runs the tasks that take several nodes at once.")]
 Replace = Annotated[
     Literal["side-by-side", "drain-first"], Choice("BatchReplace", "How a pool whose immutable properties change is replaced.")
 ]
@@ -42,7 +44,7 @@ DEFAULT_PUBLIC_ADDRESSES = True
 class AutoscaleArgs(TypedDict):
     """Autoscaling by a formula: a predefined scenario or a custom formula. All of it is plain."""
 
-    scenario: NotRequired[ScenarioName]
+    scenario: NotRequired[ScenarioChoice]
     """A predefined formula: by pending tasks, by the hours of a workday, at nights and weekends, on Spot nodes with dedicated
     ones as a fallback, or a fixed number. At most one of `scenario` and `formula`. Default: pending_tasks."""
     formula: NotRequired[str]
@@ -121,7 +123,7 @@ class BatchPoolSettings(TypedDict):
 
     size: str
     """The virtual machine size of its nodes, such as Standard_NC4as_T4_v3."""
-    os_type: NotRequired[OperatingSystemName]
+    os_type: NotRequired[SystemChoice]
     """The operating system of its nodes. Default: Linux."""
     image: NotRequired[str]
     """Marketplace image as publisher:offer:sku or publisher:offer:sku:version; at most one of `image`, `image_id` and
@@ -133,7 +135,7 @@ class BatchPoolSettings(TypedDict):
     node_agent: NotRequired[str]
     """Batch's node agent for the image's operating system, such as batch.node.ubuntu 24.04, case-insensitive. Default: the
     image's; required with `image_id`."""
-    driver: NotRequired[RequestedMethodName]
+    driver: NotRequired[Driver]
     """How the drivers of GPU and network are installed: with the image, by the driver extension, from an application package with
     a start task, by the start task only, or not at all. Default: auto, which chooses and shows the reason in a preview."""
     driver_version: NotRequired[str]
@@ -152,7 +154,7 @@ class BatchPoolSettings(TypedDict):
     """Concurrent tasks per node. Default: 1."""
     inter_node: NotRequired[bool]
     """Whether nodes can communicate with each other, as required by multi-instance tasks. Default: false, and true with `mpi`."""
-    mpi: NotRequired[MpiName]
+    mpi: NotRequired[MpiChoice]
     """The MPI that starts a task on several nodes. Default: none; each node runs the program, which gets the others by
     `TF_CONFIG`."""
     rdma: NotRequired[bool]

@@ -14,7 +14,7 @@ from azure_gpu.batch.pool.args import (
 from azure_gpu.batch.pool.spec import Scale, minutes
 from azure_gpu.catalog.problems import Code, Problem
 from azure_gpu.catalog.services.batch.installs import installs_driver
-from azure_gpu.catalog.services.batch.request import ContainerTasks, Mpi, PackageReference, PoolRequest, StartTask
+from azure_gpu.catalog.services.batch.request import ContainerTasks, PackageReference, PoolRequest, StartTask
 from azure_gpu.catalog.services.batch.scale import DEFAULT_TASK_SLOTS
 from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.catalog.sizes.model import Size, VmGeneration
@@ -29,10 +29,10 @@ _REPLICAS = Source("Microsoft Learn, azure-arm-batch: id of ImageReference", Dat
 def system_of(settings: BatchPoolSettings, choice: ImageChoice, size: Size | None) -> OperatingSystem:
     """Returns the configured operating system, else the image's, else the only one that the size supports, else Linux."""
     if "os_type" in settings:
-        return OperatingSystem(settings["os_type"])
+        return settings["os_type"]
     if choice.operating_system is not None:
         return choice.operating_system
-    return OperatingSystem.WINDOWS if size is not None and size.series.windows_only else DEFAULT_SYSTEM
+    return "Windows" if size is not None and size.series.windows_only else DEFAULT_SYSTEM
 
 
 def fit_problems(
@@ -61,7 +61,7 @@ def fit_problems(
                 fix=f"add gallery_images.{choice.gallery_image}.node_agent, or node_agent here",
             )
         )
-    if "os_type" in settings and OperatingSystem(settings["os_type"]) is not choice.operating_system:
+    if "os_type" in settings and settings["os_type"] != choice.operating_system:
         problems.append(
             Problem(
                 path=f"{path}.os_type",
@@ -147,8 +147,8 @@ def build(
         inter_node=settings.get("inter_node", "mpi" in settings),
         multi_instance="mpi" in settings or settings.get("autoscale", {}).get("nodes_per_task", 1) > 1,
         rdma=settings.get("rdma", "mpi" in settings),
-        mpi=Mpi(settings["mpi"]) if "mpi" in settings else None,
-        containers=None if containers is None else ContainerTasks(elevated=system is OperatingSystem.WINDOWS),
+        mpi=settings.get("mpi"),
+        containers=None if containers is None else ContainerTasks(elevated=system == "Windows"),
         packages=len(packages),
         package_references=tuple(PackageReference(name, version) for name, version in sorted(packages.items())),
         start_task=_start_task(settings["start_task"], settings.get("driver_version", "")) if "start_task" in settings else None,

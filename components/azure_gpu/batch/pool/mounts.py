@@ -170,7 +170,7 @@ def mount_problems(mounts: Mapping[str, MountArgs], system: OperatingSystem, pat
                 allowed="a relative path, such as data",
                 fix="write data",
             )
-        if system is OperatingSystem.WINDOWS:
+        if system == "Windows":
             for kind in ("azure_blob", "nfs"):
                 if kind in mount:
                     yield Problem(

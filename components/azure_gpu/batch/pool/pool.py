@@ -22,7 +22,6 @@ from azure_gpu.batch.pool.immutable import REPLACING, REPLACING_WITHOUT_PATH
 from azure_gpu.batch.pool.resolve import dependencies_of, resolve
 from azure_gpu.batch.pool.spec import BatchPoolSpec
 from azure_gpu.catalog.problems import Problem
-from azure_gpu.catalog.services.batch.request import ImageKind
 from azure_gpu.foundation import common
 from azure_gpu.images.args import images_of
 from azure_gpu.shared import overrides, refusal, renewal, retry_hooks
@@ -159,7 +158,7 @@ class BatchPool(Component[BatchPoolArgs, BatchPoolWiring, BatchPoolSpec]):
     def _announce(self, spec: BatchPoolSpec) -> None:
         """Logs image and installation method, only in a preview, as an update shows its preview first."""
         if pulumi.runtime.is_dry_run():
-            image = spec.request.image if spec.image.kind is ImageKind.MARKETPLACE else spec.image.key
+            image = spec.request.image if spec.image.kind == "Marketplace" else spec.image.key
             pulumi.log.info(f"nodes start from {image} with {spec.request.node_agent}: {spec.install_method.why}", self)
 
 

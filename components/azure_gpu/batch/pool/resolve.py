@@ -11,7 +11,6 @@ from azure_gpu.batch.pool.spec import BatchPoolSpec, PoolDependencies, Scale, re
 from azure_gpu.catalog.prices import packaged
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.catalog.services.batch import costs, methods, pools
-from azure_gpu.catalog.services.batch.methods import RequestedMethod
 from azure_gpu.catalog.services.batch.request import PoolRequest
 from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.catalog.sizes import SIZES
@@ -43,7 +42,7 @@ def resolve(
     install_method, method_problems = methods.choose(
         requested,
         context.chosen_at(as_of),
-        RequestedMethod(args.get("driver", RequestedMethod.AUTO)),
+        args.get("driver", "auto"),
         driver_version=args.get("driver_version", ""),
         package=args.get("driver_package", ""),
     )

@@ -12,7 +12,7 @@ from azure_gpu.catalog.problems import Problem, errors
 from azure_gpu.catalog.services.batch import scale
 from azure_gpu.catalog.services.batch.methods import DriverMethod
 from azure_gpu.catalog.services.batch.request import PoolRequest
-from azure_gpu.catalog.services.batch.scale import DEFAULT_INTERVAL, DEFAULT_RESIZE_TIMEOUT, Scenario, ScenarioRequest
+from azure_gpu.catalog.services.batch.scale import DEFAULT_INTERVAL, DEFAULT_RESIZE_TIMEOUT, ScenarioRequest
 from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.formats.autoscale_formula import formula_problems
 from azure_gpu.images.args import ImageOfPool
@@ -74,7 +74,7 @@ def _by_formula(autoscale: AutoscaleArgs, settings: BatchPoolSettings, path: str
     numbers: dict[str, Any] = {key: value for key, value in autoscale.items() if key not in ("scenario", "interval_minutes")}
     if "task_slots" in settings:
         numbers["task_slots"] = settings["task_slots"]
-    request = ScenarioRequest(Scenario(autoscale.get("scenario", DEFAULT_SCENARIO)), path, **numbers)
+    request = ScenarioRequest(autoscale.get("scenario", DEFAULT_SCENARIO), path, **numbers)
     problems = scale.scenario_problems(request)
     if errors(problems):  # the numbers are invalid: use the defaults
         return Scale(formula=scale.formula(ScenarioRequest(request.scenario, path)), interval=interval), problems

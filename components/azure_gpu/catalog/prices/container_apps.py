@@ -8,9 +8,8 @@ is the price. Where only an upper limit is known, a row's source says so: it is 
 from collections.abc import Iterable, Iterator
 from datetime import date
 from decimal import Decimal
-from enum import StrEnum
 from functools import cache
-from typing import NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 from azure_gpu.catalog import regions, tables
 from azure_gpu.catalog.prices import price_table
@@ -51,16 +50,16 @@ _LIMITS = frozenset({"doc-ai"})  # sources of upper limits, which are no prices
 _SECONDS_PER_HOUR = 3600
 
 
-class Meter(StrEnum):
-    """What is metered, each by the second."""
+Meter = Literal[
+    "vcpu",  # one vCPU
+    "memory",  # one GiB
+    "T4",  # one GPU
+    "A100",  # one GPU
+]
+"""What is metered, each by the second."""
 
-    VCPU = "vcpu"  # one vCPU
-    MEMORY = "memory"  # one GiB
-    T4 = "T4"  # one GPU
-    A100 = "A100"  # one GPU
 
-
-_METERS = {meter.value: meter for meter in Meter}
+_METERS = {meter: meter for meter in get_args(Meter)}
 
 
 class MeterRow(NamedTuple):
@@ -77,23 +76,23 @@ class MeterPrices:
     """Meters by region, with the newest price of each."""
 
     def __init__(self, rows: Iterable[MeterRow]) -> None:
-        self._newest: dict[tuple[Meter, str], MeterRow] = {}
-        self._limits: dict[tuple[Meter, str], MeterRow] = {}
+        self._newest: dict[tuple[str, str], MeterRow] = {}
+        self._limits: dict[tuple[str, str], MeterRow] = {}
         for row in sorted(rows, key=lambda row: row.day):
             (self._limits if row.source in _LIMITS else self._newest)[row.meter, row.region] = row
 
-    def per_second(self, meter: Meter, region: str, *, at_most: bool = False) -> MeterRow | None:
+    def per_second(self, meter: str, region: str, *, at_most: bool = False) -> MeterRow | None:
         """The newest price of one unit of a meter; None if unknown. `at_most`: without one, its upper limit."""
         place = (meter, regions.normalise(region))
         return self._newest.get(place) or (self._limits.get(place) if at_most else None)
 
-    def hourly_cost(self, vcpus: Decimal, memory_gib: Decimal, gpu: Meter, region: str, *, at_most: bool = False) -> Price | None:
+    def hourly_cost(self, vcpus: Decimal, memory_gib: Decimal, gpu: str, region: str, *, at_most: bool = False) -> Price | None:
         """What one running replica costs per hour: its GPU, vCPUs and memory. None if one of the meters is unknown. `at_most`:
         with the upper limits of meters without a price.
 
         The day is that of the oldest of the three.
         """
-        found = [self.per_second(meter, region, at_most=at_most) for meter in (gpu, Meter.VCPU, Meter.MEMORY)]
+        found = [self.per_second(meter, region, at_most=at_most) for meter in (gpu, "vcpu", "memory")]
         known = [row for row in found if row is not None]
         if len(known) != len(found):
             return None

@@ -21,7 +21,7 @@ class Price(NamedTuple):
 
     def stale(self, as_of: date) -> bool:
         """Whether its shelf life has passed."""
-        return not shelf_life.holds(shelf_life.Kind.PRICES, self.day, as_of)
+        return not shelf_life.holds("prices", self.day, as_of)
 
     def observed_later(self, as_of: date) -> bool:
         """Whether it was read after `as_of`: the price on that day is unknown."""

@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from datetime import date
-from enum import StrEnum
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from azure_gpu.catalog import lifecycle, listed, regions, spelling
 from azure_gpu.catalog.lifecycle import Lifecycle
@@ -34,11 +33,11 @@ QUOTAS: Mapping[str, str] = {
 }
 
 
-class Kind(StrEnum):
-    """How a profile is billed, and by whom its machines are kept."""
-
-    SERVERLESS = "serverless"  # per second and replica, down to none
-    DEDICATED = "dedicated"  # per node, as long as the node is there
+Kind = Literal[
+    "serverless",  # per second and replica, down to none
+    "dedicated",  # per node, as long as the node is there
+]
+"""How a profile is billed, and by whom its machines are kept."""
 
 
 class Profile(NamedTuple):
@@ -91,7 +90,7 @@ def _dedicated(gpu_count: int) -> Profile:
     """The dedicated profiles grow with the number of GPUs: one A100 with 24 vCPU and 220 GiB, two, four."""
     return Profile(
         type=f"NC{24 * gpu_count}-A100",
-        kind=Kind.DEDICATED,
+        kind="dedicated",
         gpu="A100",
         gpu_memory_gib=80,
         gpu_count=gpu_count,
@@ -105,7 +104,7 @@ def _dedicated(gpu_count: int) -> Profile:
 
 _T4 = Profile(
     type="Consumption-GPU-NC8as-T4",
-    kind=Kind.SERVERLESS,
+    kind="serverless",
     gpu="T4",
     gpu_memory_gib=16,
     gpu_count=1,
@@ -117,7 +116,7 @@ _T4 = Profile(
 )
 _A100 = Profile(
     type="Consumption-GPU-NC24-A100",
-    kind=Kind.SERVERLESS,
+    kind="serverless",
     gpu="A100",
     gpu_memory_gib=80,
     gpu_count=1,
@@ -137,7 +136,7 @@ def serverless_on(day: date) -> tuple[str, ...]:
 
 def serverless_of(gpu: str) -> str:
     """The serverless profile type with this GPU."""
-    return next(one.type for one in PROFILES.values() if one.gpu == gpu and one.kind is Kind.SERVERLESS)
+    return next(one.type for one in PROFILES.values() if one.gpu == gpu and one.kind == "serverless")
 
 
 class ProfileRequest(NamedTuple):
@@ -237,7 +236,7 @@ def _region(request: ProfileRequest, profile: Profile, as_of: date) -> Iterator[
         request.location_path,
         f"the workload profile {profile.type} in {location}",
         request.location,
-        listed.since(listed.Azure.PROFILES, location, profile.source if profile.kind is Kind.DEDICATED else REGIONS_PAGE),
+        listed.since(listed.Azure.PROFILES, location, profile.source if profile.kind == "dedicated" else REGIONS_PAGE),
         f"compare with `az containerapp env workload-profile list-supported --location {location}`",
         allowed=", ".join(sorted(profile.regions)),
     )._replace(instead=others)

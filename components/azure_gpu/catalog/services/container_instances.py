@@ -8,7 +8,6 @@ from azure_gpu.catalog import lifecycle, regions, shelf_life
 from azure_gpu.catalog.lifecycle import Lifecycle, Status
 from azure_gpu.catalog.problems import Code, Problem, Severity, not_listed
 from azure_gpu.catalog.services import container_apps
-from azure_gpu.catalog.shelf_life import Kind
 from azure_gpu.catalog.sources import Dated, Source
 
 GPU_COUNTS = (1, 2, 4)
@@ -257,7 +256,7 @@ def _regions(request: GroupRequest, with_gpu: list[ContainerRequest], as_of: dat
             )
             continue
         allowed = ", ".join(sorted(sku.regions))
-        if not shelf_life.holds(Kind.LISTS, sku.regions_source.day, as_of):
+        if not shelf_life.holds("lists", sku.regions_source.day, as_of):
             fix = "ask for the region's capabilities: Microsoft.ContainerInstance/locations/capabilities"
             what = f"{name} of Container Instances in {location}"
             yield not_listed(request.location_path, what, request.location, sku.regions_source, fix, allowed=allowed)

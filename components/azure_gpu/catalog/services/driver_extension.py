@@ -62,12 +62,12 @@ TAKES: Mapping[Driver, frozenset[str]] = {
 }
 # AMD's by system, each with its list. No setting chooses another driver.
 AMD_LISTS: Mapping[OperatingSystem, Source] = {
-    OperatingSystem.LINUX: Source(_AMD.format("Linux"), Dated.OBSERVED, date(2025, 4, 9)),
-    OperatingSystem.WINDOWS: Source(_AMD.format("Windows"), Dated.OBSERVED, date(2024, 8, 2)),
+    "Linux": Source(_AMD.format("Linux"), Dated.OBSERVED, date(2025, 4, 9)),
+    "Windows": Source(_AMD.format("Windows"), Dated.OBSERVED, date(2024, 8, 2)),
 }
 AMD_DEFAULTS: Mapping[OperatingSystem, Mapping[str, Driver]] = {
-    OperatingSystem.LINUX: {"NVads_V710_v5": Driver.ROCM},
-    OperatingSystem.WINDOWS: dict.fromkeys(("NVv4", "NGads_V620", "NVads_V710_v5"), Driver.AMD_GRAPHICS),
+    "Linux": {"NVads_V710_v5": Driver.ROCM},
+    "Windows": dict.fromkeys(("NVv4", "NGads_V620", "NVads_V710_v5"), Driver.AMD_GRAPHICS),
 }
 
 
@@ -124,8 +124,8 @@ def handler_version(kind: str) -> str:
 
 def type_for(vendor: Vendor, operating_system: OperatingSystem) -> str:
     """The extension's type for that GPU and operating system."""
-    windows = operating_system is OperatingSystem.WINDOWS
-    if vendor is Vendor.NVIDIA:
+    windows = operating_system == "Windows"
+    if vendor == "NVIDIA":
         return NVIDIA_WINDOWS if windows else NVIDIA_LINUX
     return AMD_WINDOWS if windows else AMD_LINUX
 
@@ -180,7 +180,7 @@ def lists(size: Size, operating_system: OperatingSystem) -> tuple[Source, Source
 
 
 def _of_amd(size: Size) -> bool:
-    return size.gpu is not None and size.gpu.vendor is Vendor.AMD
+    return size.gpu is not None and size.gpu.vendor == "AMD"
 
 
 def _same(one: str, other: str) -> bool:
@@ -188,7 +188,7 @@ def _same(one: str, other: str) -> bool:
 
 
 def _system_of(extension_type: str) -> OperatingSystem:
-    return OperatingSystem.WINDOWS if extension_type.lower().endswith("windows") else OperatingSystem.LINUX
+    return "Windows" if extension_type.lower().endswith("windows") else "Linux"
 
 
 _TRY = "try it with one machine, or use an image that brings the driver"
@@ -234,7 +234,7 @@ def _pinned(request: ExtensionRequest, size: Size) -> Iterator[Problem]:
     if version == LATEST:
         return
     toolkit = drivers.cuda_version(version)[:2]
-    windows = _system_of(request.type) is OperatingSystem.WINDOWS
+    windows = _system_of(request.type) == "Windows"
     of_toolkit = [one.first_driver(windows) for one in drivers.TOOLKITS if drivers.cuda_version(one.cuda) == toolkit]
     yield from drivers.check_driver(of_toolkit[0] if of_toolkit else version, size.gpu, request.path)
 
@@ -243,7 +243,7 @@ def _without_cuda(request: ExtensionRequest, size: Size, as_of: date) -> Iterato
     """The warning of the GRID driver that breaks CUDA on the A10 under Linux."""
     version = str(request.settings.get(VERSION, LATEST))
     installed = version.startswith(_GRID_17_5) or (version == LATEST and A10_PAGE.day <= as_of <= _LAST_DAY_OF_17)
-    if size.series.name == _A10 and installed and _system_of(request.type) is OperatingSystem.LINUX:
+    if size.series.name == _A10 and installed and _system_of(request.type) == "Linux":
         message = f"on {size.name} the extension installs GRID 17.5, with which CUDA finds no GPU there"
         fix = (
             f"set {VERSION} to {_GRID_16_5}, which is GRID 16.5" if as_of < _NO_16 else f"set {VERSION} to {_GRID_18}, GRID 18.6"
@@ -253,7 +253,7 @@ def _without_cuda(request: ExtensionRequest, size: Size, as_of: date) -> Iterato
 
 def _system(request: ExtensionRequest, size: Size, driver: Driver, distribution: Distribution, as_of: date) -> Iterator[Problem]:
     allowed = frozenset(one for entry in ENTRIES if entry.driver is driver for one in entry.distributions)
-    same_system = sorted(one for one in allowed if one.operating_system is distribution.operating_system)
+    same_system = sorted(one for one in allowed if one.operating_system == distribution.operating_system)
     if distribution in allowed:
         return
     earliest, newest = lists(size, distribution.operating_system)

@@ -5,15 +5,14 @@ yields in Kubernetes.
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import date
-from enum import StrEnum
 from fractions import Fraction
 from types import MappingProxyType
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 from azure_gpu.catalog.problems import Code, Problem, Severity
 from azure_gpu.catalog.services.aks import device_plugin, mig
 from azure_gpu.catalog.services.aks.mig import MIXED, SINGLE
-from azure_gpu.catalog.sizes.model import Gpu, Vendor
+from azure_gpu.catalog.sizes.model import Gpu
 from azure_gpu.catalog.sources import Dated, Source
 
 SHARING_2021 = Source(
@@ -25,14 +24,12 @@ MPS_SOURCE = Source("NVIDIA, Multi-Process Service documentation", Dated.OBSERVE
 ALL_OF_A_GPU = 100  # per cent
 
 
-class Strategy(StrEnum):
-    NONE = "none"  # one program a GPU
-    TIME_SLICING = "time-slicing"  # in turns; every program sees all memory, and nothing keeps them apart
-    MPS = "mps"  # at once, through NVIDIA's Multi-Process Service; threads and memory can be limited
-    MIG = "mig"  # in instances that the hardware keeps apart
-
-
-StrategyName = Strategy | Literal["none", "time-slicing", "mps", "mig"]
+Strategy = Literal[
+    "none",  # one program a GPU
+    "time-slicing",  # in turns; every program sees all memory, and nothing keeps them apart
+    "mps",  # at once, through NVIDIA's Multi-Process Service; threads and memory can be limited
+    "mig",  # in instances that the hardware keeps apart
+]
 
 
 class SharingRequest(NamedTuple):
@@ -40,7 +37,7 @@ class SharingRequest(NamedTuple):
 
     path: str  # where the sharing is written
     paths: Mapping[str, str] = MappingProxyType({})  # by field, where it isn't `path` and the field's name
-    strategy: str = Strategy.NONE
+    strategy: str = "none"
     replicas: int | None = None  # of each GPU, or of each MIG instance
     profile: str = ""  # AKS's name of a MIG profile; with time-slicing, the instances are shared
     mig_strategy: str = SINGLE  # what the instances are called: single or mixed
@@ -51,7 +48,7 @@ class SharingRequest(NamedTuple):
     @property
     def divided(self) -> bool:
         """Whether Kubernetes counts a GPU or MIG instance more than once."""
-        return self.replicas is not None and self.strategy in (Strategy.TIME_SLICING, Strategy.MPS)
+        return self.replicas is not None and self.strategy in ("time-slicing", "mps")
 
     def at(self, name: str) -> str:
         """Where the field of this name is written."""
@@ -60,13 +57,13 @@ class SharingRequest(NamedTuple):
 
 def check(request: SharingRequest, gpu: Gpu | None) -> list[Problem]:
     """All problems of the settings, with this GPU or any. `gpu`: None if unknown."""
-    if request.strategy not in tuple(Strategy):
+    if request.strategy not in tuple(get_args(Strategy)):
         return [
             Problem(
                 path=request.at("strategy"),
                 message="unknown GPU sharing strategy",
                 value=request.strategy,
-                allowed=", ".join(Strategy),
+                allowed=", ".join(get_args(Strategy)),
                 fix="write none for one program per GPU",
                 source=str(AKS_POSITION),
             )
@@ -75,10 +72,10 @@ def check(request: SharingRequest, gpu: Gpu | None) -> list[Problem]:
 
 
 _FIELDS = {  # beside the strategy, by strategy
-    Strategy.NONE: (),
-    Strategy.TIME_SLICING: ("replicas", "profile"),
-    Strategy.MPS: ("replicas", "active_thread_percentage", "pinned_memory_limit"),
-    Strategy.MIG: ("profile",),
+    "none": (),
+    "time-slicing": ("replicas", "profile"),
+    "mps": ("replicas", "active_thread_percentage", "pinned_memory_limit"),
+    "mig": ("profile",),
 }
 _WHY = {
     "replicas": "only time-slicing and MPS have replicas; the number of MIG instances depends on the profile",
@@ -91,7 +88,7 @@ _WHY = {
 def _wrong_fields(request: SharingRequest) -> Iterator[Problem]:
     for field, why in _WHY.items():
         value = getattr(request, field)
-        if value not in (None, "") and field not in _FIELDS[Strategy(request.strategy)]:
+        if value not in (None, "") and field not in _FIELDS[request.strategy]:
             allowed = [strategy for strategy, fields in _FIELDS.items() if field in fields]
             yield Problem(
                 path=request.at(field),
@@ -105,9 +102,9 @@ def _wrong_fields(request: SharingRequest) -> Iterator[Problem]:
 
 
 def _replicas(request: SharingRequest) -> Iterator[Problem]:
-    if request.strategy not in (Strategy.TIME_SLICING, Strategy.MPS):
+    if request.strategy not in ("time-slicing", "mps"):
         return
-    missing = request.replicas is None and request.strategy == Strategy.TIME_SLICING
+    missing = request.replicas is None and request.strategy == "time-slicing"
     if missing or (request.replicas is not None and request.replicas < 2):
         yield Problem(
             path=request.at("replicas"),
@@ -121,7 +118,7 @@ def _replicas(request: SharingRequest) -> Iterator[Problem]:
 
 
 def _profile(request: SharingRequest, gpu: Gpu | None) -> Iterator[Problem]:
-    if request.strategy == Strategy.MIG and not request.profile:
+    if request.strategy == "mig" and not request.profile:
         yield _bad_profile(request, "MIG requires a profile", ", ".join(gpu.mig if gpu else mig.PROFILES))
     if request.mig_strategy not in (SINGLE, MIXED):
         yield Problem(
@@ -185,12 +182,12 @@ def _limits(request: SharingRequest, gpu: Gpu | None) -> Iterator[Problem]:
 
 
 def _vendor(request: SharingRequest, gpu: Gpu | None) -> Iterator[Problem]:
-    if gpu is not None and gpu.vendor is not Vendor.NVIDIA and request.strategy != Strategy.NONE:
+    if gpu is not None and gpu.vendor != "NVIDIA" and request.strategy != "none":
         yield Problem(
             path=request.at("strategy"),
             message=f"time-slicing, MPS and MIG need an NVIDIA GPU, and a {gpu.name} is {gpu.vendor}'s",
             value=request.strategy,
-            allowed=Strategy.NONE,
+            allowed="none",
             fix="write none, or choose an NVIDIA GPU",
             source=str(device_plugin.SOURCE),
             code=Code.IMPOSSIBLE,
@@ -199,7 +196,7 @@ def _vendor(request: SharingRequest, gpu: Gpu | None) -> Iterator[Problem]:
 
 def with_device_plugin(request: SharingRequest) -> Iterator[Problem]:
     """What NVIDIA's device plugin adds to `check`: there, MPS divides a GPU equally among its replicas."""
-    if request.strategy != Strategy.MPS:
+    if request.strategy != "mps":
         return
     if request.replicas is None:
         yield Problem(
@@ -279,7 +276,7 @@ def yields(request: SharingRequest, gpu: Gpu) -> Yield | None:
     memory = Fraction(profile.memory_gib if profile else gpu.memory_gib)
     instances = profile.instances if profile else 1
     replicas = request.replicas or 1
-    by_mps = request.strategy == Strategy.MPS
+    by_mps = request.strategy == "mps"
     shared = request.divided
     if shared and request.rename:
         resource += device_plugin.SHARED_SUFFIX
@@ -295,7 +292,7 @@ def yields(request: SharingRequest, gpu: Gpu) -> Yield | None:
 
 def _labels(request: SharingRequest, resource: str) -> dict[str, str]:
     shared = request.divided
-    labels = {device_plugin.STRATEGY_LABEL: request.strategy if shared else Strategy.NONE.value}
+    labels = {device_plugin.STRATEGY_LABEL: request.strategy if shared else "none"}
     if shared:
         labels[device_plugin.replicas_label(resource.removesuffix(device_plugin.SHARED_SUFFIX))] = str(request.replicas)
     return labels

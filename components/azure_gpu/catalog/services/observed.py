@@ -38,7 +38,7 @@ def on_list(read: Source, as_of: date, what: str, problem: Problem, fix: str, so
         fix: how to find out, or what to do meanwhile.
         source: the list by which it was refused on that day, if it is an earlier one.
     """
-    if shelf_life.holds(shelf_life.Kind.LISTS, read.day, as_of):
+    if shelf_life.holds("lists", read.day, as_of):
         yield from at(source or read, as_of, problem)
     else:
         yield not_listed(problem.path, what, problem.value, read, fix, allowed=problem.allowed)

@@ -9,7 +9,7 @@ from azure_gpu.catalog import lifecycle
 from azure_gpu.catalog.lifecycle import Lifecycle
 from azure_gpu.catalog.problems import Code, Problem, Severity, impossible
 from azure_gpu.catalog.services import gpu_sharing, observed
-from azure_gpu.catalog.services.gpu_sharing import SHARING_2021, Share, SharingRequest, Strategy
+from azure_gpu.catalog.services.gpu_sharing import SHARING_2021, Share, SharingRequest
 from azure_gpu.catalog.size_use import SizeUse
 from azure_gpu.catalog.sizes.model import Size
 from azure_gpu.catalog.sources import Dated, Source
@@ -200,7 +200,7 @@ class EdgeJob(NamedTuple):
 
 def job_problems(jobs: Sequence[EdgeJob], sharing: SharingRequest, gpus: int | None) -> Iterator[Problem]:
     """All problems of these jobs on one device. `gpus`: those that its Kubernetes has; None: unknown."""
-    if sharing.strategy not in (Strategy.NONE, Strategy.MPS):
+    if sharing.strategy not in ("none", "mps"):
         message = "a device shares its GPUs only by NVIDIA_VISIBLE_DEVICES, with or without MPS"
         yield impossible(sharing.at("strategy"), message, sharing.strategy, "none, mps", "write none or mps", SHARING_2021)
     elif sharing.replicas is not None:
@@ -209,7 +209,7 @@ def job_problems(jobs: Sequence[EdgeJob], sharing: SharingRequest, gpus: int | N
         yield impossible(sharing.at("replicas"), message, sharing.replicas, "nothing", fix, SHARING_2021)
     for job in jobs:
         yield from _visible_devices(job, gpus)
-        yield from _mps(job, sharing.strategy == Strategy.MPS)
+        yield from _mps(job, sharing.strategy == "mps")
     yield from gpu_sharing.totals(
         Share(gpu=job.visible_devices, percentage=job.active_thread_percentage, path=f"{job.path}.active_thread_percentage")
         for job in jobs
@@ -249,9 +249,7 @@ def _mps(job: EdgeJob, mps: bool) -> Iterator[Problem]:
     percentage = job.active_thread_percentage
     path = f"{job.path}.active_thread_percentage"
     if percentage is not None:
-        share = SharingRequest(
-            path=job.path, strategy=Strategy.MPS if mps else Strategy.NONE, active_thread_percentage=percentage
-        )
+        share = SharingRequest(path=job.path, strategy="mps" if mps else "none", active_thread_percentage=percentage)
         yield from gpu_sharing.check(share, None)
         if job.visible_devices == NO_GPU:
             yield impossible(

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from enum import StrEnum
-from typing import NamedTuple
+from typing import NamedTuple, get_args
 
 from azure_gpu.catalog import lifecycle, lifecycle_tables, sources, spelling, tables
 from azure_gpu.catalog.lifecycle import SOLD, Lifecycle
@@ -45,7 +45,7 @@ class Distribution(StrEnum):
 
     @property
     def operating_system(self) -> OperatingSystem:
-        return OperatingSystem.WINDOWS if self.startswith("Windows") else OperatingSystem.LINUX
+        return "Windows" if self.startswith("Windows") else "Linux"
 
 
 class Software(StrEnum):
@@ -109,12 +109,12 @@ def find(reference: ImageReference, images: Sequence[VmImage]) -> VmImage | None
 WITH_DRIVERS = ("microsoft-dsvm/ubuntu-hpc/2404", "microsoft-dsvm/ubuntu-hpc/2204")
 WITH_ROCM = ("microsoft-dsvm/ubuntu-hpc/2404-rocm", "microsoft-dsvm/ubuntu-hpc/2204-rocm")
 _AFTER: Mapping[OperatingSystem, tuple[str, ...]] = {
-    OperatingSystem.LINUX: (
+    "Linux": (
         *WITH_DRIVERS,
         "Canonical/0001-com-ubuntu-server-focal/20_04-lts",
         "Canonical/UbuntuServer/18.04-LTS",
     ),
-    OperatingSystem.WINDOWS: (
+    "Windows": (
         "MicrosoftWindowsServer/WindowsServer/2022-datacenter-g2",
         "MicrosoftWindowsServer/WindowsServer/2022-datacenter",
         "MicrosoftWindowsServer/WindowsServer/2016-Datacenter",
@@ -246,7 +246,7 @@ HPC_IMAGES = Source("Azure/azhpc-images, README and versions.json", Dated.OBSERV
 
 _DISTRIBUTIONS = {distribution.value: distribution for distribution in Distribution}
 _SOFTWARE = {software.value: software for software in Software}
-_GENERATIONS = {generation.value: generation for generation in VmGeneration}
+_GENERATIONS = {generation: generation for generation in get_args(VmGeneration)}
 
 
 def read(rows: Iterable[Row], known: Mapping[str, Source]) -> Iterator[VmImage]:

@@ -10,10 +10,10 @@ from typing import Literal, NamedTuple
 from azure_gpu.catalog.lifecycle import Lifecycle
 from azure_gpu.catalog.sources import Source
 
-
-class Vendor(StrEnum):
-    NVIDIA = "NVIDIA"
-    AMD = "AMD"
+Vendor = Literal[
+    "NVIDIA",
+    "AMD",
+]
 
 
 class Driver(StrEnum):
@@ -47,14 +47,11 @@ class Gpu(NamedTuple):
     mig_source: Source | None = None  # of `mig`; None if there is none
 
 
-class VmGeneration(StrEnum):
-    """Generations of virtual machines, which an image must match."""
-
-    GEN1 = "Gen1"
-    GEN2 = "Gen2"
-
-
-VmGenerationName = VmGeneration | Literal["Gen1", "Gen2"]
+VmGeneration = Literal[
+    "Gen1",
+    "Gen2",
+]
+"""Generations of virtual machines, which an image must match."""
 
 
 class Series(NamedTuple):

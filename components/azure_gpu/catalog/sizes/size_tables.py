@@ -7,7 +7,7 @@ One row is one thing, one column one fact. An empty cell is unknown; 0 means non
 from collections.abc import Mapping
 from functools import cache
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import NamedTuple, get_args
 
 from azure_gpu.catalog import lifecycle_tables, sources, tables
 from azure_gpu.catalog.lifecycle import Lifecycle
@@ -72,9 +72,9 @@ SIZES = Table(
 # How many instances one GPU yields, by AKS's name of the profile; the same for every model.
 _INSTANCES = {"MIG1g": 7, "MIG2g": 3, "MIG3g": 2, "MIG4g": 1, "MIG7g": 1}
 _ARCHITECTURES = {"x64": "x64", "Arm64": "Arm64"}
-_VENDORS = {vendor.value: vendor for vendor in Vendor}
+_VENDORS = {vendor: vendor for vendor in get_args(Vendor)}
 _DRIVERS = {driver.value: driver for driver in Driver}
-_GENERATIONS = {generation.value: generation for generation in VmGeneration}
+_GENERATIONS = {generation: generation for generation in get_args(VmGeneration)}
 
 
 class SizeTables(NamedTuple):

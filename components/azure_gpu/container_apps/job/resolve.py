@@ -124,7 +124,7 @@ def _events(args: EventArgs) -> Events:
 
 def _hourly_cost(gpu: GpuModel, cpu: float, memory_in_gib: float, location: str, parallelism: int) -> float | None:
     """Returns the list price of an execution's replicas in USD per hour, while they run."""
-    one = prices.packaged_meters().hourly_cost(Decimal(str(cpu)), Decimal(str(memory_in_gib)), prices.Meter(gpu.value), location)
+    one = prices.packaged_meters().hourly_cost(Decimal(str(cpu)), Decimal(str(memory_in_gib)), gpu.value, location)
     return float(one.usd_hour * parallelism) if one else None
 
 

@@ -10,8 +10,6 @@ from azure_gpu.catalog.problems import Code, Problem, Severity
 from azure_gpu.catalog.services import gpu_sharing
 from azure_gpu.catalog.services.aks import dcgm, device_plugin
 from azure_gpu.catalog.services.aks.clusters import SYSTEM_NAMESPACES
-from azure_gpu.catalog.services.gpu_sharing import Strategy
-from azure_gpu.catalog.sizes.model import Vendor
 from azure_gpu.formats import image_reference
 from azure_gpu.kubernetes import jobs as kubernetes_jobs
 from azure_gpu.kubernetes.args import ClusterServiceSettings
@@ -40,12 +38,12 @@ def pool_problems(pool: GpuPool, *, by_plugin: bool) -> Iterator[Problem]:
     gpu, sharing = pool.nodes.gpu, pool.nodes.sharing
     yield from gpu_sharing.check(sharing, gpu)
     if not by_plugin:
-        if sharing.strategy in (Strategy.TIME_SLICING, Strategy.MPS):
+        if sharing.strategy in ("time-slicing", "mps"):
             yield Problem(
                 path=sharing.at("strategy"),
                 message="time-slicing and mps require the device plugin, but `device_plugin` is false",
                 value=str(sharing.strategy),
-                allowed=f"{Strategy.NONE}, {Strategy.MIG}",
+                allowed="none, mig",
                 fix="set `device_plugin: true`, or set the strategy to none and configure the plugin that is installed",
                 source=str(device_plugin.SOURCE),
                 code=Code.IMPOSSIBLE,
@@ -54,7 +52,7 @@ def pool_problems(pool: GpuPool, *, by_plugin: bool) -> Iterator[Problem]:
     yield from gpu_sharing.with_device_plugin(sharing)
     if pool.min_nodes == 0 and (sharing.divided or sharing.profile):
         yield from gpu_sharing.from_zero(sharing, f"{pool.path}.min_nodes", pool.max_nodes)
-    if gpu is not None and gpu.vendor is not Vendor.NVIDIA:
+    if gpu is not None and gpu.vendor != "NVIDIA":
         yield Problem(
             path=f"{pool.path}.size",
             message=f"NVIDIA's device plugin doesn't support {gpu.vendor}'s {gpu.name}",

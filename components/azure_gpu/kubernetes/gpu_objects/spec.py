@@ -11,7 +11,7 @@ import pulumi
 
 from azure_gpu.catalog.services import gpu_sharing
 from azure_gpu.catalog.services.aks import dcgm, device_plugin, mig
-from azure_gpu.catalog.services.gpu_sharing import SharingRequest, Strategy, Yield
+from azure_gpu.catalog.services.gpu_sharing import SharingRequest, Yield
 from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.catalog.sizes.model import Gpu
 from azure_gpu.kubernetes.gpu_objects.args import ClusterObjectsSettings
@@ -54,7 +54,7 @@ def config_of(sharing: SharingRequest, gpu: Gpu | None) -> SharingConfig:
             "renameByDefault": sharing.rename,
             "resources": [{"name": resource, "replicas": sharing.replicas}],
         }
-        by_time = sharing.strategy == Strategy.TIME_SLICING
+        by_time = sharing.strategy == "time-slicing"
         if by_time:  # always so with MPS; two slices give no more of the GPU than one
             replicated["failRequestsGreaterThanOne"] = True
         document["sharing"] = {"timeSlicing" if by_time else "mps": replicated}

@@ -20,7 +20,11 @@ from azure_gpu.ml.endpoint.args import (
 )
 from azure_gpu.shared.context import Tags
 
-METRIC_KEYS = {"cpu_percent": Metric.CPU, "gpu_percent": Metric.GPU, "requests_per_minute": Metric.REQUESTS}
+METRIC_KEYS: Mapping[str, Metric] = {
+    "cpu_percent": "CpuUtilizationPercentage",
+    "gpu_percent": "GpuUtilizationPercentage",
+    "requests_per_minute": "RequestsPerMinute",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,9 +122,9 @@ def _gpu(instance_type: str, endpoint: EndpointContext) -> bool | None:
 def _autoscale(settings: MlAutoscaleArgs, kind: str) -> Autoscale:
     given = (("cpu_percent", settings.get("cpu_percent")), ("gpu_percent", settings.get("gpu_percent")))
     given = (*given, ("requests_per_minute", settings.get("requests_per_minute")))
-    thresholds = {METRIC_KEYS[key]: float(value) for key, value in given if value is not None}
+    thresholds: dict[Metric, float] = {METRIC_KEYS[key]: float(value) for key, value in given if value is not None}
     if kind == MANAGED and not thresholds:
-        thresholds = {Metric.CPU: DEFAULT_CPU_PERCENT}
+        thresholds = {"CpuUtilizationPercentage": DEFAULT_CPU_PERCENT}
     return Autoscale(
         least=int(settings.get("min", DEFAULT_MIN_INSTANCES)),
         most=int(settings["max"]),

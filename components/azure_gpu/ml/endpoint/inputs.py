@@ -119,7 +119,7 @@ def _rule(
 ) -> monitor.ScaleRuleArgs:
     return monitor.ScaleRuleArgs(
         metric_trigger=monitor.MetricTriggerArgs(
-            metric_name=metric.value,
+            metric_name=metric,
             metric_resource_uri=deployment_id,
             time_grain=minutes(1),
             statistic=monitor.MetricStatisticType.AVERAGE,

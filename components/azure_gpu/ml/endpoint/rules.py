@@ -23,7 +23,7 @@ from azure_gpu.catalog.services.machine_learning.deployments import (
 )
 from azure_gpu.catalog.size_use import SizeUse
 from azure_gpu.formats import azure_types
-from azure_gpu.ml.dependencies import ComputeKind, ComputeOfEndpoint, WorkspaceOfEndpoint
+from azure_gpu.ml.dependencies import ComputeOfEndpoint, WorkspaceOfEndpoint
 from azure_gpu.ml.endpoint.args import MANAGED as MANAGED_COMPUTE, MlDeploymentArgs, MlEndpointSettings
 from azure_gpu.ml.endpoint.deployments import METRIC_KEYS, DeploymentSpec
 from azure_gpu.ml.endpoint.spec import AUTH_MODES, MlEndpointSpec
@@ -73,7 +73,7 @@ def size_problems(uses: Mapping[str, SizeUse], day: date, last: date | None) -> 
 
 def _machines(spec: DeploymentSpec, compute: ComputeOfEndpoint | None) -> Iterator[Problem]:
     path = f"{spec.path}.instance_type"
-    if compute is not None and compute["kind"] is not ComputeKind.KUBERNETES:
+    if compute is not None and compute["kind"] != "Kubernetes":
         return  # reported for the compute
     if not spec.instance_type:
         if spec.managed or compute is not None:
@@ -284,7 +284,7 @@ def endpoint_problems(
             auth_path=f"{spec.path}.auth",
             kind_path=f"{spec.path}.compute",
             compute_path=f"{spec.path}.compute",
-            compute_kind=compute["kind"].value if compute is not None else "",
+            compute_kind=compute["kind"] if compute is not None else "",
         )
         reported = {problem.path for problem in found}
         found += [
@@ -314,7 +314,7 @@ def endpoint_problems(
 
 
 def _no_such_compute(spec: MlEndpointSpec, workspace: WorkspaceOfEndpoint) -> Problem:
-    fitting = [name for name, each in workspace["computes"].items() if each["kind"] is ComputeKind.KUBERNETES]
+    fitting = [name for name, each in workspace["computes"].items() if each["kind"] == "Kubernetes"]
     close = spelling.nearest(spec.compute, [MANAGED_COMPUTE, *fitting], 1)
     return Problem(
         path=f"{spec.path}.compute",

@@ -10,7 +10,6 @@ from pulumi_azure_native import keyvault, machinelearningservices as ml
 from azure_gpu.catalog.services.aks.device_plugin import GPU_RESOURCE
 from azure_gpu.catalog.services.machine_learning.compute import SSH_PORT
 from azure_gpu.formats.tags import MODEL_STORE
-from azure_gpu.ml.dependencies import ComputeKind
 from azure_gpu.ml.workspace.args import InstanceTypeArgs, OutboundRuleArgs
 from azure_gpu.ml.workspace.assets import MODEL_TYPES, CodeSpec, EnvironmentSpec, ModelSpec, Routes
 from azure_gpu.ml.workspace.attached import KubernetesSpec, MachineSpec
@@ -129,7 +128,7 @@ def identity(identity_id: pulumi.Input[str]) -> ml.ManagedServiceIdentityArgs:
 def machines(spec: MachinesSpec, location: str, subnet_id: pulumi.Input[str] | None) -> ml.AmlComputeArgs:
     """Machines of the workspace, without user logins."""
     return ml.AmlComputeArgs(
-        compute_type=ComputeKind.CLUSTER.value,
+        compute_type="AmlCompute",
         compute_location=location,
         description=spec.description or None,
         disable_local_auth=True,
@@ -152,7 +151,7 @@ def machines(spec: MachinesSpec, location: str, subnet_id: pulumi.Input[str] | N
 def kubernetes(spec: KubernetesSpec, cluster_id: pulumi.Input[str]) -> ml.KubernetesArgs:
     """An attached cluster."""
     return ml.KubernetesArgs(
-        compute_type=ComputeKind.KUBERNETES.value,
+        compute_type="Kubernetes",
         description=spec.settings.get("description") or None,
         resource_id=cluster_id,
         properties=ml.KubernetesPropertiesArgs(
@@ -176,7 +175,7 @@ def _instance_type(settings: InstanceTypeArgs) -> ml.InstanceTypeSchemaArgs:
 def machine(spec: MachineSpec, vm: VmOfWorkspace, private_key: pulumi.Input[str]) -> ml.VirtualMachineArgs:
     """An attached virtual machine."""
     return ml.VirtualMachineArgs(
-        compute_type=ComputeKind.MACHINE.value,
+        compute_type="VirtualMachine",
         compute_location=vm["location"],
         description=spec.settings.get("description") or None,
         resource_id=vm["id"],

@@ -7,7 +7,6 @@ from datetime import date
 from azure_gpu.formats.arm_ids import ArmId
 from azure_gpu.ml.dependencies import (
     CodeOfEndpoint,
-    ComputeKind,
     ComputeOfEndpoint,
     EnvironmentOfEndpoint,
     ModelOfEndpoint,
@@ -128,9 +127,9 @@ def _compute_offered(spec: ComputeSpec) -> ComputeOfEndpoint:
     if isinstance(spec, KubernetesSpec):
         return ComputeOfEndpoint(
             id="",
-            kind=ComputeKind.KUBERNETES,
+            kind="Kubernetes",
             gpus=spec.gpus,
             default_instance_type=spec.default_instance_type,
         )
-    kind = ComputeKind.CLUSTER if isinstance(spec, MachinesSpec) else ComputeKind.MACHINE
+    kind = "AmlCompute" if isinstance(spec, MachinesSpec) else "VirtualMachine"
     return ComputeOfEndpoint(id="", kind=kind, gpus={}, default_instance_type="")

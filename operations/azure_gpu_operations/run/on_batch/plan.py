@@ -9,13 +9,12 @@ on several nodes at once    the same on each node, as a worker that finds the ot
 
 from collections.abc import Mapping
 from datetime import timedelta
-from typing import NamedTuple
+from typing import NamedTuple, get_args
 
 from azure.batch import models
 
 from azure_gpu.catalog.services.batch import mpi
 from azure_gpu.catalog.services.batch.mpi import Mpi, MpiCommands
-from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.formats.task_file import Output, ResourceFile, Task
 from azure_gpu_operations.batch.pool_facts import PoolFacts
 from azure_gpu_operations.run.on_batch import commands
@@ -197,13 +196,13 @@ def _mpi(task: Task, pool: PoolFacts, request: BatchRequest) -> MpiCommands:
     # mpirun doesn't pass variables to other nodes, so each process is started with them.
     variables = [f"{name}={value}" for name, value in _environment(task, request).items()]
     program = f"env {commands.shell_line(variables)} {program}" if variables else program
-    system = OperatingSystem.WINDOWS if pool.is_windows else OperatingSystem.LINUX
+    system = "Windows" if pool.is_windows else "Linux"
     return mpi.commands(_flavour(pool), system, program, processes_per_node=request.processes or 1)
 
 
 def _flavour(pool: PoolFacts) -> Mpi:
-    default = Mpi.MICROSOFT_MPI if pool.is_windows else Mpi.HPCX
-    return next((Mpi(each) for each in (pool.mpi, pool.image_mpi) if each in list(Mpi)), default)
+    default: Mpi = "microsoft_mpi" if pool.is_windows else "hpcx"
+    return next((each for each in get_args(Mpi) for named in (pool.mpi, pool.image_mpi) if each == named), default)
 
 
 def _multi_instance(

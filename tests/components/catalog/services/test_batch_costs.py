@@ -6,7 +6,6 @@ from decimal import Decimal
 from azure_gpu.catalog.prices import PriceBook, packaged
 from azure_gpu.catalog.prices.price_table import HEADER
 from azure_gpu.catalog.services.batch.costs import hourly
-from azure_gpu.catalog.size_use import OperatingSystem
 
 DAY = date(2026, 6, 18)
 BOOK = PriceBook.from_csv(
@@ -37,10 +36,10 @@ def test_an_unknown_price_stays_unknown_with_its_name() -> None:
 
 
 def test_windows_machines_have_no_known_price() -> None:
-    cost = hourly("Standard_NC4as_T4_v3", "eastus", 1, 0, BOOK, operating_system=OperatingSystem.WINDOWS)
+    cost = hourly("Standard_NC4as_T4_v3", "eastus", 1, 0, BOOK, operating_system="Windows")
     assert cost.usd_hour is None
     assert "with Windows" in cost.unknown[0]
-    assert hourly("Standard_NC4as_T4_v3", "eastus", 0, 0, BOOK, operating_system=OperatingSystem.WINDOWS).usd_hour == 0
+    assert hourly("Standard_NC4as_T4_v3", "eastus", 0, 0, BOOK, operating_system="Windows").usd_hour == 0
 
 
 def test_the_prices_that_come_along_know_a_t4_in_eastus() -> None:

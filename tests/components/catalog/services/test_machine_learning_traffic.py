@@ -2,6 +2,7 @@
 
 from datetime import date
 from decimal import Decimal
+from typing import get_args
 
 from azure_gpu.catalog.prices import PriceBook, packaged
 from azure_gpu.catalog.prices.hourly_cost import Machines, of_machines
@@ -15,7 +16,7 @@ def refused(problems: list[Problem]) -> list[str]:
 
 
 def test_metrics_have_azures_names() -> None:
-    assert list(Metric) == ["CpuUtilizationPercentage", "GpuUtilizationPercentage", "RequestsPerMinute"]
+    assert list(get_args(Metric)) == ["CpuUtilizationPercentage", "GpuUtilizationPercentage", "RequestsPerMinute"]
 
 
 def test_probes_and_limits_are_the_services_where_nothing_is_said() -> None:

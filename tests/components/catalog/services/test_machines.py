@@ -12,7 +12,6 @@ from azure_gpu.catalog.services.machines import admins, costs, drivers, security
 from azure_gpu.catalog.services.machines.costs import MachineUse
 from azure_gpu.catalog.services.machines.drivers import DriverRequest, RequestedMethod
 from azure_gpu.catalog.services.vm_images import IMAGES, ImageReference, VmImage
-from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.catalog.sizes import SIZES
 from tests.support.ssh_keys import PUBLIC_KEY
 from tests.support.tables import of_table
@@ -27,7 +26,7 @@ def image(text: str) -> VmImage:
     return found
 
 
-def request(size: str, of_image: str, requested: RequestedMethod = RequestedMethod.AUTO, **changed: object) -> DriverRequest:
+def request(size: str, of_image: str, requested: RequestedMethod = "auto", **changed: object) -> DriverRequest:
     known = image(of_image)
     base = DriverRequest(SIZES.find(size), known, known.distribution.operating_system, False, "vm.driver", "vm.image", requested)
     return base._replace(**changed)
@@ -51,7 +50,7 @@ def test_disk_address_and_bastion_go_on_costing() -> None:
 def test_a_price_that_is_not_known_is_never_nothing() -> None:
     use = MachineUse("Standard_NC4as_T4_v3", "eastus", disk_gib=300)
     assert costs.cost(use, packaged()).stays.text(TODAY) == "not known: no price of a Premium_LRS disk of 300 GiB in eastus"
-    windows = costs.cost(use._replace(operating_system=OperatingSystem.WINDOWS), packaged())
+    windows = costs.cost(use._replace(operating_system="Windows"), packaged())
     assert windows.running.usd_hour is None
     assert costs.cost(use._replace(region="westeurope", disk_gib=128), packaged()).stays.usd_hour is None
 
@@ -90,11 +89,11 @@ def test_the_driver_comes_with_the_image_or_by_the_extension(size: str, of_image
 
 def test_two_drivers_and_none_at_all_are_refused_where_one_is_wanted() -> None:
     hpc, plain = "microsoft-dsvm:ubuntu-hpc:2404", "Canonical:0001-com-ubuntu-server-jammy:22_04-lts-gen2"
-    (two,) = drivers.choose(request("Standard_NC4as_T4_v3", hpc, RequestedMethod.EXTENSION), TODAY)[1]
+    (two,) = drivers.choose(request("Standard_NC4as_T4_v3", hpc, "extension"), TODAY)[1]
     assert "conflicts with the extension's" in two.message
-    (none,) = drivers.choose(request("Standard_NC4as_T4_v3", plain, RequestedMethod.IMAGE), TODAY)[1]
+    (none,) = drivers.choose(request("Standard_NC4as_T4_v3", plain, "image"), TODAY)[1]
     assert "brings no driver" in none.message
-    assert drivers.choose(request("Standard_NC4as_T4_v3", plain, RequestedMethod.NONE), TODAY)[1] == []
+    assert drivers.choose(request("Standard_NC4as_T4_v3", plain, "none"), TODAY)[1] == []
     secure = request("Standard_NC4as_T4_v3", plain, secure_boot=True)
     assert "Secure Boot" in str(drivers.choose(secure, TODAY)[1])
 
@@ -108,6 +107,6 @@ def test_trusted_launch_is_for_sizes_and_images_that_are_known_to_take_it() -> N
     a100 = SIZES.find("Standard_ND96asr_v4")
     assert not security.takes_trusted_launch(a100, dsvm)
     assert "doesn't take Trusted Launch" in str(list(security.trusted_launch_problems(a100, dsvm, "security")))
-    assert security.secure_boot(OperatingSystem.WINDOWS, extension=False)
-    assert not security.secure_boot(OperatingSystem.WINDOWS, extension=True)
-    assert not security.secure_boot(OperatingSystem.LINUX, extension=False)
+    assert security.secure_boot("Windows", extension=False)
+    assert not security.secure_boot("Windows", extension=True)
+    assert not security.secure_boot("Linux", extension=False)

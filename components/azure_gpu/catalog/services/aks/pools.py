@@ -14,7 +14,7 @@ from azure_gpu.catalog import spot_price
 from azure_gpu.catalog.problems import Code, End, Problem, impossible
 from azure_gpu.catalog.services import observed
 from azure_gpu.catalog.services.aks import mig, sizes, systems
-from azure_gpu.catalog.services.aks.sizes import AMD_PAGE, INSTALL, NO_DRIVER, NodeSystem
+from azure_gpu.catalog.services.aks.sizes import AMD_PAGE, INSTALL, NO_DRIVER
 from azure_gpu.catalog.sizes.model import Size
 from azure_gpu.catalog.sources import Dated, Source
 
@@ -79,7 +79,7 @@ def check(request: PoolRequest, as_of: date) -> list[Problem]:
         system = systems.node_system(request.os_sku)
         of_nodes = frozenset({system}) if system is not None else frozenset[systems.NodeSystem]()
         problems += sizes.in_pool(size, of_nodes, request.driver, as_of, request.at("size"), request.at("driver"))
-        if request.secure_boot and size.gpu is not None and system is NodeSystem.UBUNTU and request.driver != NO_DRIVER:
+        if request.secure_boot and size.gpu is not None and system == "Ubuntu" and request.driver != NO_DRIVER:
             problems.append(_secure_boot(request))
         if size.gpu is not None and size.rdma and INFINIBAND_FEATURE not in request.features:
             what = "nodes share an InfiniBand network only with a feature flag"

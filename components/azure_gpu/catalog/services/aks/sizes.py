@@ -5,15 +5,14 @@ On other series it installs no driver. General rules, such as retirement, are in
 
 from collections.abc import Iterator, Mapping
 from datetime import date
-from enum import StrEnum
-from typing import NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 from azure_gpu.catalog import lifecycle, sources, tables
 from azure_gpu.catalog.lifecycle import Lifecycle
 from azure_gpu.catalog.problems import Code, Problem, Severity
 from azure_gpu.catalog.services import observed
-from azure_gpu.catalog.size_use import OperatingSystem, SizeUse
-from azure_gpu.catalog.sizes.model import Driver, Size, Vendor
+from azure_gpu.catalog.size_use import SizeUse
+from azure_gpu.catalog.sizes.model import Driver, Size
 from azure_gpu.catalog.sources import Dated, Source
 from azure_gpu.catalog.tables import Keyed, Row, Table
 
@@ -27,13 +26,13 @@ INSTALL = "Install"  # the default: AKS installs the driver
 NO_DRIVER = "None"
 
 
-class NodeSystem(StrEnum):
-    """The systems of node images, as the list of GPU sizes tells them apart."""
-
-    UBUNTU = "Ubuntu"
-    AZURE_LINUX_2 = "Azure Linux 2"
-    AZURE_LINUX_3 = "Azure Linux 3"
-    WINDOWS = "Windows"
+NodeSystem = Literal[
+    "Ubuntu",
+    "Azure Linux 2",
+    "Azure Linux 3",
+    "Windows",
+]
+"""The systems of node images, as the list of GPU sizes tells them apart."""
 
 
 class DriverImage(NamedTuple):
@@ -75,7 +74,7 @@ TABLE = Table(
     },
 )
 _DRIVERS = {image.name: image for image in (CUDA_470, CUDA_LTS, GRID, GRID_V20)}
-_SYSTEMS = {system.value: system for system in NodeSystem}
+_SYSTEMS = {system: system for system in get_args(NodeSystem)}
 
 
 def read(rows: Iterator[Row], known: Mapping[str, Source]) -> dict[str, Listing]:
@@ -104,13 +103,13 @@ def listing(size: Size) -> Listing | None:
     return LISTED.get(size.series.name)
 
 
-_WINDOWS_NODES = frozenset({NodeSystem.WINDOWS})
-_LINUX_NODES = frozenset(NodeSystem) - _WINDOWS_NODES
+_WINDOWS_NODES: frozenset[NodeSystem] = frozenset({"Windows"})
+_LINUX_NODES: frozenset[NodeSystem] = frozenset(get_args(NodeSystem)) - _WINDOWS_NODES
 
 
 def size_problems(size: Size, use: SizeUse, as_of: date) -> Iterator[Problem]:
     """The problems of this size on AKS, independent of driver and distribution; problems that depend on them are warnings."""
-    systems = _WINDOWS_NODES if use.operating_system is OperatingSystem.WINDOWS else _LINUX_NODES
+    systems = _WINDOWS_NODES if use.operating_system == "Windows" else _LINUX_NODES
     yield from in_pool(size, systems, None, as_of, use.path, use.path)
 
 
@@ -138,7 +137,7 @@ def in_pool(
 
 
 def _unlisted(size: Size, driver: str | None, as_of: date, path: str, driver_path: str) -> Iterator[Problem]:
-    amd = size.gpu is not None and size.gpu.vendor is Vendor.AMD
+    amd = size.gpu is not None and size.gpu.vendor == "AMD"
     refused = REFUSED_SERIES.get(size.series.name)
     if refused is not None or amd:
         problem = Problem(
@@ -188,8 +187,8 @@ def _undocumented(size: Size, row: Listing, path: str) -> Problem:
 
 
 def _wrong_system(size: Size, row: Listing, systems: frozenset[NodeSystem], as_of: date, path: str) -> Iterator[Problem]:
-    allowed = ", ".join(system for system in NodeSystem if system in row.systems)
-    wanted = f"{size.name} with {' or '.join(system for system in NodeSystem if system in systems)}"
+    allowed = ", ".join(system for system in get_args(NodeSystem) if system in row.systems)
+    wanted = f"{size.name} with {' or '.join(system for system in get_args(NodeSystem) if system in systems)}"
     read = max((each.lifecycle.seen for each in LISTED.values()), key=lambda source: source.day)
     problem = Problem(
         path=path,

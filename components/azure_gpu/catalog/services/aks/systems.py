@@ -11,7 +11,7 @@ from azure_gpu.catalog.services import observed
 from azure_gpu.catalog.services.aks import kubernetes_versions
 from azure_gpu.catalog.services.aks.sizes import NVIDIA_PAGE, WINDOWS_PAGE, NodeSystem
 from azure_gpu.catalog.size_use import OperatingSystem
-from azure_gpu.catalog.sizes.model import Size, Vendor
+from azure_gpu.catalog.sizes.model import Size
 from azure_gpu.catalog.sources import Dated, Source
 
 _CHANGES = "Azure/AKS, CHANGELOG.md"
@@ -63,7 +63,7 @@ def _sku(
     last = Source(f"{_CHANGES}: {what}", Dated.VALID_FROM, end) if end is not None else None
     return OsSku(
         name=name,
-        operating_system=OperatingSystem.WINDOWS if windows else OperatingSystem.LINUX,
+        operating_system="Windows" if windows else "Linux",
         system=system,
         lifecycle=Lifecycle(seen=seen, end=last),
         closed=closed,
@@ -72,18 +72,18 @@ def _sku(
     )
 
 
-_WINDOWS = NodeSystem.WINDOWS
+_WINDOWS = "Windows"
 OS_SKUS: dict[str, OsSku] = {
     sku.name: sku
     for sku in (
-        _sku("Ubuntu", NodeSystem.UBUNTU, _VERSIONS_2024),
-        _sku("Ubuntu2204", NodeSystem.UBUNTU, _VERSIONS_2024, date(2027, 6, 30), what="Ubuntu 22.04"),
-        _sku("AzureLinux", NodeSystem.AZURE_LINUX_3, _VERSIONS_2024),
-        _sku("AzureLinux3", NodeSystem.AZURE_LINUX_3, _VERSIONS_2024),
+        _sku("Ubuntu", "Ubuntu", _VERSIONS_2024),
+        _sku("Ubuntu2204", "Ubuntu", _VERSIONS_2024, date(2027, 6, 30), what="Ubuntu 22.04"),
+        _sku("AzureLinux", "Azure Linux 3", _VERSIONS_2024),
+        _sku("AzureLinux3", "Azure Linux 3", _VERSIONS_2024),
         OsSku(
             name="CBLMariner",
-            operating_system=OperatingSystem.LINUX,
-            system=NodeSystem.AZURE_LINUX_2,
+            operating_system="Linux",
+            system="Azure Linux 2",
             lifecycle=Lifecycle(seen=_VERSIONS_2024, end=_AZURE_LINUX_2_END, also_given=(_AZURE_LINUX_2_IMAGES_GONE,)),
             instead=("AzureLinux", "Ubuntu"),
         ),
@@ -99,7 +99,7 @@ OS_SKUS: dict[str, OsSku] = {
 
 def default_sku(operating_system: OperatingSystem, kubernetes_version: str) -> str:
     """AKS's default OS SKU. An empty version: the default of all current versions."""
-    if operating_system is OperatingSystem.LINUX:
+    if operating_system == "Linux":
         return "Ubuntu"
     version = kubernetes_versions.number(kubernetes_version)
     return "Windows2025" if version is not None and version >= WINDOWS_2025_SINCE else "Windows2022"
@@ -141,9 +141,9 @@ def check(os_sku: str, size: Size | None, as_of: date, path: str) -> Iterator[Pr
             severity=Severity.WARNING,
         )
         return
-    if sku.operating_system is not OperatingSystem.LINUX:
+    if sku.operating_system != "Linux":
         message = f"{sku.name} is for {sku.operating_system}, and the pool is for Linux"
-        allowed = ", ".join(name for name, other in OS_SKUS.items() if other.operating_system is OperatingSystem.LINUX)
+        allowed = ", ".join(name for name, other in OS_SKUS.items() if other.operating_system == "Linux")
         yield impossible(path, message, os_sku, allowed, "choose one for the pool's operating system", PROVIDER_SOURCE)
     fix = f"write {sku.instead[0]}, or leave it out"
     what = f"{sku.name} on AKS"
@@ -155,7 +155,7 @@ def check(os_sku: str, size: Size | None, as_of: date, path: str) -> Iterator[Pr
         message = f"API version {PROVIDER_API} doesn't have the OS SKU {sku.name}"
         yield impossible(path, message, os_sku, "", f"{fix}, or use a newer API version", PROVIDER_SOURCE)
     gpu = size.gpu if size is not None else None
-    if sku.system is None and gpu is not None and gpu.vendor is Vendor.NVIDIA:
+    if sku.system is None and gpu is not None and gpu.vendor == "NVIDIA":
         yield not_offered._replace(message=f"AKS doesn't support NVIDIA GPUs on {sku.name}")
 
 

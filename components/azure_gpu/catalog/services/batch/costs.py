@@ -40,7 +40,7 @@ def hourly(
     spot: int,
     prices: PriceBook,
     *,
-    operating_system: OperatingSystem = OperatingSystem.LINUX,
+    operating_system: OperatingSystem = "Linux",
 ) -> PoolCost:
     """The hourly cost of a pool's nodes."""
     unknown: list[str] = []
@@ -50,7 +50,7 @@ def hourly(
     for count, price, kind in ((dedicated, of_dedicated, "dedicated"), (spot, of_spot, "Spot")):
         if count <= 0:
             continue
-        if operating_system is OperatingSystem.WINDOWS:
+        if operating_system == "Windows":
             unknown.append(f"{kind} {size_name} with Windows")
         elif price is None:
             unknown.append(f"{kind} {size_name} {in_region(region)}")

@@ -2,14 +2,14 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
-from typing import NamedTuple
+from typing import NamedTuple, get_args
 
 from azure_gpu.catalog import lifecycle, lifecycle_tables, sources as known_sources, spelling, tables
 from azure_gpu.catalog.lifecycle import Lifecycle, Status
 from azure_gpu.catalog.problems import Code, Problem, Severity
 from azure_gpu.catalog.services import vm_images
 from azure_gpu.catalog.services.batch import requirements, sizes as batch, sources
-from azure_gpu.catalog.services.batch.request import ImageKind, PoolRequest
+from azure_gpu.catalog.services.batch.request import PoolRequest
 from azure_gpu.catalog.services.vm_images import (
     HPC_IMAGES,
     IMAGES,
@@ -22,7 +22,7 @@ from azure_gpu.catalog.services.vm_images import (
     sold,
 )
 from azure_gpu.catalog.size_use import OperatingSystem
-from azure_gpu.catalog.sizes.model import Driver, Size, Vendor
+from azure_gpu.catalog.sizes.model import Driver, Size
 from azure_gpu.catalog.sources import BATCH_ARTICLE, Dated, Source
 from azure_gpu.catalog.tables import Keyed, Listed, Row, Table
 
@@ -47,7 +47,7 @@ TABLE = Table(
         **lifecycle_tables.COLUMNS,
     },
 )
-_SYSTEMS = {system.value: system for system in OperatingSystem}
+_SYSTEMS = {system: system for system in get_args(OperatingSystem)}
 _DISTRIBUTIONS = {distribution.value: distribution for distribution in Distribution}
 
 
@@ -134,9 +134,9 @@ def misfit(image: VmImage, size: Size) -> Misfit | None:
     gpu = size.gpu
     if gpu is None:
         return None
-    if gpu.vendor is Vendor.AMD and Software.ROCM_DRIVER in image.has and Driver.ROCM not in size.series.drivers:
+    if gpu.vendor == "AMD" and Software.ROCM_DRIVER in image.has and Driver.ROCM not in size.series.drivers:
         return Misfit(f"{gpu.model} of {size.name} has no ROCm driver, and {image.reference} brings one", gpu.source)
-    if gpu.vendor is not Vendor.NVIDIA or Software.NVIDIA_DRIVER not in image.has:
+    if gpu.vendor != "NVIDIA" or Software.NVIDIA_DRIVER not in image.has:
         return None
     if Driver.CUDA not in size.series.drivers:
         return Misfit(f"{size.name} needs a GRID driver, and {image.reference} brings a compute driver", _GRID_ALONE)
@@ -150,8 +150,8 @@ def misfit(image: VmImage, size: Size) -> Misfit | None:
     return None
 
 
-_DRIVERS = {Vendor.NVIDIA: Software.NVIDIA_DRIVER, Vendor.AMD: Software.ROCM_DRIVER}
-_CONTAINERS = {OperatingSystem.LINUX: Software.CONTAINERS, OperatingSystem.WINDOWS: Software.WINDOWS_CONTAINERS}
+_DRIVERS = {"NVIDIA": Software.NVIDIA_DRIVER, "AMD": Software.ROCM_DRIVER}
+_CONTAINERS = {"Linux": Software.CONTAINERS, "Windows": Software.WINDOWS_CONTAINERS}
 
 
 def distribution_of(request: PoolRequest, images: Sequence[VmImage] = IMAGES) -> Distribution | None:
@@ -170,12 +170,12 @@ def image_problems(request: PoolRequest, as_of: date, images: Sequence[VmImage] 
     """All problems of the image and the agent of this pool."""
     image = vm_images.find(request.image, images) if request.image else None
     yield from _agent(request, image, as_of)
-    if request.image_kind is ImageKind.MANAGED:
+    if request.image_kind == "managed image":
         yield from batch.feature_problems(batch.MANAGED_IMAGE, as_of, request.at("image"), str(request.image_kind))
     if request.image is not None:
         yield from vm_images.image_problems(request.image, as_of, request.at("image"), images, size=request.size, in_batch=True)
     if image is not None:
-        amd = request.size is not None and request.size.gpu is not None and request.size.gpu.vendor is Vendor.AMD
+        amd = request.size is not None and request.size.gpu is not None and request.size.gpu.vendor == "AMD"
         yield from _brings(request, image, sold(WITH_ROCM if amd else WITH_DRIVERS, as_of, images))
     yield from _agent_fits(request, image)
     distribution = distribution_of(request, images)
@@ -219,7 +219,7 @@ def _agent_fits(request: PoolRequest, image: VmImage | None) -> Iterator[Problem
             source=str(sources.PROVIDER),
             code=Code.IMPOSSIBLE,
         )
-    if agent.operating_system is not request.operating_system:
+    if agent.operating_system != request.operating_system:
         yield Problem(
             path=request.at("node_agent"),
             message=f"{agent.sku} runs under {agent.operating_system}, and the pool is {request.operating_system}",
@@ -232,7 +232,7 @@ def _agent_fits(request: PoolRequest, image: VmImage | None) -> Iterator[Problem
 
 
 def _brings(request: PoolRequest, image: VmImage, others: tuple[str, ...]) -> Iterator[Problem]:
-    if image.distribution.operating_system is not request.operating_system:
+    if image.distribution.operating_system != request.operating_system:
         yield Problem(
             path=request.at("image"),
             message=f"{request.image} is {image.distribution}, and the pool is {request.operating_system}",

@@ -11,7 +11,6 @@ from azure_gpu.catalog.services.batch import sources
 from azure_gpu.catalog.services.batch.images import distribution_of
 from azure_gpu.catalog.services.batch.request import PoolRequest, StartTask
 from azure_gpu.catalog.services.driver_extension import ExtensionRequest
-from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.catalog.sources import BATCH_ARTICLE
 
 RESERVED_TYPES = ("CustomScript", "CustomScriptExtension")  # Batch installs its own agent with them
@@ -38,10 +37,10 @@ _INSTALLS_DRIVER = (
     r"(?i)gpudriversetup|nvidia-linux-[\w.-]*\.run|tesla-desktop|cuda-drivers|nvidia-(?:headless-|open-)?(?:driver|\d)|\bcuda_[\w.]*\.run"
     r"|rocm-dkms|amdgpu-install|hpcvmdrivers|mlnx_?ofed"
 )
-_SHELLS = {OperatingSystem.WINDOWS: "cmd /c", OperatingSystem.LINUX: "/bin/sh -c"}
+_SHELLS = {"Windows": "cmd /c", "Linux": "/bin/sh -c"}
 _NEEDS_SHELL = {
-    OperatingSystem.WINDOWS: r"%\w|&&|\|\||[<>|]",
-    OperatingSystem.LINUX: r"\$\w|\$\{|&&|\|\||[<>|;]",
+    "Windows": r"%\w|&&|\|\||[<>|]",
+    "Linux": r"\$\w|\$\{|&&|\|\||[<>|;]",
 }
 _SHELL = r"(?i)^\s*(?:\S*[/\\])?(?:cmd(?:\.exe)?|powershell(?:\.exe)?|pwsh|sh|bash)\s"
 

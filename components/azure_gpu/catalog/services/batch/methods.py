@@ -15,7 +15,6 @@ from azure_gpu.catalog.services.batch import images, installs, mpi, sources
 from azure_gpu.catalog.services.batch.packages import driver_command
 from azure_gpu.catalog.services.batch.request import (
     DriverMethod,
-    ImageKind,
     MethodKind,
     PackageReference,
     PoolRequest,
@@ -25,7 +24,7 @@ from azure_gpu.catalog.services.batch.request import (
 from azure_gpu.catalog.services.driver_extension import ExtensionRequest
 from azure_gpu.catalog.services.vm_images import IMAGES, Distribution, ImageReference, Software, VmImage
 from azure_gpu.catalog.size_use import OperatingSystem
-from azure_gpu.catalog.sizes.model import Driver, Vendor
+from azure_gpu.catalog.sizes.model import Driver
 from azure_gpu.catalog.sources import BATCH_ARTICLE
 from azure_gpu.catalog.tables import Keyed
 
@@ -62,7 +61,7 @@ BY_NAME = Keyed(lambda: {str(image.reference).lower(): image for image in IMAGES
 def with_drivers(request: PoolRequest) -> Sequence[str]:
     """Names of images that bring drivers; for containers, container images first."""
     names = (*_LINUX_HPC, *_LINUX_DATA_SCIENCE, *_LINUX_CONTAINERS)
-    if request.operating_system is OperatingSystem.WINDOWS:
+    if request.operating_system == "Windows":
         names = _WINDOWS_WITH_DRIVERS
     elif request.containers is not None:
         names = (*_LINUX_HPC, *_LINUX_CONTAINERS, *_LINUX_DATA_SCIENCE)
@@ -71,12 +70,12 @@ def with_drivers(request: PoolRequest) -> Sequence[str]:
 
 def plain(operating_system: OperatingSystem) -> Sequence[str]:
     """Names of images without drivers."""
-    return _WINDOWS_PLAIN if operating_system is OperatingSystem.WINDOWS else _LINUX_PLAIN
+    return _WINDOWS_PLAIN if operating_system == "Windows" else _LINUX_PLAIN
 
 
 def with_containers(operating_system: OperatingSystem) -> Sequence[str]:
     """Names of images without drivers that run containers."""
-    if operating_system is not OperatingSystem.WINDOWS:
+    if operating_system != "Windows":
         return ()
     return [name for name, image in BY_NAME.items() if Software.WINDOWS_CONTAINERS in image.has]
 
@@ -109,13 +108,13 @@ def serves(
         return False
     trial = request._replace(
         image=image.reference,
-        image_kind=ImageKind.MARKETPLACE,
+        image_kind="Marketplace",
         node_agent=request.node_agent or agent_of(image.distribution),
         extensions=(extension,) if extension else (),
         start_task=None,
     )
     found = list(images.image_problems(trial, as_of))
-    if trial.mpi is not None and request.operating_system is OperatingSystem.LINUX:  # no image for Windows has one
+    if trial.mpi is not None and request.operating_system == "Linux":  # no image for Windows has one
         found += mpi.mpi_problems_of(trial.mpi, trial, as_of)
     if extension is not None:
         found += installs.install_problems(trial, as_of)
@@ -141,7 +140,7 @@ __all__ = ["DriverMethod", "MethodKind", "RequestedMethod", "choose"]
 def choose(
     request: PoolRequest,
     as_of: date,
-    requested: RequestedMethod = RequestedMethod.AUTO,
+    requested: RequestedMethod = "auto",
     *,
     driver_version: str = "",
     package: str = "",
@@ -155,24 +154,24 @@ def choose(
         other, left = _choose(_Chooser(request, as_of, driver_version, package, seen_later=True), requested)
         if not left and other.image is not None:
             method, problems = other, left
-    if not problems and method.image is None and request.image_kind is ImageKind.MARKETPLACE:
+    if not problems and method.image is None and request.image_kind == "Marketplace":
         problems = [no_image(request)]
     return method, problems or unused(method, request, driver_version, package)
 
 
 def _choose(chooser: "_Chooser", requested: RequestedMethod) -> tuple[DriverMethod, list[Problem]]:
     match requested:
-        case RequestedMethod.AUTO:
+        case "auto":
             return chooser.auto()
-        case RequestedMethod.IMAGE:
+        case "image":
             return chooser.by_image()
-        case RequestedMethod.EXTENSION:
+        case "extension":
             return chooser.by_extension()
-        case RequestedMethod.PACKAGE:
+        case "package":
             return chooser.by_package()
-        case RequestedMethod.START_TASK:
+        case "start_task":
             return chooser.by_start_task()
-        case RequestedMethod.NONE:
+        case "none":
             return chooser.plain("no driver is requested"), []
 
 
@@ -185,11 +184,11 @@ class _Chooser:
         self._as_of = as_of
         self._version = driver_version
         self._package = package
-        self._windows = request.operating_system is OperatingSystem.WINDOWS
+        self._windows = request.operating_system == "Windows"
 
     def auto(self) -> tuple[DriverMethod, list[Problem]]:
         task = self._request.start_task
-        if self._request.image_kind is not ImageKind.MARKETPLACE:
+        if self._request.image_kind != "Marketplace":
             return self.by_image()
         if not self._needs_gpu and not self._request.rdma:
             found = self._image_method() if self._mpi_of_image else None
@@ -210,11 +209,11 @@ class _Chooser:
 
     def by_image(self) -> tuple[DriverMethod, list[Problem]]:
         request = self._request
-        if request.image_kind is not ImageKind.MARKETPLACE:
+        if request.image_kind != "Marketplace":
             why = f"a {request.image_kind} image brings what its maker installed"
-            if request.image_kind is ImageKind.MANAGED:
+            if request.image_kind == "managed image":
                 why = "a managed image brings what its maker installed"
-            return self._method(MethodKind.GALLERY_IMAGE, why, None), []
+            return self._method("gallery image", why, None), []
         if self._version:
             problem = self._problem("driver_version", "a Marketplace image has a fixed driver version")
             fix = "leave the version out, install a package of that version, or create a gallery image with it"
@@ -226,7 +225,7 @@ class _Chooser:
 
     def by_extension(self) -> tuple[DriverMethod, list[Problem]]:
         extension = self._extension()
-        of_marketplace = self._request.image_kind is ImageKind.MARKETPLACE
+        of_marketplace = self._request.image_kind == "Marketplace"
         if of_marketplace and (found := self._extension_method(extension)):
             return found
         # none fits: the method is returned anyway, and the rules report why it is invalid
@@ -237,7 +236,7 @@ class _Chooser:
             ]
         unpinned = self._extension_method(extension._replace(settings={})) if of_marketplace else None
         image = unpinned[0].image if unpinned else self._base()
-        return self._method(MethodKind.EXTENSION, self._extension_why(), image, extension=extension), []
+        return self._method("driver extension", self._extension_why(), image, extension=extension), []
 
     def by_package(self) -> tuple[DriverMethod, list[Problem]]:
         request = self._request
@@ -255,7 +254,7 @@ class _Chooser:
             driver_version=version,
         )
         problems: list[Problem] = []
-        if request.size is not None and (request.size.gpu is None or request.size.gpu.vendor is not Vendor.NVIDIA):
+        if request.size is not None and (request.size.gpu is None or request.size.gpu.vendor != "NVIDIA"):
             problem = self._problem(
                 "driver_package", f"`driver: package` installs an NVIDIA driver, and {request.size.name} has no NVIDIA GPU"
             )
@@ -269,7 +268,7 @@ class _Chooser:
         why = f"the start task installs the driver from the package {reference.application} {reference.version}".rstrip()
         why += ", which delays the node's start"
         image = self._base()
-        method = self._method(MethodKind.PACKAGE, why, image, start_task=task)
+        method = self._method("application package", why, image, start_task=task)
         return method if listed else method._replace(packages=(*request.package_references, reference)), problems
 
     def by_start_task(self) -> tuple[DriverMethod, list[Problem]]:
@@ -279,20 +278,20 @@ class _Chooser:
             return self._rejected("there is no start task"), [problem._replace(fix="add start_task.command", value=None)]
         task = task._replace(installs_driver=True, driver_version=self._version or task.driver_version)
         image = self._base()
-        return self._method(MethodKind.START_TASK, "the pool's own start task installs the driver", image, start_task=task), []
+        return self._method("start task", "the pool's own start task installs the driver", image, start_task=task), []
 
     def plain(self, why: str) -> DriverMethod:
         """Only an image: the one that is set, else the first that Batch supports."""
         request = self._request
-        if request.image_kind is not ImageKind.MARKETPLACE:
-            return self._method(MethodKind.NOTHING, why, None)
+        if request.image_kind != "Marketplace":
+            return self._method("nothing", why, None)
         names = with_drivers(request) if request.containers or request.rdma or self._mpi_of_image else ()
         image = self._named or self._first_plain(*names, *with_containers(request.operating_system))
-        return self._method(MethodKind.NOTHING, why, image)
+        return self._method("nothing", why, image)
 
     def _rejected(self, why: str) -> DriverMethod:
         """The result of a rejected choice: without an image, unless the pool sets one, so that no other image is checked."""
-        return self._method(MethodKind.NOTHING, why, self._named)
+        return self._method("nothing", why, self._named)
 
     # The parts.
 
@@ -321,7 +320,7 @@ class _Chooser:
         if named is None:
             names = with_drivers(self._request)
             image = first(names, self._request, self._as_of, seen_later=self._seen_later)
-        return (self._method(MethodKind.MARKETPLACE_IMAGE, image_why(image, self._request), image), []) if image else None
+        return (self._method("marketplace image", image_why(image, self._request), image), []) if image else None
 
     def _extension_method(self, extension: ExtensionRequest | None) -> tuple[DriverMethod, list[Problem]] | None:
         """The extension on an image without a driver, where its list has the size and the operating system."""
@@ -333,14 +332,14 @@ class _Chooser:
             if Software.NVIDIA_DRIVER not in image.has and serves(
                 image, self._request, self._as_of, extension=extension, seen_later=self._seen_later or named is not None
             ):
-                return self._method(MethodKind.EXTENSION, self._extension_why(), image, extension=extension), []
+                return self._method("driver extension", self._extension_why(), image, extension=extension), []
         return None
 
     def _extension(self) -> ExtensionRequest | None:
         size = self._request.size
         if size is not None and size.gpu is None:
             return None
-        vendor = size.gpu.vendor if size is not None and size.gpu is not None else Vendor.NVIDIA  # as most of Azure's sizes have
+        vendor = size.gpu.vendor if size is not None and size.gpu is not None else "NVIDIA"  # as most of Azure's sizes have
         kind = driver_extension.type_for(vendor, self._request.operating_system)
         settings: dict[str, object] = {}
         if self._request.needs is Driver.GRID and self._driver_of_extension({}) is Driver.CUDA:
@@ -365,7 +364,7 @@ class _Chooser:
 
     def _base(self) -> VmImage | ImageReference | None:
         """The image on which a driver is installed: the one that is set, else a plain one; None for a custom image."""
-        if self._request.image_kind is not ImageKind.MARKETPLACE:
+        if self._request.image_kind != "Marketplace":
             return None
         return self._named or self._first_plain()
 
@@ -455,15 +454,11 @@ class _Chooser:
 
 def unused(method: DriverMethod, request: PoolRequest, driver_version: str, package: str) -> list[Problem]:
     """Problems of a driver version or package that is set, but that the method doesn't install."""
-    installs = method.kind in (MethodKind.EXTENSION, MethodKind.PACKAGE, MethodKind.START_TASK)
+    installs = method.kind in ("driver extension", "application package", "start task")
     unused = [("driver_version", driver_version)] if driver_version and not installs else []
-    unused += [("driver_package", package)] if package and method.kind is not MethodKind.PACKAGE else []
+    unused += [("driver_package", package)] if package and method.kind != "application package" else []
     gpu = request.size.gpu if request.size is not None else None
-    fix = (
-        f"leave it out, or set driver: {RequestedMethod.PACKAGE}"
-        if gpu is not None and gpu.vendor is Vendor.NVIDIA
-        else "leave it out"
-    )
+    fix = "leave it out, or set driver: package" if gpu is not None and gpu.vendor == "NVIDIA" else "leave it out"
     return [
         Problem(
             path=request.at(key),
@@ -494,7 +489,7 @@ def image_why(image: VmImage, request: PoolRequest) -> str:
     size = request.size
     brings: list[str] = []
     if size is not None and size.gpu is not None:
-        brings.append(f"the {'ROCm' if size.gpu.vendor is Vendor.AMD else 'NVIDIA'} driver for the {size.gpu.name}")
+        brings.append(f"the {'ROCm' if size.gpu.vendor == 'AMD' else 'NVIDIA'} driver for the {size.gpu.name}")
     if request.rdma:
         brings.append("drivers for InfiniBand")
     if request.mpi is not None:

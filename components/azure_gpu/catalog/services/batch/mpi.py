@@ -8,12 +8,12 @@ over SSH from the first node.
 from collections.abc import Iterator, Mapping
 from datetime import date
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import NamedTuple, get_args
 
 from azure_gpu.catalog.problems import Code, Problem, Severity
 from azure_gpu.catalog.services import vm_images
 from azure_gpu.catalog.services.batch import requirements, sources
-from azure_gpu.catalog.services.batch.request import AllocationMode, ImageKind, Mpi, PoolRequest
+from azure_gpu.catalog.services.batch.request import AllocationMode, Mpi, PoolRequest
 from azure_gpu.catalog.services.vm_images import HPC_IMAGES, IMAGES, Software, choice, sold
 from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.catalog.sources import BATCH_ARTICLE
@@ -21,11 +21,11 @@ from azure_gpu.catalog.sources import BATCH_ARTICLE
 __all__ = ["RUNS_UNDER", "Mpi", "MpiCommands", "commands", "mpi_problems_of"]
 
 RUNS_UNDER: Mapping[Mpi, tuple[OperatingSystem, ...]] = {
-    Mpi.INTEL_MPI: (OperatingSystem.LINUX, OperatingSystem.WINDOWS),
-    Mpi.MICROSOFT_MPI: (OperatingSystem.WINDOWS,),
-    Mpi.HPCX: (OperatingSystem.LINUX,),
+    "intel_mpi": ("Linux", "Windows"),
+    "microsoft_mpi": ("Windows",),
+    "hpcx": ("Linux",),
 }
-CALLED: Mapping[Mpi, str] = {Mpi.INTEL_MPI: "Intel MPI", Mpi.MICROSOFT_MPI: "Microsoft MPI", Mpi.HPCX: "HPC-X"}
+CALLED: Mapping[Mpi, str] = {"intel_mpi": "Intel MPI", "microsoft_mpi": "Microsoft MPI", "hpcx": "HPC-X"}
 _ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}  # an elevated task is root
 # The network before SR-IOV, as public jobs on H16r and NC24r set it; on later ones libfabric finds the fastest itself.
 _BEFORE_SR_IOV = {"I_MPI_FABRICS": "shm:dapl", "I_MPI_DAPL_PROVIDER": "ofa-v2-ib0", "I_MPI_DYNAMIC_CONNECTION": "0"}
@@ -49,10 +49,10 @@ def commands(
     """
     if operating_system not in RUNS_UNDER[mpi]:
         raise ValueError(f"{CALLED[mpi]} doesn't run under {operating_system}")
-    if operating_system is OperatingSystem.WINDOWS:
+    if operating_system == "Windows":
         return _windows(mpi, program, processes_per_node)
-    environment = dict(_ROOT) if mpi is Mpi.HPCX else dict(_BEFORE_SR_IOV if before_sr_iov else _SINCE_SR_IOV)
-    script = _hpcx(program, processes_per_node) if mpi is Mpi.HPCX else _intel(program, processes_per_node)
+    environment = dict(_ROOT) if mpi == "hpcx" else dict(_BEFORE_SR_IOV if before_sr_iov else _SINCE_SR_IOV)
+    script = _hpcx(program, processes_per_node) if mpi == "hpcx" else _intel(program, processes_per_node)
     return MpiCommands(
         coordination=_bash('test -d "$AZ_BATCH_TASK_SHARED_DIR"'),
         application=_bash(script),
@@ -62,7 +62,7 @@ def commands(
 
 def _windows(mpi: Mpi, program: str, processes: int) -> MpiCommands:
     """As the documentation has them for Microsoft MPI."""
-    if mpi is Mpi.MICROSOFT_MPI:
+    if mpi == "microsoft_mpi":
         return MpiCommands(
             coordination='cmd /c start cmd /c ""%MSMPI_BIN%\\smpd.exe"" -d',
             application=f'cmd /c ""%MSMPI_BIN%\\mpiexec.exe"" -c {processes} -wdir %AZ_BATCH_TASK_SHARED_DIR% {program}',
@@ -110,28 +110,28 @@ def mpi_problems_of(mpi: Mpi, request: PoolRequest, as_of: date) -> Iterator[Pro
     """The problems of that MPI: with the operating system, the network, the image."""
     path = request.at("mpi")
     if request.operating_system not in RUNS_UNDER[mpi]:
-        others = [one for one in Mpi if request.operating_system in RUNS_UNDER[one]]
+        others = [one for one in get_args(Mpi) if request.operating_system in RUNS_UNDER[one]]
         yield Problem(
             path=path,
             message=f"{CALLED[mpi]} doesn't run under {request.operating_system}",
             value=str(mpi),
             allowed=", ".join(others),
             fix=f"write {' or '.join(others)}",
-            source=str(BATCH_ARTICLE if mpi is Mpi.MICROSOFT_MPI else HPC_IMAGES),
+            source=str(BATCH_ARTICLE if mpi == "microsoft_mpi" else HPC_IMAGES),
             code=Code.IMPOSSIBLE,
         )
         return
-    if mpi is Mpi.HPCX and request.size is not None and requirements.before_sr_iov(request.size):
+    if mpi == "hpcx" and request.size is not None and requirements.before_sr_iov(request.size):
         yield Problem(
             path=path,
             message=f"on the network of {request.size.name}, which is older than SR-IOV, Linux nodes need Intel MPI",
             value=str(mpi),
-            allowed=str(Mpi.INTEL_MPI),
-            fix=f"write {Mpi.INTEL_MPI}",
+            allowed="intel_mpi",
+            fix="write intel_mpi",
             source=str(sources.MPI),
             code=Code.IMPOSSIBLE,
         )
-    elif request.start_task is None and request.image_kind is ImageKind.MARKETPLACE:
+    elif request.start_task is None and request.image_kind == "Marketplace":
         yield from _in_image(mpi, request, as_of)
 
 
@@ -155,13 +155,13 @@ def _in_image(mpi: Mpi, request: PoolRequest, as_of: date) -> Iterator[Problem]:
 
 def _brings(mpi: Mpi, has: frozenset[Software]) -> bool:
     """The images with HPC-X have a module of Intel MPI too; no Marketplace image has Microsoft MPI."""
-    if mpi is Mpi.HPCX:
+    if mpi == "hpcx":
         return Software.HPC_X in has
-    return mpi is Mpi.INTEL_MPI and bool({Software.INTEL_MPI, Software.HPC_X} & has)
+    return mpi == "intel_mpi" and bool({Software.INTEL_MPI, Software.HPC_X} & has)
 
 
 # The most nodes in a pool whose nodes talk to each other. These limits can't be raised.
-MOST_NODES: Mapping[AllocationMode, int] = {AllocationMode.BATCH_SERVICE: 100, AllocationMode.USER_SUBSCRIPTION: 80}
+MOST_NODES: Mapping[AllocationMode, int] = {"BatchService": 100, "UserSubscription": 80}
 
 
 def mpi_problems(request: PoolRequest, as_of: date) -> Iterator[Problem]:

@@ -21,7 +21,7 @@ def variable(application: str, version: str, operating_system: OperatingSystem) 
     On Linux `.`, `-` and `#` become `_`, and the letter case of the id is kept. An empty version names the default one.
     """
     name = f"{application}#{version}" if version else application
-    if operating_system is OperatingSystem.WINDOWS:
+    if operating_system == "Windows":
         return _PREFIX + name
     return _PREFIX + re.sub(r"[.#-]", "_", name)
 
@@ -29,7 +29,7 @@ def variable(application: str, version: str, operating_system: OperatingSystem) 
 def in_command_line(application: str, version: str, operating_system: OperatingSystem) -> str:
     """The variable as a command line writes it: `%…%` under cmd, `$…` under sh."""
     name = variable(application, version, operating_system)
-    return f"%{name}%" if operating_system is OperatingSystem.WINDOWS else f"${name}"
+    return f"%{name}%" if operating_system == "Windows" else f"${name}"
 
 
 def package_problems(packages: int, path: str, *, auto_storage: bool) -> Iterator[Problem]:
@@ -81,7 +81,7 @@ def reference_problems(request: PoolRequest) -> Iterator[Problem]:
 
 def _used(request: PoolRequest, command: str) -> Iterator[Problem]:
     """Variables of packages in the start task. On Windows, names ignore case."""
-    windows = request.operating_system is OperatingSystem.WINDOWS
+    windows = request.operating_system == "Windows"
     there = {
         name.lower() if windows else name
         for reference in request.package_references
@@ -107,8 +107,8 @@ def _used(request: PoolRequest, command: str) -> Iterator[Problem]:
 # The file that a driver's package has to hold, and how it installs silently: as the article does it on Windows, and NVIDIA's
 # installer for Linux, which compiles a part of itself.
 INSTALLERS: Mapping[OperatingSystem, str] = {
-    OperatingSystem.WINDOWS: "GPUDriverSetup.exe",
-    OperatingSystem.LINUX: "GPUDriverSetup.run",
+    "Windows": "GPUDriverSetup.exe",
+    "Linux": "GPUDriverSetup.run",
 }
 
 
@@ -116,7 +116,7 @@ def driver_command(reference: PackageReference, operating_system: OperatingSyste
     """The start task's command that installs the driver of this package, silently."""
     folder = in_command_line(reference.application, reference.version, operating_system)
     installer = INSTALLERS[operating_system]
-    if operating_system is OperatingSystem.WINDOWS:
+    if operating_system == "Windows":
         return f'cmd /c "{folder}\\{installer} /s"'
     # skipped if the driver is installed: the task runs again when a node restarts
     tools = "command -v gcc make || { apt-get update && apt-get install -y gcc make; }"

@@ -8,9 +8,9 @@ from azure_gpu.catalog.lifecycle import WARNING_DAYS
 from azure_gpu.catalog.prices import PriceBook, packaged
 from azure_gpu.catalog.problems import Code, Problem, Severity, impossible
 from azure_gpu.catalog.services.batch import images, installs, mpi, packages, requirements, scale, sizes as batch, sources
-from azure_gpu.catalog.services.batch.request import AllocationMode, PoolRequest
+from azure_gpu.catalog.services.batch.request import PoolRequest
 from azure_gpu.catalog.services.batch.sizes import Feature
-from azure_gpu.catalog.size_use import OperatingSystem, Service, SizeUse
+from azure_gpu.catalog.size_use import Service, SizeUse
 
 
 def container_problems(request: PoolRequest) -> Iterator[Problem]:
@@ -18,7 +18,7 @@ def container_problems(request: PoolRequest) -> Iterator[Problem]:
     containers = request.containers
     if containers is None:
         return
-    if request.operating_system is OperatingSystem.WINDOWS:
+    if request.operating_system == "Windows":
         if request.rdma:
             message = "Batch supports RDMA in containers on Linux only"
             yield _of_containers(request, "type", message, str(request.operating_system), "a Linux pool")
@@ -41,7 +41,7 @@ def pool_problems(request: PoolRequest, as_of: date) -> Iterator[Problem]:
     if not request.public_addresses and not request.explicit_outbound:
         yield from batch.feature_problems(batch.DEFAULT_OUTBOUND, as_of, request.at("public_addresses"), False)
     yield from _communication(request, as_of)
-    if request.spot_nodes and request.allocation_mode is AllocationMode.BATCH_SERVICE:
+    if request.spot_nodes and request.allocation_mode == "BatchService":
         yield from _low_priority(batch.LOW_PRIORITY, request, as_of)
 
 

@@ -5,7 +5,6 @@ Each value is with where it was written. None or empty: not set.
 
 from collections.abc import Mapping
 from datetime import timedelta
-from enum import StrEnum
 from types import MappingProxyType
 from typing import Literal, NamedTuple
 
@@ -14,34 +13,31 @@ from azure_gpu.catalog.services.vm_images import ImageReference
 from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.catalog.sizes.model import Driver, Size
 
+AllocationMode = Literal[
+    "BatchService",
+    "UserSubscription",
+]
+"""In whose subscription the machines of a pool are."""
 
-class AllocationMode(StrEnum):
-    """In whose subscription the machines of a pool are."""
 
-    BATCH_SERVICE = "BatchService"
-    USER_SUBSCRIPTION = "UserSubscription"
-
-
-class ImageKind(StrEnum):
-    MARKETPLACE = "Marketplace"
-    GALLERY = "Compute Gallery"
-    MANAGED = "managed image"  # or a VHD
+ImageKind = Literal[
+    "Marketplace",
+    "Compute Gallery",
+    "managed image",  # or a VHD
+]
 
 
 def kind_of(image_id: str) -> ImageKind:
     """The kind of image of an ARM id: a version in a gallery, or a managed image."""
-    return ImageKind.GALLERY if "/galleries/" in image_id.lower() else ImageKind.MANAGED
+    return "Compute Gallery" if "/galleries/" in image_id.lower() else "managed image"
 
 
-class Mpi(StrEnum):
-    """Which MPI runs the tasks that take several nodes at once."""
-
-    INTEL_MPI = "intel_mpi"
-    MICROSOFT_MPI = "microsoft_mpi"
-    HPCX = "hpcx"
-
-
-MpiName = Mpi | Literal["intel_mpi", "microsoft_mpi", "hpcx"]
+Mpi = Literal[
+    "intel_mpi",
+    "microsoft_mpi",
+    "hpcx",
+]
+"""Which MPI runs the tasks that take several nodes at once."""
 
 
 class PackageReference(NamedTuple):
@@ -74,12 +70,12 @@ class PoolRequest(NamedTuple):
     size: Size | None  # None: not known, so what depends on it isn't checked
     written: Mapping[str, str] = MappingProxyType({})
 
-    allocation_mode: AllocationMode = AllocationMode.BATCH_SERVICE
+    allocation_mode: AllocationMode = "BatchService"
     auto_storage: bool = False
     name: str = ""
     needs: Driver | None = None  # the driver that the software calls
-    operating_system: OperatingSystem = OperatingSystem.LINUX
-    image_kind: ImageKind = ImageKind.MARKETPLACE
+    operating_system: OperatingSystem = "Linux"
+    image_kind: ImageKind = "Marketplace"
     image: ImageReference | None = None
     node_agent: str = ""
     cloud_services: bool = False
@@ -120,29 +116,26 @@ class PoolRequest(NamedTuple):
         return (self.dedicated_nodes or 0) + (self.spot_nodes or 0) or self.most_nodes
 
 
-class RequestedMethod(StrEnum):
-    """The method that a user requests."""
-
-    AUTO = "auto"
-    IMAGE = "image"  # that brings the driver: of the Marketplace or of a gallery
-    EXTENSION = "extension"
-    PACKAGE = "package"
-    START_TASK = "start_task"  # set by the user
-    NONE = "none"
-
-
-RequestedMethodName = RequestedMethod | Literal["auto", "image", "extension", "package", "start_task", "none"]
+RequestedMethod = Literal[
+    "auto",
+    "image",  # that brings the driver: of the Marketplace or of a gallery
+    "extension",
+    "package",
+    "start_task",  # set by the user
+    "none",
+]
+"""The method that a user requests."""
 
 
-class MethodKind(StrEnum):
-    """How the software is installed on the nodes."""
-
-    MARKETPLACE_IMAGE = "marketplace image"
-    GALLERY_IMAGE = "gallery image"  # or a managed one, while Batch took them
-    EXTENSION = "driver extension"
-    PACKAGE = "application package"
-    START_TASK = "start task"
-    NOTHING = "nothing"
+MethodKind = Literal[
+    "marketplace image",
+    "gallery image",  # or a managed one, while Batch took them
+    "driver extension",
+    "application package",
+    "start task",
+    "nothing",
+]
+"""How the software is installed on the nodes."""
 
 
 class DriverMethod(NamedTuple):

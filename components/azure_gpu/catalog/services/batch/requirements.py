@@ -5,8 +5,7 @@ The tables cover the sizes and operating systems of their day; the rules ignore 
 
 from collections.abc import Iterator
 from datetime import date
-from enum import StrEnum
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from azure_gpu.catalog.problems import Code, Problem, Severity
 from azure_gpu.catalog.services.vm_images import Distribution
@@ -17,10 +16,11 @@ from azure_gpu.catalog.sources import BATCH_ARTICLE
 STILL_PUBLISHED = date(2019, 6, 13)  # the last day on which the article is known to have had these tables
 
 
-class Capability(StrEnum):
-    RDMA = "RDMA"
-    CUDA = "NVIDIA Tesla GPU"
-    GRID = "NVIDIA Tesla M60 GPU"
+Capability = Literal[
+    "RDMA",
+    "NVIDIA Tesla GPU",
+    "NVIDIA Tesla M60 GPU",
+]
 
 
 class Requirement(NamedTuple):
@@ -51,8 +51,8 @@ _GRID_DRIVERS = "NVIDIA GRID drivers"
 REQUIREMENTS: tuple[Requirement, ...] = (
     Requirement(
         sizes=RDMA_HPC_SIZES | RDMA_GPU_SIZES,
-        capability=Capability.RDMA,
-        operating_system=OperatingSystem.LINUX,
+        capability="RDMA",
+        operating_system="Linux",
         distributions=frozenset({Distribution.UBUNTU_16_04, Distribution.CENTOS_HPC_7_4}),
         software=("Intel MPI 5",),
         drivers="Linux RDMA drivers",
@@ -60,8 +60,8 @@ REQUIREMENTS: tuple[Requirement, ...] = (
     ),
     Requirement(
         series=frozenset({"NC", "NCv2", "NCv3", "NDv2"}),
-        capability=Capability.CUDA,
-        operating_system=OperatingSystem.LINUX,
+        capability="NVIDIA Tesla GPU",
+        operating_system="Linux",
         # CentOS-HPC 7.4 is CentOS 7.4 with RDMA drivers
         distributions=frozenset(
             {Distribution.UBUNTU_16_04, Distribution.CENTOS_7_3, Distribution.CENTOS_7_4, Distribution.CENTOS_HPC_7_4}
@@ -71,16 +71,16 @@ REQUIREMENTS: tuple[Requirement, ...] = (
     ),
     Requirement(
         series=frozenset({"NV", "NVv2"}),
-        capability=Capability.GRID,
-        operating_system=OperatingSystem.LINUX,
+        capability="NVIDIA Tesla M60 GPU",
+        operating_system="Linux",
         distributions=frozenset({Distribution.UBUNTU_16_04, Distribution.CENTOS_7_3}),
         software=(),
         drivers=_GRID_DRIVERS,
     ),
     Requirement(
         sizes=RDMA_HPC_SIZES | RDMA_GPU_SIZES,
-        capability=Capability.RDMA,
-        operating_system=OperatingSystem.WINDOWS,
+        capability="RDMA",
+        operating_system="Windows",
         distributions=_WINDOWS_RDMA,
         software=_WINDOWS_MPI,
         drivers="Windows RDMA drivers",
@@ -88,16 +88,16 @@ REQUIREMENTS: tuple[Requirement, ...] = (
     ),
     Requirement(
         series=frozenset({"NC", "NCv2", "NCv3", "ND", "NDv2"}),
-        capability=Capability.CUDA,
-        operating_system=OperatingSystem.WINDOWS,
+        capability="NVIDIA Tesla GPU",
+        operating_system="Windows",
         distributions=_WINDOWS_GPU,
         software=(),
         drivers=_CUDA_DRIVERS,
     ),
     Requirement(
         series=frozenset({"NV", "NVv2"}),
-        capability=Capability.GRID,
-        operating_system=OperatingSystem.WINDOWS,
+        capability="NVIDIA Tesla M60 GPU",
+        operating_system="Windows",
         distributions=_WINDOWS_GPU,
         software=(),
         drivers=_GRID_DRIVERS,
@@ -106,8 +106,8 @@ REQUIREMENTS: tuple[Requirement, ...] = (
 # Cloud Services pools are Windows with a guest operating system family; the N-series never was in them.
 CLOUD_SERVICES = Requirement(
     sizes=RDMA_HPC_SIZES,
-    capability=Capability.RDMA,
-    operating_system=OperatingSystem.WINDOWS,
+    capability="RDMA",
+    operating_system="Windows",
     distributions=_WINDOWS_RDMA | {Distribution.WINDOWS_2008_R2},
     software=_WINDOWS_MPI,
     drivers="Windows RDMA drivers",
@@ -126,9 +126,9 @@ def of(size: Size, operating_system: OperatingSystem, *, rdma: bool) -> tuple[Re
     return tuple(
         requirement
         for requirement in REQUIREMENTS
-        if requirement.operating_system is operating_system
+        if requirement.operating_system == operating_system
         and requirement.covers(size)
-        and (rdma or requirement.capability is not Capability.RDMA)
+        and (rdma or requirement.capability != "RDMA")
     )
 
 

@@ -5,12 +5,11 @@ Sources of the limits: `sources.AUTOSCALE` and `sources.LIMITS`."""
 import re
 from collections.abc import Iterator, Mapping
 from datetime import timedelta
-from enum import StrEnum
 from typing import Literal, NamedTuple
 
 from azure_gpu.catalog.problems import Code, Problem, Severity
 from azure_gpu.catalog.services.batch import sources
-from azure_gpu.catalog.services.batch.request import ImageKind, PoolRequest
+from azure_gpu.catalog.services.batch.request import PoolRequest
 from azure_gpu.catalog.sources import Dated, Source
 
 DEFAULT_INTERVAL = timedelta(minutes=15)
@@ -94,7 +93,7 @@ def scale_problems(request: PoolRequest) -> Iterator[Problem]:
             yield _impossible(request, key, "the number of nodes is negative", number, "0 or more")
         if number is not None and number > LARGEST_NUMBER:
             yield _impossible(request, key, "the number of nodes is too large for Batch", number, f"at most {LARGEST_NUMBER}")
-        if number is not None and request.image_kind is ImageKind.MANAGED and number > MOST_FROM_MANAGED_IMAGE[key]:
+        if number is not None and request.image_kind == "managed image" and number > MOST_FROM_MANAGED_IMAGE[key]:
             most = MOST_FROM_MANAGED_IMAGE[key]
             message = f"a pool from a managed image has at most {most} of these nodes"
             yield _impossible(request, key, message, number, f"at most {most}", sources.LIMITS)
@@ -140,20 +139,17 @@ LOOK_BACK_MINUTES = 5  # for tasks
 GONE_MINUTES = 3  # after which an evicted Spot node is replaced, as in the documented formula
 
 
-class Scenario(StrEnum):
-    """What the number of nodes follows."""
-
-    PENDING_TASKS = "pending_tasks"  # tasks that wait or run
-    WORKDAY = "workday"  # the same, only in the hours of a workday
-    NIGHTS_AND_WEEKENDS = "nights_and_weekends"  # the same, only outside these hours
-    SPOT_FALLBACK = "spot_fallback"  # the same with Spot nodes, and a dedicated one for each evicted Spot node
-    FIXED = "fixed"  # nothing: always the maximum
-
-
-ScenarioName = Scenario | Literal["pending_tasks", "workday", "nights_and_weekends", "spot_fallback", "fixed"]
+Scenario = Literal[
+    "pending_tasks",  # tasks that wait or run
+    "workday",  # the same, only in the hours of a workday
+    "nights_and_weekends",  # the same, only outside these hours
+    "spot_fallback",  # the same with Spot nodes, and a dedicated one for each evicted Spot node
+    "fixed",  # nothing: always the maximum
+]
+"""What the number of nodes follows."""
 
 
-IN_HOURS = (Scenario.WORKDAY, Scenario.NIGHTS_AND_WEEKENDS)
+IN_HOURS = ("workday", "nights_and_weekends")
 
 
 class ScenarioRequest(NamedTuple):
@@ -173,7 +169,7 @@ class ScenarioRequest(NamedTuple):
 
 def formula(request: ScenarioRequest) -> str:
     """The formula, valid if `scenario_problems` has no problems of the request."""
-    if request.scenario is Scenario.FIXED:
+    if request.scenario == "fixed":
         lines = [f"$nodes = {request.max_nodes};", *_targets(request)]
     else:
         lines = [*_tasks(), *_nodes(request), *_targets(request)]
@@ -183,7 +179,7 @@ def formula(request: ScenarioRequest) -> str:
 
 def most_nodes(request: ScenarioRequest) -> tuple[int, int]:
     """The most expensive numbers of dedicated and Spot nodes: a fallback may replace all Spot nodes by dedicated ones."""
-    if request.spot and request.scenario is not Scenario.SPOT_FALLBACK:
+    if request.spot and request.scenario != "spot_fallback":
         return 0, _most(request)
     return _most(request), 0
 
@@ -214,7 +210,7 @@ def _nodes(request: ScenarioRequest) -> list[str]:
     nodes = f"min({_most(request)}, {nodes})"
     if request.scenario not in IN_HOURS:
         return [f"$nodes = {nodes};"]
-    inside, outside = (nodes, "0") if request.scenario is Scenario.WORKDAY else ("0", nodes)
+    inside, outside = (nodes, "0") if request.scenario == "workday" else ("0", nodes)
     offset = f" + {request.utc_offset_hours} * TimeInterval_Hour" if request.utc_offset_hours else ""
     return [
         f"$now = time(){offset};",
@@ -225,7 +221,7 @@ def _nodes(request: ScenarioRequest) -> list[str]:
 
 
 def _targets(request: ScenarioRequest) -> list[str]:
-    if request.scenario is Scenario.SPOT_FALLBACK:
+    if request.scenario == "spot_fallback":
         span = f"TimeInterval_Minute * {GONE_MINUTES}"
         count = "$PreemptedNodeCount"
         return [
@@ -240,13 +236,13 @@ def _targets(request: ScenarioRequest) -> list[str]:
 
 def _most(request: ScenarioRequest) -> int:
     """The maximum number of nodes, rounded down to whole tasks."""
-    if request.scenario is Scenario.FIXED or request.nodes_per_task < 1:
+    if request.scenario == "fixed" or request.nodes_per_task < 1:
         return request.max_nodes
     return request.max_nodes - request.max_nodes % request.nodes_per_task
 
 
 def _problems(request: ScenarioRequest) -> Iterator[Problem]:
-    least = 0 if request.scenario is Scenario.FIXED else 1
+    least = 0 if request.scenario == "fixed" else 1
     if request.max_nodes < least:
         yield _of_key(request, "max_nodes", f"the maximum is below {least} node", f"{least} or more")
     if request.max_nodes > LARGEST_NUMBER:
@@ -272,7 +268,7 @@ def _of_several_nodes(request: ScenarioRequest) -> Iterator[Problem]:
     if request.task_slots != 1:
         message = "tasks on several nodes require one task slot per node"
         yield _of_key(request, "nodes_per_task", message, f"1 with {request.task_slots} task slots; else one slot a node")
-    if request.spot or request.scenario is Scenario.SPOT_FALLBACK:
+    if request.spot or request.scenario == "spot_fallback":
         problem = _of_key(
             request,
             "spot" if request.spot else "scenario",
@@ -286,7 +282,7 @@ def _of_several_nodes(request: ScenarioRequest) -> Iterator[Problem]:
 def _without_effect(request: ScenarioRequest) -> Iterator[Problem]:
     """Warnings of settings without effect in this scenario."""
     unused = [] if request.scenario in IN_HOURS else ["utc_offset_hours", "day_begins", "day_ends"]
-    unused += ["min_nodes"] if request.scenario is Scenario.FIXED else []
+    unused += ["min_nodes"] if request.scenario == "fixed" else []
     for key in unused:
         if getattr(request, key) != ScenarioRequest._field_defaults[key]:
             problem = _of_key(request, key, f"no effect in the scenario {request.scenario}", "", "leave it out")

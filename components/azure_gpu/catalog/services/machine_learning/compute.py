@@ -7,8 +7,7 @@ for a stack file's workspace are in `ml.workspace.rules`.
 
 from collections.abc import Iterator
 from datetime import date
-from enum import StrEnum
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from azure_gpu.catalog import lifecycle, lifecycle_tables, listed, tables
 from azure_gpu.catalog.lifecycle import WARNING_DAYS, Lifecycle, Status
@@ -70,16 +69,16 @@ def _eol(year: int, month: int, day: int, updates: str = "") -> Source:
     return Source(where, Dated.VALID_FROM, date(year, month, day))
 
 
-class Client(StrEnum):
-    """Clients of Azure Machine Learning, for people and programs."""
-
-    WORKBENCH = "Workbench"  # with its own `az ml computetarget attach remotedocker` and `az ml experiment submit`
-    SDK_V1 = "SDK v1"  # azureml-core: AksCompute, Model.deploy, InferenceConfig, Model.get_model_path
-    CLI_V1 = "CLI v1"  # the extension azure-cli-ml
-    SDK_V2 = "SDK v2"  # azure-ai-ml
-    CLI_V2 = "CLI v2"  # the extension ml
-    PREVIEW_FEATURES = "preview features"
-    BATCH_ENDPOINT_PREVIEW = "batch endpoint preview APIs"
+Client = Literal[
+    "Workbench",  # with its own `az ml computetarget attach remotedocker` and `az ml experiment submit`
+    "SDK v1",  # azureml-core: AksCompute, Model.deploy, InferenceConfig, Model.get_model_path
+    "CLI v1",  # the extension azure-cli-ml
+    "SDK v2",  # azure-ai-ml
+    "CLI v2",  # the extension ml
+    "preview features",
+    "batch endpoint preview APIs",
+]
+"""Clients of Azure Machine Learning, for people and programs."""
 
 
 class _Row(NamedTuple):
@@ -88,26 +87,24 @@ class _Row(NamedTuple):
     now: str = ""  # what to do with them
 
 
-_V2 = (Client.CLI_V2, Client.SDK_V2)
+_V2 = ("CLI v2", "SDK v2")
 
 CLIENTS: dict[Client, _Row] = {
-    Client.WORKBENCH: _Row(
+    "Workbench": _Row(
         Lifecycle(seen=WORKBENCH_ARTICLE, announced=_WORKBENCH_NOTICE, end=_WORKBENCH_END),
-        (*_V2, Client.SDK_V1, Client.CLI_V1),
+        (*_V2, "SDK v1", "CLI v1"),
         "submit a job to a compute cluster, or attach the machine to the workspace as compute",
     ),
-    Client.SDK_V1: _Row(
+    "SDK v1": _Row(
         Lifecycle(seen=INFERENCE_ARTICLE, announced=EOL, end=_eol(2026, 6, 30, "486238 and 501668")),
-        (Client.SDK_V2, Client.CLI_V2),
+        ("SDK v2", "CLI v2"),
         "attach the cluster as Kubernetes compute, deploy to online endpoints, find the model by AZUREML_MODEL_DIR",
     ),
-    Client.CLI_V1: _Row(Lifecycle(seen=_WORKBENCH_NOTICE, end=_eol(2025, 9, 30)), _V2, "use `az ml` of version 2"),
-    Client.SDK_V2: _Row(Lifecycle(seen=_CLI_AND_SDK_V2)),
-    Client.CLI_V2: _Row(Lifecycle(seen=_EXAMPLES)),
-    Client.PREVIEW_FEATURES: _Row(
-        Lifecycle(seen=EOL, preview=True, announced=EOL, end=_eol(2026, 3, 31)), _V2, "use what is general"
-    ),
-    Client.BATCH_ENDPOINT_PREVIEW: _Row(
+    "CLI v1": _Row(Lifecycle(seen=_WORKBENCH_NOTICE, end=_eol(2025, 9, 30)), _V2, "use `az ml` of version 2"),
+    "SDK v2": _Row(Lifecycle(seen=_CLI_AND_SDK_V2)),
+    "CLI v2": _Row(Lifecycle(seen=_EXAMPLES)),
+    "preview features": _Row(Lifecycle(seen=EOL, preview=True, announced=EOL, end=_eol(2026, 3, 31)), _V2, "use what is general"),
+    "batch endpoint preview APIs": _Row(
         Lifecycle(seen=EOL, preview=True, announced=EOL, end=_eol(2026, 3, 16)), _V2, "use an API version that is general"
     ),
 }
@@ -142,7 +139,7 @@ SERVICE_TAG = "AzureMachineLearning"  # the service's own addresses, as rules of
 # Attached machines: the second source document has one; no source says whether the service still supports them.
 ATTACHED_MACHINE = Lifecycle(seen=WORKBENCH_ARTICLE, doubt=_NO_WORD_SINCE)
 # AKS as a kind of compute is of version 1 and ends with its SDK.
-AKS_COMPUTE = Lifecycle(seen=INFERENCE_ARTICLE, end=CLIENTS[Client.SDK_V1].lifecycle.end)
+AKS_COMPUTE = Lifecycle(seen=INFERENCE_ARTICLE, end=CLIENTS["SDK v1"].lifecycle.end)
 
 
 class ClusterRequest(NamedTuple):

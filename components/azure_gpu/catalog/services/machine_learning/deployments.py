@@ -6,8 +6,7 @@ A managed deployment grows by rules of Azure Monitor over its metrics; on Kubern
 import re
 from collections.abc import Iterator, Mapping
 from datetime import date
-from enum import StrEnum
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from azure_gpu.catalog import lifecycle, spelling
 from azure_gpu.catalog.lifecycle import Lifecycle
@@ -394,15 +393,15 @@ LEAST_COOLDOWN_MINUTES, MOST_COOLDOWN_MINUTES = 1, 7 * 24 * 60
 SHRINK_BELOW = 0.4  # of the value at which a deployment grows: low enough that one instance less doesn't exceed it at once
 
 
-class Metric(StrEnum):
-    """What a deployment can be scaled by, as Azure Monitor spells it."""
+Metric = Literal[
+    "CpuUtilizationPercentage",
+    "GpuUtilizationPercentage",
+    "RequestsPerMinute",
+]
+"""What a deployment can be scaled by, as Azure Monitor spells it."""
 
-    CPU = "CpuUtilizationPercentage"
-    GPU = "GpuUtilizationPercentage"
-    REQUESTS = "RequestsPerMinute"
 
-
-PERCENTAGES = (Metric.CPU, Metric.GPU)
+PERCENTAGES = ("CpuUtilizationPercentage", "GpuUtilizationPercentage")
 
 
 class AutoscaleRequest(NamedTuple):
@@ -465,9 +464,9 @@ def _thresholds(request: AutoscaleRequest) -> Iterator[Problem]:
             yield impossible(
                 path, "not a valid percentage", value, "above 0, at most 100", "write 70, such as in Azure's example", HOW
             )
-        if metric is Metric.REQUESTS and not value > 0:
+        if metric == "RequestsPerMinute" and not value > 0:
             yield impossible(path, "not a valid number of requests", value, "above 0", "write a number of requests", HOW)
-        if metric is Metric.GPU and request.gpus is False:
+        if metric == "GpuUtilizationPercentage" and request.gpus is False:
             yield impossible(
                 path, "the deployment's instances have no GPU", value, "none", "scale by cpu_percent or requests", METRICS_PAGE
             )

@@ -37,7 +37,7 @@ REFUSED_PASSWORDS = frozenset(
         "iloveyou!",
     )
 )
-LONGEST_NAME = {OperatingSystem.LINUX: 64, OperatingSystem.WINDOWS: 20}
+LONGEST_NAME = {"Linux": 64, "Windows": 20}
 PASSWORD_LENGTH = (8, 123)  # of Windows
 _KINDS_OF_CHARACTERS = (r"[a-z]", r"[A-Z]", r"\d", r"[\W_]")
 _LINUX_NAME = r"[a-z_][a-z0-9_-]*"
@@ -49,9 +49,9 @@ def user_problems(name: str, operating_system: OperatingSystem, path: str) -> It
         yield _problem(path, "administrator name rejected by Azure", name, "any other", "write gpu", API)
     elif not 1 <= len(name) <= longest:
         yield _problem(path, "invalid length of the name", name, f"1 to {longest} characters", "shorten it", API)
-    elif operating_system is OperatingSystem.WINDOWS and (name.endswith(".") or re.search(r'["/\\\[\]:;|=,+*?<>@]', name)):
+    elif operating_system == "Windows" and (name.endswith(".") or re.search(r'["/\\\[\]:;|=,+*?<>@]', name)):
         yield _problem(path, "not a valid Windows user name", name, "letters and digits", "write gpu", API)
-    elif operating_system is OperatingSystem.LINUX and not re.fullmatch(_LINUX_NAME, name):
+    elif operating_system == "Linux" and not re.fullmatch(_LINUX_NAME, name):
         allowed = "small letters, digits, '_' and '-', a letter first"
         yield _problem(path, "not a valid Linux user name", name, allowed, "write gpu", API)
 

@@ -41,7 +41,7 @@ class MachineUse(NamedTuple):
 
     size: str
     region: str
-    operating_system: OperatingSystem = OperatingSystem.LINUX
+    operating_system: OperatingSystem = "Linux"
     spot: bool = False
     disk_type: str = PREMIUM
     disk_gib: int | None = None  # None: as large as the image's
@@ -62,7 +62,7 @@ def cost(use: MachineUse, prices: PriceBook) -> Cost:
 
 
 def _machine(use: MachineUse, prices: PriceBook) -> HourlyCost:
-    if use.operating_system is OperatingSystem.WINDOWS:
+    if use.operating_system == "Windows":
         return HourlyCost(None, (f"{'Spot ' if use.spot else ''}{use.size} with Windows",))
     return of_machines((Machines(use.size, 1, use.spot),), use.region, prices)
 

@@ -5,8 +5,7 @@ The rules of the extension are in `driver_extension`, those of images in `vm_ima
 
 from collections.abc import Iterator
 from datetime import date
-from enum import StrEnum
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from azure_gpu.catalog.problems import Code, Problem, errors
 from azure_gpu.catalog.services import driver_extension
@@ -20,13 +19,13 @@ from azure_gpu.catalog.sources import Source
 _BRINGS = frozenset({Software.NVIDIA_DRIVER, Software.ROCM_DRIVER})
 
 
-class RequestedMethod(StrEnum):
-    """The method that a user requests."""
-
-    AUTO = "auto"
-    IMAGE = "image"
-    EXTENSION = "extension"
-    NONE = "none"
+RequestedMethod = Literal[
+    "auto",
+    "image",
+    "extension",
+    "none",
+]
+"""The method that a user requests."""
 
 
 class DriverMethod(NamedTuple):
@@ -46,20 +45,20 @@ class DriverRequest(NamedTuple):
     own_image: bool  # a custom image, which may include anything
     path: str  # where the driver is written
     image_path: str  # where the image is written
-    requested: RequestedMethod = RequestedMethod.AUTO
+    requested: RequestedMethod = "auto"
     secure_boot: bool = False
 
 
 def choose(request: DriverRequest, as_of: date) -> tuple[DriverMethod, list[Problem]]:
     """The method for this machine. With problems, the closest to the requested one."""
     match request.requested:
-        case RequestedMethod.NONE:
-            return DriverMethod(RequestedMethod.NONE, "no driver is requested"), []
-        case RequestedMethod.IMAGE:
+        case "none":
+            return DriverMethod("none", "no driver is requested"), []
+        case "image":
             return _by_image(request)
-        case RequestedMethod.EXTENSION:
+        case "extension":
             return _by_extension(request, as_of)
-        case RequestedMethod.AUTO:
+        case "auto":
             pass
     if brings_driver(request.image) or request.own_image or request.image is None:
         return _by_image(request)
@@ -73,8 +72,8 @@ def brings_driver(image: VmImage | None) -> bool:
 def _by_image(request: DriverRequest) -> tuple[DriverMethod, list[Problem]]:
     if request.own_image or request.image is None:
         what = "a custom image is assumed to bring the driver" if request.own_image else "the image is unknown"
-        return DriverMethod(RequestedMethod.IMAGE, what), []
-    method = DriverMethod(RequestedMethod.IMAGE, f"{request.image.reference} brings the driver")
+        return DriverMethod("image", what), []
+    method = DriverMethod("image", f"{request.image.reference} brings the driver")
     if not brings_driver(request.image):
         return method, [
             _problem(
@@ -117,9 +116,9 @@ def _fits(request: DriverRequest, image: VmImage) -> Iterator[Problem]:
 def _by_extension(request: DriverRequest, as_of: date) -> tuple[DriverMethod, list[Problem]]:
     size = request.size
     if size is None or size.gpu is None:
-        return DriverMethod(RequestedMethod.EXTENSION, "the extension installs it", driver_extension.NVIDIA_LINUX), []
+        return DriverMethod("extension", "the extension installs it", driver_extension.NVIDIA_LINUX), []
     kind = driver_extension.type_for(size.gpu.vendor, request.operating_system)
-    method = DriverMethod(RequestedMethod.EXTENSION, f"the extension {kind} installs it", kind)
+    method = DriverMethod("extension", f"the extension {kind} installs it", kind)
     if brings_driver(request.image):
         assert request.image is not None
         return method, [
@@ -136,7 +135,7 @@ def _by_extension(request: DriverRequest, as_of: date) -> tuple[DriverMethod, li
     extension = ExtensionRequest(type=kind, settings={}, path=request.path, secure_boot=request.secure_boot)
     problems = list(driver_extension.extension_problems(extension, size, distribution, as_of))
     unfit = errors(problems) or any(each.code is Code.NOT_LISTED for each in problems)
-    if request.requested is RequestedMethod.AUTO and request.image is not None and unfit:
+    if request.requested == "auto" and request.image is not None and unfit:
         # `driver` isn't set: the problem is that image with that size.
         problems = [_of_image(problem, request, request.image) for problem in problems]
     return method, problems

@@ -6,7 +6,7 @@ from datetime import date
 from azure_gpu.catalog.problems import Code, Problem
 from azure_gpu.catalog.services.vm_images import VmImage
 from azure_gpu.catalog.size_use import OperatingSystem
-from azure_gpu.catalog.sizes.model import Size, VmGeneration
+from azure_gpu.catalog.sizes.model import Size
 from azure_gpu.catalog.sources import Dated, Source
 
 PAGE = Source("MicrosoftDocs/azure-compute-docs, articles/virtual-machines/trusted-launch.md", Dated.OBSERVED, date(2025, 4, 21))
@@ -17,12 +17,12 @@ WITHOUT_TRUSTED_LAUNCH = frozenset({"NDasrA100_v4", "NDm_A100_v4", "NC", "NV", "
 
 def takes_trusted_launch(size: Size | None, image: VmImage | None) -> bool:
     """Whether size and image are known to support Trusted Launch. ubuntu-hpc may fail under it."""
-    return not list(_against(size, image)) and image is not None and VmGeneration.GEN2 in image.generations
+    return not list(_against(size, image)) and image is not None and "Gen2" in image.generations
 
 
 def secure_boot(operating_system: OperatingSystem, *, extension: bool) -> bool:
     """Whether the driver loads under Secure Boot: only on Windows, and not if the extension installs it."""
-    return operating_system is OperatingSystem.WINDOWS and not extension
+    return operating_system == "Windows" and not extension
 
 
 def trusted_launch_problems(size: Size | None, image: VmImage | None, path: str) -> Iterator[Problem]:
@@ -44,5 +44,5 @@ def _against(size: Size | None, image: VmImage | None) -> Iterator[str]:
         yield f"{size.name} doesn't take Trusted Launch"
     if image is None:
         return
-    if image.generations and VmGeneration.GEN2 not in image.generations:
+    if image.generations and "Gen2" not in image.generations:
         yield f"Trusted Launch is for Gen2 images, and {image.reference} is {' and '.join(image.generations)}"
