@@ -3,6 +3,7 @@
 It is validated in `ml.endpoint.rules`.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from azure_gpu.catalog.services.machine_learning import deployments, endpoints
