@@ -121,7 +121,7 @@ def test_a_job_brings_up_a_node_runs_its_code_and_leaves_log_and_outputs(world: 
     assert "GPU 0: Tesla T4 (UUID: GPU-" in log
     assert world.blob("things", "trained/model.txt") == "weights"
     assert world.blob("azureml", f"ExperimentRun/dcid.{job.rsplit('/', 1)[1]}/outputs/metrics.json") == "{}"
-    assert world.nodes(cluster) == {"idle": 1}, "the node waits for another job until its idle time is over"
+    until(lambda: world.nodes(cluster) == {"idle": 1}, "the node is free, and waits for another job")
     assert ended["properties"]["azureml.exitCode"] == "0"
 
 
