@@ -310,6 +310,10 @@ def _of_all(declared: Parts, section: str, attribute: str) -> Args:
     return {name: getattr(each, attribute) for name, each in declared[section].items()}
 
 
+def _environment_of(job: Args, declared: Parts, location: str) -> Args:
+    return declared["job_environment"][regions.normalise(job.get("location", location))].dependencies
+
+
 def _images(_: Args, declared: Parts, _location: str) -> Args:
     return {"images": _of_all(declared, "gallery_images", "of_pool")}
 
@@ -383,9 +387,7 @@ KINDS = (
         noun="a job",
         is_work=True,
         resolve=_job,
-        depends_on=lambda job, declared, location: (
-            declared["job_environment"][regions.normalise(job.get("location", location))].dependencies
-        ),
+        depends_on=_environment_of,
         ends=True,
         writes_blobs=True,
         workloads=lambda job: (Workload(job["workload"]),) if "workload" in job else (),

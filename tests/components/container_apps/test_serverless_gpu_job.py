@@ -5,7 +5,8 @@ import re
 import pytest
 
 from azure_gpu.container_apps.environment.args import GpuModel
-from azure_gpu.container_apps.job.args import EventArgs, EventRuleArgs, ServerlessGpuJobSettings, ServerlessGpuJobWiring
+from azure_gpu.container_apps.job import args as job_args
+from azure_gpu.container_apps.job.args import EventArgs, ServerlessGpuJobSettings, ServerlessGpuJobWiring
 from azure_gpu.container_apps.job.job import ServerlessGpuJob
 from azure_gpu.container_apps.job.resolve import resolve
 from azure_gpu.shared.context import resolve_stack
@@ -51,11 +52,13 @@ def test_all_that_a_job_misses_in_its_surroundings_is_said_at_once() -> None:
 
 def test_the_defaults_in_the_docstrings_are_those_that_a_job_gets() -> None:
     context, _ = resolve_stack({**STACK_ARGS, "location": "eastus"}, PROJECT, STACK)
-    rules = {"queue": EventRuleArgs(type="azure-queue")}
-    said: ServerlessGpuJobSettings = {"event": {"rules": rules}, "expires_after": "2026-12-31"}
+    said: ServerlessGpuJobSettings = {"expires_after": "2026-12-31"}
     spec, _ = resolve("one", said, context)
-    assert spec.events is not None
-    of_events = {key: getattr(spec.events, key) for key in EventArgs.__optional_keys__}
+    of_events = {
+        "polling_interval_seconds": job_args.DEFAULT_POLLING_SECONDS,
+        "min_executions": job_args.DEFAULT_FEWEST_EXECUTIONS,
+        "max_executions": job_args.DEFAULT_MOST_EXECUTIONS,
+    }
     of_job = {
         "gpu": spec.gpu,
         "retries": spec.retries,

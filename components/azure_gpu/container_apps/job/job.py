@@ -17,9 +17,16 @@ from pulumi_azure_native import app
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.container_apps.environment.environment import JobEnvironment
 from azure_gpu.container_apps.environment.existing import of_id
-from azure_gpu.container_apps.job.args import EventArgs, ServerlessGpuJobArgs, ServerlessGpuJobWiring
+from azure_gpu.container_apps.job.args import (
+    DEFAULT_FEWEST_EXECUTIONS,
+    DEFAULT_MOST_EXECUTIONS,
+    DEFAULT_POLLING_SECONDS,
+    EventArgs,
+    ServerlessGpuJobArgs,
+    ServerlessGpuJobWiring,
+)
 from azure_gpu.container_apps.job.resolve import identity_problems, resolve
-from azure_gpu.container_apps.job.spec import Events, ServerlessGpuJobSpec
+from azure_gpu.container_apps.job.spec import ServerlessGpuJobSpec
 from azure_gpu.foundation import common
 from azure_gpu.shared import existing, overrides, retry_hooks
 from azure_gpu.shared.component import Component, OnlyInPython
@@ -156,14 +163,9 @@ def _variables(plain: Mapping[str, pulumi.Input[str]], secret: Mapping[str, obje
 def _secrets(variables: Mapping[str, pulumi.Input[str]], event: EventArgs | None) -> list[app.SecretArgs]:
     """Returns the secrets of the job, to which its variables and rules refer by name."""
     values = {_secret_of_variable(name): value for name, value in variables.items()}
-    for rule in event["rules"] if event else ():
-        for parameter, value in _rule_secrets(event, rule).items():
-            values[_secret_of_rule(rule, parameter)] = value
+    for name, rule in event["rules"].items() if event else ():
+        values |= {_secret_of_rule(name, parameter): value for parameter, value in rule.get("secrets", {}).items()}
     return [app.SecretArgs(name=name, value=pulumi.Output.secret(value)) for name, value in sorted(values.items())]
-
-
-def _rule_secrets(event: EventArgs | None, rule: str) -> Mapping[str, pulumi.Input[str]]:
-    return event["rules"][rule].get("secrets", {}) if event else {}
 
 
 def _secret_of_variable(name: str) -> str:
@@ -185,10 +187,12 @@ def _configuration(
     spec: ServerlessGpuJobSpec, wiring: ServerlessGpuJobWiring, secrets: list[app.SecretArgs]
 ) -> app.JobConfigurationArgs:
     manual = schedule = event = None
-    if spec.events:
+    if "event" in wiring:
         kind = app.TriggerType.EVENT
         event = app.JobConfigurationEventTriggerConfigArgs(
-            parallelism=spec.parallelism, replica_completion_count=spec.completions, scale=_scale(spec.events, wiring)
+            parallelism=spec.parallelism,
+            replica_completion_count=spec.completions,
+            scale=_scale(wiring["event"], wiring.get("identity_id")),
         )
     elif spec.schedule:
         kind = app.TriggerType.SCHEDULE
@@ -212,26 +216,26 @@ def _configuration(
     )
 
 
-def _scale(events: Events, wiring: ServerlessGpuJobWiring) -> app.JobScaleArgs:
+def _scale(event: EventArgs, identity_id: pulumi.Input[str] | None) -> app.JobScaleArgs:
     rules = [
         app.JobScaleRuleArgs(
-            name=rule.name,
-            type=rule.type,
-            metadata=rule.metadata,
-            identity=wiring.get("identity_id") if rule.use_identity else None,
+            name=name,
+            type=rule["type"],
+            metadata=rule.get("metadata", {}),
+            identity=identity_id if rule.get("use_identity", False) else None,
             auth=[
-                app.ScaleRuleAuthArgs(trigger_parameter=parameter, secret_ref=_secret_of_rule(rule.name, parameter))
-                for parameter in sorted(_rule_secrets(wiring.get("event"), rule.name))
+                app.ScaleRuleAuthArgs(trigger_parameter=parameter, secret_ref=_secret_of_rule(name, parameter))
+                for parameter in sorted(rule.get("secrets", {}))
             ]
             or None,
         )
-        for rule in events.rules
+        for name, rule in sorted(event["rules"].items())
     ]
     return app.JobScaleArgs(
         rules=rules,
-        polling_interval=events.polling_interval_seconds,
-        min_executions=events.min_executions,
-        max_executions=events.max_executions,
+        polling_interval=int(event.get("polling_interval_seconds", DEFAULT_POLLING_SECONDS)),
+        min_executions=int(event.get("min_executions", DEFAULT_FEWEST_EXECUTIONS)),
+        max_executions=int(event.get("max_executions", DEFAULT_MOST_EXECUTIONS)),
     )
 
 

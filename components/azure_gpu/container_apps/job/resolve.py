@@ -24,7 +24,7 @@ from azure_gpu.container_apps.job.args import (
     EventRuleArgs,
     ServerlessGpuJobSettings,
 )
-from azure_gpu.container_apps.job.spec import EventRule, Events, ServerlessGpuJobSpec
+from azure_gpu.container_apps.job.spec import ServerlessGpuJobSpec
 from azure_gpu.formats import azure_types, cron, image_reference
 from azure_gpu.formats.dates import parse_day, resolve_day, resolve_end
 from azure_gpu.formats.tags import EXPIRES_AT
@@ -83,7 +83,6 @@ def resolve(
         cpu=float(numbers["cpu"]),
         memory_in_gib=float(numbers["memory_in_gib"]),
         schedule=args.get("schedule"),
-        events=_events(args["event"]) if "event" in args else None,
         retries=int(numbers["retries"]),
         timeout_seconds=int(numbers["timeout_minutes"]) * 60,
         parallelism=int(numbers["parallelism"]),
@@ -105,21 +104,6 @@ def resolve(
     of_service = _of_service(gpu, spec.image, numbers, location, paths, day, in_existing_environment=in_existing_environment)
     problems += [problem for problem in of_service if problem not in problems]
     return spec, problems
-
-
-def _events(args: EventArgs) -> Events:
-    rules = [
-        EventRule(
-            name=name, type=rule["type"], metadata=dict(rule.get("metadata", {})), use_identity=rule.get("use_identity", False)
-        )
-        for name, rule in sorted(args["rules"].items())
-    ]
-    return Events(
-        rules=tuple(rules),
-        polling_interval_seconds=int(args.get("polling_interval_seconds", DEFAULT_POLLING_SECONDS)),
-        min_executions=int(args.get("min_executions", DEFAULT_FEWEST_EXECUTIONS)),
-        max_executions=int(args.get("max_executions", DEFAULT_MOST_EXECUTIONS)),
-    )
 
 
 def _hourly_cost(gpu: GpuModel, cpu: float, memory_in_gib: float, location: str, parallelism: int) -> float | None:

@@ -11,28 +11,8 @@ from azure_gpu.shared.workloads import Workload
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EventRule:
-    """Resolved `EventRuleArgs`, without its secrets."""
-
-    name: str
-    type: str
-    metadata: dict[str, str]
-    use_identity: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Events:
-    """Resolved `EventArgs`."""
-
-    rules: tuple[EventRule, ...]
-    polling_interval_seconds: int
-    min_executions: int
-    max_executions: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ServerlessGpuJobSpec:
-    """The resolved arguments. Outputs and secrets stay in the arguments."""
+    """The resolved arguments. Outputs, secrets and events stay in the arguments."""
 
     job_name: str
     container_name: str
@@ -44,8 +24,7 @@ class ServerlessGpuJobSpec:
     environment: Mapping[str, pulumi.Input[str]]
     cpu: float
     memory_in_gib: float
-    schedule: str | None
-    events: Events | None  # neither a schedule nor events: the job is started by hand
+    schedule: str | None  # neither a schedule nor the event of the arguments: the job is started by hand
     retries: int
     timeout_seconds: int
     parallelism: int
