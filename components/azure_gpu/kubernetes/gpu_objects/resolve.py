@@ -1,16 +1,23 @@
 """Resolves the objects on a cluster with GPU pools: fills in all defaults and finds all problems. Pure."""
 
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
+from typing import cast
 
-from azure_gpu.catalog.problems import Problem
+import pulumi
+
+from azure_gpu.catalog.problems import Code, Problem, Severity
+from azure_gpu.catalog.services import gpu_sharing
 from azure_gpu.catalog.services.aks import dcgm, device_plugin
+from azure_gpu.catalog.services.aks.clusters import SYSTEM_NAMESPACES
 from azure_gpu.catalog.services.aks.pools import LABEL as AKS_POOL_LABEL
 from azure_gpu.catalog.services.groups import mirrored
+from azure_gpu.formats import image_reference
 from azure_gpu.formats.tags import NODE_POOL
 from azure_gpu.kubernetes import jobs as kubernetes_jobs, services as kubernetes_services
 from azure_gpu.kubernetes.args import ClusterServiceSettings
-from azure_gpu.kubernetes.gpu_objects import queues, rules
+from azure_gpu.kubernetes.gpu_objects import queues
 from azure_gpu.kubernetes.gpu_objects.args import (
     DEFAULT_EXPORTER_IMAGE,
     DEFAULT_GPUS,
@@ -23,7 +30,7 @@ from azure_gpu.kubernetes.gpu_objects.args import (
     MetricsArgs,
 )
 from azure_gpu.kubernetes.gpu_objects.spec import GPU_TAINT, ClusterObjectsSpec, GpuPool, PoolNodes
-from azure_gpu.kubernetes.jobs import JobSpec, Placement
+from azure_gpu.kubernetes.jobs import JobSpec, Placement, too_small
 from azure_gpu.kubernetes.objects import toleration
 from azure_gpu.kubernetes.services import ServiceSpec
 from azure_gpu.shared.validation import written
@@ -40,23 +47,23 @@ def resolve_objects(
     namespace = settings.get("namespace", {}).get("name", DEFAULT_NAMESPACE)
     metrics = written(settings.get("metrics", MetricsArgs()))
     jobs: dict[str, JobSpec] = {}
-    problems = [problem for pool in pools for problem in rules.pool_problems(pool, by_plugin=by_plugin)]
+    problems = [problem for pool in pools for problem in _pool_problems(pool, by_plugin=by_plugin)]
     for name, job in settings.get("jobs", {}).items():
-        pool = rules.pool_of(job, pools)
+        pool = _pool_of(job, pools)
         jobs[name], more = kubernetes_jobs.resolve(name, job, _placement(job, pool, namespace), f"{path}.jobs.{name}")
-        problems += [*more, *rules.job_problems(job, pool, pools, f"{path}.jobs.{name}")]
+        problems += [*more, *_job_problems(job, pool, pools, f"{path}.jobs.{name}")]
     team_queues, more = queues.resolve(settings["queues"], pools, path) if "queues" in settings else ({}, [])
     problems += [*more, *queues.job_problems(jobs, team_queues, settings, path)]
     services: dict[str, ServiceSpec] = {}
     for name, service in settings.get("services", {}).items():
-        of_pod = rules.pod_of(service)
+        of_pod = _pod_of(service)
         with_gpu = service.get("gpus", DEFAULT_GPUS) != 0
-        pool = rules.pool_of(of_pod, pools) if with_gpu else None
+        pool = _pool_of(of_pod, pools) if with_gpu else None
         place = _placement(of_pod, pool, namespace) if with_gpu else _without_gpu(service, namespace)
         services[name], more = kubernetes_services.resolve(name, service, place, f"{path}.services.{name}")
-        problems += [*more, *rules.service_problems(service, pool, pools, f"{path}.services.{name}")]
+        problems += [*more, *_service_problems(service, pool, pools, f"{path}.services.{name}")]
         if name in jobs:
-            problems.append(rules.name_taken(f"{path}.services.{name}", "a job"))
+            problems.append(_name_taken(f"{path}.services.{name}", "a job"))
     nodes = {pool.name: pool.nodes for pool in pools}
     spec = ClusterObjectsSpec(
         path=path,
@@ -77,8 +84,8 @@ def resolve_objects(
         jobs=jobs,
         services=services,
     )
-    problems += rules.settings_problems(settings, nodes.values(), namespace, spec.counters, path)
-    problems += rules.quota_problems(settings, spec.jobs, path)
+    problems += _settings_problems(settings, nodes.values(), namespace, spec.counters, path)
+    problems += _quota_problems(settings, spec.jobs, path)
     return spec, problems
 
 
@@ -107,7 +114,7 @@ def _placement(job: ClusterJobSettings, pool: GpuPool | None, namespace: str) ->
 
 def _without_gpu(service: ClusterServiceSettings, namespace: str) -> Placement:
     """A pod without a GPU, which runs on any node."""
-    requests, memory = _requests(rules.pod_of(service))
+    requests, memory = _requests(_pod_of(service))
     return Placement(namespace=namespace, limits=memory, requests={**requests, **memory})
 
 
@@ -137,3 +144,201 @@ def _default_counters(pools: Iterable[PoolNodes]) -> tuple[str, ...]:
         if not counter.startswith(dcgm.PROFILING) or (profiled and known):
             found.append(counter)
     return tuple(found)
+
+
+def _pool_of(job: ClusterJobSettings, pools: Sequence[GpuPool]) -> "GpuPool | None":
+    """The pool of the job: its `pool`, else the only one."""
+    if "pool" in job:
+        return next((pool for pool in pools if pool.name == job["pool"]), None)
+    return pools[0] if len(pools) == 1 else None
+
+
+def _pool_problems(pool: GpuPool, *, by_plugin: bool) -> Iterator[Problem]:
+    """Problems of the pool's sharing, and of NVIDIA's plugin on its GPUs."""
+    gpu, sharing = pool.nodes.gpu, pool.nodes.sharing
+    yield from gpu_sharing.check(sharing, gpu)
+    if not by_plugin:
+        if sharing.strategy in ("time-slicing", "mps"):
+            yield Problem(
+                path=sharing.at("strategy"),
+                message="time-slicing and mps require the device plugin, but `device_plugin` is false",
+                value=str(sharing.strategy),
+                allowed="none, mig",
+                fix="set `device_plugin: true`, or set the strategy to none and configure the plugin that is installed",
+                source=str(device_plugin.SOURCE),
+                code=Code.IMPOSSIBLE,
+            )
+        return
+    yield from gpu_sharing.with_device_plugin(sharing)
+    if pool.min_nodes == 0 and (sharing.divided or sharing.profile):
+        yield from gpu_sharing.from_zero(sharing, f"{pool.path}.min_nodes", pool.max_nodes)
+    if gpu is not None and gpu.vendor != "NVIDIA":
+        yield Problem(
+            path=f"{pool.path}.size",
+            message=f"NVIDIA's device plugin doesn't support {gpu.vendor}'s {gpu.name}",
+            value=pool.nodes.size,
+            allowed="sizes with NVIDIA GPUs",
+            fix="set `device_plugin: false` and install the vendor's plugin, or choose a size with an NVIDIA GPU",
+            source=str(device_plugin.SOURCE),
+            code=Code.IMPOSSIBLE,
+        )
+
+
+def _job_problems(job: ClusterJobSettings, pool: "GpuPool | None", pools: Sequence[GpuPool], path: str) -> Iterator[Problem]:
+    """Problems of the job's placement on the cluster."""
+    gpus, parallelism = job.get("gpus", DEFAULT_GPUS), job.get("parallelism", DEFAULT_PARALLELISM)
+    for key, value in (("gpus", gpus), ("parallelism", parallelism)):
+        if value < 1:
+            yield too_small(f"{path}.{key}", value, 1)
+    for key, above in (("cpu", job.get("cpu", 1)), ("memory_in_gib", job.get("memory_in_gib", 1))):
+        if above <= 0:
+            fix = "set what a pod needs, or remove it"
+            yield Problem(path=f"{path}.{key}", message="must be greater than 0", value=above, fix=fix)
+    if pool is None:
+        yield from _no_pool(job, pools, path)
+        return
+    yield from kubernetes_jobs.mps_problems(job, pool.nodes.sharing, pool.nodes.gpu, path)
+    most = pool.nodes.amount
+    each = max(1, most // max(1, gpus)) if most is not None else None  # the affinity to different nodes is only a preference
+    if each is not None and (nodes := job.get("nodes", 1)) > pool.max_nodes * each:
+        yield Problem(
+            path=f"{path}.nodes",
+            message=f"pool {pool.name} can't hold that many workers, so the group would never start",
+            value=nodes,
+            allowed=f"1 to {pool.max_nodes * each}",
+            fix=f"write {pool.path}.max_nodes: {math.ceil(nodes / each)}, or request fewer",
+            code=Code.IMPOSSIBLE,
+        )
+    shared = pool.nodes.sharing.divided
+    if shared and gpus > 1:
+        yield Problem(
+            path=f"{path}.gpus",
+            message=f"the GPUs of pool {pool.name} are shared, and a pod can use only one share",
+            value=gpus,
+            allowed="1",
+            fix="write 1, or use a pool whose GPUs aren't shared",
+            source=str(device_plugin.CHART),
+            code=Code.IMPOSSIBLE,
+        )
+        return
+    if most is not None and gpus > most:
+        yield Problem(
+            path=f"{path}.gpus",
+            message=f"a node of pool {pool.name} has fewer of {pool.nodes.resource}, and a pod runs on one node",
+            value=gpus,
+            allowed=f"1 to {most}",
+            fix="request fewer, or use a pool of a larger size",
+            code=Code.IMPOSSIBLE,
+        )
+
+
+def _pod_of(service: ClusterServiceSettings) -> ClusterJobSettings:
+    """The requests of a service's pods, as job settings."""
+    requested = ("gpus", "pool", "cpu", "memory_in_gib")
+    return cast(ClusterJobSettings, {key: value for key, value in service.items() if key in requested})
+
+
+def _service_problems(
+    service: ClusterServiceSettings, pool: "GpuPool | None", pools: Sequence[GpuPool], path: str
+) -> Iterator[Problem]:
+    """Problems of the service's placement on the cluster."""
+    if service.get("gpus", DEFAULT_GPUS) == 0:
+        without = {key: value for key, value in service.items() if key in ("cpu", "memory_in_gib")}
+        found = _job_problems(cast(ClusterJobSettings, without), None, (), path)
+        yield from (problem for problem in found if not problem.path.endswith(".pool"))
+        if "pool" in service:
+            message = "`pool` can't be combined with `gpus: 0`"
+            yield Problem(path=f"{path}.pool", message=message, value=service["pool"], fix="remove it, or write gpus: 1")
+        return
+    yield from _job_problems(_pod_of(service), pool, pools, path)
+
+
+def _name_taken(path: str, by: str) -> Problem:
+    """Two objects of one name in a namespace would share their labels."""
+    return Problem(path=path, message=f"{by} of the cluster already has this name", fix="rename one of the two")
+
+
+def _no_pool(job: ClusterJobSettings, pools: Sequence[GpuPool], path: str) -> Iterator[Problem]:
+    names = ", ".join(pool.name for pool in pools)
+    if "pool" in job:
+        if pools:  # otherwise the pools aren't the stack's, and unknown here
+            yield Problem(
+                path=f"{path}.pool",
+                message="the cluster has no GPU pool of this name",
+                value=job["pool"],
+                allowed=names,
+                fix="write one of those allowed",
+                code=Code.NOT_FOUND,
+            )
+        return
+    yield Problem(
+        path=f"{path}.pool",
+        message="`pool` is not set, and there are several GPU pools" if pools else "`pool` is not set",
+        allowed=names or "a GPU pool of the existing cluster",
+        fix=f"set `pool: {pools[0].name}`" if pools else "set `pool: <name>`",
+    )
+
+
+def _settings_problems(
+    settings: ClusterObjectsSettings, pools: Iterable[PoolNodes], namespace: str, counters: Sequence[str], path: str
+) -> list[Problem]:
+    """Problems of namespace, images and metrics."""
+    found = kubernetes_jobs.name_problems(namespace, f"{path}.namespace.name")
+    if namespace in SYSTEM_NAMESPACES:
+        found.append(
+            Problem(
+                path=f"{path}.namespace.name",
+                message="reserved for the cluster's own components",
+                value=namespace,
+                allowed=f"any but {', '.join(SYSTEM_NAMESPACES)}",
+                fix="choose another name",
+            )
+        )
+    if "mirror" in settings:
+        found += image_reference.check(f"{settings['mirror']}/image", f"{path}.mirror")
+    most = settings.get("namespace", {}).get("max_gpus")
+    if most is not None and most < 1:
+        found.append(too_small(f"{path}.namespace.max_gpus", most, 1))
+    images: Mapping[str, pulumi.Input[str] | None] = {
+        "device_plugin": written(settings.get("device_plugin", DevicePluginArgs())).get("image"),
+        "metrics": written(settings.get("metrics", MetricsArgs())).get("image"),
+    }
+    for key, image in images.items():
+        if isinstance(image, str):  # an output can't be validated
+            found += image_reference.check(image, f"{path}.{key}.image")
+    if "counters" in written(settings.get("metrics", MetricsArgs())):
+        found += _counter_problems(counters, pools, f"{path}.metrics.counters")
+    return found
+
+
+def _counter_problems(counters: Sequence[str], pools: Iterable[PoolNodes], path: str) -> list[Problem]:
+    if not counters:
+        return [Problem(path=path, message="must name at least one counter", fix="name one, or set `metrics: false`")]
+    found: list[Problem] = []
+    for gpu in [None, *(pool.gpu for pool in pools)]:
+        found += [problem for problem in dcgm.check(counters, gpu, path) if problem not in found]
+    return found
+
+
+def _quota_problems(settings: ClusterObjectsSettings, jobs: Mapping[str, JobSpec], path: str) -> Iterator[Problem]:
+    """A warning if the jobs together request more than their namespace's quota: Kubernetes then doesn't create some of the
+    pods."""
+    most = settings.get("namespace", {}).get("max_gpus")
+    if most is None:
+        return
+    requested: dict[str, int] = {}
+    for job in jobs.values():
+        for resource, number in job.placement.limits.items():
+            if resource != "memory":
+                requested[resource] = requested.get(resource, 0) + int(number) * job.placement.parallelism * job.nodes
+    for resource, together in sorted(requested.items()):
+        if together > most:
+            yield Problem(
+                path=f"{path}.namespace.max_gpus",
+                message=f"the jobs request {together} of {resource} in total, so some wait until others have ended",
+                value=most,
+                allowed=f"{together} or more, to run all of them at once",
+                fix=f"raise it to {together}, or keep it if waiting is intended",
+                code=Code.IMPOSSIBLE,
+                severity=Severity.WARNING,
+            )
