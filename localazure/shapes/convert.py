@@ -67,6 +67,8 @@ def _object_to_arm(shape: ObjectShape, value: Mapping[str, Any]) -> Json:
                 body[each.name] = _keys_to_map(given) if each.key_set else _to_arm(each.shape, given)
     if wrapper is None:
         return body | _json(rest)
+    if isinstance(wrapper.shape, ObjectShape) and isinstance(rest.get(wrapper.name), Mapping):
+        rest |= rest.pop(wrapper.name)  # taken whole, and answered lying flat (`flat_outputs`)
     inside = _to_arm(wrapper.shape, rest)
     return body | {wrapper.name: inside} if inside or wrapper.required else body
 
