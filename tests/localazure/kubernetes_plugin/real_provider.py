@@ -7,6 +7,7 @@ real.
 
 import json
 import os
+import re
 import subprocess
 import threading
 import time
@@ -16,7 +17,7 @@ from contextlib import ExitStack
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import SimpleNamespace
 from typing import Any
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import urlsplit
 
 import grpc
 import pytest
@@ -35,6 +36,8 @@ from tests.support.kubernetes import ControlPlane
 _MADE_WITH = {"engine", "offline", "online", "unconfigured"}  # fixtures
 _SERVING = b"\x08\x01"  # grpc.health.v1.HealthCheckResponse: the provider asks whether its engine lives
 _CALLS = {"Create", "Update", "Delete", "Read"}
+_KINDS = re.compile(r"/(version|openapi/.*|api(/v1)?|apis(/[^/]+){0,2})")
+_COLLECTION = re.compile(r"/(api/v1|apis/[^/]+/[^/]+)/(namespaces/[^/]+/)?[^/]+")
 _LOOK_S = 0.05
 
 _stack = ExitStack()  # of the test that runs
@@ -176,10 +179,10 @@ class _Handler(BaseHTTPRequestHandler):
     def answer(self) -> None:
         parts = urlsplit(self.path)
         sent = yaml.safe_load(self.rfile.read(int(self.headers.get("Content-Length") or 0)))
-        if self.command == "GET" and _is_list_of_kinds(parts.path):
+        if self.command == "GET" and _KINDS.fullmatch(parts.path):
             self._send(*_of_real_one(self.path, self.headers.get("Accept") or ""))
-        elif self.command == "GET" and _is_collection(parts.path):
-            self._list(parts.path, dict(parse_qsl(parts.query)))
+        elif self.command == "GET" and _COLLECTION.fullmatch(parts.path):
+            self._list(parts.path, watch="watch=" in parts.query)
         else:
             try:
                 body = json.dumps(sent).encode() if sent else None
@@ -207,16 +210,14 @@ class _Handler(BaseHTTPRequestHandler):
     def _json(self, status: int, body: Any) -> None:
         self._send(status, json.dumps(body).encode(), "application/json")
 
-    def _list(self, path: str, query: dict[str, str]) -> None:
-        name = query.get("fieldSelector", "").removeprefix("metadata.name=") if "metadata.name" in str(query) else ""
-
+    def _list(self, path: str, *, watch: bool) -> None:
         def there() -> dict[str, Any]:
-            inside = f"{path}/{name}"
-            return {key: _versioned(each) for key, each in list(self.fake.objects.items()) if _matches(key, inside, path)}
+            return {key: _versioned(each) for key, each in list(self.fake.objects.items()) if key.rsplit("/", 1)[0] == path}
 
-        if "watch" not in query:
-            items = list(there().values())
-            self._json(200, {"kind": "List", "apiVersion": "v1", "metadata": {"resourceVersion": "1"}, "items": items})
+        if not watch:
+            self._json(
+                200, {"apiVersion": "v1", "kind": "List", "metadata": {"resourceVersion": "1"}, "items": [*there().values()]}
+            )
             return
         self.send_response(200)
         self.send_header("Content-Type", "application/json")
@@ -227,8 +228,7 @@ class _Handler(BaseHTTPRequestHandler):
         try:
             while True:
                 now = there()
-                changed = {key: each for key, each in now.items() if known.get(key) != each}
-                events = [("MODIFIED" if key in known else "ADDED", each) for key, each in changed.items()]
+                events = [("MODIFIED" if key in known else "ADDED", each) for key, each in now.items() if known.get(key) != each]
                 events += [("DELETED", each) for key, each in known.items() if key not in now]
                 for kind, each in events:
                     self.wfile.write(json.dumps({"type": kind, "object": each}).encode() + b"\n")
@@ -239,27 +239,11 @@ class _Handler(BaseHTTPRequestHandler):
             pass  # nobody listens any more
 
 
-def _matches(key: str, inside: str, path: str) -> bool:
-    return key == inside if not inside.endswith("/") else key.rsplit("/", 1)[0] == path
-
-
 def _versioned(thing: Any) -> Any:
     """An object with the resource version that the program tells changes by."""
     if not isinstance(thing, dict) or "metadata" not in thing:
         return thing
     return {**thing, "metadata": {"resourceVersion": str(abs(hash(json.dumps(thing, sort_keys=True)))), **thing["metadata"]}}
-
-
-def _is_list_of_kinds(path: str) -> bool:
-    parts = path.strip("/").split("/")
-    return (
-        parts[0] in ("version", "openapi") or (parts[0] == "api" and len(parts) <= 2) or (parts[0] == "apis" and len(parts) <= 3)
-    )
-
-
-def _is_collection(path: str) -> bool:
-    parts = path.strip("/").split("/")[2 if path.startswith("/api/") else 3 :]
-    return len(parts) == 1 or (len(parts) == 3 and parts[0] == "namespaces")
 
 
 def _of_real_one(path: str, accept: str) -> tuple[int, bytes, str]:
