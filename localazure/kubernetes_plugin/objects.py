@@ -93,7 +93,7 @@ def named(inputs: Object, old_inputs: Object, logical_name: str, seed: bytes, au
     if old_inputs:
         return _with_name(inputs, name(old_inputs)) if annotated(old_inputs, AUTONAMED) else inputs
     if autonaming.mode is Mode.DISABLE:
-        raise ValueError(f"automatic naming is disabled, so '{logical_name}' needs metadata.name")
+        raise ValueError("autonaming is disabled, resource requires the .metadata.name field to be set")
     if autonaming.mode in (Mode.PROPOSE, Mode.ENFORCE):
         return _with_name(inputs, autonaming.proposed_name)
     # The same seed gives the same name, so that an update plan and its execution agree.

@@ -330,9 +330,8 @@ def _problems(inputs: Properties) -> list[str]:
     found: list[str] = []
     if not objects.name(inputs) and not is_unknown(inputs.get("metadata")):
         if objects.metadata(inputs).get("generateName"):
-            found.append("the `.metadata.generateName` field is not supported in Server-Side Apply mode")
-        else:
-            found.append("`.metadata.name` was removed; set it again")
+            raise ValueError("the `.metadata.generateName` field is not supported in Server-Side Apply mode")
+        found.append("`.metadata.name` was removed; set it again")
     try:
         readiness.annotated_check(inputs)
     except ValueError as error:

@@ -35,7 +35,7 @@ def test_the_engine_may_propose_names_or_forbid_automatic_ones(offline: Kubernet
     proposed = AUTONAMING(mode=AUTONAMING.PROPOSE, proposed_name="settings-of-ours")
     found, _ = offline.check(CONFIG_MAP, with_kind(CONFIG_MAP, {}), autonaming=proposed)
     assert found["metadata"]["name"] == "settings-of-ours"
-    with pytest.raises(grpc.RpcError, match=r"automatic naming is disabled, so 'thing' needs metadata\.name"):
+    with pytest.raises(grpc.RpcError, match=r"autonaming is disabled, resource requires the \.metadata\.name field to be set"):
         offline.check(CONFIG_MAP, with_kind(CONFIG_MAP, {}), autonaming=AUTONAMING(mode=AUTONAMING.DISABLE))
 
 
@@ -102,8 +102,8 @@ def test_a_function_or_component_of_the_package_is_refused_by_name(offline: Kube
 
 
 def test_a_generated_name_is_refused_as_server_side_apply_has_none(offline: KubernetesEngine) -> None:
-    _, problems = offline.check(CONFIG_MAP, with_kind(CONFIG_MAP, {"metadata": {"generateName": "x-"}}))
-    assert problems == ["the `.metadata.generateName` field is not supported in Server-Side Apply mode"]
+    refused = failure(offline.check, CONFIG_MAP, with_kind(CONFIG_MAP, {"metadata": {"generateName": "x-"}}))
+    assert details_of(refused) == "the `.metadata.generateName` field is not supported in Server-Side Apply mode"
 
 
 def test_a_name_that_was_given_cannot_be_taken_away(offline: KubernetesEngine) -> None:
