@@ -18,7 +18,6 @@ from localazure.arm.errors import ArmError
 from localazure.arm.store import Body, Operation
 from localazure.services import SUBSCRIPTION, Services
 
-API_VERSIONS = frozenset({"2015-04-01", "2017-03-01-preview"})
 DAYS = timedelta(days=90)
 KEPT = 1000
 MOST_CHARACTERS = 16_384  # of an error's text

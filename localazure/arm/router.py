@@ -27,9 +27,9 @@ from localazure.arm.store import Body, Resource
 from localazure.arm.subscriptions import Subscriptions
 from localazure.deployments.routes import DeploymentRoutes, path_of
 from localazure.kinds import rights
-from localazure.lists import deleted_vaults, deleted_workspaces, served, vm_extensions, vm_images
+from localazure.lists import served
 from localazure.services import SUBSCRIPTIONS, Services
-from localazure.weather import policies, registrations, support_tickets, throttling
+from localazure.weather import policies, registrations, throttling
 
 METHODS = ("GET", "HEAD", "PUT", "PATCH", "POST", "DELETE")
 log = logging.getLogger(__name__)
@@ -135,43 +135,18 @@ class Arm:
             case [*_, "providers", "microsoft.authorization", "roledefinitions", role]:
                 _only(arrived, "GET")
                 return role_definitions.one(role, arrived.query("api-version"))
-            case ["providers", "microsoft.insights", "eventtypes", "management", "values"]:
-                _only(arrived, "GET")
-                checks.listed_api_version("eventtypes/values", activity_log.API_VERSIONS, arrived.query("api-version"))
-                return answers.listed(activity_log.listed(arrived.query("$filter"), arrived.query("$select"), self._services))
-            case _ if registrations.is_registration(arrived.method, below):
+            case ["providers", _, "register" | "unregister" as what] if arrived.method == "POST":
                 self._subscriptions.api_version(arrived.query("api-version"))
-                registrations.register(below[1], self._services, registered=below[2] == "register")
+                registrations.register(below[1], self._services, registered=what == "register")
                 return self._subscriptions.provider(arrived.segments[3])
-            case _ if support_tickets.is_path(below):
-                body = await body_of(arrived.request) if arrived.method == "PUT" else {}
-                return support_tickets.answered(
-                    arrived.method, arrived.segments, arrived.query("api-version"), body, self._services
-                )
+            case _ if rows := served.at(arrived.segments):
+                body = await body_of(arrived.request) if arrived.method != "GET" else {}
+                requested = served.asked(rows, arrived.method, arrived.segments, arrived.query, body, self._services)
+                return served.answered(requested)
             case ["providers", namespace, "checknameavailability"] if arrived.method == "POST":
                 return self._subscriptions.name_availability(
                     namespace, await body_of(arrived.request), arrived.query("api-version")
                 )
-            case _ if deleted_vaults.is_one(below):
-                return deleted_vaults.answered(arrived.method, arrived.segments, arrived.query("api-version"), self._services)
-            case _ if deleted_workspaces.is_list(below):
-                _only(arrived, "GET")
-                checks.listed_api_version("deletedWorkspaces", deleted_workspaces.API_VERSIONS, arrived.query("api-version"))
-                return answers.listed(deleted_workspaces.answered(self._services))
-            case _ if vm_images.is_image(below):
-                _only(arrived, "GET")
-                checks.listed_api_version("locations/publishers", vm_images.API_VERSIONS, arrived.query("api-version"))
-                return answers.respond(200, vm_images.answered(arrived.segments))
-            case _ if vm_extensions.is_extension(below):
-                _only(arrived, "GET")
-                checks.listed_api_version("locations/publishers", vm_images.API_VERSIONS, arrived.query("api-version"))
-                return answers.respond(200, vm_extensions.answered(arrived.segments))
-            case _ if policies.is_list(below):
-                _only(arrived, "GET")
-                checks.listed_api_version(arrived.segments[-1], policies.LIST_VERSIONS, arrived.query("api-version"))
-                return answers.listed(policies.listed(below[-1], self._services))
-            case _ if served.is_list(below):
-                return await self._list_of_subscription(arrived, below)
             case (
                 []
                 | ["locations" | "resources" | "resourcegroups" | "providers"]
@@ -183,15 +158,6 @@ class Arm:
                 return self._overview(arrived, below)
             case _:
                 return await self._resource_path(arrived)
-
-    async def _list_of_subscription(self, arrived: CheckedRequest, below: list[str]) -> Response:
-        version = arrived.query("api-version")
-        if served.is_name_check(below) and arrived.method == "POST":
-            return served.name_availability(arrived.segments, version, await body_of(arrived.request), self._services)
-        if served.is_policy_check(below) and arrived.method == "POST":
-            checks.listed_api_version("checkPolicyRestrictions", policies.API_VERSIONS, version)
-            return answers.respond(200, policies.restrictions(await body_of(arrived.request), self._services))
-        return served.answered(arrived.method, arrived.segments, version, arrived.query("$filter"), self._services)
 
     def _overview(self, arrived: CheckedRequest, below: list[str]) -> Response:
         """The subscription itself, and what is listed over all types."""

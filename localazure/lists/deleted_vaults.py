@@ -4,17 +4,15 @@ Form: REST reference of Microsoft.KeyVault 2024-11-01, "Vaults - List Deleted", 
 """
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping
 
 from starlette.responses import Response
 
 from azure_gpu.catalog import regions
-from azure_gpu.formats import azure_types
-from localazure import shapes
-from localazure.arm import answers, checks
-from localazure.arm.errors import ArmError, not_implemented
+from localazure.arm import answers
+from localazure.arm.errors import ArmError
 from localazure.arm.store import Body, Operation
-from localazure.kinds.key_vaults import DELETED, KeyVaults
+from localazure.kinds.key_vaults import DELETED
 from localazure.kinds.soft_deleted import DeletedResource, as_instant
 from localazure.services import SUBSCRIPTION, Services
 
@@ -27,35 +25,19 @@ _MISSING = (
 )
 
 
-def is_one(below: Sequence[str]) -> bool:
-    """Whether a path is about deleted vaults: what follows the subscription, in lower case."""
-    match list(below):
-        case ["providers", namespace, "deletedvaults"] | ["providers", namespace, "locations", _, "deletedvaults", _]:
-            return namespace == _NAMESPACE.lower()
-        case ["providers", namespace, "locations", _, "deletedvaults", _, "purge"]:
-            return namespace == _NAMESPACE.lower()
-        case _:
-            return False
+def listed(services: Services) -> list[Body]:
+    return [_document(each) for each in DELETED.all(services)]
 
 
-def answered(method: str, segments: Sequence[str], version: str, services: Services) -> Response:
-    """`segments` is the whole path as it was sent."""
-    known = shapes.api_versions(azure_types.KEY_VAULT) | KeyVaults.extra_api_versions
-    checks.listed_api_version("deletedVaults", known, version)
-    below = [segment.lower() for segment in segments[2:]]
-    if len(below) == 3 and method == "GET":
-        return answers.listed(_document(each) for each in DELETED.all(services))
-    if len(below) < 6 or (method, len(below)) not in (("GET", 6), ("POST", 7)):
-        raise not_implemented(f"{method} on '/{'/'.join(segments)}'")
-    region, name = regions.normalise(segments[5]), segments[7]
-    found = DELETED.find(name, services)
-    if found is None or found.location != region:
-        raise ArmError(404, "DeletedVaultNotFound", _MISSING.format(name=name))
-    if method == "GET":
-        return answers.respond(200, _document(found))
+def one(path: Mapping[str, str], services: Services) -> Body:
+    return _document(_found(path, services))
+
+
+def purge(path: Mapping[str, str], version: str, services: Services) -> Response:
+    found = _found(path, services)
     if found.body["properties"].get("enablePurgeProtection"):
         raise ArmError(405, "MethodNotAllowed", "Operation 'DeletedVaultPurge' is not allowed.")
-    DELETED.forget(name, services)
+    DELETED.forget(found.name, services)
     now = services.clock.stamp()
     written = f"{now[:10]} {now[11:19]}Z"  # as this service writes an instant
     purge = Operation(
@@ -73,6 +55,13 @@ def answered(method: str, segments: Sequence[str], version: str, services: Servi
     address = f"{services.settings.url}/subscriptions/{SUBSCRIPTION}/providers/{_NAMESPACE}/operationResults/{purge.id}"
     headers = {"Location": f"{address}?api-version={version}", "Retry-After": "1"}
     return answers.respond(202, headers=headers)
+
+
+def _found(path: Mapping[str, str], services: Services) -> DeletedResource:
+    found = DELETED.find(path["name"], services)
+    if found is None or found.location != regions.normalise(path["location"]):
+        raise ArmError(404, "DeletedVaultNotFound", _MISSING.format(name=path["name"]))
+    return found
 
 
 def _document(remains: DeletedResource) -> Body:

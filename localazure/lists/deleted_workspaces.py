@@ -4,19 +4,12 @@ Form: REST reference of Microsoft.OperationalInsights 2023-09-01, "Deleted Works
 workspace that it was is assumed.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from azure_gpu.formats import azure_types
 from localazure.arm.store import Body
 from localazure.services import Services
 from localazure.weather import deleted_logs
-
-API_VERSIONS = frozenset({"2020-08-01", "2022-10-01", "2023-09-01", "2025-02-01", "2025-07-01"})
-
-
-def is_list(below: Sequence[str]) -> bool:
-    """`below`: what follows the subscription, in lower case."""
-    return list(below) == ["providers", "microsoft.operationalinsights", "deletedworkspaces"]
 
 
 def answered(services: Services) -> Iterator[Body]:

@@ -10,7 +10,6 @@ from localazure.arm.store import Store
 from localazure.lists.deviations import REGISTERED, Deviations
 from localazure.services import SUBSCRIPTION
 
-API_VERSIONS = frozenset({"2015-12-01", "2021-07-01"})
 _DOCUMENT = "features"
 
 

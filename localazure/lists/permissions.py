@@ -4,8 +4,6 @@ from typing import Any
 
 from localazure.lists.query import ListQuery
 
-API_VERSIONS = frozenset({"2015-07-01", "2018-07-01", "2022-04-01"})
-
 
 def permissions(query: ListQuery) -> list[dict[str, Any]]:
     return [{"actions": ["*"], "notActions": query.deviations.forbidden(), "dataActions": [], "notDataActions": []}]

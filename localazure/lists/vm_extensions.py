@@ -23,17 +23,6 @@ _TYPES = {
 }
 
 
-def is_extension(below: Sequence[str]) -> bool:
-    """`below`: what follows the subscription, in lower case."""
-    match list(below):
-        case ["providers", "microsoft.compute", "locations", _, "publishers"]:
-            return True
-        case ["providers", "microsoft.compute", "locations", _, "publishers", _, "artifacttypes", "vmextension", "types", *rest]:
-            return len(rest) in (0, 2)
-        case _:
-            return False
-
-
 def answered(segments: Sequence[str]) -> list[Body]:
     """`segments`: the whole path as it was sent."""
     location = segments[5]

@@ -12,9 +12,6 @@ from localazure.arm.store import Body
 from localazure.machines.model import UNKNOWN_VERSION
 from localazure.services import SUBSCRIPTION
 
-API_VERSIONS = frozenset({"2022-11-01", "2024-07-01", "2024-11-01", "2025-04-01", "2025-11-01", "2026-03-01", "2026-04-01"})
-
-
 # The names by which `az vm create` and `az vm image list` know images: azure-cli 2.91, command_modules/vm/alias.json.
 _ALIASES = {
     "Linux": {
@@ -36,17 +33,6 @@ def aliases() -> Body:
         for system, images in _ALIASES.items()
     }
     return {"outputs": {"aliases": {"type": "object", "value": named}}}
-
-
-def is_image(below: Sequence[str]) -> bool:
-    """`below`: what follows the subscription, in lower case. Publishers have extensions too: `vm_extensions` lists them."""
-    match list(below[:5]), list(below[5:]):
-        case ["providers", "microsoft.compute", "locations", _, "publishers"], [_, "artifacttypes", "vmimage", "offers"]:
-            return True
-        case ["providers", "microsoft.compute", "locations", _, "publishers"], [_, "artifacttypes", "vmimage", *rest]:
-            return rest[::2] in (["offers"], ["offers", "skus"], ["offers", "skus", "versions"])
-        case _:
-            return False
 
 
 def answered(segments: Sequence[str]) -> Body | list[Body]:

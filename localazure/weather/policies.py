@@ -27,9 +27,7 @@ from localazure.arm.store import Body
 from localazure.services import SUBSCRIPTION, Services
 from localazure.weather.parts import LANDING_ZONE
 
-API_VERSIONS = frozenset({"2020-07-01", "2022-03-01"})
 LIST_VERSIONS = frozenset({"2022-06-01", "2022-07-01-preview", "2023-04-01"})
-LISTS = ("policyassignments", "policyexemptions")
 _SUBSCRIPTION = f"/subscriptions/{SUBSCRIPTION}"
 _GROUP = "/providers/Microsoft.Management/managementGroups/landing-zones"
 _PROVIDER = "providers/Microsoft.Authorization"
@@ -91,15 +89,8 @@ def restrictions(request: Body, services: Services) -> Body:
     return {"fieldRestrictions": [], "contentEvaluationResult": {"policyEvaluations": evaluations}}
 
 
-def is_list(below: list[str]) -> bool:
-    """Whether a path below a subscription, in lower case, is that of all assignments or exemptions that apply to it."""
-    return len(below) == 3 and below[:2] == ["providers", "microsoft.authorization"] and below[2] in LISTS
-
-
-def listed(what: str, services: Services) -> list[Body]:
-    """Assignments with those of management groups; there are no exemptions."""
-    if what != "policyassignments":
-        return []
+def assignments(services: Services) -> list[Body]:
+    """With those of management groups; there are no exemptions."""
     of_zone = sorted(_initiatives()) if services.weather.holds(LANDING_ZONE) else []
     return [_assigned(each) for each in of_zone] + [
         _shown(

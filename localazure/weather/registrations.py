@@ -1,6 +1,5 @@
 """Registrations of resource providers by `az provider register`; microsoft.insights isn't registered at first."""
 
-from collections.abc import Sequence
 from typing import Any
 
 from localazure.arm.errors import ArmError
@@ -17,11 +16,6 @@ class NotRegisteredError(ArmError):
 
     def body(self) -> dict[str, Any]:
         return {"code": self.code, "message": self.message}
-
-
-def is_registration(method: str, below: Sequence[str]) -> bool:
-    """Whether a request registers a provider or ends that: what follows the subscription, in lower case."""
-    return method == "POST" and len(below) == 3 and below[0] == "providers" and below[2] in ("register", "unregister")
 
 
 def register(namespace: str, services: Services, *, registered: bool) -> None:

@@ -8,24 +8,19 @@ of an account). For an environment of Container Apps no payload is published: `R
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
-
-from starlette.responses import Response
 
 from azure_gpu.catalog import regions
 from azure_gpu.catalog.sizes.model import same_family
 from azure_gpu.formats import azure_types
-from localazure.arm import answers, checks
-from localazure.arm.errors import ArmError, not_implemented
+from localazure.arm.errors import ArmError
 from localazure.arm.store import Body, Resource
 from localazure.kinds import batch_families
 from localazure.services import SUBSCRIPTION, Services
 from localazure.weather import times
 from localazure.weather.parts import BATCH_QUOTA, ENVIRONMENT_QUOTA
 
-API_VERSIONS = frozenset({"2020-04-01", "2022-09-01-preview", "2023-06-01-preview", "2024-04-01"})
-_NAMESPACE = "microsoft.support"
 _TYPE = "Microsoft.Support/supportTickets"
 _DOCUMENTS = "support-tickets/"
 _REQUIRED = ("contactDetails", "description", "problemClassificationId", "serviceId", "severity", "title")
@@ -33,25 +28,19 @@ _DEDICATED = "Dedicated"  # the type of a request for vCPUs of a family, which a
 _TYPES: Mapping[str, str] = {"LowPriority": "lowPriorityCores", "Pools": "pools", "Jobs": "jobs"}  # of Batch
 
 
-def is_path(below: Sequence[str]) -> bool:
-    """Whether a path is about support tickets: what follows the subscription, in lower case."""
-    return list(below[:3]) == ["providers", _NAMESPACE, "supporttickets"] and len(below) <= 4
+def listed(services: Services) -> list[Body]:
+    return [_document(kept, services) for kept in services.store.documents(_DOCUMENTS).values()]
 
 
-def answered(method: str, segments: Sequence[str], version: str, body: Body, services: Services) -> Response:
-    """`segments` is the whole path as it was sent."""
-    checks.listed_api_version("supportTickets", API_VERSIONS, version)
-    name = segments[5] if len(segments) > 5 else ""
-    if method == "GET" and not name:
-        return answers.listed(_document(kept, services) for kept in services.store.documents(_DOCUMENTS).values())
-    if method == "PUT" and name:
-        return answers.respond(200, _document(_created(name, body, services), services))
-    kept = services.store.document(_DOCUMENTS + name.lower()) if method == "GET" else None
-    if method != "GET":
-        raise not_implemented(f"{method} on '/{'/'.join(segments)}'")
+def one(name: str, services: Services) -> Body:
+    kept = services.store.document(_DOCUMENTS + name.lower())
     if kept is None:
         raise ArmError(404, "NotFound", f"The support ticket '{name}' was not found.")
-    return answers.respond(200, _document(kept, services))
+    return _document(kept, services)
+
+
+def created(name: str, body: Body, services: Services) -> Body:
+    return _document(_created(name, body, services), services)
 
 
 def granted(resource: Resource, delay: float, services: Services) -> list[tuple[str, int]]:
