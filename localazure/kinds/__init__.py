@@ -1,1 +1,1 @@
-"""The resource types that the embedded Azure serves, one module a service. `localazure.wiring` lists them."""
+"""The resource types that the embedded Azure serves, one module a service. `localazure.wiring` makes one of each class."""
