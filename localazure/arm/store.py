@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from azure_gpu.formats import arm_ids
-from azure_gpu.formats.arm_ids import ArmId
+from azure_gpu.formats.arm_ids import ArmId, parse
+from azure_gpu.formats.azure_types import AzureType
 
 Body = dict[str, Any]
 
@@ -156,6 +157,11 @@ class Store:
             return self._select("WHERE type = ?", (arm_type.lower(),))
         start = scope.lower().rstrip("/") + "/"
         return self._select("WHERE type = ? AND key >= ? AND key < ?", (arm_type.lower(), start, start[:-1] + "0"))
+
+    def at(self, text: str, azure_type: AzureType) -> Resource | None:
+        """The resource of a type that an id names; None where the text is the id of none."""
+        parsed = parse(text)
+        return self.get(parsed.key) if parsed is not None and parsed.is_type(azure_type.arm_type) else None
 
     def named(self, arm_type: str, name: str) -> list[Resource]:
         """All resources of a type with this name, wherever they lie: for names that are unique in all of Azure."""

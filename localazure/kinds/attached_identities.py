@@ -6,7 +6,6 @@ Shared by the kinds whose resources run something.
 import uuid
 
 from azure_gpu.formats import azure_types
-from azure_gpu.formats.arm_ids import parse
 from localazure.arm.errors import ArmError
 from localazure.arm.kind import Change
 from localazure.arm.store import Body, Resource
@@ -73,7 +72,4 @@ def _ids(identity_id: str, services: Services) -> Body:
 
 
 def _identity(identity_id: str, services: Services) -> Resource | None:
-    parsed = parse(identity_id)
-    if parsed is None or not parsed.is_type(azure_types.USER_ASSIGNED_IDENTITY.arm_type):
-        return None
-    return services.store.get(parsed.key)
+    return services.store.at(identity_id, azure_types.USER_ASSIGNED_IDENTITY)

@@ -6,7 +6,6 @@ InvalidPropertyValue, its general code, stands there.
 """
 
 from azure_gpu.formats import azure_types
-from azure_gpu.formats.arm_ids import parse
 from localazure.arm.errors import not_implemented
 from localazure.arm.kind import Change
 from localazure.arm.store import Body, Resource
@@ -66,9 +65,7 @@ def _check_imitated(properties: Body) -> None:
 
 def _check_storage(given: Body, identity: Body, services: Services) -> None:
     storage_id = given["storageAccountId"]
-    parsed = parse(storage_id)
-    is_one = parsed is not None and parsed.is_type(azure_types.STORAGE_ACCOUNT.arm_type)
-    storage = services.store.get(parsed.key) if parsed is not None and is_one else None
+    storage = services.store.at(storage_id, azure_types.STORAGE_ACCOUNT)
     if storage is None:
         reason = f"There is no storage account '{storage_id}'."
         raise invalid_value(f"{_STORAGE}.storageAccountId", reason, storage_id)

@@ -124,9 +124,7 @@ def _profile(environment: Resource, name: str | None) -> str:
 def _environment(change: Change) -> Resource:
     given = change.properties.get("environmentId") or ""
     target = "properties.environmentId"
-    parsed = parse(given)
-    is_one = parsed is not None and parsed.is_type(azure_types.MANAGED_ENVIRONMENT.arm_type)
-    environment = change.services.store.get(parsed.key) if parsed is not None and is_one else None
+    environment = change.services.store.at(given, azure_types.MANAGED_ENVIRONMENT)
     if environment is None:
         raise ArmError(404, "ManagedEnvironmentNotFound", f"Environment {given} was not found.", target=target)
     if change.previous is not None and str(change.previous.properties["environmentId"]).lower() != given.lower():

@@ -235,7 +235,4 @@ def _name(version_id: ArmId) -> str:
 
 def version_at(given: str, azure_type: AzureType, services: Services) -> Resource | None:
     """The version of an asset that an id names, in any letter case; None where there is none."""
-    parsed = parse(given.removeprefix("azureml:"))
-    if parsed is None or not parsed.is_type(azure_type.arm_type):
-        return None
-    return services.store.get(parsed.key)
+    return services.store.at(given.removeprefix("azureml:"), azure_type)

@@ -4,7 +4,6 @@ from azure_gpu.catalog import durations
 from azure_gpu.catalog.services.machine_learning.extension import EXTENSION_TYPE
 from azure_gpu.catalog.size_use import Service
 from azure_gpu.formats import azure_types
-from azure_gpu.formats.arm_ids import parse
 from localazure import size_facts
 from localazure.arm import refusals
 from localazure.arm.errors import ArmError, not_implemented
@@ -71,7 +70,7 @@ def _resources(instance_type: Body, what: str) -> Body:
 
 def _check_cluster(change: Change) -> None:
     resource_id = change.properties.get("resourceId") or (change.previous.properties["resourceId"] if change.previous else None)
-    cluster = cluster_at(str(resource_id or ""), change.services)
+    cluster = change.services.store.at(str(resource_id or ""), azure_types.MANAGED_CLUSTER)
     if cluster is None:
         message = f"The cluster '{resource_id}' was not found: a compute of the type Kubernetes is attached to a managed cluster."
         raise bad_request(message, target="properties.resourceId")
@@ -82,28 +81,15 @@ def _check_cluster(change: Change) -> None:
 
 def _machine(change: Change) -> Resource | None:
     resource_id = change.properties.get("resourceId")
-    machine = machine_at(str(resource_id), change.services) if resource_id else None
+    machine = change.services.store.at(str(resource_id), azure_types.VIRTUAL_MACHINE) if resource_id else None
     if resource_id and machine is None:
         raise bad_request(f"The virtual machine '{resource_id}' was not found.", target="properties.resourceId")
     return machine
 
 
-def cluster_at(resource_id: str, services: Services) -> Resource | None:
-    """The managed cluster that an id names; None where there is none."""
-    parsed = parse(resource_id)
-    is_one = parsed is not None and parsed.is_type(azure_types.MANAGED_CLUSTER.arm_type)
-    return services.store.get(parsed.key) if parsed is not None and is_one else None
-
-
-def machine_at(resource_id: str, services: Services) -> Resource | None:
-    parsed = parse(resource_id)
-    is_one = parsed is not None and parsed.is_type(azure_types.VIRTUAL_MACHINE.arm_type)
-    return services.store.get(parsed.key) if parsed is not None and is_one else None
-
-
 def shown_machine(compute_: Resource, services: Services) -> Body:
     """What is shown of an attached machine that is one of Azure's: its size and the address of its first interface."""
-    machine = machine_at(str(compute_.properties.get("resourceId")), services)
+    machine = services.store.at(str(compute_.properties.get("resourceId")), azure_types.VIRTUAL_MACHINE)
     if machine is None:
         return {}
     size = str((machine.properties.get("hardwareProfile") or {}).get("vmSize") or "")

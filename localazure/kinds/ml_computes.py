@@ -111,7 +111,7 @@ def cluster_of(compute: Resource, services: Services) -> Resource | None:
     """The managed cluster that a Kubernetes compute is attached to; None where it has gone, or for another kind of compute."""
     if kind_of(compute.body) != KUBERNETES:
         return None
-    return ml_compute_rules.cluster_at(str(compute.properties.get("resourceId")), services)
+    return services.store.at(str(compute.properties.get("resourceId")), azure_types.MANAGED_CLUSTER)
 
 
 def instance_types(compute: Resource) -> Body:

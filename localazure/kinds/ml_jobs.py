@@ -8,7 +8,6 @@ Form: REST reference 2025-12-01, "Jobs".
 from collections.abc import Mapping
 
 from azure_gpu.formats import azure_types
-from azure_gpu.formats.arm_ids import parse
 from azure_gpu.formats.azure_types import AzureType
 from localazure.arm.caller import Caller
 from localazure.arm.errors import not_implemented
@@ -92,9 +91,8 @@ def _check_compute(properties: Body, workspace: Resource, services: Services) ->
     given = properties.get("computeId")
     if not given:
         raise not_implemented("a job without 'computeId' (serverless compute)")
-    parsed = parse(str(given))
-    found = services.store.get(parsed.key) if parsed and parsed.is_type(azure_types.ML_COMPUTE.arm_type) else None
-    if found is None or parsed is None or parsed.scope.lower() != workspace.key:
+    found = services.store.at(str(given), azure_types.ML_COMPUTE)
+    if found is None or found.id.scope.lower() != workspace.key:
         raise user_error(
             f"The compute '{given}' isn't a compute of the workspace '{workspace.id.name}'.", target="properties.computeId"
         )

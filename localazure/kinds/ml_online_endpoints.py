@@ -5,7 +5,6 @@ it (Microsoft Learn, machine-learning/how-to-safely-rollout-online-endpoints). W
 """
 
 from azure_gpu.formats import azure_types
-from azure_gpu.formats.arm_ids import parse
 from localazure.arm import refusals as refused
 from localazure.arm.errors import ArmError
 from localazure.arm.kind import Answer, Call, Change, action
@@ -104,8 +103,7 @@ def _compute_of(properties: Body, services: Services) -> Resource | None:
     given = properties.get("compute")
     if not given:
         return None
-    parsed = parse(str(given).removeprefix("azureml:"))
-    found = services.store.get(parsed.key) if parsed is not None and parsed.is_type(azure_types.ML_COMPUTE.arm_type) else None
+    found = services.store.at(str(given).removeprefix("azureml:"), azure_types.ML_COMPUTE)
     if found is None:
         raise ArmError(400, "ResourceNotFound", f"The compute '{given}' could not be found.", target="properties.compute")
     return found

@@ -67,8 +67,7 @@ def check_there(workspace: Resource, services: Services) -> None:
 
 def dependency(given: str, azure_type: AzureType, services: Services) -> Resource:
     """The resource that a workspace names. ArmError where it doesn't exist."""
-    parsed = parse(given)
-    found = services.store.get(parsed.key) if parsed is not None and parsed.is_type(azure_type.arm_type) else None
+    found = services.store.at(given, azure_type)
     if found is None:
         kind = azure_type.arm_type.rsplit("/", 1)[1]
         raise invalid(f"'{given}' wasn't found among {kind}.", target="workspace")

@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.formats import azure_types
-from azure_gpu.formats.arm_ids import parse
 from azure_gpu.formats.azure_types import AzureType
 from localazure.arm.errors import ArmError, not_implemented
 from localazure.arm.store import Resource
@@ -60,8 +59,7 @@ def version(text: str, requested: AzureType, services: Services) -> Resource:
     path = text.removeprefix(_PREFIX)
     if path.startswith("//"):
         raise not_implemented(f"'{text}' of a deployment, which isn't an id in a workspace")
-    parsed = parse(path)
-    found = services.store.get(parsed.key) if parsed is not None and parsed.is_type(requested.arm_type) else None
+    found = services.store.at(path, requested)
     if found is None:
         message = f"The resource '{text}' could not be found: a deployment needs it among the {what} of its workspace."
         raise ArmError(400, "ResourceNotFound", message, target=f"properties.{what}")

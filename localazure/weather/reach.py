@@ -5,7 +5,6 @@ is reached by a name of a zone that is linked to the network (Microsoft Learn, p
 """
 
 from azure_gpu.formats import azure_types
-from azure_gpu.formats.arm_ids import parse
 from localazure.arm.store import Body, Resource
 from localazure.kinds import endpoint_interfaces
 from localazure.services import Services
@@ -71,9 +70,7 @@ def _network(subnet_id: str) -> str:
 def leads_nowhere(subnets: list[Body], services: Services) -> str:
     """The subnet without a way out among those of a container group, or "". One that isn't here is taken to have one."""
     for subnet in subnets if services.weather.holds(NO_WAY_OUT) else ():
-        parsed = parse(str(subnet.get("id") or ""))
-        is_subnet = parsed is not None and parsed.is_type(azure_types.SUBNET.arm_type)
-        found = services.store.get(parsed.key) if parsed is not None and is_subnet else None
+        found = services.store.at(str(subnet.get("id") or ""), azure_types.SUBNET)
         if found is not None and not (found.properties.get("natGateway") or {}).get("id"):
             return found.id.name
     return ""
