@@ -7,7 +7,7 @@ from typing import Any
 from starlette.responses import Response
 
 from localazure import shapes
-from localazure.arm import requested_version, system_data
+from localazure.arm import requested_version
 from localazure.arm.errors import ArmError
 from localazure.arm.kind import Kind
 from localazure.arm.store import Body, Resource
@@ -25,8 +25,21 @@ def document(kind: Kind, resource: Resource, services: Services) -> Body:
         state = kind.states.get(resource.state, resource.state)
         body["properties"] = {"provisioningState": state, **body.get("properties", {})}
     if kind.has_system_data:
-        body["systemData"] = system_data.of(resource, services)
+        body["systemData"] = _system_data(resource, services)
     return {"id": resource.id.text, "name": resource.id.name, "type": kind.arm_type, **_of_requested_version(kind, body)}
+
+
+def _system_data(resource: Resource, services: Services) -> Body:
+    """Who made it and changed it last, and when."""
+    by = services.settings.client_id
+    return {
+        "createdAt": resource.created_at,
+        "createdBy": by,
+        "createdByType": "Application",  # the token's kind: a service principal's, as in Test_KeyVault_WhenPurgeSpecified
+        "lastModifiedAt": resource.changed_at,
+        "lastModifiedBy": by,
+        "lastModifiedByType": "Application",
+    }
 
 
 def _of_requested_version(kind: Kind, body: Body) -> Body:

@@ -16,18 +16,17 @@ from localazure import activity_log, evidence, shapes
 from localazure.arm import answers, checks, filters, paths
 from localazure.arm.errors import ArmError, not_implemented
 from localazure.arm.store import Body
+from localazure.kinds import managed_cluster_versions
 from localazure.kinds.stored import type_of
 from localazure.lists import (
     batch,
     compute,
     container_apps,
     container_instances,
-    container_service,
     deleted_vaults,
     deleted_workspaces,
     features,
     machine_learning,
-    permissions,
     vm_extensions,
     vm_images,
 )
@@ -136,9 +135,19 @@ def _feature(asked: Asked) -> Body:
     return features.feature(namespace, asked.name, services.deviations, services.store)
 
 
+def kubernetes_versions(query: ListQuery) -> Body:
+    """Of clusters, on that day."""
+    return managed_cluster_versions.listed(query.as_of)
+
+
+def permissions(query: ListQuery) -> list[Body]:
+    """What the caller may do: everything that no fault forbids."""
+    return [{"actions": ["*"], "notActions": query.deviations.forbidden(), "dataActions": [], "notDataActions": []}]
+
+
 _LISTS = (
-    *(compute.skus, compute.usages, batch.quotas, batch.sizes, permissions.permissions, container_apps.profiles),
-    *(machine_learning.usages, machine_learning.quotas, machine_learning.sizes, container_service.kubernetes_versions),
+    *(compute.skus, compute.usages, batch.quotas, batch.sizes, permissions, container_apps.profiles),
+    *(machine_learning.usages, machine_learning.quotas, machine_learning.sizes, kubernetes_versions),
     *(container_instances.usages, container_instances.capabilities, container_instances.cached_images),
 )
 _ANSWERS: Mapping[str, Answer] = {
