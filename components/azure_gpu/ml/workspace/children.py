@@ -14,15 +14,16 @@ from pulumi_azure_native import kubernetesconfiguration, machinelearningservices
 from azure_gpu.catalog.services.machine_learning.extension import EXTENSION_TYPE
 from azure_gpu.formats import arm_ids
 from azure_gpu.formats.tags import MODEL_STORE
-from azure_gpu.ml.workspace import attached as workspace_extension, immutable as workspace_immutable, inputs
-from azure_gpu.ml.workspace.args import ExtensionArgs, MlWorkspaceWiring
-from azure_gpu.ml.workspace.assets import EnvironmentSpec, ModelSpec
+from azure_gpu.ml.workspace import attached as workspace_extension, inputs
+from azure_gpu.ml.workspace.args import ComputeArgs, ExtensionArgs, MlWorkspaceWiring
+from azure_gpu.ml.workspace.assets import CodeSpec, EnvironmentSpec, ModelSpec
 from azure_gpu.ml.workspace.attached import KubernetesSpec, MachineSpec
-from azure_gpu.ml.workspace.computes import MachinesSpec
+from azure_gpu.ml.workspace.computes import ComputeSpec, MachinesSpec
+from azure_gpu.ml.workspace.immutable import REPLACING_ATTACHED, REPLACING_COMPUTE, reject_changed_content
 from azure_gpu.ml.workspace.spec import MlWorkspaceSpec
 from azure_gpu.shared import overrides
 from azure_gpu.shared.attachable import ClusterOfWorkspace
-from azure_gpu.shared.context import StorageArgs, declared
+from azure_gpu.shared.context import StorageArgs, declared as declared_location
 from azure_gpu.shared.overrides import Overrides
 
 EXTENSION_NAME = "azureml"  # as in its documentation; also its namespace
@@ -71,80 +72,38 @@ def computes(spec: MlWorkspaceSpec, args: MlWorkspaceWiring, target: WorkspaceTa
     extensions = _extensions(spec, args, target)
     declared: dict[str, ml.Compute] = {}
     for name, each in spec.computes.items():
-        if isinstance(each, MachinesSpec):
-            declared[name] = _machines(each, spec, args, target)
-        elif isinstance(each, KubernetesSpec):
-            declared[name] = _kubernetes(each, spec, args, target, extensions.get(each.cluster))
-        else:
-            declared[name] = _machine(each, spec, args, target)
+        own, machines = args.get("computes", {})[name], each if isinstance(each, MachinesSpec) else None
+        before = [extensions[each.cluster]] if isinstance(each, KubernetesSpec) and each.cluster in extensions else []
+        declared[name] = ml.Compute(
+            f"{target.name}-compute-{name}",
+            compute_name=pulumi.Output.from_input(own.get("subnet_id", "")).apply(machines.azure_name) if machines else name,
+            workspace_name=target.workspace,
+            resource_group_name=target.group,
+            location=declared_location(spec.location, args.get("location")),
+            # Work on an attached machine is that of the machine.
+            identity=None if isinstance(each, MachineSpec) else inputs.identity(args.get("identity_id", "")),
+            properties=_properties(each, own, spec, args),
+            tags=each.tags,
+            opts=_options(
+                target.child,
+                depends_on=before,
+                replace_on_changes=REPLACING_COMPUTE if machines else REPLACING_ATTACHED,
+                # Always set: with a fixed name the provider deletes before it creates, unless told otherwise.
+                delete_before_replace=machines.replace == "drain-first" if machines else True,
+                given=own.get("overrides"),
+            ),
+        )
     return declared
 
 
-def _machines(compute: MachinesSpec, spec: MlWorkspaceSpec, args: MlWorkspaceWiring, target: WorkspaceTarget) -> ml.Compute:
-    subnet = args.get("computes", {})[compute.name].get("subnet_id")
-    return ml.Compute(
-        f"{target.name}-compute-{compute.name}",
-        compute_name=pulumi.Output.from_input(subnet or "").apply(compute.azure_name),
-        workspace_name=target.workspace,
-        resource_group_name=target.group,
-        location=declared(spec.location, args.get("location")),
-        identity=inputs.identity(args.get("identity_id", "")),
-        properties=inputs.machines(compute, spec.location, subnet),
-        tags=compute.tags,
-        opts=_options(
-            target.child,
-            replace_on_changes=workspace_immutable.REPLACING_COMPUTE,
-            # Set in both cases: with a fixed name the provider deletes before it creates, unless told otherwise.
-            delete_before_replace=compute.replace == "drain-first",
-            given=args.get("computes", {})[compute.name].get("overrides"),
-        ),
-    )
-
-
-def _kubernetes(
-    compute: KubernetesSpec,
-    spec: MlWorkspaceSpec,
-    args: MlWorkspaceWiring,
-    target: WorkspaceTarget,
-    extension: kubernetesconfiguration.Extension | None,
-) -> ml.Compute:
-    cluster = args.get("clusters", {})[compute.cluster]
-    return ml.Compute(
-        f"{target.name}-compute-{compute.name}",
-        compute_name=compute.name,
-        workspace_name=target.workspace,
-        resource_group_name=target.group,
-        location=declared(spec.location, args.get("location")),
-        identity=inputs.identity(args.get("identity_id", "")),
-        properties=inputs.kubernetes(compute, cluster["id"]),
-        tags=compute.tags,
-        opts=_options(
-            target.child,
-            replace_on_changes=workspace_immutable.REPLACING_ATTACHED,
-            delete_before_replace=True,  # its name is fixed
-            depends_on=[extension] if extension is not None else [],
-            given=args.get("computes", {})[compute.name].get("overrides"),
-        ),
-    )
-
-
-def _machine(compute: MachineSpec, spec: MlWorkspaceSpec, args: MlWorkspaceWiring, target: WorkspaceTarget) -> ml.Compute:
-    key = args.get("computes", {})[compute.name].get("private_key", "")
-    return ml.Compute(
-        f"{target.name}-compute-{compute.name}",
-        compute_name=compute.name,
-        workspace_name=target.workspace,
-        resource_group_name=target.group,
-        location=declared(spec.location, args.get("location")),
-        properties=inputs.machine(compute, args.get("vms", {})[compute.vm], key),
-        tags=compute.tags,
-        opts=_options(
-            target.child,
-            replace_on_changes=workspace_immutable.REPLACING_ATTACHED,
-            delete_before_replace=True,  # its name is fixed
-            given=args.get("computes", {})[compute.name].get("overrides"),
-        ),
-    )
+def _properties(
+    compute: ComputeSpec, own: ComputeArgs, spec: MlWorkspaceSpec, args: MlWorkspaceWiring
+) -> ml.AmlComputeArgs | ml.KubernetesArgs | ml.VirtualMachineArgs:
+    if isinstance(compute, MachinesSpec):
+        return inputs.machines(compute, spec.location, own.get("subnet_id"))
+    if isinstance(compute, KubernetesSpec):
+        return inputs.kubernetes(compute, args.get("clusters", {})[compute.cluster]["id"])
+    return inputs.machine(compute, args.get("vms", {})[compute.vm], own.get("private_key", ""))
 
 
 def _extensions(
@@ -241,9 +200,7 @@ def models(
             workspace_name=target.workspace,
             resource_group_name=target.group,
             properties=inputs.model(each, _uri(each, args, target)),
-            opts=_version_options(
-                each.path, target, args.get("models", {})[key].get("overrides"), depends_on=store if each.stored else []
-            ),
+            opts=_version_options(each, target, store if each.stored else ()),
         )
         for key, each in spec.assets.models.items()
     }
@@ -284,11 +241,11 @@ def _environment(key: str, spec: EnvironmentSpec, args: MlWorkspaceWiring, targe
         workspace_name=target.workspace,
         resource_group_name=target.group,
         properties=inputs.environment(spec, image),
-        opts=_version_options(spec.path, target, args.get("environments", {})[key].get("overrides")),
+        opts=_version_options(spec, target),
     )
 
 
-def code(spec: MlWorkspaceSpec, args: MlWorkspaceWiring, target: WorkspaceTarget) -> dict[str, ml.CodeVersion]:
+def code(spec: MlWorkspaceSpec, target: WorkspaceTarget) -> dict[str, ml.CodeVersion]:
     """All code."""
     return {
         key: ml.CodeVersion(
@@ -298,20 +255,20 @@ def code(spec: MlWorkspaceSpec, args: MlWorkspaceWiring, target: WorkspaceTarget
             workspace_name=target.workspace,
             resource_group_name=target.group,
             properties=inputs.code(each),
-            opts=_version_options(each.path, target, args.get("code", {})[key].get("overrides")),
+            opts=_version_options(each, target),
         )
         for key, each in spec.assets.code.items()
     }
 
 
 def _version_options(
-    path: str, target: WorkspaceTarget, given: Overrides | None, depends_on: list[pulumi.Resource] | None = None
+    spec: ModelSpec | EnvironmentSpec | CodeSpec, target: WorkspaceTarget, depends_on: Sequence[pulumi.Resource] = ()
 ) -> pulumi.ResourceOptions:
     """Options of a version: a new one is created before the old one, which may still be in use, is deleted."""
-    below = path.removeprefix(f"{target.path}.").replace(".", "-")
+    below = spec.path.removeprefix(f"{target.path}.").replace(".", "-")
     return pulumi.ResourceOptions.merge(
-        _options(target.child, depends_on=depends_on or [], delete_before_replace=False, given=given),
-        workspace_immutable.reject_changed_content(f"{target.name}-{below}", path),
+        _options(target.child, depends_on=depends_on, delete_before_replace=False, given=spec.settings.get("overrides")),
+        reject_changed_content(f"{target.name}-{below}", spec.path),
     )
 
 

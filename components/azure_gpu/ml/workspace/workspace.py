@@ -152,7 +152,7 @@ class MlWorkspace(Component[MlWorkspaceArgs, MlWorkspaceWiring, MlWorkspaceSpec]
         store = workspace_children.model_store(spec, args, target)
         models = workspace_children.models(spec, args, target, store)
         environments = workspace_children.environments(spec, args, target)
-        code = workspace_children.code(spec, args, target)
+        code = workspace_children.code(spec, target)
         self.computes = {key: each.id for key, each in computes.items()}
         self.models = {key: each.id for key, each in models.items()}
         self.environments = {key: each.id for key, each in environments.items()}
