@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import pulumi
@@ -23,23 +24,19 @@ class VmInterface(NamedTuple):
     address: pulumi.Output[str]  # the public one if it has one; empty while unknown
 
 
+@dataclass(frozen=True, slots=True)
 class NetworkDeclaration:
     """Declares network and interface as children of a component."""
 
-    def __init__(
-        self,
-        name: str,
-        spec: GpuVmSpec,
-        resource_group_name: pulumi.Input[str],
-        location: pulumi.Input[str] | None,
-        parent: pulumi.ComponentResource,
-    ) -> None:
-        self._name = name
-        self._spec = spec
-        self._group = resource_group_name
-        self._location = location
-        self._parent = parent
-        self._child = pulumi.ResourceOptions(parent=parent)
+    _name: str
+    _spec: GpuVmSpec
+    _group: pulumi.Input[str]
+    _location: pulumi.Input[str] | None
+    _parent: pulumi.ComponentResource
+
+    @property
+    def _child(self) -> pulumi.ResourceOptions:
+        return pulumi.ResourceOptions(parent=self._parent)
 
     def declare(self, subnet_id: pulumi.Input[str] | None) -> VmInterface:
         """Declares the interface in the subnet `subnet_id`; None also declares a network."""

@@ -118,12 +118,12 @@ def test_the_defaults_in_the_docstrings_are_those_that_a_pool_gets() -> None:
     spec = resolved()
     fixed = resolved(dedicated_nodes=1)
     of_pool: dict[str, Any] = {
-        "task_slots": spec.task_slots,
-        "communication": spec.communication,
+        "task_slots": spec.request.task_slots,
+        "communication": spec.request.communication,
         "replace": spec.replace,
         "os_type": None,
         "resize_timeout_minutes": int(fixed.scale.resize_timeout.total_seconds() // 60),
-        "public_addresses": str(spec.public_addresses).lower(),
+        "public_addresses": str(spec.request.public_addresses).lower(),
     }
     told = key_docstrings(BatchPoolSettings)
     assert [key for key, value in of_pool.items() if value and not told[key].endswith(f"Default: {value}.")] == []

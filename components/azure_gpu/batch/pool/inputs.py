@@ -99,7 +99,7 @@ def scale_settings(scale: Scale) -> batch.ScaleSettingsArgs:
 def inter_node(spec: BatchPoolSpec) -> batch.InterNodeCommunicationState:
     """Returns whether nodes can communicate with each other."""
     states = batch.InterNodeCommunicationState
-    return states.ENABLED if spec.inter_node else states.DISABLED
+    return states.ENABLED if spec.request.inter_node else states.DISABLED
 
 
 def start_task(spec: BatchPoolSpec, args: BatchPoolWiring) -> batch.StartTaskArgs | None:
@@ -173,7 +173,7 @@ def mounts(args: BatchPoolWiring) -> list[batch.MountConfigurationArgs] | None:
 def network(spec: BatchPoolSpec, args: BatchPoolWiring) -> batch.NetworkConfigurationArgs | None:
     """Returns subnet and public addresses of the nodes; None for Batch's defaults."""
     addresses = None
-    if not spec.public_addresses:
+    if not spec.request.public_addresses:
         addresses = batch.PublicIPAddressConfigurationArgs(provision=batch.IPAddressProvisioningType.NO_PUBLIC_IP_ADDRESSES)
     if addresses is None and "subnet_id" not in args:
         return None

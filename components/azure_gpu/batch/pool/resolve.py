@@ -2,11 +2,10 @@
 
 import hashlib
 from datetime import date
-from typing import cast
 
 from azure_gpu.batch.account.spec import AccountFacts
 from azure_gpu.batch.pool import catalog_request, immutable as pool_immutable, mounts, rules as pool_rules
-from azure_gpu.batch.pool.args import BatchPoolSettings, BatchPoolWiring, Communication
+from azure_gpu.batch.pool.args import BatchPoolSettings, BatchPoolWiring
 from azure_gpu.batch.pool.spec import BatchPoolSpec, PoolDependencies, Scale, resolve_scale
 from azure_gpu.catalog.prices import packaged
 from azure_gpu.catalog.problems import Problem
@@ -73,12 +72,8 @@ def resolve(
         install_method=install_method,
         request=request,
         scale=scale,
-        task_slots=request.task_slots,
-        inter_node=request.inter_node,
         container_images=container_images,
         packages=tuple((each.application, each.version) for each in request.package_references),
-        communication=cast(Communication, request.communication),
-        public_addresses=request.public_addresses,
         metadata=_metadata(name, args),
         tags={**context.tags(as_of), **args.get("tags", {}), **({EXPIRES_AT: expires_at} if expires_at else {})},
         expires_at=expires_at,

@@ -7,7 +7,7 @@ from typing import Any
 
 from azure_gpu.batch.account.spec import AccountFacts
 from azure_gpu.batch.pool import immutable as pool_immutable
-from azure_gpu.batch.pool.args import DEFAULT_SCENARIO, AutoscaleArgs, BatchPoolSettings, Communication, Replace
+from azure_gpu.batch.pool.args import DEFAULT_SCENARIO, AutoscaleArgs, BatchPoolSettings, Replace
 from azure_gpu.catalog.problems import Problem, errors
 from azure_gpu.catalog.services.batch import scale
 from azure_gpu.catalog.services.batch.methods import DriverMethod
@@ -123,12 +123,8 @@ class BatchPoolSpec:
     install_method: DriverMethod  # of the drivers
     request: PoolRequest  # with the additions of the installation method
     scale: Scale
-    task_slots: int
-    inter_node: bool
     container_images: tuple[str, ...] | None  # sorted; None: tasks don't run in containers
     packages: tuple[tuple[str, str], ...]  # application and version
-    communication: Communication
-    public_addresses: bool
     metadata: dict[str, str]
     tags: Tags
     expires_at: str | None  # instant in UTC, RFC 3339
