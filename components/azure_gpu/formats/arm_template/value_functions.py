@@ -118,14 +118,6 @@ def _contains(given: Arguments) -> bool:
     return any(same(each, wanted) for each in given.elements(0))
 
 
-def _first(given: Arguments) -> Value:
-    return _end(given, 0)
-
-
-def _last(given: Arguments) -> Value:
-    return _end(given, -1)
-
-
 def _end(given: Arguments, index: int) -> Value:
     value = given[0]
     if isinstance(value, str):
@@ -134,14 +126,10 @@ def _end(given: Arguments, index: int) -> Value:
     return values[index] if values else None
 
 
-def _take(given: Arguments) -> Value:
+def _part(given: Arguments, part: Callable[[int], slice]) -> Value:
+    """A part of a text or a list, by a count."""
     value, count = given[0], max(given.number(1), 0)
-    return value[:count] if isinstance(value, str) else given.elements(0)[:count]
-
-
-def _skip(given: Arguments) -> Value:
-    value, count = given[0], max(given.number(1), 0)
-    return value[count:] if isinstance(value, str) else given.elements(0)[count:]
+    return (value if isinstance(value, str) else given.elements(0))[part(count)]
 
 
 def _union(given: Arguments) -> Value:
@@ -226,11 +214,11 @@ FUNCTIONS: tuple[Function, ...] = (
     Function("createObject", _create_object, 0, MANY),
     Function("contains", _contains, 2, 2),
     Function("empty", _empty, 1, 1),
-    Function("first", _first, 1, 1),
-    Function("last", _last, 1, 1),
+    Function("first", lambda given: _end(given, 0), 1, 1),
+    Function("last", lambda given: _end(given, -1), 1, 1),
     Function("length", _length, 1, 1),
-    Function("skip", _skip, 2, 2),
-    Function("take", _take, 2, 2),
+    Function("skip", lambda given: _part(given, lambda count: slice(count, None)), 2, 2),
+    Function("take", lambda given: _part(given, slice), 2, 2),
     Function("union", _union, 1, MANY),
     Function("intersection", _intersection, 2, MANY),
     Function("items", _items, 1, 1),

@@ -157,7 +157,7 @@ class Arguments(Sequence[Value]):
     def text(self, index: int) -> str:
         value = self._values[index]
         if not isinstance(value, str):
-            raise self._wrong(index, "a text")
+            raise self.wrong(index, "a text")
         return value
 
     def texts(self) -> list[str]:
@@ -166,34 +166,31 @@ class Arguments(Sequence[Value]):
     def number(self, index: int) -> int:
         value = self._values[index]
         if not is_int(value):
-            raise self._wrong(index, "a whole number")
+            raise self.wrong(index, "a whole number")
         return value
 
     def truth(self, index: int) -> bool:
         value = self._values[index]
         if not isinstance(value, bool):
-            raise self._wrong(index, "true or false")
+            raise self.wrong(index, "true or false")
         return value
 
     def elements(self, index: int) -> list[Value]:
         value = self._values[index]
         if not is_list(value):
-            raise self._wrong(index, "a list")
+            raise self.wrong(index, "a list")
         return value
 
     def members(self, index: int) -> dict[str, Value]:
         value = self._values[index]
         if not is_object(value):
-            raise self._wrong(index, "an object")
+            raise self.wrong(index, "an object")
         return value
-
-    def wrong(self, index: int, wanted: str) -> RefusedError:
-        return self._wrong(index, wanted)
 
     def refused(self, message: str, fix: str = "") -> RefusedError:
         return RefusedError(f"{self._name}: {message}", fix)
 
-    def _wrong(self, index: int, wanted: str) -> RefusedError:
+    def wrong(self, index: int, wanted: str) -> RefusedError:
         where = "the argument" if len(self) == 1 else f"argument {index + 1}"
         return RefusedError(f"{where} of {self._name} is {kind_of(self._values[index])}, not {wanted}")
 
