@@ -26,7 +26,6 @@ def check(change: Change) -> None:
         _check_name(change)
     elif properties.get("poolAllocationMode", "BatchService") != change.previous.properties.get("poolAllocationMode"):
         raise cannot_be_updated("properties.poolAllocationMode")
-    _check_imitated(properties)
     if properties.get("autoStorage"):
         _check_storage(properties["autoStorage"], change.body.get("identity") or {}, change.services)
 
@@ -56,11 +55,6 @@ def _check_name(change: Change) -> None:
         # The service's own code isn't known.
         message = f"The regional account quota of Batch accounts of {limit} for the specified subscription has been reached."
         raise refusal(409, "SubscriptionQuotaExceeded", message)
-
-
-def _check_imitated(properties: Body) -> None:
-    if properties.get("poolAllocationMode") == "UserSubscription":
-        raise not_implemented("Batch accounts with the pool allocation mode UserSubscription")
 
 
 def _check_storage(given: Body, identity: Body, services: Services) -> None:

@@ -16,6 +16,7 @@ from azure_gpu.formats.arm_ids import parse
 from azure_gpu.formats.autoscale_formula import formula_problems
 from localazure import size_facts
 from localazure.arm import refusals
+from localazure.arm.errors import not_implemented
 from localazure.arm.kind import Change, merged
 from localazure.arm.store import Body, Resource
 from localazure.kinds import attached_identities, batch_packages, batch_pool_changes, batch_quotas
@@ -35,6 +36,8 @@ def check(change: Change, defaults: Body, arm_type: str) -> None:
     account = change.services.store.get(change.id.scope)
     if account is None:
         raise ValueError("a pool is changed below its account")
+    if account.properties.get("poolAllocationMode") == batch_quotas.USER_SUBSCRIPTION:
+        raise not_implemented(f"pools of a Batch account with the pool allocation mode {batch_quotas.USER_SUBSCRIPTION}")
     if properties.get("startTask") == {}:
         del properties["startTask"]
     if change.previous is not None:

@@ -15,6 +15,7 @@ from localazure.lists.compute import FAMILY_VCPUS, SPOT_VCPUS, TOTAL_VCPUS
 from localazure.services import Services
 from localazure.weather import granted_quotas
 
+USER_SUBSCRIPTION = "UserSubscription"  # the mode of accounts whose nodes are in the subscription
 POOLS = 100  # this and the next: Microsoft Learn, batch/batch-quota-limit, the most of the default ranges
 ACTIVE_JOBS = 300
 FAMILY_REACHED = "AccountVMSeriesCoreQuotaReached"
@@ -27,13 +28,15 @@ def shown(account: Resource, services: Services) -> Body:
     sold = batch_families.sold(account, services)
     later = [family for family in sold if not any(same_family(family, other) for other in FAMILIES)]
     families = [{"name": name, "coreQuota": _of_family(account, name, sold, services)} for name in (*FAMILIES, *later)]
+    whole = {"activeJobAndJobScheduleQuota": ACTIVE_JOBS, "poolQuota": pool_quota(account, services)}
+    if account.properties.get("poolAllocationMode") == USER_SUBSCRIPTION:
+        return whole  # vCPUs are the subscription's: Microsoft.Batch 2024-07-01, BatchAccountProperties.dedicatedCoreQuota
     return {
-        "activeJobAndJobScheduleQuota": ACTIVE_JOBS,
+        **whole,
         "dedicatedCoreQuota": _limit(account, "cores", TOTAL_VCPUS, services),
         "dedicatedCoreQuotaPerVMFamily": families,
         "dedicatedCoreQuotaPerVMFamilyEnforced": True,
         "lowPriorityCoreQuota": _limit(account, "lowPriorityCores", SPOT_VCPUS, services),
-        "poolQuota": pool_quota(account, services),
     }
 
 

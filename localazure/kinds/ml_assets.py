@@ -11,7 +11,6 @@ from typing import ClassVar
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.arm_ids import ArmId, parse
 from azure_gpu.formats.azure_types import AzureType
-from localazure.arm.errors import not_implemented
 from localazure.arm.kind import Answer, Call, Change, merged, offer
 from localazure.arm.store import Body, Resource
 from localazure.blobs.errors import BlobError
@@ -185,9 +184,7 @@ class EnvironmentVersions(_Versions):
 
     def check_new(self, change: Change) -> None:
         properties = change.properties
-        if properties.get("build"):
-            raise not_implemented("an environment built from a Dockerfile; build the image and set 'image'")
-        if not properties.get("image"):
+        if not properties.get("image") and not properties.get("build"):
             raise bad_request("An environment requires 'image' or a build context.", target="properties.image")
         for name, route in (properties.get("inferenceConfig") or {}).items():
             path = f"properties.inferenceConfig.{name}"

@@ -51,6 +51,8 @@ class MlJobs(MlKind):
             found = version_at(str(given), azure_type, change.services)
             if found is None:
                 raise user_error(f"'{given}' was not found.", target=f"properties.{name}")
+            if found.properties.get("build"):
+                raise not_implemented("a job in an environment that is built from a Dockerfile; build the image and set 'image'")
             properties[name] = found.id.text
         self._jobs.check(change)
 

@@ -82,6 +82,8 @@ def _check_parts(change: Change) -> None:
             raise not_implemented(f"a deployment of a model of the type '{kind}' without 'environmentId'")
         raise refusals.invalid("A deployment requires 'environmentId'.", "properties.environmentId")
     environment = assets.version(str(properties["environmentId"]), azure_types.ML_ENVIRONMENT_VERSION, services)
+    if environment.properties.get("build"):
+        raise not_implemented("a deployment of an environment that is built from a Dockerfile; build the image and set 'image'")
     code: Body = properties.get("codeConfiguration") or {}
     if code.get("codeId"):
         assets.version(str(code["codeId"]), azure_types.ML_CODE_VERSION, services)

@@ -50,8 +50,6 @@ async def served(environment: Resource, code: Body, identity: Identity | None, l
     """`code`: the deployment's codeConfiguration, or {}. `identity`: who pulls; None where a cluster's nodes do, by rights of
     their own. `log`: where a build's output goes."""
     properties = environment.properties
-    if properties.get("build"):
-        raise not_implemented("an environment with 'build', built from a Dockerfile in blob storage")
     routes = _routes(properties.get("inferenceConfig") or {})
     script = str(code.get("scoringScript") or "")
     variables = {"AML_APP_ROOT": CODE, "AZUREML_ENTRY_SCRIPT": script} if script else {}
