@@ -25,7 +25,7 @@ STANDING = (
     "inside",
     *WEATHER,
     *POLICIES,
-)  # hold until they are cleared, whatever is asked
+)  # hold for all requests until they are cleared
 _REQUESTS = ("method", "path", "count")  # which requests a fault hits, and how many
 FIELDS = {  # by kind: what counts of a fault
     "fail": (*_REQUESTS, "status", "code", "message"),

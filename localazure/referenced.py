@@ -57,7 +57,7 @@ _REQUIRED: dict[AzureType, dict[str, Any]] = {
     azure_types.GALLERY_IMAGE_VERSION: {"properties": {"storageProfile": {"osDiskImage": {"source": {"id": _DISK}}}}},
 }
 _GLOBAL = (azure_types.PRIVATE_ZONE, azure_types.PRIVATE_LINK_SCOPE)
-# What a subnet has, by the section that names it: a group reaches the internet by its subnet's NAT gateway alone.
+# What a subnet has, by the section that names it: a group reaches the internet only by its subnet's NAT gateway.
 _SUBNETS: dict[str, dict[str, Any]] = {
     "container_groups": {
         "delegations": [{"name": "groups", "properties": {"serviceName": "Microsoft.ContainerInstance/containerGroups"}}],

@@ -40,7 +40,7 @@ class Built:
     requirements: tuple[Requirements, ...] = ()
     environment: Path | None = None
     variables: dict[str, str] = field(default_factory=dict)  # ENV: what a container gets
-    arguments: dict[str, str] = field(default_factory=dict)  # ARG: what the build alone sees
+    arguments: dict[str, str] = field(default_factory=dict)  # ARG: seen only by the build
     workdir: str = "/"
     entrypoint: tuple[str, ...] = ()
     cmd: tuple[str, ...] = ()

@@ -24,7 +24,7 @@ class FollowedLog:
         return b"".join(line[STAMP:] for line in self.lines())
 
     def lines(self) -> list[bytes]:
-        """The lines since the last time, ended by line feeds alone."""
+        """The lines since the last time, ended only by line feeds."""
         try:
             with self._file.open("rb") as log:
                 status = os.fstat(log.fileno())

@@ -121,7 +121,7 @@ class Runtime:
             await self._spawn(folder)
 
     async def _spawn(self, folder: Path) -> None:
-        """Starts a shim, and another where it gave up on its lock: whoever looks whether a shim lives holds it for an instant,
+        """Starts a shim, and another where it gave up on its lock: a check whether a shim lives holds it for an instant,
         and on a busy machine a process that is forked meanwhile for longer. Without a shim the container would never begin."""
         for _ in range(_SHIM_TRIES):
             process = await supervision.spawn(shim.__file__, folder, "shim.log")

@@ -321,7 +321,7 @@ def _read_state(spec):
         "pid": None,
         "started": None,
         "ended": False,
-        "shim": None,  # the process that began the present run: whoever started it waits for that
+        "shim": None,  # the process that began the present run, for which its starter waits
     }
 
 

@@ -17,7 +17,7 @@ LOCK_TRIES = 20
 def take_lock():
     """Takes the lock of the working folder for as long as this process lives, and writes its id there. False: another has it."""
     lock = os.open("lock", os.O_RDWR | os.O_CREAT, 0o600)
-    for _ in range(LOCK_TRIES):  # whoever looks whether a shim lives holds it for an instant, so one refusal means nothing yet
+    for _ in range(LOCK_TRIES):  # a check whether a shim lives holds it for an instant, so one refusal isn't final
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

@@ -36,7 +36,7 @@ def signal_leader(pid: int, number: signal.Signals) -> None:
 
 
 async def spawn(program: str, folder: Path, complaints: str) -> asyncio.subprocess.Process:
-    """Starts one of them in its folder, with the standard library alone. `complaints`: the file for its own error output."""
+    """Starts one of them in its folder, with only the standard library. `complaints`: the file for its own error output."""
     with (folder / complaints).open("ab") as output:
         return await asyncio.create_subprocess_exec(
             sys.executable,

@@ -29,7 +29,7 @@ class Mount:
 
 
 def led(word: str, paths: Mapping[str, Path]) -> str:
-    """`word` with each of `paths` replaced by the folder that it means, wherever it stands for itself or for what lies below."""
+    """`word` with each of `paths` replaced by the folder that it means, where it is the whole path or the beginning of one."""
     if not paths:
         return word
     longest_first = sorted(paths, key=len, reverse=True)
@@ -98,7 +98,7 @@ def folder_of(group: Path, volume: str) -> Path:
 
 
 def _make_whole(volume: Volume, folder: Path) -> None:
-    """A volume appears when all of it is there: whoever resumes the work after a kill finds it whole or not at all."""
+    """A volume appears when all of it is written: work that resumes after a kill finds it whole or not at all."""
     half = folder / f"{_HALF}{volume.name}"
     try:
         if volume.shared is not None:

@@ -118,7 +118,7 @@ async def _pulled(resource: Resource, container: Body, services: Services) -> tu
 
 
 def _alone(body: Body, container: Body) -> Body:
-    """The group as if it had this container alone."""
+    """The group as if this were its only container."""
     return {**body, "properties": {**body["properties"], "initContainers": [], "containers": [container]}}
 
 

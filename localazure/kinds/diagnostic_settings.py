@@ -3,7 +3,7 @@
 A container group is restarted by its setting: Microsoft Learn, container-instances/monitor-azure-container-instances-reference
 (2025-11-17). That one which has ended is too, and one that a user stopped isn't, is assumed.
 
-Of the types in CATEGORIES alone.
+Only of the types in CATEGORIES.
 """
 
 from collections.abc import Mapping, Sequence

@@ -134,7 +134,7 @@ def _environment(change: Change) -> Resource:
         raise ArmError(400, "ManagedEnvironmentNotProvisioned", message, target=target)
     if environment.location != change.body["location"]:
         message = (
-            f"The job lies in '{change.body['location']}' and its managed environment '{environment.id.name}' in "
+            f"The job is in '{change.body['location']}' and its managed environment '{environment.id.name}' in "
             f"'{environment.location}'; both have to be in the same region."
         )
         raise ArmError(400, INVALID, message, target="location")

@@ -39,7 +39,7 @@ def workspace_of(resource_id: str, services: Services) -> Resource:
     above, found, below = resource_id.lower().partition(marker)
     workspace = services.store.get(f"{above}{marker}{below.partition('/')[0]}") if found else None
     if workspace is None:
-        raise LookupError(f"'{resource_id}' lies in no workspace that is here")
+        raise LookupError(f"'{resource_id}' isn't in a workspace that exists here")
     return workspace
 
 

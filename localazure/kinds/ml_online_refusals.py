@@ -20,7 +20,7 @@ def invalid(message: str, target: str) -> ArmError:
 
 
 def refuse_other(patch: Body, allowed: tuple[str, ...]) -> None:
-    """A PATCH may name a few things alone."""
+    """ArmError where a PATCH names a property that only a PUT may change."""
     other = sorted(set(patch) - {*allowed, "id", "name", "type", "location"})
     if other:
         raise invalid(f"A PATCH takes {', '.join(allowed)}; change '{other[0]}' by a PUT of the whole.", other[0])

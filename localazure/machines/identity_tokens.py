@@ -37,7 +37,7 @@ def token(holder: Holder, request: Request, services: Services) -> Response:
 
 
 def issued(holder: Holder, query: Mapping[str, str], services: Services) -> Response:
-    """The answer to whoever may ask for this holder's tokens."""
+    """The answer to a request for this holder's tokens."""
     resource = query.get("resource") or query.get("scope", "").removesuffix("/.default")
     if not resource:
         return _refused("invalid_request", "Required audience parameter not specified")

@@ -67,7 +67,7 @@ echo "status: $(status)"
 class Reach(NamedTuple):
     """How a machine's programs reach the embedded Azure."""
 
-    url: str  # of this machine alone; it holds the machine's secret
+    url: str  # only of this machine; it holds the machine's secret
     authorities: Path
 
 

@@ -39,7 +39,7 @@ class Stream:
 
     async def go_on(self, blobs: Blobs) -> bool:
         """Sends what is new. Whether there was something."""
-        if self._sending is not None:  # whoever sent it was cancelled: the blob may have it already
+        if self._sending is not None:  # the task that sent it was cancelled: the blob may have it already
             await asyncio.wait([self._sending])
         content = await asyncio.to_thread(self._new)
         if not content:

@@ -214,7 +214,7 @@ class _Credential:
 
 
 class _LostAnswers(HTTPPolicy[Any, Any]):
-    """Remembers that a request went out and no answer came, whatever the retries after it ended with."""
+    """Remembers that a request was sent and not answered, also where a retry was."""
 
     def send(self, request: PipelineRequest[Any]) -> PipelineResponse[Any, Any]:
         found = request.context.options.pop(_LOST, None)

@@ -9,7 +9,7 @@ from typing import Any
 class AzureError(Exception):
     """ARM refused, or an operation that it had accepted failed. Reads `Status=400 Code="X" Message="…" Details=[…]`.
 
-    Status 0 is none: ARM couldn't be asked. That reads as the message alone.
+    Status 0: no answer of ARM. Shown as only the message.
     """
 
     def __init__(self, status: int, code: str, message: str, details: list[Any] | None = None) -> None:

@@ -21,7 +21,7 @@ def sdk_properties(shape: ObjectShape) -> dict[str, Property]:
 
 
 def preview_outputs(azure_type: AzureType, inputs: Mapping[str, Any]) -> Properties:
-    """What a resource will be: its inputs, and unknown whatever the service sets."""
+    """What a resource will be: its inputs, with what the service sets as unknown."""
     shape = arm_shape(azure_type)
     in_path = set(azure_type.path_parameters) - set(sdk_properties(shape))
     shown = {name: value for name, value in inputs.items() if name not in in_path and not name.startswith("__")}

@@ -2,7 +2,7 @@
 
     python -m localazure.shapes.bodies > components/azure_gpu/formats/arm_bodies.json
 
-Whoever needs bodies of ARM and can't import these shapes reads it: a command that asks ARM what it thinks of a stack.
+Read by commands that need ARM's bodies and can't import these shapes, such as one that has ARM validate a stack.
 """
 
 import json

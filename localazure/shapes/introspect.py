@@ -1,7 +1,7 @@
 """ARM's shape of a resource type, read in the installed pulumi-azure-native package.
 
 The SDK's classes give names, types, required inputs and enums; a property that a resource answers but doesn't take is read-only.
-What they don't give (wrappers, spellings, secrets) is in `tables.toml`. Whoever needs a shape reads `shapes.json`, by
+What they don't give (wrappers, spellings, secrets) is in `tables.toml`. Other modules read `shapes.json`, by
 `written.py`, which is written from here.
 """
 

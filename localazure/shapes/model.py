@@ -70,7 +70,7 @@ class Property:
     read_only: bool = False  # set by the service
     secret: bool = False  # write-only: never answered
     answered_whole: bool = False  # a wrapper that the SDK's outputs have as an object too, under ARM's name
-    key_set: bool = False  # a map in ARM whose keys alone matter, given by the SDK as a list of those keys
+    key_set: bool = False  # a map in ARM of which only the keys matter, given by the SDK as a list of those keys
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,7 +52,7 @@ class ActorContext:
         return path.read_text(encoding="utf-8")
 
     def klog(self, text: str, *, level: str = "I", where: str = "main.go:1") -> None:
-        """A line as programs in Go log it; the first line alone has the head."""
+        """A line as programs in Go log it; only the first line has the head."""
         now = datetime.now(UTC)
         head = f"{level}{now:%m%d %H:%M:%S.%f}       1 {where}] "
         for number, line in enumerate(text.split("\n")):
