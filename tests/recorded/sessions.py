@@ -20,8 +20,8 @@ BATCH = ".batch.azure.com"
 CHANGES = frozenset({"PUT", "PATCH", "POST", "DELETE"})
 # Where ARM's services show a long operation, by the path alone.
 _OPERATIONS = re.compile(
-    r"/(locations/[^/]+|privateDnsOperationStatuses|subscriptions/[^/]+/operationresults)/?.*operat"
-    r"|/operationresults/|/operationstatus|asyncoperations",
+    r"/(locations/[^/]+|subscriptions/[^/]+/operationresults)/?.*operat"
+    r"|/operationresults/|/operationstatus|asyncoperations|/privateDnsOperationStatuses/",
     re.IGNORECASE,
 )
 
