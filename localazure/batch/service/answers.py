@@ -42,14 +42,13 @@ async def listed(
     request: DataPlaneRequest,
     metadata: str,
     entries: Iterable[Body],
-    properties: dict[str, str],
     key: Callable[[Body], str] = lambda entry: entry["id"].lower(),
 ) -> Response:
     """A page of a list: `entries` come in the order of `key`, and after the one that the last page ended with.
 
     Others are served between a few entries and the next, so what `entries` reads may change meanwhile.
     """
-    most, after, requested = request.most, request.after, odata.parse(request.filter, properties)
+    most, after, requested = request.most, request.after, odata.parse(request.filter, odata.LISTS[metadata])
     page: list[Body] = []
     shown: list[Body] = []
     more = False

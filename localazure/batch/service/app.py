@@ -8,6 +8,7 @@ import importlib
 import logging
 import uuid
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from types import ModuleType
 from urllib.parse import parse_qsl
 
@@ -38,13 +39,6 @@ API_VERSIONS = frozenset({"2025-06-01", "2024-07-01.20.0", "2024-02-01.19.0"})
 log = logging.getLogger(__name__)
 
 Operation = Callable[[DataPlaneRequest], Awaitable[Response]]
-
-_NOT_IMITATED = frozenset(  # of what is served otherwise, or has such a path
-    {
-        ("POST", "jobs/*/disable"), ("POST", "jobs/*/enable"), ("PUT", "jobs/*/tasks/*"), ("POST", "jobs/*/tasks/*/reactivate"),
-        ("POST", "pools/*/removenodes"), ("DELETE", "jobs/*/tasks/*/files/*"), ("DELETE", "pools/*/nodes/*/files/*"),
-    }
-)  # fmt: skip
 
 
 class DataPlane:
@@ -109,9 +103,9 @@ class DataPlane:
         if found is not None:
             refused.check_batch(parsed.method, path, self._services)
             return found
-        if (parsed.method, path) in _NOT_IMITATED:
+        if (parsed.method, path) in self._operations:
             raise not_imitated(f"{parsed.method} of '{path.rpartition('/*/')[2].removesuffix('/*')}'")
-        if any(known == path for _, known in self._operations):
+        if path in {known for (_, known), operation in self._operations.items() if operation}:
             raise BatchError("UnsupportedHttpVerb")
         if path.startswith(
             ("jobschedules", "certificates", "applications", "poolusagemetrics", "lifetimepoolstats", "lifetimejobstats")
@@ -140,54 +134,23 @@ class _Below(BaseRoute):
         await self._app(scope, receive, send)
 
 
-def _operations(services: Services, work: Work, live: LivePools) -> dict[tuple[str, str], Operation]:
-    """By method and path; `*` stands for a name, and what follows /files/ for the rest of the path."""
-    jobs, tasks, pools = Jobs(work, live), Tasks(work, live), Pools(services, live)
-    files, nodes, lists = Files(work, live, pools), Nodes(live, pools), Lists(services, live, pools)
-    known: dict[tuple[str, str], Operation] = {
-        ("POST", "jobs"): jobs.add,
-        ("GET", "jobs"): jobs.listed,
-        ("GET", "jobs/*"): jobs.get,
-        ("PATCH", "jobs/*"): jobs.patch,
-        ("PUT", "jobs/*"): jobs.put,
-        ("DELETE", "jobs/*"): jobs.delete,
-        ("POST", "jobs/*/terminate"): jobs.terminate,
-        ("GET", "jobs/*/taskcounts"): jobs.counts,
-        ("GET", "jobs/*/jobpreparationandreleasetaskstatus"): jobs.preparations,
-        ("POST", "jobs/*/addtaskcollection"): tasks.add_collection,
-        ("POST", "jobs/*/tasks"): tasks.add,
-        ("GET", "jobs/*/tasks"): tasks.listed,
-        ("GET", "jobs/*/tasks/*"): tasks.get,
-        ("DELETE", "jobs/*/tasks/*"): tasks.delete,
-        ("POST", "jobs/*/tasks/*/terminate"): tasks.terminate,
-        ("GET", "jobs/*/tasks/*/subtasksinfo"): tasks.subtasks,
-        ("POST", "pools"): pools.add,
-        ("GET", "pools"): pools.listed,
-        ("GET", "pools/*"): pools.get,
-        ("HEAD", "pools/*"): pools.exists,
-        ("PATCH", "pools/*"): pools.patch,
-        ("DELETE", "pools/*"): pools.delete,
-        ("POST", "pools/*/resize"): pools.resize,
-        ("POST", "pools/*/stopresize"): pools.stop_resize,
-        ("POST", "pools/*/updateproperties"): pools.replace_properties,
-        ("POST", "pools/*/enableautoscale"): pools.enable_autoscale,
-        ("POST", "pools/*/disableautoscale"): pools.disable_autoscale,
-        ("POST", "pools/*/evaluateautoscale"): pools.evaluate_autoscale,
-        ("GET", "pools/*/nodes"): nodes.listed,
-        ("GET", "pools/*/nodes/*"): nodes.get,
-        ("POST", "pools/*/nodes/*/reboot"): nodes.reboot,
-        ("GET", "supportedimages"): lists.images,
-        ("GET", "nodecounts"): lists.node_counts,
+def _operations(services: Services, work: Work, live: LivePools) -> dict[tuple[str, str], Operation | None]:
+    """By method and path; `*` stands for a name, and what follows /files/ for the rest of the path. None: it isn't imitated."""
+    pools = Pools(services, live)
+    served = {
+        "jobs": Jobs(work, live),
+        "tasks": Tasks(work, live),
+        "pools": pools,
+        "files": Files(work, live, pools),
+        "nodes": Nodes(live, pools),
+        "lists": Lists(services, live, pools),
     }
-    for action in ("start", "deallocate", "users", "uploadbatchservicelogs", "disablescheduling", "enablescheduling", "reimage"):
-        known[("POST", f"pools/*/nodes/*/{action}")] = nodes.not_imitated
-    for what in ("remoteloginsettings", "extensions"):
-        known[("GET", f"pools/*/nodes/*/{what}")] = nodes.not_imitated
-    for above in ("jobs/*/tasks/*", "pools/*/nodes/*"):
-        known[("GET", f"{above}/files")] = files.listed
-        known[("GET", f"{above}/files/*")] = files.get
-        known[("HEAD", f"{above}/files/*")] = files.head
-    return known
+    found: dict[tuple[str, str], Operation | None] = {}
+    for line in Path(__file__).with_name("operations.tsv").read_text(encoding="utf-8").splitlines():
+        method, path, operation = line.split("\t")
+        whose, _, name = operation.partition(".")
+        found[method, path] = getattr(served[whose], name) if name else None
+    return found
 
 
 def _pattern(segments: list[str]) -> str:

@@ -21,7 +21,7 @@ from localazure.batch.changes import written
 from localazure.batch.errors import BatchError
 from localazure.batch.model import TaskKey
 from localazure.batch.pools import Pools as LivePools
-from localazure.batch.service import answers, folders, odata
+from localazure.batch.service import answers, folders
 from localazure.batch.service.folders import Entry
 from localazure.batch.service.pools import Pools
 from localazure.batch.service.request import DataPlaneRequest
@@ -49,7 +49,7 @@ class Files:
 
         found = await run_in_threadpool(behind)
         entries = (_view(each, base) for each in found)
-        return await answers.listed(request, "files", entries, odata.FILES, lambda entry: entry["name"])
+        return await answers.listed(request, "files", entries, lambda entry: entry["name"])
 
     async def get(self, request: DataPlaneRequest) -> Response:
         entry, handle = await self._open(request)

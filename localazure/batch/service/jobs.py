@@ -5,7 +5,7 @@ from starlette.responses import Response
 from localazure.arm.store import Body
 from localazure.batch.errors import BatchError, invalid_value, not_imitated
 from localazure.batch.pools import Pools as LivePools
-from localazure.batch.service import answers, models, odata, task_bodies
+from localazure.batch.service import answers, models, task_bodies
 from localazure.batch.service.request import DataPlaneRequest
 from localazure.batch.service.task_bodies import check_command
 from localazure.batch.work import Work
@@ -30,7 +30,7 @@ class Jobs:
     async def listed(self, request: DataPlaneRequest) -> Response:
         answers.no_expand(request)
         jobs = self._work.jobs.all_of(request.account_key, request.after)
-        return await answers.listed(request, "jobs", (view(job, request) for job in jobs), odata.JOBS)
+        return await answers.listed(request, "jobs", (view(job, request) for job in jobs))
 
     async def get(self, request: DataPlaneRequest) -> Response:
         answers.no_expand(request)
@@ -66,7 +66,7 @@ class Jobs:
             raise BatchError("JobPreparationTaskNotSpecified")
         entries = self._live.preparations(job.account, job.name)
         known = sorted((models.spelled("BatchJobPreparationAndReleaseTaskStatus", each) for each in entries), key=_node)
-        return await answers.listed(request, "jobpreparationandreleasetaskstatuslist", known, odata.PREPARATIONS, _node)
+        return await answers.listed(request, "jobpreparationandreleasetaskstatuslist", known, _node)
 
     def _found(self, request: DataPlaneRequest) -> Job:
         return self._work.jobs.get(request.account_key, request.segments[1])

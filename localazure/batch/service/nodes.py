@@ -17,7 +17,7 @@ from localazure.arm.store import Body
 from localazure.batch.errors import BatchError, not_imitated
 from localazure.batch.model import PoolKey
 from localazure.batch.pools import Pools as LivePools
-from localazure.batch.service import answers, models, odata
+from localazure.batch.service import answers, models
 from localazure.batch.service.pools import Pools
 from localazure.batch.service.request import DataPlaneRequest
 from localazure.services import Services
@@ -32,7 +32,7 @@ class Nodes:
 
     async def listed(self, request: DataPlaneRequest) -> Response:
         entries = sorted(self._views(request), key=lambda each: each["id"].lower())
-        return await answers.listed(request, "nodes", entries, odata.NODES)
+        return await answers.listed(request, "nodes", entries)
 
     async def get(self, request: DataPlaneRequest) -> Response:
         return answers.one(request, "nodes", self._found(request))
@@ -83,14 +83,14 @@ class Lists:
 
     async def images(self, request: DataPlaneRequest) -> Response:
         entries = sorted(self._images(request), key=_image_key)
-        return await answers.listed(request, "supportedimages", entries, odata.IMAGES, _image_key)
+        return await answers.listed(request, "supportedimages", entries, _image_key)
 
     async def node_counts(self, request: DataPlaneRequest) -> Response:
         def key(entry: Body) -> str:
             return entry["poolId"].lower()
 
         entries = [self._counts(request, pool["id"]) for pool in self._pools.all_of(request)]
-        return await answers.listed(request, "poolnodecounts", sorted(entries, key=key), odata.NODE_COUNTS, key)
+        return await answers.listed(request, "poolnodecounts", sorted(entries, key=key), key)
 
     def _images(self, request: DataPlaneRequest) -> Iterator[Body]:
         day = request_date(None, request.account, checks.group_of(request.account.id, self._services.store), self._services.clock)

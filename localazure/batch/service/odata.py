@@ -1,70 +1,32 @@
 """The OData of the data plane's lists: $select, and of $filter comparisons joined by `and`. What else OData knows is refused.
 
-Which properties a list can be filtered by, and how: Microsoft Learn, rest/api/batchservice/odata-filters-in-batch.
+Which properties a list can be filtered by is in `lists.toml`.
 """
 
 import operator
 import re
+import tomllib
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 from localazure.arm.store import Body
 from localazure.batch.errors import BatchError
 
-TEXT, EXACT, TIME, NUMBER, BOOLEAN, START = "text", "exact", "time", "number", "boolean", "start"
+_COMPARISONS = {"eq", "ne", "ge", "gt", "le", "lt"}
 _ALLOWED = {  # by the type of a property
-    TEXT: {"startswith", "eq", "ne", "ge", "gt", "le", "lt"},
-    EXACT: {"eq", "ne"},
-    TIME: {"eq", "ne", "ge", "gt", "le", "lt"},
-    NUMBER: {"eq", "ne", "ge", "gt", "le", "lt"},
-    BOOLEAN: {"eq", "ne"},
-    START: {"startswith"},
+    "text": {"startswith", *_COMPARISONS},
+    "exact": {"eq", "ne"},
+    "time": _COMPARISONS,
+    "number": _COMPARISONS,
+    "boolean": {"eq", "ne"},
+    "start": {"startswith"},
 }
-_RUN = {"state": EXACT, "startTime": TIME, "endTime": TIME, "exitCode": NUMBER, "result": EXACT}
-_CHANGES = {"state": EXACT, "stateTransitionTime": TIME, "creationTime": TIME, "lastModified": TIME}
-JOBS = {
-    "id": TEXT,
-    **_CHANGES,
-    "executionInfo/startTime": TIME,
-    "executionInfo/endTime": TIME,
-    "executionInfo/poolId": TEXT,
-}
-TASKS = {
-    "id": TEXT,
-    **_CHANGES,
-    "lastModifiedTime": TIME,  # so the documentation calls it in this list
-    **{f"executionInfo/{name}": kind for name, kind in _RUN.items() if name != "state"},
-}
-POOLS = {
-    "id": TEXT,
-    **_CHANGES,
-    "allocationState": EXACT,
-    "allocationStateTransitionTime": TIME,
-    "enableAutoScale": BOOLEAN,
-    "vmSize": EXACT,
-    "enableInterNodeCommunication": BOOLEAN,
-}
-NODES = {
-    "state": EXACT,
-    "stateTransitionTime": TIME,
-    "lastBootTime": TIME,
-    "allocationTime": TIME,
-    **{f"startTaskInfo/{name}": kind for name, kind in _RUN.items()},
-}
-FILES = {"name": START}
-NODE_COUNTS = {"poolId": EXACT}
-IMAGES = {"osType": EXACT, "verificationType": EXACT, "nodeAgentSKUId": EXACT}
-PREPARATIONS = {
-    "poolId": EXACT,
-    "nodeId": EXACT,
-    **{f"{task}TaskExecutionInfo/{name}": kind for task in ("jobPreparation", "jobRelease") for name, kind in _RUN.items()},
-}
+LISTS: Mapping[str, Mapping[str, str]] = tomllib.loads(Path(__file__).with_name("lists.toml").read_text(encoding="utf-8"))
 
 Test = Callable[[Body], bool]
-_OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
-    name: getattr(operator, name) for name in ("eq", "ne", "ge", "gt", "le", "lt")
-}
+_OPERATORS: dict[str, Callable[[Any, Any], bool]] = {name: getattr(operator, name) for name in _COMPARISONS}
 _WORD = re.compile(r"\s*(?:(?P<mark>[(),])|(?P<time>datetime)?'(?P<text>(?:[^']|'')*)'|(?P<word>[^\s(),']+))", re.IGNORECASE)
 
 
@@ -120,9 +82,9 @@ class _Parser:
         if not self._takes("startswith"):
             return self._comparison()
         self._needs("(")
-        name, kind = self._known(self._name(), "startswith")
+        name, _ = self._known(self._name(), "startswith")
         self._needs(",")
-        start = self._literal(kind if kind != START else TEXT)
+        start = self._literal("text")
         self._needs(")")
         return lambda entry: str(_value(entry, name) or "").lower().startswith(start)
 
@@ -155,7 +117,7 @@ class _Parser:
 
     def _literal(self, kind: str) -> Any:
         sort, text = self._next()
-        value = None if sort == "mark" or (kind in (TEXT, EXACT) and sort != "literal") else _as(kind, text)
+        value = None if sort == "mark" or (kind in ("text", "exact") and sort != "literal") else _as(kind, text)
         if value is None:
             raise self._refusal(f"'{text}' isn't a value that the property can be compared with")
         return value

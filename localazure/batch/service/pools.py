@@ -13,7 +13,7 @@ from localazure.arm.errors import ArmError
 from localazure.arm.store import Body, Resource
 from localazure.batch.errors import BatchError, not_imitated
 from localazure.batch.pools import Pools as LivePools
-from localazure.batch.service import answers, odata, pool_forms, task_bodies
+from localazure.batch.service import answers, pool_forms, task_bodies
 from localazure.batch.service.request import DataPlaneRequest
 from localazure.services import Services
 
@@ -38,7 +38,7 @@ class Pools:
 
     async def listed(self, request: DataPlaneRequest) -> Response:
         answers.no_expand(request)
-        return await answers.listed(request, "pools", self.all_of(request), odata.POOLS)
+        return await answers.listed(request, "pools", self.all_of(request))
 
     async def get(self, request: DataPlaneRequest) -> Response:
         answers.no_expand(request)

@@ -52,7 +52,7 @@ class Tasks:
         answers.no_expand(request)
         job = self._work.jobs.get(request.account_key, request.segments[1])
         tasks = self._work.tasks.all_of(job, request.after)
-        return await answers.listed(request, "tasks", (view(task, request) for task in tasks), odata.TASKS)
+        return await answers.listed(request, "tasks", (view(task, request) for task in tasks))
 
     async def get(self, request: DataPlaneRequest) -> Response:
         answers.no_expand(request)

@@ -18,13 +18,13 @@ TASK: dict[str, Any] = {
 
 @of_table("text", "wanted")
 def test_a_filter_says_which_entries_are_wanted(text: str, wanted: bool) -> None:
-    assert odata.parse(text, odata.TASKS)(TASK) is wanted
+    assert odata.parse(text, odata.LISTS["tasks"])(TASK) is wanted
 
 
 @of_table("text")
 def test_anything_else_is_refused_by_name(text: str) -> None:
     with pytest.raises(BatchError) as caught:
-        odata.parse(text, odata.TASKS)
+        odata.parse(text, odata.LISTS["tasks"])
     assert caught.value.status == 400
     assert caught.value.code == "InvalidQueryParameterValue"
     assert caught.value.values["QueryParameterName"] == "$filter"
