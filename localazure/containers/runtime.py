@@ -21,9 +21,30 @@ from localazure.process import start_time
 
 State = dict[str, Any]  # as shim.py writes it: current, previous, restart_count, events, ended
 
-_POLL_SECONDS = 0.02
+_POLL_SECONDS, _LONGEST_POLL_SECONDS = 0.02, 0.2
 _SHIM_TRIES = 5
 _GRACE_SECONDS = 3.0  # on top of what the container itself may take to end
+
+
+_shims: set["asyncio.Task[int]"] = set()  # so that ended ones are collected
+
+
+async def stand_over(folder: Path) -> None:
+    """Starts a shim, and another where it gave up on its lock: whoever looks whether a shim lives holds it for an instant,
+    and on a busy machine a process that is forked meanwhile for longer. Without a shim the container would never begin."""
+    for _ in range(_SHIM_TRIES):
+        process = await supervision.spawn(shim.__file__, folder, "shim.log")
+        ended = asyncio.create_task(process.wait())
+        _shims.add(ended)
+        ended.add_done_callback(_shims.discard)
+        wait = _POLL_SECONDS
+        while not ended.done() and (read_json(folder / "state.json") or {}).get("shim") != process.pid:
+            await asyncio.sleep(wait)  # until the container has begun, so that nobody meets one without a state
+            wait = min(wait * 1.3, _LONGEST_POLL_SECONDS)  # many that start at once leave each other the machine
+        gave_up = ended.done() and ended.result() == shim.LOCKED and (folder / "spec.json").exists()
+        other = supervision.holder(folder)
+        if not gave_up or (other and start_time(other)):  # another shim stands over it
+            return
 
 
 class Spec(Protocol):
@@ -42,7 +63,6 @@ class Runtime:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._shims: set[asyncio.Task[int]] = set()  # so that ended shims are collected
 
     async def start(self, group: str, specs: Sequence[Spec], volumes: Volumes | None = None) -> None:
         """Makes the group's containers these: starts what is new or differs, leaves what is the same, ends what isn't named.
@@ -98,7 +118,7 @@ class Runtime:
                 continue
             for container in _containers(folder):
                 if supervision.holder(container) is None and not (read_json(container / "state.json") or _not_begun())["ended"]:
-                    await self._spawn(container)
+                    await stand_over(container)
 
     async def reap(self, groups: str = "*") -> None:
         """Ends every container, because the embedded Azure is taken down. `adopt` runs again what its restart policy says.
@@ -118,22 +138,7 @@ class Runtime:
             folder.mkdir(mode=0o700, exist_ok=True)
             write_json(folder / "spec.json", content, SECRET_MODE)
         if supervision.holder(folder) is None:
-            await self._spawn(folder)
-
-    async def _spawn(self, folder: Path) -> None:
-        """Starts a shim, and another where it gave up on its lock: a check whether a shim lives holds it for an instant,
-        and on a busy machine a process that is forked meanwhile for longer. Without a shim the container would never begin."""
-        for _ in range(_SHIM_TRIES):
-            process = await supervision.spawn(shim.__file__, folder, "shim.log")
-            ended = asyncio.create_task(process.wait())
-            self._shims.add(ended)
-            ended.add_done_callback(self._shims.discard)
-            while not ended.done() and (read_json(folder / "state.json") or _not_begun()).get("shim") != process.pid:
-                await asyncio.sleep(_POLL_SECONDS)  # until the container has begun, so that nobody meets one without a state
-            gave_up = ended.done() and ended.result() == shim.LOCKED and (folder / "spec.json").exists()
-            other = supervision.holder(folder)
-            if not gave_up or (other and start_time(other)):  # another shim stands over it
-                return
+            await stand_over(folder)
 
     async def _remove(self, containers: list[Path]) -> None:
         await asyncio.gather(*(_end(folder) for folder in containers))

@@ -20,28 +20,14 @@ from localazure.containers.image_tree import ImageTree
 from localazure.services import Services
 from localazure.waiting import to_its_end
 
-_WITHOUT_MEANING = {  # options that say how a container is kept apart, which none is here; with whether a value follows
-    "--rm": False,
-    "--init": False,
-    "--privileged": False,
-    "-i": False,
-    "--interactive": False,
-    "--cap-add": True,
-    "--device": True,
-    "--hostname": True,
-    "--ipc": True,
-    "--memory": True,
-    "-m": True,
-    "--cpus": True,
-    "--name": True,
-    "--net": True,
-    "--network": True,
-    "--pid": True,
-    "--shm-size": True,
-    "--ulimit": True,
-    "-u": True,
-    "--user": True,
-}
+# Options that say how a container is kept apart, which none is here: without a value, and with one.
+_PLAIN = frozenset({"--rm", "--init", "--privileged", "-i", "--interactive"})
+_WITH_VALUE = frozenset(
+    {
+        "--cap-add", "--device", "--hostname", "--ipc", "--memory", "-m", "--cpus", "--name", "--net", "--network", "--pid",
+        "--shm-size", "--ulimit", "-u", "--user",
+    }
+)  # fmt: skip
 _MADE = "made"  # beside a container's files, once all of them are there
 _NAMES = {"-e": "--env", "-w": "--workdir"}
 
@@ -138,8 +124,8 @@ def _options(text: str) -> _Options:
     for word in rest:
         name, equals, value = word.partition("=")
         name = _NAMES.get(name, name)
-        if name in _WITHOUT_MEANING:
-            if _WITHOUT_MEANING[name] and not equals:
+        if name in _PLAIN | _WITH_VALUE:
+            if name in _WITH_VALUE and not equals:
                 next(rest, "")
             continue
         if name not in ("--entrypoint", "--env", "--workdir"):

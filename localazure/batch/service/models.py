@@ -39,34 +39,18 @@ _SCALARS: dict[object, Shape] = {
     bytes: StringShape(),
     Any: AnyShape(),
 }
-_TEXT_MAP = MapShape(StringShape())
 # Properties of API version 2024-02-01.19.0, which azure-batch 14.2 and 15.0.0b1 send, that 2025-06-01 has no more.
+_TEXT, _ANYTHING = StringShape(), ArrayShape(AnyShape())
+_OF_POOLS: dict[str, Shape] = {"certificateReferences": _ANYTHING, "targetNodeCommunicationMode": _TEXT}
+_LATER: dict[str, Shape] = {**_OF_POOLS, "resourceTags": MapShape(_TEXT)}
 _OLDER: dict[str, dict[str, Shape]] = {
     "BatchTaskCreateOptions": {"authenticationTokenSettings": AnyShape()},
     "BatchJobManagerTask": {"authenticationTokenSettings": AnyShape()},
-    "DataDisk": {"storageAccountType": StringShape()},
-    "BatchPoolCreateOptions": {
-        "certificateReferences": ArrayShape(AnyShape()),
-        "targetNodeCommunicationMode": StringShape(),
-        "resourceTags": _TEXT_MAP,
-        "applicationLicenses": ArrayShape(StringShape()),
-    },
-    "BatchPoolUpdateOptions": {
-        "certificateReferences": ArrayShape(AnyShape()),
-        "targetNodeCommunicationMode": StringShape(),
-        "resourceTags": _TEXT_MAP,
-    },
-    "BatchPoolReplaceOptions": {
-        "certificateReferences": ArrayShape(AnyShape()),
-        "targetNodeCommunicationMode": StringShape(),
-    },
-    "BatchPool": {
-        "certificateReferences": ArrayShape(AnyShape()),
-        "targetNodeCommunicationMode": StringShape(),
-        "currentNodeCommunicationMode": StringShape(),
-        "resourceTags": _TEXT_MAP,
-        "applicationLicenses": ArrayShape(StringShape()),
-    },
+    "DataDisk": {"storageAccountType": _TEXT},
+    "BatchPoolCreateOptions": {**_LATER, "applicationLicenses": ArrayShape(_TEXT)},
+    "BatchPoolUpdateOptions": _LATER,
+    "BatchPoolReplaceOptions": _OF_POOLS,
+    "BatchPool": {**_LATER, "currentNodeCommunicationMode": _TEXT, "applicationLicenses": ArrayShape(_TEXT)},
 }
 
 

@@ -244,7 +244,7 @@ class Container:
         if record.get("terminated"):
             return record["terminated"]
         state = read_json(known.folder / "state.json") or {}
-        return ProcessRun(known, None, False).terminated() if state.get("current") else None
+        return ProcessRun(known, False).terminated() if state.get("current") else None
 
     async def _begin(self) -> None:
         """Starts the next run, or notes one that couldn't be started."""

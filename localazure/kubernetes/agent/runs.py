@@ -14,15 +14,16 @@ import signal
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-from localazure.containers import shim, shim_log, supervision
+from localazure.containers import shim_log, supervision
+from localazure.containers.runtime import stand_over
 from localazure.folder import SECRET_MODE, read_json
 from localazure.kubernetes.agent import leftovers, records, times
 from localazure.kubernetes.infrastructure.context import Actor, ActorContext
 
 Body = dict[str, Any]
 KILLED, NOT_STARTED = 137, 128
-_POLL_SECONDS, _LONGEST_POLL_SECONDS = 0.02, 0.2
-_LOST_SECONDS = 0.5  # between two looks at a shim that this agent hasn't started, where the system has no pidfds
+_POLL_SECONDS = 0.02
+_LOST_SECONDS = 0.5  # between two looks at a shim, where the system has no pidfds
 NEVER = "1970-01-01T00:00:00Z"
 _MESSAGE_LINES, _MESSAGE_BYTES = 80, 2048  # pkg/kubelet/container: what of a log becomes a termination message
 
@@ -88,9 +89,8 @@ def note_failure(one: Known, reason: str, message: str) -> Body:
 class ProcessRun:
     """Below a shim, which outlives the agent."""
 
-    def __init__(self, one: Known, process: asyncio.subprocess.Process | None, message_from_log: bool) -> None:
+    def __init__(self, one: Known, message_from_log: bool) -> None:
         self.known = one
-        self._process = process
         self._message_from_log = message_from_log
         self.since = times.whole(str(self._current().get("startTime") or times.now()))
 
@@ -99,14 +99,16 @@ class ProcessRun:
         one.folder.mkdir(mode=0o700, exist_ok=True)
         records.write(one.folder / "spec.json", spec, SECRET_MODE)
         records.write(one.folder / "run.json", {"kind": "process", **record})
-        return cls(one, await _shim(one.folder), message_from_log)
+        await stand_over(one.folder)
+        return cls(one, message_from_log)
 
     @classmethod
     async def adopt(cls, one: Known, *, message_from_log: bool) -> "ProcessRun":
         """Resumes what an earlier agent began. Where its shim is lost another settles what became of it."""
         state = read_json(one.folder / "state.json")
-        lost = supervision.holder(one.folder) is None and not (state or {}).get("ended")
-        return cls(one, await _shim(one.folder) if lost else None, message_from_log)
+        if supervision.holder(one.folder) is None and not (state or {}).get("ended"):
+            await stand_over(one.folder)
+        return cls(one, message_from_log)
 
     def _current(self) -> Body:
         return (read_json(self.known.folder / "state.json") or {}).get("current") or {}
@@ -122,10 +124,7 @@ class ProcessRun:
         return int((read_json(self.known.folder / "state.json") or {}).get("pid") or 0)
 
     async def ended(self) -> Body:
-        if self._process is not None:
-            await self._process.wait()
-        else:
-            await _holder_ended(self.known.folder)
+        await _holder_ended(self.known.folder)
         await asyncio.to_thread(leftovers.end, self.known.folder)
         return self.terminated()
 
@@ -166,16 +165,6 @@ class ProcessRun:
         if pid:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(pid, signal.SIGKILL)
-
-
-async def _shim(folder: Path) -> asyncio.subprocess.Process:
-    process = await supervision.spawn(shim.__file__, folder, "shim.log")
-    waiting = asyncio.ensure_future(process.wait())
-    wait = _POLL_SECONDS
-    while not waiting.done() and (read_json(folder / "state.json") or {}).get("shim") != process.pid:
-        await asyncio.sleep(wait)
-        wait = min(wait * 1.3, _LONGEST_POLL_SECONDS)  # many that start at once leave each other the machine
-    return process
 
 
 async def _holder_ended(folder: Path) -> None:

@@ -17,7 +17,7 @@ import pytest
 from localazure.containers import shim, shim_log, supervision
 from localazure.containers.container_spec import ContainerSpec
 from localazure.containers.images import Image, Images
-from localazure.containers.runtime import Runtime
+from localazure.containers.runtime import Runtime, stand_over
 from localazure.process import ProcessId, start_time
 from tests.localazure.containers.conftest import run, until, write_workload
 from tests.localazure.coroutines import in_a_loop
@@ -221,7 +221,7 @@ async def test_a_container_begins_although_its_lock_was_looked_at_for_long(runti
     lock = await until(lambda: supervision.holder(folder) is None and (folder / "lock").open("r+"), "its shim is gone")
     fcntl.flock(lock, fcntl.LOCK_EX)
     asyncio.get_running_loop().call_later(1.0, lock.close)  # of a shim that is gone, whose id it has
-    await runtime._spawn(folder)
+    await stand_over(folder)
     assert (await ended(runtime))["current"]["exitCode"] == 0
 
 
