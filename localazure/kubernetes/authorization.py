@@ -1,11 +1,13 @@
 """Azure RBAC for Kubernetes: what AKS's built-in roles allow in a cluster.
 
-A SubjectAccessReview of Kubernetes becomes a data action, and the roles that have it. Pure. Roles' data actions: Microsoft Learn,
-role-based-access-control/built-in-roles/containers, 2026-08. How a request becomes a data action: kubeguard/guard,
-authz/providers/azure/rbac, of which AKS's own webhook is made.
+A SubjectAccessReview of Kubernetes becomes a data action, and the roles that have it. Pure. Roles' data actions are in
+`roles.toml`. How a request becomes a data action: kubeguard/guard, authz/providers/azure/rbac, of which AKS's own webhook is
+made.
 """
 
+import tomllib
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from azure_gpu.catalog import roles
@@ -17,19 +19,6 @@ _ACTIONS = {
     **dict.fromkeys(("create", "update", "patch"), _WRITE),
     **dict.fromkeys(("delete", "deletecollection"), _DELETE),
 }
-# What Reader reads, and of it what Writer doesn't change; `extensions` is a group that Kubernetes no longer serves.
-_READ_BY_ALL = (
-    "apps/controllerrevisions", "discovery.k8s.io/endpointslices", "events.k8s.io/events", "limitranges", "metrics.k8s.io/pods",
-    "metrics.k8s.io/nodes", "namespaces", "resourcequotas",
-)  # fmt: skip
-_CHANGED_BY_WRITER = (
-    "apps/daemonsets", "apps/deployments", "apps/replicasets", "apps/statefulsets", "autoscaling/horizontalpodautoscalers",
-    "batch/cronjobs", "batch/jobs", "configmaps", "endpoints", "events", "extensions/daemonsets", "extensions/deployments",
-    "extensions/ingresses", "extensions/networkpolicies", "extensions/replicasets", "networking.k8s.io/ingresses",
-    "networking.k8s.io/networkpolicies", "persistentvolumeclaims", "pods", "policy/poddisruptionbudgets",
-    "replicationcontrollers", "serviceaccounts", "services",
-)  # fmt: skip
-_WRITERS_OWN = ("secrets/*", *(f"coordination.k8s.io/leases/{action}" for action in (_READ, _WRITE, _DELETE)))
 
 
 class _Role(NamedTuple):
@@ -37,16 +26,20 @@ class _Role(NamedTuple):
     withheld: tuple[str, ...] = ()
 
 
-_ROLES = {
-    roles.AKS_RBAC_CLUSTER_ADMIN: _Role((_EVERYTHING,)),
-    roles.AKS_RBAC_ADMIN: _Role(
-        (_EVERYTHING,), ("resourcequotas/write", "resourcequotas/delete", "namespaces/write", "namespaces/delete")
-    ),
-    roles.AKS_RBAC_WRITER: _Role(
-        (*(f"{one}/*" for one in _CHANGED_BY_WRITER), *_WRITERS_OWN, *(f"{one}/{_READ}" for one in _READ_BY_ALL))
-    ),
-    roles.AKS_RBAC_READER: _Role(tuple(f"{one}/{_READ}" for one in (*_CHANGED_BY_WRITER, *_READ_BY_ALL))),
-}
+def _roles() -> dict[str, _Role]:
+    rows = tomllib.loads(Path(__file__).with_name("roles.toml").read_text(encoding="utf-8"))
+    changed, shown = rows["changed_by_writer"], rows["read_by_all"]
+    kept = ("resourcequotas/write", "resourcequotas/delete", "namespaces/write", "namespaces/delete")
+    written = (*(f"{one}/*" for one in changed), *rows["writers_own"], *(f"{one}/{_READ}" for one in shown))
+    return {
+        roles.AKS_RBAC_CLUSTER_ADMIN: _Role((_EVERYTHING,)),
+        roles.AKS_RBAC_ADMIN: _Role((_EVERYTHING,), kept),
+        roles.AKS_RBAC_WRITER: _Role(written),
+        roles.AKS_RBAC_READER: _Role(tuple(f"{one}/{_READ}" for one in (*changed, *shown))),
+    }
+
+
+_ROLES = _roles()
 
 
 class RequestedAction(NamedTuple):

@@ -5,8 +5,10 @@ made of its name. A container sees what `NVIDIA_VISIBLE_DEVICES` says, as NVIDIA
 neither sees none: unset never means all here, and an image's own `ENV NVIDIA_VISIBLE_DEVICES=all` doesn't count.
 """
 
+import functools
 import uuid
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from localazure.containers import machine
@@ -24,22 +26,15 @@ class Card(NamedTuple):
     memory_mhz: int = 0  # the highest clock of the memory; 0: no listing was read
 
 
-# Clocks: NVIDIA/nvidia-docker issues 1628 (T4) and 914 (V100), ggml-org/llama.cpp issue 4747 (A100).
-_CARDS = {  # by the catalog's name and GiB; names and MiB as nvidia-smi prints them, seen in users' listings
-    ("K80", 12): Card("Tesla K80", 11441, 149),
-    ("M60", 8): Card("Tesla M60", 8192, 150),
-    ("P40", 24): Card("Tesla P40", 24576, 250),
-    ("P100", 16): Card("Tesla P100-PCIE-16GB", 16384, 250),
-    ("V100", 16): Card("Tesla V100-PCIE-16GB", 16384, 250, 877),
-    ("V100", 32): Card("Tesla V100-SXM2-32GB", 32768, 300, 877),
-    ("T4", 16): Card("Tesla T4", 15360, 70, 5001),
-    ("A10", 24): Card("NVIDIA A10-24Q", 24512, 150),
-    ("A100", 40): Card("NVIDIA A100-SXM4-40GB", 40960, 400),
-    ("A100", 80): Card("NVIDIA A100 80GB PCIe", 81920, 300, 1512),
-    ("H100", 80): Card("NVIDIA H100 80GB HBM3", 81559, 700),
-    ("H100", 94): Card("NVIDIA H100 NVL", 95830, 400),
-    ("H200", 141): Card("NVIDIA H200", 143771, 700),
-}
+@functools.cache
+def _cards() -> dict[tuple[str, int], Card]:
+    """By the catalog's name and GiB; names and MiB as nvidia-smi prints them, seen in users' listings.
+
+    Clocks: NVIDIA/nvidia-docker issues 1628 (T4) and 914 (V100), ggml-org/llama.cpp issue 4747 (A100).
+    """
+    lines = Path(__file__).with_name("cards.csv").read_text(encoding="utf-8").splitlines()[1:]
+    rows = [line.split(",") for line in lines]
+    return {(gpu, int(gib)): Card(name, *map(int, numbers)) for gpu, gib, name, *numbers in rows}
 
 
 class Instance(NamedTuple):
@@ -88,7 +83,7 @@ def gpus(node: Mapping[str, Any]) -> list[NodeGpu]:
 
 def _card(node: Mapping[str, Any]) -> Card:
     name, memory = str(node.get("gpu_name") or ""), int(node.get("gpu_memory_gib") or 0)
-    return _CARDS.get((name, memory)) or Card(str(node.get("gpu_model") or name), memory * 1024, 300)
+    return _cards().get((name, memory)) or Card(str(node.get("gpu_model") or name), memory * 1024, 300)
 
 
 def _instances(node: Mapping[str, Any], index: int) -> tuple[Instance, ...]:
