@@ -284,6 +284,16 @@ def test_a_hook_of_an_image_that_is_acted_out_runs_nothing_of_this_machine(agent
     assert not marker.exists()
 
 
+def test_an_image_that_is_acted_out_and_answers_nothing_is_ready_and_stays(agent: NodeAgent, namespace: str) -> None:
+    """Such as the DCGM exporter, whose probe would restart it again and again."""
+    probe = {"httpGet": {"path": "/health", "port": 9400}, "periodSeconds": 1, "failureThreshold": 1}
+    apply(
+        agent, namespace, pod("quiet", {"image": "registry.k8s.io/pause:3.10", "readinessProbe": probe, "livenessProbe": probe})
+    )
+    agent.kubectl("-n", namespace, "wait", "--for=condition=Ready", "pod/quiet", f"--timeout={SECONDS}s")
+    assert _restarts(agent, namespace, "quiet") == 0
+
+
 def test_a_path_that_no_machine_can_have_is_told_and_its_pod_can_be_deleted(agent: NodeAgent, namespace: str) -> None:
     """The API server takes both."""
     mount = {"name": "v", "mountPath": "/v"}
