@@ -12,13 +12,6 @@ from localazure.services import Services
 
 DELETED = Bin("vaults")
 _SUFFIX = "vault.azure.net"
-_TAKEN = (
-    "The vault name '{name}' is already in use. Vault names are globally unique so it is possible that the name is already "
-    "taken. If you are sure that the vault name was not taken then it is possible that a vault with the same name was recently "
-    "deleted but not purged after being placed in a recoverable state. If the vault is in a recoverable state then the vault "
-    "will need to be purged before reusing the name. For more information about VaultAlreadyExists, soft delete and purging a "
-    "vault follow this link https://go.microsoft.com/fwlink/?linkid=2147740."
-)
 
 
 class KeyVaults(Kind):
