@@ -195,6 +195,6 @@ def _days(part: Part) -> Iterable[date]:
         if price is not None:
             yield price.day
     if part.type == kinds.JOB and (part.most_cost is not None or _limit(part) is not None):
-        meters = ("vcpu", "memory", *(each for each in get_args(Meter) if each.value in {one.gpu for one in part.machines}))
+        meters = ("vcpu", "memory", *(each for each in get_args(Meter) if each in {one.gpu for one in part.machines}))
         rows = (packaged_meters().per_second(meter, part.location, at_most=True) for meter in meters)
         yield from (row.day for row in rows if row is not None)
