@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from azure_gpu.catalog import registry_modes
+from azure_gpu.catalog import roles
 from azure_gpu.formats import azure_types
 from localazure import shapes
 from localazure.arm import filters, requested_version
@@ -73,9 +73,9 @@ class Registries(Kind):
 
     def view(self, resource: Resource, services: Services) -> Body:
         shown = super().view(resource, services)
-        mode = registry_modes.PROPERTY
+        mode = roles.REGISTRY_MODE
         properties = {name: value for name, value in shown.get("properties", {}).items() if name != mode}
-        if requested_version.current() >= registry_modes.API_VERSION:
+        if requested_version.current() >= roles.REGISTRY_MODE_API:
             properties[mode] = registry_limits.mode_of(resource, services)
         return {**shown, "properties": properties}
 

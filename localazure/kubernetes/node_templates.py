@@ -7,7 +7,6 @@ are read from their names.
 import hashlib
 import math
 import re
-from datetime import date
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -16,16 +15,12 @@ from azure_gpu.catalog.services.aks import clusters, pools
 from azure_gpu.catalog.services.aks.sizes import listing
 from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.catalog.sizes.model import Size
-from azure_gpu.catalog.sources import Dated, Source
+from azure_gpu.catalog.sources import observed
 from localazure.kubernetes.model import ClusterShape, PoolShape
 from localazure.services import SUBSCRIPTION
 
-RESERVATIONS = Source(
-    "Microsoft Learn, articles/aks/node-resource-reservations.md, AKS 1.29 and later", Dated.OBSERVED, date(2026, 11, 22)
-)
-_SEEN_NODE = Source(
-    "carverauto/threadr issue 68, kubectl describe node of a Standard_NC4as_T4_v3", Dated.OBSERVED, date(2024, 4, 5)
-)
+RESERVATIONS = observed("Microsoft Learn, articles/aks/node-resource-reservations.md, AKS 1.29 and later", 2026, 11, 22)
+_SEEN_NODE = observed("carverauto/threadr issue 68, kubectl describe node of a Standard_NC4as_T4_v3", 2024, 4, 5)
 _CPU_RESERVED = {1: 60, 2: 100, 4: 140, 8: 180, 16: 260, 32: 420, 64: 740}  # by cores: millicores
 _MB, _MIB, _GIB = 10**6, 2**20, 2**30
 _POD_BYTES, _BASE_BYTES, _EVICTION_BYTES = 20 * _MB, 50 * _MB, 100 * _MIB

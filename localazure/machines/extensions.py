@@ -7,7 +7,7 @@ for scripts, which would do what they say.
 from datetime import date
 from typing import NamedTuple
 
-from azure_gpu.catalog import shelf_life
+from azure_gpu.catalog import sources
 from azure_gpu.catalog.services import driver_extension
 from azure_gpu.catalog.services.driver_extension import ENTRIES
 from azure_gpu.catalog.sizes.model import Driver
@@ -62,7 +62,7 @@ def _driver(machine: Machine, extension: Extension, as_of: date, machines: Machi
     right = driver_extension.type_for(settings.size.gpu.vendor, system)
     driver = driver_extension.driver_of(settings.size, extension.settings, system)
     earliest, newest = driver_extension.lists(settings.size, system)
-    listed = settings.size.lifecycle.seen.day <= newest.day and shelf_life.holds("lists", newest.day, as_of)
+    listed = settings.size.lifecycle.seen.day <= newest.day and sources.holds("lists", newest.day, as_of)
     if extension.type.lower() != right.lower() or (driver is None and listed):
         raise ExtensionError(f"Installation failed: {extension.type} doesn't support {settings.size.name}. Exit code 1")
     if settings.secure_boot:

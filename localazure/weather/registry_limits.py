@@ -4,7 +4,7 @@ pulls by roles of another mode."""
 from collections.abc import Collection
 from pathlib import Path
 
-from azure_gpu.catalog import registry_modes, roles
+from azure_gpu.catalog import roles
 from azure_gpu.formats import azure_types, dockerfile as dockerfiles, image_reference
 from localazure.arm.errors import ArmError
 from localazure.arm.store import Resource
@@ -72,10 +72,10 @@ def check_pull(registry: str, services: Services) -> None:
 def mode_of(registry: Resource, services: Services) -> str:
     """Which roles the registry honours, as it shows it."""
     if services.weather.holds(ABAC_REGISTRIES):
-        return registry_modes.ABAC
-    return str(registry.properties.get(registry_modes.PROPERTY) or registry_modes.LEGACY)
+        return roles.ABAC
+    return str(registry.properties.get(roles.REGISTRY_MODE) or roles.LEGACY)
 
 
 def pulling_roles(registry: Resource, ordinary: Collection[str], services: Services) -> Collection[str]:
     """The roles that let pull from a registry: `ordinary`, unless it is in the mode with conditions for repositories."""
-    return REPOSITORY_ROLES if mode_of(registry, services) == registry_modes.ABAC else ordinary
+    return REPOSITORY_ROLES if mode_of(registry, services) == roles.ABAC else ordinary

@@ -6,7 +6,7 @@ python -m azure_gpu_operations.catalog_page > docs/catalog.md
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from azure_gpu.catalog import container_cuda, drivers, facts, left_out, offers, successors
+from azure_gpu.catalog import container_cuda, drivers, facts, offers, successors
 from azure_gpu.catalog.prices import notes, packaged
 from azure_gpu.catalog.services import container_apps, container_instances, driver_extension, stack_edge, vm_images
 from azure_gpu.catalog.services.aks import dcgm, kubernetes_versions, sizes, systems as aks_systems
@@ -208,7 +208,7 @@ def _prices() -> Iterator[str]:
 
 
 def _left_out() -> Iterator[str]:
-    yield from _told("## Left out", list(left_out.LEFT_OUT))
+    yield from _told("## Left out", list(facts.LEFT_OUT))
     yield from _told("Of the price lists:", list(facts.about(facts.PRICES_LEFT_OUT)))
 
 

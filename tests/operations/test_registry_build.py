@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from azure_gpu.catalog import registry_modes
+from azure_gpu.catalog import roles
 from azure_gpu.shared import registry_build
 from azure_gpu.shared.registry_build import BuildFailedError, Registry
 from azure_gpu_operations.azure import AzureError
@@ -72,10 +72,10 @@ def build(monkeypatch: pytest.MonkeyPatch, arm: Any, minutes: float = 60) -> lis
 
 
 def test_a_build_has_the_rights_of_who_asks_for_it_where_the_registry_wants_that(monkeypatch: pytest.MonkeyPatch) -> None:
-    arm = Arm("Succeeded", **{registry_modes.PROPERTY: registry_modes.LEGACY})
+    arm = Arm("Succeeded", **{roles.REGISTRY_MODE: roles.LEGACY})
     build(monkeypatch, arm)
     assert arm.sent == [("2019-06-01-preview", None)]
-    arm = Arm("Failed", **{registry_modes.PROPERTY: registry_modes.ABAC})
+    arm = Arm("Failed", **{roles.REGISTRY_MODE: roles.ABAC})
     assert "you need the role Container Registry Repository Writer on it" in build(monkeypatch, arm)[-1]
     assert arm.sent == [("2025-03-01-preview", {"sourceRegistry": {"identity": "[caller]"}})]
 

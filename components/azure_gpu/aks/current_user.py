@@ -7,7 +7,6 @@ kubelogin lets its environment override that; if the provider logs in by the env
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from datetime import date
 
 import pulumi
 from pulumi_azure_native import authorization
@@ -17,7 +16,7 @@ from azure_gpu.aks.login import KUBELOGIN_PAGE
 from azure_gpu.aks.spec import ClusterSpec
 from azure_gpu.catalog import roles
 from azure_gpu.catalog.problems import Code, Problem, Severity
-from azure_gpu.catalog.sources import Dated, Source
+from azure_gpu.catalog.sources import observed
 from azure_gpu.formats import azure_types
 from azure_gpu.shared import assigned_already, own_state, prerequisites
 from azure_gpu.shared.look_up import OF_STACK, AskedBy, answered
@@ -25,10 +24,8 @@ from azure_gpu.shared.provider_keys import PROVIDER, PROVIDER_VARIABLES
 
 _PROGRAM = "kubelogin"
 METHOD = "AAD_LOGIN_METHOD"
-SOURCE = Source(
-    "Azure/kubelogin v0.2.13, pkg/internal/token/options.go: AAD_LOGIN_METHOD is taken before --login",
-    Dated.OBSERVED,
-    date(2026, 11, 25),
+SOURCE = observed(
+    "Azure/kubelogin v0.2.13, pkg/internal/token/options.go: AAD_LOGIN_METHOD is taken before --login", 2026, 11, 25
 )
 _CLIENT, _OIDC = (PROVIDER_VARIABLES[f"{PROVIDER}:{key}"] for key in ("clientId", "useOidc"))
 

@@ -1,12 +1,11 @@
 """Limits of Azure budgets, and the comparison of a monthly cost with a budget."""
 
-from datetime import date
 from typing import Literal, NamedTuple
 
-from azure_gpu.catalog.sources import Dated, Source
+from azure_gpu.catalog.sources import observed
 
 # Limits: the descriptions of Budget and Notification.
-SPECIFICATION = Source("Azure/azure-rest-api-specs, Microsoft.Consumption/budgets 2024-08-01", Dated.OBSERVED, date(2026, 11, 26))
+SPECIFICATION = observed("Azure/azure-rest-api-specs, Microsoft.Consumption/budgets 2024-08-01", 2026, 11, 26)
 MOST_NOTIFICATIONS = 5
 MOST_CONTACTS = 50  # addresses, and action groups, of one notification
 MOST_PERCENT = 1000

@@ -6,27 +6,22 @@ from datetime import date
 from typing import NamedTuple
 
 from azure_gpu.catalog.drivers import ARCHITECTURES, MATRIX, cuda_version, runs
-from azure_gpu.catalog.problems import Code, Problem, Severity
+from azure_gpu.catalog.problems import Problem
+from azure_gpu.catalog.refusals import refused
+from azure_gpu.catalog.services.container_apps import PROFILES, SERVERLESS_PAGE
+from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.catalog.sizes.model import Gpu
-from azure_gpu.catalog.sources import Dated, Source
+from azure_gpu.catalog.sources import Source, observed
 
-_CUDA_TAGS = Source(
-    "NVIDIA CUDA images on Docker Hub: their tags begin with the CUDA version", Dated.OBSERVED, date(2026, 11, 20)
+_CUDA_TAGS = observed("NVIDIA CUDA images on Docker Hub: their tags begin with the CUDA version", 2026, 11, 20)
+_NAMED = observed("the image's own name, which gives the CUDA version", 2026, 11, 20)
+_AZUREML = observed("Azure/AzureML-Containers, base/gpu: the images' names give the CUDA version", 2026, 7, 31)
+_TENSORFLOW = observed("TensorFlow, install/source: tested build configurations, GPU", 2026, 11, 20)
+_MNIST_DEMO = observed(
+    "Microsoft Learn, container-instances/container-instances-gpu: the sample's log opens libcupti.so.8.0", 2019, 4, 17
 )
-_NAMED = Source("the image's own name, which gives the CUDA version", Dated.OBSERVED, date(2026, 11, 20))
-_AZUREML = Source(
-    "Azure/AzureML-Containers, base/gpu: the images' names give the CUDA version", Dated.OBSERVED, date(2026, 7, 31)
-)
-_TENSORFLOW = Source("TensorFlow, install/source: tested build configurations, GPU", Dated.OBSERVED, date(2026, 11, 20))
-_MNIST_DEMO = Source(
-    "Microsoft Learn, container-instances/container-instances-gpu: the sample's log opens libcupti.so.8.0",
-    Dated.OBSERVED,
-    date(2019, 4, 17),
-)
-_VECTOR_ADD = Source(
-    "kubernetes/kubernetes v1.7.11, test/images/nvidia-cuda/Dockerfile: built on nvidia/cuda:8.0",
-    Dated.OBSERVED,
-    date(2026, 11, 20),
+_VECTOR_ADD = observed(
+    "kubernetes/kubernetes v1.7.11, test/images/nvidia-cuda/Dockerfile: built on nvidia/cuda:8.0", 2026, 11, 20
 )
 
 # By TensorFlow's minor version, in the order of its releases.
@@ -119,14 +114,14 @@ def check_container(image: str, *, service: str, highest_cuda: str, source: Sour
 
 def _service(image: str, known: KnownCuda, service: str, highest_cuda: str, source: Source, path: str) -> Iterator[Problem]:
     if runs(highest_cuda, known.version) is False:
-        yield Problem(
-            path=path,
-            message=f"the image has CUDA {known.version}, but the driver of {service} runs CUDA up to {highest_cuda}",
-            value=image,
-            allowed=f"CUDA {highest_cuda} or older",
-            fix=f"use an image with CUDA {highest_cuda} or older",
+        yield refused(
+            "image.cuda_too_new_for_driver",
+            path,
+            image,
             source=f"{source}; {known.source}",
-            code=Code.WRONG_DRIVER,
+            known=known,
+            service=service,
+            highest_cuda=highest_cuda,
         )
 
 
@@ -134,39 +129,42 @@ def _gpu(image: str, known: KnownCuda, gpu: Gpu | None, path: str) -> Iterator[P
     if gpu is None:
         return
     if gpu.vendor != "NVIDIA":
-        yield Problem(
-            path=path,
-            message=f"the image has CUDA {known.version}, which {gpu.model} doesn't run",
-            value=image,
-            fix="use an image with ROCm, or an NVIDIA GPU",
-            source=f"{gpu.source}; {known.source}",
-            code=Code.WRONG_DRIVER,
-        )
+        yield refused("image.cuda_without_nvidia", path, image, source=f"{gpu.source}; {known.source}", known=known, gpu=gpu)
         return
     architecture = ARCHITECTURES.get(gpu.architecture)
     version = cuda_version(known.version)
     if architecture is None:
         return
     if architecture.last_cuda is not None and version[0] > architecture.last_cuda:
-        yield Problem(
-            path=path,
-            message=f"the image has CUDA {known.version}, which no longer supports the {architecture.name} generation "
-            f"of {gpu.model}",
-            value=image,
-            allowed=f"CUDA {architecture.last_cuda} or older",
-            fix=f"use an image with CUDA {architecture.last_cuda}.x",
+        yield refused(
+            "image.cuda_too_new_for_gpu",
+            path,
+            image,
             source=f"{MATRIX}; {known.source}",
-            code=Code.WRONG_DRIVER,
+            known=known,
+            architecture=architecture,
+            gpu=gpu,
         )
     elif version < cuda_version(architecture.first_cuda):
-        yield Problem(
-            path=path,
-            message=f"the image has CUDA {known.version}, which is older than the {architecture.name} generation of "
-            f"{gpu.model}: its programs may start slowly or not run",
-            value=image,
-            allowed=f"CUDA {architecture.first_cuda} or later",
-            fix=f"use an image with CUDA {architecture.first_cuda} or later",
+        yield refused(
+            "image.cuda_too_old_for_gpu",
+            path,
+            image,
             source=f"{MATRIX}; {known.source}",
-            code=Code.WRONG_DRIVER,
-            severity=Severity.WARNING,
+            known=known,
+            architecture=architecture,
+            gpu=gpu,
         )
+
+
+_ON_A_REPLICA = {"T4": "Standard_NC4as_T4_v3", "A100": "Standard_NC24ads_A100_v4"}  # sizes with a profile's GPU
+
+
+def check_replica(profile_type: str, image: str, path: str) -> list[Problem]:
+    """The problems of running this image, written at `path`, on a serverless GPU of Container Apps. None if it is unknown. By its
+    page the service runs the latest CUDA version: an image can only be too old for the GPU, or too new for its generation."""
+    profile = PROFILES.get(profile_type)
+    size = SIZES.find(_ON_A_REPLICA[profile.gpu]) if profile else None
+    if size is None or size.gpu is None:
+        return []
+    return check_container(image, service="Container Apps", highest_cuda="", source=SERVERLESS_PAGE, gpu=size.gpu, path=path)

@@ -5,15 +5,15 @@ major version. Versions that aren't in these tables are accepted silently.
 """
 
 import re
-from datetime import date
 from typing import NamedTuple
 
 from azure_gpu.catalog.problems import Code, Problem
+from azure_gpu.catalog.refusals import refused
 from azure_gpu.catalog.sizes.model import Gpu
-from azure_gpu.catalog.sources import Dated, Source
+from azure_gpu.catalog.sources import Source, observed
 
-MATRIX = Source("NVIDIA data center drivers, CUDA toolkit, driver and architecture matrix", Dated.OBSERVED, date(2026, 11, 20))
-MINIMUMS = Source("NVIDIA Multi-Instance GPU user guide, deployment considerations", Dated.OBSERVED, date(2026, 11, 20))
+MATRIX = observed("NVIDIA data center drivers, CUDA toolkit, driver and architecture matrix", 2026, 11, 20)
+MINIMUMS = observed("NVIDIA Multi-Instance GPU user guide, deployment considerations", 2026, 11, 20)
 
 
 class Toolkit(NamedTuple):
@@ -151,15 +151,7 @@ def branch_of(driver: str) -> int | None:
 def check_driver(version: str, gpu: Gpu | None, path: str) -> list[Problem]:
     """The problems of installing this NVIDIA driver on a machine with `gpu`, which is None if it has none, or an unknown one."""
     if not re.fullmatch(_VERSION, version):
-        return [
-            Problem(
-                path=path,
-                message="not a valid version of an NVIDIA driver",
-                value=version,
-                allowed="three digits, a point and more digits",
-                fix="write it as NVIDIA does, such as 411.82 or 580.159.04",
-            )
-        ]
+        return [refused("driver.bad_version", path, version)]
     if gpu is None:
         return []
     if gpu.vendor != "NVIDIA":

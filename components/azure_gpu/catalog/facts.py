@@ -1,17 +1,18 @@
 """Facts that no rule depends on, with their sources, for the documentation and for other packages.
 
 Facts are about a subject of `services` or `prices` (`batch.autoscale`), or about one of the topics below.
-Facts that a rule depends on are with the rule or in a separate table.
+Facts that a rule depends on are with the rule or in a separate table. `LEFT_OUT` are those that the catalog doesn't have, and
+why; prices that were left out are facts about `prices.left_out`.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from types import MappingProxyType
 from typing import NamedTuple
 
 from azure_gpu.catalog import sources, tables
 from azure_gpu.catalog.sources import Source
-from azure_gpu.catalog.tables import Row, Table
+from azure_gpu.catalog.tables import Listed, Row, Table
 
 TABLE = Table(
     tables.beside(__file__, "facts.csv"),
@@ -65,3 +66,21 @@ def read(rows: Iterable[Row], known: Mapping[str, Source]) -> Mapping[str, tuple
             raise row.wrong("name", "a name that no other fact about the same has")
         facts[fact.name] = fact
     return MappingProxyType({thing: tuple(facts.values()) for thing, facts in found.items()})
+
+
+LEFT_OUT_TABLE = Table(
+    tables.beside(__file__, "left_out.csv"),
+    {"what": "a fact, or a kind of fact", "reason": "why the catalog doesn't have it"},
+)
+
+
+class LeftOut(NamedTuple):
+    """One fact, or kind of fact."""
+
+    what: str
+    reason: str
+
+
+LEFT_OUT: Sequence[LeftOut] = Listed(
+    lambda: (LeftOut(row.filled("what"), row.filled("reason")) for row in tables.read(LEFT_OUT_TABLE))
+)

@@ -1,17 +1,20 @@
 """When a thing is available, its status on a given day, and the problems of using it on that day.
 
-An end is the last day on which a thing is available: it is retired from the day after.
+An end is the last day on which a thing is available: it is retired from the day after. A rule holds from the day of its source:
+before it the problem becomes a warning if it is unknown whether the rule already applied, and disappears if the rule is known to
+be newer. Past the shelf life of a list, what it lacks is only "not listed". Tables have lifecycles in the columns `COLUMNS`.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import date
 from enum import StrEnum
 from types import MappingProxyType
 from typing import NamedTuple
 
-from azure_gpu.catalog import regions, shelf_life
-from azure_gpu.catalog.problems import Code, End, Problem, Severity
+from azure_gpu.catalog import regions, sources, tables
+from azure_gpu.catalog.problems import Code, End, Problem, Severity, not_listed
 from azure_gpu.catalog.sources import Dated, Source
+from azure_gpu.catalog.tables import Keyed, Row, Table
 
 WARNING_DAYS = 180  # a retirement this near is worth a warning
 
@@ -82,7 +85,7 @@ def check(
     end = lifecycle.end_in(region)
     where = f" in {regions.normalise(region)}" if regions.normalise(region) in lifecycle.end_elsewhere else ""
     if end is not None and as_of > end.day:
-        certain = shelf_life.end_holds(end.day, as_of)
+        certain = sources.end_holds(end.day, as_of)
         retired = f"{what} retired{where} on {end.day.isoformat()}; checked as of {as_of.isoformat()}"
         return [
             Problem(
@@ -165,3 +168,73 @@ def _before_seen(seen: Source, what: str, as_of: date, path: str, value: object)
         code=Code.UNKNOWN,
         severity=Severity.WARNING,
     )
+
+
+def as_of_day(source: Source, as_of: date, problem: Problem) -> Iterator[Problem]:
+    """The problem as it stood on `as_of`, with its source; at most one.
+
+    For rules that a service may change: what it lists, previews, versions. Rules that never change don't need it.
+    """
+    problem = problem._replace(source=str(source))
+    if as_of >= source.day:
+        yield problem
+    elif source.dated is Dated.OBSERVED:
+        doubt = f"first seen on {source.day.isoformat()}, whether it applied on {as_of.isoformat()} is not known"
+        yield problem._replace(
+            message=f"{problem.message}; {doubt}",
+            code=Code.UNKNOWN,
+            severity=Severity.WARNING,
+        )
+
+
+def on_list(read: Source, as_of: date, what: str, problem: Problem, fix: str, source: Source | None = None) -> Iterator[Problem]:
+    """The refusal of what a list lacks, as it stood on `as_of`; past the list's shelf life, that it isn't listed.
+
+    Args:
+        read: the list, with the day on which it was last read.
+        what: the subject of "isn't on the list".
+        fix: how to find out, or what to do meanwhile.
+        source: the list by which it was refused on that day, if it is an earlier one.
+    """
+    if sources.holds("lists", read.day, as_of):
+        yield from as_of_day(source or read, as_of, problem)
+    else:
+        yield not_listed(problem.path, what, problem.value, read, fix, allowed=problem.allowed)
+
+
+COLUMNS = {
+    "seen": "the earliest source that has it",
+    "preview": "whether it was ever a preview: yes or no",
+    "general": "the source by whose date it had left preview",
+    "announced": "the earliest source that announces the end",
+    "end": "the source whose date is the last day on which it is available",
+    "end_elsewhere": "regions with another last day: region=source",
+    "also_given": "sources that give other last days, which the catalog doesn't use",
+    "doubt": "a source that leaves open whether it is still sold; its date is the first such day: with an end, the day after it",
+}
+
+
+def read(row: Row, known: Mapping[str, Source]) -> Lifecycle:
+    """Reads the lifecycle from the cells of `COLUMNS`, which name sources in `known`."""
+    where = sources.WHERE
+    lifecycle = Lifecycle(
+        seen=row.one_of("seen", known, where),
+        preview=row.yes("preview"),
+        general=row.maybe("general", known, where),
+        announced=row.maybe("announced", known, where),
+        end=row.maybe("end", known, where),
+        end_elsewhere=MappingProxyType(row.pairs("end_elsewhere", known, where)),
+        also_given=row.several("also_given", known, where),
+        doubt=row.maybe("doubt", known, where),
+    )
+    if lifecycle.general is not None and not lifecycle.preview:
+        raise row.wrong("general", "an empty cell where preview is no")
+    if lifecycle.announced is not None and lifecycle.end is None:
+        raise row.wrong("announced", "an empty cell where end is empty")
+    return lifecycle
+
+
+def of_series(path: str) -> Mapping[str, Lifecycle]:
+    """The lifecycle of each series in a service, from the file `path`, which is read at the first use."""
+    table = Table(path, {"series": "a row of sizes/series.csv", **COLUMNS})
+    return Keyed(lambda: {name: read(row, sources.named()) for name, row in tables.by_name(tables.read(table), "series").items()})

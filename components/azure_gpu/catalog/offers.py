@@ -6,10 +6,11 @@ A problem of a size that isn't available gets replacements with their prices.
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import date
 
-from azure_gpu.catalog import lifecycle, listed, regions, shelf_life, successors
+from azure_gpu.catalog import lifecycle, listed, regions, sources, successors
 from azure_gpu.catalog.lifecycle import Status
 from azure_gpu.catalog.prices import PriceBook
-from azure_gpu.catalog.problems import Code, Problem, Severity, not_listed
+from azure_gpu.catalog.problems import Code, Problem, not_listed
+from azure_gpu.catalog.refusals import refused
 from azure_gpu.catalog.size_use import OperatingSystem, Service, SizeUse
 from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.catalog.sizes.lookup import Sizes
@@ -182,14 +183,7 @@ def _sources(size: Size) -> str:
 
 def _restricted(size: Size, use: SizeUse) -> Iterator[Problem]:
     if size.series.restricted:
-        yield Problem(
-            path=use.path,
-            message=f"{size.name} isn't offered publicly; Microsoft enables it for single subscriptions by agreement",
-            value=use.size,
-            source=_sources(size),
-            code=Code.UNKNOWN,
-            severity=Severity.WARNING,
-        )
+        yield refused("size.by_agreement", use.path, use.size, source=_sources(size), size=size)
 
 
 def _driver(size: Size, use: SizeUse) -> Iterator[Problem]:
@@ -197,35 +191,23 @@ def _driver(size: Size, use: SizeUse) -> Iterator[Problem]:
     known = size.gpu is not None or size.gpu_count is not None
     if use.needs is not None and known and not set(RUNS_WITH[use.needs]) & set(drivers):
         gpu = f"its GPU is {size.gpu.model}" if size.gpu else "it has no GPU"
-        yield Problem(
-            path=use.path,
-            message=f"{size.name} can't run software that needs {use.needs}: {gpu}",
-            value=use.size,
-            allowed=f"a size with a {' or '.join(RUNS_WITH[use.needs])} driver",
+        yield refused(
+            "size.other_driver",
+            use.path,
+            use.size,
             source=str(size.gpu.source) if size.gpu else _sources(size),
-            code=Code.WRONG_DRIVER,
+            size=size,
+            use=use,
+            gpu=gpu,
+            drivers=" or ".join(RUNS_WITH[use.needs]),
         )
     if size.series.windows_only and use.operating_system == "Linux":
-        yield Problem(
-            path=use.path,
-            message=f"{size.name} runs Windows guests only",
-            value=use.size,
-            allowed="Windows",
-            source=_sources(size),
-            code=Code.IMPOSSIBLE,
-        )
+        yield refused("size.windows_only", use.path, use.size, source=_sources(size), size=size)
 
 
 def _network(size: Size, use: SizeUse) -> Iterator[Problem]:
     if use.rdma and not size.rdma:
-        yield Problem(
-            path=use.path,
-            message=f"{size.name} has no InfiniBand, which the work needs",
-            value=use.size,
-            allowed="a size with RDMA",
-            source=_sources(size),
-            code=Code.IMPOSSIBLE,
-        )
+        yield refused("size.no_infiniband", use.path, use.size, source=_sources(size), size=size)
 
 
 def _region(size: Size, use: SizeUse, as_of: date, prices: PriceBook) -> Iterator[Problem]:
@@ -238,26 +220,21 @@ def _region(size: Size, use: SizeUse, as_of: date, prices: PriceBook) -> Iterato
     elsewhere = [(name, price) for name in prices.regions_of(size.name) if (price := prices.on_demand(size.name, name))]
     newest = max((price for _, price in elsewhere), key=lambda price: price.day, default=None)
     if newest is None and size.gpu_count and size.lifecycle.status(as_of, region) in _SOLD:
-        yield Problem(
-            path=use.region_path,
-            message=f"no list says that {size.name} is sold in {region}, and none that it is sold elsewhere",
-            value=use.region,
-            fix=_LISTING.format(region),
-            code=Code.UNKNOWN,
-            severity=Severity.WARNING,
+        yield refused(
+            "size.not_listed_anywhere", use.region_path, use.region, fix=_LISTING.format(region), size=size, region=region
         )
     if newest is None or newest.day > as_of:
         return  # the price lists don't speak of that day
-    if not shelf_life.holds("prices", newest.day, as_of):
+    if not sources.holds("prices", newest.day, as_of):
         source = Source(newest.source, Dated.OBSERVED, newest.day)
         yield not_listed(use.region_path, f"a price of {size.name} in {region}", use.region, source, _LISTING.format(region))
         return
-    yield Problem(
-        path=use.region_path,
-        message=f"no list price of {size.name} is known in {region}, so it is probably not sold there",
-        value=use.region,
-        allowed=f"regions with a price: {', '.join(sorted(name for name, _ in elsewhere))}",
+    yield refused(
+        "size.no_price_there",
+        use.region_path,
+        use.region,
         source=f"{newest.source}, {newest.day.isoformat()}",
-        code=Code.NOT_IN_REGION,
-        severity=Severity.WARNING,
+        size=size,
+        region=region,
+        priced=", ".join(sorted(name for name, _ in elsewhere)),
     )

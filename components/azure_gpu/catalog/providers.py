@@ -1,16 +1,13 @@
 """Resource providers: the namespaces that must be registered in a subscription for each service."""
 
 from collections.abc import Mapping
-from datetime import date
 
 from azure_gpu.catalog.size_use import Service
-from azure_gpu.catalog.sources import Dated, Source
+from azure_gpu.catalog.sources import observed
 
 # Microsoft.App is younger than this page; that it is the namespace of Container Apps is the type's own name.
-SOURCE = Source(
-    "MicrosoftDocs/azure-docs, articles/azure-resource-manager/management/azure-services-resource-providers.md",
-    Dated.OBSERVED,
-    date(2020, 6, 2),
+SOURCE = observed(
+    "MicrosoftDocs/azure-docs, articles/azure-resource-manager/management/azure-services-resource-providers.md", 2020, 6, 2
 )
 
 COMPUTE = "Microsoft.Compute"

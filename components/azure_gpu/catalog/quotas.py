@@ -6,39 +6,36 @@ names are compared ignoring case and spaces. A quota doesn't guarantee capacity.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from datetime import date
 from typing import Any, NamedTuple
 
 from azure_gpu.catalog import regions
 from azure_gpu.catalog.problems import Code, Problem, Severity
+from azure_gpu.catalog.refusals import refused
 from azure_gpu.catalog.services.machine_learning import endpoints
 from azure_gpu.catalog.size_use import Service, SizeUse
 from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.catalog.sizes.lookup import Sizes
 from azure_gpu.catalog.sizes.model import Size, same_family
-from azure_gpu.catalog.sources import Dated, Source
+from azure_gpu.catalog.sources import Source, observed
 
 VCPUS = "vCPU"
 NO_SEPARATE_LIMIT = -1  # as Azure Machine Learning returns it if only the total counts, as for a family at low priority
 FROM_COMPUTE = (Service.VIRTUAL_MACHINES, Service.AKS)
 FROM_MACHINE_LEARNING = (Service.ML_COMPUTE, Service.ML_ENDPOINT)
 
-_COMPUTE = Source("MicrosoftDocs/azure-compute-docs, articles/virtual-machines/quotas.md", Dated.OBSERVED, date(2026, 1, 16))
-_BATCH = Source("Microsoft Learn, batch/batch-quota-limit", Dated.OBSERVED, date(2026, 11, 20))
+_COMPUTE = observed("MicrosoftDocs/azure-compute-docs, articles/virtual-machines/quotas.md", 2026, 1, 16)
+_BATCH = observed("Microsoft Learn, batch/batch-quota-limit", 2026, 11, 20)
 NEW_ACCOUNT = "the vCPU quotas of a new account are known only after it exists, and can be 0"
 ACCOUNT_REQUEST = "on the account's Quotas page in the portal, or by `az support in-subscription tickets create`"
-_ML = Source(
-    "Azure/azure-rest-api-specs, Microsoft.MachineLearningServices 2020-08-01, ListUsages.json",
-    Dated.OBSERVED,
-    date(2026, 11, 20),
-)
+_ML = observed("Azure/azure-rest-api-specs, Microsoft.MachineLearningServices 2020-08-01, ListUsages.json", 2026, 11, 20)
 
 # Additional quota of these series isn't approved, whatever the region; they have no GPU.
-_CLOSED = Source(
+_CLOSED = observed(
     "MicrosoftDocs/azure-compute-docs at 3afc7132, articles/virtual-machines/migration/sizes/"
     "previous-gen-series-capacity-limitations.md",
-    Dated.OBSERVED,
-    date(2026, 8, 18),
+    2026,
+    8,
+    18,
 )
 _CLOSED_SERIES = (  # compute optimized, general purpose, memory optimized, storage optimized, as the page has them
     *("F", "Fs", "Fsv2"),
@@ -167,14 +164,15 @@ def batch_problems(
     if account.pool_quota is not None and new_pools and len(account.pools) + new_pools > account.pool_quota:
         needed = len(account.pools) + new_pools
         problems.append(
-            Problem(
-                path=demands[0].use.path if demands else account.account,
-                message=f"too many pools {where}: {len(account.pools)} exist and {new_pools} are new",
-                allowed=f"{account.pool_quota} pools",
-                fix=f"request a limit of {needed} pools {where}, {needed - account.pool_quota} more than today's "
-                f"{account.pool_quota}",
-                source=str(_BATCH),
-                code=Code.NO_QUOTA,
+            refused(
+                "quota.pools",
+                demands[0].use.path if demands else account.account,
+                where=where,
+                new_pools=new_pools,
+                account=account,
+                needed=needed,
+                excess=needed - account.pool_quota,
+                existing=len(account.pools),
             )
         )
     return problems
@@ -186,16 +184,15 @@ def new_account_problems(uses: Iterable[SizeUse], *, sizes: Sizes = SIZES) -> li
     for demand in demands:
         what = "Spot and low-priority nodes" if demand.use.spot else demand.family or demand.use.size
         problems.append(
-            Problem(
-                path=demand.use.path,
-                message=f"its Batch account is new, and {NEW_ACCOUNT}: then the pool is created and gets no nodes until support "
-                "grants a quota",
-                value=demand.use.size,
-                allowed="an account that exists and has the quota",
-                fix=f"after the first `up`, request a limit of {demand.vcpus} {VCPUS} of {what} {ACCOUNT_REQUEST}",
-                source=str(_BATCH),
-                code=Code.NO_QUOTA,
-                severity=Severity.WARNING,
+            refused(
+                "quota.new_account",
+                demand.use.path,
+                demand.use.size,
+                new_account=NEW_ACCOUNT,
+                demand=demand,
+                vcpus=VCPUS,
+                what=what,
+                account_request=ACCOUNT_REQUEST,
             )
         )
     return problems
@@ -206,13 +203,14 @@ def account_problems(region: str, accounts: int, limit: int, *, path: str) -> li
     if accounts + 1 <= limit:
         return []
     return [
-        Problem(
-            path=path,
-            message=f"too many Batch accounts in {region}: {accounts} exist and 1 is new",
-            allowed=f"{limit} accounts",
-            fix=f"request a limit of {accounts + 1} Batch accounts in {region}, {accounts + 1 - limit} more than today's {limit}",
-            source=str(_BATCH),
-            code=Code.NO_QUOTA,
+        refused(
+            "quota.accounts",
+            path,
+            region=region,
+            accounts=accounts,
+            limit=limit,
+            needed=accounts + 1,
+            excess=accounts + 1 - limit,
         )
     ]
 
@@ -314,14 +312,18 @@ def _fits(demands: Sequence[_Demand], limit: Limit, what: str, source: Source) -
         fix = f"request a limit of {needed} {what}, {needed - limit.limit} more than today's {limit.limit}"
         if closed:
             fix = "choose a size of a v5 series or later: Azure approves no more quota of this one since July 2026"
-        yield Problem(
-            path=first.path,
-            message=f"{requested} {what} are requested{together}, and {used} of {limit.limit} are in use",
-            value=first.size,
-            allowed=f"{max(limit.limit - used, 0)} more",
+        yield refused(
+            "quota.vcpus",
+            first.path,
+            first.size,
             fix=fix,
-            source=str(_CLOSED if closed else source),
-            code=Code.NO_QUOTA,
+            source=_CLOSED if closed else source,
+            requested=requested,
+            what=what,
+            together=together,
+            used=used,
+            limit=limit,
+            left=max(limit.limit - used, 0),
         )
     elif limit.used is None:
         yield _unknown(first.path, f"how many of the {limit.limit} {what} are used isn't known", first.size, source)

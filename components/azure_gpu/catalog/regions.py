@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from azure_gpu.catalog import listed, problems, sources, spelling, tables
 from azure_gpu.catalog.problems import Problem
+from azure_gpu.catalog.refusals import refused
 from azure_gpu.catalog.sources import Source
 from azure_gpu.catalog.tables import Row, Table
 
@@ -68,15 +69,7 @@ def check(region: str, path: str) -> list[Problem]:
     if name in known() or listed.has(listed.Azure.LOCATIONS, "", name):
         return []
     if not may_be(name):
-        return [
-            Problem(
-                path=path,
-                message="not a name of a region",
-                value=region,
-                allowed="letters, such as westeurope, and where there are several a digit, such as eastus2",
-                fix="list regions with `az account list-locations --output table`",
-            )
-        ]
+        return [refused("region.bad_name", path, region)]
     meant = spelling.slips(name, known())
     newest = max((source for each in known().values() for source in each.sources), key=lambda source: source.day)
     fix = f"write {meant[0]!r} if that is meant" if meant else "compare with `az account list-locations --output table`"

@@ -85,6 +85,13 @@ NAMES = {
     VIRTUAL_MACHINE_CONTRIBUTOR: "Virtual Machine Contributor",
 }
 
+# The modes of a registry, which decide the roles that it accepts; only newer API versions show the mode. In the mode with
+# conditions for repositories it accepts neither AcrPull nor AcrPush. Microsoft Learn,
+# container-registry/container-registry-rbac-abac-repository-permissions (2026-11-24).
+REGISTRY_MODE_API = "2025-04-01"  # the first stable one that has it
+REGISTRY_MODE = "roleAssignmentMode"
+ABAC, LEGACY = "AbacRepositoryPermissions", "LegacyRegistryPermissions"
+
 
 def definition_id(subscription: str, role: str) -> str:
     """The ARM id of a role's definition, as a role assignment in `subscription` refers to it."""

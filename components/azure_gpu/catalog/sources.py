@@ -4,13 +4,16 @@
 so. If only the month of a source is known, the date is the last day of the month. Tables refer to the sources of `sources.csv` by
 their keys, which end in the date; `named` reads them. Sources of rules are also constants here, because rules must not read files
 at import; a test compares both.
+
+Past its shelf life (`DAYS`) a list proves nothing: what it lacks and what it ends is "not listed since", which refuses nothing. A
+price is shown with its day at any age. `operations catalog age` shows what is due.
 """
 
 from collections.abc import Iterator, Mapping
-from datetime import date
+from datetime import date, timedelta
 from enum import StrEnum
 from functools import cache
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from azure_gpu.catalog import tables
 from azure_gpu.catalog.tables import Row, Table
@@ -39,6 +42,11 @@ def observed(where: str, year: int, month: int, day: int) -> Source:
     return Source(where, Dated.OBSERVED, date(year, month, day))
 
 
+def valid_from(where: str, year: int, month: int, day: int) -> Source:
+    """A source of what began, or ended, on that day."""
+    return Source(where, Dated.VALID_FROM, date(year, month, day))
+
+
 TABLE = Table(
     tables.beside(__file__, "sources.csv"),
     {
@@ -59,15 +67,8 @@ class Sources(Mapping[str, Source]):
     """
 
     def __init__(self, text: str) -> None:
-        lines = text.splitlines()
-        tables.check_header(TABLE, lines)
-        self._lines: dict[str, tuple[int, str]] = {}
+        self._lines = tables.by_key(TABLE, text)
         self._found: dict[str, Source] = {}
-        for number, line in enumerate(lines[1:], start=2):
-            key = line.partition(",")[0]
-            if key in self._lines:
-                raise Row(TABLE, number, line).wrong("key", f"a key that line {self._lines[key][0]} doesn't have")
-            self._lines[key] = (number, line)
 
     def __getitem__(self, key: str) -> Source:
         if key not in self._found:
@@ -106,3 +107,22 @@ BATCH_ARTICLE = observed(
     "Microsoft Docs, Azure Batch: use compute-intensive virtual machines (article of 2018-12-17)", 2018, 12, 17
 )
 RETIREMENTS = observed("Microsoft Learn, virtual-machines/sizes/lifecycle/retirements-and-capacity-restrictions", 2026, 9, 25)
+
+
+Knowledge = Literal[
+    "prices",
+    "lists",  # of what a service takes, and where
+    "ends",
+]
+"""The kinds of knowledge, by how fast they change."""
+DAYS: Mapping[Knowledge, int] = {"prices": 60, "lists": 90, "ends": 365}
+
+
+def holds(kind: Knowledge, read: date, as_of: date) -> bool:
+    """Whether what was read on the day `read` still tells what isn't there. Of earlier days it tells as much as of its own."""
+    return as_of <= read + timedelta(days=DAYS[kind])
+
+
+def end_holds(end: date, as_of: date) -> bool:
+    """Whether an end that has passed is certain: it had passed when the ends were read, or they were read lately."""
+    return end <= FACTS_DAY or holds("ends", FACTS_DAY, as_of)

@@ -2,7 +2,8 @@
 
 from decimal import Decimal, InvalidOperation
 
-from azure_gpu.catalog.problems import Problem, impossible
+from azure_gpu.catalog import refusals
+from azure_gpu.catalog.problems import Problem
 
 ANY_PRICE = -1  # up to the price of an ordinary machine
 DECIMALS = 5
@@ -21,11 +22,4 @@ def is_possible(price: float) -> bool:
 
 
 def refused(path: str, price: float, source: object = "") -> Problem:
-    return impossible(
-        path,
-        "not a valid maximum Spot price in US dollars",
-        price,
-        f"-1, or more than 0 with at most {DECIMALS} decimals",
-        "write -1 to pay up to the on-demand price",
-        source,
-    )
+    return refusals.refused("spot.bad_price", path, price, source=source, decimals=DECIMALS)

@@ -232,6 +232,24 @@ def by_name(found: Iterator[Row], column: str) -> dict[str, Row]:
     return named
 
 
+def by_key(table: Table, text: str) -> dict[str, tuple[int, str]]:
+    """The lines of a table's text, with their numbers, by their first cell, which is unique. For tables of which few
+    rows are needed at once.
+
+    Raises TableError for a wrong header or a duplicate key.
+    """
+    lines = text.splitlines()
+    check_header(table, lines)
+    found: dict[str, tuple[int, str]] = {}
+    for number, line in enumerate(lines[1:], start=2):
+        key = line.partition(",")[0]
+        if key in found:
+            column = next(iter(table.columns))
+            raise Row(table, number, line).wrong(column, f"a {column} that line {found[key][0]} doesn't have")
+        found[key] = (number, line)
+    return found
+
+
 def text_of(path: str) -> str:
     """The text of a file that comes with the catalog."""
     with open(path, encoding="utf-8") as file:  # noqa: PTH123 - pathlib would double what loads with the catalog

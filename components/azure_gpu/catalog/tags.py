@@ -6,6 +6,7 @@ The keys that the program sets itself are in `formats.tags`.
 from collections.abc import Mapping
 
 from azure_gpu.catalog.problems import Problem
+from azure_gpu.catalog.refusals import refused
 
 SOURCE = "Microsoft Learn, azure-resource-manager/management/tag-resources, as quoted in public copies, read 2026-11-20"
 MOST_TAGS = 50  # a resource
@@ -18,26 +19,16 @@ def check(tags: Mapping[str, str], path: str, most: int = MOST_TAGS) -> list[Pro
     """Problems of `tags`. `most`: the number left for the user beside the program's own tags."""
     problems: list[Problem] = []
     if len(tags) > most:
-        problems.append(
-            Problem(
-                path=path, message="too many tags", value=len(tags), allowed=f"{most} at most", fix="remove some", source=SOURCE
-            )
-        )
+        problems.append(refused("tags.too_many", path, len(tags), source=SOURCE, most=most))
     for key, value in tags.items():
         if not key or len(key) > LONGEST_KEY or any(character in FORBIDDEN_IN_KEYS for character in key):
-            allowed = f"1 to {LONGEST_KEY} characters, none of {FORBIDDEN_IN_KEYS}"
             problems.append(
-                Problem(path=path, message="not a valid tag key", value=key, allowed=allowed, fix="rename it", source=SOURCE)
+                refused("tags.bad_key", path, key, source=SOURCE, longest_key=LONGEST_KEY, forbidden_in_keys=FORBIDDEN_IN_KEYS)
             )
         if len(value) > LONGEST_VALUE:
             problems.append(
-                Problem(
-                    path=f"{path}.{key}",
-                    message=f"tag value too long: {len(value)} characters",
-                    value=value,
-                    allowed=f"{LONGEST_VALUE} characters at most",
-                    fix="shorten it",
-                    source=SOURCE,
+                refused(
+                    "tags.value_too_long", f"{path}.{key}", value, source=SOURCE, longest_value=LONGEST_VALUE, length=len(value)
                 )
             )
     return problems

@@ -1,13 +1,12 @@
 """Rejects a login within an address: everybody who may read the resource in Azure, or the deployment, would have it."""
 
 from collections.abc import Iterator
-from datetime import date
 
 from azure_gpu.catalog.problems import Problem
-from azure_gpu.catalog.sources import Dated, Source
+from azure_gpu.catalog.sources import observed
 from azure_gpu.formats.likely_secrets import without_login
 
-HISTORY_PAGE = Source("PSRule.Rules.Azure, rules/Azure.Deployment.SecureParameter", Dated.OBSERVED, date(2026, 11, 30))
+HISTORY_PAGE = observed("PSRule.Rules.Azure, rules/Azure.Deployment.SecureParameter", 2026, 11, 30)
 
 
 def check_login(address: str, path: str, *, allowed: str, fix: str) -> Iterator[Problem]:

@@ -14,13 +14,13 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Protocol
 
-from azure_gpu.catalog import registry_modes, roles
+from azure_gpu.catalog import roles
 from azure_gpu.formats.build_context import HASH_ARGUMENT, Context, archive
 from azure_gpu.shared.polling import first_line, poll_until
 
 Say = Callable[[str], None]
 API_VERSION = "2019-06-01-preview"  # of runs
-MODE_VERSION = registry_modes.API_VERSION
+MODE_VERSION = roles.REGISTRY_MODE_API
 QUEUED = "Queued"
 QUEUED_SECONDS = 15.0  # after which a queued run is mentioned
 LONG_QUEUED_SECONDS = 300.0  # after which the reason is
@@ -170,7 +170,7 @@ class Registry:
 
     def _is_abac(self) -> bool:
         registry = self._arm.get(self._id, MODE_VERSION) or {}
-        return (registry.get("properties") or {}).get(registry_modes.PROPERTY) == registry_modes.ABAC
+        return (registry.get("properties") or {}).get(roles.REGISTRY_MODE) == roles.ABAC
 
     def _wait(self, context: Context, run_id: str, say: Say, sleep: Callable[[float], None]) -> dict[str, Any]:
         """The run as it ended. One that isn't waited for any more is cancelled."""

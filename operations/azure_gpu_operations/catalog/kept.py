@@ -4,15 +4,14 @@ from collections.abc import Iterable, Iterator
 from datetime import date
 from typing import NamedTuple
 
-from azure_gpu.catalog import listed, regions, shelf_life, sources, tables
+from azure_gpu.catalog import listed, regions, sources, tables
 from azure_gpu.catalog.listed import Azure
 from azure_gpu.catalog.prices import container_apps as meters, price_table
 from azure_gpu.catalog.services import container_apps, driver_extension, stack_edge, vm_images
 from azure_gpu.catalog.services.aks import clusters, kubernetes_versions, sizes
 from azure_gpu.catalog.services.batch import images, sources as batch
 from azure_gpu.catalog.services.machine_learning import compute as machine_learning, endpoints
-from azure_gpu.catalog.shelf_life import Kind
-from azure_gpu.catalog.sources import Source
+from azure_gpu.catalog.sources import Knowledge, Source
 
 _REFRESH = "operations catalog refresh"
 _PRICES, _PAGES, _AZURE = (f"{_REFRESH} --from {each}" for each in ("prices", "pages", "azure"))
@@ -23,14 +22,14 @@ class Kept(NamedTuple):
     """One list."""
 
     what: str
-    kind: Kind
+    kind: Knowledge
     source: Source  # its day is the day of the reading
     refresh: str  # the command that reads it again
 
     @property
     def last_day(self) -> date:
         """The last on which it proves something."""
-        return date.fromordinal(self.source.day.toordinal() + shelf_life.DAYS[self.kind])
+        return date.fromordinal(self.source.day.toordinal() + sources.DAYS[self.kind])
 
 
 def lists() -> list[Kept]:

@@ -10,7 +10,7 @@ from decimal import Decimal
 from typing import Any, NamedTuple
 
 from azure_gpu.catalog import container_groups, names, regions, tags
-from azure_gpu.catalog.container_jobs import check_image
+from azure_gpu.catalog.container_cuda import check_replica
 from azure_gpu.catalog.lifecycle import Status
 from azure_gpu.catalog.prices import packaged
 from azure_gpu.catalog.prices.container_apps import packaged_meters
@@ -234,7 +234,7 @@ def _memory_of(sku: str) -> Decimal:
 def _notes(profile: Profile, sku: str, count: int, needed: Decimal, image: str) -> Any:
     if count > 1:
         yield f"a replica has one {profile.gpu} with {profile.gpu_memory_gib} GiB where the group had {count} {sku} with {needed}"
-    for problem in check_image(profile.type, image, ""):
+    for problem in check_replica(profile.type, image, ""):
         yield f"{problem.message}; {problem.fix}"
     for name, workload in _WORKLOADS.items():
         if name in image:

@@ -7,7 +7,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from azure_gpu.catalog.shelf_life import DAYS
+from azure_gpu.catalog.sources import DAYS
 from azure_gpu_operations.tables import Column, lines, print_table, width_of
 from azure_gpu_operations.terminal import counted
 

@@ -8,10 +8,10 @@ from azure_gpu.catalog.container_cuda import check_container, cuda_at
 from azure_gpu.catalog.problems import Code, Problem, Severity
 from azure_gpu.catalog.sizes import size_tables
 from azure_gpu.catalog.sizes.model import Gpu
-from azure_gpu.catalog.sources import Dated, Source
+from azure_gpu.catalog.sources import observed
 
-DOCUMENT = Source("the document of 2019-04-17", Dated.OBSERVED, date(2019, 4, 17))
-OWN = Source("a test", Dated.OBSERVED, date(2026, 1, 1))
+DOCUMENT = observed("the document of 2019-04-17", 2019, 4, 17)
+OWN = observed("a test", 2026, 1, 1)
 MODELS = size_tables.packaged().gpus
 GPUS = list(MODELS.values())
 A100_80 = MODELS["NVIDIA A100 80GB"]

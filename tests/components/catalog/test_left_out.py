@@ -1,7 +1,7 @@
 """What the catalog leaves out, against what it has."""
 
 from azure_gpu.catalog import facts
-from azure_gpu.catalog.left_out import LEFT_OUT
+from azure_gpu.catalog.facts import LEFT_OUT
 
 
 def test_every_entry_is_one_thing_with_a_reason() -> None:

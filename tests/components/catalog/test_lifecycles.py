@@ -8,13 +8,13 @@ from hypothesis import given, strategies as st
 from azure_gpu.catalog import lifecycle
 from azure_gpu.catalog.lifecycle import Lifecycle, Status
 from azure_gpu.catalog.problems import Code, Problem, Severity
-from azure_gpu.catalog.sources import Dated, Source
+from azure_gpu.catalog.sources import Dated, Source, observed, valid_from
 
-SEEN = Source("a page of 2019", Dated.OBSERVED, date(2019, 4, 17))
-BEGAN = Source("an announcement", Dated.VALID_FROM, date(2019, 4, 17))
-ANNOUNCED = Source("a notice", Dated.OBSERVED, date(2024, 9, 1))
-END = Source("a retirement page", Dated.VALID_FROM, date(2025, 9, 30))
-LATER = Source("the same page's exceptions", Dated.VALID_FROM, date(2027, 6, 30))
+SEEN = observed("a page of 2019", 2019, 4, 17)
+BEGAN = valid_from("an announcement", 2019, 4, 17)
+ANNOUNCED = observed("a notice", 2024, 9, 1)
+END = valid_from("a retirement page", 2025, 9, 30)
+LATER = valid_from("the same page's exceptions", 2027, 6, 30)
 NCV3 = Lifecycle(seen=SEEN, announced=ANNOUNCED, end=END, end_elsewhere={"jioindiawest": LATER})
 DAYS = st.dates(min_value=date(2015, 1, 1), max_value=date(2030, 12, 31))
 
@@ -100,6 +100,6 @@ def test_the_problems_agree_with_the_status(day: date, region: str) -> None:
 
 @given(day=DAYS, end=DAYS)
 def test_a_thing_never_comes_back(day: date, end: date) -> None:
-    ended = Lifecycle(seen=Source("a page", Dated.OBSERVED, date(2015, 1, 1)), end=Source("a notice", Dated.VALID_FROM, end))
+    ended = Lifecycle(seen=observed("a page", 2015, 1, 1), end=Source("a notice", Dated.VALID_FROM, end))
     if ended.status(day) is Status.RETIRED:
         assert ended.status(day + timedelta(days=1)) is Status.RETIRED

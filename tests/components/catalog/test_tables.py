@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from azure_gpu.catalog import regions, sources, tables
+from azure_gpu.catalog import refusals, regions, sources, tables
+from azure_gpu.catalog.problems import Code, Severity
 from azure_gpu.catalog.services import vm_images
 from azure_gpu.catalog.services.aks import sizes
 from azure_gpu.catalog.services.batch import images
@@ -232,3 +233,11 @@ def test_a_table_is_read_once_and_when_it_is_asked() -> None:
     assert (listed[0], listed[1:], list(listed), len(listed), "b" in listed) == ("a", ("b", "c"), ["a", "b", "c"], 3, True)
     assert (keyed["a"], list(keyed), len(keyed), keyed.get("b")) == (1, ["a"], 1, None)
     assert asked == ["listed", "keyed"]
+
+
+def test_every_refusal_has_a_code_and_known_sources() -> None:
+    for name, row in tables.by_name(tables.read(refusals.TABLE), "refusal").items():
+        assert row.filled("message"), name
+        assert row.one_of("code", Code.__members__), name
+        assert row["severity"] in list(Severity), name
+        row.several("source", sources.named(), sources.WHERE)

@@ -5,7 +5,7 @@ from typing import Any
 import pulumi
 import pytest
 
-from azure_gpu.catalog import registry_modes, roles
+from azure_gpu.catalog import roles
 from azure_gpu.formats import arm_ids
 from azure_gpu.foundation.foundation import Foundation
 from azure_gpu.shared import arm_reads, assigned_already
@@ -138,9 +138,9 @@ def test_who_has_the_data_of_an_account_already_keeps_it_as_it_is(monkeypatch: p
 
 
 def test_a_registry_with_conditions_for_repositories_gets_the_role_that_it_honours(monkeypatch: pytest.MonkeyPatch) -> None:
-    recorded = on_the_company_s(monkeypatch, registry_modes.ABAC, assignment())
+    recorded = on_the_company_s(monkeypatch, roles.ABAC, assignment())
     assert [role.role for role in recorded.roles] == ["Container Registry Repository Reader"]
-    told = on_the_company_s(monkeypatch, registry_modes.ABAC, assign_roles=False).log
+    told = on_the_company_s(monkeypatch, roles.ABAC, assign_roles=False).log
     assert any("--role 'Container Registry Repository Reader'" in line for line in told)
 
 

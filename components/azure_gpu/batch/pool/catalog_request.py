@@ -1,7 +1,7 @@
 """A Batch pool as the catalog's rules take it, and whether its image fits."""
 
 import re
-from datetime import date, timedelta
+from datetime import timedelta
 
 from azure_gpu.batch.account.spec import AccountFacts
 from azure_gpu.batch.pool.args import (
@@ -18,12 +18,12 @@ from azure_gpu.catalog.services.batch.request import ContainerTasks, PackageRefe
 from azure_gpu.catalog.services.batch.scale import DEFAULT_TASK_SLOTS
 from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.catalog.sizes.model import Size, VmGeneration
-from azure_gpu.catalog.sources import Dated, Source
+from azure_gpu.catalog.sources import observed
 from azure_gpu.images.args import DEFAULT_SYSTEM
 from azure_gpu.images.choice import ImageChoice
 from azure_gpu.shared.validation import written
 
-_REPLICAS = Source("Microsoft Learn, azure-arm-batch: id of ImageReference", Dated.OBSERVED, date(2026, 11, 25))
+_REPLICAS = observed("Microsoft Learn, azure-arm-batch: id of ImageReference", 2026, 11, 25)
 
 
 def system_of(settings: BatchPoolSettings, choice: ImageChoice, size: Size | None) -> OperatingSystem:

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from datetime import date
 from typing import Any, NotRequired, TypedDict
 
 import pulumi
@@ -11,14 +10,14 @@ from pulumi_azure_native import batch
 from azure_gpu.catalog import names
 from azure_gpu.catalog.problems import Code, Problem, Severity
 from azure_gpu.catalog.size_use import OperatingSystem
-from azure_gpu.catalog.sources import Dated, Source
+from azure_gpu.catalog.sources import observed
 from azure_gpu.formats import azure_types
 from azure_gpu.shared import arm_templates
 from azure_gpu.shared.context import Dependencies
 from azure_gpu.shared.wording import give_part, give_secret, has_no, stacks, with_part
 
 _CONTAINERS_API = "2024-01-01"
-_UNUSABLE = Source("MicrosoftDocs/azure-docs, articles/batch/virtual-file-mount.md", Dated.OBSERVED, date(2021, 11, 11))
+_UNUSABLE = observed("MicrosoftDocs/azure-docs, articles/batch/virtual-file-mount.md", 2021, 11, 11)
 KINDS = ("azure_blob", "azure_file", "nfs")
 
 

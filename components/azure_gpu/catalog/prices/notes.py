@@ -1,19 +1,16 @@
 """Notes about a size's price: that it may be wrong, or that no size of this name exists."""
 
 import re
-from datetime import date
 from typing import NamedTuple
 
 from azure_gpu.catalog import facts
 from azure_gpu.catalog.facts import Fact
 from azure_gpu.catalog.sizes.lookup import normalise
-from azure_gpu.catalog.sources import Dated, Source
+from azure_gpu.catalog.sources import Source, observed
 
-_KARPENTER = Source(
-    "Azure/karpenter-provider-azure, pkg/providers/pricing/zz_generated.pricing.go", Dated.OBSERVED, date(2026, 6, 18)
-)
-_SKYPILOT = Source("skypilot-catalog, catalogs/v8/azure/vms.csv", Dated.OBSERVED, date(2024, 8, 27))
-_COMPARED = Source("both price lists, compared", Dated.OBSERVED, date(2026, 11, 20))
+_KARPENTER = observed("Azure/karpenter-provider-azure, pkg/providers/pricing/zz_generated.pricing.go", 2026, 6, 18)
+_SKYPILOT = observed("skypilot-catalog, catalogs/v8/azure/vms.csv", 2024, 8, 27)
+_COMPARED = observed("both price lists, compared", 2026, 11, 20)
 
 
 class Doubt(NamedTuple):

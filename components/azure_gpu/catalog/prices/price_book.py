@@ -5,7 +5,7 @@ from datetime import date
 from decimal import Decimal
 from typing import NamedTuple
 
-from azure_gpu.catalog import regions, shelf_life, tables
+from azure_gpu.catalog import regions, sources, tables
 from azure_gpu.catalog.prices import price_table
 from azure_gpu.catalog.prices.price_table import SOURCES, PriceRow
 from azure_gpu.catalog.sizes.lookup import normalise
@@ -21,7 +21,7 @@ class Price(NamedTuple):
 
     def stale(self, as_of: date) -> bool:
         """Whether its shelf life has passed."""
-        return not shelf_life.holds("prices", self.day, as_of)
+        return not sources.holds("prices", self.day, as_of)
 
     def observed_later(self, as_of: date) -> bool:
         """Whether it was read after `as_of`: the price on that day is unknown."""

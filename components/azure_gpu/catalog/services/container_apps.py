@@ -6,25 +6,17 @@ from typing import Literal, NamedTuple
 
 from azure_gpu.catalog import lifecycle, listed, regions, spelling
 from azure_gpu.catalog.lifecycle import Lifecycle
-from azure_gpu.catalog.problems import Code, Problem, Severity, impossible, not_listed
-from azure_gpu.catalog.sources import Dated, Source
+from azure_gpu.catalog.problems import Problem, not_listed
+from azure_gpu.catalog.refusals import refused
+from azure_gpu.catalog.sources import Source, observed
 
 NAME_MOST = 15  # characters in the name of a workload profile
-NAME_SOURCE = Source(
-    "Azure/azure-cli issue 31239: WorkloadProfileInvalidNameTooLong, fewer than 16 characters", Dated.OBSERVED, date(2026, 11, 20)
-)
 
-SERVERLESS_PAGE = Source(
-    "MicrosoftDocs/azure-docs, articles/container-apps/gpu-serverless-overview.md", Dated.OBSERVED, date(2024, 11, 6)
-)
-_TYPES = Source("MicrosoftDocs/azure-docs, articles/container-apps/gpu-types.md", Dated.OBSERVED, date(2025, 6, 2))
-PROFILES_PAGE = Source(
-    "MicrosoftDocs/azure-docs, articles/container-apps/workload-profiles-overview.md", Dated.OBSERVED, date(2025, 11, 4)
-)
-REGIONS_PAGE = Source(
-    "Microsoft Learn, container-apps/gpu-serverless-overview, table of regions", Dated.OBSERVED, date(2026, 3, 1)
-)
-QUOTAS_PAGE = Source("Microsoft Learn, container-apps/quotas", Dated.OBSERVED, date(2026, 9, 23))
+SERVERLESS_PAGE = observed("MicrosoftDocs/azure-docs, articles/container-apps/gpu-serverless-overview.md", 2024, 11, 6)
+_TYPES = observed("MicrosoftDocs/azure-docs, articles/container-apps/gpu-types.md", 2025, 6, 2)
+PROFILES_PAGE = observed("MicrosoftDocs/azure-docs, articles/container-apps/workload-profiles-overview.md", 2025, 11, 4)
+REGIONS_PAGE = observed("Microsoft Learn, container-apps/gpu-serverless-overview, table of regions", 2026, 3, 1)
+QUOTAS_PAGE = observed("Microsoft Learn, container-apps/quotas", 2026, 9, 23)
 # Of the GPUs that run at once, by profile type; each belongs to one environment. The names are those of MicrosoftDocs/azure-docs,
 # articles/container-apps/quota-requests.md, 2025-04-29, written as `az containerapp env list-usages` writes names.
 QUOTAS: Mapping[str, str] = {
@@ -187,37 +179,25 @@ def replica_problems(request: ReplicaRequest, as_of: date) -> Iterator[Problem]:
         (request.memory_gib, profile.memory_gib, "GiB", request.memory_path),
     ):
         if amount > most:
-            message = f"the containers of a replica request {amount} {unit} in total, and {profile.type} has {most}"
-            fix = f"request less; the service reserves a little of the {unit}"
-            yield impossible(path, message, amount, f"at most {most} {unit}", fix, profile.source)
+            yield refused("apps.replica_too_large", path, amount, source=profile.source, unit=unit, profile=profile, most=most)
 
 
 def _unknown(given: str, path: str) -> Problem:
     lower = {name.lower(): name for name in PROFILES}
     close = tuple(lower[name] for name in spelling.nearest(given.lower(), lower, 2, 0.5))
-    return Problem(
-        path=path,
-        message="unknown GPU workload profile, so it wasn't checked",
-        value=given,
-        allowed=", ".join(PROFILES),
-        fix=f"if it is misspelt, write {' or '.join(close or PROFILES)}",
-        instead=close,
-        source=str(PROFILES_PAGE),
-        code=Code.UNKNOWN,
-        severity=Severity.WARNING,
+    return refused(
+        "apps.unknown_profile", path, given, allowed=", ".join(PROFILES), instead=close, near=" or ".join(close or PROFILES)
     )
 
 
 def _name(request: ProfileRequest) -> Iterator[Problem]:
     if not 1 <= len(request.name) <= NAME_MOST:
-        yield Problem(
-            path=request.name_path,
-            message=f"the name of a workload profile is {'too long' if request.name else 'empty'}",
-            value=request.name,
-            allowed=f"1 to {NAME_MOST} characters; a profile needn't be called like its type",
-            fix="choose a short name, such as gpu-t4",
-            source=str(NAME_SOURCE),
-            code=Code.IMPOSSIBLE,
+        yield refused(
+            "apps.bad_profile_name",
+            request.name_path,
+            request.name,
+            name_most=NAME_MOST,
+            why="too long" if request.name else "empty",
         )
 
 

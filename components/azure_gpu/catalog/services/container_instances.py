@@ -4,11 +4,12 @@ from collections.abc import Iterator, Mapping
 from datetime import date
 from typing import NamedTuple
 
-from azure_gpu.catalog import lifecycle, regions, shelf_life
+from azure_gpu.catalog import lifecycle, regions, sources
 from azure_gpu.catalog.lifecycle import Lifecycle, Status
-from azure_gpu.catalog.problems import Code, Problem, Severity, not_listed
+from azure_gpu.catalog.problems import Problem, not_listed
+from azure_gpu.catalog.refusals import refused
 from azure_gpu.catalog.services import container_apps
-from azure_gpu.catalog.sources import Dated, Source
+from azure_gpu.catalog.sources import Source, observed, valid_from
 
 GPU_COUNTS = (1, 2, 4)
 STANDARD = "Standard"  # the default SKU of a group
@@ -17,23 +18,18 @@ DEFAULT_CPU = 1.0
 DEFAULT_MEMORY_GB = 1.5
 
 # The page that the first source document is a translation of; the feature was in preview in it, and never left it.
-FIRST_PAGE = Source("Microsoft Learn, container-instances/container-instances-gpu", Dated.OBSERVED, date(2019, 4, 17))
+FIRST_PAGE = observed("Microsoft Learn, container-instances/container-instances-gpu", 2019, 4, 17)
 # The page on which both retiring SKUs and a newer CUDA appear.
-PAGE_2022 = Source("Microsoft Learn, container-instances/container-instances-gpu", Dated.OBSERVED, date(2022, 6, 17))
-LAST_PAGE = Source("Microsoft Learn, container-instances/container-instances-gpu", Dated.OBSERVED, date(2025, 11, 17))
-QUOTA_PAGE = Source("Microsoft Learn, container-instances-resource-and-quota-limits", Dated.OBSERVED, date(2025, 11, 17))
+PAGE_2022 = observed("Microsoft Learn, container-instances/container-instances-gpu", 2022, 6, 17)
+LAST_PAGE = observed("Microsoft Learn, container-instances/container-instances-gpu", 2025, 11, 17)
+QUOTA_PAGE = observed("Microsoft Learn, container-instances-resource-and-quota-limits", 2025, 11, 17)
 # An earlier version of the same page, the last in which Spot groups were read.
-SPRING_PAGE = Source("Microsoft Learn, container-instances-resource-and-quota-limits", Dated.OBSERVED, date(2025, 3, 27))
-_LIMITS = Source("Microsoft Learn, includes/container-instances-gpu-limits", Dated.OBSERVED, date(2022, 6, 14))
-_REGIONS = Source("Microsoft Learn, includes/container-instances-gpu-regions", Dated.OBSERVED, date(2019, 10, 17))
-_EARLIER_REGIONS = Source("Microsoft Learn, includes/container-instances-gpu-regions", Dated.OBSERVED, date(2019, 3, 1))
-_SPOT = Source(
-    "Microsoft Learn, error codes for Spot container creation in Container Instances", Dated.OBSERVED, date(2026, 11, 20)
-)
-_K80_P100_END = Source("Microsoft Learn, container-instances/container-instances-gpu", Dated.VALID_FROM, date(2023, 8, 31))
-_FEATURE_END = Source(
-    "Microsoft Learn, container-instances-resource-and-quota-limits: GPU resources retired", Dated.VALID_FROM, date(2025, 7, 14)
-)
+SPRING_PAGE = observed("Microsoft Learn, container-instances-resource-and-quota-limits", 2025, 3, 27)
+_LIMITS = observed("Microsoft Learn, includes/container-instances-gpu-limits", 2022, 6, 14)
+_REGIONS = observed("Microsoft Learn, includes/container-instances-gpu-regions", 2019, 10, 17)
+_SPOT = observed("Microsoft Learn, error codes for Spot container creation in Container Instances", 2026, 11, 20)
+_K80_P100_END = valid_from("Microsoft Learn, container-instances/container-instances-gpu", 2023, 8, 31)
+_FEATURE_END = valid_from("Microsoft Learn, container-instances-resource-and-quota-limits: GPU resources retired", 2025, 7, 14)
 
 # The newest CUDA version that the service's own driver runs, as its page gave it on that day; newest page last.
 CUDA_BY_DATE: tuple[tuple[Source, str], ...] = ((FIRST_PAGE, "9.0"), (PAGE_2022, "11"), (LAST_PAGE, "11"))
@@ -148,39 +144,31 @@ def check(request: GroupRequest, as_of: date) -> list[Problem]:
 def _amounts(container: ContainerRequest) -> Iterator[Problem]:
     for path, value, unit in ((container.cpu_path, container.cpu, "CPU"), (container.memory_path, container.memory_gb, "GB")):
         if value <= 0:
-            yield Problem(
-                path=path,
-                message=f"container {container.name!r} must request more than 0 {unit}",
-                value=value,
-                allowed="a number above 0",
-                fix=f"request what the work needs, such as {DEFAULT_CPU:g} CPU and {DEFAULT_MEMORY_GB:g} GB",
+            yield refused(
+                "aci.nothing_requested",
+                path,
+                value,
+                container=container,
+                unit=unit,
+                default_cpu=DEFAULT_CPU,
+                default_memory_gb=DEFAULT_MEMORY_GB,
             )
 
 
 def _gpu(container: ContainerRequest, location: str, as_of: date) -> Iterator[Problem]:
     if container.gpu_count not in GPU_COUNTS:
-        yield Problem(
-            path=container.gpu_count_path,
-            message="a container had 1, 2 or 4 GPUs in Container Instances",
-            value=container.gpu_count,
-            allowed="1, 2, 4",
-            fix=f"write {_nearest(container.gpu_count or 0)}",
-            source=str(LAST_PAGE),
-            code=Code.IMPOSSIBLE,
-        )
+        yield refused("aci.gpu_count", container.gpu_count_path, container.gpu_count, nearest=_nearest(container.gpu_count or 0))
     sku = GPU_SKUS.get(container.gpu_sku)
     retired = GPU_FEATURE.status(as_of) is Status.RETIRED
     fix, instead = successor(as_of, location)
     if sku is None:
-        yield Problem(
-            path=container.gpu_sku_path,
-            message="unknown GPU SKU of Container Instances",
-            value=container.gpu_sku,
+        yield refused(
+            "aci.unknown_sku",
+            container.gpu_sku_path,
+            container.gpu_sku,
             allowed=", ".join(GPU_SKUS),
             fix=fix if retired else "write one of the three, in capitals",
             instead=instead if retired else (),
-            source=str(LAST_PAGE),
-            code=Code.IMPOSSIBLE,
         )
     if retired and sku is not None and sku.lifecycle is not GPU_FEATURE:
         fix = f"every GPU of the service retired on {_FEATURE_END.day.isoformat()}: {fix}"
@@ -218,24 +206,9 @@ def successor(as_of: date, location: str) -> tuple[str, tuple[str, ...]]:
 
 def _environment(request: GroupRequest) -> Iterator[Problem]:
     if request.os_type != "Linux":
-        yield Problem(
-            path=request.os_type_path,
-            message="a container group with a GPU runs Linux only",
-            value=request.os_type,
-            allowed="Linux",
-            fix="write Linux, or leave the GPU out",
-            source=str(LAST_PAGE),
-            code=Code.IMPOSSIBLE,
-        )
+        yield refused("aci.gpu_on_windows", request.os_type_path, request.os_type)
     if request.in_virtual_network:
-        yield Problem(
-            path=request.network_path,
-            message="a container group with a GPU can't be in a virtual network",
-            allowed="no subnet",
-            fix="leave the subnet out, or leave the GPU out",
-            source=str(LAST_PAGE),
-            code=Code.IMPOSSIBLE,
-        )
+        yield refused("aci.gpu_in_network", request.network_path)
 
 
 def _regions(request: GroupRequest, with_gpu: list[ContainerRequest], as_of: date) -> Iterator[Problem]:
@@ -245,31 +218,29 @@ def _regions(request: GroupRequest, with_gpu: list[ContainerRequest], as_of: dat
         if location in sku.regions:
             continue
         if location in REGIONS_UNTIL_2019_10 and as_of < _REGIONS.day:
-            yield Problem(
-                path=request.location_path,
-                message=f"GPUs were listed in this region without their models; whether {name} was available is not known",
-                value=request.location,
+            yield refused(
+                "aci.region_without_models",
+                request.location_path,
+                request.location,
                 allowed=", ".join(sorted(sku.regions)),
-                source=str(_EARLIER_REGIONS),
-                code=Code.UNKNOWN,
-                severity=Severity.WARNING,
+                sku=name,
             )
             continue
         allowed = ", ".join(sorted(sku.regions))
-        if not shelf_life.holds("lists", sku.regions_source.day, as_of):
+        if not sources.holds("lists", sku.regions_source.day, as_of):
             fix = "ask for the region's capabilities: Microsoft.ContainerInstance/locations/capabilities"
             what = f"{name} of Container Instances in {location}"
             yield not_listed(request.location_path, what, request.location, sku.regions_source, fix, allowed=allowed)
             continue
         elsewhere = sorted(other for other in GPU_SKUS if location in GPU_SKUS[other].regions)
-        yield Problem(
-            path=request.location_path,
-            message=f"Container Instances had no {name} in this region",
-            value=request.location,
+        yield refused(
+            "aci.sku_not_there",
+            request.location_path,
+            request.location,
             allowed=allowed,
-            fix=f"choose one of these regions{', or the SKU ' + ' or '.join(elsewhere) if elsewhere else ''}",
-            source=str(sku.regions_source),
-            code=Code.NOT_IN_REGION,
+            source=sku.regions_source,
+            elsewhere=", or the SKU " + " or ".join(elsewhere) if elsewhere else "",
+            sku=name,
         )
 
 
@@ -280,33 +251,16 @@ def _spot(request: GroupRequest, with_gpu: list[ContainerRequest]) -> Iterator[P
         (request.inbound, "inbound ports", "SpotPriorityContainerGroupNotSupportedForInboundConnectivity"),
         (request.sku != STANDARD, f"the SKU {request.sku}", "SpotPriorityContainerGroupNotSupportedInSku"),
     )
-    for refused, what, answer in refusals:
-        if refused:
-            yield Problem(
-                path=request.spot_path,
-                message=f"a Spot container group can't have {what}; Azure answers {answer}",
-                value="Spot",
-                allowed=f"Spot with neither a GPU nor inbound ports, in the SKU {STANDARD}",
-                fix=f"leave Spot out, or {what}",
-                source=str(_SPOT),
-                code=Code.IMPOSSIBLE,
-            )
+    for doubted, what, answer in refusals:
+        if doubted:
+            yield refused("aci.spot", request.spot_path, "Spot", what=what, answer=answer, standard=STANDARD)
 
 
 def _limit(request: GroupRequest, with_gpu: list[ContainerRequest]) -> list[Problem]:
     """Checks CPU and memory of the whole group against the limit of its GPUs, or of a group without a GPU."""
     skus = {container.gpu_sku for container in with_gpu}
     if len(skus) > 1:
-        return [
-            Problem(
-                path=with_gpu[1].gpu_sku_path,
-                message="all containers of a group share one machine and must request the same GPU SKU",
-                value=", ".join(sorted(skus)),
-                allowed="one SKU per group",
-                fix="use separate groups",
-                code=Code.IMPOSSIBLE,
-            )
-        ]
+        return [refused("aci.several_skus", with_gpu[1].gpu_sku_path, ", ".join(sorted(skus)))]
     count = sum(container.gpu_count or 0 for container in with_gpu)
     if not with_gpu and request.spot:
         return _over("a Spot group", request, IN_SPOT, ", or leave Spot out")
@@ -318,17 +272,7 @@ def _limit(request: GroupRequest, with_gpu: list[ContainerRequest]) -> list[Prob
     if sku is None or any(container.gpu_count not in GPU_COUNTS for container in with_gpu):
         return []  # reported above; there is no limit to compare with
     if count not in sku.limits:
-        return [
-            Problem(
-                path=with_gpu[-1].gpu_count_path,
-                message=f"the containers of this group request {count} GPUs in total",
-                value=count,
-                allowed="1, 2 or 4 in a group",
-                fix="use separate groups",
-                source=str(LAST_PAGE),
-                code=Code.IMPOSSIBLE,
-            )
-        ]
+        return [refused("aci.gpus_in_total", with_gpu[-1].gpu_count_path, count)]
     more = "" if count == max(GPU_COUNTS) else ", or request more GPUs"
     return _over(f"a group with {count} {sku.name}", request, sku.limits[count], more)
 
@@ -340,21 +284,23 @@ def _together(request: GroupRequest) -> tuple[float, float]:
 
 def _over(what: str, request: GroupRequest, limit: Limit, or_else: str) -> list[Problem]:
     cpu, memory_gb = _together(request)
-    allowed = f"at most {limit.cpu:g} CPU and {limit.memory_gb:g} GB"
     together = "" if len(request.containers) == 1 else ", in total of all containers"
     amounts = (
         (cpu, limit.cpu, "CPU", max(request.containers, key=lambda one: one.cpu, default=None)),
         (memory_gb, limit.memory_gb, "GB of memory", max(request.containers, key=lambda one: one.memory_gb, default=None)),
     )
     return [
-        Problem(
-            path=largest.cpu_path if unit == "CPU" else largest.memory_path,
-            message=f"{what} has at most {most:g} {unit}{together}",
-            value=amount,
-            allowed=allowed,
-            fix=f"request {most:g} or less{or_else}",
-            source=str(limit.source),
-            code=Code.IMPOSSIBLE,
+        refused(
+            "aci.group_too_large",
+            largest.cpu_path if unit == "CPU" else largest.memory_path,
+            amount,
+            source=limit.source,
+            what=what,
+            most=most,
+            unit=unit,
+            together=together,
+            limit=limit,
+            or_else=or_else,
         )
         for amount, most, unit, largest in amounts
         if largest is not None and amount > most

@@ -8,13 +8,12 @@ from collections.abc import Iterator, Mapping
 from datetime import date
 from typing import NamedTuple
 
-from azure_gpu.catalog import drivers
+from azure_gpu.catalog import drivers, lifecycle
 from azure_gpu.catalog.problems import Code, Problem, Severity
-from azure_gpu.catalog.services import observed
 from azure_gpu.catalog.services.vm_images import Distribution
 from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.catalog.sizes.model import Driver, Size, Vendor
-from azure_gpu.catalog.sources import BATCH_ARTICLE, Dated, Source
+from azure_gpu.catalog.sources import BATCH_ARTICLE, Source, observed
 
 PUBLISHER = "Microsoft.HpcCompute"
 NVIDIA_LINUX = "NvidiaGpuDriverLinux"
@@ -30,18 +29,14 @@ GRID_ON_ND = "installGridND"
 VERSION = "driverVersion"  # the setting that pins a version: of a GRID driver, or of a CUDA toolkit
 LATEST = "latest"
 
-LIST = Source("Azure/azhpc-extensions, NvidiaGPU/*.json (stamped 2024-08-29 and 2024-12-13)", Dated.OBSERVED, date(2024, 12, 13))
-NEWEST_LIST = Source("Azure/azhpc-extensions, NvidiaGPU/*.json at the state of 2026-04-20", Dated.OBSERVED, date(2026, 4, 20))
+LIST = observed("Azure/azhpc-extensions, NvidiaGPU/*.json (stamped 2024-08-29 and 2024-12-13)", 2024, 12, 13)
+NEWEST_LIST = observed("Azure/azhpc-extensions, NvidiaGPU/*.json at the state of 2026-04-20", 2026, 4, 20)
 _AMD = "Azure/azhpc-extensions, AmdGPU/AMD-GPU-{}-Resources.json"
-LINUX_PAGE = Source(
-    "MicrosoftDocs/azure-docs, articles/virtual-machines/extensions/hpccompute-gpu-linux.md", Dated.OBSERVED, date(2023, 7, 28)
-)
+LINUX_PAGE = observed("MicrosoftDocs/azure-docs, articles/virtual-machines/extensions/hpccompute-gpu-linux.md", 2023, 7, 28)
 # GRID 17.5 breaks CUDA on the A10: the page says so, and that the extension installs 17.x there until the end of March 2026. The
 # list of 2026-04-20 has 570.211.01 (18.6) first.
-A10_PAGE = Source(
-    "MicrosoftDocs/azure-compute-docs, articles/virtual-machines/extensions/hpccompute-gpu-linux.md at 07921ada",
-    Dated.OBSERVED,
-    date(2025, 6, 30),
+A10_PAGE = observed(
+    "MicrosoftDocs/azure-compute-docs, articles/virtual-machines/extensions/hpccompute-gpu-linux.md at 07921ada", 2025, 6, 30
 )
 _A10, _GRID_17_5, _GRID_16_5, _LAST_DAY_OF_17 = "NVadsA10_v5", "550.144", "535.161", date(2026, 3, 31)
 # From here on the sizes run GRID 17 or later alone: virtual-machines-n-series-linux-support.md. The version is that of the list.
@@ -62,8 +57,8 @@ TAKES: Mapping[Driver, frozenset[str]] = {
 }
 # AMD's by system, each with its list. No setting chooses another driver.
 AMD_LISTS: Mapping[OperatingSystem, Source] = {
-    "Linux": Source(_AMD.format("Linux"), Dated.OBSERVED, date(2025, 4, 9)),
-    "Windows": Source(_AMD.format("Windows"), Dated.OBSERVED, date(2024, 8, 2)),
+    "Linux": observed(_AMD.format("Linux"), 2025, 4, 9),
+    "Windows": observed(_AMD.format("Windows"), 2024, 8, 2),
 }
 AMD_DEFAULTS: Mapping[OperatingSystem, Mapping[str, Driver]] = {
     "Linux": {"NVads_V710_v5": Driver.ROCM},
@@ -208,7 +203,7 @@ def _series(request: ExtensionRequest, size: Size, as_of: date, operating_system
         fix = "use an image that brings the driver, such as those of microsoft-dsvm/ubuntu-hpc, or install it in a start task"
         problem = _problem(request, message, size.name, listed, Code.NOT_OFFERED, fix=fix)
         source = newest if as_of >= newest.day else earliest
-        yield from observed.on_list(newest, as_of, f"the series of {size.name} in the driver extension", problem, _TRY, source)
+        yield from lifecycle.on_list(newest, as_of, f"the series of {size.name} in the driver extension", problem, _TRY, source)
 
 
 def _kind(request: ExtensionRequest, size: Size, driver: Driver, needs: Driver | None, as_of: date) -> Iterator[Problem]:
@@ -217,7 +212,7 @@ def _kind(request: ExtensionRequest, size: Size, driver: Driver, needs: Driver |
         takes = ", ".join(sorted(TAKES[driver]))
         problem = _problem(request, message, dict(request.settings), takes, Code.WRONG_DRIVER, fix="leave the setting out")
         what = f"a {driver} driver of the extension for {size.name}"
-        yield from observed.on_list(NEWEST_LIST, as_of, what, problem, "leave the setting out, or try it with one machine", LIST)
+        yield from lifecycle.on_list(NEWEST_LIST, as_of, what, problem, "leave the setting out, or try it with one machine", LIST)
     if needs is None or driver is needs or (needs is Driver.CUDA and driver is Driver.GRID):
         return  # GRID carries CUDA
     message = f"the extension installs {driver} on {size.name}, and the software needs {needs}"
@@ -266,7 +261,7 @@ def _system(request: ExtensionRequest, size: Size, driver: Driver, distribution:
     message = f"the driver extension has no {driver} driver for {distribution}"
     fix = f"choose an image with {' or '.join(same_system)}, or one that brings the driver"
     problem = _problem(request, message, str(distribution), ", ".join(same_system), Code.NOT_OFFERED, fix=fix)
-    yield from observed.on_list(newest, as_of, f"a {driver} driver of the extension for {distribution}", problem, _TRY, earliest)
+    yield from lifecycle.on_list(newest, as_of, f"a {driver} driver of the extension for {distribution}", problem, _TRY, earliest)
 
 
 def _problem(

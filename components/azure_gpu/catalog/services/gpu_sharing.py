@@ -4,22 +4,18 @@ yields in Kubernetes.
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from datetime import date
 from fractions import Fraction
 from types import MappingProxyType
 from typing import Literal, NamedTuple, get_args
 
-from azure_gpu.catalog.problems import Code, Problem, Severity
+from azure_gpu.catalog.problems import Code, Problem
+from azure_gpu.catalog.refusals import refused
 from azure_gpu.catalog.services.aks import device_plugin, mig
 from azure_gpu.catalog.services.aks.mig import MIXED, SINGLE
 from azure_gpu.catalog.sizes.model import Gpu
-from azure_gpu.catalog.sources import Dated, Source
+from azure_gpu.catalog.sources import observed
 
-SHARING_2021 = Source(
-    "Microsoft Learn, articles/databox-online/azure-stack-edge-gpu-sharing.md", Dated.OBSERVED, date(2021, 3, 5)
-)
-AKS_POSITION = Source("Microsoft Learn, articles/aks/concepts-gpu-partitioning.md", Dated.OBSERVED, date(2026, 5, 22))
-MPS_SOURCE = Source("NVIDIA, Multi-Process Service documentation", Dated.OBSERVED, date(2026, 11, 20))
+SHARING_2021 = observed("Microsoft Learn, articles/databox-online/azure-stack-edge-gpu-sharing.md", 2021, 3, 5)
 
 ALL_OF_A_GPU = 100  # per cent
 
@@ -59,14 +55,7 @@ def check(request: SharingRequest, gpu: Gpu | None) -> list[Problem]:
     """All problems of the settings, with this GPU or any. `gpu`: None if unknown."""
     if request.strategy not in tuple(get_args(Strategy)):
         return [
-            Problem(
-                path=request.at("strategy"),
-                message="unknown GPU sharing strategy",
-                value=request.strategy,
-                allowed=", ".join(get_args(Strategy)),
-                fix="write none for one program per GPU",
-                source=str(AKS_POSITION),
-            )
+            refused("sharing.unknown_strategy", request.at("strategy"), request.strategy, allowed=", ".join(get_args(Strategy)))
         ]
     return [*_wrong_fields(request), *_replicas(request), *_profile(request, gpu), *_limits(request, gpu), *_vendor(request, gpu)]
 
@@ -106,28 +95,15 @@ def _replicas(request: SharingRequest) -> Iterator[Problem]:
         return
     missing = request.replicas is None and request.strategy == "time-slicing"
     if missing or (request.replicas is not None and request.replicas < 2):
-        yield Problem(
-            path=request.at("replicas"),
-            message="a shared GPU needs at least two replicas",
-            value=request.replicas,
-            allowed="2 and more",
-            fix="write 2 or more, or none for the strategy",
-            source=str(device_plugin.SOURCE),
-            code=Code.IMPOSSIBLE,
-        )
+        yield refused("sharing.one_replica", request.at("replicas"), request.replicas)
 
 
 def _profile(request: SharingRequest, gpu: Gpu | None) -> Iterator[Problem]:
     if request.strategy == "mig" and not request.profile:
         yield _bad_profile(request, "MIG requires a profile", ", ".join(gpu.mig if gpu else mig.PROFILES))
     if request.mig_strategy not in (SINGLE, MIXED):
-        yield Problem(
-            path=request.at("mig_strategy"),
-            message="unknown MIG strategy",
-            value=request.mig_strategy,
-            allowed=f"{SINGLE}, {MIXED}",
-            fix=f"write {SINGLE}",
-            source=str(mig.PAGE),
+        yield refused(
+            "sharing.unknown_mig_strategy", request.at("mig_strategy"), request.mig_strategy, single=SINGLE, mixed=MIXED
         )
     if not request.profile or gpu is None:
         return
@@ -155,43 +131,19 @@ _MEMORY = r"([1-9][0-9]{0,8})(G|M)"
 def _limits(request: SharingRequest, gpu: Gpu | None) -> Iterator[Problem]:
     percentage = request.active_thread_percentage
     if percentage is not None and not 0 < percentage <= ALL_OF_A_GPU:
-        yield Problem(
-            path=request.at("active_thread_percentage"),
-            message="not a valid percentage of a GPU's threads",
-            value=percentage,
-            allowed="more than 0, at most 100",
-            fix="write 20 for a fifth",
-            source=str(SHARING_2021),
-            code=Code.IMPOSSIBLE,
-        )
+        yield refused("sharing.bad_percentage", request.at("active_thread_percentage"), percentage)
     if not request.pinned_memory_limit:
         return
     match = re.fullmatch(_MEMORY, request.pinned_memory_limit)
     gib = Fraction(int(match[1]), 1 if match[2] == "G" else 1024) if match else None
     if gib is None or (gpu is not None and gib > gpu.memory_gib):
         most = f", at most {gpu.memory_gib}G on a {gpu.name}" if gpu is not None else ""
-        yield Problem(
-            path=request.at("pinned_memory_limit"),
-            message="not a valid amount of GPU memory",
-            value=request.pinned_memory_limit,
-            allowed=f"an integer with G or M, such as 4G{most}",
-            fix="write what one program needs",
-            source=str(MPS_SOURCE),
-            code=Code.IMPOSSIBLE,
-        )
+        yield refused("sharing.bad_memory", request.at("pinned_memory_limit"), request.pinned_memory_limit, most=most)
 
 
 def _vendor(request: SharingRequest, gpu: Gpu | None) -> Iterator[Problem]:
     if gpu is not None and gpu.vendor != "NVIDIA" and request.strategy != "none":
-        yield Problem(
-            path=request.at("strategy"),
-            message=f"time-slicing, MPS and MIG need an NVIDIA GPU, and a {gpu.name} is {gpu.vendor}'s",
-            value=request.strategy,
-            allowed="none",
-            fix="write none, or choose an NVIDIA GPU",
-            source=str(device_plugin.SOURCE),
-            code=Code.IMPOSSIBLE,
-        )
+        yield refused("sharing.not_nvidia", request.at("strategy"), request.strategy, gpu=gpu)
 
 
 def with_device_plugin(request: SharingRequest) -> Iterator[Problem]:
@@ -199,21 +151,12 @@ def with_device_plugin(request: SharingRequest) -> Iterator[Problem]:
     if request.strategy != "mps":
         return
     if request.replicas is None:
-        yield Problem(
-            path=request.at("replicas"),
-            message="MPS requires the number of replicas, among which the device plugin divides a GPU equally",
-            allowed="2 and more",
-            fix="write how many programs share the GPU",
-            source=str(device_plugin.SOURCE),
-        )
-    yield Problem(
-        path=request.at("strategy"),
-        message=f"MPS in the device plugin, there since {device_plugin.MPS_EXPERIMENTAL_SINCE}, is experimental",
-        value=request.strategy,
-        fix="use time-slicing if that is enough",
-        source=str(device_plugin.SOURCE),
-        code=Code.UNKNOWN,
-        severity=Severity.WARNING,
+        yield refused("sharing.mps_without_replicas", request.at("replicas"))
+    yield refused(
+        "sharing.mps_experimental",
+        request.at("strategy"),
+        request.strategy,
+        mps_experimental_since=device_plugin.MPS_EXPERIMENTAL_SINCE,
     )
 
 
@@ -234,21 +177,10 @@ def totals(shares: Iterable[Share]) -> Iterator[Problem]:
     for gpu, given in by_gpu.items():
         total = sum(Fraction(str(share.percentage)) for share in given)
         if total > ALL_OF_A_GPU:
-            yield Problem(
-                path=given[-1].path,
-                message=f"the programs on GPU {gpu} get {float(total):g} % of it in total",
-                value=given[-1].percentage,
-                allowed="100 % in total, so that none waits for another",
-                fix="lower the shares, or move a program to another GPU",
-                source=str(SHARING_2021),
-                code=Code.IMPOSSIBLE,
-                severity=Severity.WARNING,
-            )
+            yield refused("sharing.over_a_gpu", given[-1].path, given[-1].percentage, gpu=gpu, total=float(total))
 
 
-AUTOSCALER = Source("Azure/AKS issue 5161", Dated.OBSERVED, date(2026, 11, 20))
-# Reported for T4s with four replicas each: four pods started four nodes. A node that doesn't exist yet counts as one GPU.
-TOO_MANY = Source("Azure/AKS issue 3427", Dated.OBSERVED, date(2026, 11, 25))
+AUTOSCALER = observed("Azure/AKS issue 5161", 2026, 11, 20)
 
 
 class Yield(NamedTuple):
@@ -300,29 +232,11 @@ def _labels(request: SharingRequest, resource: str) -> dict[str, str]:
 
 def from_zero(request: SharingRequest, path: str, most: int = 1) -> Iterator[Problem]:
     """The warnings about a pool that has no nodes at first, and `most` at most: the cluster autoscaler judges a node that doesn't
-    exist yet by its size, so it makes none for names that only the device plugin knows, and too many for GPUs that are shared."""
+    exist yet by its size, so it makes none for names that only the device plugin knows, and too many for shared GPUs: four pods
+    started four nodes with a T4 of four replicas."""
     mixed = bool(request.profile) and request.mig_strategy != SINGLE
     if mixed or (request.rename and request.divided):
         what = "MIG instances by their profiles' names" if mixed else "a renamed resource"
-        yield Problem(
-            path=path,
-            message=f"the cluster autoscaler knows only {device_plugin.GPU_RESOURCE}: pods that request {what} start no node",
-            value=0,
-            allowed="1 and more",
-            fix="keep one node, take the single MIG strategy, or don't rename the resource",
-            source=str(AUTOSCALER),
-            code=Code.IMPOSSIBLE,
-            severity=Severity.WARNING,
-        )
+        yield refused("sharing.unknown_to_autoscaler", path, 0, gpu_resource=device_plugin.GPU_RESOURCE, what=what)
     elif request.divided and most > 1:
-        yield Problem(
-            path=path,
-            message=f"while the pool has no node, the cluster autoscaler counts a GPU once, not {request.replicas} times: "
-            f"waiting pods start up to {most} nodes, though one node holds {request.replicas} of them",
-            value=0,
-            allowed="1 and more, or one node at most",
-            fix="set max_nodes: 1 where one node is enough, or keep one by min_nodes: 1",
-            source=str(TOO_MANY),
-            code=Code.IMPOSSIBLE,
-            severity=Severity.WARNING,
-        )
+        yield refused("sharing.too_many_nodes", path, 0, request=request, most=most)

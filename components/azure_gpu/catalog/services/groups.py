@@ -3,14 +3,11 @@
 The versions are those that this project is tested with; charts and images are published by their projects.
 """
 
-from datetime import date
 from typing import NamedTuple
 
-from azure_gpu.catalog.sources import Dated, Source
+from azure_gpu.catalog.sources import observed
 
-SOURCE = Source(
-    "kubernetes-sigs/jobset v0.10.1 and kubernetes-sigs/kueue v0.14.0, charts and releases", Dated.OBSERVED, date(2026, 11, 26)
-)
+SOURCE = observed("kubernetes-sigs/jobset v0.10.1 and kubernetes-sigs/kueue v0.14.0, charts and releases", 2026, 11, 26)
 
 
 class Chart(NamedTuple):

@@ -2,32 +2,19 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from datetime import date
 from typing import NamedTuple
 
-from azure_gpu.catalog.problems import Code, Problem, Severity
-from azure_gpu.catalog.services.aks.network import DEFAULT_POD_CIDR, DEFAULT_SERVICE_CIDR, OVERLAP_PAGE, VNET_INTEGRATION_PAGE
+from azure_gpu.catalog.problems import Code, Problem
+from azure_gpu.catalog.refusals import refused
+from azure_gpu.catalog.services.aks.network import DEFAULT_POD_CIDR, DEFAULT_SERVICE_CIDR, VNET_INTEGRATION_PAGE
 from azure_gpu.catalog.services.machine_learning.compute import PRIVATE_ZONES, PRIVATE_ZONES_PAGE
-from azure_gpu.catalog.sources import Dated, Source
+from azure_gpu.catalog.sources import Source, observed
 
-JOBS_PAGE = Source("Microsoft Learn, container-apps/networking, Environment selection", Dated.OBSERVED, date(2026, 11, 29))
-TASKS_PAGE = Source(
-    "Microsoft Learn, container-registry/manage-network-bypass-policy-for-tasks", Dated.OBSERVED, date(2026, 11, 29)
-)
-PREMIUM_PAGE = Source("Microsoft Learn, container-registry/container-registry-private-link", Dated.OBSERVED, date(2026, 11, 29))
-DELEGATION_THREAD = Source("MicrosoftDocs/azure-docs issue 47048", Dated.OBSERVED, date(2020, 1, 29))
-AKS_PAGE = Source(
-    "MicrosoftDocs/azure-aks-docs, articles/aks/concepts-network-cni-overview.md", Dated.OBSERVED, date(2026, 8, 21)
-)
-SIZE_PAGE = Source("Microsoft Learn, Troubleshoot InsufficientSubnetSize", Dated.OBSERVED, date(2026, 11, 29))
-NAMES_PAGE = Source("Microsoft Learn, private-link/private-endpoint-dns-integration", Dated.OBSERVED, date(2026, 11, 29))
-# Its one condition: a group that equals batchAccount. No other definition has a zone for an endpoint of Batch.
-NODES_POLICY = Source(
-    "Azure/azure-policy, policyDefinitions/Batch/PrivateDnsZones_DINE.json at f7319d6e, and MicrosoftDocs/SupportArticles-docs "
-    "pull request 1368",
-    Dated.OBSERVED,
-    date(2026, 11, 30),
-)
+JOBS_PAGE = observed("Microsoft Learn, container-apps/networking, Environment selection", 2026, 11, 29)
+TASKS_PAGE = observed("Microsoft Learn, container-registry/manage-network-bypass-policy-for-tasks", 2026, 11, 29)
+PREMIUM_PAGE = observed("Microsoft Learn, container-registry/container-registry-private-link", 2026, 11, 29)
+DELEGATION_THREAD = observed("MicrosoftDocs/azure-docs issue 47048", 2020, 1, 29)
+AKS_PAGE = observed("MicrosoftDocs/azure-aks-docs, articles/aks/concepts-network-cni-overview.md", 2026, 8, 21)
 BLOB_ZONE = "privatelink.blob.core.windows.net"
 FILE_ZONE = "privatelink.file.core.windows.net"
 REGISTRY_ZONE = "privatelink.azurecr.io"
@@ -88,31 +75,21 @@ def check_space(address_space: str, path: str) -> Iterator[Problem]:
     try:
         given = IPv4Network(address_space)
     except ValueError:
-        fix = f"write {DEFAULT_ADDRESS_SPACE}"
-        yield Problem(
-            path, "not a valid address range", address_space, f"such as {DEFAULT_ADDRESS_SPACE}", fix, source=str(JOBS_PAGE)
-        )
+        yield refused("network.bad_range", path, address_space, default_address_space=DEFAULT_ADDRESS_SPACE)
         return
     if given.prefixlen > LONGEST_PREFIX:
-        yield Problem(
-            path=path,
-            message="the network is too small: the subnet for jobs has a sixteenth of it, and Container Apps requires a /27",
-            value=address_space,
-            allowed=f"/{LONGEST_PREFIX} or larger",
-            fix=f"write {given.network_address}/20",
-            source=str(JOBS_PAGE),
-            code=Code.IMPOSSIBLE,
-        )
+        yield refused("network.too_small", path, address_space, longest_prefix=LONGEST_PREFIX, given=given)
     for what, taken in (("services", DEFAULT_SERVICE_CIDR), ("pods", DEFAULT_POD_CIDR)):
         if given.overlaps(IPv4Network(taken)):
-            yield Problem(
-                path=path,
-                message=f"overlaps the addresses of a cluster's {what}, {taken}",
-                value=address_space,
-                allowed=f"a range without addresses of {DEFAULT_SERVICE_CIDR} and {DEFAULT_POD_CIDR}",
-                fix=f"write {DEFAULT_ADDRESS_SPACE}",
-                source=str(OVERLAP_PAGE),
-                code=Code.IMPOSSIBLE,
+            yield refused(
+                "network.overlaps_cluster",
+                path,
+                address_space,
+                what=what,
+                taken=taken,
+                default_service_cidr=DEFAULT_SERVICE_CIDR,
+                default_pod_cidr=DEFAULT_POD_CIDR,
+                default_address_space=DEFAULT_ADDRESS_SPACE,
             )
 
 
@@ -137,84 +114,37 @@ def check_subnet(name: str, subnet: Subnet, path: str) -> Iterator[Problem]:
     others = [each for each in subnet.delegations if wanted is None or each.lower() != wanted.service.lower()]
     source = wanted.source if wanted is not None else {ENDPOINTS: DELEGATION_THREAD, CLUSTERS: AKS_PAGE}.get(name)
     if source is None and others:
-        yield Problem(
-            path=path,
-            message=f"the subnet is delegated to {', '.join(others)}, which may not let others into it",
-            allowed="a subnet without a delegation",
-            fix="use another subnet",
-            code=Code.UNKNOWN,
-            severity=Severity.WARNING,
-        )
+        yield refused("network.subnet_maybe_closed", path, others=", ".join(others))
     elif others:
-        yield Problem(
-            path=path,
-            message=f"the subnet is delegated to {', '.join(others)}",
+        yield refused(
+            "network.subnet_of_other_service",
+            path,
             allowed=f"a subnet that is delegated to {wanted.service}" if wanted is not None else "a subnet without a delegation",
-            fix="use another subnet",
-            source=str(source),
-            code=Code.IMPOSSIBLE,
+            source=source,
+            others=", ".join(others),
         )
     elif wanted is not None and not subnet.delegations:
-        yield Problem(
-            path=path,
-            message=f"the subnet of {wanted.whose} has to be delegated to {wanted.service}",
-            allowed=f"a subnet that is delegated to {wanted.service}",
-            fix=f"have its owner run: az network vnet subnet update --ids <id> --delegations {wanted.service}",
-            source=str(wanted.source),
-            code=Code.IMPOSSIBLE,
-        )
+        yield refused("network.subnet_not_delegated", path, source=wanted.source, wanted=wanted)
     if wanted is not None and 0 < subnet.addresses < 2 ** (32 - wanted.longest_prefix) - RESERVED_ADDRESSES:
-        yield Problem(
-            path=path,
-            message=f"the subnet is too small: {wanted.by} requires a /{wanted.longest_prefix}",
-            value=", ".join(subnet.prefixes),
-            allowed=f"/{wanted.longest_prefix} or larger",
-            fix="use another subnet",
-            source=str(wanted.source),
-            code=Code.IMPOSSIBLE,
-        )
+        yield refused("network.subnet_too_small", path, ", ".join(subnet.prefixes), source=wanted.source, wanted=wanted)
 
 
 def check_nodes(subnet: Subnet, most_nodes: int, path: str) -> Iterator[Problem]:
     """The problem of a subnet with fewer addresses than a cluster may have nodes: AKS counts those of autoscaled pools at their
     most."""
     if subnet.prefixes and subnet.addresses < most_nodes:
-        yield Problem(
-            path=path,
-            message=f"the subnet has {subnet.addresses} addresses, and the cluster's pools may have {most_nodes} nodes in all",
-            value=", ".join(subnet.prefixes),
-            allowed="an address for each node, and one more for each pool while it is upgraded; Azure keeps five of a subnet",
-            fix="use a larger subnet, or lower `max_nodes`",
-            source=str(SIZE_PAGE),
-            code=Code.IMPOSSIBLE,
-        )
+        yield refused("network.too_few_addresses", path, ", ".join(subnet.prefixes), subnet=subnet, most_nodes=most_nodes)
 
 
 def own_name_servers(servers: Sequence[str], path: str) -> Problem:
     """A warning: name servers of a network that don't know the zones that a stack creates."""
-    return Problem(
-        path=path,
-        message=f"the network asks name servers of its own ({', '.join(servers)}), which don't know the zones that the stack "
-        "creates: names of private endpoints would resolve to public addresses, which are closed",
-        value="own",
-        allowed="policy, or private_dns_zones that these servers resolve",
-        fix="set dns: policy or the ids of your zones, or have the servers forward to 168.63.129.16 in this network",
-        source=str(NAMES_PAGE),
-        severity=Severity.WARNING,
-    )
+    return refused("network.own_name_servers", path, "own", servers=", ".join(servers))
 
 
 def no_zone_of_nodes(path: str) -> Problem:
-    """A warning: a policy registers the names of a Batch account, but none that is built in the one that its nodes ask for."""
-    return Problem(
-        path=path,
-        message="dns: policy, and no policy that Azure has built in registers the name by which the nodes of a Batch account "
-        "reach it (nodeManagement): where nothing else does, they become unusable",
-        allowed=f"the id of the zone {BATCH_ZONE}, in which the stack then registers this one name",
-        fix=f"add the zone {BATCH_ZONE}, unless a policy of your own registers the name",
-        source=str(NODES_POLICY),
-        severity=Severity.WARNING,
-    )
+    """A warning: a policy registers the names of a Batch account, but none that is built in the one that its nodes ask for. The
+    one definition about Batch has one condition: a group that equals batchAccount."""
+    return refused("network.no_zone_of_nodes", path, batch_zone=BATCH_ZONE)
 
 
 def is_of_clusters(name: str) -> bool:
@@ -235,14 +165,7 @@ def check_zones(zones: Sequence[str], path: str, *, by_policy: bool = False, mon
     for index, zone in enumerate(zones):
         found = re.fullmatch(_ZONE, zone, re.IGNORECASE)
         if found is None:
-            yield Problem(
-                path=f"{path}[{index}]",
-                message="not a valid private DNS zone",
-                value=zone,
-                allowed="/subscriptions/<id>/resourceGroups/<name>/providers/Microsoft.Network/privateDnsZones/<name>",
-                fix="`az network private-dns zone show --query id` prints it",
-                source=str(PRIVATE_ZONES_PAGE),
-            )
+            yield refused("network.bad_zone", f"{path}[{index}]", zone)
             continue
         name = found[1].lower()
         if name in seen or (name not in taken and not is_of_clusters(name)):
@@ -258,12 +181,5 @@ def check_zones(zones: Sequence[str], path: str, *, by_policy: bool = False, mon
                 code=Code.IMPOSSIBLE,
             )
         elif by_policy and name != BATCH_ZONE and not is_of_clusters(name):
-            yield Problem(
-                path=f"{path}[{index}]",
-                message="a policy registers the names, and chooses the zones",
-                value=zone,
-                allowed=f"with dns: own; with dns: policy only {BATCH_ZONE} and privatelink.<region>.azmk8s.io",
-                fix="remove it, or write dns: own",
-                source=str(NODES_POLICY),
-            )
+            yield refused("network.zone_beside_policy", f"{path}[{index}]", zone, batch_zone=BATCH_ZONE)
         seen.add(name)

@@ -8,16 +8,17 @@ from typing import NamedTuple
 from azure_gpu.catalog import lifecycle
 from azure_gpu.catalog.lifecycle import Lifecycle
 from azure_gpu.catalog.problems import Code, Problem, Severity, impossible
-from azure_gpu.catalog.services import gpu_sharing, observed
+from azure_gpu.catalog.refusals import refused
+from azure_gpu.catalog.services import gpu_sharing
 from azure_gpu.catalog.services.gpu_sharing import SHARING_2021, Share, SharingRequest
 from azure_gpu.catalog.size_use import SizeUse
 from azure_gpu.catalog.sizes.model import Size
-from azure_gpu.catalog.sources import Dated, Source
+from azure_gpu.catalog.sources import Source, observed, valid_from
 
 _ARTICLES = "Microsoft Learn, articles/databox-online"
-COMPANION = Source(f"{_ARTICLES}/azure-stack-edge-gpu-deploy-kubernetes-gpu-sharing.md", Dated.OBSERVED, date(2021, 3, 12))
-VM_PAGE_2022 = Source(f"{_ARTICLES}/azure-stack-edge-gpu-deploy-gpu-virtual-machine.md", Dated.OBSERVED, date(2022, 6, 24))
-VM_PAGE = Source(f"{_ARTICLES}/azure-stack-edge-gpu-overview-gpu-virtual-machines.md", Dated.OBSERVED, date(2024, 8, 16))
+COMPANION = observed(f"{_ARTICLES}/azure-stack-edge-gpu-deploy-kubernetes-gpu-sharing.md", 2021, 3, 12)
+VM_PAGE_2022 = observed(f"{_ARTICLES}/azure-stack-edge-gpu-deploy-gpu-virtual-machine.md", 2022, 6, 24)
+VM_PAGE = observed(f"{_ARTICLES}/azure-stack-edge-gpu-overview-gpu-virtual-machines.md", 2024, 8, 16)
 _FPGA_PAGE = f"{_ARTICLES}, troubleshooting of Azure Stack Edge Pro FPGA"
 _IOT_EDGE = "Azure/EOL, service_list.json: managed IoT Edge on Azure Stack Edge"
 
@@ -39,12 +40,12 @@ DEVICES: dict[str, Device] = {
     "Pro FPGA": Device(
         gpu="",
         lifecycle=Lifecycle(
-            seen=Source(_FPGA_PAGE, Dated.OBSERVED, date(2024, 2, 1)),
-            end=Source(f"{_FPGA_PAGE}: end of life in February 2024, last day taken", Dated.VALID_FROM, date(2024, 2, 29)),
+            seen=observed(_FPGA_PAGE, 2024, 2, 1),
+            end=valid_from(f"{_FPGA_PAGE}: end of life in February 2024, last day taken", 2024, 2, 29),
         ),
     ),
 }
-MANAGED_IOT_EDGE = Lifecycle(seen=SHARING_2021, end=Source(_IOT_EDGE, Dated.VALID_FROM, date(2024, 3, 31)))
+MANAGED_IOT_EDGE = Lifecycle(seen=SHARING_2021, end=valid_from(_IOT_EDGE, 2024, 3, 31))
 GPUS = {"T4": Lifecycle(seen=SHARING_2021), "A2": Lifecycle(seen=VM_PAGE_2022)}
 GPU_SIZES = {"Standard_NC4as_T4_v3": Lifecycle(seen=VM_PAGE_2022)}  # those of devices with A2 were found nowhere
 EXTENSION_SYSTEMS = (  # on which the GPU extension runs; source: `VM_PAGE`
@@ -88,26 +89,19 @@ class DeviceRequest(NamedTuple):
 def size_problems(size: Size, use: SizeUse, as_of: date) -> Iterator[Problem]:
     """The problems of this size on a device. A size without a GPU has none."""
     if use.spot:
-        yield impossible(use.path, "Azure Stack Edge has no Spot machines", use.size, "no Spot", "leave Spot out", VM_PAGE)
+        yield refused("edge.spot", use.path, use.size)
     if size.gpu is None:
         return
     listed = GPU_SIZES.get(size.name)
     if listed is None:
-        problem = Problem(
-            path=use.path,
-            message=f"{size.name} isn't a known GPU size of Azure Stack Edge, which must match the device's GPU",
-            value=use.size,
-            allowed=", ".join(GPU_SIZES),
-            fix="use an allowed size, on a device with a T4",
-            instead=tuple(GPU_SIZES),
-            code=Code.NOT_OFFERED,
+        problem = refused(
+            "edge.unknown_size", use.path, use.size, allowed=", ".join(GPU_SIZES), instead=tuple(GPU_SIZES), size=size
         )
-        yield from observed.on_list(VM_PAGE, as_of, f"{size.name} on Azure Stack Edge", problem, _COMPARE)
+        yield from lifecycle.on_list(VM_PAGE, as_of, f"{size.name} on Azure Stack Edge", problem, _COMPARE)
         return
     yield from lifecycle.check(listed, f"{size.name} on Azure Stack Edge", as_of, path=use.path, value=use.size)
     if use.nodes > max(GPU_COUNTS):
-        message = "a device has at most two GPUs, and each serves one virtual machine"
-        yield impossible(use.path, message, use.nodes, "1 or 2 virtual machines", "use fewer, or another device", VM_PAGE)
+        yield refused("edge.too_many_machines", use.path, use.nodes)
 
 
 def device_problems(device: DeviceRequest, as_of: date) -> Iterator[Problem]:
@@ -117,10 +111,8 @@ def device_problems(device: DeviceRequest, as_of: date) -> Iterator[Problem]:
     if device.gpu in GPUS:
         yield from lifecycle.check(GPUS[device.gpu], f"{device.gpu} in Azure Stack Edge", as_of, path=path, value=device.gpu)
     else:
-        problem = impossible(
-            path, "not a GPU of Azure Stack Edge", device.gpu, ", ".join(GPUS), "write the device's GPU", VM_PAGE
-        )
-        yield from observed.on_list(VM_PAGE, as_of, f"the GPU {device.gpu} in Azure Stack Edge", problem, _COMPARE)
+        problem = refused("edge.unknown_gpu", path, device.gpu, allowed=", ".join(GPUS))
+        yield from lifecycle.on_list(VM_PAGE, as_of, f"the GPU {device.gpu} in Azure Stack Edge", problem, _COMPARE)
     if device.managed_iot_edge:
         what, path = "managed IoT Edge on Azure Stack Edge", device.at("managed_iot_edge")
         fix = "deploy to the device's Kubernetes"
@@ -129,60 +121,32 @@ def device_problems(device: DeviceRequest, as_of: date) -> Iterator[Problem]:
         yield from _division(device)
     else:
         path = device.at("gpu_count")
-        yield impossible(path, "a device has 1 or 2 GPUs", device.gpu_count, "1, 2", "write 1 or 2", SHARING_2021)
+        yield refused("edge.gpu_count", path, device.gpu_count)
 
 
 def _model(device: DeviceRequest, as_of: date) -> Iterator[Problem]:
     path = device.at("model")
     model = DEVICES.get(device.model)
     if model is None:
-        yield Problem(
-            path=path,
-            message="unknown model of Azure Stack Edge, so it wasn't checked",
-            value=device.model,
-            allowed=", ".join(DEVICES),
-            source=str(VM_PAGE),
-            code=Code.UNKNOWN,
-            severity=Severity.WARNING,
-        )
+        yield refused("edge.unknown_model", path, device.model, allowed=", ".join(DEVICES))
         return
     what, fix = f"Azure Stack Edge {device.model}", "use a device with a GPU: Pro GPU or Pro 2"
     yield from lifecycle.check(model.lifecycle, what, as_of, path=path, value=device.model, fix=fix, instead=("Pro GPU", "Pro 2"))
     if device.gpu in GPUS and device.gpu != model.gpu:
-        yield Problem(
-            path=device.at("gpu"),
-            message=f"{what} isn't known to have this GPU",
-            value=device.gpu,
-            allowed=model.gpu or "none",
-            fix="write the device's actual model and GPU",
-            source=str(VM_PAGE),
-            code=Code.UNKNOWN,
-            severity=Severity.WARNING,
-        )
+        yield refused("edge.gpu_of_other_model", device.at("gpu"), device.gpu, allowed=model.gpu or "none", what=what)
 
 
 def _division(device: DeviceRequest) -> Iterator[Problem]:
     path = device.at("gpu_vms")
     if not 0 <= device.gpu_vms <= device.gpu_count:
-        message = "more virtual machines with a GPU than GPUs; each needs one"
-        yield impossible(path, message, device.gpu_vms, f"0 to {device.gpu_count}", "use fewer with a GPU", SHARING_2021)
+        yield refused("edge.more_machines_than_gpus", path, device.gpu_vms, device=device)
     if not device.kubernetes or device.gpu_vms <= 0:
         return
     if device.kubernetes_first:
-        message = "Kubernetes, if configured first, claims every GPU; creating a virtual machine with a GPU then fails"
         path = device.at("kubernetes_first")
-        yield impossible(path, message, True, "virtual machines first", "create the virtual machines first", VM_PAGE)
+        yield refused("edge.kubernetes_first", path, True)
     elif claims(device.gpu_count, device.gpu_vms, kubernetes_first=False).kubernetes == 0:
-        yield Problem(
-            path=path,
-            message="the virtual machines use every GPU, and Kubernetes gets none",
-            value=device.gpu_vms,
-            allowed=f"at most {device.gpu_count - 1}, if jobs on Kubernetes need a GPU",
-            fix="use fewer virtual machines with a GPU",
-            source=str(VM_PAGE),
-            code=Code.IMPOSSIBLE,
-            severity=Severity.WARNING,
-        )
+        yield refused("edge.no_gpu_left", path, device.gpu_vms, most=device.gpu_count - 1)
 
 
 NO_GPU = "none"  # of a job without a GPU; leaving NVIDIA_VISIBLE_DEVICES out must not mean all
@@ -201,12 +165,9 @@ class EdgeJob(NamedTuple):
 def job_problems(jobs: Sequence[EdgeJob], sharing: SharingRequest, gpus: int | None) -> Iterator[Problem]:
     """All problems of these jobs on one device. `gpus`: those that its Kubernetes has; None: unknown."""
     if sharing.strategy not in ("none", "mps"):
-        message = "a device shares its GPUs only by NVIDIA_VISIBLE_DEVICES, with or without MPS"
-        yield impossible(sharing.at("strategy"), message, sharing.strategy, "none, mps", "write none or mps", SHARING_2021)
+        yield refused("edge.other_sharing", sharing.at("strategy"), sharing.strategy)
     elif sharing.replicas is not None:
-        message = "a device has no replicas; each job sets its share"
-        fix = "leave it out, and set active_thread_percentage of each job"
-        yield impossible(sharing.at("replicas"), message, sharing.replicas, "nothing", fix, SHARING_2021)
+        yield refused("edge.replicas", sharing.at("replicas"), sharing.replicas)
     for job in jobs:
         yield from _visible_devices(job, gpus)
         yield from _mps(job, sharing.strategy == "mps")
@@ -252,9 +213,7 @@ def _mps(job: EdgeJob, mps: bool) -> Iterator[Problem]:
         share = SharingRequest(path=job.path, strategy="mps" if mps else "none", active_thread_percentage=percentage)
         yield from gpu_sharing.check(share, None)
         if job.visible_devices == NO_GPU:
-            yield impossible(
-                path, "a job without a GPU can't have a share of one", percentage, "nothing", "leave it out", SHARING_2021
-            )
+            yield refused("edge.share_of_nothing", path, percentage)
     if mps and job.visible_devices != NO_GPU and not job.host_ipc:
         message = "in Microsoft's examples, jobs need the host's interprocess communication to reach MPS"
         yield _warning(f"{job.path}.host_ipc", message, False, "true", COMPANION)
@@ -274,7 +233,7 @@ def _warning(path: str, message: str, value: object, allowed: str, source: Sourc
 
 
 _CLUSTER = "Microsoft Learn, articles/databox-online/azure-stack-edge-gpu-create-kubernetes-cluster.md"
-_CLUSTER_PAGE = Source(_CLUSTER, Dated.OBSERVED, date(2026, 11, 20))
+_CLUSTER_PAGE = observed(_CLUSTER, 2026, 11, 20)
 
 
 class Command(NamedTuple):

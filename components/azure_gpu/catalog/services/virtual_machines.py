@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from datetime import date
 
 from azure_gpu.catalog.lifecycle import WARNING_DAYS, Status
-from azure_gpu.catalog.problems import Code, End, Problem, Severity
+from azure_gpu.catalog.problems import End, Problem
+from azure_gpu.catalog.refusals import refused
 from azure_gpu.catalog.size_use import SizeUse
 from azure_gpu.catalog.sizes.model import Size
 from azure_gpu.catalog.sources import RETIREMENTS
@@ -19,13 +20,6 @@ def size_problems(size: Size, use: SizeUse, as_of: date) -> Iterator[Problem]:
     if end is None or as_of < RETIREMENTS.day or size.lifecycle.status(as_of, use.region) is not Status.RETIRING:
         return
     if (end.day - as_of).days > WARNING_DAYS:
-        yield Problem(
-            path=use.path,
-            message=f"{size.name} retires on {end.day.isoformat()} and isn't available to new subscriptions",
-            value=use.size,
-            fix="choose a size that isn't retiring, or use a subscription that already has this series",
-            source=str(RETIREMENTS),
-            code=Code.RETIRING,
-            severity=Severity.WARNING,
-            end=End(size.name, end.day),
+        yield refused("vm.closed_to_new_subscriptions", use.path, use.size, size=size, last=end)._replace(
+            end=End(size.name, end.day)
         )

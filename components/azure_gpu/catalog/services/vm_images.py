@@ -5,17 +5,17 @@ from datetime import date
 from enum import StrEnum
 from typing import NamedTuple, get_args
 
-from azure_gpu.catalog import lifecycle, lifecycle_tables, sources, spelling, tables
+from azure_gpu.catalog import lifecycle, sources, spelling, tables
 from azure_gpu.catalog.lifecycle import SOLD, Lifecycle
-from azure_gpu.catalog.problems import Code, Problem, Severity
+from azure_gpu.catalog.problems import Problem
+from azure_gpu.catalog.refusals import refused
 from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.catalog.sizes.model import Size, VmGeneration
-from azure_gpu.catalog.sources import Dated, Source
+from azure_gpu.catalog.sources import Source, observed
 from azure_gpu.catalog.tables import Listed, Row, Table
 
 X64 = "x64"
 FOR_GRACE = "microsoft-dsvm:ubuntu-hpc:2404-gb"  # for the Arm64 processors of GB200 and GB300; not known to work in Batch
-_FOR_GRACE = Source("Azure/azhpc-images issue 603", Dated.OBSERVED, date(2026, 8, 27))
 
 
 class Distribution(StrEnum):
@@ -164,63 +164,32 @@ def image_problems(
     if size is not None:
         yield from _on_size(image, reference, size, path)
     if image.batch_only and not in_batch:
-        yield Problem(
-            path=path,
-            message=f"the image {reference} works only in Batch pools",
-            value=str(reference),
-            fix=choice(instead),
-            instead=instead,
-            source=str(image.lifecycle.seen),
-            code=Code.IMPOSSIBLE,
-        )
+        yield refused("image.batch_only", path, str(reference), fix=choice(instead), source=image.lifecycle.seen, instead=instead)
     if trusted_launch and image.trusted_launch_doubt is not None:
-        yield Problem(
-            path=path,
-            message=f"the image {reference} fails under Trusted Launch by one unconfirmed report",
-            value=str(reference),
-            fix="write Standard as the security type",
-            source=str(image.trusted_launch_doubt),
-            code=Code.UNKNOWN,
-            severity=Severity.WARNING,
-        )
+        yield refused("image.trusted_launch_doubt", path, str(reference), source=image.trusted_launch_doubt)
 
 
 def _on_size(image: VmImage, reference: ImageReference, size: Size, path: str) -> Iterator[Problem]:
     allowed = size.series.generations
     if image.generations and allowed and not set(image.generations) & set(allowed):
-        yield Problem(
-            path=path,
-            message=f"{size.name} boots {' and '.join(allowed)} images; {reference} is {' and '.join(image.generations)}",
-            value=str(reference),
-            allowed=f"an image of {' or '.join(allowed)}",
-            fix="choose the SKU of the other generation; its name usually ends in -gen2, -g2 or -gensecond",
+        yield refused(
+            "image.generation",
+            path,
+            str(reference),
             source="; ".join(str(source) for source in size.series.sources),
-            code=Code.IMPOSSIBLE,
+            size=size,
+            generations=" and ".join(image.generations),
+            boots=" and ".join(allowed),
+            either=" or ".join(allowed),
         )
     if size.series.architecture != X64:  # all images of the table are for that
-        yield Problem(
-            path=path,
-            message=f"{size.name} has {size.series.architecture} processors; {reference} is an x64 image",
-            value=str(reference),
-            allowed=f"an image for {size.series.architecture}",
-            fix=f"use {FOR_GRACE}, which is built for these sizes, or a custom image for them",
-            source=str(_FOR_GRACE),
-            code=Code.IMPOSSIBLE,
-        )
+        yield refused("image.architecture", path, str(reference), size=size, for_grace=FOR_GRACE)
 
 
 def _unknown(reference: ImageReference, path: str, images: Sequence[VmImage]) -> Problem:
     known = {str(image.reference).lower(): str(image.reference) for image in images if image.reference.sku}
     close = tuple(known[key] for key in spelling.nearest(str(reference).lower(), known, 3, 0.8))
-    return Problem(
-        path=path,
-        message="unknown image, so it wasn't checked",
-        value=str(reference),
-        fix=f"if it is misspelt, write {' or '.join(close)}" if close else "list images with `az vm image list --all`",
-        instead=close,
-        code=Code.UNKNOWN,
-        severity=Severity.WARNING,
-    )
+    return refused("image.unknown", path, str(reference), close=close)
 
 
 TABLE = Table(
@@ -238,11 +207,11 @@ TABLE = Table(
         "trusted_launch_doubt": "a report of failure under Trusted Launch",
         "batch_only": "whether it can be used only in Batch pools: yes or no",
         "note": "a note",
-        **lifecycle_tables.COLUMNS,
+        **lifecycle.COLUMNS,
     },
 )
 # Rules about what these images bring name the source, too.
-HPC_IMAGES = Source("Azure/azhpc-images, README and versions.json", Dated.OBSERVED, date(2026, 7, 29))
+HPC_IMAGES = observed("Azure/azhpc-images, README and versions.json", 2026, 7, 29)
 
 _DISTRIBUTIONS = {distribution.value: distribution for distribution in Distribution}
 _SOFTWARE = {software.value: software for software in Software}
@@ -258,7 +227,7 @@ def read(rows: Iterable[Row], known: Mapping[str, Source]) -> Iterator[VmImage]:
             distribution=row.one_of("distribution", _DISTRIBUTIONS),
             has=frozenset(row.several("has", _SOFTWARE)),
             generations=row.several("generations", _GENERATIONS),
-            lifecycle=lifecycle_tables.read(row, known),
+            lifecycle=lifecycle.read(row, known),
             newest=row["newest"],
             plan=_plan(row),
             docker_root=row["docker_root"],

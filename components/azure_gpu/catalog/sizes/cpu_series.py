@@ -12,7 +12,7 @@ from azure_gpu.catalog import lifecycle, tables
 from azure_gpu.catalog.lifecycle import Lifecycle
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.catalog.sizes.lookup import PREFIX, normalise
-from azure_gpu.catalog.sources import RETIREMENTS, Dated, Source
+from azure_gpu.catalog.sources import RETIREMENTS, Dated, Source, observed
 from azure_gpu.catalog.tables import Listed, Table
 
 TABLE = Table(
@@ -46,7 +46,7 @@ SERIES: Sequence[CpuSeries] = Listed(
         for name, row in tables.by_name(tables.read(TABLE), "series").items()
     )
 )
-_SEEN = Source(RETIREMENTS.where, Dated.OBSERVED, date(2015, 1, 1))  # older than every question: only the ends are known
+_SEEN = observed(RETIREMENTS.where, 2015, 1, 1)  # older than every question: only the ends are known
 
 
 def find(size_name: str) -> CpuSeries | None:

@@ -6,13 +6,12 @@ may be newer than the catalog.
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from datetime import date
 from functools import lru_cache
 
 from azure_gpu.catalog import spelling
-from azure_gpu.catalog.problems import Code, Problem, Severity
+from azure_gpu.catalog.problems import Problem
+from azure_gpu.catalog.refusals import refused
 from azure_gpu.catalog.sizes.model import Size
-from azure_gpu.catalog.sources import Dated, Source
 
 PREFIX = "Standard_"
 # Families whose machines have no GPU, by the first letters of a size's name. Source: Microsoft Learn, virtual-machines/sizes/
@@ -21,7 +20,6 @@ _WITHOUT_GPU = r"standard_(a|b|d[cs]?|ec?|fx?|l|m)[0-9]+[a-z0-9-]*(_v[0-9]+)?"
 _KEY_PREFIX = PREFIX.lower()
 # Names of a preview that no longer deploy, other than those whose figures the catalog has.
 _PREVIEW = r"standard_nc(?:(?:8|16)l|(?:32|64|132|264|324)l?)ds_xl_rtxpro6000bse_v6"
-_PREVIEW_SOURCE = Source("Azure/AgentBaker, gpu_components.go", Dated.OBSERVED, date(2026, 8, 21))
 _AFTER_PREVIEW = "NC_RTXPRO6000BSE_v6"
 
 
@@ -67,33 +65,14 @@ class Sizes:
         may be newer than the catalog."""
         meant = self._meant(name)
         if meant:
-            message = "unknown VM size, probably misspelt"
-            fix = f"write {meant}"
-            return Problem(path=path, message=message, value=name, fix=fix, instead=(meant,), code=Code.UNKNOWN)
+            return refused("size.misspelt", path, name, instead=(meant,), meant=meant)
         if re.fullmatch(_PREVIEW, _key(name)):
             later = tuple(size.name for size in self if size.series.name == _AFTER_PREVIEW)
-            message = "a size of a preview, which no longer deploys; the general sizes have other names"
-            fix = f"choose one of {', '.join(later)}"
-            return Problem(path, message, name, fix=fix, instead=later, source=str(_PREVIEW_SOURCE), code=Code.RETIRED)
+            return refused("size.of_preview", path, name, instead=later, later=", ".join(later))
         if re.fullmatch(_WITHOUT_GPU, _key(name)):
-            return Problem(
-                path=path,
-                message="this VM size has no GPU, so its driver, price and quota weren't checked",
-                value=name,
-                fix="choose a size with a GPU, such as Standard_NC4as_T4_v3, unless these machines are to have none",
-                code=Code.UNKNOWN,
-                severity=Severity.WARNING,
-            )
+            return refused("size.without_gpu", path, name)
         close = self.nearest(name)
-        return Problem(
-            path=path,
-            message="unknown VM size, so its GPUs, driver, price and quota weren't checked",
-            value=name,
-            fix=f"if it is misspelt, write {' or '.join(close)}" if close else "list sizes with `az vm list-skus`",
-            instead=close,
-            code=Code.UNKNOWN,
-            severity=Severity.WARNING,
-        )
+        return refused("size.unknown", path, name, close=close)
 
     def _meant(self, name: str) -> str:
         """The known size whose name was written with letters that changed places, with a separator too many or too few, or with

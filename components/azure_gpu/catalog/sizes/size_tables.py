@@ -9,7 +9,7 @@ from functools import cache
 from types import MappingProxyType
 from typing import NamedTuple, get_args
 
-from azure_gpu.catalog import lifecycle_tables, sources, tables
+from azure_gpu.catalog import lifecycle, sources, tables
 from azure_gpu.catalog.lifecycle import Lifecycle
 from azure_gpu.catalog.sizes.lookup import PREFIX
 from azure_gpu.catalog.sizes.model import Driver, Gpu, MigProfile, Series, Size, Vendor, VmGeneration
@@ -50,7 +50,7 @@ LIFECYCLES = Table(
     tables.beside(__file__, "lifecycles.csv"),
     {
         "of": "a series, or a size whose dates differ from those of its series",
-        **lifecycle_tables.COLUMNS,
+        **lifecycle.COLUMNS,
     },
 )
 SIZES = Table(
@@ -96,7 +96,7 @@ def read(gpus: str, series: str, lifecycles: str, sizes: str, *, known: Mapping[
     """The tables of four texts, with the sources that they may refer to. TableError where a cell isn't what its column holds."""
     models = {name: _gpu(row, known) for name, row in tables.by_name(tables.rows(GPUS, gpus), "model").items()}
     rows_of_dates = tables.by_name(tables.rows(LIFECYCLES, lifecycles), "of")
-    dates = {name: (row, lifecycle_tables.read(row, known)) for name, row in rows_of_dates.items()}
+    dates = {name: (row, lifecycle.read(row, known)) for name, row in rows_of_dates.items()}
     rows_of_series = tables.by_name(tables.rows(SERIES, series), "series")
     rows_of_sizes = tables.by_name(tables.rows(SIZES, sizes), "size")
     for name, row in rows_of_sizes.items():

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import pulumi
 
-from azure_gpu.catalog import container_jobs, lifecycle, names
+from azure_gpu.catalog import container_cuda, lifecycle, names
 from azure_gpu.catalog.prices import container_apps as prices
 from azure_gpu.catalog.problems import Code, Problem, Severity
 from azure_gpu.catalog.services import container_apps
@@ -147,7 +147,7 @@ def _of_service(
         paths("memory_in_gib"),
     )
     problems = list(container_apps.replica_problems(replica, day))
-    problems += container_jobs.check_image(gpu.profile_type, image or "", paths("image"))
+    problems += container_cuda.check_replica(gpu.profile_type, image or "", paths("image"))
     if in_existing_environment:
         return problems
     profile = container_apps.ProfileRequest(

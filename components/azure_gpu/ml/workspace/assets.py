@@ -7,7 +7,6 @@ storage account.
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import date
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,7 +15,7 @@ from azure_gpu.catalog.container_cuda import image_cuda
 from azure_gpu.catalog.problems import Code, Problem, Severity
 from azure_gpu.catalog.services.machine_learning import deployments, packages
 from azure_gpu.catalog.services.machine_learning.packages import Package
-from azure_gpu.catalog.sources import Dated, Source
+from azure_gpu.catalog.sources import observed
 from azure_gpu.formats import azure_types, conda_file
 from azure_gpu.formats.azure_types import AzureType
 from azure_gpu.formats.conda_file import CondaFileError
@@ -32,7 +31,7 @@ WITHOUT_MODEL = (Workload.SCORING,)  # those without a model in their image
 MODEL_TYPES = {"custom": "custom_model", "triton": "triton_model", "mlflow": "mlflow_model"}
 _VERSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,254}")
 _URI = re.compile(r"(?:azureml|https)://\S+")
-_MODEL_URIS = Source("Azure/azureml-examples, requests that register models", Dated.OBSERVED, date(2026, 7, 31))
+_MODEL_URIS = observed("Azure/azureml-examples, requests that register models", 2026, 7, 31)
 _CODE_URI = re.compile(r"https://\S+")
 _WITHOUT_LOGIN = {
     "allowed": "an address that the workspace reads by its identity",

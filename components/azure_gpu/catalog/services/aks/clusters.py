@@ -6,7 +6,6 @@ a GPU or InfiniBand; a size's vCPUs are read from its name, whose form Azure doc
 
 import re
 from collections.abc import Iterator
-from datetime import date
 from decimal import Decimal
 from functools import cache
 
@@ -14,19 +13,18 @@ from azure_gpu.catalog import regions, tables
 from azure_gpu.catalog.prices.hourly_cost import HourlyCost
 from azure_gpu.catalog.prices.price_book import Price
 from azure_gpu.catalog.problems import Code, Problem, Severity
+from azure_gpu.catalog.refusals import refused
 from azure_gpu.catalog.services.machine_learning.extension import LEAST_VCPUS, PAGE, ROUTER_REPLICAS
 from azure_gpu.catalog.sizes.lookup import normalise
-from azure_gpu.catalog.sources import Dated, Source
+from azure_gpu.catalog.sources import Source, observed
 from azure_gpu.catalog.tables import Table
 
-SYSTEM_POOLS_PAGE = Source("Microsoft Learn, articles/aks/use-system-pools.md", Dated.OBSERVED, date(2026, 4, 30))
-SIZES_PAGE = Source("Microsoft Learn, articles/aks/quotas-skus-regions.md", Dated.OBSERVED, date(2024, 1, 12))
+SYSTEM_POOLS_PAGE = observed("Microsoft Learn, articles/aks/use-system-pools.md", 2026, 4, 30)
+SIZES_PAGE = observed("Microsoft Learn, articles/aks/quotas-skus-regions.md", 2024, 1, 12)
 
 # `catalog.prices` has only machines with GPUs or InfiniBand.
-PRICES = Source(
-    "Azure/karpenter-provider-azure, pkg/providers/pricing/zz_generated.pricing.go, from Azure's Retail Prices API",
-    Dated.OBSERVED,
-    date(2026, 6, 18),
+PRICES = observed(
+    "Azure/karpenter-provider-azure, pkg/providers/pricing/zz_generated.pricing.go, from Azure's Retail Prices API", 2026, 6, 18
 )
 PRICE_TABLE = Table(
     tables.beside(__file__, "system_pool_prices.csv"),
@@ -85,13 +83,7 @@ def check_system_size(size_name: str, path: str) -> Iterator[Problem]:
     name = normalise(size_name)
     count = vcpus(name)
     if not is_size_name(name):
-        yield Problem(
-            path=path,
-            message="not a valid name of a virtual machine size",
-            value=size_name,
-            allowed="a size without a GPU, such as Standard_D4s_v5",
-            fix="list sizes with `az vm list-skus --location <region> --resource-type virtualMachines`",
-        )
+        yield refused("aks.bad_size_name", path, size_name)
     elif name in REFUSED_SIZES or (count is not None and count < FEWEST_VCPUS):
         yield _small(name, path, "machines with fewer than 2 vCPUs can't be used with AKS", SIZES_PAGE, Severity.ERROR)
     elif name.startswith("Standard_B"):
@@ -116,8 +108,8 @@ def _small(name: str, path: str, message: str, source: Source, severity: Severit
     )
 
 
-TIERS_PAGE = Source("Microsoft Learn, articles/aks/free-standard-pricing-tiers.md", Dated.OBSERVED, date(2024, 6, 7))
-STANDARD_PRICE = Source("Microsoft Tech Community, AKS introduces Uptime SLA", Dated.OBSERVED, date(2020, 5, 13))
+TIERS_PAGE = observed("Microsoft Learn, articles/aks/free-standard-pricing-tiers.md", 2024, 6, 7)
+STANDARD_PRICE = observed("Microsoft Tech Community, AKS introduces Uptime SLA", 2020, 5, 13)
 
 SERVER_APP = "6dae42f8-4368-4678-94ff-3960e28e3630"  # the audience of tokens: AKS in Entra, the same for every cluster
 FREE = "Free"
@@ -154,7 +146,7 @@ def _together(path: str, message: str, value: str, fix: str) -> Problem:
     return Problem(path=path, message=message, value=value.lower(), fix=fix, source=str(TIERS_PAGE), code=Code.IMPOSSIBLE)
 
 
-MAINTENANCE_PAGE = Source("Microsoft Learn, articles/aks/planned-maintenance.md", Dated.OBSERVED, date(2025, 12, 19))
+MAINTENANCE_PAGE = observed("Microsoft Learn, articles/aks/planned-maintenance.md", 2025, 12, 19)
 
 CLUSTER_WINDOW = "aksManagedAutoUpgradeSchedule"
 NODES_WINDOW = "aksManagedNodeOSUpgradeSchedule"

@@ -1,13 +1,13 @@
 """NVIDIA's DCGM exporter: its image and port, its default counters, and a check of the counters that alerts or dashboards use."""
 
 from collections.abc import Iterable, Iterator
-from datetime import date
 
-from azure_gpu.catalog.problems import Code, Problem, Severity
+from azure_gpu.catalog.problems import Problem
+from azure_gpu.catalog.refusals import refused
 from azure_gpu.catalog.sizes.model import Gpu
-from azure_gpu.catalog.sources import Dated, Source
+from azure_gpu.catalog.sources import observed
 
-SOURCE = Source("NVIDIA/dcgm-exporter 4.5.3-4.8.2, etc/default-counters.csv", Dated.OBSERVED, date(2026, 11, 20))
+SOURCE = observed("NVIDIA/dcgm-exporter 4.5.3-4.8.2, etc/default-counters.csv", 2026, 11, 20)
 
 IMAGE = "nvcr.io/nvidia/k8s/dcgm-exporter:4.5.3-4.8.2-distroless"  # source: deepops-1348@2026-05-28, where its manifest was read
 # Source of the digest: NVIDIA/gpu-operator ce8360e8, bundle/manifests (2026-07-13).
@@ -41,36 +41,13 @@ def check(counters: Iterable[str], gpu: Gpu | None, path: str) -> Iterator[Probl
     """The problems of building on these counters. `gpu`: None if unknown."""
     for counter in counters:
         if counter in ONLY_ON_AKS_PAGE:
-            yield Problem(
-                path=path,
-                message=f"{counter} isn't in the exporter's default set, though AKS's page names it",
-                value=counter,
-                fix=f"use {ONLY_ON_AKS_PAGE[counter]}",
-                instead=(ONLY_ON_AKS_PAGE[counter],),
-                source=str(SOURCE),
-                code=Code.NOT_OFFERED,
+            yield refused(
+                "dcgm.only_on_aks_page", path, counter, instead=(ONLY_ON_AKS_PAGE[counter],), other=ONLY_ON_AKS_PAGE[counter]
             )
         elif counter not in COUNTERS:
-            yield Problem(
-                path=path,
-                message="whether this counter is in the exporter's default set is not known",
-                value=counter,
-                allowed=", ".join(COUNTERS),
-                source=str(SOURCE),
-                code=Code.UNKNOWN,
-                severity=Severity.WARNING,
-            )
+            yield refused("dcgm.unknown_counter", path, counter, allowed=", ".join(COUNTERS))
         elif counter.startswith(PROFILING) and gpu is not None and not _has_profiling(gpu):
-            yield Problem(
-                path=path,
-                message=f"a {gpu.name} has no profiling counters",
-                value=counter,
-                allowed="GPUs of the Volta generation and later",
-                fix="use DCGM_FI_DEV_GPU_UTIL",
-                instead=("DCGM_FI_DEV_GPU_UTIL",),
-                source=str(SOURCE),
-                code=Code.IMPOSSIBLE,
-            )
+            yield refused("dcgm.no_profiling", path, counter, instead=("DCGM_FI_DEV_GPU_UTIL",), gpu=gpu)
 
 
 def _has_profiling(gpu: Gpu) -> bool:

@@ -4,13 +4,13 @@ By v0.20.0, README and api/config/v1.
 """
 
 from collections.abc import Iterator, Mapping
-from datetime import date
 from typing import cast
 
-from azure_gpu.catalog.problems import Code, Problem, Severity
-from azure_gpu.catalog.sources import Dated, Source
+from azure_gpu.catalog.problems import Code, Problem
+from azure_gpu.catalog.refusals import refused
+from azure_gpu.catalog.sources import observed
 
-SOURCE = Source("NVIDIA/k8s-device-plugin v0.20.0, README and api/config/v1", Dated.OBSERVED, date(2026, 8, 19))
+SOURCE = observed("NVIDIA/k8s-device-plugin v0.20.0, README and api/config/v1", 2026, 8, 19)
 
 
 IMAGE = "nvcr.io/nvidia/k8s-device-plugin:v0.18.0"  # what AKS's page deploys; source: use-nvidia-gpu@2026-07-02
@@ -18,7 +18,7 @@ IMAGE = "nvcr.io/nvidia/k8s-device-plugin:v0.18.0"  # what AKS's page deploys; s
 # bundle/manifests (2025-11-24).
 PINNED_IMAGE = f"{IMAGE}@sha256:2d16df5f3f12081b4bd6b317cf697e5c7a195c53cec7e0bab756db02a06b985c"
 
-CHART = Source("NVIDIA/k8s-device-plugin v0.18.0, deployments/helm and deployments/static", Dated.OBSERVED, date(2025, 10, 21))
+CHART = observed("NVIDIA/k8s-device-plugin v0.18.0, deployments/helm and deployments/static", 2025, 10, 21)
 MPS_ROOT = "/run/nvidia/mps"  # on the node; the chart's own value
 # Of the chart that NVIDIA's depends on. Source of the digest: what the registry is filled from, kubernetes/k8s.io,
 # registry.k8s.io/images/k8s-staging-nfd/images.yaml, as soltysh/k8s.io a12d13ee has it (read on 2026-11-25).
@@ -104,28 +104,13 @@ def _resource(resource: Mapping[str, object], path: str, kind: str) -> Iterator[
         )
     for key in IGNORED_RESOURCE_KEYS:
         if key in resource:
-            yield Problem(
-                path=f"{path}.{key}",
-                message=f"the device plugin ignores {key} of a shared resource",
-                value=resource[key],
-                fix="leave it out; renameByDefault renames all shared resources",
-                source=str(SOURCE),
-                severity=Severity.WARNING,
-            )
+            yield refused("plugin.ignored_key", f"{path}.{key}", resource[key], key=key)
 
 
 def _unknown_keys(given: Mapping[str, object], path: str, known: tuple[str, ...]) -> Iterator[Problem]:
     for key in given:
         if key not in known:
-            yield Problem(
-                path=f"{path}.{key}",
-                message="unknown key of the device plugin's configuration",
-                value=key,
-                allowed=", ".join(known),
-                source=str(SOURCE),
-                code=Code.UNKNOWN,
-                severity=Severity.WARNING,
-            )
+            yield refused("plugin.unknown_key", f"{path}.{key}", key, allowed=", ".join(known))
 
 
 def _mapping(value: object) -> Mapping[str, object]:

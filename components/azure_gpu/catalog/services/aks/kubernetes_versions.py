@@ -13,6 +13,7 @@ from typing import NamedTuple
 from azure_gpu.catalog import lifecycle, tables
 from azure_gpu.catalog.lifecycle import Lifecycle
 from azure_gpu.catalog.problems import Code, End, Problem, Severity, not_listed
+from azure_gpu.catalog.refusals import refused
 from azure_gpu.catalog.sources import Dated, Source
 from azure_gpu.catalog.tables import Listed, Row, Table
 
@@ -132,16 +133,7 @@ def check(
     """The problems of this version on that day. `lts`: the cluster has the long-term support plan."""
     minor = number(version)
     if minor is None:
-        return [
-            Problem(
-                path=path,
-                message="not a valid Kubernetes version",
-                value=version,
-                allowed="such as 1.35 or 1.35.2",
-                fix="write two or three numbers with dots between them, in quotes",
-                source=str(source()),
-            )
-        ]
+        return [refused("aks.bad_version", path, version, source=source())]
     row = next((one for one in versions if one.number == minor), None)
     if row is None:
         return [_not_in_table(version, minor, as_of, path, versions)]
@@ -177,16 +169,15 @@ def _not_in_table(version: str, minor: tuple[int, int], as_of: date, path: str, 
     if oldest is None or minor > oldest.number or as_of <= (oldest.lts_end or oldest.end).day:
         return _unknown(version, "unknown Kubernetes version on AKS, so it wasn't checked", path, source())
     instead = supported(as_of, versions)
-    return Problem(
-        path=path,
-        message=f"Kubernetes {version} is older than {oldest.name}, which AKS retired on {oldest.end.day.isoformat()}",
-        value=version,
+    return refused(
+        "aks.version_retired",
+        path,
+        version,
         fix=f"write {instead[0]}" if instead else _LISTING,
+        source=oldest.end,
         instead=instead,
-        source=str(oldest.end),
-        code=Code.RETIRED,
-        end=End(f"Kubernetes {version} on AKS", (oldest.lts_end or oldest.end).day),
-    )
+        oldest=oldest,
+    )._replace(end=End(f"Kubernetes {version} on AKS", (oldest.lts_end or oldest.end).day))
 
 
 def _unknown(version: str, message: str, path: str, source: Source) -> Problem:

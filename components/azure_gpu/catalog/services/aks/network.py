@@ -9,23 +9,20 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from azure_gpu.catalog import lifecycle
 from azure_gpu.catalog.lifecycle import Lifecycle
-from azure_gpu.catalog.problems import Code, Problem, Severity, impossible
-from azure_gpu.catalog.sources import Dated, Source
+from azure_gpu.catalog.problems import Problem, Severity, impossible
+from azure_gpu.catalog.refusals import refused
+from azure_gpu.catalog.sources import observed, valid_from
 
 if TYPE_CHECKING:  # it loads with the first range that is looked at
     import ipaddress
 
-RANGES_PAGE = Source("Microsoft Learn, articles/aks/api-server-authorized-ip-ranges.md", Dated.OBSERVED, date(2024, 5, 19))
-PRIVATE_PAGE = Source("Microsoft Learn, articles/aks/private-clusters.md", Dated.OBSERVED, date(2026, 8, 5))
-OLD_POLICIES = Source("Microsoft Learn, articles/aks/use-network-policies.md", Dated.OBSERVED, date(2024, 3, 28))
-POLICIES_PAGE = Source("MicrosoftDocs/azure-aks-docs, Plan pod networking for AKS workloads", Dated.OBSERVED, date(2026, 9, 9))
-FIREWALL_THREAD = Source(
-    "MicrosoftDocs/azure-docs, pull request 84127, and mspnp/aks-baseline, pull request 261", Dated.OBSERVED, date(2021, 12, 14)
+RANGES_PAGE = observed("Microsoft Learn, articles/aks/api-server-authorized-ip-ranges.md", 2024, 5, 19)
+PRIVATE_PAGE = observed("Microsoft Learn, articles/aks/private-clusters.md", 2026, 8, 5)
+OLD_POLICIES = observed("Microsoft Learn, articles/aks/use-network-policies.md", 2024, 3, 28)
+POLICIES_PAGE = observed("MicrosoftDocs/azure-aks-docs, Plan pod networking for AKS workloads", 2026, 9, 9)
+VNET_INTEGRATION_PAGE = observed(
+    "MicrosoftDocs/azure-aks-docs, articles/aks/api-server-vnet-integration.md at 0154c991", 2026, 11, 30
 )
-VNET_INTEGRATION_PAGE = Source(
-    "MicrosoftDocs/azure-aks-docs, articles/aks/api-server-vnet-integration.md at 0154c991", Dated.OBSERVED, date(2026, 11, 30)
-)
-VNET_INTEGRATION_THREAD = Source("Azure/AKS issue 5415", Dated.OBSERVED, date(2025, 11, 4))
 
 # Without API server VNet Integration until some day of 2027, by that thread; eastus2 was to have it in February 2026. Elsewhere
 # its capacity is limited at times.
@@ -34,79 +31,48 @@ MOST_RANGES = 200
 AZURE_POLICY, CILIUM = "azure", "cilium"
 MAX_PODS = (10, 250)
 
-_POLICY_MANAGER = Lifecycle(
-    seen=OLD_POLICIES, announced=POLICIES_PAGE, end=Source(POLICIES_PAGE.where, Dated.VALID_FROM, date(2028, 9, 30))
-)
+_POLICY_MANAGER = Lifecycle(seen=OLD_POLICIES, announced=POLICIES_PAGE, end=valid_from(POLICIES_PAGE.where, 2028, 9, 30))
 _PRIVATE = ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10")
 
 
 def check_ranges(ranges: Sequence[str], path: str) -> Iterator[Problem]:
     """The problems of the authorized ranges of the cluster's API."""
     if len(ranges) > MOST_RANGES:
-        yield impossible(path, "too many authorized ranges", len(ranges), f"at most {MOST_RANGES}", "merge some", RANGES_PAGE)
+        yield refused("aks.too_many_ranges", path, len(ranges), most_ranges=MOST_RANGES)
     for index, text in enumerate(ranges):
         here = f"{path}[{index}]"
         network = parsed(text)
         if network is None:
-            yield impossible(here, "not a valid address range", text, "such as 203.0.113.0/24", corrected(text), RANGES_PAGE)
+            yield refused("aks.bad_authorized_range", here, text, fix=corrected(text))
         elif network.version == 4 and network.prefixlen == 0:
-            message = "this range includes every address, which restricts nothing"
-            yield impossible(here, message, text, "your ranges", "write network: public, or narrower ranges", RANGES_PAGE)
+            yield refused("aks.range_of_everybody", here, text)
         elif is_private(network) and text != "0.0.0.0/32":
-            message = "private range, but the API of a public cluster is reached from public addresses only"
-            fix = "write your public address, or network: private"
-            yield impossible(here, message, text, "public addresses", fix, RANGES_PAGE)
+            yield refused("aks.private_authorized_range", here, text)
 
 
 def firewall_address(path: str, ranges: Sequence[str]) -> Problem:
     """A warning: with routes of one's own, nodes reach the API from the firewall's address, which Azure doesn't show."""
-    return Problem(
-        path=path,
-        message="nodes reach the API through your firewall, whose public address has to be in these ranges, or creating "
-        "the cluster fails after half an hour",
-        value=list(ranges),
-        allowed="the public addresses of the firewall, and yours",
-        fix="add them if they are missing: `az network public-ip show --query ipAddress` prints one",
-        source=str(FIREWALL_THREAD),
-        severity=Severity.WARNING,
-    )
+    return refused("aks.firewall_address", path, list(ranges))
 
 
 def check_vnet_integration(server: str | None, nodes: str | None, path: str, *, with_subnet: bool) -> Iterator[Problem]:
     """The problems of the API server's subnet. `server`, `nodes`: the ids of both subnets; None: not set, or not known;
     `with_subnet`: whether the nodes' is set."""
     if not with_subnet:
-        yield impossible(
-            path,
-            "the subnet of API servers requires `subnet_id`: both are in one network",
-            server,
-            "together with subnet_id",
-            "set `subnet_id`, or remove it",
-            VNET_INTEGRATION_PAGE,
-        )
+        yield refused("aks.api_servers_without_subnet", path, server)
     if server is None or nodes is None:
         return
     if server.lower() == nodes.lower():
         message, fix = "the subnet of the nodes, too: that of API servers takes nothing else", "use a subnet of its own"
         yield impossible(path, message, server, "another subnet of the same network", fix, VNET_INTEGRATION_PAGE)
     elif server.lower().partition("/subnets/")[0] != nodes.lower().partition("/subnets/")[0]:
-        message, fix = "in another network than the nodes' subnet", "use a subnet of the nodes' network"
-        yield impossible(path, message, server, "another subnet of the same network", fix, VNET_INTEGRATION_PAGE)
+        yield refused("aks.api_servers_in_other_network", path, server)
 
 
 def check_region_of_vnet_integration(location: str, path: str) -> Iterator[Problem]:
     """A warning: a region without API server VNet Integration, when it was looked at."""
     if location in WITHOUT_VNET_INTEGRATION:
-        yield Problem(
-            path=path,
-            message=f"API server VNet Integration isn't offered in {location}, as far as is known",
-            value=location,
-            allowed="other regions, where it is offered as far as there is capacity",
-            fix="remove it, or set another region",
-            source=str(VNET_INTEGRATION_THREAD),
-            code=Code.NOT_OFFERED,
-            severity=Severity.WARNING,
-        )
+        yield refused("aks.no_vnet_integration_there", path, location)
 
 
 def check_policy(policy: str, as_of: date, path: str) -> Iterator[Problem]:
@@ -115,16 +81,7 @@ def check_policy(policy: str, as_of: date, path: str) -> Iterator[Problem]:
         return
     what, fix = "Azure Network Policy Manager", f"write {CILIUM}"
     if as_of >= POLICIES_PAGE.day:
-        yield Problem(
-            path=path,
-            message=f"{what} can't be enabled any more in subscriptions that don't use it yet",
-            value=policy,
-            allowed=f"none, calico, {CILIUM}",
-            fix=fix,
-            source=str(POLICIES_PAGE),
-            code=Code.NOT_OFFERED,
-            severity=Severity.WARNING,
-        )
+        yield refused("aks.policy_manager_closed", path, policy, fix=fix, what=what, cilium=CILIUM)
     yield from lifecycle.check(_POLICY_MANAGER, what, as_of, path=path, value=policy, fix=fix)
 
 
@@ -160,8 +117,8 @@ def corrected(text: str) -> str:
         return "write an address, a slash and the length of the prefix"
 
 
-OVERLAY_PAGE = Source("Microsoft Learn, articles/aks/azure-cni-overlay.md", Dated.OBSERVED, date(2024, 8, 16))
-OVERLAP_PAGE = Source("Microsoft Learn, Troubleshoot ServiceCidrOverlapExistingSubnetsCidr", Dated.OBSERVED, date(2026, 9, 25))
+OVERLAY_PAGE = observed("Microsoft Learn, articles/aks/azure-cni-overlay.md", 2024, 8, 16)
+OVERLAP_PAGE = observed("Microsoft Learn, Troubleshoot ServiceCidrOverlapExistingSubnetsCidr", 2026, 9, 25)
 
 NODE_PREFIX = 24  # of the pods' addresses, for each node
 LARGEST_SERVICES = 12  # the range of services must be smaller than this prefix
@@ -214,13 +171,15 @@ def check_network(ranges: Ranges, network: NetworkAddresses, paths: Mapping[str,
         if not in_subnets and not others:
             continue
         where = "a subnet" if in_subnets else "the virtual network or of one that is peered with it"
-        problem = impossible(
+        problem = refused(
+            "aks.range_overlaps_network",
             path,
-            f"the range of {what} overlaps the addresses of {where}: {', '.join(in_subnets or others)}",
             text,
-            "a range that nothing in these networks uses",
-            f"write another one, such as {_first_free(candidates, network.taken)}, or remove it",
-            source,
+            source=source,
+            what=what,
+            where=where,
+            overlapped=", ".join(in_subnets or others),
+            free=_first_free(candidates, network.taken),
         )
         yield problem if in_subnets else problem._replace(severity=Severity.WARNING)
 
@@ -231,26 +190,21 @@ def check_addresses(ranges: Ranges, most_nodes: int, paths: Mapping[str, str]) -
     of_pods, of_services = parsed(pods), parsed(services)
     for path, text, network in ((paths["pods"], pods, of_pods), (paths["services"], services, of_services)):
         if network is None or network.version != 4:
-            yield impossible(path, "not a valid address range", text, "such as 10.244.0.0/16", corrected(text), OVERLAY_PAGE)
+            yield refused("aks.bad_range", path, text, fix=corrected(text))
     if of_pods is None or of_services is None or of_pods.version != of_services.version:
         return
     if of_services.prefixlen <= LARGEST_SERVICES:
-        allowed = f"a range smaller than /{LARGEST_SERVICES}"
-        yield impossible(paths["services"], "the range of services is too large", services, allowed, "narrow it", OVERLAY_PAGE)
+        yield refused("aks.services_range_too_large", paths["services"], services, largest_services=LARGEST_SERVICES)
     if of_pods.overlaps(of_services):
         where = paths["pods"] if pods != DEFAULT_POD_CIDR else paths["services"]
-        message = f"the ranges of pods and services overlap: {of_pods} and {of_services}"
-        yield impossible(
-            where, message, pods if where == paths["pods"] else services, "two separate ranges", "change one", OVERLAY_PAGE
+        yield refused(
+            "aks.ranges_overlap", where, pods if where == paths["pods"] else services, of_pods=of_pods, of_services=of_services
         )
     room = 2 ** (NODE_PREFIX - of_pods.prefixlen) if of_pods.prefixlen <= NODE_PREFIX else 0
     if room < most_nodes:
-        message = f"each node takes a /{NODE_PREFIX} of the pods' range, which has room for {room} nodes, not {most_nodes}"
-        yield impossible(paths["pods"], message, pods, "a range with room for all nodes", "widen it", OVERLAY_PAGE)
+        yield refused("aks.pods_range_too_small", paths["pods"], pods, node_prefix=NODE_PREFIX, room=room, most_nodes=most_nodes)
     if not is_private(of_pods):
-        problem = impossible(
-            paths["pods"], "AKS doesn't support public addresses for pods", pods, "private addresses", "", OVERLAY_PAGE
-        )
+        problem = refused("aks.public_pod_addresses", paths["pods"], pods)
         yield problem._replace(severity=Severity.WARNING)
 
 

@@ -10,22 +10,17 @@ from datetime import date
 from types import MappingProxyType
 from typing import NamedTuple
 
-from azure_gpu.catalog import spot_price
-from azure_gpu.catalog.problems import Code, End, Problem, impossible
-from azure_gpu.catalog.services import observed
+from azure_gpu.catalog import lifecycle, spot_price
+from azure_gpu.catalog.problems import End, Problem
+from azure_gpu.catalog.refusals import refused
 from azure_gpu.catalog.services.aks import mig, sizes, systems
 from azure_gpu.catalog.services.aks.sizes import AMD_PAGE, INSTALL, NO_DRIVER
 from azure_gpu.catalog.sizes.model import Size
-from azure_gpu.catalog.sources import Dated, Source
+from azure_gpu.catalog.sources import observed, valid_from
 
-_POOLS_PAGE = Source("Microsoft Learn, articles/aks/use-system-pools.md", Dated.OBSERVED, date(2026, 8, 21))
-_SCALE_PAGE = Source("Microsoft Learn, articles/aks/scale-cluster.md", Dated.OBSERVED, date(2026, 8, 21))
-_TAG_END = Source(
-    "Microsoft Learn, articles/aks/includes/skip-gpu-driver-install-retirement.md", Dated.VALID_FROM, date(2025, 8, 14)
-)
+_TAG_END = valid_from("Microsoft Learn, articles/aks/includes/skip-gpu-driver-install-retirement.md", 2025, 8, 14)
 # It hasn't changed its rules since.
-SPOT_PAGE = Source("Microsoft Learn, articles/aks/spot-node-pool.md", Dated.OBSERVED, date(2025, 4, 6))
-SECURE_BOOT_PAGE = Source("MicrosoftDocs/azure-aks-docs, use-trusted-launch.md at fb060abe", Dated.OBSERVED, date(2026, 7, 22))
+SPOT_PAGE = observed("Microsoft Learn, articles/aks/spot-node-pool.md", 2025, 4, 6)
 
 LABEL = "kubernetes.azure.com/agentpool"  # of every node, with its pool's name
 NAME_LENGTH = 12  # of a Linux pool
@@ -83,56 +78,39 @@ def check(request: PoolRequest, as_of: date) -> list[Problem]:
             problems.append(_secure_boot(request))
         if size.gpu is not None and size.rdma and INFINIBAND_FEATURE not in request.features:
             what = "nodes share an InfiniBand network only with a feature flag"
-            problems += observed.at(AMD_PAGE, as_of, systems.needs_feature(INFINIBAND_FEATURE, what, request.at("size")))
+            problems += lifecycle.as_of_day(AMD_PAGE, as_of, systems.needs_feature(INFINIBAND_FEATURE, what, request.at("size")))
     return problems
 
 
 def check_nodes(least: int, most: int, least_path: str, most_path: str) -> Iterator[Problem]:
     """The problems of the numbers of nodes between which AKS scales a pool."""
     if least < 0:
-        message = "a pool can't have fewer than 0 nodes"
-        yield impossible(least_path, message, least, "0 and more", "write 0 or more", _SCALE_PAGE)
+        yield refused("aks.negative_nodes", least_path, least)
     needed = max(least, 1)
     if most < needed:
-        message = "the autoscaler's maximum number of nodes is below its minimum"
-        yield impossible(most_path, message, most, f"{needed} and more", "raise it", _SCALE_PAGE)
+        yield refused("aks.maximum_below_minimum", most_path, most, needed=needed)
 
 
 def _name(name: str, path: str) -> Iterator[Problem]:
     if re.fullmatch(_NAME, name) is None or len(name) > NAME_LENGTH:
-        yield impossible(
-            path,
-            f"not a valid name for a Linux pool of AKS ({len(name)} characters)",
-            name,
-            f"1 to {NAME_LENGTH} lower-case letters and digits, a letter first",
-            "shorten it, and leave out capitals, dashes and underscores",
-            _POOLS_PAGE,
-        )
+        yield refused("aks.bad_pool_name", path, name, name_length=NAME_LENGTH, length=len(name))
 
 
 def _secure_boot(request: PoolRequest) -> Problem:
-    message = "with Secure Boot, nodes with Ubuntu refuse the GPU driver that AKS installs"
-    fix = "write AzureLinux as its OS SKU, or set the pool's driver to none and install a signed one"
-    return impossible(request.at("secure_boot"), message, True, "Azure Linux, or no driver of AKS", fix, SECURE_BOOT_PAGE)
+    return refused("aks.secure_boot_driver", request.at("secure_boot"), True)
 
 
 def _skip_driver_tag(tags: Mapping[str, str], path: str, as_of: date) -> Iterator[Problem]:
     for tag in tags:
         if tag.lower() == SKIP_DRIVER_TAG.lower():
-            problem = Problem(
-                path=path,
-                message=f"AKS has rejected the tag {SKIP_DRIVER_TAG} since {_TAG_END.day.isoformat()}",
-                value=tag,
-                fix=f"remove the tag, and set the pool's driver to {NO_DRIVER}",
-                code=Code.RETIRED,
-                end=End(f"the tag {SKIP_DRIVER_TAG} on AKS", _TAG_END.day),
-            )
-            yield from observed.at(_TAG_END, as_of, problem)
+            problem = refused(
+                "aks.rejected_tag", path, tag, skip_driver_tag=SKIP_DRIVER_TAG, tag_end=_TAG_END, no_driver=NO_DRIVER
+            )._replace(end=End(f"the tag {SKIP_DRIVER_TAG} on AKS", _TAG_END.day))
+            yield from lifecycle.as_of_day(_TAG_END, as_of, problem)
 
 
 def _spot(request: PoolRequest, spot: Spot) -> Iterator[Problem]:
     if request.max_surge:
-        message = "a Spot pool doesn't support surge nodes"
-        yield impossible(request.at("max_surge"), message, request.max_surge, "nothing", "leave it out", SPOT_PAGE)
+        yield refused("aks.spot_surge", request.at("max_surge"), request.max_surge)
     if not spot_price.is_possible(spot.max_price):
         yield spot_price.refused(request.at("spot.max_price"), spot.max_price, SPOT_PAGE)

@@ -9,18 +9,18 @@ from typing import Literal, NamedTuple, get_args
 
 from azure_gpu.catalog import lifecycle, sources, tables
 from azure_gpu.catalog.lifecycle import Lifecycle
-from azure_gpu.catalog.problems import Code, Problem, Severity
-from azure_gpu.catalog.services import observed
+from azure_gpu.catalog.problems import Problem, Severity
+from azure_gpu.catalog.refusals import refused
 from azure_gpu.catalog.size_use import SizeUse
 from azure_gpu.catalog.sizes.model import Driver, Size
-from azure_gpu.catalog.sources import Dated, Source
+from azure_gpu.catalog.sources import Source, observed
 from azure_gpu.catalog.tables import Keyed, Row, Table
 
-AGENT_BAKER = Source("Azure/AgentBaker, components.json and pkg/agent/baker.go", Dated.OBSERVED, date(2026, 8, 21))
-NVIDIA_PAGE = Source("Microsoft Learn, articles/aks/use-nvidia-gpu.md", Dated.OBSERVED, date(2026, 7, 2))
-AMD_PAGE = Source("Microsoft Learn, articles/aks/use-amd-gpus.md", Dated.OBSERVED, date(2025, 6, 4))
-WINDOWS_PAGE = Source("Microsoft Learn, articles/aks/use-windows-gpu.md", Dated.OBSERVED, date(2024, 3, 18))
-_GPU_PAGE_2023 = Source("Microsoft Learn, articles/aks/gpu-cluster.md", Dated.OBSERVED, date(2023, 4, 10))
+AGENT_BAKER = observed("Azure/AgentBaker, components.json and pkg/agent/baker.go", 2026, 8, 21)
+NVIDIA_PAGE = observed("Microsoft Learn, articles/aks/use-nvidia-gpu.md", 2026, 7, 2)
+AMD_PAGE = observed("Microsoft Learn, articles/aks/use-amd-gpus.md", 2025, 6, 4)
+WINDOWS_PAGE = observed("Microsoft Learn, articles/aks/use-windows-gpu.md", 2024, 3, 18)
+_GPU_PAGE_2023 = observed("Microsoft Learn, articles/aks/gpu-cluster.md", 2023, 4, 10)
 
 INSTALL = "Install"  # the default: AKS installs the driver
 NO_DRIVER = "None"
@@ -138,64 +138,41 @@ def in_pool(
 
 def _unlisted(size: Size, driver: str | None, as_of: date, path: str, driver_path: str) -> Iterator[Problem]:
     amd = size.gpu is not None and size.gpu.vendor == "AMD"
-    refused = REFUSED_SERIES.get(size.series.name)
-    if refused is not None or amd:
-        problem = Problem(
-            path=path,
-            message=f"AKS doesn't support {size.name}",
-            value=size.name,
-            allowed=f"of AMD's GPUs {', '.join(AMD_SIZES)} only",
-            fix="choose a size with an NVIDIA GPU, or one that AKS's page on AMD names",
-            code=Code.NOT_OFFERED,
-        )
-        if refused is not None:  # the page names the series, and says no
-            yield from observed.at(refused, as_of, problem)
+    page = REFUSED_SERIES.get(size.series.name)
+    if page is not None or amd:
+        problem = refused("aks.size_refused", path, size.name, amd_sizes=", ".join(AMD_SIZES))
+        if page is not None:  # the page names the series, and says no
+            yield from lifecycle.as_of_day(page, as_of, problem)
         else:
-            yield from observed.on_list(AMD_PAGE, as_of, f"{size.name} on AKS", problem, _TRY)
+            yield from lifecycle.on_list(AMD_PAGE, as_of, f"{size.name} on AKS", problem, _TRY)
     elif driver != NO_DRIVER:
         yield from _needs_no_driver(size, driver, as_of, driver_path, NVIDIA_PAGE)
 
 
 def _needs_no_driver(size: Size, driver: str | None, as_of: date, path: str, lacking: Source | None) -> Iterator[Problem]:
     """`lacking`: the list that doesn't have the size; None: a page names it."""
-    problem = Problem(
-        path=path,
-        message=f"AKS installs no GPU driver on {size.name}, and requires {NO_DRIVER} as the pool's driver",
-        value=size.name if driver is None else driver,
-        allowed=NO_DRIVER,
-        fix=f"set the pool's driver to {NO_DRIVER}, and install one, such as with the vendor's GPU operator",
-        code=Code.WRONG_DRIVER,
+    problem = refused(
+        "aks.driver_none_required",
+        path,
+        size.name if driver is None else driver,
         severity=Severity.WARNING if driver is None else Severity.ERROR,
+        size=size,
+        no_driver=NO_DRIVER,
     )
     if lacking is None:
-        yield from observed.at(AMD_PAGE, as_of, problem)
+        yield from lifecycle.as_of_day(AMD_PAGE, as_of, problem)
         return
     what, fix = f"a driver of AKS for {size.name}", f"{_TRY}, or set the pool's driver to {NO_DRIVER}"
-    yield from observed.on_list(lacking, as_of, what, problem, fix)
+    yield from lifecycle.on_list(lacking, as_of, what, problem, fix)
 
 
 def _undocumented(size: Size, row: Listing, path: str) -> Problem:
-    return Problem(
-        path=path,
-        message=f"AKS's page on AMD GPUs doesn't name {size.name}; only the list of Azure's node provisioner does",
-        value=size.name,
-        fix=f"choose {AMD_SIZES[0]}, or try it first",
-        source=str(row.lifecycle.seen),
-        code=Code.UNKNOWN,
-        severity=Severity.WARNING,
-    )
+    return refused("aks.amd_undocumented", path, size.name, source=row.lifecycle.seen, documented=AMD_SIZES[0])
 
 
 def _wrong_system(size: Size, row: Listing, systems: frozenset[NodeSystem], as_of: date, path: str) -> Iterator[Problem]:
     allowed = ", ".join(system for system in get_args(NodeSystem) if system in row.systems)
     wanted = f"{size.name} with {' or '.join(system for system in get_args(NodeSystem) if system in systems)}"
     read = max((each.lifecycle.seen for each in LISTED.values()), key=lambda source: source.day)
-    problem = Problem(
-        path=path,
-        message=f"AKS doesn't run {wanted}",
-        value=size.name,
-        allowed=allowed,
-        fix=f"choose {allowed}",
-        code=Code.NOT_OFFERED,
-    )
-    yield from observed.on_list(read, as_of, wanted, problem, f"choose {allowed}, or try it with one node", row.lifecycle.seen)
+    problem = refused("aks.size_without_system", path, size.name, allowed=allowed, wanted=wanted)
+    yield from lifecycle.on_list(read, as_of, wanted, problem, f"choose {allowed}, or try it with one node", row.lifecycle.seen)

@@ -6,33 +6,32 @@ from typing import NamedTuple
 
 from azure_gpu.catalog import lifecycle
 from azure_gpu.catalog.lifecycle import Lifecycle
-from azure_gpu.catalog.problems import Code, Problem, Severity, impossible
-from azure_gpu.catalog.services import observed
+from azure_gpu.catalog.problems import Code, Problem
+from azure_gpu.catalog.refusals import refused
 from azure_gpu.catalog.services.aks import kubernetes_versions
 from azure_gpu.catalog.services.aks.sizes import NVIDIA_PAGE, WINDOWS_PAGE, NodeSystem
 from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.catalog.sizes.model import Size
-from azure_gpu.catalog.sources import Dated, Source
+from azure_gpu.catalog.sources import Dated, Source, observed, valid_from
 
 _CHANGES = "Azure/AKS, CHANGELOG.md"
-_CHANGES_READ = Source(_CHANGES, Dated.OBSERVED, date(2026, 8, 7))
-_VERSIONS_2024 = Source("Microsoft Learn, articles/aks/supported-kubernetes-versions.md", Dated.OBSERVED, date(2024, 10, 30))
-_FLATCAR_CLOSED = Source(f"{_CHANGES}: no new Flatcar pools", Dated.OBSERVED, date(2026, 7, 17))
+_CHANGES_READ = observed(_CHANGES, 2026, 8, 7)
+_VERSIONS_2024 = observed("Microsoft Learn, articles/aks/supported-kubernetes-versions.md", 2024, 10, 30)
+_FLATCAR_CLOSED = observed(f"{_CHANGES}: no new Flatcar pools", 2026, 7, 17)
 _AZURE_LINUX_2 = "Azure/EOL, service_list.json, and Azure/AKS, CHANGELOG.md: Azure Linux 2.0 on AKS"
-_AZURE_LINUX_2_END = Source(_AZURE_LINUX_2, Dated.VALID_FROM, date(2025, 11, 30))
-_AZURE_LINUX_2_IMAGES_GONE = Source(f"{_AZURE_LINUX_2}, removal of its node images", Dated.VALID_FROM, date(2026, 3, 31))
+_AZURE_LINUX_2_END = valid_from(_AZURE_LINUX_2, 2025, 11, 30)
+_AZURE_LINUX_2_IMAGES_GONE = valid_from(f"{_AZURE_LINUX_2}, removal of its node images", 2026, 3, 31)
 
 PROVIDER_API = "2025-09-01"  # the version of the agent pool API that the program's provider speaks
-PROVIDER_SOURCE = Source(f"pulumi-azure-native 3.29.0, containerservice {PROVIDER_API}", Dated.OBSERVED, date(2026, 11, 20))
-_WITHOUT_2022 = Source(f"{_CHANGES}: Windows Server 2022 and Kubernetes 1.37", Dated.OBSERVED, date(2026, 6, 19))
+_WITHOUT_2022 = observed(f"{_CHANGES}: Windows Server 2022 and Kubernetes 1.37", 2026, 6, 19)
 WINDOWS_2025_SINCE = (1, 37)  # the default of Windows pools from this Kubernetes version on, which has no Windows Server 2022
 KUBENET = Lifecycle(
-    seen=Source("Azure/EOL, service_list.json", Dated.OBSERVED, date(2025, 12, 18)),
-    end=Source("Azure/EOL, service_list.json: kubenet on AKS", Dated.VALID_FROM, date(2028, 3, 31)),
+    seen=observed("Azure/EOL, service_list.json", 2025, 12, 18),
+    end=valid_from("Azure/EOL, service_list.json: kubenet on AKS", 2028, 3, 31),
 )
 BASIC_LOAD_BALANCER = Lifecycle(
-    seen=Source(f"{_CHANGES}: no new clusters with Basic Load Balancer from 2025-03-31 on", Dated.OBSERVED, date(2025, 3, 31)),
-    end=Source(f"{_CHANGES}: Basic Load Balancer", Dated.VALID_FROM, date(2025, 9, 30)),
+    seen=observed(f"{_CHANGES}: no new clusters with Basic Load Balancer from 2025-03-31 on", 2025, 3, 31),
+    end=valid_from(f"{_CHANGES}: Basic Load Balancer", 2025, 9, 30),
 )
 
 
@@ -109,16 +108,8 @@ def check_version(os_sku: str, kubernetes_version: str, as_of: date, path: str) 
     """Whether the OS SKU is there with that version of Kubernetes. An empty or unknown version: not checked."""
     version = kubernetes_versions.number(kubernetes_version)
     if os_sku == "Windows2022" and version is not None and version >= WINDOWS_2025_SINCE:
-        problem = Problem(
-            path=path,
-            message="AKS doesn't support Windows Server 2022 with Kubernetes 1.37 and later",
-            value=os_sku,
-            allowed="Windows2025",
-            fix="write Windows2025",
-            instead=("Windows2025",),
-            code=Code.RETIRED,
-        )
-        yield from observed.at(_WITHOUT_2022, as_of, problem)
+        problem = refused("aks.windows_2022_ended", path, os_sku, instead=("Windows2025",))
+        yield from lifecycle.as_of_day(_WITHOUT_2022, as_of, problem)
 
 
 def node_system(os_sku: str) -> NodeSystem | None:
@@ -131,29 +122,21 @@ def check(os_sku: str, size: Size | None, as_of: date, path: str) -> Iterator[Pr
     """The problems of the system of a Linux pool on that day. `size`: None where it isn't known."""
     sku = OS_SKUS.get(os_sku)
     if sku is None:
-        yield Problem(
-            path=path,
-            message="unknown OS SKU of AKS, so it wasn't checked",
-            value=os_sku,
-            allowed=", ".join(OS_SKUS),
-            source=str(PROVIDER_SOURCE),
-            code=Code.UNKNOWN,
-            severity=Severity.WARNING,
-        )
+        yield refused("aks.unknown_os_sku", path, os_sku, allowed=", ".join(OS_SKUS))
         return
     if sku.operating_system != "Linux":
-        message = f"{sku.name} is for {sku.operating_system}, and the pool is for Linux"
         allowed = ", ".join(name for name, other in OS_SKUS.items() if other.operating_system == "Linux")
-        yield impossible(path, message, os_sku, allowed, "choose one for the pool's operating system", PROVIDER_SOURCE)
+        yield refused("aks.os_sku_of_other_system", path, os_sku, allowed=allowed, sku=sku)
     fix = f"write {sku.instead[0]}, or leave it out"
     what = f"{sku.name} on AKS"
     yield from lifecycle.check(sku.lifecycle, what, as_of, path=path, value=os_sku, fix=fix, instead=sku.instead)
     not_offered = Problem(path, "", os_sku, fix=fix, instead=sku.instead, source=str(NVIDIA_PAGE), code=Code.NOT_OFFERED)
     if sku.closed is not None:
-        yield from observed.at(sku.closed, as_of, not_offered._replace(message=f"AKS no longer creates pools with {sku.name}"))
+        yield from lifecycle.as_of_day(
+            sku.closed, as_of, not_offered._replace(message=f"AKS no longer creates pools with {sku.name}")
+        )
     if not sku.in_provider:
-        message = f"API version {PROVIDER_API} doesn't have the OS SKU {sku.name}"
-        yield impossible(path, message, os_sku, "", f"{fix}, or use a newer API version", PROVIDER_SOURCE)
+        yield refused("aks.os_sku_newer_than_api", path, os_sku, provider_api=PROVIDER_API, sku=sku, otherwise=fix)
     gpu = size.gpu if size is not None else None
     if sku.system is None and gpu is not None and gpu.vendor == "NVIDIA":
         yield not_offered._replace(message=f"AKS doesn't support NVIDIA GPUs on {sku.name}")
@@ -161,13 +144,7 @@ def check(os_sku: str, size: Size | None, as_of: date, path: str) -> Iterator[Pr
 
 def needs_feature(feature: str, what: str, path: str) -> Problem:
     """The warning that the subscription must have a feature flag that isn't in the request."""
-    return Problem(
-        path=path,
-        message=f"{what}; whether the subscription has the feature {feature} is not known",
-        fix=f"run `az feature register --namespace Microsoft.ContainerService --name {feature}`, and add it to `features`",
-        code=Code.UNKNOWN,
-        severity=Severity.WARNING,
-    )
+    return refused("aks.feature_unknown", path, what=what, feature=feature)
 
 
 def check_network_plugin(plugin: str, as_of: date, path: str) -> list[Problem]:

@@ -4,9 +4,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from typing import NamedTuple, get_args
 
-from azure_gpu.catalog import lifecycle, lifecycle_tables, sources as known_sources, spelling, tables
+from azure_gpu.catalog import lifecycle, sources as known_sources, spelling, tables
 from azure_gpu.catalog.lifecycle import Lifecycle, Status
 from azure_gpu.catalog.problems import Code, Problem, Severity
+from azure_gpu.catalog.refusals import refused
 from azure_gpu.catalog.services import vm_images
 from azure_gpu.catalog.services.batch import requirements, sizes as batch, sources
 from azure_gpu.catalog.services.batch.request import PoolRequest
@@ -23,7 +24,7 @@ from azure_gpu.catalog.services.vm_images import (
 )
 from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.catalog.sizes.model import Driver, Size
-from azure_gpu.catalog.sources import BATCH_ARTICLE, Dated, Source
+from azure_gpu.catalog.sources import Source, observed
 from azure_gpu.catalog.tables import Keyed, Listed, Row, Table
 
 AGENT_LIST = "list images with their agents and ends of support with `az batch pool supported-images list`"
@@ -44,7 +45,7 @@ TABLE = Table(
         "agent": "its SKU, as Batch spells it",
         "operating_system": "Linux or Windows",
         "distributions": "those whose images take it",
-        **lifecycle_tables.COLUMNS,
+        **lifecycle.COLUMNS,
     },
 )
 _SYSTEMS = {system: system for system in get_args(OperatingSystem)}
@@ -58,7 +59,7 @@ def read(rows: Iterator[Row], known: Mapping[str, Source]) -> Iterator[NodeAgent
             sku=name,
             operating_system=row.one_of("operating_system", _SYSTEMS),
             distributions=frozenset(row.several("distributions", _DISTRIBUTIONS)),
-            lifecycle=lifecycle_tables.read(row, known),
+            lifecycle=lifecycle.read(row, known),
         )
 
 
@@ -99,26 +100,11 @@ def agent_problems(sku: str, as_of: date, path: str) -> list[Problem]:
             instead=others,
         )
     close = tuple(_BY_LOWER_SKU[key].sku for key in spelling.nearest(sku.lower(), _BY_LOWER_SKU, 3))
-    return [
-        Problem(
-            path=path,
-            message="unknown node agent of Batch",
-            value=sku,
-            allowed="as Batch lists them",
-            fix=f"if it is misspelt, write {' or '.join(close)}" if close else AGENT_LIST,
-            instead=close,
-            code=Code.UNKNOWN,
-            severity=Severity.WARNING,
-        )
-    ]
+    return [refused("batch.unknown_agent", path, sku, close=close, agent_list=AGENT_LIST)]
 
 
-_GRID_ALONE = Source(
-    "Azure/azhpc-images issue 398: the driver of ubuntu-hpc doesn't match NVads A10 v5", Dated.OBSERVED, date(2025, 3, 13)
-)
-_OPEN_DRIVER = Source(
-    "Azure/azhpc-images issue 406: ubuntu-hpc 2204 doesn't see the V100 of NC24s_v3", Dated.OBSERVED, date(2025, 4, 30)
-)
+_GRID_ALONE = observed("Azure/azhpc-images issue 398: the driver of ubuntu-hpc doesn't match NVads A10 v5", 2025, 3, 13)
+_OPEN_DRIVER = observed("Azure/azhpc-images issue 406: ubuntu-hpc 2204 doesn't see the V100 of NC24s_v3", 2025, 4, 30)
 _BEFORE_TURING = frozenset({"Kepler", "Maxwell", "Pascal", "Volta"})
 _HPC_OFFERS = frozenset({"ubuntu-hpc", "almalinux-hpc", "azurelinux-hpc"})  # built in Azure/azhpc-images, with the open driver
 _FOR_V100 = "v100"  # in the SKU of the images with the older driver
@@ -190,14 +176,7 @@ def _agent(request: PoolRequest, image: VmImage | None, as_of: date) -> Iterator
         return
     needed = agent_for(image.distribution) if image is not None else None
     if needed is None and request.image is not None:
-        yield Problem(
-            path=request.at("node_agent"),
-            message=f"the node agent of {request.image} is not known, and Batch needs one",
-            allowed="the agent for the operating system in the image, such as batch.node.ubuntu 24.04",
-            fix=f"set it: {AGENT_LIST}",
-            source=str(sources.PROVIDER),
-            code=Code.UNKNOWN,
-        )
+        yield refused("batch.agent_needed", request.at("node_agent"), request=request, agent_list=AGENT_LIST)
     if needed is not None:
         for problem in agent_problems(needed.sku, as_of, request.at("image")):
             end = problem.end._replace(what=f"{request.image}: {problem.end.what}") if problem.end is not None else None
@@ -210,48 +189,32 @@ def _agent_fits(request: PoolRequest, image: VmImage | None) -> Iterator[Problem
         return
     expected = agent_for(image.distribution) if image else None
     if expected is not None and expected is not agent:
-        yield Problem(
-            path=request.at("node_agent"),
-            message=f"the node agent must match the image: {request.image} runs {image.distribution if image else ''}",
-            value=request.node_agent,
+        yield refused(
+            "batch.agent_of_other_image",
+            request.at("node_agent"),
+            request.node_agent,
             allowed=expected.sku,
-            fix=f"write {expected.sku}",
-            source=str(sources.PROVIDER),
-            code=Code.IMPOSSIBLE,
+            request=request,
+            expected=expected,
+            distribution=image.distribution if image else "",
         )
     if agent.operating_system != request.operating_system:
-        yield Problem(
-            path=request.at("node_agent"),
-            message=f"{agent.sku} runs under {agent.operating_system}, and the pool is {request.operating_system}",
-            value=request.node_agent,
-            allowed=f"an agent for {request.operating_system}",
-            fix="make both the same",
-            source=str(sources.PROVIDER),
-            code=Code.IMPOSSIBLE,
-        )
+        yield refused("batch.agent_of_other_system", request.at("node_agent"), request.node_agent, agent=agent, request=request)
 
 
 def _brings(request: PoolRequest, image: VmImage, others: tuple[str, ...]) -> Iterator[Problem]:
     if image.distribution.operating_system != request.operating_system:
-        yield Problem(
-            path=request.at("image"),
-            message=f"{request.image} is {image.distribution}, and the pool is {request.operating_system}",
-            value=str(request.image),
-            allowed=f"an image with {request.operating_system}",
-            fix="make both the same",
-            source=str(image.lifecycle.seen),
-            code=Code.IMPOSSIBLE,
+        yield refused(
+            "batch.image_of_other_system",
+            request.at("image"),
+            str(request.image),
+            source=image.lifecycle.seen,
+            request=request,
+            image=image,
         )
     if request.containers is not None and _CONTAINERS[image.distribution.operating_system] not in image.has:
-        yield Problem(
-            path=request.at("image"),
-            message=f"{request.image} doesn't run containers, and the pool has a container configuration",
-            value=str(request.image),
-            allowed="an image that Batch lists as DockerCompatible",
-            fix=f"{choice(others)}, or use a custom image with Docker",
-            instead=others,
-            source=str(sources.CONTAINERS),
-            code=Code.IMPOSSIBLE,
+        yield refused(
+            "batch.image_without_containers", request.at("image"), str(request.image), instead=others, choice=choice(others)
         )
     yield from _driver(request, image, others)
     yield from _network(request, image, others)
@@ -274,16 +237,8 @@ def _driver(request: PoolRequest, image: VmImage, others: tuple[str, ...]) -> It
                 code=Code.WRONG_DRIVER,
             )
     elif not request.extensions and not in_start_task:
-        yield Problem(
-            path=request.at("image"),
-            message=f"no driver for the {request.size.gpu.name} is installed on the nodes: {request.image} brings none",
-            value=str(request.image),
-            fix=f"{choice(others)}; or add the driver extension, install one from an application package in the start task, "
-            "or use a custom image that has one",
-            instead=others,
-            source=str(BATCH_ARTICLE),
-            code=Code.WRONG_DRIVER,
-            severity=Severity.WARNING,
+        yield refused(
+            "batch.no_driver", request.at("image"), str(request.image), instead=others, request=request, choice=choice(others)
         )
 
 
@@ -294,16 +249,15 @@ def _network(request: PoolRequest, image: VmImage, others: tuple[str, ...]) -> I
         return
     needed = network_software(size)
     if needed not in image.has and (image.batch_only or needed is Software.INFINIBAND_DRIVERS):
-        yield Problem(
-            path=request.at("image"),
-            message=f"{request.image} has no drivers for the InfiniBand of {size.name}",
-            value=str(request.image),
-            allowed="an image with InfiniBand drivers",
+        yield refused(  # a warning where a start task may install them
+            "batch.image_without_infiniband",
+            request.at("image"),
+            str(request.image),
             fix=choice(others),
+            source=sources.CONTAINERS if image.batch_only else HPC_IMAGES,
+            severity=Severity.ERROR if image.batch_only else Severity.WARNING,
             instead=others,
-            source=str(sources.CONTAINERS if image.batch_only else HPC_IMAGES),
-            code=Code.WRONG_DRIVER,
-            severity=Severity.ERROR if image.batch_only else Severity.WARNING,  # a start task may install them
+            size=size,
         )
 
 

@@ -5,13 +5,12 @@ from collections.abc import Iterator
 from datetime import date
 
 from azure_gpu.catalog import drivers
-from azure_gpu.catalog.problems import Code, Problem, Severity
+from azure_gpu.catalog.problems import Problem
+from azure_gpu.catalog.refusals import refused
 from azure_gpu.catalog.services import driver_extension
-from azure_gpu.catalog.services.batch import sources
 from azure_gpu.catalog.services.batch.images import distribution_of
 from azure_gpu.catalog.services.batch.request import PoolRequest, StartTask
 from azure_gpu.catalog.services.driver_extension import ExtensionRequest
-from azure_gpu.catalog.sources import BATCH_ARTICLE
 
 RESERVED_TYPES = ("CustomScript", "CustomScriptExtension")  # Batch installs its own agent with them
 DRIVER_TYPES = (driver_extension.NVIDIA_LINUX, driver_extension.NVIDIA_WINDOWS, driver_extension.AMD_WINDOWS)
@@ -61,29 +60,16 @@ def install_problems(request: PoolRequest, as_of: date) -> Iterator[Problem]:
 def _extension(request: PoolRequest, extension: ExtensionRequest, as_of: date) -> Iterator[Problem]:
     kind = extension.type.lower()
     if kind in {reserved.lower() for reserved in RESERVED_TYPES}:
-        yield Problem(
-            path=extension.path,
-            message="extension type reserved by Batch",
-            value=extension.type,
-            allowed=", ".join((*DRIVER_TYPES, *OTHERS_ALLOWED)),
-            fix="run the script in the start task",
-            source=str(sources.EXTENSIONS),
-            code=Code.IMPOSSIBLE,
+        yield refused(
+            "batch.reserved_extension", extension.path, extension.type, allowed=", ".join((*DRIVER_TYPES, *OTHERS_ALLOWED))
         )
         return
     if request.size is not None and kind in {one.lower() for one in (*DRIVER_TYPES, driver_extension.AMD_LINUX)}:
         distribution = distribution_of(request)
         yield from driver_extension.extension_problems(extension, request.size, distribution, as_of, needs=request.needs)
     if kind not in {one.lower() for one in (*DRIVER_TYPES, *KEY_VAULT_TYPES)}:
-        yield Problem(
-            path=extension.path,
-            message="whether Batch allows this extension in a pool is not known",
-            value=extension.type,
-            allowed=", ".join((*DRIVER_TYPES, *OTHERS_ALLOWED)),
-            fix="ask Azure's support to allow it, or install its software in the start task",
-            source=str(sources.EXTENSIONS),
-            code=Code.UNKNOWN,
-            severity=Severity.WARNING,
+        yield refused(
+            "batch.extension_unknown", extension.path, extension.type, allowed=", ".join((*DRIVER_TYPES, *OTHERS_ALLOWED))
         )
 
 
@@ -91,45 +77,14 @@ def _start_task(request: PoolRequest, task: StartTask) -> Iterator[Problem]:
     path = request.at("start_task")
     shell = _SHELLS[request.operating_system]
     if re.search(_NEEDS_SHELL[request.operating_system], task.command_line) and not re.match(_SHELL, task.command_line):
-        yield Problem(
-            path=f"{path}.command_line",
-            message="a start task doesn't run in a shell: variables aren't expanded and pipes don't work",
-            value=task.command_line,
-            fix=f"wrap it in {shell}",
-            source=str(sources.PROVIDER),
-            code=Code.IMPOSSIBLE,
-            severity=Severity.WARNING,  # such characters can be meant as they stand
-        )
+        # A warning: such characters can be meant as they stand.
+        yield refused("batch.no_shell", f"{path}.command_line", task.command_line, shell=shell)
     long = re.search(_LONG, task.command_line)
     if long is not None and task.wait_for_success:
-        yield Problem(
-            path=f"{path}.command_line",
-            message="long start task: nodes are idle until it ends, and it runs again whenever a node restarts",
-            value=long[0],
-            fix="move it into a gallery image; the container configuration fetches container images",
-            source=str(BATCH_ARTICLE),
-            code=Code.UNKNOWN,
-            severity=Severity.WARNING,
-        )
+        yield refused("batch.long_start_task", f"{path}.command_line", long[0])
     if task.driver_version and request.size is not None:
         yield from drivers.check_driver(task.driver_version, request.size.gpu, f"{path}.driver_version")
     if task.installs_driver and not task.elevated:
-        yield Problem(
-            path=f"{path}.elevated",
-            message="installing a driver requires the pool's auto-user with the elevation level Admin",
-            value=task.elevated,
-            allowed="elevated",
-            fix="run the start task elevated",
-            source=str(BATCH_ARTICLE),
-            code=Code.IMPOSSIBLE,
-        )
+        yield refused("batch.not_elevated", f"{path}.elevated", task.elevated)
     if task.installs_driver and not task.wait_for_success:
-        yield Problem(
-            path=f"{path}.wait_for_success",
-            message="without waiting for the start task, tasks run on nodes that have no driver yet",
-            value=task.wait_for_success,
-            allowed="wait for success, the default",
-            fix="wait for success",
-            source=str(BATCH_ARTICLE),
-            code=Code.IMPOSSIBLE,
-        )
+        yield refused("batch.not_waiting", f"{path}.wait_for_success", task.wait_for_success)

@@ -10,6 +10,7 @@ from datetime import date, timedelta
 
 from azure_gpu.catalog.lifecycle import SOLD, Status
 from azure_gpu.catalog.problems import Code, Problem
+from azure_gpu.catalog.refusals import refused
 from azure_gpu.catalog.services import driver_extension, vm_images
 from azure_gpu.catalog.services.batch import images, installs, mpi, sources
 from azure_gpu.catalog.services.batch.packages import driver_command
@@ -433,13 +434,15 @@ class _Chooser:
         needs += ["InfiniBand"] if request.rdma else []
         on = f" on {request.image}" if request.image else ""
         return [
-            Problem(
-                path=request.at("image" if request.image else "driver"),
-                message=f"no known method installs the software for {what} with {listed(needs)}{on}",
-                value=str(request.image) if request.image else None,
+            refused(
+                "batch.no_method",
+                request.at("image" if request.image else "driver"),
+                str(request.image) if request.image else None,
                 fix=fix,
-                source=str(BATCH_ARTICLE if named is not None else vm_images.HPC_IMAGES),
-                code=Code.WRONG_DRIVER,
+                source=BATCH_ARTICLE if named is not None else vm_images.HPC_IMAGES,
+                what=what,
+                listed=listed(needs),
+                on=on,
             )
         ]
 
@@ -459,28 +462,17 @@ def unused(method: DriverMethod, request: PoolRequest, driver_version: str, pack
     unused += [("driver_package", package)] if package and method.kind != "application package" else []
     gpu = request.size.gpu if request.size is not None else None
     fix = "leave it out, or set driver: package" if gpu is not None and gpu.vendor == "NVIDIA" else "leave it out"
-    return [
-        Problem(
-            path=request.at(key),
-            message=f"nothing installs this driver: {method.why}",
-            value=value,
-            fix=fix,
-            source=str(BATCH_ARTICLE),
-            code=Code.IMPOSSIBLE,
-        )
-        for key, value in unused
-    ]
+    return [refused("batch.nothing_installs", request.at(key), value, fix=fix, method=method) for key, value in unused]
 
 
 def no_image(request: PoolRequest) -> Problem:
     """The problem that no image is known, though no driver is needed or something else installs it."""
     needs = [str(request.operating_system), *(["containers"] if request.containers else [])]
-    return Problem(
-        path=request.at("image"),
-        message=f"no Marketplace image is known for nodes with {listed(needs)}",
-        fix="create a gallery image, or set an image that you know",
-        source=str(sources.CONTAINERS if request.containers else BATCH_ARTICLE),
-        code=Code.NOT_OFFERED,
+    return refused(
+        "batch.no_image_known",
+        request.at("image"),
+        source=sources.CONTAINERS if request.containers else BATCH_ARTICLE,
+        listed=listed(needs),
     )
 
 

@@ -10,9 +10,10 @@ from datetime import date
 from types import MappingProxyType
 from typing import NamedTuple, get_args
 
-from azure_gpu.catalog.problems import Code, Problem, Severity
+from azure_gpu.catalog.problems import Problem
+from azure_gpu.catalog.refusals import refused
 from azure_gpu.catalog.services import vm_images
-from azure_gpu.catalog.services.batch import requirements, sources
+from azure_gpu.catalog.services.batch import requirements
 from azure_gpu.catalog.services.batch.request import AllocationMode, Mpi, PoolRequest
 from azure_gpu.catalog.services.vm_images import HPC_IMAGES, IMAGES, Software, choice, sold
 from azure_gpu.catalog.size_use import OperatingSystem
@@ -111,26 +112,19 @@ def mpi_problems_of(mpi: Mpi, request: PoolRequest, as_of: date) -> Iterator[Pro
     path = request.at("mpi")
     if request.operating_system not in RUNS_UNDER[mpi]:
         others = [one for one in get_args(Mpi) if request.operating_system in RUNS_UNDER[one]]
-        yield Problem(
-            path=path,
-            message=f"{CALLED[mpi]} doesn't run under {request.operating_system}",
-            value=str(mpi),
+        yield refused(
+            "mpi.other_system",
+            path,
+            str(mpi),
             allowed=", ".join(others),
-            fix=f"write {' or '.join(others)}",
-            source=str(BATCH_ARTICLE if mpi == "microsoft_mpi" else HPC_IMAGES),
-            code=Code.IMPOSSIBLE,
+            source=BATCH_ARTICLE if mpi == "microsoft_mpi" else HPC_IMAGES,
+            request=request,
+            others=" or ".join(others),
+            called=CALLED[mpi],
         )
         return
     if mpi == "hpcx" and request.size is not None and requirements.before_sr_iov(request.size):
-        yield Problem(
-            path=path,
-            message=f"on the network of {request.size.name}, which is older than SR-IOV, Linux nodes need Intel MPI",
-            value=str(mpi),
-            allowed="intel_mpi",
-            fix="write intel_mpi",
-            source=str(sources.MPI),
-            code=Code.IMPOSSIBLE,
-        )
+        yield refused("mpi.before_sr_iov", path, str(mpi), request=request)
     elif request.start_task is None and request.image_kind == "Marketplace":
         yield from _in_image(mpi, request, as_of)
 
@@ -141,15 +135,13 @@ def _in_image(mpi: Mpi, request: PoolRequest, as_of: date) -> Iterator[Problem]:
         return
     names = [str(row.reference) for row in IMAGES if _brings(mpi, row.has) and row.reference.sku]
     others = sold(names, as_of, IMAGES)
-    yield Problem(
-        path=request.at("image"),
-        message=f"{request.image} doesn't bring {CALLED[mpi]}, and no start task installs it",
-        value=str(request.image),
+    yield refused(  # a warning: a task may bring its own
+        "mpi.not_in_image",
+        request.at("image"),
+        str(request.image),
         fix=(f"{choice(others)}, or i" if others else "i") + "nstall it in a start task, or use a gallery image that has it",
         instead=others,
-        source=str(sources.MPI),
-        code=Code.UNKNOWN,  # a task may bring its own
-        severity=Severity.WARNING,
+        called=CALLED[mpi],
     )
 
 
@@ -170,25 +162,9 @@ def mpi_problems(request: PoolRequest, as_of: date) -> Iterator[Problem]:
     if request.mpi is not None:
         yield from mpi_problems_of(request.mpi, request, as_of)
     if wants_mpi and not request.inter_node:
-        yield Problem(
-            path=request.at("inter_node"),
-            message="multi-instance tasks require communication between nodes; without it they never run",
-            value=request.inter_node,
-            allowed="enabled",
-            fix="enable communication between nodes",
-            source=str(sources.MPI),
-            code=Code.IMPOSSIBLE,
-        )
+        yield refused("mpi.no_communication", request.at("inter_node"), request.inter_node)
     if wants_mpi and request.task_slots != 1:
-        yield Problem(
-            path=request.at("task_slots"),
-            message="multi-instance tasks require one task slot per node; with more they never run",
-            value=request.task_slots,
-            allowed="1",
-            fix="write 1",
-            source=str(sources.MPI),
-            code=Code.IMPOSSIBLE,
-        )
+        yield refused("mpi.task_slots", request.at("task_slots"), request.task_slots)
     if request.inter_node:
         yield from _limits(request)
 
@@ -196,25 +172,9 @@ def mpi_problems(request: PoolRequest, as_of: date) -> Iterator[Problem]:
 def _limits(request: PoolRequest) -> Iterator[Problem]:
     most = MOST_NODES[request.allocation_mode]
     if request.nodes > most:
-        yield Problem(
-            path=request.at(_counted(request)),
-            message=f"a pool whose nodes talk to each other has at most {most} nodes in {request.allocation_mode} accounts",
-            value=request.nodes,
-            allowed=f"at most {most}",
-            fix=f"use {most} or fewer, or spread the work over several pools",
-            source=str(sources.LIMITS),
-            code=Code.IMPOSSIBLE,
-        )
-    if request.spot_nodes:
-        yield Problem(
-            path=request.at("spot_nodes"),
-            message="Spot nodes can be evicted at any time, which ends the whole MPI task",
-            value=request.spot_nodes,
-            fix="use dedicated nodes, or write checkpoints often",
-            source=str(sources.SPOT),
-            code=Code.UNKNOWN,  # whether a task ends before its nodes are taken away
-            severity=Severity.WARNING,
-        )
+        yield refused("mpi.too_many_nodes", request.at(_counted(request)), request.nodes, most=most, request=request)
+    if request.spot_nodes:  # a warning: a task may end before its nodes are taken away
+        yield refused("mpi.spot", request.at("spot_nodes"), request.spot_nodes)
 
 
 def _counted(request: PoolRequest) -> str:

@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterator, Mapping
 
 from azure_gpu.catalog import names
-from azure_gpu.catalog.problems import Code, Problem, Severity
-from azure_gpu.catalog.services.batch import sources
+from azure_gpu.catalog.problems import Problem
+from azure_gpu.catalog.refusals import refused
 from azure_gpu.catalog.services.batch.request import PackageReference, PoolRequest
 from azure_gpu.catalog.size_use import OperatingSystem
 
@@ -35,24 +35,9 @@ def in_command_line(application: str, version: str, operating_system: OperatingS
 def package_problems(packages: int, path: str, *, auto_storage: bool) -> Iterator[Problem]:
     """The number of package references of a pool, and whether its account can hold packages at all."""
     if packages > MOST_PER_POOL:
-        yield Problem(
-            path=path,
-            message=f"a Batch pool has at most {MOST_PER_POOL} application packages",
-            value=packages,
-            allowed=f"at most {MOST_PER_POOL}",
-            fix="combine several programs in one package",
-            source=str(sources.PROVIDER),
-            code=Code.IMPOSSIBLE,
-        )
+        yield refused("batch.too_many_packages", path, packages, most_per_pool=MOST_PER_POOL)
     if packages > 0 and not auto_storage:
-        yield Problem(
-            path=path,
-            message="application packages require a storage account linked to the Batch account",
-            value=packages,
-            fix="link a storage account to the Batch account (auto-storage), or leave the packages out",
-            source=str(sources.PACKAGES),
-            code=Code.IMPOSSIBLE,
-        )
+        yield refused("batch.packages_without_storage", path, packages)
 
 
 def reference_problems(request: PoolRequest) -> Iterator[Problem]:
@@ -66,14 +51,7 @@ def reference_problems(request: PoolRequest) -> Iterator[Problem]:
         if reference.version:
             yield from names.check("Microsoft.Batch/batchAccounts/applications/versions", reference.version, at)
         if reference.application.lower() in seen:
-            yield Problem(
-                path=at,
-                message="the same application in more than one version",
-                value=reference.version,
-                fix="keep one",
-                source=str(sources.PACKAGES),
-                code=Code.IMPOSSIBLE,
-            )
+            yield refused("batch.two_versions", at, reference.version)
         seen.add(reference.application.lower())
     if request.start_task is not None and request.package_references:
         yield from _used(request, request.start_task.command_line)
@@ -92,15 +70,8 @@ def _used(request: PoolRequest, command: str) -> Iterator[Problem]:
     }
     for name in dict.fromkeys(re.findall(rf"{_PREFIX}[\w.#-]+" if windows else rf"{_PREFIX}\w+", command)):
         if (name.lower() if windows else name) not in there:
-            yield Problem(
-                path=f"{request.at('start_task')}.command_line",
-                message="the start task uses a package that isn't among the pool's packages",
-                value=name,
-                allowed=", ".join(sorted(there)),
-                fix="add the package in that version, or correct the variable",
-                source=str(sources.PACKAGES),
-                code=Code.NOT_FOUND,
-                severity=Severity.WARNING,  # the command may set it itself
+            yield refused(  # a warning: the command may set it itself
+                "batch.package_not_listed", f"{request.at('start_task')}.command_line", name, allowed=", ".join(sorted(there))
             )
 
 

@@ -6,7 +6,8 @@ from datetime import date, timedelta
 from azure_gpu.catalog import lifecycle, names, offers
 from azure_gpu.catalog.lifecycle import WARNING_DAYS
 from azure_gpu.catalog.prices import PriceBook, packaged
-from azure_gpu.catalog.problems import Code, Problem, Severity, impossible
+from azure_gpu.catalog.problems import Code, Problem, impossible
+from azure_gpu.catalog.refusals import refused
 from azure_gpu.catalog.services.batch import images, installs, mpi, packages, requirements, scale, sizes as batch, sources
 from azure_gpu.catalog.services.batch.request import PoolRequest
 from azure_gpu.catalog.services.batch.sizes import Feature
@@ -50,15 +51,7 @@ def _communication(request: PoolRequest, as_of: date) -> Iterator[Problem]:
     if not mode:
         return
     if mode not in COMMUNICATION_MODES:
-        yield Problem(
-            path=request.at("communication"),
-            message="unknown mode of communication between Batch and its nodes",
-            value=mode,
-            allowed=", ".join(COMMUNICATION_MODES),
-            fix="write Simplified",
-            source=str(sources.PROVIDER),
-            code=Code.IMPOSSIBLE,
-        )
+        yield refused("batch.unknown_communication", request.at("communication"), mode, allowed=", ".join(COMMUNICATION_MODES))
     elif mode == "Classic":
         yield from batch.feature_problems(batch.CLASSIC_COMMUNICATION, as_of, request.at("communication"), mode)
 
@@ -69,16 +62,15 @@ def _low_priority(feature: Feature, request: PoolRequest, as_of: date) -> Iterat
     if end is None or not end.day - timedelta(days=WARNING_DAYS) <= as_of < batch.CONVERTED.day:
         return
     retired = as_of > end.day
-    yield Problem(
-        path=request.at("spot_nodes"),
-        message=f"low-priority nodes of Batch {'retired' if retired else 'retire'} on {end.day.isoformat()}; "
-        f"Batch converts them to Spot nodes from {batch.CONVERTED.day.isoformat()} on",
-        value=request.spot_nodes,
-        fix="use dedicated nodes until then, or an account in UserSubscription mode, which already has Spot nodes",
+    yield refused(
+        "batch.low_priority",
+        request.at("spot_nodes"),
+        request.spot_nodes,
         source=f"{end}; {batch.CONVERTED}",
-        code=Code.RETIRED if retired else Code.RETIRING,
-        severity=Severity.WARNING,
-    )
+        retire="retired" if retired else "retire",
+        last=end,
+        converted=batch.CONVERTED.day,
+    )._replace(code=Code.RETIRED if retired else Code.RETIRING)
 
 
 def name_problems(request: PoolRequest) -> Iterator[Problem]:

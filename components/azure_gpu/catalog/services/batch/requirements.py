@@ -8,6 +8,7 @@ from datetime import date
 from typing import Literal, NamedTuple
 
 from azure_gpu.catalog.problems import Code, Problem, Severity
+from azure_gpu.catalog.refusals import refused
 from azure_gpu.catalog.services.vm_images import Distribution
 from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.catalog.sizes.model import Size
@@ -155,12 +156,4 @@ def system_problems(size: Size, distribution: Distribution, as_of: date, path: s
 def cloud_services_problems(size: Size, path: str) -> Iterator[Problem]:
     """A size of the N-series in a Cloud Services pool."""
     if size.gpu is not None:
-        yield Problem(
-            path=path,
-            message=f"{size.name} has a GPU, which Batch pools in Cloud Services configuration never supported",
-            value=size.name,
-            allowed=", ".join(sorted(CLOUD_SERVICES.sizes)),
-            fix="declare a virtual machine configuration",
-            source=str(BATCH_ARTICLE),
-            code=Code.IMPOSSIBLE,
-        )
+        yield refused("batch.gpu_in_cloud_services", path, size.name, allowed=", ".join(sorted(CLOUD_SERVICES.sizes)))

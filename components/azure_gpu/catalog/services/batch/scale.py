@@ -8,6 +8,7 @@ from datetime import timedelta
 from typing import Literal, NamedTuple
 
 from azure_gpu.catalog.problems import Code, Problem, Severity
+from azure_gpu.catalog.refusals import refused
 from azure_gpu.catalog.services.batch import sources
 from azure_gpu.catalog.services.batch.request import PoolRequest
 from azure_gpu.catalog.sources import Dated, Source
@@ -28,41 +29,17 @@ ENOUGH_SAMPLES = 70  # percent of the samples of a period; with fewer, the docum
 def interval_problems(interval: timedelta, path: str) -> Iterator[Problem]:
     """The interval at which a formula is evaluated."""
     if not SHORTEST_INTERVAL <= interval <= LONGEST_INTERVAL:
-        yield Problem(
-            path=path,
-            message="Batch evaluates a formula at most every 5 minutes and at least every 168 hours",
-            value=str(interval),
-            allowed="PT5M to PT168H",
-            fix="leave it out: the default is PT15M",
-            source=str(INTERVALS),
-            code=Code.IMPOSSIBLE,
-        )
+        yield refused("batch.evaluation_interval", path, str(interval))
 
 
 def formula_problems(formula: str, path: str) -> Iterator[Problem]:
     """The length of a formula and the number of its statements."""
     if len(formula) > LONGEST_FORMULA:
-        yield Problem(
-            path=path,
-            message=f"an autoscale formula has at most {LONGEST_FORMULA} characters",
-            value=len(formula),
-            allowed=f"at most {LONGEST_FORMULA}",
-            fix="shorten it",
-            source=str(sources.AUTOSCALE),
-            code=Code.IMPOSSIBLE,
-        )
+        yield refused("batch.formula_too_long", path, len(formula), longest_formula=LONGEST_FORMULA)
     without_comments = re.sub(r"//.*", "", formula)
     statements = len([part for part in without_comments.split(";") if part.strip()])
     if statements > MOST_STATEMENTS:
-        yield Problem(
-            path=path,
-            message=f"an autoscale formula has at most {MOST_STATEMENTS} statements",
-            value=statements,
-            allowed=f"at most {MOST_STATEMENTS}",
-            fix="merge some",
-            source=str(sources.AUTOSCALE),
-            code=Code.IMPOSSIBLE,
-        )
+        yield refused("batch.too_many_statements", path, statements, most_statements=MOST_STATEMENTS)
 
 
 DEFAULT_RESIZE_TIMEOUT = timedelta(minutes=15)

@@ -7,15 +7,15 @@ from collections.abc import Iterator, Mapping
 from datetime import date
 from typing import NamedTuple
 
-from azure_gpu.catalog import lifecycle, lifecycle_tables, listed, tables
+from azure_gpu.catalog import lifecycle, listed, tables
 from azure_gpu.catalog.lifecycle import Lifecycle, Status
 from azure_gpu.catalog.problems import Problem, not_listed
 from azure_gpu.catalog.services.batch import sources
 from azure_gpu.catalog.size_use import SizeUse
 from azure_gpu.catalog.sizes.model import Size
-from azure_gpu.catalog.sources import BATCH_ARTICLE, Dated, Source
+from azure_gpu.catalog.sources import BATCH_ARTICLE, valid_from
 
-_REGIONS_END = Source("Azure Advisor recommendations for Batch", Dated.VALID_FROM, date(2026, 3, 31))
+_REGIONS_END = valid_from("Azure Advisor recommendations for Batch", 2026, 3, 31)
 
 # Batch as a whole, with the regions where it has ended.
 SERVICE = Lifecycle(
@@ -63,13 +63,11 @@ DEFAULT_OUTBOUND = Feature(
 )
 LOW_PRIORITY = Feature(
     what="a low-priority node of Batch",
-    lifecycle=Lifecycle(
-        seen=sources.LIMITS, end=Source("azure.microsoft.com/updates?id=543279", Dated.VALID_FROM, date(2025, 9, 30))
-    ),
+    lifecycle=Lifecycle(seen=sources.LIMITS, end=valid_from("azure.microsoft.com/updates?id=543279", 2025, 9, 30)),
     fix="no change needed: since 2026-03 the same property requests Spot nodes",
 )
 # From here on `targetLowPriorityNodes` means Spot nodes in both allocation modes.
-CONVERTED = Source("azure.microsoft.com/updates?id=543279, summaries of 2026-03", Dated.VALID_FROM, date(2026, 3, 1))
+CONVERTED = valid_from("azure.microsoft.com/updates?id=543279, summaries of 2026-03", 2026, 3, 1)
 
 # What communication needs, by mode: the mode, ports inward, service tags outward at 443.
 INBOUND_PORTS: Mapping[str, tuple[int, ...]] = {"Simplified": (), "Classic": (29876, 29877)}
@@ -81,7 +79,7 @@ OUTBOUND_TAGS: Mapping[str, tuple[str, ...]] = {
 
 # NDv2 is in its tables of 2018, "not yet available" in those of 2021. HBv4, HBv5 and HX are what its recommendations name to move
 # to from HBv2 and HC.
-SERIES = lifecycle_tables.of_series(tables.beside(__file__, "batch_series.csv"))
+SERIES = lifecycle.of_series(tables.beside(__file__, "batch_series.csv"))
 
 
 def feature_problems(feature: Feature, as_of: date, path: str, value: object) -> list[Problem]:

@@ -9,21 +9,22 @@ from collections.abc import Iterator
 from datetime import date
 from typing import Literal, NamedTuple
 
-from azure_gpu.catalog import lifecycle, lifecycle_tables, listed, tables
+from azure_gpu.catalog import lifecycle, listed, tables
 from azure_gpu.catalog.lifecycle import WARNING_DAYS, Lifecycle, Status
-from azure_gpu.catalog.problems import Code, Problem, Severity, impossible, not_listed
+from azure_gpu.catalog.problems import Problem, impossible, not_listed
+from azure_gpu.catalog.refusals import refused
 from azure_gpu.catalog.services.machine_learning import endpoints
 from azure_gpu.catalog.size_use import Service, SizeUse
 from azure_gpu.catalog.sizes.model import Size
-from azure_gpu.catalog.sources import INFERENCE_ARTICLE, WORKBENCH_ARTICLE, Dated, Source
+from azure_gpu.catalog.sources import INFERENCE_ARTICLE, WORKBENCH_ARTICLE, Source, observed, valid_from
 
 _PAGE = "Microsoft Learn, machine-learning/concept-compute-target"
-TARGETS_PAGE = Source(_PAGE, Dated.OBSERVED, date(2024, 1, 23))
-EOL = Source("Azure/EOL, service_list.json", Dated.OBSERVED, date(2025, 12, 18))
+TARGETS_PAGE = observed(_PAGE, 2024, 1, 23)
+EOL = observed("Azure/EOL, service_list.json", 2025, 12, 18)
 
 
 # NCv3 and NVv3 have no end of their own here: they end with the machines.
-COMPUTE_SERIES = lifecycle_tables.of_series(tables.beside(__file__, "compute_series.csv"))
+COMPUTE_SERIES = lifecycle.of_series(tables.beside(__file__, "compute_series.csv"))
 
 
 def size_problems(size: Size, use: SizeUse, as_of: date) -> Iterator[Problem]:
@@ -53,20 +54,18 @@ def _series(size: Size, use: SizeUse, as_of: date) -> Iterator[Problem]:
     yield from lifecycle.check(known, what, as_of, path=use.path, value=use.size, region=use.region)
 
 
-_WORKBENCH_END = Source(
-    "MicrosoftDocs/azure-docs, articles/machine-learning/service/overview-what-happened-to-workbench.md",
-    Dated.VALID_FROM,
-    date(2019, 1, 9),
+_WORKBENCH_END = valid_from(
+    "MicrosoftDocs/azure-docs, articles/machine-learning/service/overview-what-happened-to-workbench.md", 2019, 1, 9
 )
-_WORKBENCH_NOTICE = Source(_WORKBENCH_END.where, Dated.OBSERVED, date(2018, 12, 4))
-_EXAMPLES = Source("Azure/azureml-examples, cli/resources/compute", Dated.OBSERVED, date(2021, 11, 30))
-_CLI_AND_SDK_V2 = Source("Microsoft Learn, machine-learning/concept-compute-target", Dated.OBSERVED, date(2024, 1, 23))
+_WORKBENCH_NOTICE = observed(_WORKBENCH_END.where, 2018, 12, 4)
+_EXAMPLES = observed("Azure/azureml-examples, cli/resources/compute", 2021, 11, 30)
+_CLI_AND_SDK_V2 = observed("Microsoft Learn, machine-learning/concept-compute-target", 2024, 1, 23)
 
 
 def _eol(year: int, month: int, day: int, updates: str = "") -> Source:
     """The last day by the list of ends; `updates` are the ids of Azure's own announcements."""
     where = f"{EOL.where}, and azure.microsoft.com/updates, ids {updates}" if updates else EOL.where
-    return Source(where, Dated.VALID_FROM, date(year, month, day))
+    return valid_from(where, year, month, day)
 
 
 Client = Literal[
@@ -110,23 +109,23 @@ CLIENTS: dict[Client, _Row] = {
 }
 
 
-PROVIDER = Source("pulumi-azure-native 3.29.0, machinelearningservices 2025-12-01", Dated.OBSERVED, date(2026, 11, 20))
-_NO_WORD_SINCE = Source(f"{TARGETS_PAGE.where} is the last page that names remote machines", Dated.OBSERVED, date(2026, 11, 20))
+PROVIDER = observed("pulumi-azure-native 3.29.0, machinelearningservices 2025-12-01", 2026, 11, 20)
+_NO_WORD_SINCE = observed(f"{TARGETS_PAGE.where} is the last page that names remote machines", 2026, 11, 20)
 
-MANAGED_NETWORK = Source("Microsoft Learn, machine-learning/how-to-managed-network", Dated.OBSERVED, date(2024, 8, 29))
-IN_A_NETWORK = Source("Microsoft Learn, machine-learning/how-to-secure-training-vnet", Dated.OBSERVED, date(2023, 4, 14))
-NO_PUBLIC_ADDRESS = Source(
+MANAGED_NETWORK = observed("Microsoft Learn, machine-learning/how-to-managed-network", 2024, 8, 29)
+IN_A_NETWORK = observed("Microsoft Learn, machine-learning/how-to-secure-training-vnet", 2023, 4, 14)
+NO_PUBLIC_ADDRESS = observed(
     "Microsoft Learn, machine-learning/v1/how-to-secure-training-vnet; hashicorp/terraform-provider-azurerm issue 25901",
-    Dated.OBSERVED,
-    date(2024, 5, 8),
+    2024,
+    5,
+    8,
 )
 
 DEDICATED = "Dedicated"
 LOW_PRIORITY = "LowPriority"
 PRIORITIES = (DEDICATED, LOW_PRIORITY)
 # Clusters of this priority still pass validation and run; their nodes are Spot machines, with Spot's price and evictions.
-LOW_PRIORITY_END = Source(f"{EOL.where}, and azure.microsoft.com/updates?id=501658", Dated.VALID_FROM, date(2026, 3, 31))
-SPOT_INSTEAD = Source("MicrosoftDocs/azure-ai-docs pull requests 791 and 806", Dated.OBSERVED, date(2026, 8, 19))
+LOW_PRIORITY_END = valid_from(f"{EOL.where}, and azure.microsoft.com/updates?id=501658", 2026, 3, 31)
 LEGACY_AKS = "AKS"
 KUBERNETES = "Kubernetes"
 CLUSTER = "AmlCompute"
@@ -173,7 +172,7 @@ def cluster_problems(request: ClusterRequest, as_of: date) -> list[Problem]:
     if request.priority not in PRIORITIES:
         allowed = ", ".join(PRIORITIES)
         problems.append(
-            _refused(request.priority_path, "unknown priority of nodes", request.priority, allowed, f"write {DEDICATED}")
+            refused("ml.unknown_priority", request.priority_path, request.priority, allowed=allowed, dedicated=DEDICATED)
         )
     if request.priority == LOW_PRIORITY:
         problems += _low_priority(request.priority_path, as_of)
@@ -184,30 +183,19 @@ def _low_priority(path: str, as_of: date) -> Iterator[Problem]:
     """A warning near its end; not an error, because its machines become Spot machines."""
     if not 0 <= (LOW_PRIORITY_END.day - as_of).days <= WARNING_DAYS:
         return
-    yield Problem(
-        path=path,
-        message=f"low priority in Azure Machine Learning compute retires on {LOW_PRIORITY_END.day.isoformat()}; "
-        "from then on its machines are Spot machines",
-        value=LOW_PRIORITY,
-        fix="no change needed; Spot prices vary, and Spot machines can be evicted at any time",
-        source=f"{LOW_PRIORITY_END}; {SPOT_INSTEAD}",
-        code=Code.RETIRING,
-        severity=Severity.WARNING,
-    )
+    yield refused("ml.low_priority", path, LOW_PRIORITY, low_priority_end=LOW_PRIORITY_END)
 
 
 def _scale(request: ClusterRequest) -> Iterator[Problem]:
     least, most = request.minimum_nodes, request.maximum_nodes
     if most is None:
-        yield _refused(request.maximum_path, "a cluster requires a maximum number of nodes", None, "1 or more", "add it")
+        yield refused("ml.no_maximum", request.maximum_path)
     elif most < 1:
-        yield _refused(request.maximum_path, "the maximum number of nodes is below 1", most, "1 or more", "write 1")
+        yield refused("ml.maximum_too_small", request.maximum_path, most)
     if least < 0:
-        yield _refused(request.minimum_path, "the minimum number of nodes is below 0", least, "0 or more", "write 0")
+        yield refused("ml.negative_minimum", request.minimum_path, least)
     if most is not None and least > most:
-        yield _refused(
-            request.minimum_path, f"the minimum number of nodes is above the maximum, {most}", least, f"0 to {most}", "write 0"
-        )
+        yield refused("ml.minimum_above_maximum", request.minimum_path, least, most=most)
 
 
 def _refused(path: str, message: str, value: object, allowed: str, fix: str) -> Problem:
@@ -226,30 +214,18 @@ def machine_problems(request: MachineRequest, as_of: date) -> list[Problem]:
         instead=("AmlCompute",),
     )
     if not request.address:
-        problems.append(
-            _refused(request.address_path, "the machine's address is missing", "", "an IP address or a name", "add it")
-        )
+        problems.append(refused("ml.no_address", request.address_path, ""))
     if not request.user_name or not (request.has_password or request.has_private_key):
-        problems.append(
-            _refused(
-                request.user_path,
-                "the service signs in by SSH and requires a user with a password or a private key",
-                request.user_name or None,
-                "a user name with one of the two",
-                "add what is missing",
-            )
-        )
+        problems.append(refused("ml.no_sign_in", request.user_path, request.user_name or None))
     if request.windows:
-        problems.append(
-            _refused(request.system_path, "only Ubuntu machines can be attached", "Windows", "Ubuntu", "choose an Ubuntu image")
-        )
+        problems.append(refused("ml.windows_machine", request.system_path, "Windows"))
     return problems
 
 
 def kind_problems(kind: str, as_of: date, *, path: str) -> list[Problem]:
     """The problems of a kind of compute on that day: `AKS` is of version 1, and `Kubernetes` took its place."""
     if kind not in COMPUTE_KINDS:
-        return [_refused(path, "unknown kind of compute for GPUs", kind, ", ".join(COMPUTE_KINDS), f"write {KUBERNETES}")]
+        return [refused("ml.unknown_compute", path, kind, allowed=", ".join(COMPUTE_KINDS), kubernetes=KUBERNETES)]
     if kind != LEGACY_AKS:
         return []
     return lifecycle.check(
@@ -263,17 +239,11 @@ def kind_problems(kind: str, as_of: date, *, path: str) -> list[Problem]:
     )
 
 
-IDENTITY = Source(
-    "Microsoft Learn, machine-learning/how-to-identity-based-service-authentication", Dated.OBSERVED, date(2025, 6, 10)
-)
-VAULT = Source("pulumi-azure-native 3.29.0, keyvault 2024-11-01", Dated.OBSERVED, date(2026, 11, 20))
-PRIVATE_ZONES_PAGE = Source(
-    "MicrosoftDocs/azure-docs, articles/private-link/private-endpoint-dns.md", Dated.OBSERVED, date(2026, 7, 16)
-)
-PRIVATE_LINK_PAGE = Source(
-    "Microsoft Learn, machine-learning/how-to-configure-private-link, whose warning names the storage account",
-    Dated.OBSERVED,
-    date(2026, 11, 25),
+IDENTITY = observed("Microsoft Learn, machine-learning/how-to-identity-based-service-authentication", 2025, 6, 10)
+VAULT = observed("pulumi-azure-native 3.29.0, keyvault 2024-11-01", 2026, 11, 20)
+PRIVATE_ZONES_PAGE = observed("MicrosoftDocs/azure-docs, articles/private-link/private-endpoint-dns.md", 2026, 7, 16)
+PRIVATE_LINK_PAGE = observed(
+    "Microsoft Learn, machine-learning/how-to-configure-private-link, whose warning names the storage account", 2026, 11, 25
 )
 
 PRIVATE_ZONES = ("privatelink.api.azureml.ms", "privatelink.notebooks.azure.net")  # that a private endpoint's address goes into

@@ -10,18 +10,18 @@ from typing import Literal, NamedTuple
 
 from azure_gpu.catalog import lifecycle, spelling
 from azure_gpu.catalog.lifecycle import Lifecycle
-from azure_gpu.catalog.problems import Code, Problem, Severity, impossible
+from azure_gpu.catalog.problems import Problem, impossible
+from azure_gpu.catalog.refusals import refused
 from azure_gpu.catalog.services.machine_learning.compute import KUBERNETES, LEGACY_AKS, PROVIDER
-from azure_gpu.catalog.services.machine_learning.endpoints import LEAST_INSTANCES, LEAST_SOURCE, LIST, QUOTAS
-from azure_gpu.catalog.sources import Dated, Source
+from azure_gpu.catalog.services.machine_learning.endpoints import LEAST_INSTANCES, LIST
+from azure_gpu.catalog.sources import Source, observed
 
 AUTH_MODES = ("Key", "AMLToken", "AADToken")
 OF_MANAGED = "AADToken"  # the one of them that Kubernetes endpoints don't take
 MANAGED = "Managed"
 KINDS = (MANAGED, KUBERNETES)
 
-_KUBERNETES = Source("Azure/azureml-examples, kubernetes-endpoint.yml", Dated.OBSERVED, date(2026, 7, 31))
-_SIGN_ON = Source("Microsoft Learn, machine-learning/how-to-authenticate-online-endpoint", Dated.OBSERVED, date(2026, 11, 20))
+_KUBERNETES = observed("Azure/azureml-examples, kubernetes-endpoint.yml", 2026, 7, 31)
 
 ONLINE_ENDPOINTS = Lifecycle(seen=LIST)
 MOST_INSTANCES = 50
@@ -60,29 +60,19 @@ def endpoint_problems(request: EndpointRequest, as_of: date) -> list[Problem]:
     problems = lifecycle.check(ONLINE_ENDPOINTS, "an online endpoint", as_of, path=request.kind_path, value=request.kind)
     problems += _name("an endpoint", request.name, request.name_path)
     if request.auth_mode not in AUTH_MODES:
-        problems.append(
-            _refused(
-                request.auth_path,
-                "unknown authentication mode",
-                request.auth_mode or None,
-                ", ".join(AUTH_MODES),
-                "write AADToken, which needs no secret",
-            )
-        )
+        problems.append(refused("ml.unknown_auth", request.auth_path, request.auth_mode or None, allowed=", ".join(AUTH_MODES)))
     if request.kind == KUBERNETES and request.auth_mode == OF_MANAGED:
         problems.append(
-            _refused(
+            refused(
+                "ml.entra_on_kubernetes",
                 request.auth_path,
-                "an endpoint on Kubernetes doesn't support Entra tokens",
                 request.auth_mode,
-                ", ".join(mode for mode in AUTH_MODES if mode != OF_MANAGED),
-                "write AMLToken, whose tokens expire after some hours",
-                _SIGN_ON,
+                allowed=", ".join(mode for mode in AUTH_MODES if mode != OF_MANAGED),
             )
         )
     if request.kind not in KINDS:
         allowed = ", ".join(KINDS)
-        problems.append(_refused(request.kind_path, "unknown kind of online endpoint", request.kind, allowed, f"write {MANAGED}"))
+        problems.append(refused("ml.unknown_endpoint_kind", request.kind_path, request.kind, allowed=allowed, managed=MANAGED))
     problems += _compute(request)
     return problems
 
@@ -93,96 +83,43 @@ def deployment_problems(request: DeploymentRequest, as_of: date) -> list[Problem
     problems += _name("a deployment", request.name, request.name_path)
     both = len(request.name) + len(request.endpoint_name)
     if request.kind == KUBERNETES and not 6 <= both <= 62:
-        problems.append(
-            _refused(
-                request.name_path,
-                "invalid total length of the names of a Kubernetes endpoint and its deployment",
-                both,
-                "6 to 62 characters in total",
-                "shorten one of them",
-                QUOTAS,
-            )
-        )
+        problems.append(refused("ml.length_of_names", request.name_path, both))
     if request.instances > MOST_INSTANCES:
         problems.append(
-            _refused(
-                request.instances_path,
-                f"more than {MOST_INSTANCES} instances require Microsoft's approval",
-                request.instances,
-                f"at most {MOST_INSTANCES}, more on request",
-                "use fewer, or request a higher limit",
-                QUOTAS,
-            )
+            refused("ml.too_many_instances", request.instances_path, request.instances, most_instances=MOST_INSTANCES)
         )
     if request.instances < LEAST_INSTANCES:
-        problems.append(
-            _refused(
-                request.instances_path,
-                "a deployment needs at least one instance",
-                request.instances,
-                f"{LEAST_INSTANCES} or more",
-                "write 1, and delete the deployment while it isn't used",
-                LEAST_SOURCE,
-            )
-        )
+        problems.append(refused("ml.no_instance", request.instances_path, request.instances, least_instances=LEAST_INSTANCES))
     most = MOST_TIMEOUT_S.get(request.kind)
     if most is not None and request.request_timeout_s is not None and not 0 < request.request_timeout_s <= most:
         problems.append(
-            _refused(
-                request.timeout_path,
-                f"the request timeout of a {request.kind} endpoint is at most {most} s",
-                request.request_timeout_s,
-                f"above 0, at most {most} s",
-                f"write {most} s or less, or answer at once and do the work elsewhere",
-                QUOTAS,
-            )
+            refused("ml.request_timeout", request.timeout_path, request.request_timeout_s, request=request, most=most)
         )
     return problems
 
 
 def _name(what: str, name: str, path: str) -> Iterator[Problem]:
     if re.fullmatch(_NAME, name) is None:
-        yield _refused(
-            path,
-            f"not a valid name of {what}",
-            name,
-            "3 to 32 letters, digits and single dashes, a letter first",
-            "use only the allowed characters",
-            QUOTAS,
-        )
+        yield refused("ml.bad_name", path, name, what=what)
 
 
 def _compute(request: EndpointRequest) -> Iterator[Problem]:
     if request.kind == KUBERNETES and request.compute_kind != KUBERNETES:
         legacy = "; the kind AKS is of version 1" if request.compute_kind == LEGACY_AKS else ""
-        yield _refused(
+        yield refused(
+            "ml.endpoint_without_cluster",
             request.compute_path,
-            f"a Kubernetes endpoint requires a compute of the kind Kubernetes{legacy}",
             request.compute_kind or None,
-            KUBERNETES,
-            "attach the cluster as Kubernetes compute",
-            _KUBERNETES,
+            legacy=legacy,
+            kubernetes=KUBERNETES,
         )
     if request.kind == MANAGED and request.compute_kind:
-        yield _refused(
-            request.compute_path,
-            "a managed endpoint can't have a compute",
-            request.compute_kind,
-            "no compute",
-            f"leave the compute out, or write {KUBERNETES}",
-        )
+        yield refused("ml.managed_with_compute", request.compute_path, request.compute_kind, kubernetes=KUBERNETES)
 
 
 def _refused(path: str, message: str, value: object, allowed: str, fix: str, source: Source = PROVIDER) -> Problem:
     return impossible(path, message, value, allowed, fix, source)
 
-
-MANAGED_YAML = Source(
-    "Microsoft Learn, machine-learning/reference-yaml-deployment-managed-online", Dated.OBSERVED, date(2023, 10, 19)
-)
-KUBERNETES_YAML = Source(
-    "Microsoft Learn, machine-learning/reference-yaml-deployment-kubernetes-online", Dated.OBSERVED, date(2022, 8, 31)
-)
 
 DEFAULT_REQUEST_TIMEOUT_S = 5.0
 DEFAULT_CONCURRENT = 1
@@ -221,7 +158,7 @@ class LimitsRequest(NamedTuple):
 def probe_problems(request: ProbeRequest) -> list[Problem]:
     """All problems of the probe."""
     found = [
-        _refused_by(f"{request.path}.{key}", "the number is below 1", value, "1 or more", "write 1 or more")
+        refused("ml.probe_below_one", f"{request.path}.{key}", value)
         for key, value in (
             ("initial_delay_seconds", request.probe.initial_delay),
             ("period_seconds", request.probe.period),
@@ -233,9 +170,7 @@ def probe_problems(request: ProbeRequest) -> list[Problem]:
     ]
     if request.liveness and request.probe.success_threshold > 1:
         path = f"{request.path}.success_threshold"
-        found.append(
-            _refused_by(path, "a liveness probe's success threshold must be 1", request.probe.success_threshold, "1", "write 1")
-        )
+        found.append(refused("ml.liveness_threshold", path, request.probe.success_threshold))
     return found
 
 
@@ -243,28 +178,13 @@ def limits_problems(request: LimitsRequest) -> Iterator[Problem]:
     """All problems of the limits."""
     if request.concurrent < 1:
         path = f"{request.path}.concurrent"
-        yield _refused_by(
-            path, "the number of concurrent requests is below 1", request.concurrent, "1 or more", "write 1 or more"
-        )
+        yield refused("ml.concurrent_below_one", path, request.concurrent)
     if request.kind == KUBERNETES and request.concurrent > DEFAULT_CONCURRENT:
-        yield Problem(
-            path=f"{request.path}.concurrent",
-            message="Microsoft recommends 1 on Kubernetes",
-            value=request.concurrent,
-            allowed="1",
-            fix="leave it out, and add instances",
-            source=str(KUBERNETES_YAML),
-            severity=Severity.WARNING,
-        )
+        yield refused("ml.concurrent_on_kubernetes", f"{request.path}.concurrent", request.concurrent)
     if request.queue_s < 0:
-        yield _refused_by(f"{request.path}.queue_seconds", "the time is negative", request.queue_s, "0 or more", "write 0.5")
+        yield refused("ml.negative_queue", f"{request.path}.queue_seconds", request.queue_s)
 
 
-def _refused_by(path: str, message: str, value: object, allowed: str, fix: str, source: Source = MANAGED_YAML) -> Problem:
-    return impossible(path, message, value, allowed, fix, source)
-
-
-ROLLOUT = Source("Microsoft Learn, machine-learning/how-to-safely-rollout-online-endpoints", Dated.OBSERVED, date(2023, 10, 24))
 WHOLE = 100  # percent
 MOST_MIRRORED = 50  # percent
 MOST_DEPLOYMENTS = 20  # an endpoint, more on request
@@ -292,13 +212,8 @@ def traffic_problems(request: TrafficRequest) -> list[Problem]:
 
 def _most_deployments(request: TrafficRequest) -> Iterator[Problem]:
     if len(request.deployments) > MOST_DEPLOYMENTS:
-        yield impossible(
-            request.deployments_path,
-            f"more than {MOST_DEPLOYMENTS} deployments require Microsoft's approval",
-            len(request.deployments),
-            f"at most {MOST_DEPLOYMENTS}, more on request",
-            "remove those without traffic, or request a higher limit",
-            QUOTAS,
+        yield refused(
+            "ml.too_many_deployments", request.deployments_path, len(request.deployments), most_deployments=MOST_DEPLOYMENTS
         )
 
 
@@ -308,15 +223,13 @@ def _traffic_names(request: TrafficRequest) -> Iterator[Problem]:
             if name in request.deployments:
                 continue
             close = spelling.nearest(name, request.deployments, 1)
-            yield Problem(
-                path=f"{path}.{name}",
-                message="unknown deployment; before you remove one, give its share to others",
-                value=name,
+            yield refused(
+                "ml.unknown_deployment",
+                f"{path}.{name}",
+                name,
                 allowed=", ".join(request.deployments) or "none: the endpoint has no deployments",
                 fix=f"did you mean {close[0]}?" if close else f"declare the deployment, or remove {name}",
                 instead=close,
-                source=str(ROLLOUT),
-                code=Code.NOT_FOUND,
             )
 
 
@@ -324,26 +237,19 @@ def _live(request: TrafficRequest) -> Iterator[Problem]:
     out_of_range = {name: share for name, share in request.traffic.items() if not 0 <= share <= WHOLE}
     for name, share in out_of_range.items():
         path = f"{request.traffic_path}.{name}"
-        yield impossible(path, "not a valid percentage of traffic", share, f"0 to {WHOLE}", "write a percentage", PROVIDER)
+        yield refused("ml.bad_share", path, share, whole=WHOLE)
     total = sum(request.traffic.values())
     if not out_of_range and total not in (0, WHOLE):
-        yield impossible(
+        yield refused(
+            "ml.shares_in_total",
             request.traffic_path,
-            f"the shares of traffic add up to {total} percent",
             total,
-            f"{WHOLE} percent in total, or 0 for no live traffic",
-            f"{'take away' if total > WHOLE else 'give out'} {abs(WHOLE - total)} percent",
-            PROVIDER,
+            whole=WHOLE,
+            verb="take away" if total > WHOLE else "give out",
+            rest=abs(WHOLE - total),
         )
     if not out_of_range and request.deployments and total == 0:
-        yield Problem(
-            path=request.traffic_path,
-            message="no deployment gets live traffic; only requests whose header names one are answered",
-            value=total,
-            fix=f"give out {WHOLE} percent",
-            source=str(ROLLOUT),
-            severity=Severity.WARNING,
-        )
+        yield refused("ml.no_live_traffic", request.traffic_path, total, whole=WHOLE)
 
 
 def _mirrored(request: TrafficRequest) -> Iterator[Problem]:
@@ -351,42 +257,18 @@ def _mirrored(request: TrafficRequest) -> Iterator[Problem]:
     if not mirrored:
         return
     if request.kind == KUBERNETES:
-        yield impossible(path, "an endpoint on Kubernetes can't mirror traffic", mirrored, "none", f"remove {path}", ROLLOUT)
+        yield refused("ml.mirror_on_kubernetes", path, mirrored)
     if len(mirrored) > 1:
         names = ", ".join(mirrored)
-        yield impossible(
-            path, "traffic can be mirrored to one deployment only", names, "one deployment", "keep one of them", ROLLOUT
-        )
+        yield refused("ml.two_mirrors", path, names)
     for name, share in mirrored.items():
         if not 0 < share <= MOST_MIRRORED:
-            yield impossible(
-                f"{path}.{name}",
-                "not a valid percentage of mirrored traffic",
-                share,
-                f"1 to {MOST_MIRRORED} percent",
-                f"write {MOST_MIRRORED} or less",
-                ROLLOUT,
-            )
+            yield refused("ml.bad_mirrored_share", f"{path}.{name}", share, most_mirrored=MOST_MIRRORED)
         if request.traffic.get(name, 0) > 0:
-            yield impossible(
-                f"{path}.{name}",
-                "a deployment can't get both live and mirrored traffic",
-                name,
-                "a deployment without live traffic",
-                "give its live traffic to another deployment, or mirror to another",
-                ROLLOUT,
-            )
+            yield refused("ml.live_and_mirrored", f"{path}.{name}", name)
     if sum(request.traffic.values()) == 0:
-        yield impossible(path, "no live traffic to mirror", mirrored, "none", "give out live traffic first", ROLLOUT)
+        yield refused("ml.nothing_to_mirror", path, mirrored)
 
-
-HOW = Source("Microsoft Learn, machine-learning/how-to-autoscale-endpoints", Dated.OBSERVED, date(2024, 8, 7))
-METRICS_PAGE = Source(
-    "Microsoft Learn, azure-monitor/reference/supported-metrics of workspaces/onlineEndpoints/deployments",
-    Dated.OBSERVED,
-    date(2026, 11, 20),
-)
-MONITOR_PROVIDER = Source("pulumi-azure-native 3.29.0, monitor.AutoscaleSetting 2022-10-01", Dated.OBSERVED, date(2026, 11, 20))
 
 LEAST_WINDOW_MINUTES, MOST_WINDOW_MINUTES = 5, 12 * 60
 LEAST_COOLDOWN_MINUTES, MOST_COOLDOWN_MINUTES = 1, 7 * 24 * 60
@@ -429,47 +311,28 @@ def shrink_below(threshold: float) -> float:
 
 def _limits(request: AutoscaleRequest) -> Iterator[Problem]:
     if request.least < LEAST_INSTANCES:
-        yield impossible(
-            f"{request.path}.min",
-            "an online deployment never scales to zero",
-            request.least,
-            f"{LEAST_INSTANCES} or more",
-            "write 1, and remove the deployment while it isn't used",
-            LEAST_SOURCE,
-        )
+        yield refused("ml.scales_to_zero", f"{request.path}.min", request.least, least_instances=LEAST_INSTANCES)
     if request.most < request.least:
-        yield impossible(
+        yield refused(
+            "ml.instances_below_minimum",
             f"{request.path}.max",
-            "the maximum number of instances is below the minimum",
             request.most,
-            f"{request.least} or more",
-            f"write {max(request.least, LEAST_INSTANCES)} or more",
-            HOW,
+            request=request,
+            minimum=max(request.least, LEAST_INSTANCES),
         )
     elif request.most == request.least:
-        yield impossible(
-            f"{request.path}.max",
-            "the maximum number of instances equals the minimum",
-            request.most,
-            f"more than {request.least}",
-            "raise it, or set `instances` instead of `autoscale`",
-            HOW,
-        )
+        yield refused("ml.instances_equal_minimum", f"{request.path}.max", request.most, request=request)
 
 
 def _thresholds(request: AutoscaleRequest) -> Iterator[Problem]:
     for metric, value in request.thresholds.items():
         path = request.threshold_paths[metric]
         if metric in PERCENTAGES and not 0 < value <= 100:
-            yield impossible(
-                path, "not a valid percentage", value, "above 0, at most 100", "write 70, such as in Azure's example", HOW
-            )
+            yield refused("ml.bad_threshold", path, value)
         if metric == "RequestsPerMinute" and not value > 0:
-            yield impossible(path, "not a valid number of requests", value, "above 0", "write a number of requests", HOW)
+            yield refused("ml.bad_requests", path, value)
         if metric == "GpuUtilizationPercentage" and request.gpus is False:
-            yield impossible(
-                path, "the deployment's instances have no GPU", value, "none", "scale by cpu_percent or requests", METRICS_PAGE
-            )
+            yield refused("ml.threshold_without_gpu", path, value)
 
 
 def _times(request: AutoscaleRequest) -> Iterator[Problem]:
@@ -478,15 +341,19 @@ def _times(request: AutoscaleRequest) -> Iterator[Problem]:
         ("cooldown_minutes", request.cooldown_minutes, LEAST_COOLDOWN_MINUTES, MOST_COOLDOWN_MINUTES),
     ):
         if not least <= minutes <= most:
-            yield impossible(
-                f"{request.path}.{key}", "duration out of Azure Monitor's range", minutes, f"{least} to {most} minutes",
-                f"write {min(max(minutes, least), most)}", MONITOR_PROVIDER,
-            )  # fmt: skip
+            yield refused(
+                "ml.autoscale_duration",
+                f"{request.path}.{key}",
+                minutes,
+                least=least,
+                most=most,
+                nearest=min(max(minutes, least), most),
+            )
 
 
 SERVER_PACKAGE = "azureml-inference-server-http"
 SERVER_VERSION = "1.5.1"
-SERVER = Source(f"{SERVER_PACKAGE} {SERVER_VERSION}, its wheel", Dated.OBSERVED, date(2025, 12, 18))
+SERVER = observed(f"{SERVER_PACKAGE} {SERVER_VERSION}, its wheel", 2025, 12, 18)
 
 PORT = 5001
 SCORING_ROUTE = "/score"

@@ -11,24 +11,24 @@ from typing import NamedTuple
 
 from azure_gpu.catalog import lifecycle, sources, tables
 from azure_gpu.catalog.lifecycle import Lifecycle, Status
-from azure_gpu.catalog.problems import Code, Problem, not_listed
+from azure_gpu.catalog.problems import Problem, not_listed
+from azure_gpu.catalog.refusals import refused
 from azure_gpu.catalog.size_use import SizeUse
 from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.catalog.sizes.lookup import PREFIX, normalise
 from azure_gpu.catalog.sizes.model import Size
-from azure_gpu.catalog.sources import Dated, Source
+from azure_gpu.catalog.sources import Source, observed
 from azure_gpu.catalog.tables import Keyed, Listed, Row, Table
 
 # Of the instances, on top of them, so that upgrades have room; source: quota-allocation-online-deployment@2023-12-07.
 RESERVED = Fraction(1, 5)
-QUOTAS = Source("Microsoft Learn, machine-learning/how-to-manage-quotas", Dated.OBSERVED, date(2026, 1, 27))
+QUOTAS = observed("Microsoft Learn, machine-learning/how-to-manage-quotas", 2026, 1, 27)
 LEAST_INSTANCES = 1
 DEFAULT_INSTANCE_TYPE = "Standard_F4s_v2"
 
 _PAGE = "Microsoft Learn, machine-learning/reference-managed-online-endpoints-vm-sku-list"
-LIST = Source(_PAGE, Dated.OBSERVED, date(2023, 10, 18))
-LEAST_SOURCE = Source("Azure/mlops-v2 issue 48", Dated.OBSERVED, date(2026, 11, 20))
-_PROVIDER = Source("pulumi-azure-native 3.29.0, ManagedOnlineDeployment", Dated.OBSERVED, date(2026, 11, 20))
+LIST = observed(_PAGE, 2023, 10, 18)
+_PROVIDER = observed("pulumi-azure-native 3.29.0, ManagedOnlineDeployment", 2026, 11, 20)
 
 
 class ManagedSize(NamedTuple):
@@ -173,21 +173,6 @@ def size_problems(size: Size, use: SizeUse, as_of: date) -> Iterator[Problem]:
         fix = "list a region's sizes with `az ml compute list-sizes`; a Kubernetes endpoint uses the cluster's sizes"
         yield not_listed(use.path, f"{size.name} in managed online endpoints", use.size, LIST, fix)
     if use.nodes < LEAST_INSTANCES:
-        yield Problem(
-            path=use.path,
-            message=f"a managed online deployment can't have {use.nodes} instances: it never scales to zero",
-            value=use.nodes,
-            allowed=f"{LEAST_INSTANCES} or more",
-            fix="write 1, and delete the deployment while it isn't used",
-            source=str(LEAST_SOURCE),
-            code=Code.IMPOSSIBLE,
-        )
+        yield refused("ml.managed_without_instances", use.path, use.nodes, least_instances=LEAST_INSTANCES)
     if use.spot:
-        yield Problem(
-            path=use.path,
-            message="managed online endpoints have no Spot or low-priority instances",
-            value=use.size,
-            fix="leave Spot out, or deploy to a Kubernetes endpoint on a Spot pool",
-            source=str(_PROVIDER),
-            code=Code.IMPOSSIBLE,
-        )
+        yield refused("ml.managed_spot", use.path, use.size)

@@ -9,13 +9,14 @@ from typing import NamedTuple
 
 from azure_gpu.catalog import lifecycle, spelling
 from azure_gpu.catalog.lifecycle import Lifecycle
-from azure_gpu.catalog.problems import Code, Problem, Severity, impossible
+from azure_gpu.catalog.problems import Problem, impossible
+from azure_gpu.catalog.refusals import refused
 from azure_gpu.catalog.services.aks.device_plugin import GPU_RESOURCE
-from azure_gpu.catalog.sources import Dated, Source
+from azure_gpu.catalog.sources import Source, observed
 
 EXTENSION_TYPE = "Microsoft.AzureML.Kubernetes"
-PAGE = Source("Microsoft Learn, machine-learning/how-to-deploy-kubernetes-extension", Dated.OBSERVED, date(2025, 3, 7))
-INSTANCE_TYPES = Source("Azure/AML-Kubernetes, docs/instance-type.md", Dated.OBSERVED, date(2024, 8, 31))
+PAGE = observed("Microsoft Learn, machine-learning/how-to-deploy-kubernetes-extension", 2025, 3, 7)
+INSTANCE_TYPES = observed("Azure/AML-Kubernetes, docs/instance-type.md", 2024, 8, 31)
 EXTENSION = Lifecycle(seen=PAGE)
 
 ROUTER_REPLICAS = 3  # of a highly available router, on separate nodes
@@ -93,27 +94,16 @@ def instance_type_problems(request: InstanceTypeRequest, as_of: date) -> list[Pr
     )
     if GPU_RESOURCE in request.requests:
         problems.append(
-            _refused(
+            refused(
+                "ml.gpus_under_requests",
                 f"{request.path}.requests.{GPU_RESOURCE}",
-                "an instance type has its GPUs under limits only",
                 request.requests[GPU_RESOURCE],
-                f"{GPU_RESOURCE} under limits",
-                "move it to limits",
-                INSTANCE_TYPES,
+                gpu_resource=GPU_RESOURCE,
             )
         )
     count = request.limits.get(GPU_RESOURCE)
     if count is not None and not (count.isascii() and count.isdigit()):
-        problems.append(
-            _refused(
-                f"{request.path}.limits.{GPU_RESOURCE}",
-                "not a valid number of GPUs",
-                count,
-                "an integer as text, 0 or more",
-                'write "1"',
-                INSTANCE_TYPES,
-            )
-        )
+        problems.append(refused("ml.bad_gpu_limit", f"{request.path}.limits.{GPU_RESOURCE}", count))
     return problems
 
 
@@ -129,82 +119,58 @@ def _values(request: ExtensionRequest) -> Iterator[Problem]:
             if not name.startswith(NODE_SELECTOR) or name == NODE_SELECTOR:
                 yield _unknown(name, path)
         elif setting.protected:
-            yield _refused(path, f"{name} is a protected setting", None, "among the protected settings", "move it there")
+            yield refused("ml.protected_setting", path, setting=name)
         elif setting.allowed and value.lower() not in {one.lower() for one in setting.allowed}:
             allowed = ", ".join(setting.allowed)
-            yield _refused(path, f"{name} doesn't take this value", value, allowed, f"write one of {allowed}")
+            yield refused("ml.bad_setting", path, value, allowed=allowed, setting=name)
 
 
 def _unknown(name: str, path: str) -> Problem:
     close = spelling.nearest(name, _BY_NAME, 2)
-    return Problem(
-        path=path,
-        message="unknown setting of the extension",
-        value=name,
-        allowed=", ".join((*_BY_NAME, f"{NODE_SELECTOR}KEY")),
-        fix=f"if it is misspelt, write {' or '.join(close)}" if close else "look it up on the extension's page",
-        instead=close,
-        source=str(PAGE),
-        code=Code.UNKNOWN,
-        severity=Severity.WARNING,
-    )
+    return refused("ml.unknown_setting", path, name, close=close, allowed=", ".join((*_BY_NAME, f"{NODE_SELECTOR}KEY")))
 
 
 def _purpose(request: ExtensionRequest) -> Iterator[Problem]:
     if not _truth(request, "enableTraining") and not _truth(request, "enableInference"):
-        yield _refused(
-            request.path,
-            "neither enableTraining nor enableInference is True",
-            None,
-            "at least one of them True",
-            "write enableInference: True for endpoints, enableTraining: True for jobs",
-        )
+        yield refused("ml.extension_without_purpose", request.path)
 
 
 def _inference(request: ExtensionRequest) -> Iterator[Problem]:
     services = ", ".join(ROUTER_SERVICES)
     if "inferenceRouterServiceType" not in request.settings:
         path = f"{request.path}.inferenceRouterServiceType"
-        yield _refused(path, "inference requires inferenceRouterServiceType", None, services, "write loadBalancer")
+        yield refused("ml.no_router_service", path, allowed=services)
     if not _truth(request, "allowInsecureConnections"):
         yield from _tls(request)
     if _truth(request, "inferenceRouterHA") and request.nodes is not None and request.nodes < ROUTER_REPLICAS:
-        yield _refused(
+        yield refused(
+            "ml.router_nodes",
             f"{request.path}.inferenceRouterHA",
-            f"a highly available router needs {ROUTER_REPLICAS} nodes, and the cluster has {request.nodes}",
             request.settings.get("inferenceRouterHA"),
-            f"False below {ROUTER_REPLICAS} nodes",
-            f"write inferenceRouterHA: False, or use {ROUTER_REPLICAS} nodes",
+            router_replicas=ROUTER_REPLICAS,
+            request=request,
         )
 
 
 def _tls(request: ExtensionRequest) -> Iterator[Problem]:
     if "sslCname" not in request.settings:
         path = f"{request.path}.sslCname"
-        fix = "add it, or write allowInsecureConnections: True for development"
-        yield _refused(path, "HTTPS requires the name in the certificate", None, "a host name", fix)
+        yield refused("ml.no_certificate_name", path)
     if "sslSecret" not in request.settings and not {"sslCertPemFile", "sslKeyPemFile"} <= request.protected:
-        yield _refused(
-            f"{request.path}.sslSecret",
-            "HTTPS requires a certificate and its key",
-            None,
-            "sslSecret, or both protected settings sslCertPemFile and sslKeyPemFile",
-            "add one of the two",
-        )
+        yield refused("ml.no_certificate", f"{request.path}.sslSecret")
 
 
 def _cluster(request: ExtensionRequest) -> Iterator[Problem]:
     for amount, least, unit in ((request.vcpus, LEAST_VCPUS, "vCPU"), (request.memory_gib, LEAST_MEMORY_GIB, "GB of memory")):
         if amount is not None and amount < least:
-            yield Problem(
-                path=request.cluster_path,
-                message=f"the cluster has {amount} {unit}, and the extension requires {least} in production",
-                value=amount,
-                allowed=f"at least {LEAST_VCPUS} vCPU and {LEAST_MEMORY_GIB} GB",
-                fix="add nodes, or choose larger ones",
-                source=str(PAGE),
-                code=Code.UNKNOWN,
-                severity=Severity.WARNING,
+            yield refused(
+                "ml.cluster_too_small",
+                request.cluster_path,
+                amount,
+                unit=unit,
+                least=least,
+                least_vcpus=LEAST_VCPUS,
+                least_memory_gib=LEAST_MEMORY_GIB,
             )
 
 
@@ -212,7 +178,7 @@ def _refused(path: str, message: str, value: object, allowed: str, fix: str, sou
     return impossible(path, message, value, allowed, fix, source)
 
 
-REFERENCE = Source("Microsoft Learn, machine-learning/reference-kubernetes", Dated.OBSERVED, date(2022, 6, 6))
+REFERENCE = observed("Microsoft Learn, machine-learning/reference-kubernetes", 2022, 6, 6)
 TOLERATED = ("ml.azure.com/amlarc", "ml.azure.com/amlarc-workload")  # with the value true and any effect
 OF_SCOPES = ("ml.azure.com/resource-group", "ml.azure.com/workspace", "ml.azure.com/compute")  # with the scope's name as value
 

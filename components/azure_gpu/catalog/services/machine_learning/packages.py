@@ -3,13 +3,10 @@ packages.
 """
 
 from collections.abc import Iterable, Iterator
-from datetime import date
 from typing import NamedTuple
 
-from azure_gpu.catalog.problems import Code, Problem, Severity
-from azure_gpu.catalog.sources import Dated, Source
-
-_INDEX = Source("the packages' own pages on pypi.org and anaconda.org", Dated.OBSERVED, date(2026, 11, 20))
+from azure_gpu.catalog.problems import Problem
+from azure_gpu.catalog.refusals import refused
 
 
 class Package(NamedTuple):
@@ -58,13 +55,4 @@ def problems(packages: Iterable[Package], path: str) -> Iterator[Problem]:
             instead = f"{package.name} of a version without +cpu"
         if not instead:
             continue
-        yield Problem(
-            path=path,
-            message=f"{package.name} is CPU-only, and the environment is for a GPU, which would be idle",
-            value=f"{package.name}{package.constraint}",
-            allowed="packages that use the GPU",
-            fix=f"write {instead}",
-            source=str(_INDEX),
-            code=Code.IMPOSSIBLE,
-            severity=Severity.WARNING,
-        )
+        yield refused("ml.cpu_only_package", path, f"{package.name}{package.constraint}", package=package, replacement=instead)

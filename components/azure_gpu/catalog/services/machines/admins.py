@@ -2,17 +2,14 @@
 
 import re
 from collections.abc import Iterator
-from datetime import date
 
 from azure_gpu.catalog.problems import Code, Problem
 from azure_gpu.catalog.size_use import OperatingSystem
-from azure_gpu.catalog.sources import Dated, Source
+from azure_gpu.catalog.sources import Source, observed
 
-API = Source("pulumi-azure-native 3.29.0, compute 2024-11-01, OSProfile", Dated.OBSERVED, date(2026, 11, 20))
-KEYS = Source(
-    "pulumi-azure-native 3.29.0, compute 2024-11-01: SshPublicKey, and SshEncryptionTypes RSA and Ed25519",
-    Dated.OBSERVED,
-    date(2026, 11, 20),
+API = observed("pulumi-azure-native 3.29.0, compute 2024-11-01, OSProfile", 2026, 11, 20)
+KEYS = observed(
+    "pulumi-azure-native 3.29.0, compute 2024-11-01: SshPublicKey, and SshEncryptionTypes RSA and Ed25519", 2026, 11, 20
 )
 RSA, ED25519 = "ssh-rsa", "ssh-ed25519"
 SHORTEST_RSA_BITS = 2048

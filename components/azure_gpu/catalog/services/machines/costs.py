@@ -3,24 +3,21 @@
 Unknown costs stay unknown, never 0. Machine prices are those of Linux, so the cost of a Windows machine is unknown.
 """
 
-from datetime import date
 from decimal import Decimal
 from typing import NamedTuple
 
 from azure_gpu.catalog.prices import PriceBook
 from azure_gpu.catalog.prices.hourly_cost import NOTHING, HourlyCost, Machines, in_region, of_machines
 from azure_gpu.catalog.size_use import OperatingSystem
-from azure_gpu.catalog.sources import Dated, Source
+from azure_gpu.catalog.sources import Source, observed
 
 HOURS_A_MONTH = 730  # as Azure's own pages count
 PREMIUM, STANDARD_SSD, STANDARD = "Premium_LRS", "StandardSSD_LRS", "Standard_LRS"
 
-_P10 = Source(
-    "rshade/finfocus-plugin-azure-public, which reports a query of Azure's Retail Prices API", Dated.OBSERVED, date(2026, 10, 1)
-)
-_ONE_TIB = Source("lucidity.cloud, standard-ssd-vs-premium-ssd-azure-pricing", Dated.OBSERVED, date(2026, 11, 20))
-_ADDRESS = Source("getstratolens.com, footguns/unattached-standard-public-ip", Dated.OBSERVED, date(2026, 7, 1))
-_BASTION = Source("getstratolens.com, footguns/idle-azure-bastion", Dated.OBSERVED, date(2026, 7, 1))
+_P10 = observed("rshade/finfocus-plugin-azure-public, which reports a query of Azure's Retail Prices API", 2026, 10, 1)
+_ONE_TIB = observed("lucidity.cloud, standard-ssd-vs-premium-ssd-azure-pricing", 2026, 11, 20)
+_ADDRESS = observed("getstratolens.com, footguns/unattached-standard-public-ip", 2026, 7, 1)
+_BASTION = observed("getstratolens.com, footguns/idle-azure-bastion", 2026, 7, 1)
 
 # USD a month by type and the least size of its tier in GiB. List prices of the United States; other regions are dearer.
 _DISKS: dict[tuple[str, int], tuple[Decimal, Source]] = {

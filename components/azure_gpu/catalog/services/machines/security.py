@@ -1,16 +1,15 @@
 """Trusted Launch and Secure Boot: whether a size, an image and a driver support them."""
 
 from collections.abc import Iterator
-from datetime import date
 
 from azure_gpu.catalog.problems import Code, Problem
 from azure_gpu.catalog.services.vm_images import VmImage
 from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.catalog.sizes.model import Size
-from azure_gpu.catalog.sources import Dated, Source
+from azure_gpu.catalog.sources import observed
 
-PAGE = Source("MicrosoftDocs/azure-compute-docs, articles/virtual-machines/trusted-launch.md", Dated.OBSERVED, date(2025, 4, 21))
-API = Source("pulumi-azure-native 3.29.0, compute 2024-11-01, SecurityProfile", Dated.OBSERVED, date(2026, 11, 20))
+PAGE = observed("MicrosoftDocs/azure-compute-docs, articles/virtual-machines/trusted-launch.md", 2025, 4, 21)
+API = observed("pulumi-azure-native 3.29.0, compute 2024-11-01, SecurityProfile", 2026, 11, 20)
 # By that page's table; "currently not supported" and "not supported".
 WITHOUT_TRUSTED_LAUNCH = frozenset({"NDasrA100_v4", "NDm_A100_v4", "NC", "NV", "NP"})
 

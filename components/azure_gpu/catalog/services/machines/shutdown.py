@@ -5,16 +5,14 @@ A machine that was shut down from inside is billed on.
 
 import re
 from collections.abc import Iterator
-from datetime import date
 from typing import NamedTuple
 
 from azure_gpu.catalog import spelling
-from azure_gpu.catalog.problems import Code, Problem, Severity
-from azure_gpu.catalog.sources import Dated, Source
+from azure_gpu.catalog.problems import Problem
+from azure_gpu.catalog.refusals import refused
+from azure_gpu.catalog.sources import observed
 
-STATES_PAGE = Source(
-    "MicrosoftDocs/azure-compute-docs, articles/virtual-machines/states-billing.md", Dated.OBSERVED, date(2023, 10, 31)
-)
+STATES_PAGE = observed("MicrosoftDocs/azure-compute-docs, articles/virtual-machines/states-billing.md", 2023, 10, 31)
 PREFIX = "PowerState/"
 
 
@@ -54,7 +52,7 @@ NAME_PREFIX = "shutdown-computevm-"  # source: terraform-provider-azurerm-5536@2
 UTC = "UTC"
 NOTICE_MINUTES = 30  # before the shutdown, of a mail about it; 15 to 120
 
-ZONES = Source("pulumi-azure-native 3.29.0, devtestlab 2018-09-15, Schedule.timeZoneId", Dated.OBSERVED, date(2026, 11, 20))
+ZONES = observed("pulumi-azure-native 3.29.0, devtestlab 2018-09-15, Schedule.timeZoneId", 2026, 11, 20)
 
 
 _TIME = r"(?:[01]\d|2[0-3]):?[0-5]\d"
@@ -118,22 +116,18 @@ def time_of(text: str) -> str:
 def check(time: str, zone: str, time_path: str, zone_path: str) -> Iterator[Problem]:
     """The problems of a time of day and a time zone."""
     if re.fullmatch(_TIME, time) is None:
-        yield Problem(time_path, "not a valid time of day", value=time, allowed="00:00 to 23:59", fix='write it as "19:00"')
+        yield refused("vm.bad_time", time_path, time)
     if zone in KNOWN_ZONES:
         return
     windows = BY_PLACE.get(zone)
     if windows is not None or "/" in zone:
         fix = f"write {windows}" if windows else "list them with `tzutil /l` on Windows"
-        message = "not a Windows name of a time zone"
-        yield Problem(zone_path, message, value=zone, allowed="such as W. Europe Standard Time", fix=fix, source=str(ZONES))
+        yield refused("vm.bad_time_zone", zone_path, zone, fix=fix)
         return
     close = spelling.nearest(zone, sorted(KNOWN_ZONES), 1)
-    yield Problem(
-        path=zone_path,
-        message="unknown time zone, so it wasn't checked",
-        value=zone,
+    yield refused(
+        "vm.unknown_time_zone",
+        zone_path,
+        zone,
         fix=f"if it is misspelt, write {close[0]}" if close else "list them with `tzutil /l` on Windows",
-        source=str(ZONES),
-        code=Code.UNKNOWN,
-        severity=Severity.WARNING,
     )
