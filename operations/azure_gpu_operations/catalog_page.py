@@ -106,7 +106,7 @@ def _services() -> Iterator[str]:
     yield from _told("## Batch\n\nSeries, as Batch's own pages and notices name them:", _lifecycles(batch.SERIES))
     yield from _told("Node agents:", list(images.AGENTS))
     yield "Operating systems, software and settings required by the article of 2018-12-17:\n"
-    yield table([*batch_requirements.REQUIREMENTS, batch_requirements.CLOUD_SERVICES], first=("sizes", "series"))
+    yield table([*batch_requirements.REQUIREMENTS, *batch_requirements.CLOUD_SERVICES], first=("sizes", "series"))
     yield "Parts of Batch that have been or will be retired:\n"
     yield table([value for value in vars(batch).values() if isinstance(value, batch.Feature)])
     yield "Regions that Batch has left:\n"

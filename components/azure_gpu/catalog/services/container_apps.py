@@ -2,13 +2,14 @@
 
 from collections.abc import Iterator, Mapping
 from datetime import date
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
-from azure_gpu.catalog import lifecycle, listed, regions, spelling
+from azure_gpu.catalog import lifecycle, listed, regions, sources, spelling, tables
 from azure_gpu.catalog.lifecycle import Lifecycle
 from azure_gpu.catalog.problems import Problem, not_listed
 from azure_gpu.catalog.refusals import refused
 from azure_gpu.catalog.sources import Source, observed
+from azure_gpu.catalog.tables import Keyed, Table
 
 NAME_MOST = 15  # characters in the name of a workload profile
 
@@ -51,79 +52,46 @@ class Profile(NamedTuple):
 
 
 # Both serverless profiles were in preview in two regions; the page of 2025-06-02 speaks of them without that word.
-_SERVERLESS = Lifecycle(seen=SERVERLESS_PAGE, preview=True, general=_TYPES)
-_DEDICATED = Lifecycle(seen=PROFILES_PAGE)
-_FIRST_REGIONS = {"westus3": SERVERLESS_PAGE, "australiaeast": SERVERLESS_PAGE}
-_A100_REGIONS = {
-    **dict.fromkeys(("brazilsouth", "canadacentral", "eastus", "italynorth", "swedencentral", "westus"), REGIONS_PAGE),
-    **_FIRST_REGIONS,
-}
-_T4_REGIONS = {
-    **dict.fromkeys(
-        (
-            "centralindia",
-            "francecentral",
-            "japaneast",
-            "northcentralus",
-            "southcentralus",
-            "southeastasia",
-            "southindia",
-            "westeurope",
-            "westus2",
-        ),
-        REGIONS_PAGE,
-    ),
-    **_A100_REGIONS,
-}
-_DEDICATED_REGIONS = {"westus3": PROFILES_PAGE, "northeurope": PROFILES_PAGE}
-
-
-def _dedicated(gpu_count: int) -> Profile:
-    """The dedicated profiles grow with the number of GPUs: one A100 with 24 vCPU and 220 GiB, two, four."""
-    return Profile(
-        type=f"NC{24 * gpu_count}-A100",
-        kind="dedicated",
-        gpu="A100",
-        gpu_memory_gib=80,
-        gpu_count=gpu_count,
-        vcpus=24 * gpu_count,
-        memory_gib=220 * gpu_count,
-        lifecycle=_DEDICATED,
-        regions=_DEDICATED_REGIONS,
-        source=PROFILES_PAGE,
-    )
-
-
-_T4 = Profile(
-    type="Consumption-GPU-NC8as-T4",
-    kind="serverless",
-    gpu="T4",
-    gpu_memory_gib=16,
-    gpu_count=1,
-    vcpus=8,
-    memory_gib=56,
-    lifecycle=_SERVERLESS,
-    regions=_T4_REGIONS,
-    source=PROFILES_PAGE,
+TABLE = Table(
+    tables.beside(__file__, "workload_profiles.csv"),
+    {
+        "type": "as `workloadProfileType` has it",
+        "kind": "how it is billed: serverless, dedicated",
+        "gpu": "the model",
+        "gpu_memory_gib": "of one GPU",
+        "gpu_count": "of a replica, or of a node where it is dedicated",
+        "vcpus": "likewise",
+        "memory_gib": "likewise",
+        "regions": "those that have it, each with the earliest source: region=source",
+        "source": "of the amounts",
+        **lifecycle.COLUMNS,
+    },
 )
-_A100 = Profile(
-    type="Consumption-GPU-NC24-A100",
-    kind="serverless",
-    gpu="A100",
-    gpu_memory_gib=80,
-    gpu_count=1,
-    vcpus=24,
-    memory_gib=220,
-    lifecycle=_SERVERLESS,
-    regions=_A100_REGIONS,
-    source=PROFILES_PAGE,
-)
-PROFILES: dict[str, Profile] = {one.type: one for one in (_T4, _A100, _dedicated(1), _dedicated(2), _dedicated(4))}
+
+
+def _read() -> Iterator[Profile]:
+    known = sources.named()
+    for name, row in tables.by_name(tables.read(TABLE), "type").items():
+        yield Profile(
+            type=name,
+            kind=row.one_of("kind", {each: each for each in get_args(Kind)}),
+            gpu=row.filled("gpu"),
+            gpu_memory_gib=row.whole("gpu_memory_gib") or 0,
+            gpu_count=row.whole("gpu_count") or 0,
+            vcpus=row.whole("vcpus") or 0,
+            memory_gib=row.whole("memory_gib") or 0,
+            lifecycle=lifecycle.read(row, known),
+            regions=row.pairs("regions", known, sources.WHERE),
+            source=row.one_of("source", known, sources.WHERE),
+        )
+
+
+PROFILES: Mapping[str, Profile] = Keyed(lambda: {each.type: each for each in _read()})
 
 
 def serverless_on(day: date) -> tuple[str, ...]:
     """The serverless profile types known on that day, cheapest first; none before the first source that has them."""
-    return tuple(one.type for one in (_T4, _A100) if day >= one.lifecycle.seen.day)
+    return tuple(one.type for one in PROFILES.values() if one.kind == "serverless" and day >= one.lifecycle.seen.day)
 
 
 def serverless_of(gpu: str) -> str:

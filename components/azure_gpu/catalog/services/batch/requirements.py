@@ -5,14 +5,16 @@ The tables cover the sizes and operating systems of their day; the rules ignore 
 
 from collections.abc import Iterator
 from datetime import date
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
+from azure_gpu.catalog import tables
 from azure_gpu.catalog.problems import Code, Problem, Severity
 from azure_gpu.catalog.refusals import refused
 from azure_gpu.catalog.services.vm_images import Distribution
 from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.catalog.sizes.model import Size
 from azure_gpu.catalog.sources import BATCH_ARTICLE
+from azure_gpu.catalog.tables import Listed, Table
 
 STILL_PUBLISHED = date(2019, 6, 13)  # the last day on which the article is known to have had these tables
 
@@ -40,86 +42,45 @@ class Requirement(NamedTuple):
         return size.name in self.sizes or size.series.name in self.series
 
 
-# RDMA before SR-IOV; those of the N-series have GPUs too.
-RDMA_HPC_SIZES = frozenset({"Standard_H16r", "Standard_H16mr", "Standard_A8", "Standard_A9"})
-RDMA_GPU_SIZES = frozenset({"Standard_NC24r", "Standard_NC24rs_v2", "Standard_NC24rs_v3", "Standard_ND24rs"})
-_WINDOWS_RDMA = frozenset({Distribution.WINDOWS_2016, Distribution.WINDOWS_2012_R2, Distribution.WINDOWS_2012})
-_WINDOWS_GPU = frozenset({Distribution.WINDOWS_2016, Distribution.WINDOWS_2012_R2})
-_WINDOWS_MPI = ("Microsoft MPI 2012 R2 or later", "Intel MPI 5")
-_CUDA_DRIVERS = "NVIDIA CUDA or CUDA Toolkit drivers"
-_GRID_DRIVERS = "NVIDIA GRID drivers"
+TABLE = Table(
+    tables.beside(__file__, "requirements.csv"),
+    {
+        "capability": "RDMA before SR-IOV, or the GPU",
+        "operating_system": "Linux or Windows",
+        "distributions": "those that support it; CentOS-HPC 7.4 is CentOS 7.4 with RDMA drivers",
+        "software": "any one of them, and the drivers",
+        "drivers": "that are needed",
+        "sizes": "that the row names",
+        "series": "of which it covers all sizes",
+        "one_task_per_node": "with communication between nodes: yes or no",
+        "cloud_services": "yes: of pools in Cloud Services, Windows with a guest family; the N-series never was in them",
+    },
+)
 
-REQUIREMENTS: tuple[Requirement, ...] = (
-    Requirement(
-        sizes=RDMA_HPC_SIZES | RDMA_GPU_SIZES,
-        capability="RDMA",
-        operating_system="Linux",
-        distributions=frozenset({Distribution.UBUNTU_16_04, Distribution.CENTOS_HPC_7_4}),
-        software=("Intel MPI 5",),
-        drivers="Linux RDMA drivers",
-        one_task_per_node=True,
-    ),
-    Requirement(
-        series=frozenset({"NC", "NCv2", "NCv3", "NDv2"}),
-        capability="NVIDIA Tesla GPU",
-        operating_system="Linux",
-        # CentOS-HPC 7.4 is CentOS 7.4 with RDMA drivers
-        distributions=frozenset(
-            {Distribution.UBUNTU_16_04, Distribution.CENTOS_7_3, Distribution.CENTOS_7_4, Distribution.CENTOS_HPC_7_4}
-        ),
-        software=(),
-        drivers=_CUDA_DRIVERS,
-    ),
-    Requirement(
-        series=frozenset({"NV", "NVv2"}),
-        capability="NVIDIA Tesla M60 GPU",
-        operating_system="Linux",
-        distributions=frozenset({Distribution.UBUNTU_16_04, Distribution.CENTOS_7_3}),
-        software=(),
-        drivers=_GRID_DRIVERS,
-    ),
-    Requirement(
-        sizes=RDMA_HPC_SIZES | RDMA_GPU_SIZES,
-        capability="RDMA",
-        operating_system="Windows",
-        distributions=_WINDOWS_RDMA,
-        software=_WINDOWS_MPI,
-        drivers="Windows RDMA drivers",
-        one_task_per_node=True,
-    ),
-    Requirement(
-        series=frozenset({"NC", "NCv2", "NCv3", "ND", "NDv2"}),
-        capability="NVIDIA Tesla GPU",
-        operating_system="Windows",
-        distributions=_WINDOWS_GPU,
-        software=(),
-        drivers=_CUDA_DRIVERS,
-    ),
-    Requirement(
-        series=frozenset({"NV", "NVv2"}),
-        capability="NVIDIA Tesla M60 GPU",
-        operating_system="Windows",
-        distributions=_WINDOWS_GPU,
-        software=(),
-        drivers=_GRID_DRIVERS,
-    ),
-)
-# Cloud Services pools are Windows with a guest operating system family; the N-series never was in them.
-CLOUD_SERVICES = Requirement(
-    sizes=RDMA_HPC_SIZES,
-    capability="RDMA",
-    operating_system="Windows",
-    distributions=_WINDOWS_RDMA | {Distribution.WINDOWS_2008_R2},
-    software=_WINDOWS_MPI,
-    drivers="Windows RDMA drivers",
-    one_task_per_node=True,
-)
-_KNOWN_DISTRIBUTIONS = frozenset(one for requirement in REQUIREMENTS for one in requirement.distributions)
+
+def _read(*, cloud_services: bool) -> Iterator[Requirement]:
+    distributions = {each.value: each for each in Distribution}
+    for row in tables.read(TABLE):
+        if row.yes("cloud_services") is cloud_services:
+            yield Requirement(
+                capability=row.one_of("capability", {each: each for each in get_args(Capability)}),
+                operating_system=row.one_of("operating_system", {each: each for each in get_args(OperatingSystem)}),
+                distributions=frozenset(row.several("distributions", distributions)),
+                software=row.texts("software"),
+                drivers=row.filled("drivers"),
+                sizes=frozenset(row.texts("sizes")),
+                series=frozenset(row.texts("series")),
+                one_task_per_node=row.yes("one_task_per_node"),
+            )
+
+
+REQUIREMENTS = Listed(lambda: _read(cloud_services=False))
+CLOUD_SERVICES = Listed(lambda: _read(cloud_services=True))
 
 
 def before_sr_iov(size: Size) -> bool:
     """Whether the size's InfiniBand is that of before SR-IOV, which other drivers and another MPI serve."""
-    return size.name in RDMA_HPC_SIZES | RDMA_GPU_SIZES
+    return any(size.name in each.sizes for each in REQUIREMENTS if each.capability == "RDMA")
 
 
 def of(size: Size, operating_system: OperatingSystem, *, rdma: bool) -> tuple[Requirement, ...]:
@@ -135,7 +96,7 @@ def of(size: Size, operating_system: OperatingSystem, *, rdma: bool) -> tuple[Re
 
 def system_problems(size: Size, distribution: Distribution, as_of: date, path: str, *, rdma: bool) -> Iterator[Problem]:
     """The operating system against the tables: an error while the article was published, a warning later."""
-    if distribution not in _KNOWN_DISTRIBUTIONS:
+    if not any(distribution in each.distributions for each in REQUIREMENTS):
         return
     for requirement in of(size, distribution.operating_system, rdma=rdma):
         if distribution not in requirement.distributions:
@@ -156,4 +117,4 @@ def system_problems(size: Size, distribution: Distribution, as_of: date, path: s
 def cloud_services_problems(size: Size, path: str) -> Iterator[Problem]:
     """A size of the N-series in a Cloud Services pool."""
     if size.gpu is not None:
-        yield refused("batch.gpu_in_cloud_services", path, size.name, allowed=", ".join(sorted(CLOUD_SERVICES.sizes)))
+        yield refused("batch.gpu_in_cloud_services", path, size.name, allowed=", ".join(sorted(CLOUD_SERVICES[0].sizes)))
