@@ -8,7 +8,7 @@ id in the stack's file.
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from azure_gpu.catalog.prices import fixed
+from azure_gpu.catalog.prices import hourly_cost
 from azure_gpu.formats import arm_ids, azure_types
 from azure_gpu.formats.arm_ids import ArmId
 from azure_gpu.formats.azure_types import BY_TOKEN
@@ -196,7 +196,7 @@ def described(key: str, members: Sequence[Resource], owned: Ownership) -> Part:
 def _fixed(members: Sequence[Resource]) -> float | None:
     """What resources cost in any hour; None if none of them has such a price."""
     typed = [(BY_TOKEN[each.type].arm_type, each.inputs.get("sku") or {}) for each in members if each.type in BY_TOKEN]
-    prices = [fixed.of_resource(arm_type, str(sku.get("name", ""))) for arm_type, sku in typed]
+    prices = [hourly_cost.of_resource(arm_type, str(sku.get("name", ""))) for arm_type, sku in typed]
     known = [price.usd_hour for price in prices if price is not None]
     return float(sum(known)) if known else None
 
