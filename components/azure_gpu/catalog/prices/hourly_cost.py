@@ -1,7 +1,7 @@
 """The total hourly cost of machines and other items. An unknown price makes the total unknown, never 0.
 
-`of_resource` is what a resource costs whether it is used or not: gateways, addresses, private endpoints, Premium registries. Its
-prices are those that Infracost's tests expect for West Europe; they are taken for any region. What is billed by the amount of data
+`of_resource` is what a resource costs whether it is used or not: gateways, addresses, endpoints, Premium registries. The prices
+are those that Infracost's tests expect for West Europe; they are taken for any region. What is billed by the amount of data
 isn't in them.
 """
 
