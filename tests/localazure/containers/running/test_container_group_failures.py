@@ -48,10 +48,10 @@ def test_no_right_to_pull_any_more(azure: EmbeddedAzure, group: str, own: Regist
     assert start_fails(azure, group)["code"] == "InaccessibleImage"
     view = container_view(show(azure, group, "one"))
     assert view["currentState"]["state"] == "Waiting"
-    assert view["currentState"]["detailStatus"].startswith("ErrImagePull: The identity puller has no role")
+    assert view["currentState"]["detailStatus"].startswith("ErrImagePull: No role, such as AcrPull, lets")
     assert view["events"][-1]["name"] == "Failed"
     assert view["events"][-1]["type"] == "Warning"
-    assert "has no role, such as AcrPull" in view["events"][-1]["message"]
+    assert "No role, such as AcrPull, lets the identity puller pull" in view["events"][-1]["message"]
     assert group_state(show(azure, group, "one")) == "Pending"
 
 
