@@ -13,7 +13,7 @@ from azure.mgmt.appcontainers import ContainerAppsAPIClient
 
 from azure_gpu.formats import arm_ids
 from azure_gpu_operations.azure import Arm, management_client, refused_as
-from azure_gpu_operations.jobs import API_VERSION, Execution, Job, execution_of, job_of
+from azure_gpu_operations.job_bodies import API_VERSION, Execution, Job, execution_of, job_of
 
 POLL_SECONDS = 2.0
 # Built-in role whose actions are to start and stop executions; as assignments in public infrastructure code have it.

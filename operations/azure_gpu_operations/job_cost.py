@@ -7,7 +7,7 @@ from decimal import Decimal
 from azure_gpu.catalog.prices.container_apps import packaged_meters
 from azure_gpu.catalog.prices.price_book import Price
 from azure_gpu.catalog.services.container_apps import PROFILES
-from azure_gpu_operations.jobs import Job
+from azure_gpu_operations.job_bodies import Job
 
 UNKNOWN = "cost isn't known"
 _MEMORY = re.compile(r"(\d+(?:\.\d+)?)Gi")

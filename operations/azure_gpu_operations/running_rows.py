@@ -18,7 +18,7 @@ from azure_gpu.catalog.services.machines import shutdown
 from azure_gpu.catalog.services.machines.costs import MachineUse, cost
 from azure_gpu.formats.dates import instant
 from azure_gpu.kubernetes import worker_group
-from azure_gpu_operations import groups, job_cost, jobs, virtual_machines
+from azure_gpu_operations import groups, job_bodies, job_cost, virtual_machines
 from azure_gpu_operations.azure import Arm, AzureError
 from azure_gpu_operations.batch import account as batch
 from azure_gpu_operations.batch.drain import NodesNow, nodes_now, nodes_shown
@@ -275,7 +275,7 @@ _BATCH_ACCOUNTS = _below("Microsoft.Batch/batchAccounts", batch.API_VERSION)
 _WORKSPACES = _below("Microsoft.MachineLearningServices/workspaces", endpoints.API_VERSION)
 KINDS = (
     Kind(lambda stack: stack.groups, _below("Microsoft.ContainerInstance/containerGroups", groups.API_VERSION), _of_group),
-    Kind(lambda stack: stack.jobs, _below("Microsoft.App/jobs", jobs.API_VERSION), _of_job),
+    Kind(lambda stack: stack.jobs, _below("Microsoft.App/jobs", job_bodies.API_VERSION), _of_job),
     Kind(lambda stack: stack.pools, _within(_BATCH_ACCOUNTS, "pools", batch.API_VERSION), _of_pool),
     Kind(
         lambda stack: stack.clusters,

@@ -54,16 +54,16 @@ def add_start_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _stop(options: argparse.Namespace) -> int:
-    from azure_gpu_operations.run import attached  # here: Azure's clients load slowly
+    from azure_gpu_operations.run import logs_and_stop  # here: Azure's clients load slowly
 
     found = view(stack_options.stack_of(options))
     parts = {ENDPOINT: found.endpoints, MACHINE: found.vms, POOL: found.pools}
     named = [kind for kind, names in parts.items() if options.name in names]
     if options.kind == RUN or (not options.kind and not named):
-        return attached.stop(
+        return logs_and_stop.stop(
             options, "" if options.kind else ", ".join(sorted({one for names in parts.values() for one in names}))
         )
-    if not options.kind and attached.is_there(found, options):
+    if not options.kind and logs_and_stop.is_there(found, options):
         named.append(RUN)
     kind, problem = _chosen(options, named, {kind: [*names] for kind, names in parts.items()})
     if problem:

@@ -40,7 +40,7 @@ VERBS = {
         "run a script, a workload or an image on this machine, or on a stack's job, pool, cluster, edge or virtual machine",
     ),
     "logs": Verb(
-        "run.attached", "show the log of a run that was started earlier, or download its output files, from any machine"
+        "run.logs_and_stop", "show the log of a run that was started earlier, or download its output files, from any machine"
     ),
     "stop": Verb(
         "stop_and_start",

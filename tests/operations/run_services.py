@@ -16,7 +16,7 @@ from azure_gpu_operations.azure import AzureError
 from azure_gpu_operations.batch.pool_facts import facts_of
 from azure_gpu_operations.clusters.errors import ClusterError
 from azure_gpu_operations.clusters.targets import ClusterTarget
-from azure_gpu_operations.jobs import ContainerStatus, Execution, job_of
+from azure_gpu_operations.job_bodies import ContainerStatus, Execution, job_of
 from azure_gpu_operations.run.on_batch import plan as batch_plan
 from azure_gpu_operations.run.on_batch.request import BatchRequest
 from azure_gpu_operations.run.on_batch.run import BatchRun, Brought

@@ -10,7 +10,7 @@ import pytest
 from azure_gpu_operations.explain import activity_log, read_group, read_job
 from azure_gpu_operations.explain.facts import Cause, Refusal
 from azure_gpu_operations.explain.rules import explain
-from azure_gpu_operations.jobs import execution_of, job_of
+from azure_gpu_operations.job_bodies import execution_of, job_of
 
 # The form of an event: Microsoft Learn, REST reference of Azure Monitor 2015-04-01, "Activity Logs - List".
 EVENT: dict[str, Any] = {

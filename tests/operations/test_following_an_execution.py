@@ -10,8 +10,8 @@ import requests
 from azure.core.exceptions import ServiceRequestError
 
 from azure_gpu_operations.azure import AzureError
+from azure_gpu_operations.job_bodies import ContainerStatus, Execution, Job, job_of
 from azure_gpu_operations.job_client import Jobs
-from azure_gpu_operations.jobs import ContainerStatus, Execution, Job, job_of
 from azure_gpu_operations.run.log_lines import LogStream, stream_address
 from azure_gpu_operations.run.on_job.request import JobRequest
 from azure_gpu_operations.run.on_job.run import QUIET_POLLS, READER, JobRun, follow

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from azure_gpu_operations import job_cost
-from azure_gpu_operations.jobs import Job, job_of
+from azure_gpu_operations.job_bodies import Job, job_of
 
 T4, A100 = "Consumption-GPU-NC8as-T4", "Consumption-GPU-NC24-A100"
 DAY = date(2026, 11, 21)

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from azure_gpu.formats.dates import instant
-from azure_gpu_operations.jobs import Execution, execution_of, job_of, start_template
+from azure_gpu_operations.job_bodies import Execution, execution_of, job_of, start_template
 
 ID = "/subscriptions/s/resourceGroups/g/providers/Microsoft.App/jobs/trainer"
 

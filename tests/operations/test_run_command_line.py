@@ -8,7 +8,7 @@ from azure_gpu.shared.registry_build import BuildFailedError, cause_of
 from azure_gpu_operations.__main__ import main
 from azure_gpu_operations.azure import AzureError
 from azure_gpu_operations.connection import Connection
-from azure_gpu_operations.jobs import Execution, Job, job_of
+from azure_gpu_operations.job_bodies import Execution, Job, job_of
 from azure_gpu_operations.run import options as run_options
 from azure_gpu_operations.run.driving import drive
 from azure_gpu_operations.run.on_job import run as job_run

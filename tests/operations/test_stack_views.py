@@ -9,7 +9,7 @@ import pytest
 from azure_gpu.shared.provider_keys import PROVIDER_VARIABLES
 from azure_gpu_operations import one_part
 from azure_gpu_operations.connection import Connection, connection_in, connection_of
-from azure_gpu_operations.jobs import job_of
+from azure_gpu_operations.job_bodies import job_of
 from azure_gpu_operations.run import used_part
 from azure_gpu_operations.run.context import BASE_IMAGE, of_script
 from azure_gpu_operations.run.on_job import run as job_run

@@ -10,7 +10,7 @@ from azure_gpu_operations import __main__ as command_line, azure, machine_power,
 from azure_gpu_operations.batch import account, drain as draining
 from azure_gpu_operations.connection import Connection
 from azure_gpu_operations.machine_learning import endpoint_power
-from azure_gpu_operations.run import attached
+from azure_gpu_operations.run import logs_and_stop
 from azure_gpu_operations.stack_view import StackView
 
 ENDPOINTS = "azure-native:machinelearningservices:OnlineEndpoint"
@@ -37,9 +37,9 @@ def called(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     done: list[str] = []
     monkeypatch.setattr(stop_and_start, "view", lambda _: VIEW)
     monkeypatch.setattr(
-        attached, "stop", lambda options, others: done.append(f"run {options.name}{' or ' * bool(others)}{others}") or 0
+        logs_and_stop, "stop", lambda options, others: done.append(f"run {options.name}{' or ' * bool(others)}{others}") or 0
     )
-    monkeypatch.setattr(attached, "is_there", lambda _, options: options.stack == "with-runs")
+    monkeypatch.setattr(logs_and_stop, "is_there", lambda _, options: options.stack == "with-runs")
     monkeypatch.setattr(endpoint_power, "stop", lambda _, name, __: done.append(f"stop {name}"))
     monkeypatch.setattr(endpoint_power, "start", lambda _, name, __: done.append(f"start {name}"))
     monkeypatch.setattr(machine_power, "stop", lambda _, __, name, ___: done.append(f"deallocate {name}"))

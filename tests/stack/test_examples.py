@@ -5,8 +5,8 @@ from decimal import Decimal
 import pytest
 
 from azure_gpu.catalog.prices import packaged
+from azure_gpu_operations.job_bodies import job_of
 from azure_gpu_operations.job_cost import hourly_price
-from azure_gpu_operations.jobs import job_of
 from tests.support.embedded import CHECKOUT
 from tests.support.readme_commands import commands_in, priced
 

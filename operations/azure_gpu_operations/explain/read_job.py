@@ -8,8 +8,8 @@ import requests
 from azure_gpu_operations.azure import Arm, AzureError
 from azure_gpu_operations.explain import activity_log
 from azure_gpu_operations.explain.facts import Container, Facts, Kind
+from azure_gpu_operations.job_bodies import RUNNING, WAITING, Execution, Job
 from azure_gpu_operations.job_client import Jobs
-from azure_gpu_operations.jobs import RUNNING, WAITING, Execution, Job
 from azure_gpu_operations.run.log_lines import LogStream
 
 LAST_LINES = 15

@@ -8,7 +8,7 @@ from typing import Any
 from azure_gpu_operations.explain import refusal_rules, table
 from azure_gpu_operations.explain.facts import ENDED_BY_TERM, KILLED, Container, Facts, Finding
 from azure_gpu_operations.explain.refusal_rules import about, of_image
-from azure_gpu_operations.jobs import WAITING
+from azure_gpu_operations.job_bodies import WAITING
 
 _CLOSE = 0.97  # of the time that a job may take: it is stopped a little before or after
 _USUAL_SECONDS = 600.0  # until a container starts on a GPU machine

@@ -10,7 +10,7 @@ from azure_gpu.catalog.services.container_apps import PROFILES, QUOTAS, QUOTAS_P
 from azure_gpu.formats import arm_ids
 from azure_gpu.shared.installation import COMMAND
 from azure_gpu_operations.azure import SignIn, get_list
-from azure_gpu_operations.jobs import API_VERSION
+from azure_gpu_operations.job_bodies import API_VERSION
 from azure_gpu_operations.preflight.fetching import Outcome, retries
 from azure_gpu_operations.preflight.lists import ListKey, ListKind
 from azure_gpu_operations.preflight.rows import Answer, Row

@@ -21,8 +21,8 @@ import requests
 
 from azure_gpu.formats import arm_ids
 from azure_gpu_operations.clusters.errors import ClusterError
+from azure_gpu_operations.job_bodies import Job
 from azure_gpu_operations.job_client import Jobs
-from azure_gpu_operations.jobs import Job
 
 _KEPT = 4096  # bytes of the end, to compare with
 

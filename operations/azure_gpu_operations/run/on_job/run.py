@@ -27,8 +27,8 @@ from azure_gpu.shared.polling import poll_until
 from azure_gpu_operations import job_cost
 from azure_gpu_operations.azure import Arm, AzureError
 from azure_gpu_operations.exit_codes import FAILED, FAILED_RUN, TIMED_OUT
+from azure_gpu_operations.job_bodies import Execution, Job, start_template
 from azure_gpu_operations.job_client import POLL_SECONDS, Jobs
-from azure_gpu_operations.jobs import Execution, Job, start_template
 from azure_gpu_operations.one_part import JOB
 from azure_gpu_operations.run import carried, used_part
 from azure_gpu_operations.run.log_lines import LogStream

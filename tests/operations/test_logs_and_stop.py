@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from azure_gpu_operations.batch import blobs
-from azure_gpu_operations.run import attached
+from azure_gpu_operations.run import logs_and_stop
 
 FILE = "run-1/main/out/model.bin"
 SOME = "error: the run run-1 hasn't uploaded all its files: it is still running or was stopped early; "
@@ -37,8 +37,8 @@ class Blobs:
 @pytest.fixture
 def kept(monkeypatch: pytest.MonkeyPatch) -> type[Blobs]:
     stack = SimpleNamespace(name="dev", storage="/storage", pools={}, connection=SimpleNamespace(subscription_id="s"))
-    monkeypatch.setattr(attached, "view", lambda _: stack)
-    monkeypatch.setattr(attached.stack_options, "stack_of", lambda _: "dev")
+    monkeypatch.setattr(logs_and_stop, "view", lambda _: stack)
+    monkeypatch.setattr(logs_and_stop.stack_options, "stack_of", lambda _: "dev")
     monkeypatch.setattr("azure_gpu_operations.azure.Arm", lambda _: SimpleNamespace(close=lambda: None))
     monkeypatch.setattr(blobs, "Blobs", Blobs)
     return Blobs
@@ -64,12 +64,12 @@ def test_files_that_are_not_all_there_are_fetched_with_an_error(
     kept: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str], names: tuple[str, ...], code: int, told: str
 ) -> None:
     kept.kept = names
-    assert attached._fetch(Namespace(name="run-1", into=tmp_path)) == code
+    assert logs_and_stop._fetch(Namespace(name="run-1", into=tmp_path)) == code
     printed = capsys.readouterr()
     assert printed.err + printed.out == told.format(into=tmp_path)
 
 
 def test_a_run_that_keeps_no_file_is_refused(kept: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     kept.kept = ("run-2/main/x",)
-    assert attached._fetch(Namespace(name="run-1", into=tmp_path)) == 2
+    assert logs_and_stop._fetch(Namespace(name="run-1", into=tmp_path)) == 2
     assert "NAME: no files are stored under this name; given: 'run-1'" in capsys.readouterr().err
