@@ -1,6 +1,7 @@
 """Resolves the arguments of a cluster: fills in all defaults and finds all problems. Pure."""
 
 from collections.abc import Iterable
+from datetime import date
 from typing import cast
 
 from azure_gpu.aks import gpu_pools, rules as cluster_rules
@@ -26,8 +27,7 @@ from azure_gpu.catalog.services.aks import clusters
 from azure_gpu.catalog.services.aks.network import Ranges
 from azure_gpu.formats import arm_ids, azure_types
 from azure_gpu.formats.arm_ids import ArmId
-from azure_gpu.formats.dates import parse_day, resolve_day, resolve_end
-from azure_gpu.formats.tags import EXPIRES_AT
+from azure_gpu.formats.dates import resolve_day, resolve_end
 from azure_gpu.kubernetes.gpu_objects import resolve as gpu_objects_resolve
 from azure_gpu.kubernetes.gpu_objects.spec import ClusterObjectsSpec
 from azure_gpu.shared import existing, principals
@@ -42,10 +42,10 @@ def resolve(name: str, args: GpuClusterSettings, context: Context) -> tuple[GpuC
     own = cast(GpuClusterSettings, {key: value for key, value in args.items() if key != "gpu_pools"})
     as_of, problems = resolve_day(own.get("as_of"), f"{path}.as_of")
     day = as_of or context.day
-    expires_at, end_problems = resolve_end(own.get("expires_after"), day, f"{path}.expires_after", "a cluster", "of GPU nodes")
+    end, end_problems = resolve_end(own.get("expires_after"), day, f"{path}.expires_after", "a cluster", "of GPU nodes")
     found, id_problems = _existing(own, context, path)
-    tags = {**context.tags(as_of), **own.get("tags", {}), **({EXPIRES_AT: expires_at} if expires_at else {})}
-    cluster_context = _context_of_pools(own, context, path, tags)
+    tags = {**context.tags(as_of), **own.get("tags", {}), **end.tags}
+    cluster_context = _context_of_pools(own, context, path, tags, end.last)
     pools: dict[str, GpuPoolSpec] = {}
     pool_problems: list[Problem] = []
     for pool, given in args.get("gpu_pools", {}).items():
@@ -63,18 +63,18 @@ def resolve(name: str, args: GpuClusterSettings, context: Context) -> tuple[GpuC
     problems += [*cluster_rules.problems_of(own, cluster, pool_systems), *check_tags(own.get("tags", {}), f"{path}.tags")]
     cost, idle = _costs(cluster, pools.values(), created="existing" not in own)
     spec = GpuClusterSpec(
-        cluster=cluster, pools=pools, expires_at=expires_at, hourly_cost=cost.number, idle_cost=idle.number, idle=idle
+        cluster=cluster, pools=pools, expires_at=end.at, hourly_cost=cost.number, idle_cost=idle.number, idle=idle
     )
     return spec, problems
 
 
-def _context_of_pools(args: GpuClusterSettings, context: Context, path: str, tags: Tags) -> ClusterContext:
+def _context_of_pools(args: GpuClusterSettings, context: Context, path: str, tags: Tags, last: date | None) -> ClusterContext:
     return ClusterContext(
         path=path,
         location=context.region(args.get("location")),
         location_path=f"{path}.location" if "location" in args else context.own_path("location"),
         tags=tags,
-        last=parse_day(args.get("expires_after", "")),
+        last=last,
     )
 
 

@@ -8,8 +8,7 @@ from azure_gpu.container_instances import file as group_file, rules
 from azure_gpu.container_instances.args import ContainerGroupSettings, ContainerSettings, InitContainerSettings
 from azure_gpu.container_instances.spec import ContainerGroupSpec, ContainerSpec, InitContainerSpec
 from azure_gpu.formats import azure_types
-from azure_gpu.formats.dates import resolve_day, resolve_end
-from azure_gpu.formats.tags import EXPIRES_AT
+from azure_gpu.formats.dates import End, resolve_day, resolve_end
 from azure_gpu.shared import files
 from azure_gpu.shared.context import Context, known
 from azure_gpu.shared.files import Reader
@@ -39,10 +38,9 @@ def _resolve(
     as_of, problems = resolve_day(settings.get("as_of"), f"{path}.as_of")
     day = as_of or context.day
     containers = _containers(name, settings, path)
-    expires_at, of_end = None, []
+    end, of_end = End(), list[Problem]()
     if "expires_after" in settings or any("gpu" in one.settings for one in containers):
-        expires_at, of_end = resolve_end(settings.get("expires_after"), day, f"{path}.expires_after", "a group")
-    end_tag = {EXPIRES_AT: expires_at} if expires_at else {}
+        end, of_end = resolve_end(settings.get("expires_after"), day, f"{path}.expires_after", "a group")
     spec = ContainerGroupSpec(
         settings=settings,
         group_name=known(settings.get("group_name")) or context.name(azure_types.CONTAINER_GROUP.arm_type, name),
@@ -50,10 +48,10 @@ def _resolve(
         init_containers=_init_containers(settings, path),
         location=context.region(settings.get("location")),
         location_path=f"{path}.location" if "location" in settings else context.own_path("location"),
-        tags={**context.tags(as_of), **settings.get("tags", {}), **end_tag},
-        expires_at=expires_at,
+        tags={**context.tags(as_of), **settings.get("tags", {}), **end.tags},
+        expires_at=end.at,
     )
-    return spec, [*problems, *of_end, *rules.problems_of(spec, path, day)]
+    return spec, [*problems, *of_end, *rules.problems_of(spec, path, day, end.last)]
 
 
 def _containers(name: str, settings: ContainerGroupSettings, path: str) -> tuple[ContainerSpec, ...]:

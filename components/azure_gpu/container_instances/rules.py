@@ -11,7 +11,6 @@ from azure_gpu.catalog.services.container_instances import ContainerRequest, Gro
 from azure_gpu.container_instances.args import ContainerBasics, ContainerGroupSettings, InitContainerSettings, VolumeArgs
 from azure_gpu.container_instances.spec import ContainerGroupSpec, ContainerSpec
 from azure_gpu.formats import azure_types
-from azure_gpu.formats.dates import parse_day
 from azure_gpu.shared.addresses import check_login
 from azure_gpu.shared.context import check_region, check_tags, known
 from azure_gpu.shared.wording import give_secret
@@ -20,7 +19,7 @@ from azure_gpu.shared.workloads import image_problems
 _REQUIRED = "required, but not set"
 
 
-def problems_of(spec: ContainerGroupSpec, path: str, day: date) -> Iterator[Problem]:
+def problems_of(spec: ContainerGroupSpec, path: str, day: date, last: date | None) -> Iterator[Problem]:
     """Returns the problems of the group at `path`: names, missing secrets, what would be left out without a word, and the
     catalog's at a date. Azure itself judges ports, probes, mounts and zones."""
     settings = spec.settings
@@ -44,7 +43,7 @@ def problems_of(spec: ContainerGroupSpec, path: str, day: date) -> Iterator[Prob
         yield from _required(registry, ("server", "username"), "password", f"{path}.registries[{index}]")
     yield from check_tags(settings.get("tags", {}), f"{path}.tags")
     yield from check_region(settings.get("location"), f"{path}.location")
-    yield from lifecycle.through(lambda on: _of_catalog(spec, path, on), day, parse_day(settings.get("expires_after", "")))
+    yield from lifecycle.through(lambda on: _of_catalog(spec, path, on), day, last)
 
 
 def _form(settings: ContainerGroupSettings, path: str) -> Iterator[Problem]:

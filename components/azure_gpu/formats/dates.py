@@ -6,9 +6,10 @@ The engine turns an unquoted `2019-06-01` in a stack file into `2019-06-01 00:00
 import calendar
 import re
 from datetime import UTC, date, datetime, timedelta
+from typing import NamedTuple
 
 from azure_gpu.catalog.problems import Code, Problem
-from azure_gpu.formats.tags import PROPOSED_DAYS
+from azure_gpu.formats.tags import EXPIRES_AT, PROPOSED_DAYS
 
 _DAY = re.compile(r"(\d{4}-\d{2}-\d{2})(?: 00:00:00 \+0000 UTC|T00:00:00(?:\.0+)?Z)?")
 
@@ -59,20 +60,32 @@ def _not_a_day(text: str, path: str) -> Problem:
     return Problem(path=path, message="not a valid date", value=text, allowed=SPELLING, fix=fix)
 
 
-def resolve_end(
-    text: str | None, day: date, path: str, what: str, with_what: str = "with a GPU"
-) -> tuple[str | None, list[Problem]]:
-    """Resolves `expires_after`, the required last day of `what`, such as "a job", to its end, as in the tag `expires-at`.
-    `path`: of the setting."""
+class End(NamedTuple):
+    """The end of a part."""
+
+    last: date | None = None  # its last day; None: it has no end, or one that isn't valid
+
+    @property
+    def at(self) -> str | None:
+        """The instant, RFC 3339 in UTC."""
+        return end_of(self.last) if self.last is not None else None
+
+    @property
+    def tags(self) -> dict[str, str]:
+        return {EXPIRES_AT: self.at} if self.at else {}
+
+
+def resolve_end(text: str | None, day: date, path: str, what: str, with_what: str = "with a GPU") -> tuple[End, list[Problem]]:
+    """Resolves `expires_after`, the required last day of `what`, such as "a job". `path`: of the setting."""
     allowed = f"a day after {day.isoformat()}, as YYYY-MM-DD"
     fix = f'expires_after: "{days_later(day, PROPOSED_DAYS).isoformat()}"'
     if text is None:
-        return None, [Problem(path=path, message=f"required for {what} {with_what}", allowed=allowed, fix=f"add {fix}")]
+        return End(), [Problem(path=path, message=f"required for {what} {with_what}", allowed=allowed, fix=f"add {fix}")]
     last = parse_day(text)
     if last is None:
-        return None, [_not_a_day(text, path)]
+        return End(), [_not_a_day(text, path)]
     if last > day:
-        return end_of(last), []
+        return End(last), []
     past = Problem(
         path=path,
         message=f"must be after {day.isoformat()}, the date that it is checked against",
@@ -81,7 +94,7 @@ def resolve_end(
         fix=f"write {fix}, or remove the {what.removeprefix('an ').removeprefix('a ')}",
         code=Code.EXPIRED,
     )
-    return end_of(last), [past]
+    return End(last), [past]
 
 
 def instant(text: str | None) -> datetime | None:

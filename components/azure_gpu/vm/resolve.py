@@ -14,8 +14,7 @@ from azure_gpu.catalog.size_use import OperatingSystem, Service, SizeUse
 from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.catalog.sizes.model import Size
 from azure_gpu.formats import azure_types
-from azure_gpu.formats.dates import parse_day, resolve_day, resolve_end
-from azure_gpu.formats.tags import EXPIRES_AT
+from azure_gpu.formats.dates import resolve_day, resolve_end
 from azure_gpu.images.args import ImageOfPool
 from azure_gpu.shared.context import Context, check_region, check_tags, known
 from azure_gpu.shared.validation import written
@@ -41,7 +40,7 @@ def resolve(
     path = context.path("vms", name)
     as_of, problems = resolve_day(args.get("as_of"), f"{path}.as_of")
     day = as_of or context.day
-    expires_at, end_problems = resolve_end(args.get("expires_after"), day, f"{path}.expires_after", "a machine")
+    end, end_problems = resolve_end(args.get("expires_after"), day, f"{path}.expires_after", "a machine")
     size = SIZES.find(args["size"])
     location = context.region(args.get("location"))
     choice, image_problems = vm_image.choose(args, size, context.chosen_at(as_of), images or {}, path)
@@ -93,15 +92,14 @@ def resolve(
         secure_boot=secure,
         network=network,
         shutdown=_shutdown(written(args.get("shutdown", ShutdownArgs())), machine),
-        tags={**context.tags(as_of), **args.get("tags", {}), **({EXPIRES_AT: expires_at} if expires_at else {})},
-        expires_at=expires_at,
+        tags={**context.tags(as_of), **args.get("tags", {}), **end.tags},
+        expires_at=end.at,
         cost=_cost(size, use, choice, disk, network),
         uses=(use,),
     )
-    last = parse_day(args.get("expires_after", ""))
-    of_size = offers.check(use, day, prices=packaged(), until=last)
+    of_size = offers.check(use, day, prices=packaged(), until=end.last)
     of_machine = lifecycle.through(
-        lambda on: [*drivers.choose(driver_request, on)[1], *vm_rules.problems_of(args, spec, size, on)], day, last
+        lambda on: [*drivers.choose(driver_request, on)[1], *vm_rules.problems_of(args, spec, size, on)], day, end.last
     )
     problems += [*end_problems, *of_size, *image_problems, *network_problems]
     problems += [*vm_image.fit_problems(args, choice, size, path), *of_machine]

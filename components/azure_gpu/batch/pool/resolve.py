@@ -14,8 +14,8 @@ from azure_gpu.catalog.services.batch.request import PoolRequest
 from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.formats import azure_types
-from azure_gpu.formats.dates import parse_day, resolve_day, resolve_end
-from azure_gpu.formats.tags import EXPIRES_AT, POOL_MPI
+from azure_gpu.formats.dates import resolve_day, resolve_end
+from azure_gpu.formats.tags import POOL_MPI
 from azure_gpu.images import choice as image_choice
 from azure_gpu.shared.context import Context, known
 from azure_gpu.shared.naming import HASH_LENGTH, physical_name
@@ -30,9 +30,7 @@ def resolve(
     path = context.path("pools", name)
     as_of, problems = resolve_day(args.get("as_of"), f"{path}.as_of")
     day = as_of or context.day
-    expires_at, end_problems = resolve_end(
-        args.get("expires_after"), day, f"{path}.expires_after", "a pool", "of GPU or RDMA nodes"
-    )
+    end, end_problems = resolve_end(args.get("expires_after"), day, f"{path}.expires_after", "a pool", "of GPU or RDMA nodes")
     size = SIZES.find(args["size"])
     image, image_problems = image_choice.choose(args, dependencies.images, path)
     system = catalog_request.system_of(args, image, size)
@@ -75,8 +73,8 @@ def resolve(
         container_images=container_images,
         packages=tuple((each.application, each.version) for each in request.package_references),
         metadata=_metadata(name, args),
-        tags={**context.tags(as_of), **args.get("tags", {}), **({EXPIRES_AT: expires_at} if expires_at else {})},
-        expires_at=expires_at,
+        tags={**context.tags(as_of), **args.get("tags", {}), **end.tags},
+        expires_at=end.at,
         hourly_cost=_hourly_cost(args, scale, dependencies.account.location, system),
     )
     problems += [
@@ -87,7 +85,7 @@ def resolve(
     ]
     problems += pool_rules.problems_of(path, args, request, spec.replace, spec.base_name)
     problems += mounts.unmanaged_containers(args.get("mounts", {}), spec.own_containers, dependencies.storage, f"{path}.mounts")
-    of_catalog = _of_catalog(request, method_problems, day, parse_day(args.get("expires_after", "")), path)
+    of_catalog = _of_catalog(request, method_problems, day, end.last, path)
     problems += [*of_catalog, *pool_rules.cloud_services_problems(args, of_catalog, path)]
     return spec, problems
 

@@ -26,8 +26,7 @@ from azure_gpu.container_apps.job.args import (
 )
 from azure_gpu.container_apps.job.spec import ServerlessGpuJobSpec
 from azure_gpu.formats import azure_types, cron, image_reference
-from azure_gpu.formats.dates import parse_day, resolve_day, resolve_end
-from azure_gpu.formats.tags import EXPIRES_AT
+from azure_gpu.formats.dates import resolve_day, resolve_end
 from azure_gpu.shared.context import Context, check_region, check_tags, known
 from azure_gpu.shared.naming import physical_name
 from azure_gpu.shared.wording import give_part, stacks, with_part
@@ -66,7 +65,7 @@ def resolve(
     day = as_of or context.day
     gpu = GpuModel(args.get("gpu", DEFAULT_GPU))
     profile = container_apps.PROFILES[gpu.profile_type]
-    expires_at, end_problems = resolve_end(args.get("expires_after"), day, paths("expires_after"), "a job")
+    end, end_problems = resolve_end(args.get("expires_after"), day, paths("expires_after"), "a job")
     defaults = {"cpu": profile.vcpus, "memory_in_gib": profile.memory_gib, **DEFAULT_NUMBERS}
     numbers: dict[str, Any] = {key: args.get(key, default) for key, default in defaults.items()}
     numbers["completions"] = args.get("completions", numbers["parallelism"])
@@ -88,8 +87,8 @@ def resolve(
         parallelism=int(numbers["parallelism"]),
         completions=int(numbers["completions"]),
         location=location,
-        tags={**context.tags(as_of), **args.get("tags", {}), **({EXPIRES_AT: expires_at} if expires_at else {})},
-        expires_at=expires_at,
+        tags={**context.tags(as_of), **args.get("tags", {}), **end.tags},
+        expires_at=end.at,
         hourly_cost=_hourly_cost(gpu, numbers["cpu"], numbers["memory_in_gib"], location, int(numbers["parallelism"])),
     )
     # Of what a job uses, only the profile may end before the job does.
@@ -99,7 +98,7 @@ def resolve(
             profile.lifecycle, f"the workload profile {profile.type}", on, path=paths("gpu"), value=profile.type
         ),
         day,
-        parse_day(args.get("expires_after", "")),
+        end.last,
     )
     of_service = _of_service(gpu, spec.image, numbers, location, paths, day, in_existing_environment=in_existing_environment)
     problems += [problem for problem in of_service if problem not in problems]

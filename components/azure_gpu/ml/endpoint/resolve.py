@@ -12,8 +12,7 @@ from azure_gpu.catalog.services.machine_learning.compute import KUBERNETES
 from azure_gpu.catalog.services.machine_learning.deployments import MANAGED
 from azure_gpu.catalog.size_use import Service, SizeUse
 from azure_gpu.formats import azure_types
-from azure_gpu.formats.dates import parse_day, resolve_day, resolve_end
-from azure_gpu.formats.tags import EXPIRES_AT
+from azure_gpu.formats.dates import End, resolve_day, resolve_end
 from azure_gpu.ml.dependencies import WorkspaceOfEndpoint
 from azure_gpu.ml.endpoint import deployments as endpoint_deployments, rules as endpoint_rules
 from azure_gpu.ml.endpoint.args import MANAGED as MANAGED_COMPUTE, EndpointNetwork, MlEndpointSettings
@@ -45,9 +44,8 @@ def resolve(
         )
         for each, settings in args["deployments"].items()
     }
-    expires_at, end_problems = _end(args, deployments, day, path)
-    ends = {EXPIRES_AT: expires_at} if expires_at else {}
-    deployments = {each: replace(spec, tags={**spec.tags, **ends}) for each, spec in deployments.items()}
+    end, end_problems = _end(args, deployments, day, path)
+    deployments = {each: replace(spec, tags={**spec.tags, **end.tags}) for each, spec in deployments.items()}
     uses = {
         spec.path: _use(spec, location, context.own_path("location"))
         for spec in deployments.values()
@@ -69,30 +67,27 @@ def resolve(
         traffic=_traffic(args),
         mirror={each: int(share) for each, share in args.get("mirror", {}).items() if share != 0},
         logs=args.get("monitoring", "logs") == "logs",
-        tags={**tags, **ends},
-        expires_at=expires_at,
+        tags={**tags, **end.tags},
+        expires_at=end.at,
         cost=_cost(deployments, location, most=True),
         idle=_cost(deployments, location, most=False),
         uses=tuple(uses.values()),
     )
-    last = parse_day(args.get("expires_after", ""))
-    of_endpoint = lifecycle.through(lambda on: endpoint_problems(args, spec, workspace, compute, on), day, last)
+    of_endpoint = lifecycle.through(lambda on: endpoint_problems(args, spec, workspace, compute, on), day, end.last)
     problems += [*end_problems, *of_endpoint]
     for each, settings in args["deployments"].items():
         problems += lifecycle.through(
-            partial(endpoint_rules.deployment_problems, settings, deployments[each], spec.name, workspace, compute), day, last
+            partial(endpoint_rules.deployment_problems, settings, deployments[each], spec.name, workspace, compute), day, end.last
         )
         problems += check_tags(settings.get("tags", {}), f"{deployments[each].path}.tags")
-    problems += [*endpoint_rules.size_problems(uses, day, last), *duplicate_names(spec), *sharing_problems(args, spec)]
+    problems += [*endpoint_rules.size_problems(uses, day, end.last), *duplicate_names(spec), *sharing_problems(args, spec)]
     return spec, [*problems, *check_tags(args.get("tags", {}), f"{path}.tags")]
 
 
-def _end(
-    args: MlEndpointSettings, deployments: dict[str, DeploymentSpec], day: date, path: str
-) -> tuple[str | None, list[Problem]]:
+def _end(args: MlEndpointSettings, deployments: dict[str, DeploymentSpec], day: date, path: str) -> tuple[End, list[Problem]]:
     """The last day, required with a GPU, else optional."""
     if "expires_after" not in args and not any(spec.gpu for spec in deployments.values()):
-        return None, []
+        return End(), []
     return resolve_end(args.get("expires_after"), day, f"{path}.expires_after", "an endpoint")
 
 

@@ -18,8 +18,7 @@ from azure_gpu.catalog.services.machine_learning.compute import DEDICATED, LOW_P
 from azure_gpu.catalog.size_use import Service, SizeUse
 from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.formats import azure_types
-from azure_gpu.formats.dates import parse_day, resolve_end
-from azure_gpu.formats.tags import EXPIRES_AT
+from azure_gpu.formats.dates import resolve_end
 from azure_gpu.ml.workspace import attached as workspace_attached
 from azure_gpu.ml.workspace.args import DEFAULT_IDLE_MINUTES, DEFAULT_MAX_NODES, DEFAULT_MIN_NODES, ComputeArgs, Replace
 from azure_gpu.ml.workspace.attached import KubernetesSpec, MachineSpec, WorkspaceContext
@@ -138,10 +137,7 @@ def _machines(
     size = SIZES.find(size_name)
     least, most = int(settings.get("min_nodes", DEFAULT_MIN_NODES)), int(settings.get("max_nodes", DEFAULT_MAX_NODES))
     spot = settings.get("spot", False)
-    expires_at, problems = resolve_end(
-        settings.get("expires_after"), day, f"{path}.expires_after", "a cluster", "of GPU machines"
-    )
-    last = parse_day(settings.get("expires_after", ""))
+    end, problems = resolve_end(settings.get("expires_after"), day, f"{path}.expires_after", "a cluster", "of GPU machines")
     use = SizeUse(
         service=Service.ML_COMPUTE,
         size=size_name,
@@ -165,8 +161,8 @@ def _machines(
         ),
         replace=settings.get("replace", default_replace(name)),
         description=settings.get("description", ""),
-        tags={**workspace.tags, **settings.get("tags", {}), **({EXPIRES_AT: expires_at} if expires_at else {})},
-        expires_at=expires_at,
+        tags={**workspace.tags, **settings.get("tags", {}), **end.tags},
+        expires_at=end.at,
         use=use,
         cost=_cost(size_name, workspace.location, most, spot=spot),
         idle_cost=_cost(size_name, workspace.location, least, spot=spot),
@@ -179,10 +175,12 @@ def _machines(
         maximum_nodes=most,
         priority=spec.priority,
     )
-    of_cluster = (_of_spot(each, path) for each in lifecycle.through(lambda on: compute.cluster_problems(request, on), day, last))
+    of_cluster = (
+        _of_spot(each, path) for each in lifecycle.through(lambda on: compute.cluster_problems(request, on), day, end.last)
+    )
     problems += [
         *of_cluster,
-        *offers.check(use, day, prices=packaged(), until=last),
+        *offers.check(use, day, prices=packaged(), until=end.last),
         *_names(spec),
         *_placement_problems(settings, spec, workspace),
     ]
