@@ -8,20 +8,8 @@ from weakref import WeakKeyDictionary
 from pulumi.runtime.settings import get_monitor
 
 from azure_gpu.catalog.problems import Problem
+from azure_gpu.formats import parts
 from azure_gpu.shared.context import ComponentOfProgram
-
-# The key that sets a component's name in Azure, and the keys that set where the name has to be the only one.
-_IN_GROUP = ("resource_group_name", "foundation")
-_NAMES = {
-    "BatchAccount": ("account_name", ("location",)),
-    "BatchPool": ("pool_name", ("batch_account",)),
-    "ContainerGroup": ("group_name", _IN_GROUP),
-    "GpuCluster": ("cluster_name", _IN_GROUP),
-    "GpuVm": ("vm_name", _IN_GROUP),
-    "MlEndpoint": ("endpoint_name", ("workspace",)),
-    "MlWorkspace": ("workspace_name", _IN_GROUP),
-    "ServerlessGpuJob": ("job_name", _IN_GROUP),
-}
 
 
 class _Taken(NamedTuple):
@@ -38,11 +26,12 @@ _of_program: WeakKeyDictionary[object, Names] = WeakKeyDictionary()
 
 def check(component: ComponentOfProgram, args: Mapping[str, Any]) -> list[Problem]:
     """Takes the name that the arguments set, or returns a problem where another component in the same place has it."""
-    key, places = _NAMES.get(component.kind, ("", ()))
-    name = args.get(key)
-    if not isinstance(name, str):
+    kind = parts.BY_COMPONENT.get(component.kind)
+    name = args.get(kind.name_key) if kind is not None else None
+    if kind is None or not isinstance(name, str):
         return []
-    within = tuple(each.lower() if isinstance(each, str) else each for each in map(args.get, places))
+    key = kind.name_key
+    within = tuple(each.lower() if isinstance(each, str) else each for each in map(args.get, kind.name_within))
     having = _names().setdefault((component.kind, name.lower()), [])
     others = [each.component for each in having if each.component.name != component.name and _same(each.within, within)]
     having.append(_Taken(component, within))

@@ -33,8 +33,8 @@ from azure_gpu.container_instances import resolve as group_resolve
 from azure_gpu.container_instances.resolve import resolve as resolve_group
 from azure_gpu.edge import resolve as edge_resolve
 from azure_gpu.edge.resolve import resolve as resolve_edge
-from azure_gpu.formats import azure_types
-from azure_gpu.formats.azure_types import AzureType
+from azure_gpu.formats import parts
+from azure_gpu.formats.parts import PartKind
 from azure_gpu.foundation import spec as foundation_spec
 from azure_gpu.foundation.spec import FoundationSpec
 from azure_gpu.images import spec as image_spec
@@ -99,34 +99,17 @@ class Planning:
         return {name: image_spec.of_pool(each) for name, each in self.specs["gallery_images"].items()}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Kind:
-    """A kind of part."""
+@dataclass(frozen=True, kw_only=True)
+class Kind(PartKind):
+    """A kind of part with what its package knows to do."""
 
-    section: str  # of the stack file
-    component: str  # the public name of its class
-    noun: str  # for messages
     resolve: Callable[[Planning, str, Any], Any]  # logical name and arguments to spec
-    name: str = ""  # logical name where the section is one part; empty: the user's name of each, or a region
-    by_name: bool = True  # whether the section has entries by name
     planned_last: bool = False
-    is_work: bool = False  # whether its name is unique among all kinds, as outputs and commands identify parts by it
-    requires: str = ""  # the section without which it can't be
-    azure_types: tuple[AzureType, ...] = ()  # to which the engine's options apply, and not to others of a part, such as roles
-    azure_name: tuple[str, str] | None = None  # the key that sets its name in Azure, and the attribute of its spec
-    inner: tuple[str, ...] = ()  # keys with parts inside of one, by name, that can be switched off
-    ends: bool = False  # whether it has `expires_after`
-    can_be_kept: bool = False  # whether it may stay in Azure when the stack is destroyed
-    writes_blobs: bool = False  # whether it reads and writes blobs as the stack's identity
+    spec_name: str = ""  # the attribute of its spec with the name in Azure that `name_key` sets
     workloads: Callable[[Any], Iterable[Workload]] = lambda _: ()  # that the registry builds for one, by its arguments
     depends_on: Callable[[Args, Parts, str], Args] = lambda _args, _declared, _location: {}  # what else the constructor takes
     outputs: Mapping[str, str] = field(default_factory=dict[str, str])  # the stack's outputs, with the component's attribute
     mapped_outputs: Mapping[str, str] = field(default_factory=dict[str, str])  # the same of attributes that are maps by name
-
-    @property
-    def token(self) -> str:
-        """Pulumi's type of the component."""
-        return f"azuregpu:index:{self.component}"
 
     def declare(
         self, name: str, args: Args, spec: Any, declared: Parts, stack: StackArgs, opts: pulumi.ResourceOptions | None
@@ -142,10 +125,6 @@ class Kind:
             found |= private_network.keys_of(self.component, args, found["private_network"])
         wired = Wired({**args, **found, **self.depends_on(args, declared, stack["location"])}, spec)
         return getattr(azure_gpu, self.component)(name, wired, opts)
-
-    def path(self, name: str) -> str:
-        """Returns the path of a part in the stack file."""
-        return f"{self.section}.{name}" if self.by_name else self.section
 
 
 def _foundation(planning: Planning, _: str, args: Any) -> Any:
@@ -322,24 +301,16 @@ def _of_pool(pool: BatchPoolSettings) -> Iterable[Workload]:
     return (Workload(each) for each in written(pool.get("containers", ContainersArgs())).get("workloads", []))
 
 
+def _facts(section: str) -> dict[str, Any]:
+    return vars(parts.BY_SECTION[section])
+
+
 _WORK = {"expires_at": "expires_at", "hourly_cost": "hourly_cost"}
 _IDLE = {**_WORK, "idle_cost": "idle_cost"}
 KINDS = (
     Kind(
-        section="foundation",
-        component="Foundation",
-        noun="the foundation",
-        name="foundation",
-        by_name=False,
+        **_facts("foundation"),
         resolve=_foundation,
-        can_be_kept=True,
-        azure_types=(
-            azure_types.RESOURCE_GROUP,
-            azure_types.USER_ASSIGNED_IDENTITY,
-            azure_types.REGISTRY,
-            azure_types.LOG_WORKSPACE,
-            azure_types.STORAGE_ACCOUNT,
-        ),
         outputs={
             "resource_group": "resource_group_name",  # everything of the stack is in it
             "identity": "identity_id",
@@ -349,147 +320,81 @@ KINDS = (
         },
     ),
     Kind(
-        section="budget",
-        component="Budget",
-        noun="a budget",
-        name="budget",
-        by_name=False,
+        **_facts("budget"),
         resolve=_budget,
         planned_last=True,  # it includes the machines of clusters
-        azure_types=(azure_types.BUDGET,),
         outputs={"budget": "budget_id"},
     ),
     Kind(
-        section="container_groups",
-        component="ContainerGroup",
-        noun="a container group",
-        is_work=True,
+        **_facts("container_groups"),
         resolve=_container_group,
-        ends=True,
         workloads=group_resolve.workloads,
-        azure_types=(azure_types.CONTAINER_GROUP,),
-        azure_name=("group_name", "group_name"),
+        spec_name="group_name",
         outputs={"container_groups": "group_id", **_WORK},
     ),
     Kind(
-        section="job_environment",  # one for each region of the jobs, which is its logical name
-        component="JobEnvironment",
-        noun="an environment of jobs",
-        by_name=False,
+        **_facts("job_environment"),
         resolve=_job_environment,
-        can_be_kept=True,
-        azure_types=(azure_types.MANAGED_ENVIRONMENT,),
         outputs={"job_environments": "environment_id"},
     ),
     Kind(
-        section="jobs",
-        component="ServerlessGpuJob",
-        noun="a job",
-        is_work=True,
+        **_facts("jobs"),
         resolve=_job,
         depends_on=_environment_of,
-        ends=True,
-        writes_blobs=True,
         workloads=lambda job: (Workload(job["workload"]),) if "workload" in job else (),
-        azure_types=(azure_types.JOB,),
-        azure_name=("job_name", "job_name"),
+        spec_name="job_name",
         outputs={"jobs": "job_id", **_WORK},
     ),
     Kind(
-        section="gallery_images",
-        component="GalleryImage",
-        noun="an image",
+        **_facts("gallery_images"),
         resolve=_gallery_image,
-        azure_types=(azure_types.GALLERY, azure_types.GALLERY_IMAGE, azure_types.GALLERY_IMAGE_VERSION),
     ),
     Kind(
-        section="batch_account",
-        component="BatchAccount",
-        noun="a Batch account",
-        name="batch",
-        by_name=False,
+        **_facts("batch_account"),
         resolve=_batch_account,
-        can_be_kept=True,
-        writes_blobs=True,
-        azure_types=(azure_types.BATCH_ACCOUNT,),
         outputs={"batch_account": "account_id"},
     ),
     Kind(
-        section="pools",
-        component="BatchPool",
-        noun="a pool",
-        is_work=True,
-        requires="batch_account",
+        **_facts("pools"),
         resolve=_pool,
         depends_on=_images,
-        ends=True,
         workloads=_of_pool,
-        azure_types=(azure_types.BATCH_POOL,),
-        azure_name=("pool_name", "base_name"),
+        spec_name="base_name",
         outputs={"pools": "pool_id", **_WORK},  # by a name which stays when a pool is replaced
     ),
     Kind(
-        section="clusters",
-        component="GpuCluster",
-        noun="a cluster",
-        is_work=True,
+        **_facts("clusters"),
         resolve=_cluster,
-        inner=("gpu_pools",),
-        ends=True,
         workloads=gpu_objects_resolve.workloads,
-        azure_types=(azure_types.MANAGED_CLUSTER, azure_types.AGENT_POOL),
         outputs={"clusters": "cluster_id", "gpu_pools": "gpu_pools", "namespaces": "namespace", **_IDLE},
     ),
     Kind(
-        section="edges",
-        component="EdgeSharing",
-        noun="an edge",
-        is_work=True,
+        **_facts("edges"),
         resolve=_edge,
         workloads=edge_resolve.workloads,
         outputs={"edges": "context", "namespaces": "namespace"},
     ),
     Kind(
-        section="vms",
-        component="GpuVm",
-        noun="a virtual machine",
-        is_work=True,
+        **_facts("vms"),
         resolve=_vm,
         depends_on=_images,
-        ends=True,
-        writes_blobs=True,
-        azure_types=(azure_types.VIRTUAL_MACHINE,),
-        azure_name=("vm_name", "name"),
+        spec_name="name",
         outputs={"vms": "vm_id", **_IDLE},
     ),
     Kind(
-        section="ml_workspace",
-        component="MlWorkspace",
-        noun="an Azure Machine Learning workspace",
-        name="ml",
-        by_name=False,
+        **_facts("ml_workspace"),
         resolve=_ml_workspace,
         depends_on=lambda _workspace, declared, _location: {
             section: _of_all(declared, section, "of_workspace") for section in ("clusters", "vms")
         },
-        inner=("computes", "environments"),
-        writes_blobs=True,
         workloads=workspace_assets.workloads,
-        azure_types=(azure_types.ML_WORKSPACE, azure_types.ML_COMPUTE),
         outputs={"ml_workspace": "workspace_id"},
         mapped_outputs={"ml_computes": "computes", "ml_models": "models", "ml_environments": "environments", **_IDLE},
     ),
     Kind(
-        section="ml_endpoints",
-        component="MlEndpoint",
-        noun="an endpoint",
-        is_work=True,
-        requires="ml_workspace",
+        **_facts("ml_endpoints"),
         resolve=_ml_endpoint,
-        inner=("deployments",),
-        ends=True,
-        azure_types=(azure_types.ML_ONLINE_ENDPOINT, azure_types.ML_ONLINE_DEPLOYMENT),
-        azure_name=("endpoint_name", "name"),
+        spec_name="name",
         outputs={"endpoints": "endpoint_id", "scoring_uris": "scoring_uri", **_IDLE},
     ),
 )
@@ -501,10 +406,10 @@ def outputs(declared: Parts) -> dict[str, Any]:
     may be several, by their names. `expires_at`: RFC 3339 instants, null: no end. Costs: USD an hour, null: not known."""
     found: dict[str, Any] = {}
     for kind in KINDS:
-        parts = declared[kind.section]
+        components = declared[kind.section]
         for output, attribute in kind.outputs.items():
-            values = {name: getattr(part, attribute) for name, part in parts.items()}
+            values = {name: getattr(part, attribute) for name, part in components.items()}
             found[output] = values.get(kind.name) if kind.name else {**found.get(output, {}), **values}
         for output, attribute in kind.mapped_outputs.items():
-            found.setdefault(output, {}).update(*(getattr(part, attribute) for part in parts.values()))
+            found.setdefault(output, {}).update(*(getattr(part, attribute) for part in components.values()))
     return found

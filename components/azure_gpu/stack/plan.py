@@ -60,10 +60,9 @@ def plan(settings: Settings, look_ups: LookUps, project: str, stack: str) -> Pla
     names = {section: [*parts] for section, parts in settings.parts.items()}
     planning.add(*_without_required(names))
     for kind in KINDS:
-        if kind.azure_name:
-            key, attribute = kind.azure_name
-            in_azure = {name: getattr(spec, attribute) for name, spec in specs[kind.section].items()}
-            planning.add(*_names_taken_twice({f"{kind.path(name)}.{key}": each for name, each in in_azure.items()}))
+        if kind.spec_name:
+            in_azure = {name: getattr(spec, kind.spec_name) for name, spec in specs[kind.section].items()}
+            planning.add(*_names_taken_twice({f"{kind.path(name)}.{kind.name_key}": each for name, each in in_azure.items()}))
     own = keep.parts(settings.kept, planning.foundation, specs["job_environment"], specs["batch_account"])
     kept = planning.found(look_ups.kept(own, project, stack))
     planning.add(*_names_shared(names, settings.parts["ml_workspace"].values()))

@@ -1,14 +1,16 @@
 """Which resources are parts of a graph, what people call them, and how one part depends on another.
 
-Data only. A component of the library is one part with everything in it but what has a row of its own here. What isn't listed,
-such as a resource of a user's own program, is a part of its own by the name of its type.
+A component of the library is one part with everything in it but what has a row of its own here. What isn't listed, such as a
+resource of a user's own program, is a part of its own by the name of its type.
 """
 
 import re
 from enum import StrEnum
+from itertools import takewhile
 from typing import NamedTuple
 
 from azure_gpu.formats import azure_types
+from azure_gpu.formats.parts import PARTS
 
 
 class Layer(StrEnum):
@@ -47,28 +49,28 @@ MODEL = azure_types.ML_MODEL_VERSION.token
 # Parts that no resource declares.
 PRINCIPAL, NODES_IDENTITY = "principal", "nodes' identity"
 
+
+def _parts(layer: Layer, before: str = "") -> dict[str, Kind]:
+    """The library's components of a group: all, or those before a component."""
+    those = takewhile(lambda part: part.token != before, PARTS)
+    drawn = [(part, part.drawn) for part in those if part.drawn is not None and Layer[part.drawn.layer] is layer]
+    return {part.token: Kind(shown.noun, layer, shown.used, has_cost=part.ends) for part, shown in drawn}
+
+
 # In the order in which they are listed.
 KINDS = {
     PRINCIPAL: Kind("principal", Layer.IDENTITY, "used by"),
     IDENTITY: Kind("identity", Layer.IDENTITY, "runs as"),
     NODES_IDENTITY: Kind("nodes' identity", Layer.IDENTITY, "pulls images as"),
-    GROUP: Kind("container group", Layer.WORK, "uses", has_cost=True),
-    JOB: Kind("GPU job", Layer.WORK, "starts", has_cost=True),
-    POOL: Kind("Batch pool", Layer.WORK, "uses", has_cost=True),
-    f"{_COMPONENT}GpuVm": Kind("virtual machine", Layer.WORK, "runs on", has_cost=True),
+    **_parts(Layer.WORK, before=ML_WORKSPACE),
     COMPUTE: Kind("ML compute", Layer.WORK, "runs on", has_cost=True),
-    ENDPOINT: Kind("ML endpoint", Layer.WORK, "uses", has_cost=True),
+    **_parts(Layer.WORK),  # the others
     RESOURCE_GROUP: Kind("resource group", Layer.PLACE, "is in"),
-    BUDGET: Kind("budget", Layer.PLACE, "counts in"),
-    f"{_COMPONENT}JobEnvironment": Kind("job environment", Layer.PLACE, "runs in"),
-    f"{_COMPONENT}BatchAccount": Kind("Batch account", Layer.PLACE, "runs in"),
-    CLUSTER: Kind("AKS cluster", Layer.PLACE, "runs on", has_cost=True),
-    f"{_COMPONENT}EdgeSharing": Kind("edge cluster", Layer.PLACE, "runs on"),
-    ML_WORKSPACE: Kind("ML workspace", Layer.PLACE, "runs in"),
+    **_parts(Layer.PLACE),
     azure_types.VIRTUAL_NETWORK.token: Kind("virtual network", Layer.PLACE, "is in"),
     azure_types.SUBNET.token: Kind("subnet", Layer.PLACE, "is in"),
     REGISTRY: Kind("registry", Layer.DATA, "pulls images from"),
-    f"{_COMPONENT}GalleryImage": Kind("gallery image", Layer.DATA, "starts from"),
+    **_parts(Layer.DATA),
     azure_types.GALLERY_IMAGE_VERSION.token: Kind("gallery image", Layer.DATA, "starts from"),
     MODEL: Kind("model", Layer.DATA, "serves"),
     azure_types.STORAGE_ACCOUNT.token: Kind("storage", Layer.DATA, "keeps data in"),

@@ -16,14 +16,18 @@ from typing import Any, cast
 
 import azure_gpu
 from azure_gpu.formats import git, stack_file
+from azure_gpu.formats.parts import PARTS
 from azure_gpu.shared.provider_keys import cloud_from
 from azure_gpu.stack.keys import OTHER_STACKS, config_key
+from azure_gpu_operations.guard.held import WHAT
 from azure_gpu_operations.project import is_shipped
 from azure_gpu_operations.stack import Stack
 
 # Sections that don't affect resources with data. All other sections do.
-_HARMLESS = ("as_of", "assign_roles", "budget", "container_groups", "edges", "gallery_images", "image_source", "job_environment")
-_HARMLESS += ("jobs", "pools", "tags", "vms")
+_HARMLESS = (
+    *("as_of", "assign_roles", "image_source", "tags"),
+    *(kind.section for kind in PARTS if not any(each.token in WHAT for each in kind.azure_types)),
+)
 # Keys of other sections that don't affect resources with data either.
 _HARMLESS_BELOW = {
     "ml_workspace": ("code", "computes", "description", "environments", "friendly_name", "tags"),

@@ -27,7 +27,7 @@ _TRAFFIC = {
     azure_types.MANAGED_CLUSTER.token: ("cluster", "the services on it"),
 }
 _GROUP = {azure_types.RESOURCE_GROUP.token: ("resource group", "what others have put into it")}
-_WHAT = {**_DATA, **_TRAFFIC, **_GROUP}
+WHAT = {**_DATA, **_TRAFFIC, **_GROUP}
 _LOCK = azure_types.MANAGEMENT_LOCK.token
 _WITHIN_KEPT = (azure_types.BLOB_SERVICE.token, azure_types.BATCH_APPLICATION.token)  # part of another kept resource
 _VERSION = re.compile(r"/v\d\w*:")
@@ -69,12 +69,12 @@ class Held(NamedTuple):
 
     @property
     def what(self) -> str:
-        return _WHAT[self.type][0]
+        return WHAT[self.type][0]
 
     @property
     def lost(self) -> str:
         """What is lost with it."""
-        return _WHAT[self.type][1]
+        return WHAT[self.type][1]
 
     @property
     def holds_data(self) -> bool:
@@ -115,7 +115,7 @@ def held(deployment: Mapping[str, Any]) -> list[Held]:
         if each.get("id")
         and not each.get("external")
         and not stays(each)
-        and _type_of(each) in _WHAT
+        and _type_of(each) in WHAT
         and (_type_of(each) != azure_types.MANAGED_CLUSTER.token or each.get("parent") in serving)
     ]
 

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.dates import instant
+from azure_gpu.formats.parts import PARTS
 from azure_gpu.formats.tags import EXPIRES_AT
 from azure_gpu.shared.installation import COMMAND
 from azure_gpu_operations.azure import Arm
@@ -92,12 +93,10 @@ class Part(NamedTuple):
 
 def parts(deployment: Mapping[str, Any]) -> list[Part]:
     """In the order of the state."""
-    from azure_gpu.stack.kinds import KINDS  # here, as it loads what resolves the library's components
-
     resources: Sequence[Resource] = deployment.get("resources") or []
     exported: Mapping[str, Any] = next((each.get("outputs") or {} for each in resources if is_root(each)), {})
     ends: Mapping[str, Any] = exported.get("expires_at") or {}
-    sections = {kind.token: kind.section for kind in KINDS if kind.ends}
+    sections = {kind.token: kind.section for kind in PARTS if kind.ends}
     found: list[Part] = []
     taken: set[str] = set()
     for each in resources:

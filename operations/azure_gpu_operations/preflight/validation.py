@@ -21,6 +21,7 @@ from azure.core.rest import HttpRequest, HttpResponse
 
 from azure_gpu.catalog import policies
 from azure_gpu.formats import azure_types
+from azure_gpu.formats.parts import BY_COMPONENT, path_of_part
 from azure_gpu_operations.azure import SignIn, arm_client
 from azure_gpu_operations.graph.recorded import ProgramError, Recorded, WrongStackError
 from azure_gpu_operations.planned import UnreadableStackFileError
@@ -28,7 +29,6 @@ from azure_gpu_operations.preflight.fetching import fetch, retries
 from azure_gpu_operations.preflight.rows import Answer, Row
 from azure_gpu_operations.preflight.template import DEPLOYMENTS, Sent, Template, template_of
 from azure_gpu_operations.signed_in import claims_of
-from azure_gpu_operations.stack_paths import PLACES, path_of_part
 from azure_gpu_operations.terminal import counted
 
 CHECK = "validate"
@@ -168,8 +168,9 @@ def stack_file_key(sent: Sent, recorded: Recorded) -> StackFileKey:
     if noun == "Foundation":
         key = _OF_FOUNDATION.get(sent.type, "")
         return StackFileKey(f"foundation.{key}" if key else "foundation", bool(key))
-    overridden = PLACES[noun].overridden if noun in PLACES else ""
-    return StackFileKey(path_of_part(noun, above.name), sent.type == overridden)
+    kind = BY_COMPONENT.get(noun)
+    overridden = kind.of_overrides if kind is not None else None
+    return StackFileKey(path_of_part(noun, above.name), overridden is not None and sent.type == overridden.arm_type)
 
 
 def _of(error: Mapping[str, Any], template: Template) -> Sent | None:

@@ -13,11 +13,11 @@ from typing import get_args
 from azure_gpu.catalog.prices import packaged
 from azure_gpu.catalog.prices.container_apps import Meter, packaged_meters
 from azure_gpu.catalog.services.container_apps import PROFILES
+from azure_gpu.formats.parts import path_of_part
 from azure_gpu_operations.graph import kinds, words
 from azure_gpu_operations.graph.machines import Machines
 from azure_gpu_operations.graph.model import Graph, Part
 from azure_gpu_operations.review.model import Amount, Budget, Costs, PartCosts, StackCosts
-from azure_gpu_operations.stack_paths import path_of_part
 
 MONTH_HOURS = 730
 

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, cast
 
 from azure_gpu.formats import azure_types
+from azure_gpu.formats.parts import PARTS, path_of_part
 from azure_gpu_operations.review.model import SECRET, UNKNOWN_YET, Operation, Part, Property, Resource
-from azure_gpu_operations.stack_paths import PLACES, path_of_part
 
 Step = Mapping[str, Any]
 
@@ -248,7 +248,7 @@ def _owner(of: Planned, by_urn: Mapping[str, Planned]) -> Owner:
 
 
 def _of_components() -> Iterable[str]:
-    return (f"{_COMPONENT}{each}" for each in PLACES)
+    return (kind.token for kind in PARTS)
 
 
 def path_of(resource: Planned, owner: Owner) -> str:

@@ -1,8 +1,10 @@
-"""The table of kinds agrees with the keys of a stack file and with the components."""
+"""The tables of kinds agree with each other, with the keys of a stack file and with the components."""
 
-from typing import Any, is_typeddict
+from typing import Any, get_args, is_typeddict
 
 import azure_gpu
+from azure_gpu.formats.parts import PARTS
+from azure_gpu.shared.overrides import OverridesOf
 from azure_gpu.shared.validation import below, form, is_map, key_docstrings, key_hints
 from azure_gpu.stack.file import StackFile, Switched
 from azure_gpu.stack.kinds import KINDS
@@ -20,6 +22,8 @@ def test_every_section_with_parts_has_a_row() -> None:
     assert {kind.section: kind.by_name for kind in KINDS} == {
         section: section in BY_NAME for section, entry in SECTIONS.items() if is_typeddict(entry)
     }
+    assert [kind.section for kind in KINDS] == [part.section for part in PARTS]
+    assert [part.section for part in PARTS if part.drawn is None] == ["foundation"], "add `drawn`: how the graph shows it"
 
 
 def test_a_row_knows_which_keys_of_a_stack_file_its_parts_have() -> None:
@@ -28,6 +32,9 @@ def test_a_row_knows_which_keys_of_a_stack_file_its_parts_have() -> None:
         inner = {key for key, hint in hints.items() if is_map(hint) and is_switched(below(hint, "name"))}
         assert set(kind.inner) == inner, kind.section
         assert kind.ends == ("expires_after" in hints), kind.section
+        if kind.section != "foundation":  # whose parts have their own
+            assert OverridesOf(kind.of_overrides) in get_args(hints["overrides"]) if kind.azure_types else not kind.of_overrides
+        assert kind.name_key in {"", *hints}, kind.section
         assert bool(kind.azure_types) == ("opts" in hints), kind.section
         assert kind.can_be_kept == ("keep" in hints or kind.section == "foundation"), kind.section
 
