@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from azure_gpu.stack.inventory import PackageUse
+from azure_gpu.stack.requests import PackageUse
 from azure_gpu_operations.azure import AzureError
 from azure_gpu_operations.batch.account import Counts
 from azure_gpu_operations.batch.drain import drain

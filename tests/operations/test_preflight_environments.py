@@ -2,7 +2,7 @@
 
 import pytest
 
-from azure_gpu.stack.inventory import EnvironmentUse
+from azure_gpu.stack.requests import EnvironmentUse
 from azure_gpu_operations.preflight.environment_quotas import Quotas, rows
 from azure_gpu_operations.preflight.fetching import Outcome
 from azure_gpu_operations.preflight.lists import ListKey, ListKind

@@ -49,13 +49,13 @@ from azure_gpu.shared.part import Part
 from azure_gpu.shared.validation import written
 from azure_gpu.shared.wired import Wired
 from azure_gpu.shared.workloads import Workload
+from azure_gpu.stack import requests
 from azure_gpu.stack.look_ups import LookUps
+from azure_gpu.stack.requests import Item, Parts, Requesting
 from azure_gpu.vm.resolve import resolve as resolve_vm
 from azure_gpu.vm.spec import of_workspace
 
 Args = Mapping[str, Any]
-Parts = Mapping[str, Mapping[str, Any]]
-"""Arguments, specs or components, by section of the stack file and by logical name."""
 Spec = TypeVar("Spec")
 
 
@@ -106,6 +106,7 @@ class Kind(PartKind):
     resolve: Callable[[Planning, str, Any], Any]  # logical name and arguments to spec
     planned_last: bool = False
     spec_name: str = ""  # the attribute of its spec with the name in Azure that `name_key` sets
+    requests: Callable[[Requesting, Any], Iterable[Item]] = lambda _part, _spec: ()  # what its spec requests, for `preflight`
     workloads: Callable[[Any], Iterable[Workload]] = lambda _: ()  # that the registry builds for one, by its arguments
     depends_on: Callable[[Args, Parts, str], Args] = lambda _args, _declared, _location: {}  # what else the constructor takes
     outputs: Mapping[str, str] = field(default_factory=dict[str, str])  # the stack's outputs, with the component's attribute
@@ -311,6 +312,7 @@ KINDS = (
     Kind(
         **_facts("foundation"),
         resolve=_foundation,
+        requests=requests.foundation,
         outputs={
             "resource_group": "resource_group_name",  # everything of the stack is in it
             "identity": "identity_id",
@@ -322,12 +324,14 @@ KINDS = (
     Kind(
         **_facts("budget"),
         resolve=_budget,
+        requests=requests.budget,
         planned_last=True,  # it includes the machines of clusters
         outputs={"budget": "budget_id"},
     ),
     Kind(
         **_facts("container_groups"),
         resolve=_container_group,
+        requests=requests.container_group,
         workloads=group_resolve.workloads,
         spec_name="group_name",
         outputs={"container_groups": "group_id", **_WORK},
@@ -335,11 +339,13 @@ KINDS = (
     Kind(
         **_facts("job_environment"),
         resolve=_job_environment,
+        requests=requests.job_environment,
         outputs={"job_environments": "environment_id"},
     ),
     Kind(
         **_facts("jobs"),
         resolve=_job,
+        requests=requests.job,
         depends_on=_environment_of,
         workloads=lambda job: (Workload(job["workload"]),) if "workload" in job else (),
         spec_name="job_name",
@@ -348,15 +354,18 @@ KINDS = (
     Kind(
         **_facts("gallery_images"),
         resolve=_gallery_image,
+        requests=requests.gallery_image,
     ),
     Kind(
         **_facts("batch_account"),
         resolve=_batch_account,
+        requests=requests.batch_account,
         outputs={"batch_account": "account_id"},
     ),
     Kind(
         **_facts("pools"),
         resolve=_pool,
+        requests=requests.pool,
         depends_on=_images,
         workloads=_of_pool,
         spec_name="base_name",
@@ -365,6 +374,7 @@ KINDS = (
     Kind(
         **_facts("clusters"),
         resolve=_cluster,
+        requests=requests.cluster,
         workloads=gpu_objects_resolve.workloads,
         outputs={"clusters": "cluster_id", "gpu_pools": "gpu_pools", "namespaces": "namespace", **_IDLE},
     ),
@@ -377,6 +387,7 @@ KINDS = (
     Kind(
         **_facts("vms"),
         resolve=_vm,
+        requests=requests.vm,
         depends_on=_images,
         spec_name="name",
         outputs={"vms": "vm_id", **_IDLE},
@@ -384,6 +395,7 @@ KINDS = (
     Kind(
         **_facts("ml_workspace"),
         resolve=_ml_workspace,
+        requests=requests.ml_workspace,
         depends_on=lambda _workspace, declared, _location: {
             section: _of_all(declared, section, "of_workspace") for section in ("clusters", "vms")
         },
@@ -394,6 +406,7 @@ KINDS = (
     Kind(
         **_facts("ml_endpoints"),
         resolve=_ml_endpoint,
+        requests=requests.ml_endpoint,
         spec_name="name",
         outputs={"endpoints": "endpoint_id", "scoring_uris": "scoring_uri", **_IDLE},
     ),

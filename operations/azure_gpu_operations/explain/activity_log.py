@@ -12,7 +12,7 @@ from typing import Any
 
 from azure_gpu.formats import arm_ids
 from azure_gpu.formats.dates import instant
-from azure_gpu.stack.inventory import Name
+from azure_gpu.stack.requests import Name
 from azure_gpu_operations.azure import Arm, AzureError
 from azure_gpu_operations.explain.facts import Refusal
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from azure_gpu.formats import azure_types
-from azure_gpu.stack.inventory import Name
+from azure_gpu.stack.requests import Name
 from azure_gpu_operations import planned
 from azure_gpu_operations.project import project
 

@@ -16,7 +16,7 @@ from azure_gpu_operations.preflight.lists import ListKey, ListKind
 from azure_gpu_operations.preflight.rows import Answer, Row
 
 if TYPE_CHECKING:  # it loads all components, and `--help` needs none
-    from azure_gpu.stack.inventory import EnvironmentUse
+    from azure_gpu.stack.requests import EnvironmentUse
 
 _NOT_FOUND = 404
 

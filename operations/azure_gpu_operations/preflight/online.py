@@ -22,7 +22,8 @@ from azure_gpu_operations.preflight.report import Report
 from azure_gpu_operations.preflight.rows import of_problems
 
 if TYPE_CHECKING:  # it loads all components, and `--help` needs none
-    from azure_gpu.stack.inventory import Inventory, MachinesUse
+    from azure_gpu.stack.inventory import Inventory
+    from azure_gpu.stack.requests import MachinesUse
 
 NO_SUBSCRIPTION = (
     "no subscription: set azure-native:subscriptionId in the stack's configuration, or ARM_SUBSCRIPTION_ID "

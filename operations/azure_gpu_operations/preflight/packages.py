@@ -19,7 +19,7 @@ from azure_gpu_operations.preflight.lists import ListKey, ListKind
 from azure_gpu_operations.preflight.rows import Answer, Row, unread
 
 if TYPE_CHECKING:  # it loads all components, and `--help` needs none
-    from azure_gpu.stack.inventory import PackageUse
+    from azure_gpu.stack.requests import PackageUse
 
 ACTIVE = "active"
 _KEY = ListKey(ListKind.PACKAGES)
