@@ -48,37 +48,6 @@ if TYPE_CHECKING:
 
     __version__: str
 else:
-    # The module of each name at run time; the imports above are for type checkers.
-    _MODULES = {
-        "BatchAccount": "batch.account.account",
-        "BatchAccountArgs": "batch.account.args",
-        "BatchPool": "batch.pool.pool",
-        "BatchPoolArgs": "batch.pool.args",
-        "Budget": "budget.budget",
-        "BudgetArgs": "budget.args",
-        "ContainerGroup": "container_instances.group",
-        "ContainerGroupArgs": "container_instances.args",
-        "EdgeSharing": "edge.sharing",
-        "EdgeSharingArgs": "edge.args",
-        "Foundation": "foundation.foundation",
-        "FoundationArgs": "foundation.args",
-        "GalleryImage": "images.gallery_image",
-        "GalleryImageArgs": "images.args",
-        "GpuCluster": "aks.cluster",
-        "GpuClusterArgs": "aks.args",
-        "GpuVm": "vm.vm",
-        "GpuVmArgs": "vm.args",
-        "JobEnvironment": "container_apps.environment.environment",
-        "JobEnvironmentArgs": "container_apps.environment.args",
-        "MlEndpoint": "ml.endpoint.endpoint",
-        "MlEndpointArgs": "ml.endpoint.args",
-        "MlWorkspace": "ml.workspace.workspace",
-        "MlWorkspaceArgs": "ml.workspace.args",
-        "Refused": "shared.refusal",
-        "ServerlessGpuJob": "container_apps.job.job",
-        "ServerlessGpuJobArgs": "container_apps.job.args",
-    }
-
     _KUBERNETES = "pulumi_kubernetes"
 
     def __getattr__(name: str) -> Any:
@@ -86,10 +55,10 @@ else:
             from importlib.metadata import version  # here, as this import takes as long as everything else together
 
             return version("azure-gpu")
-        if name not in _MODULES:
+        if name not in __all__:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         try:
-            loaded = getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)
+            loaded = getattr(importlib.import_module(f"{__name__}.{_module(name)}"), name)
         except ModuleNotFoundError as error:
             if error.name != _KUBERNETES:
                 raise
@@ -97,6 +66,15 @@ else:
             raise ImportError(message, name=_KUBERNETES) from None
         globals()[name] = loaded
         return loaded
+
+    def _module(name: str) -> str:
+        """The module of a name, which type checkers find by the imports above: of a component, or of its arguments beside it."""
+        from azure_gpu.formats.parts import BY_COMPONENT  # here, as a program that loads only the catalog needs none of it
+
+        if name == "Refused":
+            return "shared.refusal"
+        module = BY_COMPONENT[name.removesuffix("Args")].module
+        return f"{module.rpartition('.')[0]}.args" if name.endswith("Args") else module
 
     def __dir__() -> list[str]:
         return sorted({*globals(), *__all__, "__version__"})

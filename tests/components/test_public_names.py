@@ -7,6 +7,7 @@ from typing import Unpack, get_args, get_overloads, get_type_hints
 import pytest
 
 import azure_gpu
+from azure_gpu.formats.parts import PARTS
 from azure_gpu.stack import component_reference
 
 MOST_CPU_SECONDS = 0.05  # of `import azure_gpu`, above `import pulumi`
@@ -45,7 +46,7 @@ def test_the_public_names_are_the_components_and_their_arguments() -> None:
     of_components = [name for each in components for name in (each.name, f"{each.name}Args")]
     assert sorted(azure_gpu.__all__) == sorted([*of_components, "Refused"])
     assert [getattr(azure_gpu, each.name) for each in components] == [each.of for each in components]
-    assert len(components) == 13
+    assert {each.name for each in components} == {part.component for part in PARTS}
 
 
 @pytest.mark.parametrize("name", [name for name in azure_gpu.__all__ if not name.endswith("Args") and name != "Refused"])

@@ -26,6 +26,7 @@ class Drawn(NamedTuple):
 class PartKind:
     section: str  # of the stack file
     component: str  # the public name of its class
+    module: str  # of this class, below `azure_gpu`; its arguments are in `args` beside it
     noun: str  # for messages
     name: str = ""  # logical name where the section is one part; empty: the user's name of each, or a region
     by_name: bool = True  # whether the section has entries by name
@@ -59,6 +60,7 @@ PARTS = (
     PartKind(
         section="foundation",
         component="Foundation",
+        module="foundation.foundation",
         noun="the foundation",
         name="foundation",
         by_name=False,
@@ -74,6 +76,7 @@ PARTS = (
     PartKind(
         section="budget",
         component="Budget",
+        module="budget.budget",
         noun="a budget",
         name="budget",
         by_name=False,
@@ -83,6 +86,7 @@ PARTS = (
     PartKind(
         section="container_groups",
         component="ContainerGroup",
+        module="container_instances.group",
         noun="a container group",
         is_work=True,
         azure_types=(azure_types.CONTAINER_GROUP,),
@@ -93,6 +97,7 @@ PARTS = (
     PartKind(
         section="job_environment",  # one for each region of the jobs, which is its logical name
         component="JobEnvironment",
+        module="container_apps.environment.environment",
         noun="an environment of jobs",
         by_name=False,
         azure_types=(azure_types.MANAGED_ENVIRONMENT,),
@@ -102,6 +107,7 @@ PARTS = (
     PartKind(
         section="jobs",
         component="ServerlessGpuJob",
+        module="container_apps.job.job",
         noun="a job",
         is_work=True,
         azure_types=(azure_types.JOB,),
@@ -113,6 +119,7 @@ PARTS = (
     PartKind(
         section="gallery_images",
         component="GalleryImage",
+        module="images.gallery_image",
         noun="an image",
         azure_types=(azure_types.GALLERY, azure_types.GALLERY_IMAGE, azure_types.GALLERY_IMAGE_VERSION),
         overridden=azure_types.GALLERY_IMAGE,
@@ -121,6 +128,7 @@ PARTS = (
     PartKind(
         section="batch_account",
         component="BatchAccount",
+        module="batch.account.account",
         noun="a Batch account",
         name="batch",
         by_name=False,
@@ -134,6 +142,7 @@ PARTS = (
     PartKind(
         section="pools",
         component="BatchPool",
+        module="batch.pool.pool",
         noun="a pool",
         is_work=True,
         requires="batch_account",
@@ -146,6 +155,7 @@ PARTS = (
     PartKind(
         section="clusters",
         component="GpuCluster",
+        module="aks.cluster",
         noun="a cluster",
         is_work=True,
         azure_types=(azure_types.MANAGED_CLUSTER, azure_types.AGENT_POOL),
@@ -157,6 +167,7 @@ PARTS = (
     PartKind(
         section="edges",
         component="EdgeSharing",
+        module="edge.sharing",
         noun="an edge",
         is_work=True,
         drawn=Drawn("edge cluster", "PLACE", "runs on"),
@@ -164,6 +175,7 @@ PARTS = (
     PartKind(
         section="vms",
         component="GpuVm",
+        module="vm.vm",
         noun="a virtual machine",
         is_work=True,
         azure_types=(azure_types.VIRTUAL_MACHINE,),
@@ -175,6 +187,7 @@ PARTS = (
     PartKind(
         section="ml_workspace",
         component="MlWorkspace",
+        module="ml.workspace.workspace",
         noun="an Azure Machine Learning workspace",
         name="ml",
         by_name=False,
@@ -187,6 +200,7 @@ PARTS = (
     PartKind(
         section="ml_endpoints",
         component="MlEndpoint",
+        module="ml.endpoint.endpoint",
         noun="an endpoint",
         is_work=True,
         requires="ml_workspace",
