@@ -1,7 +1,9 @@
 """The names of the package `azure_gpu`: all there, each loaded when it is asked for, and what loading them costs."""
 
+import re
 import subprocess
 import sys
+from pathlib import Path
 from typing import Unpack, get_args, get_overloads, get_type_hints
 
 import pytest
@@ -10,6 +12,7 @@ import azure_gpu
 from azure_gpu.formats.parts import PARTS
 from azure_gpu.stack import component_reference
 
+ROOT = Path(__file__).parents[2]
 MOST_CPU_SECONDS = 0.05  # of `import azure_gpu`, above `import pulumi`
 ATTEMPTS = 5
 
@@ -47,6 +50,9 @@ def test_the_public_names_are_the_components_and_their_arguments() -> None:
     assert sorted(azure_gpu.__all__) == sorted([*of_components, "Refused"])
     assert [getattr(azure_gpu, each.name) for each in components] == [each.of for each in components]
     assert {each.name for each in components} == {part.component for part in PARTS}
+    for page in ("components/README.md", "docs/architecture.md"):
+        words = set(re.findall(r"\w+", (ROOT / page).read_text(encoding="utf-8")))
+        assert {each.name for each in components} - words == set(), page
 
 
 @pytest.mark.parametrize("name", [name for name in azure_gpu.__all__ if not name.endswith("Args") and name != "Refused"])
