@@ -40,7 +40,7 @@ class PartKind:
     ends: bool = False  # whether it has `expires_after`, and an hourly cost
     can_be_kept: bool = False  # whether it may stay in Azure when the stack is destroyed
     writes_blobs: bool = False  # whether it reads and writes blobs as the stack's identity
-    drawn: Drawn | None = None  # None: its resources are parts of their own in the graph
+    drawn: Drawn | None  # None: its resources are parts of their own in the graph
 
     @property
     def token(self) -> str:
@@ -71,6 +71,7 @@ PARTS = (
             azure_types.LOG_WORKSPACE,
             azure_types.STORAGE_ACCOUNT,
         ),
+        drawn=None,
         can_be_kept=True,
     ),
     PartKind(

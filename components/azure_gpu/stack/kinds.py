@@ -106,7 +106,7 @@ class Kind(PartKind):
     resolve: Callable[[Planning, str, Any], Any]  # logical name and arguments to spec
     planned_last: bool = False
     spec_name: str = ""  # the attribute of its spec with the name in Azure that `name_key` sets
-    requests: Callable[[Requesting, Any], Iterable[Item]] = lambda _part, _spec: ()  # what its spec requests, for `preflight`
+    requests: Callable[[Requesting, Any], Iterable[Item]]  # what its spec requests of names and quotas, for `preflight`
     workloads: Callable[[Any], Iterable[Workload]] = lambda _: ()  # that the registry builds for one, by its arguments
     depends_on: Callable[[Args, Parts, str], Args] = lambda _args, _declared, _location: {}  # what else the constructor takes
     outputs: Mapping[str, str] = field(default_factory=dict[str, str])  # the stack's outputs, with the component's attribute
@@ -381,6 +381,7 @@ KINDS = (
     Kind(
         **_facts("edges"),
         resolve=_edge,
+        requests=lambda _part, _spec: (),
         workloads=edge_resolve.workloads,
         outputs={"edges": "context", "namespaces": "namespace"},
     ),
