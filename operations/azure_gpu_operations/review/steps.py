@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, cast
 
 from azure_gpu.formats import azure_types
-from azure_gpu.formats.parts import PARTS, path_of_part
 from azure_gpu_operations.review.model import SECRET, UNKNOWN_YET, Operation, Part, Property, Resource
 
 Step = Mapping[str, Any]
@@ -222,6 +221,8 @@ class Owner(NamedTuple):
     @property
     def path(self) -> str:
         """The component's path in the stack file; "" if unknown."""
+        from azure_gpu.formats.parts import path_of_part  # here, because `--help` needs no table
+
         return path_of_part(self.component, self.name)
 
 
@@ -248,6 +249,8 @@ def _owner(of: Planned, by_urn: Mapping[str, Planned]) -> Owner:
 
 
 def _of_components() -> Iterable[str]:
+    from azure_gpu.formats.parts import PARTS  # here, because `--help` needs no table
+
     return (kind.token for kind in PARTS)
 
 

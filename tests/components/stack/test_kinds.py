@@ -25,6 +25,7 @@ def test_every_section_with_parts_has_a_row() -> None:
         section: section in BY_NAME for section, entry in SECTIONS.items() if is_typeddict(entry)
     }
     assert [kind.section for kind in KINDS] == [part.section for part in PARTS]
+    assert [part.section for part in PARTS if part.drawn is None] == ["foundation"], "fill `drawn`: what the graph calls it"
 
 
 def test_a_row_knows_which_keys_of_a_stack_file_its_parts_have() -> None:
