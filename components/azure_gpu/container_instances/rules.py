@@ -11,7 +11,7 @@ from azure_gpu.catalog.services.container_instances import ContainerRequest, Gro
 from azure_gpu.container_instances.args import ContainerBasics, ContainerGroupSettings, InitContainerSettings, VolumeArgs
 from azure_gpu.container_instances.spec import ContainerGroupSpec, ContainerSpec
 from azure_gpu.formats import azure_types
-from azure_gpu.shared.addresses import check_login
+from azure_gpu.formats.likely_secrets import check_login
 from azure_gpu.shared.context import check_region, check_tags, known
 from azure_gpu.shared.wording import give_secret
 from azure_gpu.shared.workloads import image_problems

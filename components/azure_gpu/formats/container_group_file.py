@@ -7,20 +7,24 @@ SECRET stands in their place."""
 import re
 from collections import ChainMap
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 from azure_gpu.catalog.problems import Code, Problem, Severity
 from azure_gpu.formats import lenient_json, located_yaml, placeholders
 from azure_gpu.formats.arm_template import Scope
-from azure_gpu.formats.container_group_shape import ARM_TYPE, GROUP
+from azure_gpu.formats.azure_types import CONTAINER_GROUP
 from azure_gpu.formats.container_group_template import groups_in
 from azure_gpu.formats.document import Document
 from azure_gpu.formats.likely_secrets import holds_secret, is_secret_name
-from azure_gpu.formats.shaped import validate
+from azure_gpu.formats.shaped import of_rows, validate
 from azure_gpu.formats.stack_file import SECRET
 
 NOWHERE = Scope()
 NO_GROUP = "not a container group"
+# Every property of the API versions from 2018-06-01 to 2024-05-01-preview. Source: Microsoft's API descriptions, as generated in
+# Azure/bicep-types-az for each of these versions.
+GROUP = of_rows(Path(__file__).with_name("container_group_shape.tsv").read_text(encoding="utf-8"), "group")
 _OTHER_FILES = (
     ("services", "a file of Docker Compose", "describe its services as containers of a group"),
     ("kind", "a manifest of Kubernetes", "describe its pod as a container group"),
@@ -120,7 +124,7 @@ def _weighed(problem: Problem, document: Document, expressions: list[str]) -> Pr
 def _of_group(document: Document, value: dict[str, Any]) -> tuple[list[GroupInFile], list[Problem]]:
     by_lower = {key.lower(): one for key, one in value.items()}
     kind = by_lower.get("type")
-    if "properties" not in by_lower or (isinstance(kind, str) and kind.lower() != ARM_TYPE.lower()):
+    if "properties" not in by_lower or (isinstance(kind, str) and kind.lower() != CONTAINER_GROUP.arm_type.lower()):
         for key, what, fix in _OTHER_FILES:
             if key in value and "properties" not in by_lower:
                 return [], [_no_group(document, f"this is {what}", fix)]
@@ -260,6 +264,6 @@ def _no_group(document: Document, message: str, fix: str = "") -> Problem:
     return Problem(
         path=document.at(""),
         message=message,
-        allowed=f"a file of `az container create --file`, or a template with a resource of type {ARM_TYPE}",
+        allowed=f"a file of `az container create --file`, or a template with a resource of type {CONTAINER_GROUP.arm_type}",
         fix=fix or "name another file",
     )

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, cast
 
 from azure_gpu.catalog.problems import Code, Problem, Severity
 from azure_gpu.formats.arm_template import Scope, TemplateResource, declared, expand
-from azure_gpu.formats.container_group_shape import ARM_TYPE
+from azure_gpu.formats.azure_types import CONTAINER_GROUP
 from azure_gpu.formats.document import Document
 from azure_gpu.formats.lenient_json import member
 from azure_gpu.formats.likely_secrets import is_secret_name
@@ -51,7 +51,7 @@ def groups_in(document: Document, parameters: Mapping[str, Any], scope: Scope) -
         expanded = again
     others = {path: entry for path, entry in entries.items() if not _is_ours(entry) and not _is_deployment(entry)}
     beside = [member(path, key) for path, entry in others.items() for key in entry if key.lower() != "dependson"]
-    ours = [resource for resource in expanded.everything() if resource.type.lower() == ARM_TYPE.lower()]
+    ours = [resource for resource in expanded.everything() if resource.type.lower() == CONTAINER_GROUP.arm_type.lower()]
     groups = [_group(resource, nameless) for resource in ours]
     # Problems of other resources don't matter here, but their dependencies do: a circle is a problem of all.
     problems = [problem for problem in (*of_names, *expanded.problems) if not _is_beside(problem, beside)]
@@ -60,7 +60,11 @@ def groups_in(document: Document, parameters: Mapping[str, Any], scope: Scope) -
     problems += [_not_taken(document, path, kind) for path, kind in left.items()]
     if not ours and not any(problem.severity is Severity.ERROR for problem in problems):
         fix = "name another file"
-        problems.append(Problem(document.at(""), "no resource of this template is a container group", allowed=ARM_TYPE, fix=fix))
+        problems.append(
+            Problem(
+                document.at(""), "no resource of this template is a container group", allowed=CONTAINER_GROUP.arm_type, fix=fix
+            )
+        )
     return groups, problems
 
 
@@ -69,7 +73,9 @@ def others_in(document: Document, parameters: Mapping[str, Any], scope: Scope) -
     ready, given = _without_secrets(document, parameters)
     place = scope if scope.location is not None else scope._replace(location=SOMEWHERE)
     expanded = expand(ready, given, place)
-    found = [each for each in expanded.everything() if each.type.lower() != ARM_TYPE.lower() and not each.existing]
+    found = [
+        each for each in expanded.everything() if each.type.lower() != CONTAINER_GROUP.arm_type.lower() and not each.existing
+    ]
     there = {each.path for each in expanded.everything()}
     nameless = {path: entry for path, entry in _entries(cast(dict[str, Any], ready.value)).items() if path not in there}
     unnamed = [
@@ -171,7 +177,7 @@ def _entries(template: dict[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def _is_ours(entry: dict[str, Any]) -> bool:
-    return str(entry.get("type")).lower() == ARM_TYPE.lower()
+    return str(entry.get("type")).lower() == CONTAINER_GROUP.arm_type.lower()
 
 
 def _is_deployment(entry: dict[str, Any]) -> bool:

@@ -3,7 +3,12 @@
 A false positive means that a value is typed in once more; a false negative, that a password is copied."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+
+from azure_gpu.catalog.problems import Problem
+from azure_gpu.catalog.sources import observed
+
+HISTORY_PAGE = observed("PSRule.Rules.Azure, rules/Azure.Deployment.SecureParameter", 2026, 11, 30)
 
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _SECRET_WORDS = {
@@ -96,3 +101,20 @@ def without_secrets(arguments: Iterable[str]) -> tuple[list[str], list[str]]:
         else:
             kept.append(word)
     return kept, left
+
+
+def check_login(address: str, path: str, *, allowed: str, fix: str) -> Iterator[Problem]:
+    """Rejects a login within an address: everybody who may read the resource in Azure, or the deployment, would have it.
+
+    `allowed`, `fix`: how the same is read without a login.
+    """
+    shown = without_login(address)
+    if shown != address:
+        yield Problem(
+            path=path,
+            message="a user name, token or signature in the URL, which everybody who may read the stack's resources would see",
+            value=shown,
+            allowed=allowed,
+            fix=f"remove it from the URL, and revoke it if it was ever used here; {fix}",
+            source=str(HISTORY_PAGE),
+        )

@@ -12,10 +12,9 @@ from azure_gpu.catalog.services.private_networks import ENDPOINTS, PREMIUM_PAGE,
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.arm_ids import ArmId
 from azure_gpu.formats.azure_types import AzureType
-from azure_gpu.formats.likely_secrets import holds_secret
+from azure_gpu.formats.likely_secrets import check_login, holds_secret
 from azure_gpu.foundation.args import FoundationWiring
 from azure_gpu.shared import customer_key, principals, private_link_scope, private_network
-from azure_gpu.shared.addresses import check_login
 from azure_gpu.shared.context import Context
 from azure_gpu.shared.part import Named, NamedPartArgs, Part, not_changed, resolve_part
 from azure_gpu.shared.principals import Principal, PrincipalsArgs

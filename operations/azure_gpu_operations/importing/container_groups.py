@@ -20,9 +20,9 @@ from azure_gpu.catalog.services.container_apps import PROFILES, Profile, serverl
 from azure_gpu.catalog.services.container_instances import GPU_SKUS, ContainerRequest, GroupRequest
 from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.formats import image_reference
+from azure_gpu.formats.azure_types import CONTAINER_GROUP
 from azure_gpu.formats.container_group_file import GroupInFile
 from azure_gpu.formats.container_group_settings import Left, settings_of
-from azure_gpu.formats.container_group_shape import ARM_TYPE
 from azure_gpu.formats.dates import days_later
 from azure_gpu.formats.shaped import is_of_placeholder
 from azure_gpu.formats.stack_file import SECRET
@@ -151,7 +151,7 @@ def _container(index: int, container: Mapping[str, Any], group: GroupInFile) -> 
 
 def _words(group: GroupInFile) -> Iterator[Problem]:
     """Names, image references and the region."""
-    for problem in names.check(ARM_TYPE, group.name, group.at("name")) if group.name else []:
+    for problem in names.check(CONTAINER_GROUP.arm_type, group.name, group.at("name")) if group.name else []:
         yield problem._replace(severity=Severity.WARNING)
     if "location" in group.body:
         yield from regions.check(group.body["location"], group.at("location"))
@@ -286,7 +286,7 @@ def take(group: GroupInFile, name: str, location: str, as_of: date, own_day: boo
     where = str(group.body.get("location") or location)
     judgement = judge(group, where, as_of)
     settings, left, secrets = settings_of(group)
-    if "group_name" in settings and names.check(ARM_TYPE, group.name, ""):
+    if "group_name" in settings and names.check(CONTAINER_GROUP.arm_type, group.name, ""):
         settings["group_name"] = fitting(group.name)
     if judgement.verdicts:
         settings["expires_after"] = days_later(as_of, PROPOSED_DAYS).isoformat()

@@ -19,9 +19,9 @@ from azure_gpu.catalog.problems import Code, Problem, Severity, errors
 from azure_gpu.catalog.size_use import Service, SizeUse
 from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.formats import arm_container_apps, arm_settings, arm_template, cluster_manifest, ml_yaml, retired_ml
+from azure_gpu.formats.azure_types import CONTAINER_GROUP
 from azure_gpu.formats.body_keys import not_read
 from azure_gpu.formats.body_reader import Left, PartInFile, Reading, given, mapping
-from azure_gpu.formats.container_group_shape import ARM_TYPE
 from azure_gpu.formats.container_group_template import others_in
 from azure_gpu.formats.dates import days_later
 from azure_gpu.formats.document import Document
@@ -215,7 +215,7 @@ def _groups_in(value: object, path: str) -> Iterator[tuple[str, object]]:
     """The container groups of a template, those of nested deployments included."""
     if isinstance(value, dict):
         body = mapping(value)
-        if str(body.get("type", "")).lower() == ARM_TYPE.lower():
+        if str(body.get("type", "")).lower() == CONTAINER_GROUP.arm_type.lower():
             yield path, body
             return
         for key, inner in body.items():

@@ -13,8 +13,8 @@ from typing import Any, cast
 
 from azure_gpu.catalog.problems import Code, Problem
 from azure_gpu.formats import arm_settings, kubernetes_manifest, lenient_json, located_yaml, ml_yaml, placeholders, retired_ml
+from azure_gpu.formats.azure_types import CONTAINER_GROUP
 from azure_gpu.formats.body_reader import mapping
-from azure_gpu.formats.container_group_shape import ARM_TYPE
 from azure_gpu.formats.document import Document
 
 LARGEST = 32 * 1024 * 1024  # bytes; a notebook with pictures in it has some millions
@@ -133,7 +133,7 @@ def _is_ml(file: Path) -> bool:
 
 def _is_resource(file: Path) -> bool:
     text, _ = text_of(str(file))
-    if text is None or not _OF_ARM.search(text) or ARM_TYPE.lower() in text.lower():
+    if text is None or not _OF_ARM.search(text) or CONTAINER_GROUP.arm_type.lower() in text.lower():
         return False
     return bool({Format.TEMPLATE, Format.RESOURCE} & set(_formats(text, file)))
 
@@ -145,7 +145,7 @@ def _formats(text: str, file: Path) -> list[Format]:
 def _is_group(body: Mapping[str, Any]) -> bool:
     by_lower = {str(key).lower(): value for key, value in body.items()}
     declared = by_lower.get("type")
-    if isinstance(declared, str) and declared.lower() == ARM_TYPE.lower():
+    if isinstance(declared, str) and declared.lower() == CONTAINER_GROUP.arm_type.lower():
         return True
     properties = mapping(by_lower.get("properties"))
     return "containers" in {str(key).lower() for key in properties} and "kind" not in by_lower

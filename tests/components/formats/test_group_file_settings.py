@@ -5,9 +5,8 @@ from typing import Any
 
 from azure_gpu.catalog.problems import errors
 from azure_gpu.container_instances.args import ContainerGroupSettings
-from azure_gpu.formats.container_group_file import read
+from azure_gpu.formats.container_group_file import GROUP, read
 from azure_gpu.formats.container_group_settings import Left, config_path, settings_of
-from azure_gpu.formats.container_group_shape import GROUP
 from azure_gpu.formats.shaped import Anything, Flag, ListOf, Number, Object, Shape, Text, TextMap
 from azure_gpu.shared.validation import check
 from tests.support.container_group_files import (

@@ -19,8 +19,8 @@ from azure_gpu.catalog.sources import observed
 from azure_gpu.formats import azure_types, conda_file
 from azure_gpu.formats.azure_types import AzureType
 from azure_gpu.formats.conda_file import CondaFileError
+from azure_gpu.formats.likely_secrets import check_login
 from azure_gpu.ml.workspace.args import CodeArgs, EnvironmentArgs, MlWorkspaceSettings, ModelArgs, RoutesArgs
-from azure_gpu.shared.addresses import check_login
 from azure_gpu.shared.context import check_tags
 from azure_gpu.shared.installation import COMMAND
 from azure_gpu.shared.workloads import Workload, image_problems
