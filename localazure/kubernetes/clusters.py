@@ -283,6 +283,7 @@ class Clusters:
         if programs_folder is None:
             raise _no_programs()
         await asyncio.to_thread(folder.pki.make)
+        await control_plane.end_earlier(folder)
         if not control_plane.runs(folder):
             replace_taken_ports(record)
             self._records.write(record)

@@ -26,6 +26,7 @@ _FILES = "files"  # the empty image of every part
 # Below those that systems give to outgoing connections, which would take a port that a part is just started again on.
 _PORTS = range(20_000, 32_000)
 _TRIES = 200
+_POLL_SECONDS = 0.05
 
 
 class Part(NamedTuple):
@@ -67,6 +68,16 @@ async def run(folder: ClusterFolder, group: str, parts: list[Part]) -> None:
     await Runtime(folder.control_plane).start(group, parts)
 
 
+async def end_earlier(folder: ClusterFolder) -> None:
+    """Ends the parts that an embedded Azure before December 2026 left running: under one supervisor, which kills them as soon as
+    its specification is gone."""
+    (folder.control_plane / "spec.json").unlink(missing_ok=True)
+    for _ in range(_TRIES):
+        if supervision.holder(folder.control_plane) is None:
+            return
+        await asyncio.sleep(_POLL_SECONDS)
+
+
 def is_whole(folder: ClusterFolder) -> bool:
     """Whether all parts were started, and a shim stands over each."""
     found = [supervision.holder(part) is not None for part in _parts(folder)]
@@ -104,6 +115,7 @@ async def reap(clusters: Path) -> None:
 
 
 async def _reap(folder: ClusterFolder) -> None:
+    await end_earlier(folder)
     for group in _LAST_FIRST:
         await Runtime(folder.control_plane).reap(f"{group}-*")
     await end_pods(folder)

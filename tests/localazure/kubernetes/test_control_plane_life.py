@@ -5,6 +5,8 @@ import json
 import os
 import signal
 import socket
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,7 +14,10 @@ from typing import Any
 import pytest
 
 from localazure.arm.errors import ArmError
+from localazure.containers import supervision
+from localazure.kubernetes import control_plane
 from localazure.kubernetes.clusters import ClusterContext, Clusters
+from localazure.kubernetes.control_plane_folder import ClusterFolder
 from localazure.process import start_time
 from tests.support import kubernetes
 from tests.support.embedded import ServedAzure, until
@@ -148,16 +153,30 @@ def test_a_cluster_outlives_its_server_is_found_by_the_next_and_ends_with_it(
         issuer=f"{own_served_azure.url}/{own_served_azure.tenant_id}/v2.0",
     )
     with kubernetes.running(Clusters(around), kubernetes.shape("found", entra=True, azure_rbac=True)) as running:
-        control_plane = [name for name in parts(running.folder) if name != "agent"]
-        before = [pids(running.folder)[name] for name in control_plane]
+        names = [name for name in parts(running.folder) if name != "agent"]
+        before = [pids(running.folder)[name] for name in names]
         own_served_azure.kill9()
         assert running.kubectl("get", "namespaces").returncode == 0
         own_served_azure.start()
-        assert [pids(running.folder)[name] for name in control_plane] == before
+        assert [pids(running.folder)[name] for name in names] == before
         own_served_azure.stop()
         assert processes_of(running.folder) == []
         own_served_azure.start()
         until(lambda: running.kubectl("get", "namespaces").returncode == 0, "it runs again, at the same address")
+
+
+@pytest.mark.slow
+def test_parts_under_the_supervisor_of_an_earlier_version_are_ended(tmp_path: Path) -> None:
+    folder = ClusterFolder(tmp_path)
+    folder.control_plane.mkdir()
+    (folder.control_plane / "spec.json").touch()
+    lock = "lock = os.open('lock', os.O_RDWR | os.O_CREAT); fcntl.flock(lock, fcntl.LOCK_EX); os.write(lock, b'1')"
+    program = f"import fcntl, os, time; {lock}\nwhile os.path.exists('spec.json'): time.sleep(0.05)"
+    with subprocess.Popen([sys.executable, "-c", program], cwd=folder.control_plane) as earlier:
+        until(lambda: supervision.holder(folder.control_plane) == 1, "it stands over the cluster")
+        asyncio.run(control_plane.end_earlier(folder))
+        assert supervision.holder(folder.control_plane) is None
+    assert earlier.returncode == 0
 
 
 def test_without_the_programs_the_refusal_says_what_builds_them(tmp_path: Path) -> None:
