@@ -4,6 +4,7 @@ import asyncio
 import fcntl
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -42,8 +43,9 @@ async def logged(runtime: Runtime, text: str, name: str = "main") -> str:
 
 
 async def process_in_log(runtime: Runtime, word: str) -> ProcessId:
-    log = await logged(runtime, f"{word} ")
-    pid = next(int(line.split()[1]) for line in log.splitlines() if line.startswith(word))
+    """Once its line is whole: a program whose shim is killed meanwhile ends when it writes the rest."""
+    line = re.compile(rf"^{word} (\d+)\n", re.MULTILINE)
+    pid = int((await until(lambda: line.search(runtime.logs(GROUP, "main")), f"{word!r} is in the log"))[1])
     return ProcessId(pid, start_time(pid))
 
 
