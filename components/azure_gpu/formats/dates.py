@@ -43,11 +43,6 @@ def days_later(day: date, days: int) -> date:
     return day + timedelta(days=min(days, (date.max - day).days))
 
 
-def end_of(day: date) -> str:
-    """The instant at which a day has ended, RFC 3339 in UTC."""
-    return f"{days_later(day, 1).isoformat()}T00:00:00Z"
-
-
 def resolve_day(text: str | None, path: str) -> tuple[date | None, list[Problem]]:
     """Parses the date of a setting; None with a problem where it isn't valid. Returns (None, []) where the setting is absent."""
     day = parse_day(text) if text is not None else None
@@ -67,8 +62,8 @@ class End(NamedTuple):
 
     @property
     def at(self) -> str | None:
-        """The instant, RFC 3339 in UTC."""
-        return end_of(self.last) if self.last is not None else None
+        """The instant at which the last day has ended, RFC 3339 in UTC."""
+        return f"{days_later(self.last, 1).isoformat()}T00:00:00Z" if self.last is not None else None
 
     @property
     def tags(self) -> dict[str, str]:

@@ -15,7 +15,7 @@ from azure_gpu.catalog import regions
 from azure_gpu.catalog.problems import Problem, Severity, errors
 from azure_gpu.container_apps.job.args import DEFAULT_GPU
 from azure_gpu.formats import stack_file
-from azure_gpu.formats.dates import end_of, parse_day
+from azure_gpu.formats.dates import End, parse_day
 from azure_gpu.foundation.args import FoundationSettings, FoundationWiring
 from azure_gpu.shared.context import StackArgs
 from azure_gpu.shared.part import PartArgs
@@ -212,7 +212,7 @@ def _entry(kind: Kind, name: str, path: str, given: Mapping[str, Any], today: st
         opts=given.get("opts"),
         enabled=given.get("enabled", True),
         kept=given.get("keep", False),
-        past=end_of(last) if last is not None and day is not None and last <= day else "",
+        past=End(last if last and day and last <= day else None).at or "",
         key=key,
         inner=inner,
     )
