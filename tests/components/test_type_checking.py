@@ -52,7 +52,6 @@ def shown(folder: Path) -> list[Path]:
 
 
 @pytest.mark.slow
-@pytest.mark.nightly  # it reads all of azure-native: two minutes of processor time
 def test_mypy_takes_the_programs_that_are_shown(tmp_path: Path) -> None:
     command = [UV, "tool", "run", "mypy==2.4.1", "--strict", "--python-executable", sys.executable, *shown(tmp_path)]
     variables = {**os.environ, "MYPYPATH": str(CHECKOUT / "components")}

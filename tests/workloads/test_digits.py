@@ -127,7 +127,6 @@ def build(cache: Path, log: Path, **arguments: str) -> BuiltImage:
 
 # The stack `local` builds this image each time, and its endpoint has to tell the samples (tests/stack/test_promised_commands.py).
 @pytest.mark.slow
-@pytest.mark.nightly
 def test_the_build_trains_a_model_that_tells_the_samples_and_its_server_serves_it(
     cache: Path, scoring_python: Path, tmp_path: Path
 ) -> None:
