@@ -16,7 +16,8 @@ from http import HTTPStatus
 from localazure.arm.caller import Caller
 from localazure.arm.errors import ArmError
 from localazure.arm.store import Body, Operation
-from localazure.services import SUBSCRIPTION, Services
+from localazure.services import Services
+from localazure.subscriptions import SUBSCRIPTION
 
 DAYS = timedelta(days=90)
 KEPT = 1000

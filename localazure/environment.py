@@ -15,7 +15,7 @@ from localazure.entra.identity import Identity
 from localazure.folder import SECRET_MODE, LocalFolder, write_whole
 from localazure.kubernetes import programs
 from localazure.nothing_runs import choice
-from localazure.services import SUBSCRIPTION
+from localazure.subscriptions import SUBSCRIPTION
 
 LOOPBACK = ("localhost", "127.0.0.1")
 

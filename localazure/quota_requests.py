@@ -15,7 +15,7 @@ from azure_gpu.catalog.services.container_apps import QUOTAS
 from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.catalog.sizes.model import same_family
 from localazure.errors import CommandError
-from localazure.services import SUBSCRIPTION
+from localazure.subscriptions import SUBSCRIPTION
 
 CORES, GPUS = 96, 8  # requested of a family and of a profile: what the largest pool or job of the shipped stacks takes
 GRANT_SECONDS, LOOK_SECONDS = 30.0, 0.5

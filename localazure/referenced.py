@@ -11,8 +11,8 @@ from azure_gpu.formats import azure_types
 from azure_gpu.formats.arm_ids import ArmId, parse
 from azure_gpu.formats.azure_types import AzureType
 from localazure.arm.kind import merged
-from localazure.services import SUBSCRIPTION
 from localazure.shapes import default_api_version
+from localazure.subscriptions import SUBSCRIPTION
 
 Ask = Callable[[str, str, Any], tuple[int, dict[str, Any]]]  # method, path with its query, body; status and answer
 

@@ -8,20 +8,14 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
+from localazure.arm.caller import Caller
+from localazure.arm.store import Body, Store
+from localazure.containers.images import Images
+from localazure.entra.tokens import Tokens
+from localazure.lists.deviations import Deviations
 from localazure.weather.state import Weather
-
-if TYPE_CHECKING:  # the provider plugin loads this module for the subscriptions, and each update starts one
-    from localazure.arm.caller import Caller
-    from localazure.arm.store import Body, Store
-    from localazure.containers.images import Images
-    from localazure.entra.tokens import Tokens
-    from localazure.lists.deviations import Deviations
-
-SUBSCRIPTION = "00000000-0000-0000-0000-000000000000"  # the stacks' own, and no real one
-SECOND_SUBSCRIPTION = "00000000-0000-0000-0000-000000000001"  # where a company has what its stacks use; without quotas
-SUBSCRIPTIONS = (SUBSCRIPTION, SECOND_SUBSCRIPTION)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,24 +56,24 @@ class Clock:
 class ArmRequests(Protocol):
     """ARM requests from inside the server: `localazure.arm.in_process` answers them."""
 
-    async def put(self, resource_id: str, version: str, body: "Body", caller: "Caller") -> int: ...
+    async def put(self, resource_id: str, version: str, body: Body, caller: Caller) -> int: ...
 
     async def delete(self, resource_id: str, *, wait: bool = True) -> None: ...
 
-    async def act(self, resource_id: str, action: str, version: str, body: "Body", caller: "Caller") -> Any: ...
+    async def act(self, resource_id: str, action: str, version: str, body: Body, caller: Caller) -> Any: ...
 
-    def document(self, resource_id: str, version: str) -> "Body": ...
+    def document(self, resource_id: str, version: str) -> Body: ...
 
 
 @dataclass(slots=True, kw_only=True)
 class Services:
     """Services that every part of the server uses. Kinds take the other ones in their constructors: see `localazure.wiring`."""
 
-    store: "Store"
+    store: Store
     settings: Settings
     clock: Clock
-    tokens: "Tokens"
-    deviations: "Deviations"
-    images: "Images"
+    tokens: Tokens
+    deviations: Deviations
+    images: Images
     weather: Weather = field(default_factory=Weather)
     arm: ArmRequests = field(init=False)  # set by the router of ARM

@@ -12,7 +12,7 @@ from azure_gpu.formats import bounded_yaml
 from localazure.entra.identity import Identity
 from localazure.errors import CommandError
 from localazure.folder import SECRET_MODE, LocalFolder, write_whole
-from localazure.services import SUBSCRIPTION
+from localazure.subscriptions import SUBSCRIPTION
 
 ENCRYPTION = ("encryptionsalt", "secretsprovider", "encryptedkey")
 IMAGE_SOURCE = "azure-gpu:image_source"

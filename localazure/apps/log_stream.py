@@ -20,7 +20,8 @@ from localazure.apps import records
 from localazure.apps.executions import Executions
 from localazure.arm.store import Body, Store
 from localazure.folder import random_secret
-from localazure.services import SUBSCRIPTION, Services
+from localazure.services import Services
+from localazure.subscriptions import SUBSCRIPTION
 
 TOKEN_LIFE = timedelta(minutes=30)
 MOST_LINES = 300  # the Azure CLI's own limit of `--tail`

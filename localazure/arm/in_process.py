@@ -11,14 +11,15 @@ from azure_gpu.formats import arm_ids
 from azure_gpu.formats.arm_ids import ArmId
 from localazure import activity_log
 from localazure.arm import answers, checks, paths, requested_version
+from localazure.arm.actions import Calls
 from localazure.arm.caller import Caller
-from localazure.arm.calls import Calls
 from localazure.arm.changes import Changes
 from localazure.arm.errors import ArmError, not_implemented
 from localazure.arm.kind import Change, Kind
 from localazure.arm.operations import Operations
 from localazure.arm.store import Body, Operation, Resource
-from localazure.services import SUBSCRIPTIONS, Services
+from localazure.services import Services
+from localazure.subscriptions import SUBSCRIPTIONS
 from localazure.weather import policies
 
 

@@ -24,7 +24,8 @@ from localazure.arm.caller import Caller
 from localazure.arm.errors import ArmError, conflict, not_implemented, refusal_of, resource_not_found
 from localazure.arm.store import Body, Resource, Store
 from localazure.evidence import Refusal
-from localazure.services import SUBSCRIPTION, Services
+from localazure.services import Services
+from localazure.subscriptions import SUBSCRIPTION
 
 
 @dataclass(slots=True, kw_only=True)

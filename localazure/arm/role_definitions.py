@@ -9,7 +9,7 @@ from azure_gpu.catalog import roles
 from localazure.arm import answers, checks, filters
 from localazure.arm.errors import ArmError
 from localazure.arm.store import Body
-from localazure.services import SUBSCRIPTION
+from localazure.subscriptions import SUBSCRIPTION
 
 # What azure-mgmt-authorization and azure-cli 2.91 send.
 API_VERSIONS = frozenset({"2015-07-01", "2018-01-01-preview", "2022-04-01", "2022-05-01-preview", "2023-07-01-preview"})

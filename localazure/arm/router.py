@@ -14,8 +14,8 @@ from starlette.types import Receive, Scope, Send
 from azure_gpu.formats.arm_ids import ArmId, parse
 from localazure import activity_log
 from localazure.arm import answers, checks, paths, requested_version, role_definitions
+from localazure.arm.actions import Calls
 from localazure.arm.caller import Caller
-from localazure.arm.calls import Calls
 from localazure.arm.changes import Changes
 from localazure.arm.errors import ArmError, not_implemented
 from localazure.arm.in_process import InProcessArm
@@ -24,11 +24,12 @@ from localazure.arm.locks import Locks
 from localazure.arm.operations import Operations, status_document
 from localazure.arm.requests import body_of
 from localazure.arm.store import Body, Resource
-from localazure.arm.subscriptions import Subscriptions
+from localazure.arm.subscription_routes import Subscriptions
 from localazure.deployments.routes import DeploymentRoutes, path_of
 from localazure.kinds import rights
 from localazure.lists import served
-from localazure.services import SUBSCRIPTIONS, Services
+from localazure.services import Services
+from localazure.subscriptions import SUBSCRIPTIONS
 from localazure.weather import policies, registrations, throttling
 
 METHODS = ("GET", "HEAD", "PUT", "PATCH", "POST", "DELETE")

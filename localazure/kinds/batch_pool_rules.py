@@ -22,7 +22,7 @@ from localazure.arm.store import Body, Resource
 from localazure.kinds import attached_identities, batch_packages, batch_pool_changes, batch_quotas
 from localazure.kinds.batch_refusals import form, invalid_value, refusal
 from localazure.kinds.gallery_images import image_at
-from localazure.services import SUBSCRIPTION
+from localazure.subscriptions import SUBSCRIPTION
 from localazure.weather.parts import WHOLE_POOLS
 
 MACHINE = "properties.deploymentConfiguration.virtualMachineConfiguration"

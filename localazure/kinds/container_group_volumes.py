@@ -16,7 +16,7 @@ from azure_gpu.formats import azure_types
 from localazure.arm.errors import ArmError, not_implemented
 from localazure.arm.store import Body
 from localazure.containers.volumes import GitRepository, MountFailedError, Volume, Volumes
-from localazure.kinds import storage
+from localazure.kinds import storage_accounts as storage
 from localazure.services import Services, Settings
 
 FAILED_MOUNT = ("FailedMountAzureFileVolume", "Failed to mount Azure File Volume.")

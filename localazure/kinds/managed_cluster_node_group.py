@@ -12,7 +12,8 @@ from localazure.arm.store import Body, Resource
 from localazure.arm.words import guid, number
 from localazure.kinds import attached_identities
 from localazure.kinds.managed_cluster_refusals import invalid
-from localazure.services import SUBSCRIPTION, Services
+from localazure.services import Services
+from localazure.subscriptions import SUBSCRIPTION
 
 KUBELET = "kubeletidentity"
 _LONGEST = 80  # Microsoft Learn, articles/aks/faq.md: a longer name is cut

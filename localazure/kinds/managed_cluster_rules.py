@@ -13,7 +13,7 @@ from localazure.arm import refusals
 from localazure.arm.kind import Change
 from localazure.arm.store import Body
 from localazure.kinds import managed_cluster_node_group, managed_cluster_versions as versions
-from localazure.kinds.network_virtual import prefixes
+from localazure.kinds.virtual_networks import prefixes
 from localazure.services import Services
 from localazure.weather.parts import NO_POLICY_MANAGER
 

@@ -9,7 +9,8 @@ from azure_gpu.formats.azure_types import MANAGEMENT_LOCK
 from localazure.arm.errors import ArmError, not_implemented
 from localazure.arm.kind import Change, Kind
 from localazure.arm.store import Resource
-from localazure.services import SUBSCRIPTIONS, Services
+from localazure.services import Services
+from localazure.subscriptions import SUBSCRIPTIONS
 
 
 class ManagementLocks(Kind):

@@ -13,7 +13,8 @@ from localazure.arm.kind import Answer, Call, Change, action
 from localazure.arm.store import Body, Resource
 from localazure.blobs.service import Blobs
 from localazure.kinds.ml_kind import MlKind, keep_with_workspace, user_error
-from localazure.services import SUBSCRIPTION, Services
+from localazure.services import Services
+from localazure.subscriptions import SUBSCRIPTION
 
 BLOB_STORE = "workspaceblobstore"  # the default one
 ARTIFACTS = "workspaceartifactstore"

@@ -12,7 +12,8 @@ from localazure.arm.store import Body, Resource
 from localazure.kinds import attached_identities, ml_online_refusals as refusals
 from localazure.kinds.ml_kind import MlKind, workspace_of
 from localazure.ml.service import OnlineEndpoints
-from localazure.services import SUBSCRIPTION, Services
+from localazure.services import Services
+from localazure.subscriptions import SUBSCRIPTION
 from localazure.weather import endpoint_roles
 
 MOST_ENDPOINTS = 100  # in a region. Microsoft Learn, machine-learning/how-to-manage-quotas

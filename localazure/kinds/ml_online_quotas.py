@@ -11,7 +11,8 @@ from azure_gpu.formats import azure_types
 from localazure.arm.store import Resource
 from localazure.kinds import ml_online_refusals as refusals
 from localazure.lists.compute import FAMILY_VCPUS
-from localazure.services import SUBSCRIPTION, Services
+from localazure.services import Services
+from localazure.subscriptions import SUBSCRIPTION
 
 
 def used(region: str, family: str, services: Services, *, without: str = "") -> int:

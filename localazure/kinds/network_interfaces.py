@@ -12,7 +12,7 @@ from localazure.arm.kind import Change, Kind, check_reference, missing_reference
 from localazure.arm.store import Body, Resource
 from localazure.arm.words import guid, number
 from localazure.kinds.network_common import invalid, named, refused, users_of
-from localazure.kinds.network_virtual import prefixes
+from localazure.kinds.virtual_networks import prefixes
 from localazure.services import Services
 from localazure.weather import reserved_interfaces
 

@@ -9,7 +9,7 @@ from localazure import evidence
 from localazure.arm.kind import Change, Kind
 from localazure.arm.store import Body, Resource
 from localazure.arm.words import number
-from localazure.kinds import network_rules
+from localazure.kinds import network_security_rules as security_rules
 from localazure.kinds.network_common import named, refused, users_of
 from localazure.services import Services
 
@@ -20,15 +20,15 @@ class NetworkSecurityGroups(Kind):
     def check(self, change: Change) -> None:
         given = change.properties.get("securityRules") or ()
         rules = ((str(rule.get("name") or ""), rule.get("properties") or {}) for rule in given)
-        network_rules.check_rules(rules, change.as_of)
+        security_rules.check_rules(rules, change.as_of)
 
     async def provision(self, change: Change) -> Body:
-        network_rules.keep(change.id, change.body.get("properties", {}).pop("securityRules", None) or [], change.services)
+        security_rules.keep(change.id, change.body.get("properties", {}).pop("securityRules", None) or [], change.services)
         return {}
 
     def live(self, resource: Resource, services: Services) -> Body:
         waiting: list[Body] = resource.properties.get("securityRules") or []  # in the answer to a PUT that has just begun
-        rules = named(waiting, resource.id, "securityRules") if waiting else network_rules.shown(resource.id, services)
+        rules = named(waiting, resource.id, "securityRules") if waiting else security_rules.shown(resource.id, services)
         shown: Body = {"securityRules": rules, "defaultSecurityRules": _default_rules(resource)}
         users = users_of(resource.key, "networkSecurityGroup", services)
         for name, kind in (("networkInterfaces", azure_types.NETWORK_INTERFACE), ("subnets", azure_types.SUBNET)):
@@ -127,7 +127,7 @@ def _default_rules(group: Resource) -> list[Body]:
                 "access": name.partition("Deny")[1] or "Allow",
                 "priority": priority,
                 "direction": direction,
-                **network_rules.NO_LISTS,
+                **security_rules.NO_LISTS,
             },
         }
         for name, priority, direction, source, destination, description in evidence.types()[

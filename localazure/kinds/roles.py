@@ -12,7 +12,8 @@ from localazure.arm import filters
 from localazure.arm.errors import ArmError
 from localazure.arm.kind import Change, Kind
 from localazure.arm.store import Body, Resource, Store
-from localazure.services import SUBSCRIPTIONS, Services
+from localazure.services import Services
+from localazure.subscriptions import SUBSCRIPTIONS
 from localazure.weather import new_principals, role_delay
 
 _IDENTITIES = azure_types.USER_ASSIGNED_IDENTITY.arm_type

@@ -16,7 +16,7 @@ from localazure.kinds import vm_quotas, vm_refusals as refusals
 from localazure.kinds.gallery_images import image_at
 from localazure.kinds.network_interfaces import machine_of
 from localazure.machines import model
-from localazure.services import SUBSCRIPTION
+from localazure.subscriptions import SUBSCRIPTION
 
 
 def check(change: Change, arm_type: str) -> None:

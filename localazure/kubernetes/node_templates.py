@@ -17,7 +17,7 @@ from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.catalog.sizes.model import Size
 from azure_gpu.catalog.sources import observed
 from localazure.kubernetes.model import ClusterShape, PoolShape
-from localazure.services import SUBSCRIPTION
+from localazure.subscriptions import SUBSCRIPTION
 
 RESERVATIONS = observed("Microsoft Learn, articles/aks/node-resource-reservations.md, AKS 1.29 and later", 2026, 11, 22)
 _SEEN_NODE = observed("carverauto/threadr issue 68, kubectl describe node of a Standard_NC4as_T4_v3", 2024, 4, 5)

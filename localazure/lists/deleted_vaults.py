@@ -14,7 +14,8 @@ from localazure.arm.errors import ArmError
 from localazure.arm.store import Body, Operation
 from localazure.kinds.key_vaults import DELETED
 from localazure.kinds.soft_deleted import DeletedResource, as_instant
-from localazure.services import SUBSCRIPTION, Services
+from localazure.services import Services
+from localazure.subscriptions import SUBSCRIPTION
 
 _NAMESPACE = "Microsoft.KeyVault"
 # This and the 202 of a purge: Test_KeyVault_WhenPurgeSpecified_PurgesSuccessfully (2023-11)

@@ -8,7 +8,7 @@ from typing import Any
 
 from localazure.arm.store import Store
 from localazure.lists.deviations import REGISTERED, Deviations
-from localazure.services import SUBSCRIPTION
+from localazure.subscriptions import SUBSCRIPTION
 
 _DOCUMENT = "features"
 

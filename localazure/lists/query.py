@@ -15,7 +15,7 @@ from azure_gpu.catalog.sizes.model import Size, same_family
 from localazure import size_facts
 from localazure.arm.store import Store
 from localazure.lists.deviations import Deviations
-from localazure.services import SUBSCRIPTION
+from localazure.subscriptions import SUBSCRIPTION
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

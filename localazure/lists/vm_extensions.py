@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from azure_gpu.catalog.services import driver_extension
 from azure_gpu.catalog.services.vm_images import IMAGES
 from localazure.arm.store import Body
-from localazure.services import SUBSCRIPTION
+from localazure.subscriptions import SUBSCRIPTION
 
 _TYPES = {
     driver_extension.PUBLISHER: {

@@ -10,7 +10,7 @@ from azure_gpu.catalog.services.vm_images import IMAGES, ImageReference, VmImage
 from localazure.arm.errors import ArmError, not_implemented
 from localazure.arm.store import Body
 from localazure.machines.model import UNKNOWN_VERSION
-from localazure.services import SUBSCRIPTION
+from localazure.subscriptions import SUBSCRIPTION
 
 # The names by which `az vm create` and `az vm image list` know images: azure-cli 2.91, command_modules/vm/alias.json.
 _ALIASES = {

@@ -35,7 +35,8 @@ from localazure.machines.ml_job_files import JobFiles, JobIdentity
 from localazure.machines.model import DRIVER_OF_IMAGES, gpu_node
 from localazure.ml import conda
 from localazure.ml.downloads import InitializerLog
-from localazure.services import SUBSCRIPTION, Services
+from localazure.services import Services
+from localazure.subscriptions import SUBSCRIPTION
 
 CONTAINER = "job"
 _NODES = "node"

@@ -13,7 +13,8 @@ from localazure.machines.containers import DockerError, identity_of
 from localazure.machines.machine import Machine
 from localazure.machines.machines import Machines
 from localazure.machines.ml_jobs import JobRunner
-from localazure.services import SUBSCRIPTION, Services
+from localazure.services import Services
+from localazure.subscriptions import SUBSCRIPTION
 
 
 def routes(machines: Machines, jobs: JobRunner, services: Services) -> list[BaseRoute]:

@@ -7,7 +7,7 @@ Values arrive as strings. Any subscription but the embedded Azure's is refused h
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from localazure.services import SECOND_SUBSCRIPTION, SUBSCRIPTION, SUBSCRIPTIONS
+from localazure.subscriptions import SECOND_SUBSCRIPTION, SUBSCRIPTION, SUBSCRIPTIONS
 
 ENVIRONMENT = {
     "clientId": "ARM_CLIENT_ID",

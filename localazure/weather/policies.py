@@ -24,7 +24,8 @@ from azure_gpu.formats.arm_ids import ArmId
 from azure_gpu.formats.policy_rules import Denied, denied
 from localazure.arm.errors import ArmError
 from localazure.arm.store import Body
-from localazure.services import SUBSCRIPTION, Services
+from localazure.services import Services
+from localazure.subscriptions import SUBSCRIPTION
 from localazure.weather.parts import LANDING_ZONE
 
 LIST_VERSIONS = frozenset({"2022-06-01", "2022-07-01-preview", "2023-04-01"})

@@ -3,7 +3,8 @@
 from typing import Any
 
 from localazure.arm.errors import ArmError
-from localazure.services import SUBSCRIPTION, Services
+from localazure.services import Services
+from localazure.subscriptions import SUBSCRIPTION
 from localazure.weather.parts import UNREGISTERED_INSIGHTS
 
 INSIGHTS = "microsoft.insights"

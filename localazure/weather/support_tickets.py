@@ -17,7 +17,8 @@ from azure_gpu.formats import azure_types
 from localazure.arm.errors import ArmError
 from localazure.arm.store import Body, Resource
 from localazure.kinds import batch_families
-from localazure.services import SUBSCRIPTION, Services
+from localazure.services import Services
+from localazure.subscriptions import SUBSCRIPTION
 from localazure.weather import times
 from localazure.weather.parts import BATCH_QUOTA, ENVIRONMENT_QUOTA
 

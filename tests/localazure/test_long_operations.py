@@ -17,7 +17,8 @@ from localazure.arm.router import Arm
 from localazure.arm.store import Body, Resource
 from localazure.entra.tokens import Tokens
 from localazure.kinds import stored
-from localazure.services import SUBSCRIPTION, Services
+from localazure.services import Services
+from localazure.subscriptions import SUBSCRIPTION
 from tests.localazure.coroutines import within
 from tests.localazure.parts import services_in
 from tests.support.patience import SECONDS

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from azure_gpu.formats import azure_types
 from localazure.arm.store import Body
 from localazure.batch.failures import NodeError
-from localazure.kinds import storage
+from localazure.kinds import storage_accounts as storage
 from localazure.services import Services
 
 _SHARE = "azureFileShareConfiguration"

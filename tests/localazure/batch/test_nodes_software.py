@@ -9,7 +9,7 @@ import pytest
 from azure_gpu.catalog import roles
 from localazure.arm.store import Resource
 from localazure.batch.model import PoolKey
-from localazure.kinds import storage
+from localazure.kinds import storage_accounts
 from tests.localazure.batch.world import ACCOUNT, ACCOUNT_ID, World, fixed, in_world, pool_body
 from tests.localazure.containers.conftest import write_workload
 from tests.localazure.parts import arm_id
@@ -294,7 +294,7 @@ async def test_an_azure_files_share_is_mounted_below_the_folder_of_mounts(world:
     pool = await world.pool(mountConfiguration=[{"azureFileShareConfiguration": share}])
     task = world.task(world.job(pool), "task", "/bin/sh -c 'echo hi > $AZ_BATCH_NODE_MOUNTS_DIR/data/file'")
     assert (await world.done(task))["exitCode"] == 0
-    assert (storage.share_folder(world.services.settings, "store", "share") / "file").read_text() == "hi\n"
+    assert (storage_accounts.share_folder(world.services.settings, "store", "share") / "file").read_text() == "hi\n"
     bad = {"azureFileShareConfiguration": {**share, "accountKey": "b3RoZXI="}}
     other = await world.pool("other", mountConfiguration=[bad], ready=False)
     await world.all_in(other, "unusable")

@@ -15,7 +15,7 @@ from azure_gpu.catalog import roles
 from localazure.arm.store import Body, Resource, Store
 from localazure.blobs.errors import BlobError
 from localazure.blobs.service import Blobs
-from localazure.services import SUBSCRIPTION
+from localazure.subscriptions import SUBSCRIPTION
 from tests.localazure.coroutines import within
 from tests.localazure.parts import arm_id, services_in
 

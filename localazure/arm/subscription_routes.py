@@ -11,7 +11,8 @@ from localazure.arm import answers, checks, filters
 from localazure.arm.errors import ArmError, not_implemented
 from localazure.arm.kind import Kind
 from localazure.arm.store import Body, Resource
-from localazure.services import SUBSCRIPTION, SUBSCRIPTIONS, Services
+from localazure.services import Services
+from localazure.subscriptions import SUBSCRIPTION, SUBSCRIPTIONS
 from localazure.weather import registrations
 
 NAME = "embedded Azure (local)"

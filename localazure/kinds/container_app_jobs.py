@@ -18,7 +18,12 @@ from localazure.arm.kind import Answer, Call, Change, Kind, action, merged, read
 from localazure.arm.store import Body, Resource
 from localazure.containers.container_spec import ContainerSpec
 from localazure.containers.images import Image
-from localazure.kinds import images, job_images, job_rules, job_views
+from localazure.kinds import (
+    container_app_job_images as job_images,
+    container_app_job_rules as job_rules,
+    container_app_job_views as job_views,
+    images,
+)
 from localazure.kinds.managed_environments import EVENTS, shown_location
 from localazure.services import Services
 from localazure.shapes import ObjectShape
@@ -91,7 +96,14 @@ class Jobs(Kind):
         template = properties["template"]
         shown = {
             kind: [
-                {**one, "resources": {"ephemeralStorage": "", **job_rules.DEFAULT_RESOURCES, **(one.get("resources") or {})}}
+                {
+                    **one,
+                    "resources": {
+                        "ephemeralStorage": "",
+                        **job_rules.DEFAULT_RESOURCES,
+                        **(one.get("resources") or {}),
+                    },
+                }
                 for one in template[kind] or []
             ]
             for kind in ("containers", "initContainers")
@@ -209,7 +221,10 @@ def _template(resource: Resource, call: Call) -> Body:
     sizes = {one["name"]: one.get("resources") for one in _all_containers(resource.properties["template"])}
     template = {
         kind: [
-            {**one, "resources": one.get("resources") or sizes.get(one.get("name")) or dict(job_rules.DEFAULT_RESOURCES)}
+            {
+                **one,
+                "resources": one.get("resources") or sizes.get(one.get("name")) or dict(job_rules.DEFAULT_RESOURCES),
+            }
             for one in call.body[kind] or []
         ]
         for kind in ("containers", "initContainers")
