@@ -4,9 +4,11 @@ python -m azure_gpu_operations.catalog_page > docs/catalog.md
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
 from typing import Any
 
-from azure_gpu.catalog import container_cuda, drivers, facts, offers, successors
+from azure_gpu.catalog import container_cuda, drivers, facts, offers, sources, successors, tables
 from azure_gpu.catalog.prices import notes, packaged
 from azure_gpu.catalog.services import container_apps, container_instances, driver_extension, stack_edge, vm_images
 from azure_gpu.catalog.services.aks import dcgm, kubernetes_versions, sizes, systems as aks_systems
@@ -16,12 +18,21 @@ from azure_gpu.catalog.size_use import Service
 from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.catalog.sizes.model import Series, Size
 from azure_gpu.catalog.sources import FACTS_DAY
+from azure_gpu.catalog.tables import Table
 from azure_gpu_operations.markdown import table
+
+_DOCS = Path(__file__).parents[2] / "docs"
+# What the page shows and the program doesn't read, so that the library comes without it.
+_FACTS = Table(str(_DOCS / "facts.csv"), facts.TABLE.columns)
+_LEFT_OUT = Table(
+    str(_DOCS / "left_out.csv"),
+    {"what": "a fact, or a kind of fact", "reason": "why the catalog doesn't have it"},
+)
 
 INTRODUCTION = f"""# What is known about GPUs on Azure
 
-Generated from the tables in [`azure_gpu/catalog/`](../components/azure_gpu/catalog) by `make renew`; a test fails if they differ.
-Statuses and replacements are those of {FACTS_DAY.isoformat()}, the day on which the facts were last gathered;
+Generated from the tables in [`azure_gpu/catalog/`](../components/azure_gpu/catalog) and of this folder by `make renew`;
+a test fails if they differ. Statuses and replacements are those of {FACTS_DAY.isoformat()}, the last day of gathering facts;
 `python -m operations sizes` answers for any other day, region and service, with prices. *Valid from* is the day on
 which something began or ended, by the source; *observed on* is the day on which the source said so; earlier days are unknown.
 
@@ -31,6 +42,17 @@ writes them), then `make renew`. A new series is also a row in `sizes/series.csv
 is its retirement; a new source is a row in `sources.csv`, a new region one in `regions.csv`. `sizes/size_tables.py` describes the
 columns; an invalid cell is reported with file, line and column. Empty: no source gives the value. 0: there is none.
 """
+
+
+@cache
+def known_facts() -> Mapping[str, tuple[facts.Fact, ...]]:
+    """The facts of the page by what they are about: a subject of the catalog, or Azure itself."""
+    return facts.read([*tables.read(facts.TABLE), *tables.read(_FACTS)], sources.named())
+
+
+def left_out() -> list[dict[str, str]]:
+    """What the catalog doesn't have, and why; for prices, the facts about `prices.left_out`."""
+    return [{column: row.filled(column) for column in _LEFT_OUT.columns} for row in tables.read(_LEFT_OUT)]
 
 
 def page() -> str:
@@ -165,7 +187,7 @@ def _services() -> Iterator[str]:
     yield "## Virtual machines\n"
     yield from _facts("machines")
     yield "## The provider's API versions, and what else is known\n"
-    yield from _facts("virtual_machines", facts.AZURE)
+    yield from _facts("virtual_machines", "azure")
 
 
 def _container_limits() -> list[dict[str, Any]]:
@@ -187,7 +209,7 @@ def _container_limits() -> list[dict[str, Any]]:
 
 def _facts(*prefixes: str) -> Iterator[str]:
     """The facts about the things whose names begin so."""
-    found = [fact for thing, about in facts.everything().items() if thing.startswith(prefixes) for fact in about]
+    found = [fact for thing, about in known_facts().items() if thing.startswith(prefixes) for fact in about]
     if found:
         yield table(found)
 
@@ -201,15 +223,17 @@ def _drivers() -> Iterator[str]:
 
 def _prices() -> Iterator[str]:
     yield "## Prices\n\nList prices are in `azure_gpu/catalog/prices/`, one row a size, region and source;"
-    yield from _told("`python -m operations sizes show SIZE` shows them. What services add:", list(facts.about(facts.SURCHARGES)))
-    yield table(list(facts.about("prices.container_apps")))
+    yield from _told(
+        "`python -m operations sizes show SIZE` shows them. What services add:", list(known_facts()["prices.surcharges"])
+    )
+    yield table(list(known_facts()["prices.container_apps"]))
     yield from _told("Prices that may be wrong:", [{"sizes": doubt.sizes, **doubt.fact._asdict()} for doubt in notes.DOUBTS])
     yield from _told("Names with a price that aren't sizes:", list(facts.about(facts.NOT_SIZES)))
 
 
 def _left_out() -> Iterator[str]:
-    yield from _told("## Left out", list(facts.LEFT_OUT))
-    yield from _told("Of the price lists:", list(facts.about(facts.PRICES_LEFT_OUT)))
+    yield from _told("## Left out", left_out())
+    yield from _told("Of the price lists:", list(known_facts()["prices.left_out"]))
 
 
 def _told(text: str, rows: Sequence[Any], first: Sequence[str] = ()) -> Iterator[str]:

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from azure_gpu import GpuCluster, JobEnvironment
-from azure_gpu.catalog import facts
 from azure_gpu.catalog.problems import Code, Severity
 from azure_gpu.catalog.services.machine_learning import compute
 from azure_gpu.stack.look_ups import ASSUMED
 from azure_gpu.stack.plan import Plan, plan
 from azure_gpu.stack.settings import read
+from azure_gpu_operations.catalog_page import known_facts
 from tests.components.recording import KEYS, PROJECT, STACK, SUBSCRIPTION, declare
 from tests.components.settings_of import TODAY, configuration, encrypted
 from tests.support import newer
@@ -225,7 +225,7 @@ def test_a_fact_of_2026_is_told(says: dict[str, Any], path: str, code: str, word
 
 
 def test_a_fact_of_2026_that_no_stack_can_break_is_in_the_catalog() -> None:
-    told = [f"{name}: {each.name}: {each.value}" for name, about in facts.everything().items() for each in about]
+    told = [f"{name}: {each.name}: {each.value}" for name, about in known_facts().items() for each in about]
     for words in (
         "systems of KAITO's nodes: Ubuntu, and Azure Linux since 2026-03-05",
         "GPU metrics that AKS manages: by default in Azure Managed Prometheus",

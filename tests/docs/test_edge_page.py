@@ -5,11 +5,11 @@ from pathlib import Path
 
 import yaml
 
-from azure_gpu.catalog import facts
 from azure_gpu.catalog.problems import Severity
 from azure_gpu.catalog.services.stack_edge import COMMANDS
 from azure_gpu.formats.stack_file import configuration
 from azure_gpu.stack.settings import read
+from azure_gpu_operations.catalog_page import known_facts
 from tests.components.recording import PROJECT, STACK, SUBSCRIPTION
 from tests.components.settings_of import TODAY, pure_problems
 from tests.support.edge_documents import FRAGMENT
@@ -43,7 +43,7 @@ def test_the_commands_in_their_order_are_the_devices_own_with_their_parameters()
 
 
 def test_what_is_left_out_is_what_the_facts_say() -> None:
-    namespace = facts.one("stack_edge_commands", "namespace of IoT Edge").value
+    [namespace] = [each.value for each in known_facts()["stack_edge_commands"] if each.name == "namespace of IoT Edge"]
     assert f"namespace `{namespace}`" in PAGE
     assert "2024-03-31" in PAGE
 

@@ -16,6 +16,16 @@ def test_the_page_is_what_the_tables_say() -> None:
 def test_every_size_and_every_fact_of_every_service_is_on_it() -> None:
     page = catalog_page.page()
     assert [size.name for size in SIZES if f"| {size.name} |" not in page] == []
-    known = [fact for about in facts.everything().values() for fact in about]
+    known = [fact for about in catalog_page.known_facts().values() for fact in about]
     assert known
     assert [fact.name for fact in known if f"| {fact.name.replace('*', chr(92) + '*')} |" not in page] == []
+
+
+def test_what_is_left_out_is_told_once_with_a_reason_and_is_no_fact() -> None:
+    told = [each["what"] for each in catalog_page.left_out()]
+    assert told
+    assert len(told) == len(set(told))
+    assert [each for each in catalog_page.left_out() if each["reason"].endswith(".")] == []
+    # Of names that have a price, the reason why they are no size is the fact.
+    known = {fact.name for thing, about in catalog_page.known_facts().items() if thing != facts.NOT_SIZES for fact in about}
+    assert known & set(told) == set()

@@ -1,18 +1,17 @@
-"""Facts that no rule depends on, with their sources, for the documentation and for other packages.
+"""Facts that no rule depends on and that the program shows, with their sources.
 
-Facts are about a subject of `services` or `prices` (`batch.autoscale`), or about one of the topics below.
-Facts that a rule depends on are with the rule or in a separate table. `LEFT_OUT` are those that the catalog doesn't have, and
-why; prices that were left out are facts about `prices.left_out`.
+Facts are about a subject of `services` or `prices` (`batch.autoscale`), or about Azure. Those that only `docs/catalog.md` shows
+are in `docs/facts.csv`, in the same form. Facts that a rule depends on are with the rule or in a separate table.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import cache
 from types import MappingProxyType
 from typing import NamedTuple
 
 from azure_gpu.catalog import sources, tables
 from azure_gpu.catalog.sources import Source
-from azure_gpu.catalog.tables import Listed, Row, Table
+from azure_gpu.catalog.tables import Row, Table
 
 TABLE = Table(
     tables.beside(__file__, "facts.csv"),
@@ -23,10 +22,7 @@ TABLE = Table(
         "source": "where it was read",
     },
 )
-# Topics that aren't modules: Azure, its clients and its images, which don't belong to one service.
-AZURE = "azure"
-# Of prices: what was left out, names with a price that aren't sizes, surcharges of services on their machines.
-PRICES_LEFT_OUT, NOT_SIZES, SURCHARGES = "prices.left_out", "prices.not_sizes", "prices.surcharges"
+NOT_SIZES = "prices.not_sizes"  # names with a price that aren't sizes
 
 
 class Fact(NamedTuple):
@@ -66,21 +62,3 @@ def read(rows: Iterable[Row], known: Mapping[str, Source]) -> Mapping[str, tuple
             raise row.wrong("name", "a name that no other fact about the same has")
         facts[fact.name] = fact
     return MappingProxyType({thing: tuple(facts.values()) for thing, facts in found.items()})
-
-
-LEFT_OUT_TABLE = Table(
-    tables.beside(__file__, "left_out.csv"),
-    {"what": "a fact, or a kind of fact", "reason": "why the catalog doesn't have it"},
-)
-
-
-class LeftOut(NamedTuple):
-    """One fact, or kind of fact."""
-
-    what: str
-    reason: str
-
-
-LEFT_OUT: Sequence[LeftOut] = Listed(
-    lambda: (LeftOut(row.filled("what"), row.filled("reason")) for row in tables.read(LEFT_OUT_TABLE))
-)

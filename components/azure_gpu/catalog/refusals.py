@@ -1,7 +1,8 @@
-"""What rules say: the words, code and source of each refusal and warning, from `refusals.csv`.
+"""What rules say: the words, code and source of each refusal and warning of the library, from `refusals.csv`.
 
-A rule decides, and names the row: `refused("sharing.one_replica", path, value)`. What differs from case to case stands in braces
-in the row, and is given by name: `refused("tags.too_many", path, 51, most=50)`. Words that a rule makes itself are a `Problem`.
+A rule of the catalog or of a service's package decides, and names the row: `refused("sharing.one_replica", path, value)`. A
+name begins with the rule's subject, and the rows are sorted by name. What differs from case to case stands in braces in the
+row, and is given by name: `refused("tags.too_many", path, 51, most=50)`. Words that a rule makes itself are a `Problem`.
 """
 
 from functools import cache

@@ -236,7 +236,9 @@ def test_a_table_is_read_once_and_when_it_is_asked() -> None:
 
 
 def test_every_refusal_has_a_code_and_known_sources() -> None:
-    for name, row in tables.by_name(tables.read(refusals.TABLE), "refusal").items():
+    rows = tables.by_name(tables.read(refusals.TABLE), "refusal")
+    assert list(rows) == sorted(rows)
+    for name, row in rows.items():
         assert row.filled("message"), name
         assert row.one_of("code", Code.__members__), name
         assert row["severity"] in list(Severity), name
