@@ -1,26 +1,17 @@
-"""The numbers of nodes of a Batch pool: fixed ones, autoscale formulas and their intervals, and formulas for scenarios.
-
-Sources of the limits: `sources.AUTOSCALE` and `sources.LIMITS`."""
+"""The numbers of nodes of a Batch pool: fixed ones, autoscale formulas and their intervals, and formulas for scenarios."""
 
 import re
 from collections.abc import Iterator, Mapping
 from datetime import timedelta
 from typing import Literal, NamedTuple
 
-from azure_gpu.catalog.problems import Code, Problem, Severity
+from azure_gpu.catalog.problems import Problem
 from azure_gpu.catalog.refusals import refused
-from azure_gpu.catalog.services.batch import sources
 from azure_gpu.catalog.services.batch.request import PoolRequest
-from azure_gpu.catalog.sources import Dated, Source
 
 DEFAULT_INTERVAL = timedelta(minutes=15)
 SHORTEST_INTERVAL = timedelta(minutes=5)
 LONGEST_INTERVAL = timedelta(hours=168)
-INTERVALS = Source(
-    "Microsoft Learn, dotnet/api/azure.compute.batch: BatchPoolSpecification.AutoScaleEvaluationInterval",
-    Dated.OBSERVED,
-    sources.PROVIDER.day,
-)
 LONGEST_FORMULA = 8 * 1024  # characters
 MOST_STATEMENTS = 100
 ENOUGH_SAMPLES = 70  # percent of the samples of a period; with fewer, the documented formulas use only the last sample
@@ -55,28 +46,20 @@ def scale_problems(request: PoolRequest) -> Iterator[Problem]:
     """Fixed numbers or a formula, never both and never neither; the times that go with them; what Spot nodes can't have."""
     fixed = request.dedicated_nodes is not None or request.spot_nodes is not None
     if fixed and request.autoscale_formula:
-        message = "a pool can't have both fixed numbers of nodes and an autoscale formula"
-        yield _impossible(request, "autoscale_formula", message, _fixed(request), "one of the two")
+        yield refused("batch.numbers_and_formula", request.at("autoscale_formula"), _fixed(request))
     elif request.autoscale_formula and request.resize_timeout is not None:
-        message = "a resize timeout applies to a fixed number of nodes, not to an autoscale formula"
-        yield _impossible(
-            request, "resize_timeout", message, str(request.resize_timeout), "a fixed number of nodes, or no timeout"
-        )
+        yield refused("batch.timeout_of_formula", request.at("resize_timeout"), str(request.resize_timeout))
     elif not request.autoscale_formula and not fixed:
-        message = "a pool needs a number of dedicated or of Spot nodes, or an autoscale formula"
-        yield _impossible(request, "dedicated_nodes", message, None, "one of the two numbers, 0 included")
-    for key, number in (("dedicated_nodes", request.dedicated_nodes), ("spot_nodes", request.spot_nodes)):
-        if number is not None and number < 0:
-            yield _impossible(request, key, "the number of nodes is negative", number, "0 or more")
-        if number is not None and number > LARGEST_NUMBER:
-            yield _impossible(request, key, "the number of nodes is too large for Batch", number, f"at most {LARGEST_NUMBER}")
-        if number is not None and request.image_kind == "managed image" and number > MOST_FROM_MANAGED_IMAGE[key]:
-            most = MOST_FROM_MANAGED_IMAGE[key]
-            message = f"a pool from a managed image has at most {most} of these nodes"
-            yield _impossible(request, key, message, number, f"at most {most}", sources.LIMITS)
+        yield refused("batch.no_numbers", request.at("dedicated_nodes"))
+    for key, number in (("dedicated_nodes", request.dedicated_nodes or 0), ("spot_nodes", request.spot_nodes or 0)):
+        if number < 0:
+            yield refused("batch.negative_nodes", request.at(key), number)
+        if number > LARGEST_NUMBER:
+            yield refused("batch.too_many_nodes", request.at(key), number, most=LARGEST_NUMBER)
+        if request.image_kind == "managed image" and number > MOST_FROM_MANAGED_IMAGE[key]:
+            yield refused("batch.nodes_of_managed_image", request.at(key), number, most=MOST_FROM_MANAGED_IMAGE[key])
     if request.resize_timeout is not None and request.resize_timeout < SHORTEST_RESIZE_TIMEOUT:
-        message = "the resize timeout is too short"
-        yield _impossible(request, "resize_timeout", message, str(request.resize_timeout), "PT5M or more; the default is PT15M")
+        yield refused("batch.timeout_too_short", request.at("resize_timeout"), str(request.resize_timeout))
     if request.autoscale_formula:
         yield from formula_problems(request.autoscale_formula, request.at("autoscale_formula"))
     if request.evaluation_interval is not None:
@@ -94,22 +77,8 @@ def slot_problems(request: PoolRequest) -> Iterator[Problem]:
     cores = request.size.vcpus if request.size is not None else None
     most = MOST_TASK_SLOTS if cores is None else min(SLOTS_PER_CORE * cores, MOST_TASK_SLOTS)
     if not 1 <= request.task_slots <= most:
-        message = f"a node runs 1 to {most} tasks at a time: at most {SLOTS_PER_CORE} for each core, and {MOST_TASK_SLOTS}"
-        yield _impossible(request, "task_slots", message, request.task_slots, f"1 to {most}")
-
-
-def _impossible(
-    request: PoolRequest, key: str, message: str, value: object, allowed: str, source: Source = sources.PROVIDER
-) -> Problem:
-    return Problem(
-        path=request.at(key),
-        message=message,
-        value=value,
-        allowed=allowed,
-        fix=f"give {allowed}",
-        source=str(source),
-        code=Code.IMPOSSIBLE,
-    )
+        limits = {"most": most, "each": SLOTS_PER_CORE, "largest": MOST_TASK_SLOTS}
+        yield refused("batch.task_slots", request.at("task_slots"), request.task_slots, **limits)
 
 
 LOOK_BACK_MINUTES = 5  # for tasks
@@ -159,11 +128,6 @@ def most_nodes(request: ScenarioRequest) -> tuple[int, int]:
     if request.spot and request.scenario != "spot_fallback":
         return 0, _most(request)
     return _most(request), 0
-
-
-def scenario_problems(request: ScenarioRequest) -> list[Problem]:
-    """What is wrong with the numbers."""
-    return list(_problems(request))
 
 
 def _tasks() -> list[str]:
@@ -218,73 +182,38 @@ def _most(request: ScenarioRequest) -> int:
     return request.max_nodes - request.max_nodes % request.nodes_per_task
 
 
-def _problems(request: ScenarioRequest) -> Iterator[Problem]:
+def scenario_problems(request: ScenarioRequest) -> list[Problem]:
+    """What is wrong with the numbers."""
     least = 0 if request.scenario == "fixed" else 1
-    if request.max_nodes < least:
-        yield _of_key(request, "max_nodes", f"the maximum is below {least} node", f"{least} or more")
-    if request.max_nodes > LARGEST_NUMBER:
-        yield _of_key(request, "max_nodes", "the number of nodes is too large for Batch", f"at most {LARGEST_NUMBER}")
-    if request.min_nodes < 0:
-        yield _of_key(request, "min_nodes", "the number of nodes is negative", "0 or more")
-    elif request.min_nodes > max(request.max_nodes, least):
-        message = f"more than max_nodes, {request.max_nodes}"
-        yield _of_key(request, "min_nodes", message, f"0 to {request.max_nodes}")
-    if request.nodes_per_task < 1:
-        yield _of_key(request, "nodes_per_task", "the number of nodes of a task is below 1", "1 or more")
-    elif request.nodes_per_task > request.max_nodes >= 1:
-        message = f"a task on {request.nodes_per_task} nodes never starts: the pool has at most {request.max_nodes}"
-        yield _of_key(request, "nodes_per_task", message, f"1 to {request.max_nodes}, or a larger max_nodes")
-    if request.nodes_per_task > 1:
-        yield from _of_several_nodes(request)
-    if request.scenario in IN_HOURS:
-        yield from _hours(request)
-    yield from _without_effect(request)
-
-
-def _of_several_nodes(request: ScenarioRequest) -> Iterator[Problem]:
-    if request.task_slots != 1:
-        message = "tasks on several nodes require one task slot per node"
-        yield _of_key(request, "nodes_per_task", message, f"1 with {request.task_slots} task slots; else one slot a node")
-    if request.spot or request.scenario == "spot_fallback":
-        problem = _of_key(
-            request,
-            "spot" if request.spot else "scenario",
-            "Spot nodes can be evicted at any time, which ends the whole task on several nodes",
-            "",
-            "use dedicated nodes, or write checkpoints often",
-        )
-        yield problem._replace(code=Code.UNKNOWN, severity=Severity.WARNING, source=str(sources.SPOT))
-
-
-def _without_effect(request: ScenarioRequest) -> Iterator[Problem]:
-    """Warnings of settings without effect in this scenario."""
-    unused = [] if request.scenario in IN_HOURS else ["utc_offset_hours", "day_begins", "day_ends"]
-    unused += ["min_nodes"] if request.scenario == "fixed" else []
-    for key in unused:
-        if getattr(request, key) != ScenarioRequest._field_defaults[key]:
-            problem = _of_key(request, key, f"no effect in the scenario {request.scenario}", "", "leave it out")
-            yield problem._replace(severity=Severity.WARNING)
-
-
-def _hours(request: ScenarioRequest) -> Iterator[Problem]:
-    if not -12 <= request.utc_offset_hours <= 14:
-        yield _of_key(request, "utc_offset_hours", "not a valid offset from UTC", "-12 to 14")
-    for key in ("day_begins", "day_ends"):
-        if not 0 <= getattr(request, key) <= 24:
-            yield _of_key(request, key, "not a valid hour", "0 to 24")
-    if request.day_begins >= request.day_ends:
-        yield _of_key(
-            request, "day_ends", f"the workday ends before it begins, at {request.day_begins}", "an hour after day_begins"
-        )
-
-
-def _of_key(request: ScenarioRequest, key: str, message: str, allowed: str, fix: str = "") -> Problem:
-    return Problem(
-        path=f"{request.path}.{key}" if request.path else key,
-        message=message,
-        value=str(getattr(request, key)),
-        allowed=allowed,
-        fix=fix or f"write {allowed}",
-        source=str(sources.AUTOSCALE),
-        code=Code.IMPOSSIBLE,
+    several = request.nodes_per_task > 1
+    on_spot = several and (request.spot or request.scenario == "spot_fallback")
+    in_hours = request.scenario in IN_HOURS
+    rules = (
+        ("max_nodes", "maximum_too_small", request.max_nodes < least),
+        ("max_nodes", "maximum_too_large", request.max_nodes > LARGEST_NUMBER),
+        ("min_nodes", "negative_minimum", request.min_nodes < 0),
+        ("min_nodes", "minimum_above_maximum", request.min_nodes > max(request.max_nodes, least)),
+        ("nodes_per_task", "no_node_for_a_task", request.nodes_per_task < 1),
+        ("nodes_per_task", "task_never_starts", request.nodes_per_task > request.max_nodes >= 1),
+        ("nodes_per_task", "task_slots", several and request.task_slots != 1),
+        ("spot" if request.spot else "scenario", "spot", on_spot),
+        ("utc_offset_hours", "bad_offset", in_hours and not -12 <= request.utc_offset_hours <= 14),
+        ("day_begins", "bad_hour", in_hours and not 0 <= request.day_begins <= 24),
+        ("day_ends", "bad_hour", in_hours and not 0 <= request.day_ends <= 24),
+        ("day_ends", "day_ends_first", in_hours and request.day_begins >= request.day_ends),
+        *(
+            (key, "without_effect", _is_set(request, key))
+            for key in ("utc_offset_hours", "day_begins", "day_ends")
+            if not in_hours
+        ),
+        ("min_nodes", "without_effect", request.scenario == "fixed" and _is_set(request, "min_nodes")),
     )
+    beside = {"request": request, "least": least, "most": LARGEST_NUMBER}
+    prefix = f"{request.path}." if request.path else ""
+    return [
+        refused(f"scenario.{name}", prefix + key, str(getattr(request, key)), **beside) for key, name, wrong in rules if wrong
+    ]
+
+
+def _is_set(request: ScenarioRequest, key: str) -> bool:
+    return getattr(request, key) != ScenarioRequest._field_defaults[key]
