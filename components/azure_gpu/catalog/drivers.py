@@ -7,7 +7,7 @@ major version. Versions that aren't in these tables are accepted silently.
 import re
 from typing import NamedTuple
 
-from azure_gpu.catalog.problems import Code, Problem
+from azure_gpu.catalog.problems import Problem
 from azure_gpu.catalog.refusals import refused
 from azure_gpu.catalog.sizes.model import Gpu
 from azure_gpu.catalog.sources import Source, observed
@@ -155,37 +155,17 @@ def check_driver(version: str, gpu: Gpu | None, path: str) -> list[Problem]:
     if gpu is None:
         return []
     if gpu.vendor != "NVIDIA":
-        return [_wrong(path, version, f"NVIDIA drivers don't support {gpu.model}", f"use {gpu.vendor}'s driver", gpu.source)]
+        return [refused("driver.other_vendor", path, version, source=gpu.source, gpu=gpu)]
     architecture = ARCHITECTURES.get(gpu.architecture)
     if architecture is None:
         return []
     first, last = architecture.first_branch, architecture.last_branch
     branch = branch_of(version) or _numbers(version)[0]
     if first is not None and branch < first:
-        return [
-            _wrong(
-                path,
-                version,
-                f"the driver is older than {gpu.model}, whose generation {gpu.architecture} needs branch {first} or later",
-                f"install a driver {first}.x or later",
-                architecture.source,
-            )
-        ]
+        return [refused("driver.too_old", path, version, source=architecture.source, gpu=gpu, branch=first)]
     if last is not None and branch > last:
-        return [
-            _wrong(
-                path,
-                version,
-                f"the driver no longer supports {gpu.model}: branch {last} is the last for its generation {gpu.architecture}",
-                f"install a driver {last}.x",
-                architecture.source,
-            )
-        ]
+        return [refused("driver.too_new", path, version, source=architecture.source, gpu=gpu, branch=last)]
     return []
-
-
-def _wrong(path: str, version: str, message: str, fix: str, source: Source) -> Problem:
-    return Problem(path=path, message=message, value=version, fix=fix, source=str(source), code=Code.WRONG_DRIVER)
 
 
 def _numbers(version: str) -> tuple[int, ...]:

@@ -9,10 +9,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import date
 from enum import StrEnum
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from azure_gpu.catalog import regions, sources, tables
 from azure_gpu.catalog.problems import Code, End, Problem, Severity, not_listed
+from azure_gpu.catalog.refusals import refused
 from azure_gpu.catalog.sources import Dated, Source
 from azure_gpu.catalog.tables import Keyed, Row, Table
 
@@ -84,52 +85,21 @@ def check(
     """
     end = lifecycle.end_in(region)
     where = f" in {regions.normalise(region)}" if regions.normalise(region) in lifecycle.end_elsewhere else ""
+    words: dict[str, Any] = {"fix": fix, "instead": instead, "what": what, "where": where, "as_of": as_of}
     if end is not None and as_of > end.day:
         certain = sources.end_holds(end.day, as_of)
-        retired = f"{what} retired{where} on {end.day.isoformat()}; checked as of {as_of.isoformat()}"
-        return [
-            Problem(
-                path=path,
-                message=retired if certain else f"{what} was to retire{where} on {end.day.isoformat()}; not listed since",
-                value=value,
-                fix=fix,
-                instead=instead,
-                source=str(end),
-                code=Code.RETIRED if certain else Code.NOT_LISTED,
-                severity=Severity.ERROR if certain else Severity.WARNING,
-                end=End(f"{what}{where}", end.day),
-            )
-        ]
+        found = [refused("end.retired" if certain else "end.not_listed_since", path, value, source=end, end=end, **words)]
+        return [each._replace(end=End(f"{what}{where}", end.day)) for each in found]
     problems: list[Problem] = []
     if as_of < lifecycle.seen.day:
-        problems.append(_before_seen(lifecycle.seen, what, as_of, path, value))
+        begun = lifecycle.seen.dated is Dated.VALID_FROM
+        name = "end.not_begun" if begun else "end.first_seen"
+        problems.append(refused(name, path, value, source=lifecycle.seen, seen=lifecycle.seen, what=what, as_of=as_of))
     if lifecycle.doubt is not None and as_of >= lifecycle.doubt.day:
-        problems.append(
-            Problem(
-                path=path,
-                message=f"whether {what} is still sold is not known",
-                value=value,
-                fix=fix,
-                instead=instead,
-                source=str(lifecycle.doubt),
-                code=Code.UNKNOWN,
-                severity=Severity.WARNING,
-            )
-        )
+        problems.append(refused("end.doubt", path, value, source=lifecycle.doubt, **words))
     if end is not None and (end.day - as_of).days <= WARNING_DAYS:
-        problems.append(
-            Problem(
-                path=path,
-                message=f"{what} retires{where} on {end.day.isoformat()}, {(end.day - as_of).days} days from {as_of.isoformat()}",
-                value=value,
-                fix=fix,
-                instead=instead,
-                source=str(end),
-                code=Code.RETIRING,
-                severity=Severity.WARNING,
-                end=End(f"{what}{where}", end.day),
-            )
-        )
+        found = refused("end.retiring", path, value, source=end, end=end, left=(end.day - as_of).days, **words)
+        problems.append(found._replace(end=End(f"{what}{where}", end.day)))
     return problems
 
 
@@ -148,26 +118,6 @@ def through(rules: Callable[[date], Iterable[Problem]], as_of: date, last: date 
         message = f"{end.what} retires on {end.day.isoformat()}, {left}, and what uses it lasts until {last.isoformat()}"
         found.append(problem._replace(message=message, code=Code.RETIRING, severity=Severity.WARNING))
     return found
-
-
-def _before_seen(seen: Source, what: str, as_of: date, path: str, value: object) -> Problem:
-    if seen.dated is Dated.VALID_FROM:
-        return Problem(
-            path=path,
-            message=f"{what} became available on {seen.day.isoformat()}; checked as of {as_of.isoformat()}",
-            value=value,
-            fix=f"choose one that was available, or set `as_of` to {seen.day.isoformat()} or later",
-            source=str(seen),
-            code=Code.NOT_OFFERED,
-        )
-    return Problem(
-        path=path,
-        message=f"{what} was first seen on {seen.day.isoformat()}; whether it was available on {as_of.isoformat()} is not known",
-        value=value,
-        source=str(seen),
-        code=Code.UNKNOWN,
-        severity=Severity.WARNING,
-    )
 
 
 def as_of_day(source: Source, as_of: date, problem: Problem) -> Iterator[Problem]:

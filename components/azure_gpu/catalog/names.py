@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from azure_gpu.catalog import tables
 from azure_gpu.catalog.problems import Problem
+from azure_gpu.catalog.refusals import refused
 from azure_gpu.catalog.tables import Keyed, Table
 
 
@@ -85,17 +86,8 @@ def check(arm_type: str, name: str, path: str) -> list[Problem]:
     rule = rule_for(arm_type)
     if rule is None or (rule.shortest <= len(name) <= rule.longest and rule.pattern.fullmatch(name)):
         return []
-    kind = arm_type.rsplit("/", 1)[-1]
-    return [
-        Problem(
-            path=path,
-            message=f"not a valid name for {kind}",
-            value=name,
-            allowed=rule.allowed,
-            fix=_suggestion(rule, name),
-            source=rule.source,
-        )
-    ]
+    words = {"allowed": rule.allowed, "fix": _suggestion(rule, name), "source": rule.source}
+    return [refused("name.invalid", path, name, kind=arm_type.rsplit("/", 1)[-1], **words)]
 
 
 def _suggestion(rule: NameRule, name: str) -> str:

@@ -67,11 +67,6 @@ class Problem(NamedTuple):
         return "; ".join(parts)
 
 
-def impossible(path: str, message: str, value: object, allowed: str, fix: str, source: object) -> Problem:
-    """A problem of a value that a service never accepts, by a source."""
-    return Problem(path, message, value, allowed, fix, source=str(source), code=Code.IMPOSSIBLE)
-
-
 def not_listed(path: str, what: str, value: object, source: Source, fix: str, *, allowed: str = "") -> Problem:
     """A problem of what a list doesn't have. Services take up more than they drop: absence proves nothing, so nothing is refused,
     and nothing is proposed in its place.

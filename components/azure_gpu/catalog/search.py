@@ -9,6 +9,7 @@ from typing import NamedTuple
 from azure_gpu.catalog import offers, regions, successors
 from azure_gpu.catalog.prices import Price, PriceBook
 from azure_gpu.catalog.problems import Code, Problem, Severity
+from azure_gpu.catalog.refusals import refused
 from azure_gpu.catalog.size_use import TAKES_SIZES, Service, SizeUse
 from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.catalog.sizes.lookup import Sizes
@@ -75,24 +76,23 @@ def check(query: SizeQuery, sizes: Sizes = SIZES) -> list[Problem]:
     """Conditions that no size can fulfil, so that an empty result isn't mistaken for a fact about Azure."""
     problems = regions.check(query.region, "region") if query.region else []
     if query.service not in TAKES_SIZES:
-        problems.append(_impossible("service", "this service doesn't run VM sizes", query.service.value, ", ".join(TAKES_SIZES)))
+        problems.append(_wrong("service", query.service.value, ", ".join(TAKES_SIZES)))
     models = sorted({size.gpu.name for size in sizes if size.gpu})
     if query.gpu and not any(_is_model(size, query.gpu) for size in sizes):
-        problems.append(_impossible("gpu", "no size has a GPU of this name", query.gpu, ", ".join(models)))
+        problems.append(_wrong("gpu", query.gpu, ", ".join(models)))
     counts = sorted({size.gpu_count for size in sizes if size.gpu_count is not None})
     if query.gpus is not None and not (query.gpus in counts or (query.at_least and 0 < query.gpus <= counts[-1])):
         allowed = ", ".join(str(count) for count in counts)
-        problems.append(_impossible("gpus", "no size has this number of GPUs", str(query.gpus), allowed))
+        problems.append(_wrong("gpus", str(query.gpus), allowed))
     memories = sorted({size.gpu.memory_gib for size in sizes if size.gpu})
     if query.gpu_memory_gib is not None and not 0 < query.gpu_memory_gib <= memories[-1]:
         allowed = f"1 to {memories[-1]} GiB"
-        problems.append(_impossible("gpu-memory", "no GPU has this much memory", query.gpu_memory_gib, allowed))
+        problems.append(_wrong("gpu-memory", query.gpu_memory_gib, allowed))
     most_vcpus = max(size.vcpus or 0 for size in sizes)
     if query.vcpus is not None and not 0 < query.vcpus <= most_vcpus:
-        problems.append(_impossible("vcpus", "no size has this number of vCPU", query.vcpus, f"1 to {most_vcpus}"))
+        problems.append(_wrong("vcpus", query.vcpus, f"1 to {most_vcpus}"))
     if query.most_usd_hour is not None and (query.most_usd_hour.is_nan() or query.most_usd_hour <= 0):
-        message = "no size has a price below this"
-        problems.append(_impossible("max-price", message, str(query.most_usd_hour), "more than 0 USD an hour"))
+        problems.append(_wrong("max-price", str(query.most_usd_hour), "more than 0 USD an hour"))
     return problems
 
 
@@ -171,5 +171,5 @@ def _rounded(memory: Fraction | None) -> int | None:
     return None if memory is None else int(memory)
 
 
-def _impossible(path: str, message: str, value: object, allowed: str) -> Problem:
-    return Problem(path=path, message=message, value=value, allowed=allowed, code=Code.IMPOSSIBLE)
+def _wrong(path: str, value: object, allowed: str) -> Problem:
+    return refused(f"search.{path}", path, value, allowed=allowed)

@@ -91,7 +91,6 @@ def test_what_a_fact_is_about_is_a_service_or_prices_or_one_of_the_things_beside
         ("machine_learning.scoring", "error in run", ["x-ms-run-function-failed: True"]),
         ("machine_learning.scoring", "import of AMLResponse", ["azureml_inference_server_http.api.aml_response"]),
         ("machine_learning.scoring", deployments.MODEL_FOLDER_VARIABLE, ["the folder of the model"]),
-        ("machine_learning.traffic", "a request for one deployment", [deployments.DEPLOYMENT_HEADER]),
         ("machine_learning.workspaces", "deleted workspace", [compute.KEPT_DAYS]),
         ("machine_learning.workspaces", "deleted vault", compute.VAULT_KEPT_DAYS),
         ("machines.admins", "administrator names that are rejected", admins.REFUSED_NAMES),

@@ -97,11 +97,13 @@ def test_a_price_says_its_day_and_what_to_mind() -> None:
 
 
 def test_the_newest_of_several_prices_counts_and_each_kind_has_its_own() -> None:
-    book = PriceBook.from_csv(
-        f"{price_table.HEADER}\n"
-        "Standard_NC6,eastus,0.9,0.1,2024-08-27,skypilot\n"
-        "Standard_NC6,eastus,0.8,,2026-06-18,karpenter\n"
-        "Standard_NC6,eastus,0.7,,2025-01-01,api\n"
+    book = PriceBook(
+        price_table.read(
+            f"{price_table.HEADER}\n"
+            "Standard_NC6,eastus,0.9,0.1,2024-08-27,skypilot\n"
+            "Standard_NC6,eastus,0.8,,2026-06-18,karpenter\n"
+            "Standard_NC6,eastus,0.7,,2025-01-01,api\n"
+        )
     )
     price, spot = book.on_demand("NC6", "eastus"), book.spot("NC6", "eastus")
     assert price is not None
@@ -117,7 +119,7 @@ def test_a_malformed_row_is_named_with_its_place(line: str, said: str) -> None:
     text = f"{price_table.HEADER}\nStandard_NC12,eastus,0.9,,2026-06-18,api\n{line}\n"
     number = 2 + len(line.splitlines())
     with pytest.raises(TableError) as raised:
-        PriceBook.from_csv(text)
+        price_table.read(text)
     assert str(raised.value).startswith(f"vm_prices.csv:{number}:{said}")
 
 
@@ -129,7 +131,7 @@ def test_a_file_without_its_header_is_refused(text: str) -> None:
 
 
 def test_what_is_read_size_by_size_is_what_is_read_at_once() -> None:
-    whole = PriceBook.from_csv(Path(VM_PRICES).read_text(encoding="utf-8"))
+    whole = PriceBook(price_table.read(Path(VM_PRICES).read_text(encoding="utf-8")))
     names = {row.size for row in price_table.read(Path(VM_PRICES).read_text(encoding="utf-8"))}
     book = PriceBook.packaged()
     for name in names:

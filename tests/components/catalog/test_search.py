@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from azure_gpu.catalog import search
-from azure_gpu.catalog.prices import PriceBook, packaged
+from azure_gpu.catalog.prices import PriceBook, packaged, price_table
 from azure_gpu.catalog.search import SearchResult, SizeQuery
 from azure_gpu.catalog.size_use import TAKES_SIZES, Service
 from azure_gpu.catalog.sizes import SIZES
@@ -173,7 +173,7 @@ def test_a_size_without_a_price_in_a_region_where_others_have_one_is_left_out_th
 
 
 def test_spot_is_ordered_by_spot_prices() -> None:
-    prices = PriceBook.from_csv(SPOT)
+    prices = PriceBook(price_table.read(SPOT))
     both = SizeQuery(region="eastus", gpu="T4", vcpus=16)
     ordinary, spot = (search.search(wish, TODAY, prices=prices).matches for wish in (both, both._replace(spot=True)))
     assert [(one.size.name, str(one.price.usd_hour)) for one in ordinary if one.price] == [

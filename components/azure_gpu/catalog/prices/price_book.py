@@ -45,11 +45,6 @@ class PriceBook:
         self._newest: dict[tuple[str, str, bool], Price | None] = {}  # by size, region, and whether Spot
 
     @classmethod
-    def from_csv(cls, text: str) -> "PriceBook":
-        """The book of a file in the form that `price_table` describes. Raises TableError for an invalid row."""
-        return cls(price_table.read(text))
-
-    @classmethod
     def packaged(cls) -> "PriceBook":
         """The book of the file that comes with the catalog: a query for one size parses only its rows."""
         return cls((), price_table.by_size(tables.text_of(price_table.TABLE.path)))

@@ -14,8 +14,6 @@ from azure_gpu.catalog.tables import Keyed, Table
 NAME_MOST = 15  # characters in the name of a workload profile
 
 SERVERLESS_PAGE = observed("MicrosoftDocs/azure-docs, articles/container-apps/gpu-serverless-overview.md", 2024, 11, 6)
-_TYPES = observed("MicrosoftDocs/azure-docs, articles/container-apps/gpu-types.md", 2025, 6, 2)
-PROFILES_PAGE = observed("MicrosoftDocs/azure-docs, articles/container-apps/workload-profiles-overview.md", 2025, 11, 4)
 REGIONS_PAGE = observed("Microsoft Learn, container-apps/gpu-serverless-overview, table of regions", 2026, 3, 1)
 QUOTAS_PAGE = observed("Microsoft Learn, container-apps/quotas", 2026, 9, 23)
 # Of the GPUs that run at once, by profile type; each belongs to one environment. The names are those of MicrosoftDocs/azure-docs,

@@ -27,7 +27,6 @@ QUOTA_PAGE = observed("Microsoft Learn, container-instances-resource-and-quota-l
 SPRING_PAGE = observed("Microsoft Learn, container-instances-resource-and-quota-limits", 2025, 3, 27)
 _LIMITS = observed("Microsoft Learn, includes/container-instances-gpu-limits", 2022, 6, 14)
 _REGIONS = observed("Microsoft Learn, includes/container-instances-gpu-regions", 2019, 10, 17)
-_SPOT = observed("Microsoft Learn, error codes for Spot container creation in Container Instances", 2026, 11, 20)
 _K80_P100_END = valid_from("Microsoft Learn, container-instances/container-instances-gpu", 2023, 8, 31)
 _FEATURE_END = valid_from("Microsoft Learn, container-instances-resource-and-quota-limits: GPU resources retired", 2025, 7, 14)
 
@@ -305,6 +304,3 @@ def _over(what: str, request: GroupRequest, limit: Limit, or_else: str) -> list[
         for amount, most, unit, largest in amounts
         if largest is not None and amount > most
     ]
-
-
-# Kept for the service itself.

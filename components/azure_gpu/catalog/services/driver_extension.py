@@ -9,7 +9,8 @@ from datetime import date
 from typing import NamedTuple
 
 from azure_gpu.catalog import drivers, lifecycle
-from azure_gpu.catalog.problems import Code, Problem, Severity
+from azure_gpu.catalog.problems import Problem
+from azure_gpu.catalog.refusals import refused
 from azure_gpu.catalog.services.vm_images import Distribution
 from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.catalog.sizes.model import Driver, Size, Vendor
@@ -32,7 +33,6 @@ LATEST = "latest"
 LIST = observed("Azure/azhpc-extensions, NvidiaGPU/*.json (stamped 2024-08-29 and 2024-12-13)", 2024, 12, 13)
 NEWEST_LIST = observed("Azure/azhpc-extensions, NvidiaGPU/*.json at the state of 2026-04-20", 2026, 4, 20)
 _AMD = "Azure/azhpc-extensions, AmdGPU/AMD-GPU-{}-Resources.json"
-LINUX_PAGE = observed("MicrosoftDocs/azure-docs, articles/virtual-machines/extensions/hpccompute-gpu-linux.md", 2023, 7, 28)
 # GRID 17.5 breaks CUDA on the A10: the page says so, and that the extension installs 17.x there until the end of March 2026. The
 # list of 2026-04-20 has 570.211.01 (18.6) first.
 A10_PAGE = observed(
@@ -143,20 +143,17 @@ def extension_problems(
     `distribution`: None: unknown, not checked.
     """
     if not _same(request.publisher, PUBLISHER):
-        yield _problem(request, "unknown publisher of driver extensions", request.publisher, PUBLISHER, Code.IMPOSSIBLE)
+        yield refused("extension.unknown_publisher", request.path, request.publisher, publisher=PUBLISHER)
     if size.gpu is None:
-        yield _problem(request, f"{size.name} has no known GPU, so there is no driver to install", size.name, "", Code.IMPOSSIBLE)
+        yield refused("extension.no_gpu", request.path, size.name)
         return
     operating_system = distribution.operating_system if distribution else _system_of(request.type)
     right = type_for(size.gpu.vendor, operating_system)
     if not _same(request.type, right):
-        message = f"{request.type} doesn't support {size.gpu.model} under {operating_system}"
-        yield _problem(request, message, request.type, right, Code.WRONG_DRIVER)
+        yield refused("extension.other_gpu", request.path, request.type, allowed=right, gpu=size.gpu, system=operating_system)
         return
     if request.secure_boot:
-        message = "the driver extensions don't work with Secure Boot: what they install isn't signed for it"
-        fix = "turn Secure Boot off, or install a signed driver by hand"
-        yield _problem(request, message, True, "Secure Boot off", Code.IMPOSSIBLE, LINUX_PAGE, fix=fix)
+        yield refused("extension.secure_boot", request.path, True)
     driver = driver_of(size, request.settings, operating_system)
     if driver is None:
         yield from _series(request, size, as_of, operating_system)
@@ -193,34 +190,28 @@ def _series(request: ExtensionRequest, size: Size, as_of: date, operating_system
     listed = ", ".join(sorted(AMD_DEFAULTS[operating_system] if _of_amd(size) else DEFAULTS))
     earliest, newest = lists(size, operating_system)
     if size.lifecycle.seen.day > newest.day:
-        message = f"whether the driver extension takes {size.name} is not known: it came after the extension's list was read"
-        yield _problem(request, message, size.name, listed, Code.UNKNOWN, newest, warning=True)
+        yield refused("extension.size_newer_than_list", request.path, size.name, allowed=listed, source=newest)
     elif as_of < earliest.day:
-        message = f"whether the driver extension took {size.name} on {as_of.isoformat()} is not known"
-        yield _problem(request, message, size.name, f"later: {listed}", Code.UNKNOWN, earliest, warning=True)
+        yield refused("extension.size_before_list", request.path, size.name, source=earliest, day=as_of, listed=listed)
     else:
-        message = f"the driver extension's list doesn't have the series of {size.name}"
-        fix = "use an image that brings the driver, such as those of microsoft-dsvm/ubuntu-hpc, or install it in a start task"
-        problem = _problem(request, message, size.name, listed, Code.NOT_OFFERED, fix=fix)
+        problem = refused("extension.size_not_listed", request.path, size.name, allowed=listed)
         source = newest if as_of >= newest.day else earliest
         yield from lifecycle.on_list(newest, as_of, f"the series of {size.name} in the driver extension", problem, _TRY, source)
 
 
 def _kind(request: ExtensionRequest, size: Size, driver: Driver, needs: Driver | None, as_of: date) -> Iterator[Problem]:
     if not _of_amd(size) and size.series.name not in TAKES[driver]:
-        message = f"the driver extension has no {driver} driver for {size.name}"
-        takes = ", ".join(sorted(TAKES[driver]))
-        problem = _problem(request, message, dict(request.settings), takes, Code.WRONG_DRIVER, fix="leave the setting out")
+        words = {"allowed": ", ".join(sorted(TAKES[driver])), "driver": driver, "size": size}
+        problem = refused("extension.driver_not_listed", request.path, dict(request.settings), **words)
         what = f"a {driver} driver of the extension for {size.name}"
         yield from lifecycle.on_list(NEWEST_LIST, as_of, what, problem, "leave the setting out, or try it with one machine", LIST)
     if needs is None or driver is needs or (needs is Driver.CUDA and driver is Driver.GRID):
         return  # GRID carries CUDA
-    message = f"the extension installs {driver} on {size.name}, and the software needs {needs}"
     if needs is Driver.GRID and size.series.name in TAKES[Driver.GRID]:
         fix = f"set {GRID_ON_NC} to true"
     else:
         fix = f"choose a size for which the extension has {needs}"
-    yield _problem(request, message, size.name, str(needs), Code.WRONG_DRIVER, fix=fix)
+    yield refused("extension.other_driver", request.path, size.name, fix=fix, driver=driver, needs=needs)
 
 
 def _pinned(request: ExtensionRequest, size: Size) -> Iterator[Problem]:
@@ -239,11 +230,8 @@ def _without_cuda(request: ExtensionRequest, size: Size, as_of: date) -> Iterato
     version = str(request.settings.get(VERSION, LATEST))
     installed = version.startswith(_GRID_17_5) or (version == LATEST and A10_PAGE.day <= as_of <= _LAST_DAY_OF_17)
     if size.series.name == _A10 and installed and _system_of(request.type) == "Linux":
-        message = f"on {size.name} the extension installs GRID 17.5, with which CUDA finds no GPU there"
-        fix = (
-            f"set {VERSION} to {_GRID_16_5}, which is GRID 16.5" if as_of < _NO_16 else f"set {VERSION} to {_GRID_18}, GRID 18.6"
-        )
-        yield _problem(request, message, version, "", Code.WRONG_DRIVER, A10_PAGE, fix=fix, warning=True)
+        fix = f"set {VERSION} to " + (f"{_GRID_16_5}, which is GRID 16.5" if as_of < _NO_16 else f"{_GRID_18}, GRID 18.6")
+        yield refused("extension.breaks_cuda", request.path, version, fix=fix, source=A10_PAGE, size=size)
 
 
 def _system(request: ExtensionRequest, size: Size, driver: Driver, distribution: Distribution, as_of: date) -> Iterator[Problem]:
@@ -254,34 +242,9 @@ def _system(request: ExtensionRequest, size: Size, driver: Driver, distribution:
     earliest, newest = lists(size, distribution.operating_system)
     if as_of < earliest.day:
         if (size.series.name, distribution) not in BEFORE_THE_LIST:
-            message = f"whether the driver extension had {driver} for {distribution} on {as_of.isoformat()} is not known"
-            allowed_later = f"later: {', '.join(same_system)}"
-            yield _problem(request, message, str(distribution), allowed_later, Code.UNKNOWN, earliest, warning=True)
+            words = {"source": earliest, "driver": driver, "day": as_of, "listed": ", ".join(same_system)}
+            yield refused("extension.system_before_list", request.path, str(distribution), **words)
         return
-    message = f"the driver extension has no {driver} driver for {distribution}"
-    fix = f"choose an image with {' or '.join(same_system)}, or one that brings the driver"
-    problem = _problem(request, message, str(distribution), ", ".join(same_system), Code.NOT_OFFERED, fix=fix)
+    words = {"allowed": ", ".join(same_system), "either": " or ".join(same_system), "driver": driver}
+    problem = refused("extension.system_not_listed", request.path, str(distribution), **words)
     yield from lifecycle.on_list(newest, as_of, f"a {driver} driver of the extension for {distribution}", problem, _TRY, earliest)
-
-
-def _problem(
-    request: ExtensionRequest,
-    message: str,
-    value: object,
-    allowed: str,
-    code: Code,
-    source: Source = LIST,
-    *,
-    fix: str = "",
-    warning: bool = False,
-) -> Problem:
-    return Problem(
-        path=request.path,
-        message=message,
-        value=value,
-        allowed=allowed,
-        fix=fix or (f"write {allowed}" if allowed and not warning else ""),
-        source=str(source),
-        code=code,
-        severity=Severity.WARNING if warning else Severity.ERROR,
-    )

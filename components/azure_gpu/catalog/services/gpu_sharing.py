@@ -8,7 +8,7 @@ from fractions import Fraction
 from types import MappingProxyType
 from typing import Literal, NamedTuple, get_args
 
-from azure_gpu.catalog.problems import Code, Problem
+from azure_gpu.catalog.problems import Problem
 from azure_gpu.catalog.refusals import refused
 from azure_gpu.catalog.services.aks import device_plugin, mig
 from azure_gpu.catalog.services.aks.mig import MIXED, SINGLE
@@ -79,15 +79,8 @@ def _wrong_fields(request: SharingRequest) -> Iterator[Problem]:
         value = getattr(request, field)
         if value not in (None, "") and field not in _FIELDS[request.strategy]:
             allowed = [strategy for strategy, fields in _FIELDS.items() if field in fields]
-            yield Problem(
-                path=request.at(field),
-                message=why,
-                value=value,
-                allowed=f"with {' or '.join(allowed)}",
-                fix=f"leave it out, or write {allowed[0]} for the strategy",
-                source=str(device_plugin.SOURCE),
-                code=Code.IMPOSSIBLE,
-            )
+            words = {"why": why, "either": " or ".join(allowed), "first": allowed[0]}
+            yield refused("sharing.not_of_strategy", request.at(field), value, **words)
 
 
 def _replicas(request: SharingRequest) -> Iterator[Problem]:
@@ -100,7 +93,7 @@ def _replicas(request: SharingRequest) -> Iterator[Problem]:
 
 def _profile(request: SharingRequest, gpu: Gpu | None) -> Iterator[Problem]:
     if request.strategy == "mig" and not request.profile:
-        yield _bad_profile(request, "MIG requires a profile", ", ".join(gpu.mig if gpu else mig.PROFILES))
+        yield refused("sharing.no_profile", request.at("profile"), allowed=", ".join(gpu.mig if gpu else mig.PROFILES))
     if request.mig_strategy not in (SINGLE, MIXED):
         yield refused(
             "sharing.unknown_mig_strategy", request.at("mig_strategy"), request.mig_strategy, single=SINGLE, mixed=MIXED
@@ -108,21 +101,9 @@ def _profile(request: SharingRequest, gpu: Gpu | None) -> Iterator[Problem]:
     if not request.profile or gpu is None:
         return
     if not gpu.mig:
-        yield _bad_profile(request, f"a {gpu.name} can't be partitioned into MIG instances", "A100, H100 and H200 only")
+        yield refused("sharing.no_mig", request.at("profile"), request.profile, gpu=gpu)
     elif request.profile not in gpu.mig:
-        yield _bad_profile(request, f"unknown MIG profile of a {gpu.name}", ", ".join(gpu.mig))
-
-
-def _bad_profile(request: SharingRequest, message: str, allowed: str) -> Problem:
-    return Problem(
-        path=request.at("profile"),
-        message=message,
-        value=request.profile or None,
-        allowed=allowed,
-        fix="choose an allowed profile, or use time-slicing or MPS",
-        source=str(mig.PAGE),
-        code=Code.IMPOSSIBLE,
-    )
+        yield refused("sharing.unknown_profile", request.at("profile"), request.profile, allowed=", ".join(gpu.mig), gpu=gpu)
 
 
 _MEMORY = r"([1-9][0-9]{0,8})(G|M)"

@@ -4,10 +4,10 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from azure_gpu.catalog.problems import Code, Problem
+from azure_gpu.catalog.problems import Problem
 from azure_gpu.catalog.refusals import refused
 from azure_gpu.catalog.services.aks.network import DEFAULT_POD_CIDR, DEFAULT_SERVICE_CIDR, VNET_INTEGRATION_PAGE
-from azure_gpu.catalog.services.machine_learning.compute import PRIVATE_ZONES, PRIVATE_ZONES_PAGE
+from azure_gpu.catalog.services.machine_learning.compute import PRIVATE_ZONES
 from azure_gpu.catalog.sources import Source, observed
 
 JOBS_PAGE = observed("Microsoft Learn, container-apps/networking, Environment selection", 2026, 11, 29)
@@ -22,7 +22,7 @@ VAULT_ZONE = "privatelink.vaultcore.azure.net"
 BATCH_ZONE = "privatelink.batch.azure.com"
 ML_ZONES = PRIVATE_ZONES
 ZONES = (BLOB_ZONE, FILE_ZONE, REGISTRY_ZONE, VAULT_ZONE, BATCH_ZONE, *ML_ZONES)
-"""The zones that names of private endpoints are in. Source: `PRIVATE_ZONES_PAGE`."""
+"""The zones that names of private endpoints are in. Source: `compute.PRIVATE_ZONES_PAGE`."""
 MONITOR_ZONES = (
     "privatelink.monitor.azure.com",
     "privatelink.oms.opinsights.azure.com",
@@ -169,17 +169,8 @@ def check_zones(zones: Sequence[str], path: str, *, by_policy: bool = False, mon
             continue
         name = found[1].lower()
         if name in seen or (name not in taken and not is_of_clusters(name)):
-            yield Problem(
-                path=f"{path}[{index}]",
-                message="the zone is listed twice: a network resolves a name in one of them"
-                if name in seen
-                else "no private endpoint of this stack has a name in this zone",
-                value=zone,
-                allowed=f"one each of {', '.join(taken)}, privatelink.<region>.azmk8s.io",
-                fix="remove it",
-                source=str(PRIVATE_ZONES_PAGE),
-                code=Code.IMPOSSIBLE,
-            )
+            what = "network.zone_twice" if name in seen else "network.zone_of_nobody"
+            yield refused(what, f"{path}[{index}]", zone, zones=", ".join(taken))
         elif by_policy and name != BATCH_ZONE and not is_of_clusters(name):
             yield refused("network.zone_beside_policy", f"{path}[{index}]", zone, batch_zone=BATCH_ZONE)
         seen.add(name)

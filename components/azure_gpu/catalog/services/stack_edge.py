@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from azure_gpu.catalog import lifecycle
 from azure_gpu.catalog.lifecycle import Lifecycle
-from azure_gpu.catalog.problems import Code, Problem, Severity, impossible
+from azure_gpu.catalog.problems import Problem
 from azure_gpu.catalog.refusals import refused
 from azure_gpu.catalog.services import gpu_sharing
 from azure_gpu.catalog.services.gpu_sharing import SHARING_2021, Share, SharingRequest
@@ -186,24 +186,15 @@ def _visible_devices(job: EdgeJob, gpus: int | None) -> Iterator[Problem]:
     allowed = ", ".join((*(indexes if indexes is not None else ["the index of a GPU"]), NO_GPU))
     path, given = f"{job.path}.visible_devices", job.visible_devices
     if given is None:
-        yield _warning(path, "visible_devices isn't set; leaving it out must not mean all GPUs", None, allowed, SHARING_2021)
-        return
-    if "," in given or given == "all":
-        message, fix = "a job can have one GPU at most, though several jobs can share one", "create a job for each GPU"
+        yield refused("edge.devices_not_set", path, allowed=allowed)
+    elif "," in given or given == "all":
+        yield refused("edge.several_gpus", path, given, allowed=allowed)
     elif "." in given:
-        message, fix = "a job sees whole GPUs; fractions need MPS and active_thread_percentage", "write the index of a GPU"
-    elif indexes is None and given.isdecimal():
-        return
-    elif indexes is None:
-        message, fix = "not a valid GPU index", "write 0 for the first"
-    elif given not in indexes:
-        message, fix = (
-            f"GPU index out of range; the device's Kubernetes has {gpus} GPU{'' if gpus == 1 else 's'}",
-            "write an allowed index",
-        )
-    else:
-        return
-    yield impossible(path, message, given, allowed, fix, SHARING_2021)
+        yield refused("edge.part_of_a_gpu", path, given, allowed=allowed)
+    elif indexes is None and not given.isdecimal():
+        yield refused("edge.bad_index", path, given, allowed=allowed)
+    elif indexes is not None and given not in indexes:
+        yield refused("edge.index_too_high", path, given, allowed=allowed, gpus="1 GPU" if gpus == 1 else f"{gpus} GPUs")
 
 
 def _mps(job: EdgeJob, mps: bool) -> Iterator[Problem]:
@@ -215,21 +206,7 @@ def _mps(job: EdgeJob, mps: bool) -> Iterator[Problem]:
         if job.visible_devices == NO_GPU:
             yield refused("edge.share_of_nothing", path, percentage)
     if mps and job.visible_devices != NO_GPU and not job.host_ipc:
-        message = "in Microsoft's examples, jobs need the host's interprocess communication to reach MPS"
-        yield _warning(f"{job.path}.host_ipc", message, False, "true", COMPANION)
-
-
-def _warning(path: str, message: str, value: object, allowed: str, source: Source) -> Problem:
-    return Problem(
-        path=path,
-        message=message,
-        value=value,
-        allowed=allowed,
-        fix="write an allowed value",
-        source=str(source),
-        code=Code.UNKNOWN,
-        severity=Severity.WARNING,
-    )
+        yield refused("edge.no_host_ipc", f"{job.path}.host_ipc", False)
 
 
 _CLUSTER = "Microsoft Learn, articles/databox-online/azure-stack-edge-gpu-create-kubernetes-cluster.md"

@@ -4,12 +4,12 @@ from datetime import date
 from decimal import Decimal
 
 from azure_gpu.catalog.prices import PriceBook, packaged
-from azure_gpu.catalog.prices.price_table import HEADER
+from azure_gpu.catalog.prices.price_table import HEADER, read
 from azure_gpu.catalog.services.batch.costs import hourly
 
 DAY = date(2026, 6, 18)
-BOOK = PriceBook.from_csv(
-    f"{HEADER}\nStandard_NC4as_T4_v3,eastus,0.526,0.1,2026-06-18,api\nStandard_NC8as_T4_v3,eastus,0.752,,2026-06-18,api\n"
+BOOK = PriceBook(
+    read(f"{HEADER}\nStandard_NC4as_T4_v3,eastus,0.526,0.1,2026-06-18,api\nStandard_NC8as_T4_v3,eastus,0.752,,2026-06-18,api\n")
 )
 
 

@@ -12,15 +12,12 @@ from functools import cache
 from azure_gpu.catalog import regions, tables
 from azure_gpu.catalog.prices.hourly_cost import HourlyCost
 from azure_gpu.catalog.prices.price_book import Price
-from azure_gpu.catalog.problems import Code, Problem, Severity
+from azure_gpu.catalog.problems import Problem
 from azure_gpu.catalog.refusals import refused
-from azure_gpu.catalog.services.machine_learning.extension import LEAST_VCPUS, PAGE, ROUTER_REPLICAS
+from azure_gpu.catalog.services.machine_learning.extension import LEAST_VCPUS, ROUTER_REPLICAS
 from azure_gpu.catalog.sizes.lookup import normalise
-from azure_gpu.catalog.sources import Source, observed
+from azure_gpu.catalog.sources import observed
 from azure_gpu.catalog.tables import Table
-
-SYSTEM_POOLS_PAGE = observed("Microsoft Learn, articles/aks/use-system-pools.md", 2026, 4, 30)
-SIZES_PAGE = observed("Microsoft Learn, articles/aks/quotas-skus-regions.md", 2024, 1, 12)
 
 # `catalog.prices` has only machines with GPUs or InfiniBand.
 PRICES = observed(
@@ -85,30 +82,13 @@ def check_system_size(size_name: str, path: str) -> Iterator[Problem]:
     if not is_size_name(name):
         yield refused("aks.bad_size_name", path, size_name)
     elif name in REFUSED_SIZES or (count is not None and count < FEWEST_VCPUS):
-        yield _small(name, path, "machines with fewer than 2 vCPUs can't be used with AKS", SIZES_PAGE, Severity.ERROR)
+        yield refused("aks.one_vcpu", path, name)
     elif name.startswith("Standard_B"):
-        message = "AKS doesn't support burstable machines for a system pool: they run out of CPU credits"
-        yield _small(name, path, message, SYSTEM_POOLS_PAGE, Severity.WARNING)
+        yield refused("aks.burstable", path, name)
     elif count is not None and count < REQUIRED_VCPUS:
-        yield _small(
-            name, path, f"AKS requires 4 vCPUs in a system pool, and this size has {count}", SYSTEM_POOLS_PAGE, Severity.WARNING
-        )
+        yield refused("aks.few_vcpus", path, name, count=count)
 
 
-def _small(name: str, path: str, message: str, source: Source, severity: Severity) -> Problem:
-    return Problem(
-        path=path,
-        message=message,
-        value=name,
-        allowed="4 vCPUs and 4 GB at least, such as Standard_D4s_v5",
-        fix="write Standard_D4s_v5, or leave it out",
-        source=str(source),
-        code=Code.IMPOSSIBLE,
-        severity=severity,
-    )
-
-
-TIERS_PAGE = observed("Microsoft Learn, articles/aks/free-standard-pricing-tiers.md", 2024, 6, 7)
 STANDARD_PRICE = observed("Microsoft Tech Community, AKS introduces Uptime SLA", 2020, 5, 13)
 
 SERVER_APP = "6dae42f8-4368-4678-94ff-3960e28e3630"  # the audience of tokens: AKS in Entra, the same for every cluster
@@ -136,17 +116,10 @@ def control_plane(tier: str) -> HourlyCost:
 def check_tier(tier: str, long_term_support: bool, path: str, plan_path: str) -> Iterator[Problem]:
     """The problems of this tier with this support plan: Premium and long-term support require each other."""
     if long_term_support and tier != PREMIUM:
-        yield _together(plan_path, "the long-term support plan requires the premium tier", tier, "write tier: premium")
+        yield refused("aks.long_term_without_premium", plan_path, tier.lower())
     elif tier == PREMIUM and not long_term_support:
-        message = "the premium tier requires the long-term support plan"
-        yield _together(path, message, tier, "write long_term_support: true, or tier: standard")
+        yield refused("aks.premium_without_long_term", path, tier.lower())
 
-
-def _together(path: str, message: str, value: str, fix: str) -> Problem:
-    return Problem(path=path, message=message, value=value.lower(), fix=fix, source=str(TIERS_PAGE), code=Code.IMPOSSIBLE)
-
-
-MAINTENANCE_PAGE = observed("Microsoft Learn, articles/aks/planned-maintenance.md", 2025, 12, 19)
 
 CLUSTER_WINDOW = "aksManagedAutoUpgradeSchedule"
 NODES_WINDOW = "aksManagedNodeOSUpgradeSchedule"
@@ -160,60 +133,22 @@ _OFFSET = r"[+-](?:0[0-9]|1[0-4]):[0-5][0-9]"
 def check_window(start: str, hours: int, utc_offset: str, path: str) -> Iterator[Problem]:
     """The problems of a window like this."""
     if re.fullmatch(_TIME, start) is None:
-        yield _problem(f"{path}.start", "not a valid time of day", start, "HH:MM, such as 02:00", 'write "02:00", in quotes')
+        yield refused("aks.bad_window_start", f"{path}.start", start)
     if not HOURS[0] <= hours <= HOURS[1]:
-        allowed = f"{HOURS[0]} to {HOURS[1]} hours"
-        yield _problem(
-            f"{path}.hours", "a window of this length isn't supported with automatic upgrades", hours, allowed, "write 4"
-        )
+        yield refused("aks.window_length", f"{path}.hours", hours, hours=HOURS)
     if re.fullmatch(_OFFSET, utc_offset) is None:
-        yield _problem(
-            f"{path}.utc_offset", "not a valid offset from UTC", utc_offset, "±HH:MM, such as +05:30", 'write "+00:00"'
-        )
-
-
-def _problem(path: str, message: str, value: object, allowed: str, fix: str) -> Problem:
-    return Problem(path=path, message=message, value=value, allowed=allowed, fix=fix, source=str(MAINTENANCE_PAGE))
+        yield refused("aks.bad_window_offset", f"{path}.utc_offset", utc_offset)
 
 
 def extension_problems(
     path: str, *, local_accounts: bool, open_to_everybody: bool, fewest_nodes: int, fewest_vcpus: int | None
 ) -> Iterator[Problem]:
     """All requirements of the extension that this cluster doesn't meet. `fewest_vcpus`: of all permanent nodes; None: unknown."""
-    extension = "Azure Machine Learning's extension"
     if not local_accounts:
-        yield _missing(
-            path,
-            f"{extension} requires `access.local_accounts: true`",
-            "set access.local_accounts: true, or leave ml_extension out and set up trusted access",
-        )
+        yield refused("ml.extension_without_accounts", path, True)
     if not open_to_everybody:
-        yield _missing(
-            path,
-            f"{extension} is installed from outside, and this cluster's API isn't open to everybody",
-            "set access.network: public, or leave ml_extension out and install the extension from inside",
-        )
+        yield refused("ml.extension_from_outside", path, True)
     if fewest_nodes < ROUTER_REPLICAS:
-        yield _missing(
-            path,
-            f"{extension} runs {ROUTER_REPLICAS} routers on separate nodes, and the cluster always has only {fewest_nodes}",
-            f"set system_pool.nodes: {ROUTER_REPLICAS}",
-        )
+        yield refused("ml.extension_nodes", path, True, replicas=ROUTER_REPLICAS, nodes=fewest_nodes)
     if fewest_vcpus is not None and fewest_vcpus < LEAST_VCPUS:
-        yield _missing(
-            path,
-            f"{extension} requires {LEAST_VCPUS} vCPUs, and the permanent nodes have {fewest_vcpus}",
-            "choose larger machines for the system pool",
-        )
-
-
-def _missing(path: str, message: str, fix: str) -> Problem:
-    return Problem(
-        path=path,
-        message=message,
-        value=True,
-        allowed="a cluster with local accounts, open to everybody, of three nodes",
-        fix=fix,
-        source=str(PAGE),
-        code=Code.IMPOSSIBLE,
-    )
+        yield refused("ml.extension_vcpus", path, True, least=LEAST_VCPUS, vcpus=fewest_vcpus)

@@ -6,7 +6,7 @@ By v0.20.0, README and api/config/v1.
 from collections.abc import Iterator, Mapping
 from typing import cast
 
-from azure_gpu.catalog.problems import Code, Problem
+from azure_gpu.catalog.problems import Problem
 from azure_gpu.catalog.refusals import refused
 from azure_gpu.catalog.sources import observed
 
@@ -53,9 +53,7 @@ def replicas_label(resource: str) -> str:
 def check(config: Mapping[str, object], path: str) -> Iterator[Problem]:
     """The problems that keep the plugin from starting with this configuration, and a warning for what it ignores."""
     if config.get("version") != VERSION:
-        yield _problem(
-            f"{path}.version", "unknown version of the configuration", config.get("version"), VERSION, f"write {VERSION}"
-        )
+        yield refused("plugin.unknown_version", f"{path}.version", config.get("version"), version=VERSION)
     yield from _flags(_mapping(config.get("flags")), f"{path}.flags")
     yield from _sharing(_mapping(config.get("sharing")), f"{path}.sharing")
 
@@ -70,7 +68,8 @@ def _flags(flags: Mapping[str, object], path: str) -> Iterator[Problem]:
         value = given.get(name)
         given_values = cast(list[object], value) if isinstance(value, list) else [value]
         if name in given and any(one not in values for one in given_values):
-            yield _problem(f"{where}.{name}", f"unknown value of {name}", given_values, ", ".join(values), f"write {values[0]}")
+            words = {"allowed": ", ".join(values), "key": name, "first": values[0]}
+            yield refused("plugin.unknown_value", f"{where}.{name}", given_values, **words)
     for where, given, known in (
         (path, flags, ("migStrategy", "plugin", *OTHER_FLAGS)),
         (f"{path}.plugin", plugin, PLUGIN_FLAGS),
@@ -80,9 +79,7 @@ def _flags(flags: Mapping[str, object], path: str) -> Iterator[Problem]:
 
 def _sharing(sharing: Mapping[str, object], path: str) -> Iterator[Problem]:
     if "timeSlicing" in sharing and "mps" in sharing:
-        message = "a node can't share its GPUs by both time-slicing and MPS"
-        fix = "keep one, and give nodes of the other kind a separate configuration"
-        yield _problem(path, message, None, "timeSlicing or mps", fix, Code.IMPOSSIBLE)
+        yield refused("plugin.two_kinds_of_sharing", path)
     for kind, keys in (("timeSlicing", TIME_SLICING_KEYS), ("mps", MPS_KEYS)):
         shared = _mapping(sharing.get(kind))
         yield from _unknown_keys(shared, f"{path}.{kind}", keys)
@@ -95,13 +92,9 @@ def _resource(resource: Mapping[str, object], path: str, kind: str) -> Iterator[
     name, replicas = resource.get("name"), resource.get("replicas")
     if name != GPU_RESOURCE and (kind == "mps" or not str(name).startswith(MIG_PREFIX)):
         allowed = GPU_RESOURCE if kind == "mps" else f"{GPU_RESOURCE}, or {MIG_PREFIX}… of the mixed strategy"
-        yield _problem(
-            f"{path}.name", f"{kind} can't share this resource", name, allowed, f"write {GPU_RESOURCE}", Code.IMPOSSIBLE
-        )
+        yield refused("plugin.other_resource", f"{path}.name", name, allowed=allowed, kind=kind, gpu_resource=GPU_RESOURCE)
     if not isinstance(replicas, int) or isinstance(replicas, bool) or replicas < 2:
-        yield _problem(
-            f"{path}.replicas", "a shared resource needs at least two replicas", replicas, "2 and more", "write 2 or more"
-        )
+        yield refused("plugin.one_replica", f"{path}.replicas", replicas)
     for key in IGNORED_RESOURCE_KEYS:
         if key in resource:
             yield refused("plugin.ignored_key", f"{path}.{key}", resource[key], key=key)
@@ -116,7 +109,3 @@ def _unknown_keys(given: Mapping[str, object], path: str, known: tuple[str, ...]
 def _mapping(value: object) -> Mapping[str, object]:
     """A mapping as it is, and an empty one for anything else."""
     return cast(Mapping[str, object], value) if isinstance(value, Mapping) else {}
-
-
-def _problem(path: str, message: str, value: object, allowed: str, fix: str, code: Code = Code.INVALID) -> Problem:
-    return Problem(path=path, message=message, value=value, allowed=allowed, fix=fix, source=str(SOURCE), code=code)

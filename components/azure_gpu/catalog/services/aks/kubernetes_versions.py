@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from azure_gpu.catalog import lifecycle, tables
 from azure_gpu.catalog.lifecycle import Lifecycle
-from azure_gpu.catalog.problems import Code, End, Problem, Severity, not_listed
+from azure_gpu.catalog.problems import End, Problem, not_listed
 from azure_gpu.catalog.refusals import refused
 from azure_gpu.catalog.sources import Dated, Source
 from azure_gpu.catalog.tables import Listed, Row, Table
@@ -138,10 +138,11 @@ def check(
     if row is None:
         return [_not_in_table(version, minor, as_of, path, versions)]
     if lts and row.lts_end is None and as_of > row.end.day:
-        return [_unknown(version, f"whether AKS gives Kubernetes {row.name} long-term support is not known", path, row.end)]
+        return [refused("aks.version_without_long_term", path, version, source=row.end, minor=row.name)]
     if row.planned is not None and as_of <= row.end.day:
         if as_of < row.general.day:
-            return [_unknown(version, f"Kubernetes {row.name} is planned for AKS in {row.general.day:%Y-%m}", path, row.planned)]
+            words = {"source": row.planned, "minor": row.name, "general": row.general.day}
+            return [refused("aks.version_planned", path, version, **words)]
         return [not_listed(path, f"Kubernetes {row.name} on AKS", version, row.planned, _LISTING)]
     end = row.lts_end if lts and row.lts_end is not None else row.end
     instead = supported(as_of, versions)
@@ -167,7 +168,7 @@ def _not_in_table(version: str, minor: tuple[int, int], as_of: date, path: str, 
     """A version isn't supported longer than the next one, so versions older than a retired one are retired too."""
     oldest = min(versions, key=lambda one: one.number, default=None)
     if oldest is None or minor > oldest.number or as_of <= (oldest.lts_end or oldest.end).day:
-        return _unknown(version, "unknown Kubernetes version on AKS, so it wasn't checked", path, source())
+        return refused("aks.version_unknown", path, version, source=source())
     instead = supported(as_of, versions)
     return refused(
         "aks.version_retired",
@@ -178,18 +179,6 @@ def _not_in_table(version: str, minor: tuple[int, int], as_of: date, path: str, 
         instead=instead,
         oldest=oldest,
     )._replace(end=End(f"Kubernetes {version} on AKS", (oldest.lts_end or oldest.end).day))
-
-
-def _unknown(version: str, message: str, path: str, source: Source) -> Problem:
-    return Problem(
-        path=path,
-        message=message,
-        value=version,
-        fix=_LISTING,
-        source=str(source),
-        code=Code.UNKNOWN,
-        severity=Severity.WARNING,
-    )
 
 
 PATCHES_TABLE = Table(

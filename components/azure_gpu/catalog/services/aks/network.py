@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from azure_gpu.catalog import lifecycle
 from azure_gpu.catalog.lifecycle import Lifecycle
-from azure_gpu.catalog.problems import Problem, Severity, impossible
+from azure_gpu.catalog.problems import Problem, Severity
 from azure_gpu.catalog.refusals import refused
 from azure_gpu.catalog.sources import observed, valid_from
 
@@ -63,8 +63,7 @@ def check_vnet_integration(server: str | None, nodes: str | None, path: str, *, 
     if server is None or nodes is None:
         return
     if server.lower() == nodes.lower():
-        message, fix = "the subnet of the nodes, too: that of API servers takes nothing else", "use a subnet of its own"
-        yield impossible(path, message, server, "another subnet of the same network", fix, VNET_INTEGRATION_PAGE)
+        yield refused("aks.api_servers_in_nodes_subnet", path, server)
     elif server.lower().partition("/subnets/")[0] != nodes.lower().partition("/subnets/")[0]:
         yield refused("aks.api_servers_in_other_network", path, server)
 

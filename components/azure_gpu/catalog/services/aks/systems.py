@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from azure_gpu.catalog import lifecycle
 from azure_gpu.catalog.lifecycle import Lifecycle
-from azure_gpu.catalog.problems import Code, Problem
+from azure_gpu.catalog.problems import Problem
 from azure_gpu.catalog.refusals import refused
 from azure_gpu.catalog.services.aks import kubernetes_versions
 from azure_gpu.catalog.services.aks.sizes import NVIDIA_PAGE, WINDOWS_PAGE, NodeSystem
@@ -130,16 +130,14 @@ def check(os_sku: str, size: Size | None, as_of: date, path: str) -> Iterator[Pr
     fix = f"write {sku.instead[0]}, or leave it out"
     what = f"{sku.name} on AKS"
     yield from lifecycle.check(sku.lifecycle, what, as_of, path=path, value=os_sku, fix=fix, instead=sku.instead)
-    not_offered = Problem(path, "", os_sku, fix=fix, instead=sku.instead, source=str(NVIDIA_PAGE), code=Code.NOT_OFFERED)
     if sku.closed is not None:
-        yield from lifecycle.as_of_day(
-            sku.closed, as_of, not_offered._replace(message=f"AKS no longer creates pools with {sku.name}")
-        )
+        closed = refused("aks.os_sku_closed", path, os_sku, fix=fix, instead=sku.instead, sku=sku)
+        yield from lifecycle.as_of_day(sku.closed, as_of, closed)
     if not sku.in_provider:
         yield refused("aks.os_sku_newer_than_api", path, os_sku, provider_api=PROVIDER_API, sku=sku, otherwise=fix)
     gpu = size.gpu if size is not None else None
     if sku.system is None and gpu is not None and gpu.vendor == "NVIDIA":
-        yield not_offered._replace(message=f"AKS doesn't support NVIDIA GPUs on {sku.name}")
+        yield refused("aks.os_sku_without_gpus", path, os_sku, fix=fix, instead=sku.instead, sku=sku)
 
 
 def needs_feature(feature: str, what: str, path: str) -> Problem:

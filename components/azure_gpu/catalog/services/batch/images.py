@@ -6,7 +6,7 @@ from typing import NamedTuple, get_args
 
 from azure_gpu.catalog import lifecycle, sources as known_sources, spelling, tables
 from azure_gpu.catalog.lifecycle import Lifecycle, Status
-from azure_gpu.catalog.problems import Code, Problem, Severity
+from azure_gpu.catalog.problems import Problem, Severity
 from azure_gpu.catalog.refusals import refused
 from azure_gpu.catalog.services import vm_images
 from azure_gpu.catalog.services.batch import requirements, sizes as batch, sources
@@ -228,14 +228,8 @@ def _driver(request: PoolRequest, image: VmImage, others: tuple[str, ...]) -> It
     if _DRIVERS[request.size.gpu.vendor] in image.has:
         found = misfit(image, request.size)
         if found is not None and not in_start_task:
-            yield Problem(
-                path=request.at("image"),
-                message=found.why,
-                value=str(request.image),
-                fix="use a plain image with the driver extension, or a gallery image with the driver for this GPU",
-                source=str(found.source),
-                code=Code.WRONG_DRIVER,
-            )
+            path = request.at("image")
+            yield refused("batch.image_of_other_gpu", path, str(request.image), source=found.source, why=found.why)
     elif not request.extensions and not in_start_task:
         yield refused(
             "batch.no_driver", request.at("image"), str(request.image), instead=others, request=request, choice=choice(others)

@@ -6,9 +6,9 @@ from datetime import date, timedelta
 from azure_gpu.catalog import lifecycle, names, offers
 from azure_gpu.catalog.lifecycle import WARNING_DAYS
 from azure_gpu.catalog.prices import PriceBook, packaged
-from azure_gpu.catalog.problems import Code, Problem, impossible
+from azure_gpu.catalog.problems import Code, Problem
 from azure_gpu.catalog.refusals import refused
-from azure_gpu.catalog.services.batch import images, installs, mpi, packages, requirements, scale, sizes as batch, sources
+from azure_gpu.catalog.services.batch import images, installs, mpi, packages, requirements, scale, sizes as batch
 from azure_gpu.catalog.services.batch.request import PoolRequest
 from azure_gpu.catalog.services.batch.sizes import Feature
 from azure_gpu.catalog.size_use import Service, SizeUse
@@ -21,15 +21,10 @@ def container_problems(request: PoolRequest) -> Iterator[Problem]:
         return
     if request.operating_system == "Windows":
         if request.rdma:
-            message = "Batch supports RDMA in containers on Linux only"
-            yield _of_containers(request, "type", message, str(request.operating_system), "a Linux pool")
+            path = f"{request.at('containers')}.type"
+            yield refused("batch.rdma_in_windows_containers", path, str(request.operating_system))
         if not containers.elevated:
-            message = "container tasks on Windows must run elevated"
-            yield _of_containers(request, "elevated", message, containers.elevated, "the elevation level Admin")
-
-
-def _of_containers(request: PoolRequest, key: str, message: str, value: object, allowed: str) -> Problem:
-    return impossible(f"{request.at('containers')}.{key}", message, value, allowed, f"use {allowed}", sources.CONTAINERS)
+            yield refused("batch.containers_not_elevated", f"{request.at('containers')}.elevated", containers.elevated)
 
 
 COMMUNICATION_MODES = ("Default", "Simplified", "Classic")

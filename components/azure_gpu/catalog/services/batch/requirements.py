@@ -8,12 +8,11 @@ from datetime import date
 from typing import Literal, NamedTuple, get_args
 
 from azure_gpu.catalog import tables
-from azure_gpu.catalog.problems import Code, Problem, Severity
+from azure_gpu.catalog.problems import Problem
 from azure_gpu.catalog.refusals import refused
 from azure_gpu.catalog.services.vm_images import Distribution
 from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.catalog.sizes.model import Size
-from azure_gpu.catalog.sources import BATCH_ARTICLE
 from azure_gpu.catalog.tables import Listed, Table
 
 STILL_PUBLISHED = date(2019, 6, 13)  # the last day on which the article is known to have had these tables
@@ -100,17 +99,13 @@ def system_problems(size: Size, distribution: Distribution, as_of: date, path: s
         return
     for requirement in of(size, distribution.operating_system, rdma=rdma):
         if distribution not in requirement.distributions:
-            still = as_of <= STILL_PUBLISHED
-            yield Problem(
-                path=path,
-                message=f"in Batch, {distribution} doesn't support the {requirement.capability} of {size.name}"
-                + ("" if still else ", by the tables of 2018"),
-                value=str(distribution),
+            yield refused(
+                f"batch.system_without_capability{'' if as_of <= STILL_PUBLISHED else '_in_2018'}",
+                path,
+                str(distribution),
                 allowed=", ".join(sorted(requirement.distributions)),
-                fix="choose an image with one of these",
-                source=str(BATCH_ARTICLE),
-                code=Code.IMPOSSIBLE if still else Code.UNKNOWN,
-                severity=Severity.ERROR if still else Severity.WARNING,
+                capability=requirement.capability,
+                size=size,
             )
 
 

@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 
 from azure_gpu.catalog import lifecycle, listed, tables
 from azure_gpu.catalog.lifecycle import WARNING_DAYS, Lifecycle, Status
-from azure_gpu.catalog.problems import Problem, impossible, not_listed
+from azure_gpu.catalog.problems import Problem, not_listed
 from azure_gpu.catalog.refusals import refused
 from azure_gpu.catalog.services.machine_learning import endpoints
 from azure_gpu.catalog.size_use import Service, SizeUse
@@ -196,10 +196,6 @@ def _scale(request: ClusterRequest) -> Iterator[Problem]:
         yield refused("ml.negative_minimum", request.minimum_path, least)
     if most is not None and least > most:
         yield refused("ml.minimum_above_maximum", request.minimum_path, least, most=most)
-
-
-def _refused(path: str, message: str, value: object, allowed: str, fix: str) -> Problem:
-    return impossible(path, message, value, allowed, fix, PROVIDER)
 
 
 def machine_problems(request: MachineRequest, as_of: date) -> list[Problem]:

@@ -10,18 +10,16 @@ from typing import Literal, NamedTuple
 
 from azure_gpu.catalog import lifecycle, spelling
 from azure_gpu.catalog.lifecycle import Lifecycle
-from azure_gpu.catalog.problems import Problem, impossible
+from azure_gpu.catalog.problems import Problem
 from azure_gpu.catalog.refusals import refused
-from azure_gpu.catalog.services.machine_learning.compute import KUBERNETES, LEGACY_AKS, PROVIDER
+from azure_gpu.catalog.services.machine_learning.compute import KUBERNETES, LEGACY_AKS
 from azure_gpu.catalog.services.machine_learning.endpoints import LEAST_INSTANCES, LIST
-from azure_gpu.catalog.sources import Source, observed
+from azure_gpu.catalog.sources import observed
 
 AUTH_MODES = ("Key", "AMLToken", "AADToken")
 OF_MANAGED = "AADToken"  # the one of them that Kubernetes endpoints don't take
 MANAGED = "Managed"
 KINDS = (MANAGED, KUBERNETES)
-
-_KUBERNETES = observed("Azure/azureml-examples, kubernetes-endpoint.yml", 2026, 7, 31)
 
 ONLINE_ENDPOINTS = Lifecycle(seen=LIST)
 MOST_INSTANCES = 50
@@ -117,10 +115,6 @@ def _compute(request: EndpointRequest) -> Iterator[Problem]:
         yield refused("ml.managed_with_compute", request.compute_path, request.compute_kind, kubernetes=KUBERNETES)
 
 
-def _refused(path: str, message: str, value: object, allowed: str, fix: str, source: Source = PROVIDER) -> Problem:
-    return impossible(path, message, value, allowed, fix, source)
-
-
 DEFAULT_REQUEST_TIMEOUT_S = 5.0
 DEFAULT_CONCURRENT = 1
 DEFAULT_QUEUE_S = 0.5
@@ -188,9 +182,6 @@ def limits_problems(request: LimitsRequest) -> Iterator[Problem]:
 WHOLE = 100  # percent
 MOST_MIRRORED = 50  # percent
 MOST_DEPLOYMENTS = 20  # an endpoint, more on request
-DEPLOYMENT_HEADER = (
-    "azureml-model-deployment"  # of a request: chooses a deployment, independent of the shares; of an answer: the deployment
-)
 
 
 class TrafficRequest(NamedTuple):

@@ -28,7 +28,6 @@ DEFAULT_INSTANCE_TYPE = "Standard_F4s_v2"
 
 _PAGE = "Microsoft Learn, machine-learning/reference-managed-online-endpoints-vm-sku-list"
 LIST = observed(_PAGE, 2023, 10, 18)
-_PROVIDER = observed("pulumi-azure-native 3.29.0, ManagedOnlineDeployment", 2026, 11, 20)
 
 
 class ManagedSize(NamedTuple):

@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 from azure_gpu.catalog import lifecycle, spelling
 from azure_gpu.catalog.lifecycle import Lifecycle
-from azure_gpu.catalog.problems import Problem, impossible
+from azure_gpu.catalog.problems import Problem
 from azure_gpu.catalog.refusals import refused
 from azure_gpu.catalog.services.aks.device_plugin import GPU_RESOURCE
-from azure_gpu.catalog.sources import Source, observed
+from azure_gpu.catalog.sources import observed
 
 EXTENSION_TYPE = "Microsoft.AzureML.Kubernetes"
 PAGE = observed("Microsoft Learn, machine-learning/how-to-deploy-kubernetes-extension", 2025, 3, 7)
@@ -172,10 +172,6 @@ def _cluster(request: ExtensionRequest) -> Iterator[Problem]:
                 least_vcpus=LEAST_VCPUS,
                 least_memory_gib=LEAST_MEMORY_GIB,
             )
-
-
-def _refused(path: str, message: str, value: object, allowed: str, fix: str, source: Source = PAGE) -> Problem:
-    return impossible(path, message, value, allowed, fix, source)
 
 
 REFERENCE = observed("Microsoft Learn, machine-learning/reference-kubernetes", 2022, 6, 6)

@@ -3,14 +3,12 @@
 import re
 from collections.abc import Iterator
 
-from azure_gpu.catalog.problems import Code, Problem
+from azure_gpu.catalog.problems import Problem
+from azure_gpu.catalog.refusals import refused
 from azure_gpu.catalog.size_use import OperatingSystem
-from azure_gpu.catalog.sources import Source, observed
+from azure_gpu.catalog.sources import observed
 
 API = observed("pulumi-azure-native 3.29.0, compute 2024-11-01, OSProfile", 2026, 11, 20)
-KEYS = observed(
-    "pulumi-azure-native 3.29.0, compute 2024-11-01: SshPublicKey, and SshEncryptionTypes RSA and Ed25519", 2026, 11, 20
-)
 RSA, ED25519 = "ssh-rsa", "ssh-ed25519"
 SHORTEST_RSA_BITS = 2048
 REFUSED_NAMES = frozenset(
@@ -43,47 +41,41 @@ _LINUX_NAME = r"[a-z_][a-z0-9_-]*"
 def user_problems(name: str, operating_system: OperatingSystem, path: str) -> Iterator[Problem]:
     longest = LONGEST_NAME[operating_system]
     if name.lower() in REFUSED_NAMES:
-        yield _problem(path, "administrator name rejected by Azure", name, "any other", "write gpu", API)
+        yield refused("admin.rejected_name", path, name)
     elif not 1 <= len(name) <= longest:
-        yield _problem(path, "invalid length of the name", name, f"1 to {longest} characters", "shorten it", API)
+        yield refused("admin.name_length", path, name, longest=longest)
     elif operating_system == "Windows" and (name.endswith(".") or re.search(r'["/\\\[\]:;|=,+*?<>@]', name)):
-        yield _problem(path, "not a valid Windows user name", name, "letters and digits", "write gpu", API)
+        yield refused("admin.bad_windows_name", path, name)
     elif operating_system == "Linux" and not re.fullmatch(_LINUX_NAME, name):
-        allowed = "small letters, digits, '_' and '-', a letter first"
-        yield _problem(path, "not a valid Linux user name", name, allowed, "write gpu", API)
+        yield refused("admin.bad_linux_name", path, name)
 
 
 def key_problems(text: str, path: str) -> Iterator[Problem]:
     """The problems of a public key, one line as in ~/.ssh/id_ed25519.pub."""
-    allowed = f"one line that begins with {ED25519} or {RSA}"
-    fix = "give the content of ~/.ssh/id_ed25519.pub; `ssh-keygen -t ed25519` creates a pair"
     if "PRIVATE KEY" in text:
-        message = "this is a private key, which must stay on your machine; create a new pair"
-        yield _problem(path, message, None, allowed, fix, KEYS)
+        yield refused("admin.private_key", path)
         return
     words = text.split()
     if len(words) < 2 or len(text.strip().splitlines()) != 1 or words[0] not in (RSA, ED25519):
         kind = f" (type {words[0]})" if words and re.fullmatch(r"(?:ecdsa|sk|ssh)-[a-z0-9@.-]+", words[0]) else ""
-        yield _problem(path, f"not a public SSH key that Azure accepts{kind}", None, allowed, fix, KEYS)
+        yield refused("admin.no_key", path, kind=kind)
         return
     fields = _fields(words[1])
     if not fields or fields[0] != words[0].encode():
-        yield _problem(path, "damaged public SSH key", None, allowed, fix, KEYS)
+        yield refused("admin.damaged_key", path)
     elif words[0] == RSA and (len(fields) < 3 or int.from_bytes(fields[2], "big").bit_length() < SHORTEST_RSA_BITS):
-        message = f"RSA key with fewer than {SHORTEST_RSA_BITS} bits"
-        yield _problem(path, message, None, f"{SHORTEST_RSA_BITS} bits or more", fix, KEYS)
+        yield refused("admin.short_key", path, bits=SHORTEST_RSA_BITS)
 
 
 def password_problems(text: str, path: str, fix: str) -> Iterator[Problem]:
     """The problems of the password of a Windows machine. It is never shown. `fix`: how to set another one."""
     least, most = PASSWORD_LENGTH
     if not least <= len(text) <= most:
-        yield _problem(path, "invalid length of the password", None, f"{least} to {most} characters", fix, API)
+        yield refused("admin.password_length", path, fix=fix, least=least, most=most)
     if sum(re.search(kind, text) is not None for kind in _KINDS_OF_CHARACTERS) < 3:
-        allowed = "three kinds of: small letters, capital letters, digits, other characters"
-        yield _problem(path, "the password has too few kinds of characters", None, allowed, fix, API)
+        yield refused("admin.simple_password", path, fix=fix)
     if text in REFUSED_PASSWORDS:
-        yield _problem(path, "well-known password, rejected by Azure", None, "any other", fix, API)
+        yield refused("admin.known_password", path, fix=fix)
 
 
 def _fields(encoded: str) -> list[bytes]:
@@ -103,7 +95,3 @@ def _fields(encoded: str) -> list[bytes]:
         found.append(data[4 : 4 + length])
         data = data[4 + length :]
     return found
-
-
-def _problem(path: str, message: str, value: str | None, allowed: str, fix: str, source: Source) -> Problem:
-    return Problem(path, message, value=value, allowed=allowed, fix=fix, source=str(source), code=Code.INVALID)

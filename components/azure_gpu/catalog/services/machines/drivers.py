@@ -8,13 +8,13 @@ from datetime import date
 from typing import Literal, NamedTuple
 
 from azure_gpu.catalog.problems import Code, Problem, errors
+from azure_gpu.catalog.refusals import refused
 from azure_gpu.catalog.services import driver_extension
 from azure_gpu.catalog.services.batch.images import misfit
 from azure_gpu.catalog.services.driver_extension import ExtensionRequest
 from azure_gpu.catalog.services.vm_images import Distribution, Software, VmImage
 from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.catalog.sizes.model import Size
-from azure_gpu.catalog.sources import Source
 
 _BRINGS = frozenset({Software.NVIDIA_DRIVER, Software.ROCM_DRIVER})
 
@@ -76,12 +76,12 @@ def _by_image(request: DriverRequest) -> tuple[DriverMethod, list[Problem]]:
     method = DriverMethod("image", f"{request.image.reference} brings the driver")
     if not brings_driver(request.image):
         return method, [
-            _problem(
+            refused(
+                "vm.image_without_driver",
                 request.path,
-                f"{request.image.reference} brings no driver",
                 request.requested,
-                "choose an image that brings one, such as ubuntu-hpc, or write extension",
-                request.image.lifecycle.seen,
+                source=request.image.lifecycle.seen,
+                image=request.image,
             )
         ]
     return method, list(_fits(request, request.image))
@@ -94,23 +94,12 @@ def _fits(request: DriverRequest, image: VmImage) -> Iterator[Problem]:
         return
     of_amd = Software.ROCM_DRIVER in image.has
     if of_amd != (size.gpu.vendor == "AMD"):
-        yield _problem(
-            request.image_path,
-            f"{image.reference} supports {'AMD' if of_amd else 'NVIDIA'} GPUs, and {size.name} has {size.gpu.model}",
-            str(image.reference),
-            "choose an image for that GPU: SKUs of ubuntu-hpc that end in -rocm are for AMD GPUs",
-            image.lifecycle.seen,
-        )
+        words = {"source": image.lifecycle.seen, "image": image, "vendor": "AMD" if of_amd else "NVIDIA", "size": size}
+        yield refused("vm.image_of_other_vendor", request.image_path, str(image.reference), **words)
         return
     wrong = misfit(image, size)
     if wrong is not None:
-        yield _problem(
-            request.image_path,
-            wrong.why,
-            str(image.reference),
-            "choose a plain image and driver: extension, or another size",
-            wrong.source,
-        )
+        yield refused("vm.image_of_other_gpu", request.image_path, str(image.reference), source=wrong.source, why=wrong.why)
 
 
 def _by_extension(request: DriverRequest, as_of: date) -> tuple[DriverMethod, list[Problem]]:
@@ -122,14 +111,7 @@ def _by_extension(request: DriverRequest, as_of: date) -> tuple[DriverMethod, li
     if brings_driver(request.image):
         assert request.image is not None
         return method, [
-            _problem(
-                request.path,
-                f"{request.image.reference} brings a driver, which conflicts with the extension's",
-                request.requested,
-                "leave driver out, or choose a plain image",
-                request.image.lifecycle.seen,
-                code=Code.IMPOSSIBLE,
-            )
+            refused("vm.two_drivers", request.path, request.requested, source=request.image.lifecycle.seen, image=request.image)
         ]
     distribution: Distribution | None = request.image.distribution if request.image else None
     extension = ExtensionRequest(type=kind, settings={}, path=request.path, secure_boot=request.secure_boot)
@@ -144,7 +126,3 @@ def _by_extension(request: DriverRequest, as_of: date) -> tuple[DriverMethod, li
 def _of_image(problem: Problem, request: DriverRequest, image: VmImage) -> Problem:
     message = f"{image.reference} brings no driver, and {problem.message}"
     return problem._replace(path=request.image_path, message=message, value=str(image.reference))
-
-
-def _problem(path: str, message: str, value: object, fix: str, source: Source, code: Code = Code.WRONG_DRIVER) -> Problem:
-    return Problem(path=path, message=message, value=str(value), fix=fix, source=str(source), code=code)

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator
 
-from azure_gpu.catalog.problems import Code, Problem
+from azure_gpu.catalog.problems import Problem
+from azure_gpu.catalog.refusals import refused
 from azure_gpu.catalog.services.vm_images import VmImage
 from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.catalog.sizes.model import Size
@@ -27,15 +28,7 @@ def secure_boot(operating_system: OperatingSystem, *, extension: bool) -> bool:
 def trusted_launch_problems(size: Size | None, image: VmImage | None, path: str) -> Iterator[Problem]:
     """Why this machine can't have Trusted Launch. `vm_images` warns of images that may fail under it."""
     for why in _against(size, image):
-        yield Problem(
-            path=path,
-            message=why,
-            value="trusted_launch",
-            allowed="auto, standard",
-            fix="write standard, or choose another size or a Gen2 image",
-            source=str(PAGE),
-            code=Code.IMPOSSIBLE,
-        )
+        yield refused("vm.no_trusted_launch", path, "trusted_launch", why=why)
 
 
 def _against(size: Size | None, image: VmImage | None) -> Iterator[str]:
