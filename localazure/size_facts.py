@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from datetime import date
 
-from azure_gpu.catalog.lifecycle import Lifecycle
+from azure_gpu.catalog.lifecycle import PARTS, Lifecycle
 from azure_gpu.catalog.services.aks.sizes import REFUSED_SERIES, listing
 from azure_gpu.catalog.services.batch import sizes as batch
 from azure_gpu.catalog.services.machine_learning import compute as machine_learning, endpoints
@@ -89,7 +89,7 @@ def _lifecycles(size: Size, service: Service) -> Iterator[tuple[str, Lifecycle]]
     yield size.name, size.lifecycle
     match service:
         case Service.BATCH:
-            yield "Azure Batch", batch.SERVICE
+            yield "Azure Batch", PARTS["batch.service"].lifecycle
             if size.series.name in batch.SERIES:
                 yield f"{size.name} in Batch", batch.SERIES[size.series.name]
         case Service.AKS:

@@ -5,8 +5,8 @@ Codes: `batch_refusals`. How the service refuses a formula that it can't read is
 
 from datetime import date
 
-from azure_gpu.catalog import durations
-from azure_gpu.catalog.services.batch import images, sizes as batch
+from azure_gpu.catalog import durations, lifecycle
+from azure_gpu.catalog.services.batch import images
 from azure_gpu.catalog.services.batch.scale import MOST_TASK_SLOTS, SLOTS_PER_CORE
 from azure_gpu.catalog.services.vm_images import Distribution, ImageReference, Software
 from azure_gpu.catalog.size_use import OperatingSystem, Service
@@ -62,7 +62,7 @@ def refuse_cloud_services(body: Body) -> None:
     properties = body.get("properties")
     deployment = properties.get("deploymentConfiguration") if isinstance(properties, dict) else None
     if isinstance(deployment, dict) and "cloudServiceConfiguration" in deployment:
-        feature, path = batch.CLOUD_SERVICES, "properties.deploymentConfiguration.cloudServiceConfiguration"
+        feature, path = lifecycle.PARTS["batch.cloud_services"], "properties.deploymentConfiguration.cloudServiceConfiguration"
         end = feature.lifecycle.end
         reason = f"{feature.what[0].upper()}{feature.what[1:]} ended{f' on {end.day}' if end else ''}: {feature.fix}."
         raise invalid_value(path, reason)

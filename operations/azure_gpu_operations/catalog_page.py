@@ -8,12 +8,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from azure_gpu.catalog import container_cuda, drivers, facts, offers, sources, successors, tables
+from azure_gpu.catalog import container_cuda, drivers, facts, lifecycle, offers, sources, successors, tables
 from azure_gpu.catalog.prices import notes, packaged
 from azure_gpu.catalog.services import container_apps, container_instances, driver_extension, stack_edge, vm_images
 from azure_gpu.catalog.services.aks import dcgm, kubernetes_versions, sizes, systems as aks_systems
 from azure_gpu.catalog.services.batch import images, requirements as batch_requirements, sizes as batch
-from azure_gpu.catalog.services.machine_learning import compute, compute as machine_learning_sizes, endpoints, extension
+from azure_gpu.catalog.services.machine_learning import compute as machine_learning_sizes, endpoints, extension
 from azure_gpu.catalog.size_use import Service
 from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.catalog.sizes.model import Series, Size
@@ -130,9 +130,11 @@ def _services() -> Iterator[str]:
     yield "Operating systems, software and settings required by the article of 2018-12-17:\n"
     yield table([*batch_requirements.REQUIREMENTS, *batch_requirements.CLOUD_SERVICES], first=("sizes", "series"))
     yield "Parts of Batch that have been or will be retired:\n"
-    yield table([value for value in vars(batch).values() if isinstance(value, batch.Feature)])
+    parts = [part for name, part in lifecycle.PARTS.items() if name.startswith("batch.") and name != "batch.service"]
+    yield table([{"what": part.what, "dates": part.lifecycle, "fix": part.fix} for part in parts])
+    service = lifecycle.PARTS["batch.service"].lifecycle
     yield "Regions that Batch has left:\n"
-    yield table([{"region": region, "last_day": end.day, "source": end} for region, end in batch.SERVICE.end_elsewhere.items()])
+    yield table([{"region": region, "last_day": end.day, "source": end} for region, end in service.end_elsewhere.items()])
     yield from _told(
         "Communication with nodes:",
         [
@@ -175,14 +177,12 @@ def _services() -> Iterator[str]:
     yield from _facts("aks", "gpu_sharing")
     yield "## Azure Machine Learning\n\nSeries that compute clusters take:\n"
     yield table(_lifecycles(machine_learning_sizes.COMPUTE_SERIES))
-    yield from _told("Clients:", [{"client": client, **row._asdict()} for client, row in compute.CLIENTS.items()])
-    yield from _told("Sizes of managed online endpoints:", list(endpoints.MANAGED_SIZES))
+    managed = [{key: value for key, value in each._asdict().items() if key != "vcpus"} for each in endpoints.MANAGED_SIZES]
+    yield from _told("Sizes of managed online endpoints:", managed)
     yield from _told("Settings of the extension for Kubernetes clusters:", list(extension.SETTINGS))
     yield from _facts("machine_learning")
     yield from _told("## Azure Stack Edge", [{"model": name, **device._asdict()} for name, device in stack_edge.DEVICES.items()])
     yield from _told("GPUs, and sizes of virtual machines with one:", _lifecycles({**stack_edge.GPUS, **stack_edge.GPU_SIZES}))
-    yield f"The GPU extension runs on {', '.join(stack_edge.EXTENSION_SYSTEMS)}. Commands of the device:\n"
-    yield table(list(stack_edge.COMMANDS), first=("name", "parameters"))
     yield from _facts("stack_edge")
     yield "## Virtual machines\n"
     yield from _facts("machines")

@@ -10,11 +10,12 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from azure_gpu.catalog import lifecycle
 from azure_gpu.catalog.lifecycle import WARNING_DAYS, Lifecycle, through
 from azure_gpu.catalog.problems import Code, End, Problem, Severity
 from azure_gpu.catalog.services import container_instances
 from azure_gpu.catalog.services.aks import kubernetes_versions, systems
-from azure_gpu.catalog.services.batch import images, sizes as batch
+from azure_gpu.catalog.services.batch import images
 from azure_gpu.catalog.services.vm_images import IMAGES
 from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.catalog.sizes.model import Size
@@ -105,15 +106,16 @@ def _rest() -> Iterator[Dated]:
         "batch",
         "classic communication",
         "pools.p.communication",
-        batch.CLASSIC_COMMUNICATION.lifecycle,
+        lifecycle.PARTS["batch.classic_communication"].lifecycle,
         {"batch_account": "create", "pools": {"p": classic}},
     )
     region = "westindia"
-    end = batch.SERVICE.end_in(region)
+    service = lifecycle.PARTS["batch.service"].lifecycle
+    end = service.end_in(region)
     assert end is not None
     pool = {"size": "Standard_NC6", "dedicated_nodes": 1, "expires_after": UNTIL}
     in_region = {"location": region, "batch_account": "create", "pools": {"p": pool}}
-    yield Dated("batch", f"Batch in {region}", "location", batch.SERVICE.seen.day, end.day, in_region)
+    yield Dated("batch", f"Batch in {region}", "location", service.seen.day, end.day, in_region)
     for version in kubernetes_versions.VERSIONS:
         if version.planned is None:
             cluster = {"gpu_pools": {"p": {"size": T4}}, "kubernetes_version": version.name, "expires_after": UNTIL}

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from azure_gpu import GpuCluster, JobEnvironment
+from azure_gpu.catalog import lifecycle
 from azure_gpu.catalog.problems import Code, Severity
-from azure_gpu.catalog.services.machine_learning import compute
 from azure_gpu.stack.look_ups import ASSUMED
 from azure_gpu.stack.plan import Plan, plan
 from azure_gpu.stack.settings import read
@@ -234,7 +234,7 @@ def test_a_fact_of_2026_that_no_stack_can_break_is_in_the_catalog() -> None:
         "Ubuntu of the OS SKU Ubuntu: 22.04 up to Kubernetes 1.34, 24.04 from 1.35 on",
     ):
         assert any(words in each for each in told), words
-    end = compute.CLIENTS["SDK v1"].lifecycle.end
+    end = lifecycle.PARTS["ml.aks_compute"].lifecycle.end
     assert end is not None
     assert end.day.isoformat() == "2026-06-30"
 

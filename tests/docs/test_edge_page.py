@@ -6,7 +6,6 @@ from pathlib import Path
 import yaml
 
 from azure_gpu.catalog.problems import Severity
-from azure_gpu.catalog.services.stack_edge import COMMANDS
 from azure_gpu.formats.stack_file import configuration
 from azure_gpu.stack.settings import read
 from azure_gpu_operations.catalog_page import known_facts
@@ -15,6 +14,7 @@ from tests.components.settings_of import TODAY, pure_problems
 from tests.support.edge_documents import FRAGMENT
 
 ROOT = Path(__file__).parents[2]
+COMMANDS = {fact.name: fact.value for fact in known_facts()["stack_edge_commands.device"]}  # with their parameters
 PAGE = (ROOT / "docs" / "edge.md").read_text(encoding="utf-8")
 
 
@@ -26,20 +26,19 @@ def block(language: str) -> str:
 
 def test_the_table_has_every_command_of_the_device_as_the_catalog_has_it() -> None:
     rows = re.findall(r"^\| `(\w+-Hcs[^`]*)` \| (.*) \|$", PAGE, re.MULTILINE)
-    assert rows == [(" ".join((command.name, *command.parameters)), command.does) for command in COMMANDS]
+    assert rows == list(COMMANDS.items())
 
 
 def test_both_spellings_of_the_command_that_shows_the_gpus_are_told() -> None:
-    for command in COMMANDS:
-        if command.also_spelt:
-            assert f"`{command.also_spelt}`" in PAGE
+    [also] = [fact.value for fact in known_facts()["stack_edge_commands"] if fact.name == "Get-HcsGpuNvidiaSmi, also spelt"]
+    assert f"`{also}`" in PAGE
 
 
 def test_the_commands_in_their_order_are_the_devices_own_with_their_parameters() -> None:
-    known = {command.name: command.parameters for command in COMMANDS}
+    known = {name: parameters for name, *parameters in map(str.split, COMMANDS)}
     for line in block("powershell").splitlines():
         name, *words = line.split()
-        assert tuple(word for word in words if word.startswith("-")) == known[name]
+        assert [word for word in words if word.startswith("-")] == known[name]
 
 
 def test_what_is_left_out_is_what_the_facts_say() -> None:

@@ -5,15 +5,17 @@ major version. Versions that aren't in these tables are accepted silently.
 """
 
 import re
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from azure_gpu.catalog import sources, tables
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.catalog.refusals import refused
 from azure_gpu.catalog.sizes.model import Gpu
 from azure_gpu.catalog.sources import Source, observed
+from azure_gpu.catalog.tables import Keyed, Listed, Table
 
 MATRIX = observed("NVIDIA data center drivers, CUDA toolkit, driver and architecture matrix", 2026, 11, 20)
-MINIMUMS = observed("NVIDIA Multi-Instance GPU user guide, deployment considerations", 2026, 11, 20)
 
 
 class Toolkit(NamedTuple):
@@ -32,42 +34,23 @@ class Toolkit(NamedTuple):
         return self.linux
 
 
-# Source: RELEASE_NOTES, the first release of each minor version.
-TOOLKITS: tuple[Toolkit, ...] = (
-    Toolkit("8.0", "367.48", "369.30"),
-    Toolkit("9.0", "384.81", "385.54"),
-    Toolkit("9.1", "390.46", "391.29"),
-    Toolkit("9.2", "396.26", "397.44"),
-    Toolkit("10.0", "410.48", "411.31"),
-    Toolkit("10.1", "418.39", "418.96"),
-    Toolkit("10.2", "440.33", "441.22"),
-    Toolkit("11.0", "450.36.06", "451.22"),
-    Toolkit("11.1", "455.23", "456.38"),
-    Toolkit("11.2", "460.27.03", "460.82"),
-    Toolkit("11.3", "465.19.01", "465.89"),
-    Toolkit("11.4", "470.42.01", "471.11"),
-    Toolkit("11.5", "495.29.05", "496.04"),
-    Toolkit("11.6", "510.39.01", "511.23"),
-    Toolkit("11.7", "515.43.04", "516.01"),
-    Toolkit("11.8", "520.61.05", "520.06"),
-    Toolkit("12.0", "525.60.13", "527.41"),
-    Toolkit("12.1", "530.30.02", "531.14"),
-    Toolkit("12.2", "535.54.03", "536.25"),
-    Toolkit("12.3", "545.23.06", "545.84"),
-    Toolkit("12.4", "550.54.14", "551.61"),
-    Toolkit("12.5", "555.42.02", "555.85"),
-    Toolkit("12.6", "560.28.03", "560.76"),
-    Toolkit("12.8", "570.26", "570.65"),
-    Toolkit("12.9", "575.51.03", "576.02"),
-    Toolkit("13.0", "580.65.06", ""),
-    Toolkit("13.1", "590.44.01", ""),
+TOOLKITS_TABLE = Table(
+    tables.beside(__file__, "toolkits.csv"),  # source: RELEASE_NOTES, the first release of each minor version
+    {
+        "cuda": "a minor version",
+        "linux": "the first driver that is made for it",
+        "windows": "the same on Windows; empty since CUDA 13",
+    },
+)
+TOOLKITS: Sequence[Toolkit] = Listed(
+    lambda: (Toolkit(row.filled("cuda"), row.filled("linux"), row["windows"]) for row in tables.read(TOOLKITS_TABLE))
 )
 
 # Since this major version, a driver runs every minor version of each major version that it supports. Source: RELEASE_NOTES.
 MINOR_COMPATIBLE_SINCE = 11
 
 # A driver's version starts with its branch; a Windows version may start a few higher (471.11 is of branch 470).
-BRANCHES: tuple[int, ...] = tuple(sorted({int(toolkit.linux.split(".")[0]) for toolkit in TOOLKITS}))
+BRANCHES: Sequence[int] = Listed(lambda: sorted({int(toolkit.linux.split(".")[0]) for toolkit in TOOLKITS}))
 _NEWER_BY = 10  # a driver this far above the last branch may be made for a CUDA version that isn't in TOOLKITS
 
 
@@ -82,35 +65,27 @@ class Architecture(NamedTuple):
     source: Source
 
 
-def _architecture(
-    name: str, first_cuda: str, last_cuda: int | None, first_branch: int | None, last_branch: int | None, source: Source = MATRIX
-) -> Architecture:
-    return Architecture(
-        name=name,
-        first_cuda=first_cuda,
-        last_cuda=last_cuda,
-        first_branch=first_branch,
-        last_branch=last_branch,
-        source=source,
-    )
+ARCHITECTURES_TABLE = Table(
+    tables.beside(__file__, "architectures.csv"),
+    {
+        "name": "of the generation",
+        "first_cuda": "the first version that builds for it",
+        "last_cuda": "the last major version that builds for it; empty: no end announced",
+        "first_branch": "of drivers: that of the first CUDA version, but for Hopper, which CUDA 11.8 builds for",
+        "last_branch": "of drivers",
+        "source": "where it was read",
+    },
+)
 
 
-# The first branch is that of the first CUDA version, except for Hopper: CUDA 11.8 builds for it, but MINIMUMS gives branch 525.
-ARCHITECTURES: dict[str, Architecture] = {
-    one.name: one
-    for one in (
-        _architecture("Kepler", "6.0", 11, None, 470),
-        _architecture("Maxwell", "6.5", 12, None, 580),
-        _architecture("Pascal", "8.0", 12, 367, 580),
-        _architecture("Volta", "9.0", 12, 384, 580),
-        _architecture("Turing", "10.0", None, 410, None),
-        _architecture("Ampere", "11.0", None, 450, None),
-        _architecture("Ada", "11.8", None, 520, None),
-        _architecture("Hopper", "11.8", None, 525, None, MINIMUMS),
-        _architecture("Blackwell", "12.8", None, 570, None),
-        _architecture("Blackwell Ultra", "12.9", None, 575, None, MINIMUMS),
-    )
-}
+def _architectures() -> Iterator[Architecture]:
+    for name, row in tables.by_name(tables.read(ARCHITECTURES_TABLE), "name").items():
+        last_cuda, first, last = (row.whole(column) for column in ("last_cuda", "first_branch", "last_branch"))
+        source = row.one_of("source", sources.named(), sources.WHERE)
+        yield Architecture(name, row.filled("first_cuda"), last_cuda, first, last, source)
+
+
+ARCHITECTURES: Mapping[str, Architecture] = Keyed(lambda: {each.name: each for each in _architectures()})
 
 _VERSION = r"(?a)\d{3}(?:\.\d{1,3}){1,2}"
 _CUDA = r"(?a)(\d{1,2})(?:\.(\d{1,2}))?(?:\.\d+)*"

@@ -188,3 +188,38 @@ def of_series(path: str) -> Mapping[str, Lifecycle]:
     """The lifecycle of each series in a service, from the file `path`, which is read at the first use."""
     table = Table(path, {"series": "a row of sizes/series.csv", **COLUMNS})
     return Keyed(lambda: {name: read(row, sources.named()) for name, row in tables.by_name(tables.read(table), "series").items()})
+
+
+class Part(NamedTuple):
+    """A part of a service that has dates of its own."""
+
+    what: str  # in the user's words, in lower case
+    fix: str  # what to do once it has ended
+    instead: tuple[str, ...]
+    lifecycle: Lifecycle
+
+
+PARTS_TABLE = Table(
+    tables.beside(__file__, "services/parts.csv"),
+    {
+        "part": "its name: the service, a dot, and the part",
+        "what": "the part in the user's words, in lower case",
+        "fix": "what to do once it has ended",
+        "instead": "what takes its place, best first",
+        **COLUMNS,
+    },
+)
+
+
+def _parts() -> Iterator[tuple[str, Part]]:
+    for name, row in tables.by_name(tables.read(PARTS_TABLE), "part").items():
+        yield name, Part(row.filled("what"), row["fix"], row.texts("instead"), read(row, sources.named()))
+
+
+PARTS: Mapping[str, Part] = Keyed(lambda: dict(_parts()))
+
+
+def of_part(name: str, as_of: date, path: str, value: object, region: str = "") -> list[Problem]:
+    """The problems of using that part of a service on that day."""
+    part = PARTS[name]
+    return check(part.lifecycle, part.what, as_of, path=path, value=value, region=region, fix=part.fix, instead=part.instead)

@@ -34,7 +34,6 @@ TABLE = Table(
         "day": "on which Azure was asked",
     },
 )
-_LISTS = {each.value: each for each in Azure}
 
 
 class Reading(NamedTuple):
@@ -48,7 +47,7 @@ def read(text: str) -> dict[tuple[Azure, str], Reading]:
     """The lists of a table's text, by their place. Raises TableError for an invalid row or a second one of a list."""
     found: dict[tuple[Azure, str], Reading] = {}
     for row in tables.rows(TABLE, text):
-        what, place = row.one_of("list", _LISTS), row["place"]
+        what, place = row.one_of("list", Azure), row["place"]
         if (what, place) in found:
             raise row.wrong("place", "one row for each list and place")
         where = f"Azure's list of {what}{f' in {place}' if place else ''}"

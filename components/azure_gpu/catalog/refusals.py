@@ -76,8 +76,8 @@ def refused(
 def _words(name: str) -> _Words:
     row = Row(TABLE, *_lines()[name])
     return _Words(
-        row.one_of("code", Code.__members__),
-        row.one_of("severity", {each.value: each for each in Severity}),
+        row.one_of("code", Code),
+        row.one_of("severity", Severity),
         row.filled("message"),
         row["allowed"],
         row["fix"],

@@ -57,7 +57,6 @@ TABLE = Table(
     },
 )
 WHERE = "a key of sources.csv"  # what a column that refers to it allows
-_DATED = {dated.value: dated for dated in Dated}
 
 
 class Sources(Mapping[str, Source]):
@@ -84,7 +83,7 @@ class Sources(Mapping[str, Source]):
 
 def _source(row: Row) -> Source:
     key = row.filled("key")
-    source = Source(row.filled("title"), row.one_of("dated", _DATED), row.day("date"))
+    source = Source(row.filled("title"), row.one_of("dated", Dated), row.day("date"))
     if not key.endswith(f"@{source.day.isoformat()}") or " " in key or ";" in key or "=" in key:
         raise row.wrong("key", f"a short name without spaces that ends in @{source.day.isoformat()}")
     return source

@@ -9,9 +9,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from fractions import Fraction
 from functools import cache
-from typing import NamedTuple, TypeVar, overload
+from typing import Any, NamedTuple, TypeVar, cast, overload
 
 T = TypeVar("T")
+Allowed = Mapping[str, T] | tuple[T, ...] | type[T]  # values by text, or texts that are the values: of a Literal, or a StrEnum
 SEPARATOR = "; "
 _YES_NO = {"yes": True, "no": False}
 
@@ -86,23 +87,25 @@ class Row:
         """Whether the cell is `yes`."""
         return self.one_of(column, _YES_NO)
 
-    def one_of(self, column: str, allowed: Mapping[str, T], where: str = "") -> T:
+    def one_of(self, column: str, allowed: Allowed[T], where: str = "") -> T:
         """The value of the cell's text. `where`: where the allowed texts are listed; empty: the error lists them."""
+        named = _by_text(allowed)
         try:
-            return allowed[self._cells[column]]
+            return named[self._cells[column]]
         except KeyError:
-            raise self._unknown(column, self._cells[column], allowed, where) from None
+            raise self._unknown(column, self._cells[column], named, where) from None
 
-    def maybe(self, column: str, allowed: Mapping[str, T], where: str = "") -> T | None:
+    def maybe(self, column: str, allowed: Allowed[T], where: str = "") -> T | None:
         """As `one_of`; None if the cell is empty."""
         return self.one_of(column, allowed, where) if self._cells[column] else None
 
-    def several(self, column: str, allowed: Mapping[str, T], where: str = "") -> tuple[T, ...]:
+    def several(self, column: str, allowed: Allowed[T], where: str = "") -> tuple[T, ...]:
         """The value of each text of the cell, in its order."""
+        named = _by_text(allowed)
         try:
-            return tuple([allowed[text] for text in self.texts(column)])
+            return tuple([named[text] for text in self.texts(column)])
         except KeyError as missing:
-            raise self._unknown(column, str(missing.args[0]), allowed, where) from None
+            raise self._unknown(column, str(missing.args[0]), named, where) from None
 
     def texts(self, column: str) -> tuple[str, ...]:
         """The texts of a cell with several."""
@@ -187,6 +190,10 @@ class Keyed(Mapping[str, T]):
 
     def __len__(self) -> int:
         return len(self._rows())
+
+
+def _by_text(allowed: Allowed[T]) -> Mapping[str, T]:
+    return allowed if isinstance(allowed, Mapping) else dict(zip(cast(Any, allowed), cast(Any, allowed), strict=True))
 
 
 @cache  # a table of sizes has few different ones

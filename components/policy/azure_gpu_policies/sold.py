@@ -9,7 +9,7 @@ from azure_gpu.catalog.prices import packaged
 from azure_gpu.catalog.problems import Code, Problem, Severity
 from azure_gpu.catalog.services import container_instances
 from azure_gpu.catalog.services.aks import kubernetes_versions, systems
-from azure_gpu.catalog.services.batch import images, sizes as batch
+from azure_gpu.catalog.services.batch import images
 from azure_gpu.catalog.services.machine_learning import compute
 from azure_gpu.catalog.services.vm_images import IMAGES, ImageReference, find, image_problems
 from azure_gpu.catalog.size_use import Service
@@ -161,17 +161,17 @@ def _batch_pool(resource: Resource, day: date) -> Iterator[Problem]:
     configuration = at(found, "deploymentConfiguration")
     if mapping(configuration, "cloudServiceConfiguration") is not None:
         path = resource.path("deploymentConfiguration.cloudServiceConfiguration")
-        yield from batch.feature_problems(batch.CLOUD_SERVICES, day, path, None)
+        yield from lifecycle.of_part("batch.cloud_services", day, path, None)
     if any(True for _ in entries(found, "certificates")):
-        yield from batch.feature_problems(batch.POOL_CERTIFICATES, day, resource.path("certificates"), None)
+        yield from lifecycle.of_part("batch.pool_certificates", day, resource.path("certificates"), None)
     if is_word(at(found, "targetNodeCommunicationMode"), "Classic"):
         path = resource.path("targetNodeCommunicationMode")
-        yield from batch.feature_problems(batch.CLASSIC_COMMUNICATION, day, path, "Classic")
+        yield from lifecycle.of_part("batch.classic_communication", day, path, "Classic")
     here = "deploymentConfiguration.virtualMachineConfiguration"
     machine = at(configuration, "virtualMachineConfiguration")
     image_id = text(machine, "imageReference", "id")
     if "/microsoft.compute/images/" in image_id.lower():
-        yield from batch.feature_problems(batch.MANAGED_IMAGE, day, resource.path(f"{here}.imageReference.id"), image_id)
+        yield from lifecycle.of_part("batch.managed_image", day, resource.path(f"{here}.imageReference.id"), image_id)
     agent = text(machine, "nodeAgentSkuId")
     if agent and images.find_agent(agent) is not None:
         yield from images.agent_problems(agent, day, resource.path(f"{here}.nodeAgentSkuId"))

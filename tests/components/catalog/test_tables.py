@@ -188,7 +188,7 @@ def test_a_malformed_region_is_named(line: str, said: str) -> None:
 SOLD = "page@2026-01-01,no,,,,,,"
 IMAGE = f"publisher,offer,sku,Ubuntu 24.04 LTS,NVIDIA driver,Gen2,,,,,no,,{SOLD}"
 AGENT = f"batch.node.ubuntu 24.04,Linux,Ubuntu 24.04 LTS,{SOLD}"
-ENDPOINT_SIZE = "Standard_NC6,standardNCFamily,yes,page@2026-01-01"
+ENDPOINT_SIZE = "Standard_NC6,standardNCFamily,yes,,page@2026-01-01"
 LISTING = "NC,cuda,Ubuntu; Windows,yes,yes,page@2026-01-01"
 
 

@@ -59,9 +59,6 @@ Meter = Literal[
 """What is metered, each by the second."""
 
 
-_METERS = {meter: meter for meter in get_args(Meter)}
-
-
 class MeterRow(NamedTuple):
     """What one unit of a meter costs for a second."""
 
@@ -126,4 +123,4 @@ def _rows(text: str, path: str) -> Iterator[MeterRow]:
         price = price_of(row, "usd_second")
         if price is None:
             raise row.wrong("usd_second", "a price; remove the row if it is unknown")
-        yield MeterRow(row.one_of("meter", _METERS), row.filled("region"), price, row.day("as_of"), row["source"])
+        yield MeterRow(row.one_of("meter", get_args(Meter)), row.filled("region"), price, row.day("as_of"), row["source"])

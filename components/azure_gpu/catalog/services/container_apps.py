@@ -72,7 +72,7 @@ def _read() -> Iterator[Profile]:
     for name, row in tables.by_name(tables.read(TABLE), "type").items():
         yield Profile(
             type=name,
-            kind=row.one_of("kind", {each: each for each in get_args(Kind)}),
+            kind=row.one_of("kind", get_args(Kind)),
             gpu=row.filled("gpu"),
             gpu_memory_gib=row.whole("gpu_memory_gib") or 0,
             gpu_count=row.whole("gpu_count") or 0,

@@ -13,14 +13,13 @@ from azure_gpu.catalog.services import gpu_sharing
 from azure_gpu.catalog.services.gpu_sharing import SHARING_2021, Share, SharingRequest
 from azure_gpu.catalog.size_use import SizeUse
 from azure_gpu.catalog.sizes.model import Size
-from azure_gpu.catalog.sources import Source, observed, valid_from
+from azure_gpu.catalog.sources import observed, valid_from
 
 _ARTICLES = "Microsoft Learn, articles/databox-online"
 COMPANION = observed(f"{_ARTICLES}/azure-stack-edge-gpu-deploy-kubernetes-gpu-sharing.md", 2021, 3, 12)
 VM_PAGE_2022 = observed(f"{_ARTICLES}/azure-stack-edge-gpu-deploy-gpu-virtual-machine.md", 2022, 6, 24)
 VM_PAGE = observed(f"{_ARTICLES}/azure-stack-edge-gpu-overview-gpu-virtual-machines.md", 2024, 8, 16)
 _FPGA_PAGE = f"{_ARTICLES}, troubleshooting of Azure Stack Edge Pro FPGA"
-_IOT_EDGE = "Azure/EOL, service_list.json: managed IoT Edge on Azure Stack Edge"
 
 _COMPARE = "compare it with what the device's own pages show"
 GPU_COUNTS = (1, 2)
@@ -45,14 +44,8 @@ DEVICES: dict[str, Device] = {
         ),
     ),
 }
-MANAGED_IOT_EDGE = Lifecycle(seen=SHARING_2021, end=valid_from(_IOT_EDGE, 2024, 3, 31))
 GPUS = {"T4": Lifecycle(seen=SHARING_2021), "A2": Lifecycle(seen=VM_PAGE_2022)}
 GPU_SIZES = {"Standard_NC4as_T4_v3": Lifecycle(seen=VM_PAGE_2022)}  # those of devices with A2 were found nowhere
-EXTENSION_SYSTEMS = (  # on which the GPU extension runs; source: `VM_PAGE`
-    "Windows Server 2016 Core",
-    "Windows Server 2019 Core",
-    "Red Hat Enterprise Linux 7.4",
-)
 
 
 class Claims(NamedTuple):
@@ -114,9 +107,7 @@ def device_problems(device: DeviceRequest, as_of: date) -> Iterator[Problem]:
         problem = refused("edge.unknown_gpu", path, device.gpu, allowed=", ".join(GPUS))
         yield from lifecycle.on_list(VM_PAGE, as_of, f"the GPU {device.gpu} in Azure Stack Edge", problem, _COMPARE)
     if device.managed_iot_edge:
-        what, path = "managed IoT Edge on Azure Stack Edge", device.at("managed_iot_edge")
-        fix = "deploy to the device's Kubernetes"
-        yield from lifecycle.check(MANAGED_IOT_EDGE, what, as_of, path=path, value=True, fix=fix)
+        yield from lifecycle.of_part("edge.managed_iot_edge", as_of, device.at("managed_iot_edge"), True)
     if device.gpu_count in GPU_COUNTS:
         yield from _division(device)
     else:
@@ -207,46 +198,3 @@ def _mps(job: EdgeJob, mps: bool) -> Iterator[Problem]:
             yield refused("edge.share_of_nothing", path, percentage)
     if mps and job.visible_devices != NO_GPU and not job.host_ipc:
         yield refused("edge.no_host_ipc", f"{job.path}.host_ipc", False)
-
-
-_CLUSTER = "Microsoft Learn, articles/databox-online/azure-stack-edge-gpu-create-kubernetes-cluster.md"
-_CLUSTER_PAGE = observed(_CLUSTER, 2026, 11, 20)
-
-
-class Command(NamedTuple):
-    """One command. `also_spelt`: as another page writes it."""
-
-    name: str
-    does: str
-    source: Source
-    parameters: tuple[str, ...] = ()
-    also_spelt: str = ""
-
-
-COMMANDS: tuple[Command, ...] = (
-    Command(
-        name="Start-HcsGpuMPS",
-        does="starts the Multi-Process Service: the GPUs take one process at a time, and the service nvidia-mps is that one",
-        source=COMPANION,
-    ),
-    Command(
-        name="Get-HcsGpuNvidiaSmi",
-        does="shows the use of the GPUs and of their memory",
-        also_spelt="Get-HcsNvidiaSmi",  # by `SHARING_2021`
-        source=COMPANION,
-    ),
-    Command(name="New-HcsKubernetesNamespace", parameters=("-Namespace",), does="makes a namespace", source=_CLUSTER_PAGE),
-    Command(
-        name="New-HcsKubernetesUser",
-        parameters=("-UserName",),
-        does="makes a user and prints a kubeconfig, to be kept as a file named config, without extension, in .kube",
-        source=_CLUSTER_PAGE,
-    ),
-    Command(
-        name="Grant-HcsKubernetesNamespaceAccess",
-        parameters=("-Namespace", "-UserName"),
-        does="gives the user the namespace",
-        source=_CLUSTER_PAGE,
-    ),
-    Command(name="Get-HcsKubernetesUserConfig", does="prints a user's kubeconfig again", source=_CLUSTER_PAGE),
-)

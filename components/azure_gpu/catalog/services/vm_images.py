@@ -213,10 +213,6 @@ TABLE = Table(
 # Rules about what these images bring name the source, too.
 HPC_IMAGES = observed("Azure/azhpc-images, README and versions.json", 2026, 7, 29)
 
-_DISTRIBUTIONS = {distribution.value: distribution for distribution in Distribution}
-_SOFTWARE = {software.value: software for software in Software}
-_GENERATIONS = {generation: generation for generation in get_args(VmGeneration)}
-
 
 def read(rows: Iterable[Row], known: Mapping[str, Source]) -> Iterator[VmImage]:
     """The values of a table's rows. `known`: the sources to refer to. Raises TableError for an invalid row."""
@@ -224,9 +220,9 @@ def read(rows: Iterable[Row], known: Mapping[str, Source]) -> Iterator[VmImage]:
     for row in rows:
         image = VmImage(
             reference=ImageReference(row.filled("publisher"), row.filled("offer"), row["sku"]),
-            distribution=row.one_of("distribution", _DISTRIBUTIONS),
-            has=frozenset(row.several("has", _SOFTWARE)),
-            generations=row.several("generations", _GENERATIONS),
+            distribution=row.one_of("distribution", Distribution),
+            has=frozenset(row.several("has", Software)),
+            generations=row.several("generations", get_args(VmGeneration)),
             lifecycle=lifecycle.read(row, known),
             newest=row["newest"],
             plan=_plan(row),

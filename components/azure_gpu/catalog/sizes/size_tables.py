@@ -71,10 +71,6 @@ SIZES = Table(
 
 # How many instances one GPU yields, by AKS's name of the profile; the same for every model.
 _INSTANCES = {"MIG1g": 7, "MIG2g": 3, "MIG3g": 2, "MIG4g": 1, "MIG7g": 1}
-_ARCHITECTURES = {"x64": "x64", "Arm64": "Arm64"}
-_VENDORS = {vendor: vendor for vendor in get_args(Vendor)}
-_DRIVERS = {driver.value: driver for driver in Driver}
-_GENERATIONS = {generation: generation for generation in get_args(VmGeneration)}
 
 
 class SizeTables(NamedTuple):
@@ -131,7 +127,7 @@ def _gpu(row: Row, known: Mapping[str, Source]) -> Gpu:
     return Gpu(
         name=row.filled("name"),
         model=row.filled("model"),
-        vendor=row.one_of("vendor", _VENDORS),
+        vendor=row.one_of("vendor", get_args(Vendor)),
         memory_gib=gib,
         architecture=row.filled("architecture"),
         compute_capability=row["compute_capability"],
@@ -150,12 +146,12 @@ def _series(name: str, row: Row, gpus: Mapping[str, Gpu], lifecycle: Lifecycle, 
     return Series(
         name=name,
         gpu=row.maybe("gpu", gpus, "a model of gpus.csv"),
-        drivers=row.several("drivers", _DRIVERS),
+        drivers=row.several("drivers", Driver),
         quota_family=row["quota_family"],
         lifecycle=lifecycle,
         sources=row.several("sources", known, sources.WHERE),
-        generations=row.several("generations", _GENERATIONS),
-        architecture=row.one_of("architecture", _ARCHITECTURES),
+        generations=row.several("generations", get_args(VmGeneration)),
+        architecture=row.one_of("architecture", ("x64", "Arm64")),
         windows_only=row.yes("windows_only"),
         restricted=row.yes("restricted"),
         successors=row.texts("successors"),

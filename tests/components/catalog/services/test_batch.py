@@ -4,24 +4,25 @@ from datetime import date
 
 import pytest
 
+from azure_gpu.catalog import lifecycle
 from azure_gpu.catalog.problems import Code, Severity
 from azure_gpu.catalog.services.batch import sizes as batch
 from azure_gpu.catalog.sizes import SIZES
 
 ENDS = [
-    (batch.CLOUD_SERVICES, date(2024, 2, 29)),
-    (batch.CLASSIC_COMMUNICATION, date(2026, 3, 31)),
-    (batch.MANAGED_IMAGE, date(2026, 3, 31)),
-    (batch.POOL_CERTIFICATES, date(2024, 2, 29)),
-    (batch.LOW_PRIORITY, date(2025, 9, 30)),
+    ("batch.cloud_services", date(2024, 2, 29)),
+    ("batch.classic_communication", date(2026, 3, 31)),
+    ("batch.managed_image", date(2026, 3, 31)),
+    ("batch.pool_certificates", date(2024, 2, 29)),
+    ("batch.low_priority", date(2025, 9, 30)),
 ]
 
 
-@pytest.mark.parametrize(("feature", "last"), ENDS, ids=[feature.what for feature, _ in ENDS])
-def test_a_feature_works_until_its_last_day(feature: batch.Feature, last: date) -> None:
-    (warning,) = [one for one in batch.feature_problems(feature, last, "here", True) if one.code is Code.RETIRING]
+@pytest.mark.parametrize(("name", "last"), ENDS, ids=[name for name, _ in ENDS])
+def test_a_feature_works_until_its_last_day(name: str, last: date) -> None:
+    (warning,) = [one for one in lifecycle.of_part(name, last, "here", True) if one.code is Code.RETIRING]
     assert warning.severity is Severity.WARNING
-    (error,) = batch.feature_problems(feature, date.fromordinal(last.toordinal() + 1), "here", True)
+    (error,) = lifecycle.of_part(name, date.fromordinal(last.toordinal() + 1), "here", True)
     assert (error.code, error.severity) == (Code.RETIRED, Severity.ERROR)
     assert last.isoformat() in error.message
     assert error.fix

@@ -8,17 +8,15 @@ from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from azure_gpu.catalog import lifecycle
-from azure_gpu.catalog.lifecycle import Lifecycle
 from azure_gpu.catalog.problems import Problem, Severity
 from azure_gpu.catalog.refusals import refused
-from azure_gpu.catalog.sources import observed, valid_from
+from azure_gpu.catalog.sources import observed
 
 if TYPE_CHECKING:  # it loads with the first range that is looked at
     import ipaddress
 
 RANGES_PAGE = observed("Microsoft Learn, articles/aks/api-server-authorized-ip-ranges.md", 2024, 5, 19)
 PRIVATE_PAGE = observed("Microsoft Learn, articles/aks/private-clusters.md", 2026, 8, 5)
-OLD_POLICIES = observed("Microsoft Learn, articles/aks/use-network-policies.md", 2024, 3, 28)
 POLICIES_PAGE = observed("MicrosoftDocs/azure-aks-docs, Plan pod networking for AKS workloads", 2026, 9, 9)
 VNET_INTEGRATION_PAGE = observed(
     "MicrosoftDocs/azure-aks-docs, articles/aks/api-server-vnet-integration.md at 0154c991", 2026, 11, 30
@@ -31,7 +29,6 @@ MOST_RANGES = 200
 AZURE_POLICY, CILIUM = "azure", "cilium"
 MAX_PODS = (10, 250)
 
-_POLICY_MANAGER = Lifecycle(seen=OLD_POLICIES, announced=POLICIES_PAGE, end=valid_from(POLICIES_PAGE.where, 2028, 9, 30))
 _PRIVATE = ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10")
 
 
@@ -81,7 +78,7 @@ def check_policy(policy: str, as_of: date, path: str) -> Iterator[Problem]:
     what, fix = "Azure Network Policy Manager", f"write {CILIUM}"
     if as_of >= POLICIES_PAGE.day:
         yield refused("aks.policy_manager_closed", path, policy, fix=fix, what=what, cilium=CILIUM)
-    yield from lifecycle.check(_POLICY_MANAGER, what, as_of, path=path, value=policy, fix=fix)
+    yield from lifecycle.of_part("aks.network_policy_manager", as_of, path, policy)
 
 
 def parsed(text: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network | None:

@@ -74,7 +74,6 @@ TABLE = Table(
     },
 )
 _DRIVERS = {image.name: image for image in (CUDA_470, CUDA_LTS, GRID, GRID_V20)}
-_SYSTEMS = {system: system for system in get_args(NodeSystem)}
 
 
 def read(rows: Iterator[Row], known: Mapping[str, Source]) -> dict[str, Listing]:
@@ -83,7 +82,7 @@ def read(rows: Iterator[Row], known: Mapping[str, Source]) -> dict[str, Listing]
         name: Listing(
             series=name,
             driver=row.maybe("driver", _DRIVERS),
-            systems=frozenset(row.several("systems", _SYSTEMS)),
+            systems=frozenset(row.several("systems", get_args(NodeSystem))),
             lifecycle=Lifecycle(seen=row.one_of("source", known, sources.WHERE)),
             installs_driver=row.yes("installs_driver"),
             documented=row.yes("documented"),

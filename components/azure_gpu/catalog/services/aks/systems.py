@@ -1,38 +1,24 @@
-"""The OS SKUs of AKS nodes, which of them support GPUs and until when, and the retirement of kubenet."""
+"""The OS SKUs of AKS nodes, which of them support GPUs and until when."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import date
-from typing import NamedTuple
+from typing import NamedTuple, get_args
 
-from azure_gpu.catalog import lifecycle
+from azure_gpu.catalog import lifecycle, sources, tables
 from azure_gpu.catalog.lifecycle import Lifecycle
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.catalog.refusals import refused
 from azure_gpu.catalog.services.aks import kubernetes_versions
-from azure_gpu.catalog.services.aks.sizes import NVIDIA_PAGE, WINDOWS_PAGE, NodeSystem
+from azure_gpu.catalog.services.aks.sizes import NodeSystem
 from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.catalog.sizes.model import Size
-from azure_gpu.catalog.sources import Dated, Source, observed, valid_from
+from azure_gpu.catalog.sources import Source, observed
+from azure_gpu.catalog.tables import Keyed, Table
 
 _CHANGES = "Azure/AKS, CHANGELOG.md"
-_CHANGES_READ = observed(_CHANGES, 2026, 8, 7)
-_VERSIONS_2024 = observed("Microsoft Learn, articles/aks/supported-kubernetes-versions.md", 2024, 10, 30)
-_FLATCAR_CLOSED = observed(f"{_CHANGES}: no new Flatcar pools", 2026, 7, 17)
-_AZURE_LINUX_2 = "Azure/EOL, service_list.json, and Azure/AKS, CHANGELOG.md: Azure Linux 2.0 on AKS"
-_AZURE_LINUX_2_END = valid_from(_AZURE_LINUX_2, 2025, 11, 30)
-_AZURE_LINUX_2_IMAGES_GONE = valid_from(f"{_AZURE_LINUX_2}, removal of its node images", 2026, 3, 31)
-
 PROVIDER_API = "2025-09-01"  # the version of the agent pool API that the program's provider speaks
 _WITHOUT_2022 = observed(f"{_CHANGES}: Windows Server 2022 and Kubernetes 1.37", 2026, 6, 19)
 WINDOWS_2025_SINCE = (1, 37)  # the default of Windows pools from this Kubernetes version on, which has no Windows Server 2022
-KUBENET = Lifecycle(
-    seen=observed("Azure/EOL, service_list.json", 2025, 12, 18),
-    end=valid_from("Azure/EOL, service_list.json: kubenet on AKS", 2028, 3, 31),
-)
-BASIC_LOAD_BALANCER = Lifecycle(
-    seen=observed(f"{_CHANGES}: no new clusters with Basic Load Balancer from 2025-03-31 on", 2025, 3, 31),
-    end=valid_from(f"{_CHANGES}: Basic Load Balancer", 2025, 9, 30),
-)
 
 
 class OsSku(NamedTuple):
@@ -47,53 +33,34 @@ class OsSku(NamedTuple):
     instead: tuple[str, ...] = ()
 
 
-def _sku(
-    name: str,
-    system: NodeSystem | None,
-    seen: Source,
-    end: date | None = None,
-    *,
-    what: str = "",
-    in_provider: bool = True,
-    closed: Source | None = None,
-) -> OsSku:
-    """`end`: the last day of `what`, by AKS's changelog."""
-    windows = name.startswith("Windows")
-    last = Source(f"{_CHANGES}: {what}", Dated.VALID_FROM, end) if end is not None else None
-    return OsSku(
-        name=name,
-        operating_system="Windows" if windows else "Linux",
-        system=system,
-        lifecycle=Lifecycle(seen=seen, end=last),
-        closed=closed,
-        in_provider=in_provider,
-        instead=("Windows2022",) if windows else ("Ubuntu", "AzureLinux"),
-    )
+TABLE = Table(
+    tables.beside(__file__, "os_skus.csv"),
+    {
+        "os_sku": "as AKS spells it",
+        "system": "of its nodes; empty: never with an NVIDIA GPU",
+        "closed": "since when new pools can't use it",
+        "in_provider": "whether `PROVIDER_API` has the value: yes or no",
+        "instead": "what takes its place, best first",
+        **lifecycle.COLUMNS,
+    },
+)
 
 
-_WINDOWS = "Windows"
-OS_SKUS: dict[str, OsSku] = {
-    sku.name: sku
-    for sku in (
-        _sku("Ubuntu", "Ubuntu", _VERSIONS_2024),
-        _sku("Ubuntu2204", "Ubuntu", _VERSIONS_2024, date(2027, 6, 30), what="Ubuntu 22.04"),
-        _sku("AzureLinux", "Azure Linux 3", _VERSIONS_2024),
-        _sku("AzureLinux3", "Azure Linux 3", _VERSIONS_2024),
-        OsSku(
-            name="CBLMariner",
-            operating_system="Linux",
-            system="Azure Linux 2",
-            lifecycle=Lifecycle(seen=_VERSIONS_2024, end=_AZURE_LINUX_2_END, also_given=(_AZURE_LINUX_2_IMAGES_GONE,)),
-            instead=("AzureLinux", "Ubuntu"),
-        ),
-        _sku("Flatcar", None, NVIDIA_PAGE, in_provider=False, closed=_FLATCAR_CLOSED),
-        _sku("AzureLinuxOSGuard", None, NVIDIA_PAGE, in_provider=False),
-        _sku("Windows2019", _WINDOWS, WINDOWS_PAGE, date(2026, 3, 1), what="Windows Server 2019"),
-        _sku("Windows2022", _WINDOWS, WINDOWS_PAGE, date(2028, 6, 30), what="Windows Server 2022"),
-        _sku("WindowsAnnual", _WINDOWS, WINDOWS_PAGE, date(2026, 5, 15), what="Windows Server Annual Channel", in_provider=False),
-        _sku("Windows2025", _WINDOWS, _CHANGES_READ, in_provider=False),
-    )
-}
+def _read() -> Iterator[OsSku]:
+    known = sources.named()
+    for name, row in tables.by_name(tables.read(TABLE), "os_sku").items():
+        yield OsSku(
+            name=name,
+            operating_system="Windows" if name.startswith("Windows") else "Linux",
+            system=row.maybe("system", get_args(NodeSystem)),
+            lifecycle=lifecycle.read(row, known),
+            closed=row.maybe("closed", known, sources.WHERE),
+            in_provider=row.yes("in_provider"),
+            instead=row.texts("instead"),
+        )
+
+
+OS_SKUS: Mapping[str, OsSku] = Keyed(lambda: {sku.name: sku for sku in _read()})
 
 
 def default_sku(operating_system: OperatingSystem, kubernetes_version: str) -> str:
@@ -147,19 +114,9 @@ def needs_feature(feature: str, what: str, path: str) -> Problem:
 
 def check_network_plugin(plugin: str, as_of: date, path: str) -> list[Problem]:
     """The problems of a cluster's network plugin on that day. Azure CNI has no end."""
-    if plugin != "kubenet":
-        return []
-    fix = "write azure, with the overlay mode"
-    return lifecycle.check(KUBENET, "kubenet on AKS", as_of, path=path, value=plugin, fix=fix, instead=("azure",))
+    return lifecycle.of_part("aks.kubenet", as_of, path, plugin) if plugin == "kubenet" else []
 
 
 def check_load_balancer(sku: str, as_of: date, path: str) -> list[Problem]:
     """The problems of a cluster's load balancer on that day. The standard one has no end."""
-    if sku.lower() != "basic":
-        return []
-    fix, instead = (
-        "write standard; an existing cluster is migrated by `az aks update --load-balancer-sku standard`",
-        ("standard",),
-    )
-    what = "the Basic Load Balancer of AKS"
-    return lifecycle.check(BASIC_LOAD_BALANCER, what, as_of, path=path, value=sku, fix=fix, instead=instead)
+    return lifecycle.of_part("aks.basic_load_balancer", as_of, path, sku) if sku.lower() == "basic" else []

@@ -9,7 +9,7 @@ from azure_gpu.catalog.lifecycle import Lifecycle, Status
 from azure_gpu.catalog.problems import Problem, Severity
 from azure_gpu.catalog.refusals import refused
 from azure_gpu.catalog.services import vm_images
-from azure_gpu.catalog.services.batch import requirements, sizes as batch, sources
+from azure_gpu.catalog.services.batch import requirements, sources
 from azure_gpu.catalog.services.batch.request import PoolRequest
 from azure_gpu.catalog.services.vm_images import (
     HPC_IMAGES,
@@ -48,8 +48,6 @@ TABLE = Table(
         **lifecycle.COLUMNS,
     },
 )
-_SYSTEMS = {system: system for system in get_args(OperatingSystem)}
-_DISTRIBUTIONS = {distribution.value: distribution for distribution in Distribution}
 
 
 def read(rows: Iterator[Row], known: Mapping[str, Source]) -> Iterator[NodeAgent]:
@@ -57,8 +55,8 @@ def read(rows: Iterator[Row], known: Mapping[str, Source]) -> Iterator[NodeAgent
     for name, row in tables.by_name(rows, "agent").items():
         yield NodeAgent(
             sku=name,
-            operating_system=row.one_of("operating_system", _SYSTEMS),
-            distributions=frozenset(row.several("distributions", _DISTRIBUTIONS)),
+            operating_system=row.one_of("operating_system", get_args(OperatingSystem)),
+            distributions=frozenset(row.several("distributions", Distribution)),
             lifecycle=lifecycle.read(row, known),
         )
 
@@ -157,7 +155,7 @@ def image_problems(request: PoolRequest, as_of: date, images: Sequence[VmImage] 
     image = vm_images.find(request.image, images) if request.image else None
     yield from _agent(request, image, as_of)
     if request.image_kind == "managed image":
-        yield from batch.feature_problems(batch.MANAGED_IMAGE, as_of, request.at("image"), str(request.image_kind))
+        yield from lifecycle.of_part("batch.managed_image", as_of, request.at("image"), str(request.image_kind))
     if request.image is not None:
         yield from vm_images.image_problems(request.image, as_of, request.at("image"), images, size=request.size, in_batch=True)
     if image is not None:

@@ -10,7 +10,6 @@ from azure_gpu.catalog.problems import Code, Problem
 from azure_gpu.catalog.refusals import refused
 from azure_gpu.catalog.services.batch import images, installs, mpi, packages, requirements, scale, sizes as batch
 from azure_gpu.catalog.services.batch.request import PoolRequest
-from azure_gpu.catalog.services.batch.sizes import Feature
 from azure_gpu.catalog.size_use import Service, SizeUse
 
 
@@ -33,12 +32,12 @@ COMMUNICATION_MODES = ("Default", "Simplified", "Classic")
 def pool_problems(request: PoolRequest, as_of: date) -> Iterator[Problem]:
     """Cloud Services, classic communication, default outbound access and low-priority nodes."""
     if request.cloud_services:
-        yield from batch.feature_problems(batch.CLOUD_SERVICES, as_of, request.at("cloud_services"), True)
+        yield from lifecycle.of_part("batch.cloud_services", as_of, request.at("cloud_services"), True)
     if not request.public_addresses and not request.explicit_outbound:
-        yield from batch.feature_problems(batch.DEFAULT_OUTBOUND, as_of, request.at("public_addresses"), False)
+        yield from lifecycle.of_part("batch.default_outbound", as_of, request.at("public_addresses"), False)
     yield from _communication(request, as_of)
     if request.spot_nodes and request.allocation_mode == "BatchService":
-        yield from _low_priority(batch.LOW_PRIORITY, request, as_of)
+        yield from _low_priority(request, as_of)
 
 
 def _communication(request: PoolRequest, as_of: date) -> Iterator[Problem]:
@@ -48,12 +47,12 @@ def _communication(request: PoolRequest, as_of: date) -> Iterator[Problem]:
     if mode not in COMMUNICATION_MODES:
         yield refused("batch.unknown_communication", request.at("communication"), mode, allowed=", ".join(COMMUNICATION_MODES))
     elif mode == "Classic":
-        yield from batch.feature_problems(batch.CLASSIC_COMMUNICATION, as_of, request.at("communication"), mode)
+        yield from lifecycle.of_part("batch.classic_communication", as_of, request.at("communication"), mode)
 
 
-def _low_priority(feature: Feature, request: PoolRequest, as_of: date) -> Iterator[Problem]:
+def _low_priority(request: PoolRequest, as_of: date) -> Iterator[Problem]:
     """A warning near their end; not an error, because Batch converts them to Spot nodes."""
-    end = feature.lifecycle.end
+    end = lifecycle.PARTS["batch.low_priority"].lifecycle.end
     if end is None or not end.day - timedelta(days=WARNING_DAYS) <= as_of < batch.CONVERTED.day:
         return
     retired = as_of > end.day

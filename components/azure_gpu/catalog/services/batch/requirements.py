@@ -58,13 +58,12 @@ TABLE = Table(
 
 
 def _read(*, cloud_services: bool) -> Iterator[Requirement]:
-    distributions = {each.value: each for each in Distribution}
     for row in tables.read(TABLE):
         if row.yes("cloud_services") is cloud_services:
             yield Requirement(
-                capability=row.one_of("capability", {each: each for each in get_args(Capability)}),
-                operating_system=row.one_of("operating_system", {each: each for each in get_args(OperatingSystem)}),
-                distributions=frozenset(row.several("distributions", distributions)),
+                capability=row.one_of("capability", get_args(Capability)),
+                operating_system=row.one_of("operating_system", get_args(OperatingSystem)),
+                distributions=frozenset(row.several("distributions", Distribution)),
                 software=row.texts("software"),
                 drivers=row.filled("drivers"),
                 sizes=frozenset(row.texts("sizes")),

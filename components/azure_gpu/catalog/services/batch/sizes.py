@@ -1,11 +1,10 @@
-"""Which VM sizes Azure Batch supports and where, and the parts of Batch that have been or will be retired.
+"""Which VM sizes Azure Batch supports and where. The parts of Batch that have been or will be retired are `lifecycle.PARTS`.
 
 The rules for a whole pool are in `pools`, those for its image in `images`.
 """
 
 from collections.abc import Iterator, Mapping
 from datetime import date
-from typing import NamedTuple
 
 from azure_gpu.catalog import lifecycle, listed, tables
 from azure_gpu.catalog.lifecycle import Lifecycle, Status
@@ -13,59 +12,8 @@ from azure_gpu.catalog.problems import Problem, not_listed
 from azure_gpu.catalog.services.batch import sources
 from azure_gpu.catalog.size_use import SizeUse
 from azure_gpu.catalog.sizes.model import Size
-from azure_gpu.catalog.sources import BATCH_ARTICLE, valid_from
+from azure_gpu.catalog.sources import valid_from
 
-_REGIONS_END = valid_from("Azure Advisor recommendations for Batch", 2026, 3, 31)
-
-# Batch as a whole, with the regions where it has ended.
-SERVICE = Lifecycle(
-    seen=sources.TEMPLATE_2017,
-    end_elsewhere={name: _REGIONS_END for name in ("westindia", "chinanorth", "chinaeast", "usdodeast", "usdodcentral")},
-)
-
-
-class Feature(NamedTuple):
-    """A part of Batch with a lifecycle."""
-
-    what: str  # in the user's words, for messages
-    lifecycle: Lifecycle
-    fix: str  # what to do once it has ended
-
-
-CLOUD_SERVICES = Feature(
-    what="a Batch pool in Cloud Services configuration",
-    lifecycle=Lifecycle(seen=sources.TEMPLATE_2017, announced=sources.SIZES, end=sources.end(sources.SPOT_2023, 2024, 2, 29)),
-    fix="declare a virtual machine configuration: an image and its node agent",
-)
-CLASSIC_COMMUNICATION = Feature(
-    what="classic communication between Batch and its nodes",
-    lifecycle=Lifecycle(seen=sources.END_OF_LIFE, end=sources.end(sources.END_OF_LIFE, 2026, 3, 31)),
-    fix="write Simplified, and allow outbound 443 to BatchNodeManagement.<region>",
-)
-MANAGED_IMAGE = Feature(
-    what="a Batch pool from a managed image or a VHD",
-    lifecycle=Lifecycle(seen=BATCH_ARTICLE, announced=sources.END_OF_LIFE, end=sources.end(sources.END_OF_LIFE, 2026, 3, 31)),
-    fix="copy the image into an Azure Compute Gallery and use that version",
-)
-POOL_CERTIFICATES = Feature(
-    what="a certificate that Batch installs on its nodes",
-    lifecycle=Lifecycle(seen=sources.TEMPLATE_2017, end=sources.end(sources.PROVIDER, 2024, 2, 29)),
-    fix="use the Key Vault extension in the pool",
-)
-DEFAULT_OUTBOUND = Feature(
-    # The list gives 2025-09-30 as its end; the Batch team's notice of 2026-02-26 moves the date without naming the new one.
-    what="default outbound access of pools without public addresses",
-    lifecycle=Lifecycle(
-        seen=sources.END_OF_LIFE,
-        doubt=sources.end(sources.END_OF_LIFE, 2025, 9, 30),
-    ),
-    fix="give the subnet a NAT gateway or other explicit outbound access",
-)
-LOW_PRIORITY = Feature(
-    what="a low-priority node of Batch",
-    lifecycle=Lifecycle(seen=sources.LIMITS, end=valid_from("azure.microsoft.com/updates?id=543279", 2025, 9, 30)),
-    fix="no change needed: since 2026-03 the same property requests Spot nodes",
-)
 # From here on `targetLowPriorityNodes` means Spot nodes in both allocation modes.
 CONVERTED = valid_from("azure.microsoft.com/updates?id=543279, summaries of 2026-03", 2026, 3, 1)
 
@@ -82,22 +30,9 @@ OUTBOUND_TAGS: Mapping[str, tuple[str, ...]] = {
 SERIES = lifecycle.of_series(tables.beside(__file__, "batch_series.csv"))
 
 
-def feature_problems(feature: Feature, as_of: date, path: str, value: object) -> list[Problem]:
-    """The problems of using that part of Batch on that day."""
-    return lifecycle.check(feature.lifecycle, feature.what, as_of, path=path, value=value, fix=feature.fix)
-
-
 def size_problems(size: Size, use: SizeUse, as_of: date, series: Mapping[str, Lifecycle] = SERIES) -> Iterator[Problem]:
     """The problems of this size in Batch, in that region, on that day."""
-    yield from lifecycle.check(
-        SERVICE,
-        "Azure Batch",
-        as_of,
-        path=use.region_path,
-        value=use.region,
-        region=use.region,
-        fix="choose another region",
-    )
+    yield from lifecycle.of_part("batch.service", as_of, use.region_path, use.region, use.region)
     in_batch = series.get(size.series.name)
     if in_batch is None:
         if listed.has(listed.Azure.BATCH_SIZES, use.region, size.name):

@@ -1,4 +1,4 @@
-"""Azure Machine Learning's workspaces, clients and computes: sizes of clusters and instances, scale, attached machines, and what
+"""Azure Machine Learning's workspaces and computes: sizes of clusters and instances, scale, attached machines, and what
 Azure keeps of a deleted workspace.
 
 Azure says that it doesn't support every size, and lists them by API only, so a series that no page names is a warning. The rules
@@ -7,16 +7,16 @@ for a stack file's workspace are in `ml.workspace.rules`.
 
 from collections.abc import Iterator
 from datetime import date
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from azure_gpu.catalog import lifecycle, listed, tables
-from azure_gpu.catalog.lifecycle import WARNING_DAYS, Lifecycle, Status
+from azure_gpu.catalog.lifecycle import WARNING_DAYS, Status
 from azure_gpu.catalog.problems import Problem, not_listed
 from azure_gpu.catalog.refusals import refused
 from azure_gpu.catalog.services.machine_learning import endpoints
 from azure_gpu.catalog.size_use import Service, SizeUse
 from azure_gpu.catalog.sizes.model import Size
-from azure_gpu.catalog.sources import INFERENCE_ARTICLE, WORKBENCH_ARTICLE, Source, observed, valid_from
+from azure_gpu.catalog.sources import observed, valid_from
 
 _PAGE = "Microsoft Learn, machine-learning/concept-compute-target"
 TARGETS_PAGE = observed(_PAGE, 2024, 1, 23)
@@ -54,64 +54,7 @@ def _series(size: Size, use: SizeUse, as_of: date) -> Iterator[Problem]:
     yield from lifecycle.check(known, what, as_of, path=use.path, value=use.size, region=use.region)
 
 
-_WORKBENCH_END = valid_from(
-    "MicrosoftDocs/azure-docs, articles/machine-learning/service/overview-what-happened-to-workbench.md", 2019, 1, 9
-)
-_WORKBENCH_NOTICE = observed(_WORKBENCH_END.where, 2018, 12, 4)
-_EXAMPLES = observed("Azure/azureml-examples, cli/resources/compute", 2021, 11, 30)
-_CLI_AND_SDK_V2 = observed("Microsoft Learn, machine-learning/concept-compute-target", 2024, 1, 23)
-
-
-def _eol(year: int, month: int, day: int, updates: str = "") -> Source:
-    """The last day by the list of ends; `updates` are the ids of Azure's own announcements."""
-    where = f"{EOL.where}, and azure.microsoft.com/updates, ids {updates}" if updates else EOL.where
-    return valid_from(where, year, month, day)
-
-
-Client = Literal[
-    "Workbench",  # with its own `az ml computetarget attach remotedocker` and `az ml experiment submit`
-    "SDK v1",  # azureml-core: AksCompute, Model.deploy, InferenceConfig, Model.get_model_path
-    "CLI v1",  # the extension azure-cli-ml
-    "SDK v2",  # azure-ai-ml
-    "CLI v2",  # the extension ml
-    "preview features",
-    "batch endpoint preview APIs",
-]
-"""Clients of Azure Machine Learning, for people and programs."""
-
-
-class _Row(NamedTuple):
-    lifecycle: Lifecycle
-    successors: tuple[Client, ...] = ()  # best first; only those of the day are named
-    now: str = ""  # what to do with them
-
-
-_V2 = ("CLI v2", "SDK v2")
-
-CLIENTS: dict[Client, _Row] = {
-    "Workbench": _Row(
-        Lifecycle(seen=WORKBENCH_ARTICLE, announced=_WORKBENCH_NOTICE, end=_WORKBENCH_END),
-        (*_V2, "SDK v1", "CLI v1"),
-        "submit a job to a compute cluster, or attach the machine to the workspace as compute",
-    ),
-    "SDK v1": _Row(
-        Lifecycle(seen=INFERENCE_ARTICLE, announced=EOL, end=_eol(2026, 6, 30, "486238 and 501668")),
-        ("SDK v2", "CLI v2"),
-        "attach the cluster as Kubernetes compute, deploy to online endpoints, find the model by AZUREML_MODEL_DIR",
-    ),
-    "CLI v1": _Row(Lifecycle(seen=_WORKBENCH_NOTICE, end=_eol(2025, 9, 30)), _V2, "use `az ml` of version 2"),
-    "SDK v2": _Row(Lifecycle(seen=_CLI_AND_SDK_V2)),
-    "CLI v2": _Row(Lifecycle(seen=_EXAMPLES)),
-    "preview features": _Row(Lifecycle(seen=EOL, preview=True, announced=EOL, end=_eol(2026, 3, 31)), _V2, "use what is general"),
-    "batch endpoint preview APIs": _Row(
-        Lifecycle(seen=EOL, preview=True, announced=EOL, end=_eol(2026, 3, 16)), _V2, "use an API version that is general"
-    ),
-}
-
-
 PROVIDER = observed("pulumi-azure-native 3.29.0, machinelearningservices 2025-12-01", 2026, 11, 20)
-_NO_WORD_SINCE = observed(f"{TARGETS_PAGE.where} is the last page that names remote machines", 2026, 11, 20)
-
 MANAGED_NETWORK = observed("Microsoft Learn, machine-learning/how-to-managed-network", 2024, 8, 29)
 IN_A_NETWORK = observed("Microsoft Learn, machine-learning/how-to-secure-training-vnet", 2023, 4, 14)
 NO_PUBLIC_ADDRESS = observed(
@@ -133,12 +76,6 @@ INSTANCE = "ComputeInstance"
 COMPUTE_KINDS = (LEGACY_AKS, KUBERNETES, CLUSTER, INSTANCE, "VirtualMachine")
 SSH_PORT = 22
 SERVICE_TAG = "AzureMachineLearning"  # the service's own addresses, as rules of networks name them
-
-
-# Attached machines: the second source document has one; no source says whether the service still supports them.
-ATTACHED_MACHINE = Lifecycle(seen=WORKBENCH_ARTICLE, doubt=_NO_WORD_SINCE)
-# AKS as a kind of compute is of version 1 and ends with its SDK.
-AKS_COMPUTE = Lifecycle(seen=INFERENCE_ARTICLE, end=CLIENTS["SDK v1"].lifecycle.end)
 
 
 class ClusterRequest(NamedTuple):
@@ -200,15 +137,7 @@ def _scale(request: ClusterRequest) -> Iterator[Problem]:
 
 def machine_problems(request: MachineRequest, as_of: date) -> list[Problem]:
     """All problems of the machine as compute on that day."""
-    problems = lifecycle.check(
-        ATTACHED_MACHINE,
-        "a virtual machine attached as compute",
-        as_of,
-        path=request.path,
-        value=request.address,
-        fix="use a compute cluster with at most 1 node",
-        instead=("AmlCompute",),
-    )
+    problems = lifecycle.of_part("ml.attached_machine", as_of, request.path, request.address)
     if not request.address:
         problems.append(refused("ml.no_address", request.address_path, ""))
     if not request.user_name or not (request.has_password or request.has_private_key):
@@ -222,17 +151,7 @@ def kind_problems(kind: str, as_of: date, *, path: str) -> list[Problem]:
     """The problems of a kind of compute on that day: `AKS` is of version 1, and `Kubernetes` took its place."""
     if kind not in COMPUTE_KINDS:
         return [refused("ml.unknown_compute", path, kind, allowed=", ".join(COMPUTE_KINDS), kubernetes=KUBERNETES)]
-    if kind != LEGACY_AKS:
-        return []
-    return lifecycle.check(
-        AKS_COMPUTE,
-        "compute of the kind AKS, which version 2 of Azure Machine Learning refuses for its endpoints,",
-        as_of,
-        path=path,
-        value=kind,
-        fix="attach the cluster as Kubernetes compute, with the extension Microsoft.AzureML.Kubernetes on it",
-        instead=(KUBERNETES,),
-    )
+    return lifecycle.of_part("ml.aks_compute", as_of, path, kind) if kind == LEGACY_AKS else []
 
 
 IDENTITY = observed("Microsoft Learn, machine-learning/how-to-identity-based-service-authentication", 2025, 6, 10)

@@ -9,11 +9,10 @@ from datetime import date
 from typing import Literal, NamedTuple
 
 from azure_gpu.catalog import lifecycle, spelling
-from azure_gpu.catalog.lifecycle import Lifecycle
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.catalog.refusals import refused
 from azure_gpu.catalog.services.machine_learning.compute import KUBERNETES, LEGACY_AKS
-from azure_gpu.catalog.services.machine_learning.endpoints import LEAST_INSTANCES, LIST
+from azure_gpu.catalog.services.machine_learning.endpoints import LEAST_INSTANCES
 from azure_gpu.catalog.sources import observed
 
 AUTH_MODES = ("Key", "AMLToken", "AADToken")
@@ -21,7 +20,6 @@ OF_MANAGED = "AADToken"  # the one of them that Kubernetes endpoints don't take
 MANAGED = "Managed"
 KINDS = (MANAGED, KUBERNETES)
 
-ONLINE_ENDPOINTS = Lifecycle(seen=LIST)
 MOST_INSTANCES = 50
 MOST_TIMEOUT_S = {MANAGED: 180, KUBERNETES: 300}  # of a request
 _NAME = r"(?=.{3,32}\Z)[A-Za-z](?:-?[A-Za-z0-9])*"
@@ -55,7 +53,7 @@ class DeploymentRequest(NamedTuple):
 
 def endpoint_problems(request: EndpointRequest, as_of: date) -> list[Problem]:
     """All problems of the endpoint on that day."""
-    problems = lifecycle.check(ONLINE_ENDPOINTS, "an online endpoint", as_of, path=request.kind_path, value=request.kind)
+    problems = lifecycle.of_part("ml.endpoint", as_of, request.kind_path, request.kind)
     problems += _name("an endpoint", request.name, request.name_path)
     if request.auth_mode not in AUTH_MODES:
         problems.append(refused("ml.unknown_auth", request.auth_path, request.auth_mode or None, allowed=", ".join(AUTH_MODES)))
@@ -77,7 +75,7 @@ def endpoint_problems(request: EndpointRequest, as_of: date) -> list[Problem]:
 
 def deployment_problems(request: DeploymentRequest, as_of: date) -> list[Problem]:
     """All problems of the deployment on that day."""
-    problems = lifecycle.check(ONLINE_ENDPOINTS, "an online deployment", as_of, path=request.name_path, value=request.kind)
+    problems = lifecycle.of_part("ml.deployment", as_of, request.name_path, request.kind)
     problems += _name("a deployment", request.name, request.name_path)
     both = len(request.name) + len(request.endpoint_name)
     if request.kind == KUBERNETES and not 6 <= both <= 62:

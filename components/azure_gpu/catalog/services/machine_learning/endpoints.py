@@ -31,11 +31,12 @@ LIST = observed(_PAGE, 2023, 10, 18)
 
 
 class ManagedSize(NamedTuple):
-    """A size with a GPU that managed endpoints list."""
+    """A size that managed endpoints list."""
 
     name: str
     quota_family: str  # as Azure Machine Learning spells it; compute's own spelling is in the size's series
     reserves: bool  # whether `RESERVED` is added
+    vcpus: int | None  # of a size without a GPU, which the catalog has no row of
     seen: Source
 
 
@@ -45,6 +46,7 @@ TABLE = Table(
         "size": "as Azure spells it: Standard_NC4as_T4_v3",
         "quota_family": "as Azure Machine Learning spells it",
         "reserves": "whether quota for upgrades is added: yes or no",
+        "vcpus": "of a size without a GPU; empty with one",
         "source": "the earliest that has it",
     },
 )
@@ -54,45 +56,14 @@ def read(rows: Iterator[Row], known: Mapping[str, Source]) -> dict[str, ManagedS
     """The values of a table's rows. `known`: the sources to refer to. Raises TableError for an invalid row."""
     return {
         name.lower(): ManagedSize(
-            name, row.filled("quota_family"), row.yes("reserves"), row.one_of("source", known, sources.WHERE)
+            name, row.filled("quota_family"), row.yes("reserves"), row.whole("vcpus"), row.one_of("source", known, sources.WHERE)
         )
         for name, row in tables.by_name(rows, "size").items()
     }
 
 
 _BY_NAME = Keyed(lambda: read(tables.read(TABLE), sources.named()))
-MANAGED_SIZES = Listed(_BY_NAME.values)
-
-
-class ManagedCpuSize(NamedTuple):
-    """A size without a GPU that managed endpoints list. `RESERVED` is added for all of them."""
-
-    name: str
-    vcpus: int
-    quota_family: str
-
-
-def _cpus(quota_family: str, pattern: str, *vcpus: int) -> Iterator[ManagedCpuSize]:
-    for each in vcpus:
-        yield ManagedCpuSize(f"Standard_{pattern.format(each)}", each, quota_family)
-
-
-_D_VCPUS = (2, 4, 8, 16, 32, 48, 64, 96)
-MANAGED_CPU_SIZES: tuple[ManagedCpuSize, ...] = (
-    *_cpus("standardDASv4Family", "D{}as_v4", *_D_VCPUS),
-    *_cpus("standardDAv4Family", "D{}a_v4", *_D_VCPUS),
-    *(
-        ManagedCpuSize(f"Standard_DS{number}_v2", vcpus, "standardDSv2Family")
-        for number, vcpus in ((1, 1), (2, 2), (3, 4), (4, 8), (5, 16))
-    ),
-    *_cpus("standardESv3Family", "E{}s_v3", 2, 4, 8, 16, 32, 48, 64),
-    *_cpus("standardFSv2Family", "F{}s_v2", 2, 4, 8, 16, 32, 48, 64, 72),
-    *_cpus("standardFXMDVSFamily", "FX{}mds", 4, 12, 24, 36, 48),
-    *_cpus("standardLASv3Family", "L{}as_v3", 8, 16, 32, 48, 64, 80),
-    *_cpus("standardLSv2Family", "L{}s_v2", 8, 16, 32, 48, 64, 80),
-    *_cpus("standardLSv3Family", "L{}s_v3", 8, 16, 32, 48, 64, 80),
-)
-_CPU_BY_NAME = {one.name.lower(): one for one in MANAGED_CPU_SIZES}
+MANAGED_SIZES = Listed(lambda: (each for each in _BY_NAME.values() if each.vcpus is None))
 
 
 def managed(size: Size) -> ManagedSize | None:
@@ -100,9 +71,10 @@ def managed(size: Size) -> ManagedSize | None:
     return _BY_NAME.get(size.name.lower())
 
 
-def managed_cpu(size_name: str) -> ManagedCpuSize | None:
+def managed_cpu(size_name: str) -> ManagedSize | None:
     """The row of a size without a GPU, by any spelling of its name; None if the list doesn't have it."""
-    return _CPU_BY_NAME.get(normalise(size_name).lower())
+    found = _BY_NAME.get(normalise(size_name).lower())
+    return found if found is not None and found.vcpus is not None else None
 
 
 def has_gpu(size_name: str) -> bool | None:
@@ -133,7 +105,7 @@ def quota_of(size_name: str, instances: int) -> tuple[str, int | None]:
     """The quota family and vCPUs of this number of instances, by the name of a size."""
     cpu = managed_cpu(size_name)
     if cpu is not None:
-        return cpu.quota_family, reserved(instances) * cpu.vcpus
+        return cpu.quota_family, reserved(instances) * (cpu.vcpus or 0)
     size = SIZES.find(size_name)
     return (quota_family(size), quota_vcpus(size, instances)) if size is not None else ("", None)
 

@@ -8,7 +8,6 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from azure_gpu.catalog import lifecycle, spelling
-from azure_gpu.catalog.lifecycle import Lifecycle
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.catalog.refusals import refused
 from azure_gpu.catalog.services.aks.device_plugin import GPU_RESOURCE
@@ -17,7 +16,6 @@ from azure_gpu.catalog.sources import observed
 EXTENSION_TYPE = "Microsoft.AzureML.Kubernetes"
 PAGE = observed("Microsoft Learn, machine-learning/how-to-deploy-kubernetes-extension", 2025, 3, 7)
 INSTANCE_TYPES = observed("Azure/AML-Kubernetes, docs/instance-type.md", 2024, 8, 31)
-EXTENSION = Lifecycle(seen=PAGE)
 
 ROUTER_REPLICAS = 3  # of a highly available router, on separate nodes
 LEAST_VCPUS = 4
@@ -78,7 +76,7 @@ class InstanceTypeRequest(NamedTuple):
 
 def extension_problems(request: ExtensionRequest, as_of: date) -> list[Problem]:
     """All problems of these settings or this cluster on that day."""
-    problems = lifecycle.check(EXTENSION, f"the extension {EXTENSION_TYPE}", as_of, path=request.path, value=None)
+    problems = lifecycle.of_part("ml.extension", as_of, request.path, None)
     problems += _values(request)
     problems += _purpose(request)
     if _truth(request, "enableInference"):
@@ -89,9 +87,7 @@ def extension_problems(request: ExtensionRequest, as_of: date) -> list[Problem]:
 
 def instance_type_problems(request: InstanceTypeRequest, as_of: date) -> list[Problem]:
     """All reasons why an instance type doesn't work on that day: GPUs belong under limits, as integers."""
-    problems = lifecycle.check(
-        Lifecycle(seen=INSTANCE_TYPES), "an instance type of attached compute", as_of, path=request.path, value=None
-    )
+    problems = lifecycle.of_part("ml.instance_type", as_of, request.path, None)
     if GPU_RESOURCE in request.requests:
         problems.append(
             refused(

@@ -7,10 +7,11 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from azure_gpu.catalog import spelling
+from azure_gpu.catalog import spelling, tables
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.catalog.refusals import refused
 from azure_gpu.catalog.sources import observed
+from azure_gpu.catalog.tables import Keyed, Table
 
 STATES_PAGE = observed("MicrosoftDocs/azure-compute-docs, articles/virtual-machines/states-billing.md", 2023, 10, 31)
 PREFIX = "PowerState/"
@@ -56,51 +57,11 @@ ZONES = observed("pulumi-azure-native 3.29.0, devtestlab 2018-09-15, Schedule.ti
 
 
 _TIME = r"(?:[01]\d|2[0-3]):?[0-5]\d"
-# Windows names of common time zones, by their IANA names.
-BY_PLACE: dict[str, str] = {
-    "UTC": UTC,
-    "Etc/UTC": UTC,
-    "Europe/London": "GMT Standard Time",
-    "Europe/Dublin": "GMT Standard Time",
-    "Europe/Lisbon": "GMT Standard Time",
-    "Europe/Amsterdam": "W. Europe Standard Time",
-    "Europe/Berlin": "W. Europe Standard Time",
-    "Europe/Rome": "W. Europe Standard Time",
-    "Europe/Stockholm": "W. Europe Standard Time",
-    "Europe/Vienna": "W. Europe Standard Time",
-    "Europe/Zurich": "W. Europe Standard Time",
-    "Europe/Oslo": "W. Europe Standard Time",
-    "Europe/Brussels": "Romance Standard Time",
-    "Europe/Copenhagen": "Romance Standard Time",
-    "Europe/Madrid": "Romance Standard Time",
-    "Europe/Paris": "Romance Standard Time",
-    "Europe/Budapest": "Central Europe Standard Time",
-    "Europe/Prague": "Central Europe Standard Time",
-    "Europe/Warsaw": "Central European Standard Time",
-    "Europe/Athens": "GTB Standard Time",
-    "Europe/Bucharest": "GTB Standard Time",
-    "Europe/Helsinki": "FLE Standard Time",
-    "Europe/Kiev": "FLE Standard Time",
-    "Europe/Istanbul": "Turkey Standard Time",
-    "Asia/Dubai": "Arabian Standard Time",
-    "Asia/Jerusalem": "Israel Standard Time",
-    "Asia/Kolkata": "India Standard Time",
-    "Asia/Singapore": "Singapore Standard Time",
-    "Asia/Shanghai": "China Standard Time",
-    "Asia/Seoul": "Korea Standard Time",
-    "Asia/Tokyo": "Tokyo Standard Time",
-    "Australia/Sydney": "AUS Eastern Standard Time",
-    "Pacific/Auckland": "New Zealand Standard Time",
-    "Africa/Johannesburg": "South Africa Standard Time",
-    "America/Sao_Paulo": "E. South America Standard Time",
-    "America/New_York": "Eastern Standard Time",
-    "America/Toronto": "Eastern Standard Time",
-    "America/Chicago": "Central Standard Time",
-    "America/Denver": "Mountain Standard Time",
-    "America/Phoenix": "US Mountain Standard Time",
-    "America/Los_Angeles": "Pacific Standard Time",
-}
-KNOWN_ZONES = frozenset(BY_PLACE.values())
+TABLE = Table(
+    tables.beside(__file__, "time_zones.csv"),
+    {"place": "the IANA name of a common time zone", "windows": "the name of it that the service takes"},
+)
+BY_PLACE = Keyed(lambda: {row.filled("place"): row.filled("windows") for row in tables.read(TABLE)})
 
 
 def schedule_name(machine: str) -> str:
@@ -117,14 +78,15 @@ def check(time: str, zone: str, time_path: str, zone_path: str) -> Iterator[Prob
     """The problems of a time of day and a time zone."""
     if re.fullmatch(_TIME, time) is None:
         yield refused("vm.bad_time", time_path, time)
-    if zone in KNOWN_ZONES:
+    known = set(BY_PLACE.values())
+    if zone in known:
         return
     windows = BY_PLACE.get(zone)
     if windows is not None or "/" in zone:
         fix = f"write {windows}" if windows else "list them with `tzutil /l` on Windows"
         yield refused("vm.bad_time_zone", zone_path, zone, fix=fix)
         return
-    close = spelling.nearest(zone, sorted(KNOWN_ZONES), 1)
+    close = spelling.nearest(zone, sorted(known), 1)
     yield refused(
         "vm.unknown_time_zone",
         zone_path,
