@@ -62,7 +62,7 @@ def admins(spec: ClusterSpec, parent: pulumi.Resource) -> tuple[Principal, ...]:
 
     Whether the latter is a person or a program isn't known: `az login` returns the same for both.
     """
-    return spec.access.admins or (Principal(current_user.object_id(pulumi.InvokeOptions(parent=parent)), ""),)
+    return spec.access.administrators or (Principal(current_user.object_id(pulumi.InvokeOptions(parent=parent)), ""),)
 
 
 def kubeconfig(spec: ClusterSpec, facts: ClusterFacts, cluster: Cluster, parent: pulumi.Resource) -> pulumi.Output[str]:
@@ -82,7 +82,7 @@ def kubeconfig(spec: ClusterSpec, facts: ClusterFacts, cluster: Cluster, parent:
         return cluster_kubeconfig.with_kubelogin(
             found,
             spec.name,
-            spec.access.login,
+            spec.access.login or "azurecli",
             authority_host=spec.access.authority_host,
             disable_instance_discovery=spec.access.disable_instance_discovery,
         )
@@ -99,14 +99,14 @@ def assign(
     opts = pulumi.ResourceOptions(parent=parent, hooks=new.hooks if spec.on_cluster else None)
     return [
         role_of_identity.assign(
-            _name_of(name, admin) if spec.access.admins else current_user.name_of_default(name),
+            _name_of(name, admin) if spec.access.administrators else current_user.name_of_default(name),
             role=roles.AKS_RBAC_CLUSTER_ADMIN,
             scope=cluster.resource_id,
             principal_id=admin.object_id,
             kind=admin.kind,
             subscription_id=spec.existing.subscription if spec.existing else spec.context.subscription_id,
             opts=pulumi.ResourceOptions.merge(
-                opts, _of_configured(name, admin, facts) if spec.access.admins else _of_default(name, admin)
+                opts, _of_configured(name, admin, facts) if spec.access.administrators else _of_default(name, admin)
             ),
         )
         for admin in admins(spec, parent)

@@ -1,7 +1,7 @@
-"""Settings of an AKS cluster, `GpuClusterSettings`, with the defaults of its keys.
+"""Settings of an AKS cluster, `GpuClusterSettings`.
 
-They are resolved in `aks.resolve` and validated in `aks.rules`, GPU pools in `aks.gpu_pools`. Settings of the Kubernetes objects
-on the cluster are in `kubernetes.gpu_objects.args`.
+They are resolved in `aks.resolve`, with their defaults in `aks.spec`, and validated in `aks.rules`, GPU pools in `aks.gpu_pools`.
+Settings of the Kubernetes objects on the cluster are in `kubernetes.gpu_objects.args`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,15 +15,6 @@ from azure_gpu.shared.context import OfStack
 from azure_gpu.shared.overrides import Overrides, OverridesOf
 from azure_gpu.shared.principals import PrincipalsArgs
 from azure_gpu.shared.validation import Choice, OpenInput
-
-DEFAULT_SYSTEM_SIZE = "Standard_D4s_v5"  # the smallest that AKS's page on system pools takes, of a series that is everywhere
-DEFAULT_SYSTEM_NODES = 1
-DEFAULT_MIN_NODES = 0
-DEFAULT_MAX_NODES = 1
-DEFAULT_TAINTS = ("sku=gpu:NoSchedule",)
-DEFAULT_WORKLOAD_IDENTITY = True
-DEFAULT_ON_CLUSTER = True
-
 
 Tier = Annotated[
     Literal["free", "standard", "premium"],

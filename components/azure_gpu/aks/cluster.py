@@ -24,7 +24,7 @@ from azure_gpu.aks import access as cluster_access, current_user, existing as cl
 from azure_gpu.aks.access import Cluster
 from azure_gpu.aks.args import AccessArgs, GpuClusterArgs, GpuClusterWiring
 from azure_gpu.aks.existing import ClusterFacts
-from azure_gpu.aks.gpu_pools import REPLACING_CLUSTER, REPLACING_POOL, VNET_INTEGRATION, GpuPoolSpec, pool_name
+from azure_gpu.aks.gpu_pools import REPLACING_CLUSTER, REPLACING_POOL, VNET_INTEGRATION, GpuPoolSpec
 from azure_gpu.aks.resolve import resolve
 from azure_gpu.aks.rules import elsewhere
 from azure_gpu.aks.spec import GpuClusterSpec, of_cluster
@@ -241,7 +241,7 @@ class GpuCluster(Component[GpuClusterArgs, GpuClusterWiring, _Spec], AttachableC
                 maintenance_window=window,
                 opts=pulumi.ResourceOptions(parent=self, deleted_with=cluster),
             )
-        if spec.logs:
+        if spec.settings.get("monitoring", "logs") == "logs":
             log_settings.declare(self._name, cluster.id, self._args.get("logs"), LOG_CATEGORIES, self._child)
         return Cluster(resource_id=cluster.id, name=cluster.name, group=group, declared=cluster, profiles=pools.profiles)
 
@@ -266,7 +266,7 @@ class GpuCluster(Component[GpuClusterArgs, GpuClusterWiring, _Spec], AttachableC
         before: read_pools.InState,
     ) -> containerservice.ManagedCluster:
         name, group, own = f"{self._name}-cluster", self._args["resource_group_name"], self._args.get("overrides")
-        integrated = self._spec.access.vnet_integration
+        integrated = self._spec.access.api_server_subnet_id is not None
         given = inputs.cluster(self._spec, self._args.get("access", AccessArgs()), identity.id, pools.profiles, ranges)
         disks = self._disks()
         given |= {"disk_encryption_set_id": disks} if disks is not None else {}
@@ -364,7 +364,7 @@ class GpuCluster(Component[GpuClusterArgs, GpuClusterWiring, _Spec], AttachableC
     ) -> containerservice.AgentPool:
         subnet, name, given = self._args.get("subnet_id"), f"{self._name}-pool-{spec.name}", self._given[spec.name]
         own = self._args.get("gpu_pools", {})[spec.name].get("overrides")
-        azure_name = pulumi.Output.from_input(subnet or "").apply(lambda id_: pool_name(spec.name, spec.replace, spec.kept, id_))
+        azure_name = pulumi.Output.from_input(subnet or "").apply(spec.azure_name)
         changes = self._changes(name, azure_types.AGENT_POOL, given, own, before)
         if changes:
             initial = spec.min_nodes

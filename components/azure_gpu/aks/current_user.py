@@ -15,7 +15,8 @@ from azure_gpu.aks.existing import ClusterFacts
 from azure_gpu.aks.login import KUBELOGIN_PAGE
 from azure_gpu.aks.spec import ClusterSpec
 from azure_gpu.catalog import roles
-from azure_gpu.catalog.problems import Code, Problem, Severity
+from azure_gpu.catalog.problems import Problem
+from azure_gpu.catalog.refusals import refused
 from azure_gpu.catalog.sources import observed
 from azure_gpu.formats import azure_types
 from azure_gpu.shared import assigned_already, own_state, prerequisites
@@ -39,7 +40,7 @@ def look_up(
     admin = str(own_state.named(state, azure_types.ROLE_ASSIGNMENT.token, name_of_default(name)).get("principalId") or "")
     found = replace(facts, admin=admin)
     if spec.existing is not None and facts.azure_rbac:
-        given = [each.object_id for each in spec.access.admins] or ([] if admin else [_runs(asked_by)])
+        given = [each.object_id for each in spec.access.administrators] or ([] if admin else [_runs(asked_by)])
         own, role = spec.context.subscription_id, roles.AKS_RBAC_CLUSTER_ADMIN
         already = frozenset(
             each
@@ -63,35 +64,18 @@ def check(
     if not spec.on_cluster or not facts.entra:
         return []
     found = list(_login(spec, environment))
-    if admin and not spec.access.admins and (runner := runs()) and runner.lower() != admin.lower():
-        found.append(
-            Problem(
-                path=f"{spec.path}.access.admins",
-                message=f"the cluster's administrator is {admin}, who ran the first `pulumi up`; {runner}, who runs this one, "
-                "doesn't become one, and may not be allowed to change objects on the cluster",
-                allowed="the object ids of everyone who runs this program",
-                fix=f"set {spec.path}.access.admins to both",
-                severity=Severity.WARNING,
-            )
-        )
+    if admin and not spec.access.administrators and (runner := runs()) and runner.lower() != admin.lower():
+        found.append(refused("aks.other_administrator", f"{spec.path}.access.admins", admin=admin, runner=runner))
     return found
 
 
 def _login(spec: ClusterSpec, environment: Mapping[str, str]) -> Sequence[Problem]:
     by_oidc = environment.get(_OIDC, "").lower() == "true"
-    if spec.access.login_is_set or environment.get(METHOD) or not (by_oidc or environment.get(_CLIENT)):
+    if spec.access.login or environment.get(METHOD) or not (by_oidc or environment.get(_CLIENT)):
         return []
     variable, method, login = (_OIDC, "workloadidentity", "oidc") if by_oidc else (_CLIENT, "spn", "spn")
-    return [
-        Problem(
-            path=f"{spec.path}.access.login",
-            message=f"the provider logs in by the environment ({variable}), but kubelogin would use the Azure CLI",
-            allowed=f"{METHOD} in the environment: azurecli, spn or workloadidentity; or access.login in the stack file",
-            fix=f"set {METHOD}={method} where this runs, or set {spec.path}.access.login: {login} if everyone logs in that way",
-            source=str(SOURCE),
-            code=Code.IMPOSSIBLE,
-        )
-    ]
+    words = {"variable": variable, "setting": METHOD, "method": method, "login": login}
+    return [refused("aks.other_login", f"{spec.path}.access.login", source=SOURCE, **words)]
 
 
 def object_id(opts: pulumi.InvokeOptions) -> str:

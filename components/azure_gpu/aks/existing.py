@@ -11,10 +11,11 @@ import pulumi
 from pulumi_azure_native import containerservice
 
 from azure_gpu.aks.read_pools import NOT_THERE, InState
-from azure_gpu.aks.rules import SUBNET, no_route, paths_of_ranges
+from azure_gpu.aks.rules import SUBNET, paths_of_ranges
 from azure_gpu.aks.spec import ClusterSpec
 from azure_gpu.catalog import regions
 from azure_gpu.catalog.problems import Problem, Severity
+from azure_gpu.catalog.refusals import refused
 from azure_gpu.catalog.services import private_networks
 from azure_gpu.catalog.services.aks import kubernetes_versions, network
 from azure_gpu.catalog.services.aks.network import NOT_READ, NetworkAddresses
@@ -82,17 +83,8 @@ def _addresses(found: Found) -> NetworkAddresses:
 
 def _name_servers(spec: ClusterSpec, found: Found) -> Iterator[Problem]:
     servers = read_network.name_servers(found)
-    if servers and spec.access.network == "private" and spec.access.system_zone:
-        yield Problem(
-            path=f"{spec.path}.access.private_dns_zone",
-            message=f"the network asks name servers of its own ({', '.join(servers)}), which don't know the zone that AKS "
-            "creates: nodes can't find their API, and creating the cluster fails after half an hour",
-            value="system",
-            allowed="the id of a zone that these servers resolve, or none",
-            fix="set the id of your zone, or have the servers forward azmk8s.io to 168.63.129.16 in a network with a link to it",
-            source=str(network.PRIVATE_PAGE),
-            severity=Severity.WARNING,
-        )
+    if servers and spec.access.network == "private" and spec.access.private_dns_zone == "system":
+        yield refused("aks.other_name_servers", f"{spec.path}.access.private_dns_zone", "system", servers=", ".join(servers))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,10 +118,12 @@ def look_up(spec: ClusterSpec, asked_by: AskedBy = OF_STACK) -> tuple[ClusterFac
     if found is None:
         return ClusterFacts(), problems
     if regions.normalise(found.location) != spec.location:
-        problems.append(_elsewhere(spec, found.location, path))
+        there, here = regions.normalise(found.location), spec.location
+        where = {"there": found.location, "here": here, "location": f"{spec.path}.location: {there}"}
+        problems.append(refused("aks.existing_elsewhere", path, spec.existing.text, **where))
     private = found.api_server_access_profile is not None and bool(found.api_server_access_profile.enable_private_cluster)
     if private and spec.on_cluster and not spec.access.reachable:
-        problems.append(no_route(f"{spec.path}.access.reachable"))
+        problems.append(refused("aks.not_reachable", f"{spec.path}.access.reachable"))
     day = spec.context.day
     of_version = kubernetes_versions.check(found.kubernetes_version or "", day, path) if found.kubernetes_version else []
     problems += [problem._replace(severity=Severity.WARNING) for problem in of_version]  # only its owner can change it
@@ -151,13 +145,3 @@ def kubelet_object_id(cluster: containerservice.GetManagedClusterResult) -> str:
 def issuer_url(cluster: containerservice.GetManagedClusterResult) -> str:
     """Issuer of the tokens of its service accounts; empty without one."""
     return (cluster.oidc_issuer_profile.issuer_url if cluster.oidc_issuer_profile else "") or ""
-
-
-def _elsewhere(spec: ClusterSpec, location: str, path: str) -> Problem:
-    return Problem(
-        path=path,
-        message=f"the cluster is in {location}, but its pools would be in {spec.location}",
-        value=spec.existing.text if spec.existing else None,
-        allowed="a cluster in the region of its pools",
-        fix=f"set {spec.path}.location: {regions.normalise(location)}, or name a cluster in {spec.location}",
-    )

@@ -8,15 +8,16 @@ cluster.
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
 from typing import Any, NamedTuple
 
-from azure_gpu.aks.args import DEFAULT_MAX_NODES, DEFAULT_MIN_NODES, DEFAULT_TAINTS, GpuPoolArgs, PoolReplace
+from azure_gpu.aks.args import GpuPoolArgs, PoolReplace
 from azure_gpu.catalog import lifecycle, names, offers, spot_price
 from azure_gpu.catalog.prices import packaged
 from azure_gpu.catalog.problems import Code, Problem
+from azure_gpu.catalog.refusals import refused
 from azure_gpu.catalog.services.aks import pools
 from azure_gpu.catalog.services.aks.clusters import MOST_NODES
 from azure_gpu.catalog.services.aks.device_plugin import CONFIG_LABEL
@@ -25,11 +26,10 @@ from azure_gpu.catalog.services.aks.pools import PoolRequest, Spot
 from azure_gpu.catalog.services.aks.sizes import INSTALL, NO_DRIVER
 from azure_gpu.catalog.size_use import Service, SizeUse
 from azure_gpu.catalog.sizes import SIZES
-from azure_gpu.catalog.sizes.model import Size
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.tags import NODE_POOL
 from azure_gpu.kubernetes.args import SharingArgs, sharing_request
-from azure_gpu.kubernetes.gpu_objects.spec import GpuPool, PoolNodes
+from azure_gpu.kubernetes.gpu_objects.spec import GPU_TAINT, GpuPool, PoolNodes
 from azure_gpu.shared.context import Tags, check_tags, known
 from azure_gpu.shared.installation import COMMAND
 from azure_gpu.shared.validation import written
@@ -77,16 +77,6 @@ HASH_LENGTH = 4  # of a pool's name: two forms collide with a chance of 1 in 65,
 LONGEST_SIDE_BY_SIDE = LONGEST_POOL_NAME - HASH_LENGTH
 
 
-def default_replace(pool: str) -> PoolReplace:
-    """side-by-side if the name leaves room for the hash."""
-    return "side-by-side" if len(pool) <= LONGEST_SIDE_BY_SIDE else "drain-first"
-
-
-def pool_name(pool: str, replace: PoolReplace, kept: Mapping[str, object], subnet_id: str) -> str:
-    """The agent pool's name in Azure; `kept`: properties that AKS can't change, by the paths above."""
-    return f"{pool}{digest(kept, subnet_id)[:HASH_LENGTH]}" if replace == "side-by-side" else pool
-
-
 def digest(kept: Mapping[str, object], subnet_id: str) -> str:
     """A hash of these properties only. Properties with AKS's own defaults are left out."""
     properties = {key: value for key, value in {**kept, "vnetSubnetID": subnet_id}.items() if value}
@@ -123,63 +113,74 @@ class ClusterContext(NamedTuple):
 class GpuPoolSpec(GpuPool):
     """A resolved pool."""
 
+    settings: GpuPoolArgs
     request: PoolRequest
-    replace: PoolReplace
-    zones: tuple[str, ...]
-    labels: dict[str, str]  # of nodes, all of them
-    drain_minutes: int | None
-    os_disk_gb: int | None
-    max_pods: int | None
     tags: Tags
-    kept: dict[str, object]  # what AKS can't change on an existing pool, by the paths of `aks.gpu_pools`; subnets are wired
+
+    @property
+    def replace(self) -> PoolReplace:
+        """side-by-side if the name leaves room for the hash."""
+        return self.settings.get("replace", "side-by-side" if len(self.name) <= LONGEST_SIDE_BY_SIDE else "drain-first")
+
+    @property
+    def zones(self) -> list[str]:
+        return sorted({*self.settings.get("zones", [])})
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """All labels of its nodes."""
+        own = {NODE_POOL: self.name, CONFIG_LABEL: self.nodes.config.key}
+        return {**self.settings.get("labels", {}), **own, **(dict([pools.SPOT_LABEL]) if self.request.spot else {})}
+
+    @property
+    def kept(self) -> dict[str, object]:
+        """What AKS can't change on an existing pool, by the paths above; subnets are wired."""
+        request = self.request
+        return {
+            "availabilityZones": self.zones,
+            "gpuInstanceProfile": request.mig_profile,
+            "gpuProfile": request.driver if request.driver != INSTALL else "",
+            "maxPods": self.settings.get("max_pods"),
+            "nodeTaints": sorted(self.nodes.taints),
+            "osDiskSizeGB": self.settings.get("os_disk_gb"),
+            "osSKU": request.os_sku,
+            "spot": list(request.spot) if request.spot else [],
+            "vmSize": self.nodes.size,
+        }
+
+    def azure_name(self, subnet_id: str) -> str:
+        """The agent pool's name in Azure."""
+        of_form = digest(self.kept, subnet_id)[:HASH_LENGTH] if self.replace == "side-by-side" else ""
+        return f"{self.name}{of_form}"
 
 
 def resolve(name: str, settings: GpuPoolArgs, cluster: ClusterContext, day: date) -> tuple[GpuPoolSpec, list[Problem]]:
     """Resolves the pool that the stack file calls `name`, with its problems."""
     path = f"{cluster.path}.gpu_pools.{name}"
     request = _request(name, settings, path)
-    own_taints = settings.get("taints", DEFAULT_TAINTS)
-    nodes = PoolNodes(
-        size=request.size.name if request.size is not None else settings["size"],
-        sharing=sharing_request(settings.get("sharing", SharingArgs()), f"{path}.sharing"),
-        # AKS adds Spot's taint and label itself, and then rejects an update without them (pulumi-azure-native 959).
-        taints=tuple(dict.fromkeys([*own_taints, *([pools.SPOT_TAINT] if request.spot else [])])),
-    )
-    of_spot = dict([pools.SPOT_LABEL]) if request.spot else {}
-    numbers = {key: int(settings[key]) if key in settings else None for key in ("drain_minutes", "os_disk_gb", "max_pods")}
-    zones = tuple(sorted(dict.fromkeys(settings.get("zones", []))))
     spec = GpuPoolSpec(
         name=name,
         path=path,
-        nodes=nodes,
-        min_nodes=int(settings.get("min_nodes", DEFAULT_MIN_NODES)),
-        max_nodes=int(settings.get("max_nodes", DEFAULT_MAX_NODES)),
+        nodes=PoolNodes(
+            size=request.size.name if request.size is not None else settings["size"],
+            sharing=sharing_request(settings.get("sharing", SharingArgs()), f"{path}.sharing"),
+            # AKS adds Spot's taint and label itself, and then rejects an update without them (pulumi-azure-native 959).
+            taints=tuple(dict.fromkeys([*settings.get("taints", [GPU_TAINT]), *([pools.SPOT_TAINT] if request.spot else [])])),
+        ),
+        min_nodes=settings.get("min_nodes", 0),
+        max_nodes=settings.get("max_nodes", 1),
+        settings=settings,
         request=request,
-        replace=settings.get("replace", default_replace(name)),
-        zones=zones,
-        labels={**settings.get("labels", {}), NODE_POOL: name, CONFIG_LABEL: nodes.config.key, **of_spot},
-        **numbers,
         tags={**cluster.tags, **settings.get("tags", {})},
-        kept=_kept(request, nodes, zones, numbers),
     )
     problems = _of_catalog(request, settings["size"], cluster, day)
     problems += pools.check_nodes(spec.min_nodes, spec.max_nodes, f"{path}.min_nodes", f"{path}.max_nodes")
-    problems += [*_size(request.size, path), *_names(name, spec.replace, path), *_forms(settings, path)]
-    return spec, [*problems, *check_tags(settings.get("tags", {}), f"{path}.tags")]
-
-
-def _kept(request: PoolRequest, nodes: PoolNodes, zones: Sequence[str], numbers: Mapping[str, int | None]) -> dict[str, object]:
-    return {
-        "availabilityZones": list(zones),
-        "gpuInstanceProfile": request.mig_profile,
-        "gpuProfile": request.driver if request.driver != INSTALL else "",
-        "maxPods": numbers["max_pods"],
-        "nodeTaints": sorted(nodes.taints),
-        "osDiskSizeGB": numbers["os_disk_gb"],
-        "osSKU": request.os_sku,
-        "spot": list(request.spot) if request.spot else [],
-        "vmSize": nodes.size,
-    }
+    if request.size is not None and request.size.gpu is None:
+        problems.append(refused("aks.pool_without_gpu", f"{path}.size", request.size.name, command=COMMAND))
+    if spec.replace == "side-by-side" and LONGEST_SIDE_BY_SIDE < len(name) <= LONGEST_POOL_NAME:
+        lengths = {"added": HASH_LENGTH, "most": LONGEST_POOL_NAME, "longest": LONGEST_SIDE_BY_SIDE}
+        problems.append(refused("aks.no_room_for_hash", f"{path}.replace", name, **lengths))
+    return spec, [*problems, *_forms(settings, path), *check_tags(settings.get("tags", {}), f"{path}.tags")]
 
 
 def _request(name: str, settings: GpuPoolArgs, path: str) -> PoolRequest:
@@ -236,48 +237,22 @@ def _respelt(problem: Problem, request: PoolRequest) -> Problem:
     return problem._replace(value=value, allowed=allowed, fix=problem.fix.replace(NO_DRIVER, "none"))
 
 
-def _size(size: Size | None, path: str) -> Iterator[Problem]:
-    if size is not None and size.gpu is None:
-        yield Problem(
-            path=f"{path}.size",
-            message="this size has no GPU",
-            value=size.name,
-            allowed="a size with a GPU, such as Standard_NC4as_T4_v3",
-            fix=f"choose one of `{COMMAND} sizes --service aks`",
-        )
-
-
-def _names(name: str, replace: PoolReplace, path: str) -> Iterator[Problem]:
-    if replace == "side-by-side" and LONGEST_SIDE_BY_SIDE < len(name) <= LONGEST_POOL_NAME:
-        yield Problem(
-            path=f"{path}.replace",
-            message=f"{replace} adds a hash of {HASH_LENGTH} characters to the name, which has at most {LONGEST_POOL_NAME}",
-            value=name,
-            allowed=f"a name of at most {LONGEST_SIDE_BY_SIDE} characters",
-            fix="shorten the name, or set `replace: drain-first`",
-        )
-
-
 def _forms(settings: GpuPoolArgs, path: str) -> Iterator[Problem]:
     """Problems in the form of taints, labels, zones and surge, and in the range of numbers."""
     for index, taint in enumerate(settings.get("taints", [])):
         match = _TAINT.fullmatch(taint)
         if match is None or match["effect"] not in _EFFECTS:
-            allowed = f"key=value:Effect, the effect one of {', '.join(_EFFECTS)}"
-            yield Problem(f"{path}.taints[{index}]", "not a valid taint", taint, allowed, f"write {DEFAULT_TAINTS[0]}")
+            yield refused("aks.bad_taint", f"{path}.taints[{index}]", taint, effects=", ".join(_EFFECTS), usual=GPU_TAINT)
     for key, value in settings.get("labels", {}).items():
-        here = f"{path}.labels.{key}"
         if _LABEL_KEY.fullmatch(key) is None or _LABEL_VALUE.fullmatch(value) is None:
-            allowed = "key and value of at most 63 letters, digits, dots, hyphens and underscores"
-            yield Problem(here, "not a valid Kubernetes label", value, allowed, "shorten it, or choose other characters")
+            yield refused("aks.bad_label", f"{path}.labels.{key}", value)
         elif key == NODE_POOL or any(key.split("/")[0].endswith(of_aks.rstrip("/")) for of_aks in _OF_AKS):
-            yield Problem(here, "reserved for AKS or this program", value, "other keys", "choose another key")
+            yield refused("aks.reserved_label", f"{path}.labels.{key}", value)
     for index, zone in enumerate(settings.get("zones", [])):
         if _ZONE.fullmatch(zone) is None:
-            yield Problem(f"{path}.zones[{index}]", "not a valid availability zone", zone, '"1", "2" or "3"', 'write "1"')
+            yield refused("aks.bad_zone_number", f"{path}.zones[{index}]", zone)
     if "max_surge" in settings and _SURGE.fullmatch(settings["max_surge"]) is None:
-        allowed = "a number, or a percentage up to 100%"
-        yield Problem(f"{path}.max_surge", "not a valid number of nodes", settings["max_surge"], allowed, 'write "1", or "33%"')
+        yield refused("aks.bad_surge", f"{path}.max_surge", settings["max_surge"])
     for key, least, most, what in (
         ("max_nodes", None, MOST_NODES, "number of nodes"),
         ("drain_minutes", 1, LONGEST_DRAIN_MINUTES, "drain time in minutes"),
@@ -285,8 +260,6 @@ def _forms(settings: GpuPoolArgs, path: str) -> Iterator[Problem]:
         ("max_pods", *MAX_PODS, "number of pods per node"),
     ):
         value = settings.get(key)
-        if not isinstance(value, int):
-            continue
-        if value > most or (least is not None and value < least):
-            allowed = f"{least} to {most}" if least is not None else f"at most {most}"
-            yield Problem(f"{path}.{key}", f"{what} is out of range", value, allowed, f"write {most} or less")
+        if isinstance(value, int) and (value > most or (least is not None and value < least)):
+            within = f"{least} to {most}" if least is not None else f"at most {most}"
+            yield refused("aks.out_of_range", f"{path}.{key}", value, what=what, within=within, most=most)

@@ -25,13 +25,14 @@ def cluster(
 ) -> dict[str, Any]:
     """The cluster's inputs except name, group, location and tags. `pools`: see `aks.read_pools`; `ranges`: see
     `aks.existing`."""
+    policy = spec.settings.get("azure_policy")
     return {
         "kubernetes_version": spec.kubernetes_version or None,
         "dns_prefix": spec.dns_prefix,
         # AKS's default name, MC_<group>_<cluster>_<region>, easily exceeds the limit of 80 characters.
         "node_resource_group": spec.node_resource_group,
         "sku": containerservice.ManagedClusterSKUArgs(name="Base", tier=spec.tier),
-        "support_plan": clusters.LONG_TERM_SUPPORT if spec.long_term_support else None,
+        "support_plan": clusters.LONG_TERM_SUPPORT if spec.settings.get("long_term_support", False) else None,
         "identity": containerservice.ManagedClusterIdentityArgs(
             type=containerservice.ResourceIdentityType.USER_ASSIGNED, user_assigned_identities=[identity_id]
         ),
@@ -47,16 +48,14 @@ def cluster(
         "api_server_access_profile": _api_server(spec, access),
         "network_profile": _network(spec, ranges),
         "auto_scaler_profile": _autoscaler(spec),
-        "auto_upgrade_profile": _upgrades(spec),
-        "addon_profiles": _addons(spec),
+        "auto_upgrade_profile": containerservice.ManagedClusterAutoUpgradeProfileArgs(
+            upgrade_channel=spec.maintenance.upgrades, node_os_upgrade_channel=spec.maintenance.node_images
+        ),
+        # The name: Azure/azure-cli, src/azure-cli/azure/cli/command_modules/acs/_consts.py, CONST_AZURE_POLICY_ADDON_NAME.
+        "addon_profiles": {"azurepolicy": containerservice.ManagedClusterAddonProfileArgs(enabled=policy)}
+        if policy is not None
+        else None,
     }
-
-
-def _addons(spec: ClusterSpec) -> dict[str, containerservice.ManagedClusterAddonProfileArgs] | None:
-    """The name: Azure/azure-cli, src/azure-cli/azure/cli/command_modules/acs/_consts.py, CONST_AZURE_POLICY_ADDON_NAME."""
-    if spec.azure_policy is None:
-        return None
-    return {"azurepolicy": containerservice.ManagedClusterAddonProfileArgs(enabled=spec.azure_policy)}
 
 
 def system_pool(spec: ClusterSpec, subnet_id: pulumi.Input[str] | None) -> containerservice.ManagedClusterAgentPoolProfileArgs:
@@ -74,8 +73,8 @@ def system_pool(spec: ClusterSpec, subnet_id: pulumi.Input[str] | None) -> conta
         count=pool.nodes,
         enable_auto_scaling=pool.autoscaler,
         min_count=pool.nodes if pool.autoscaler else None,
-        max_count=pool.max_nodes if pool.autoscaler else None,
-        availability_zones=list(pool.zones) or None,
+        max_count=pool.most_nodes if pool.autoscaler else None,
+        availability_zones=sorted({*pool.zones}) or None,
         node_taints=[clusters.DEDICATED_TAINT] if pool.dedicated else None,
         # AKS upgrades only the control plane if a pool has no version. Source: Azure/AKS, CHANGELOG.md, 2022-03-27.
         orchestrator_version=spec.kubernetes_version or None,
@@ -93,7 +92,7 @@ def _api_server(spec: ClusterSpec, settings: AccessArgs) -> containerservice.Man
         # Without a private zone its name has to be public; with one its address stays private.
         enable_private_cluster_public_fqdn=(zone == "none") if private else None,
         private_dns_zone=zone if private else None,
-        enable_vnet_integration=spec.access.vnet_integration or None,
+        enable_vnet_integration=spec.access.api_server_subnet_id is not None or None,
         subnet_id=settings.get("api_server_subnet_id"),
         # `az aks command invoke` bypasses the ranges, and is a private cluster's only access from outside.
         disable_run_command=not private,
@@ -117,7 +116,7 @@ def _network(spec: ClusterSpec, ranges: Ranges) -> containerservice.ContainerSer
 def kept(spec: ClusterSpec, given: Mapping[str, Any] | None) -> list[str]:
     """Paths for `ignore_changes`: what was chosen when the cluster was created, and isn't changed of one that exists: its policy
     engine, and ranges by the network of a subnet, which may have other addresses by now. `given`: the cluster's overrides."""
-    policy = [] if spec.policy_is_set else ["networkProfile.networkPolicy", "networkProfile.networkDataplane"]
+    policy = [] if "network_policy" in spec.settings else ["networkProfile.networkPolicy", "networkProfile.networkDataplane"]
     of_subnet = spec.subnet is not None
     pods = ["networkProfile.podCidr"] if of_subnet and not spec.ranges.pods else []
     services = ["networkProfile.serviceCidr", "networkProfile.dnsServiceIP"] if of_subnet and not spec.ranges.services else []
@@ -125,17 +124,11 @@ def kept(spec: ClusterSpec, given: Mapping[str, Any] | None) -> list[str]:
 
 
 def _autoscaler(spec: ClusterSpec) -> containerservice.ManagedClusterPropertiesAutoScalerProfileArgs | None:
-    if spec.idle_minutes is None:
+    if "idle_minutes" not in spec.settings:
         return None
-    wait = f"{spec.idle_minutes}m"
+    wait = f"{spec.settings['idle_minutes']}m"
     return containerservice.ManagedClusterPropertiesAutoScalerProfileArgs(
         scale_down_unneeded_time=wait, scale_down_delay_after_add=wait
-    )
-
-
-def _upgrades(spec: ClusterSpec) -> containerservice.ManagedClusterAutoUpgradeProfileArgs:
-    return containerservice.ManagedClusterAutoUpgradeProfileArgs(
-        upgrade_channel=spec.maintenance.upgrades, node_os_upgrade_channel=spec.maintenance.node_images
     )
 
 
@@ -178,7 +171,7 @@ def pool(spec: GpuPoolSpec, kubernetes_version: str, subnet_id: pulumi.Input[str
         "enable_auto_scaling": True,
         "min_count": spec.min_nodes,
         "max_count": spec.max_nodes,
-        "availability_zones": list(spec.zones) or None,
+        "availability_zones": spec.zones or None,
         "node_labels": spec.labels,
         "node_taints": list(spec.nodes.taints),
         "gpu_profile": containerservice.GPUProfileArgs(driver=request.driver) if request.driver != INSTALL else None,
@@ -186,9 +179,9 @@ def pool(spec: GpuPoolSpec, kubernetes_version: str, subnet_id: pulumi.Input[str
         "scale_set_priority": containerservice.ScaleSetPriority.SPOT if request.spot else None,
         "scale_set_eviction_policy": request.spot.eviction_policy if request.spot else None,
         "spot_max_price": request.spot.max_price if request.spot else None,
-        "os_disk_size_gb": spec.os_disk_gb,
-        "max_pods": spec.max_pods,
-        "upgrade_settings": _upgrade(request.max_surge, spec.drain_minutes),
+        "os_disk_size_gb": spec.settings.get("os_disk_gb"),
+        "max_pods": spec.settings.get("max_pods"),
+        "upgrade_settings": _upgrade(request.max_surge, spec.settings.get("drain_minutes")),
         "vnet_subnet_id": subnet_id,
         "tags": spec.tags,
     }

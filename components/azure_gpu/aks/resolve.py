@@ -5,17 +5,7 @@ from datetime import date
 from typing import cast
 
 from azure_gpu.aks import gpu_pools, rules as cluster_rules
-from azure_gpu.aks.args import (
-    DEFAULT_ON_CLUSTER,
-    DEFAULT_SYSTEM_NODES,
-    DEFAULT_SYSTEM_SIZE,
-    DEFAULT_WORKLOAD_IDENTITY,
-    AccessArgs,
-    AdminsArgs,
-    GpuClusterSettings,
-    MaintenanceArgs,
-    SystemPoolArgs,
-)
+from azure_gpu.aks.args import AccessArgs, GpuClusterSettings, MaintenanceArgs, SystemPoolArgs
 from azure_gpu.aks.gpu_pools import ClusterContext, GpuPoolSpec
 from azure_gpu.aks.rules import cluster_problems
 from azure_gpu.aks.spec import Access, ClusterSpec, GpuClusterSpec, Maintenance, SystemPool
@@ -24,16 +14,13 @@ from azure_gpu.catalog.prices import packaged
 from azure_gpu.catalog.prices.hourly_cost import HourlyCost, Machines, of_machines
 from azure_gpu.catalog.problems import Problem, errors
 from azure_gpu.catalog.services.aks import clusters
-from azure_gpu.catalog.services.aks.network import Ranges
-from azure_gpu.formats import arm_ids, azure_types
+from azure_gpu.formats import azure_types
 from azure_gpu.formats.arm_ids import ArmId
 from azure_gpu.formats.dates import resolve_day, resolve_end
 from azure_gpu.kubernetes.gpu_objects import resolve as gpu_objects_resolve
 from azure_gpu.kubernetes.gpu_objects.spec import ClusterObjectsSpec
-from azure_gpu.shared import existing, principals
+from azure_gpu.shared import existing
 from azure_gpu.shared.context import Context, Tags, check_tags, known
-
-TIERS = {"free": clusters.FREE, "standard": clusters.STANDARD, "premium": clusters.PREMIUM}
 
 
 def resolve(name: str, args: GpuClusterSettings, context: Context) -> tuple[GpuClusterSpec, list[Problem]]:
@@ -43,7 +30,10 @@ def resolve(name: str, args: GpuClusterSettings, context: Context) -> tuple[GpuC
     as_of, problems = resolve_day(own.get("as_of"), f"{path}.as_of")
     day = as_of or context.day
     end, end_problems = resolve_end(own.get("expires_after"), day, f"{path}.expires_after", "a cluster", "of GPU nodes")
-    found, id_problems = _existing(own, context, path)
+    found, id_problems = None, list[Problem]()
+    if "existing" in own:
+        of_type, subscription = azure_types.MANAGED_CLUSTER, context.subscription_id
+        found, id_problems = existing.resolve_id(own["existing"], of_type, subscription, f"{path}.existing")
     tags = {**context.tags(as_of), **own.get("tags", {}), **end.tags}
     cluster_context = _context_of_pools(own, context, path, tags, end.last)
     pools: dict[str, GpuPoolSpec] = {}
@@ -54,13 +44,13 @@ def resolve(name: str, args: GpuClusterSettings, context: Context) -> tuple[GpuC
     objects, object_problems = gpu_objects_resolve.resolve_objects(own, [*pools.values()], path)
     gpu_nodes = sum(max(pool.max_nodes, 0) for pool in pools.values())
     cluster = _cluster(name, own, context, found, cluster_context, objects, gpu_nodes)
-    of_catalog = lifecycle.through(lambda on: cluster_problems(own, cluster, on), day, cluster_context.last)
+    of_catalog = lifecycle.through(lambda on: cluster_problems(cluster, on), day, cluster_context.last)
     problems += [*end_problems, *id_problems, *of_catalog, *pool_problems]
     reported = {problem.path for problem in errors(pool_problems)}  # such as MIG on a T4, which pool and objects both report
     if cluster.on_cluster:
         problems += [problem for problem in object_problems if problem.path not in reported]
     pool_systems = {pool: each.request.os_sku for pool, each in pools.items()}
-    problems += [*cluster_rules.problems_of(own, cluster, pool_systems), *check_tags(own.get("tags", {}), f"{path}.tags")]
+    problems += [*cluster_rules.problems_of(cluster, pool_systems), *check_tags(own.get("tags", {}), f"{path}.tags")]
     cost, idle = _costs(cluster, pools.values(), created="existing" not in own)
     spec = GpuClusterSpec(
         cluster=cluster, pools=pools, expires_at=end.at, hourly_cost=cost.number, idle_cost=idle.number, idle=idle
@@ -88,89 +78,31 @@ def _cluster(
     gpu_nodes: int,
 ) -> ClusterSpec:
     """Resolves the cluster itself. `found`: the id of an existing one; `gpu_nodes`: the most of its GPU pools."""
-    arm_type, system = azure_types.MANAGED_CLUSTER.arm_type, _system(args.get("system_pool", SystemPoolArgs()))
+    arm_type, system = azure_types.MANAGED_CLUSTER.arm_type, SystemPool(**args.get("system_pool", SystemPoolArgs()))
+    # A patch that is named stays: the next `up` would go back to it, which AKS rejects.
+    of_patch = args.get("kubernetes_version", "").count(".") > 1
+    maintenance: MaintenanceArgs = {"upgrades": "none" if of_patch else "patch", **args.get("maintenance", MaintenanceArgs())}
     return ClusterSpec(
         context=context,
         path=of_pools.path,
+        settings=args,
         name=found.name if found else known(args.get("cluster_name")) or context.name(arm_type, name),
         existing=found,
         location=of_pools.location,
         location_path=of_pools.location_path,
-        kubernetes_version=args.get("kubernetes_version", ""),
-        long_term_support=args.get("long_term_support", False),
-        tier=TIERS[args.get("tier", "free")],
         system=system,
-        most_nodes=max(system.max_nodes, 0) + gpu_nodes,
-        access=_access(args.get("access", AccessArgs())),
-        subnet=arm_ids.parse(known(args.get("subnet_id")) or ""),
-        ranges=Ranges(args.get("pod_cidr", ""), args.get("service_cidr", "")),
-        outbound=args.get("outbound", "loadBalancer"),
-        network_policy=args.get("network_policy", "cilium"),
-        policy_is_set="network_policy" in args,
-        azure_policy=args.get("azure_policy"),
-        idle_minutes=int(args["idle_minutes"]) if "idle_minutes" in args else None,
-        maintenance=_maintenance(args.get("maintenance", MaintenanceArgs()), args.get("kubernetes_version", "")),
-        logs=args.get("monitoring", "logs") == "logs",
-        workload_identity=args.get("workload_identity", DEFAULT_WORKLOAD_IDENTITY),
-        on_cluster=args.get("on_cluster", DEFAULT_ON_CLUSTER),
+        most_nodes=max(system.most_nodes, 0) + gpu_nodes,
+        access=Access(**args.get("access", AccessArgs())),
+        maintenance=Maintenance(**maintenance),
         objects=objects,
         tags=of_pools.tags,
-    )
-
-
-def _existing(args: GpuClusterSettings, context: Context, path: str) -> tuple[ArmId | None, list[Problem]]:
-    if "existing" not in args:
-        return None, []
-    return existing.resolve_id(args["existing"], azure_types.MANAGED_CLUSTER, context.subscription_id, f"{path}.existing")
-
-
-def _system(settings: SystemPoolArgs) -> SystemPool:
-    nodes = int(settings.get("nodes", DEFAULT_SYSTEM_NODES))
-    return SystemPool(
-        size=settings.get("size", DEFAULT_SYSTEM_SIZE),
-        nodes=nodes,
-        max_nodes=int(settings.get("max_nodes", nodes)),
-        zones=tuple(sorted(dict.fromkeys(settings.get("zones", [])))),
-        os_sku=settings.get("os_sku", "Ubuntu"),
-        max_surge=settings.get("max_surge", ""),
-        dedicated=settings.get("dedicated", False),
-    )
-
-
-def _access(settings: AccessArgs) -> Access:
-    return Access(
-        network=settings.get("network", "public"),
-        system_zone=settings.get("private_dns_zone", "system") == "system",
-        vnet_integration="api_server_subnet_id" in settings,
-        api_server_subnet=arm_ids.parse(known(settings.get("api_server_subnet_id")) or ""),
-        authorized_ranges=tuple(settings.get("authorized_ranges", [])),
-        reachable=settings.get("reachable", False),
-        login=settings.get("login", "azurecli"),
-        login_is_set="login" in settings,
-        authority_host=settings.get("authority_host", ""),
-        disable_instance_discovery=settings.get("disable_instance_discovery", False),
-        local_accounts=settings.get("local_accounts", False),
-        admins=principals.resolve(settings.get("admins", AdminsArgs())),
-    )
-
-
-def _maintenance(settings: MaintenanceArgs, kubernetes_version: str) -> Maintenance:
-    """A patch that is named stays: the next `up` would go back to it, which AKS rejects."""
-    of_patch = kubernetes_version.count(".") > 1
-    return Maintenance(
-        upgrades=settings.get("upgrades", "none" if of_patch else "patch"),
-        node_images=settings.get("node_images", "NodeImage"),
-        day=settings.get("day", "Sunday"),
-        start=settings.get("start", "02:00"),
-        hours=int(settings.get("hours", 4)),
-        utc_offset=settings.get("utc_offset", "+00:00"),
     )
 
 
 def _costs(cluster: ClusterSpec, pools: Iterable[GpuPoolSpec], *, created: bool) -> tuple[HourlyCost, HourlyCost]:
     """List prices of the maximum and of the minimum number of nodes; for an existing cluster only of the stack's own pools."""
     system = cluster.system
-    sizes = [(system.size, system.nodes, max(system.max_nodes, system.nodes), False)] if created else []
+    sizes = [(system.size, system.nodes, max(system.most_nodes, system.nodes), False)] if created else []
     for pool in pools:
         sizes.append((pool.nodes.size, pool.min_nodes, pool.max_nodes, pool.request.spot is not None))
     control_plane, prices = clusters.control_plane(cluster.tier if created else ""), packaged()

@@ -2,67 +2,97 @@
 Azure Machine Learning workspace that attaches it.
 """
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 
-from azure_gpu.aks.args import ClusterNetwork, Login, NetworkPolicy, NodeImageChannel, Outbound, UpgradeChannel, Weekday
+import pulumi
+
+from azure_gpu.aks.args import (
+    AdminsArgs,
+    ClusterNetwork,
+    GpuClusterSettings,
+    Login,
+    NetworkPolicy,
+    NodeImageChannel,
+    Outbound,
+    SpotArgs,
+    UpgradeChannel,
+    Weekday,
+)
 from azure_gpu.aks.gpu_pools import GpuPoolSpec
 from azure_gpu.catalog.prices.hourly_cost import HourlyCost
 from azure_gpu.catalog.services.aks import clusters
 from azure_gpu.catalog.services.aks.network import Ranges
+from azure_gpu.formats import arm_ids
 from azure_gpu.formats.arm_ids import ArmId
 from azure_gpu.kubernetes.gpu_objects.spec import ClusterObjectsSpec, PoolNodes
+from azure_gpu.shared import principals
 from azure_gpu.shared.attachable import ClusterOfWorkspace
-from azure_gpu.shared.context import Context, Tags
+from azure_gpu.shared.context import Context, Tags, known
 from azure_gpu.shared.principals import Principal
 
 LONGEST_DNS_PREFIX = 54
+TIERS = {"free": clusters.FREE, "standard": clusters.STANDARD, "premium": clusters.PREMIUM}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SystemPool:
-    """Resolved `SystemPoolArgs`."""
+    """`SystemPoolArgs` with their defaults."""
 
-    size: str
-    nodes: int
-    max_nodes: int
-    zones: tuple[str, ...]
-    os_sku: str
-    max_surge: str
-    dedicated: bool
+    size: str = "Standard_D4s_v5"  # the smallest that AKS's page on system pools takes, of a series that is everywhere
+    nodes: int = 1
+    max_nodes: int | None = None
+    zones: Sequence[str] = ()
+    os_sku: str = "Ubuntu"
+    max_surge: str = ""
+    spot: SpotArgs | bool = False
+    dedicated: bool = False
+
+    @property
+    def most_nodes(self) -> int:
+        return self.nodes if self.max_nodes is None else self.max_nodes
 
     @property
     def autoscaler(self) -> bool:
-        return self.max_nodes > self.nodes
+        return self.most_nodes > self.nodes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Access:
-    """Resolved `AccessArgs`, without the id of a private DNS zone, which may be an output of another resource."""
+    """`AccessArgs` with their defaults, as far as they are known before anything is declared."""
 
-    network: ClusterNetwork
-    system_zone: bool  # of a private cluster: AKS creates its DNS zone
-    vnet_integration: bool  # the API server has an address in a subnet
-    api_server_subnet: ArmId | None  # that subnet; None: none, or the output of another resource
-    authorized_ranges: tuple[str, ...]
-    reachable: bool
-    login: Login
-    login_is_set: bool  # by the cluster's settings or the provider's configuration
-    authority_host: str  # empty: Azure's own
-    disable_instance_discovery: bool
-    local_accounts: bool
-    admins: tuple[Principal, ...]  # empty: whoever runs the first `up`
+    network: ClusterNetwork = "public"
+    authorized_ranges: Sequence[str] = ()
+    private_dns_zone: pulumi.Input[str] = "system"
+    api_server_subnet_id: pulumi.Input[str] | None = None
+    reachable: bool = False
+    login: Login | None = None  # None: set neither by the cluster's settings nor by the provider's configuration
+    authority_host: str = ""  # empty: Azure's own
+    disable_instance_discovery: bool = False
+    local_accounts: bool = False
+    admins: AdminsArgs = field(default_factory=AdminsArgs)
+
+    @property
+    def administrators(self) -> tuple[Principal, ...]:
+        """Those in the settings; empty: whoever runs the first `up`."""
+        return principals.resolve(self.admins)
+
+    @property
+    def api_server_subnet(self) -> ArmId | None:
+        """None: not set, or the output of another resource."""
+        return arm_ids.parse(known(self.api_server_subnet_id) or "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Maintenance:
-    """Resolved `MaintenanceArgs`."""
+    """`MaintenanceArgs` with their defaults."""
 
     upgrades: UpgradeChannel
-    node_images: NodeImageChannel
-    day: Weekday
-    start: str
-    hours: int
-    utc_offset: str
+    node_images: NodeImageChannel = "NodeImage"
+    day: Weekday = "Sunday"
+    start: str = "02:00"
+    hours: int = 4
+    utc_offset: str = "+00:00"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,29 +101,48 @@ class ClusterSpec:
 
     context: Context
     path: str
+    settings: GpuClusterSettings  # without its GPU pools
     name: str
     existing: ArmId | None
     location: str
     location_path: str
-    kubernetes_version: str  # empty: not set, so AKS chooses one when it creates the cluster
-    long_term_support: bool
-    tier: str
     system: SystemPool
     most_nodes: int  # of all its pools
     access: Access
-    subnet: ArmId | None  # None: not set, or the output of another resource
-    ranges: Ranges  # as set; `own_network.ranges` has the others
-    outbound: Outbound
-    network_policy: NetworkPolicy
-    policy_is_set: bool  # by the cluster's settings
-    azure_policy: bool | None  # None: nothing is said of the add-on
-    idle_minutes: int | None
     maintenance: Maintenance
-    logs: bool
-    workload_identity: bool
-    on_cluster: bool
     objects: ClusterObjectsSpec
     tags: Tags
+
+    @property
+    def kubernetes_version(self) -> str:
+        """Empty: not set, so AKS chooses one when it creates the cluster."""
+        return self.settings.get("kubernetes_version", "")
+
+    @property
+    def tier(self) -> str:
+        return TIERS[self.settings.get("tier", "free")]
+
+    @property
+    def subnet(self) -> ArmId | None:
+        """None: not set, or the output of another resource."""
+        return arm_ids.parse(known(self.settings.get("subnet_id")) or "")
+
+    @property
+    def ranges(self) -> Ranges:
+        """As set; `network.choose_ranges` has the others."""
+        return Ranges(self.settings.get("pod_cidr", ""), self.settings.get("service_cidr", ""))
+
+    @property
+    def outbound(self) -> Outbound:
+        return self.settings.get("outbound", "loadBalancer")
+
+    @property
+    def network_policy(self) -> NetworkPolicy:
+        return self.settings.get("network_policy", "cilium")
+
+    @property
+    def on_cluster(self) -> bool:
+        return self.settings.get("on_cluster", True)
 
     @property
     def dns_prefix(self) -> str:
@@ -107,7 +156,7 @@ class ClusterSpec:
     @property
     def pods_can_use_identity(self) -> bool:
         """Whether pods of the namespace can use the stack's identity; an existing cluster isn't changed for that."""
-        return self.workload_identity and self.existing is None
+        return self.settings.get("workload_identity", True) and self.existing is None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

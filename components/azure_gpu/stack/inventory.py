@@ -100,7 +100,7 @@ def of_plan(settings: Settings, plan: Plan) -> Inventory:
         locks_data=plan.foundation.context.lock_data,
         key=foundation.key.text if foundation.key is not None and foundation.assign_roles else "",
         link_scope=_link_scope(foundation),
-        azure_policy=any(spec.azure_policy for spec in clusters),
+        azure_policy=any(spec.settings.get("azure_policy") for spec in clusters),
         clusters=tuple(spec.existing.text for spec in clusters if spec.existing is not None),
         group=foundation.resource_group.name if foundation.resource_group.existing else "",
         ml_workspace="".join(each.existing.text for each in plan.parts["ml_workspace"].values() if each.existing),
@@ -114,7 +114,7 @@ def _system_pool(spec: ClusterSpec) -> MachinesUse:
     return MachinesUse(
         size=spec.system.size,
         region=spec.location,
-        nodes=max(spec.system.nodes, spec.system.max_nodes),
+        nodes=max(spec.system.nodes, spec.system.most_nodes),
         family=clusters.family(spec.system.size),
         vcpus=clusters.vcpus(spec.system.size),
         path=f"{spec.path}.system_pool.size",

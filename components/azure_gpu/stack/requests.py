@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from azure_gpu.aks.gpu_pools import pool_name
 from azure_gpu.aks.spec import GpuClusterSpec
 from azure_gpu.batch.account.spec import BatchAccountSpec
 from azure_gpu.batch.pool.spec import BatchPoolSpec
@@ -201,9 +200,7 @@ def cluster(part: Requesting, planned: tuple[GpuClusterSpec, object]) -> Iterato
         yield _name(azure_types.MANAGED_CLUSTER, spec.name, spec.path)
     for name, pool in whole.pools.items():
         path = f"{spec.path}.gpu_pools.{name}"
-        yield _name(
-            azure_types.AGENT_POOL, pool_name(pool.name, pool.replace, pool.kept, part.text("clusters", "subnet_id")), path
-        )
+        yield _name(azure_types.AGENT_POOL, pool.azure_name(part.text("clusters", "subnet_id")), path)
         yield SizeUse(
             service=Service.AKS,
             size=pool.nodes.size,

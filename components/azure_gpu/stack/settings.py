@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 from azure_gpu.aks import login
-from azure_gpu.aks.args import DEFAULT_ON_CLUSTER, DEFAULT_WORKLOAD_IDENTITY, AccessArgs, GpuClusterSettings
+from azure_gpu.aks.args import AccessArgs, GpuClusterSettings
 from azure_gpu.catalog import regions
 from azure_gpu.catalog.problems import Problem, Severity, errors
 from azure_gpu.container_apps.job.args import DEFAULT_GPU
@@ -260,9 +260,7 @@ def _pods_have_an_identity(foundation: FoundationSettings, parts: Parts) -> bool
     identity: PartArgs = written(foundation.get("identity", PartArgs()))
     clusters: Iterable[GpuClusterSettings] = parts["clusters"].values()
     return "existing" not in identity and any(
-        "existing" not in cluster
-        and cluster.get("on_cluster", DEFAULT_ON_CLUSTER)
-        and cluster.get("workload_identity", DEFAULT_WORKLOAD_IDENTITY)
+        "existing" not in cluster and cluster.get("on_cluster", True) and cluster.get("workload_identity", True)
         for cluster in clusters
     )
 

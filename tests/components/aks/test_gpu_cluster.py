@@ -9,7 +9,7 @@ import pytest
 
 from azure_gpu.aks.args import GpuClusterSettings, GpuClusterWiring, GpuPoolArgs
 from azure_gpu.aks.cluster import GpuCluster
-from azure_gpu.aks.gpu_pools import digest, pool_name
+from azure_gpu.aks.gpu_pools import digest
 from azure_gpu.aks.login import of_provider
 from azure_gpu.aks.resolve import resolve
 from azure_gpu.aks.spec import GpuClusterSpec
@@ -63,8 +63,7 @@ def _resolved(changed: dict[str, Any]) -> tuple[GpuClusterSpec, list[Problem]]:
 
 def name_of(**changed: Any) -> str:
     """The agent pool's name in Azure."""
-    spec = resolved(gpu_pools={"t4": {**T4, **changed}}).pools["t4"]
-    return pool_name(spec.name, spec.replace, spec.kept, "")
+    return resolved(gpu_pools={"t4": {**T4, **changed}}).pools["t4"].azure_name("")
 
 
 # What AKS changes on a pool that exists, with its properties beside it; all else is in REPLACING_POOL.
