@@ -14,8 +14,7 @@ from typing import Any, cast
 import pulumi
 from pulumi.runtime import MockCallArgs, MockResourceArgs
 
-from azure_gpu.formats import azure_types
-from azure_gpu.formats.azure_types import AzureType
+from azure_gpu.formats.azure_types import BY_TOKEN, AzureType
 
 SUBSCRIPTION = "00000000-0000-0000-0000-000000000000"
 _KUBECONFIG = """
@@ -83,7 +82,6 @@ ANSWERS: Mapping[str, dict[str, Any] | Callable[[Mapping[str, Any]], dict[str, A
         "kubeconfigs": [{"name": "clusterUser", "value": base64.b64encode(_KUBECONFIG.encode()).decode()}]
     },
 }
-_BY_TOKEN = {each.token: each for each in vars(azure_types).values() if isinstance(each, AzureType)}
 
 
 class AzureMocks(pulumi.runtime.Mocks):
@@ -105,7 +103,7 @@ class AzureMocks(pulumi.runtime.Mocks):
         """Keeps a resource, and answers its id and outputs."""
         self.resources.append(args)
         inputs = cast(dict[str, Any], args.inputs)
-        azure_type = _BY_TOKEN.get(args.typ)
+        azure_type = BY_TOKEN.get(args.typ)
         own = str(inputs.get(azure_type.name_parameter, args.name)) if azure_type is not None else args.name
         outputs = {"name": own, **inputs, **COMPUTED.get(args.typ, lambda *_: {})(args.name, inputs)}
         if "identity" in inputs:  # a list of ids going in, a map by id coming out
