@@ -13,7 +13,7 @@ import pytest
 
 from azure_gpu.formats import lenient_json
 from azure_gpu.formats.arm_template import Expanded, Scope, expand
-from azure_gpu.formats.arm_template.date_functions import written
+from azure_gpu.formats.arm_template.context_functions import written
 from azure_gpu.formats.arm_template.values import Arguments
 from tests.support.tables import of_table
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from azure_gpu.formats.autoscale_formula import Evaluation, Targets, as_text, evaluate, evaluation, parse, results_of
+from azure_gpu.formats.autoscale_formula import Evaluation, Targets, as_text, checks, evaluate, parse, results_of
 from tests.support.measured import Measured, Series, steady, values
 from tests.support.tables import of_table
 
@@ -30,7 +30,7 @@ def value(expression: str, measured: dict[str, Series] | None = None) -> str:
 def fault(text: str, measured: dict[str, Series] | None = None) -> str:
     done = run(text, measured)
     assert done.error is not None
-    assert (done.dedicated, done.spot, done.deallocation) == (0, 0, "requeue")
+    assert (done.targets.dedicated, done.targets.spot, done.targets.deallocation) == (0, 0, "requeue")
     return str(done.error)
 
 
@@ -85,11 +85,11 @@ def test_the_documentations_pending_tasks_grow_the_pool_and_are_capped() -> None
         $TargetDedicatedNodes=min(maxNumberofVMs, pendingTaskSamples);
         $NodeDeallocationOption = taskcompletion;
     """
-    assert run(text).dedicated == 1  # no samples yet
-    assert run(text, {"$PendingTasks": steady(7, NOW)}).dedicated == 7
-    assert run(text, {"$PendingTasks": steady(400, NOW)}).dedicated == 25
-    assert run(text, {"$PendingTasks": steady(0, NOW)}).dedicated == 0
-    assert run(text, {"$PendingTasks": steady(0, NOW)}).deallocation == "taskcompletion"
+    assert run(text).targets.dedicated == 1  # no samples yet
+    assert run(text, {"$PendingTasks": steady(7, NOW)}).targets.dedicated == 7
+    assert run(text, {"$PendingTasks": steady(400, NOW)}).targets.dedicated == 25
+    assert run(text, {"$PendingTasks": steady(0, NOW)}).targets.dedicated == 0
+    assert run(text, {"$PendingTasks": steady(0, NOW)}).targets.deallocation == "taskcompletion"
 
 
 def test_the_documentations_preempted_nodes_are_replaced() -> None:
@@ -100,7 +100,7 @@ def test_the_documentations_preempted_nodes_are_replaced() -> None:
         $NodeDeallocationOption = taskcompletion;
     """
     done = run(text, {"$PreemptedNodeCount": steady(3, NOW)})
-    assert (done.dedicated, done.spot) == (3, 22)
+    assert (done.targets.dedicated, done.targets.spot) == (3, 22)
 
 
 def test_the_documentations_initial_size_holds_ten_minutes_and_then_follows_the_tasks() -> None:
@@ -114,12 +114,12 @@ def test_the_documentations_initial_size_holds_ten_minutes_and_then_follows_the_
             $ActiveTasks.GetSample(span, ratio)) == 0 ? 0 : $TargetDedicatedNodes) : 4);
     """
     idle = {"$RunningTasks": steady(0, NOW), "$ActiveTasks": steady(0, NOW)}
-    assert run(text, idle).dedicated == 0
-    assert run(text, idle, datetime(2016, 10, 13, 19, 9, tzinfo=UTC)).dedicated == 4
-    assert run(text, {**idle, "$RunningTasks": values([0] * 100 + [1] + [0] * 10, NOW)}).dedicated == 4
+    assert run(text, idle).targets.dedicated == 0
+    assert run(text, idle, datetime(2016, 10, 13, 19, 9, tzinfo=UTC)).targets.dedicated == 4
+    assert run(text, {**idle, "$RunningTasks": values([0] * 100 + [1] + [0] * 10, NOW)}).targets.dedicated == 4
     few = run(text, {"$RunningTasks": steady(0, NOW, 5), "$ActiveTasks": steady(0, NOW, 5)}, targets=Targets(dedicated=9))
     assert few.error is not None
-    assert few.dedicated == 9  # nothing changes
+    assert few.targets.dedicated == 9  # nothing changes
 
 
 def test_the_documentations_share_of_cpu_grows_and_shrinks_the_pool() -> None:
@@ -131,9 +131,9 @@ def test_the_documentations_share_of_cpu_grows_and_shrinks_the_pool() -> None:
         $TargetDedicatedNodes = min(400, $totalDedicatedNodes);
     """
     nodes = {"$CurrentDedicatedNodes": steady(100, NOW, 1)}
-    assert run(text, {**nodes, "$CPUPercent": steady(0.9, NOW)}).dedicated == 110
-    assert run(text, {**nodes, "$CPUPercent": steady(0.1, NOW)}).dedicated == 90
-    assert run(text, {**nodes, "$CPUPercent": steady(0.5, NOW)}).dedicated == 100
+    assert run(text, {**nodes, "$CPUPercent": steady(0.9, NOW)}).targets.dedicated == 110
+    assert run(text, {**nodes, "$CPUPercent": steady(0.1, NOW)}).targets.dedicated == 90
+    assert run(text, {**nodes, "$CPUPercent": steady(0.5, NOW)}).targets.dedicated == 100
 
 
 def test_another_time_zone_is_added_as_the_documentation_does() -> None:
@@ -181,7 +181,7 @@ def test_after_an_error_the_results_are_the_targets_of_before() -> None:
     """As the service answers: the error, and the pool as it is."""
     done = run("x = 1;\n$TargetDedicatedNodes = 5 / 0;", targets=Targets(dedicated=2))
     assert as_text(done.results) == "$TargetDedicatedNodes=2;$TargetLowPriorityNodes=0;$NodeDeallocationOption=requeue"
-    assert done.dedicated == 2
+    assert done.targets.dedicated == 2
 
 
 def test_a_formula_that_cant_be_read_has_the_same_results() -> None:
@@ -197,7 +197,7 @@ def test_a_formula_that_cant_be_read_has_the_same_results() -> None:
     ["a = vec(a, a);" * 60, f"x = max({', '.join(['a'] * 500)});", f"x = {' * '.join(['a'] * 500)};", "b = a * 2;" * 50],
 )
 def test_lists_that_grow_end_the_run_and_not_the_memory(behind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(evaluation, "_MOST_NUMBERS", 100_000)
+    monkeypatch.setattr(checks, "_MOST_NUMBERS", 100_000)
     tracemalloc.start()
     try:
         assert "lists of more than 100000 numbers" in fault("a = vec(1, 2);" + "a = vec(a, a);" * 13 + behind)
@@ -226,15 +226,15 @@ def test_what_isnt_set_stays_as_the_pool_has_it() -> None:
 
 
 def test_the_full_name_of_a_target_counts_before_its_short_one() -> None:
-    assert run("$TargetDedicated = 5;").dedicated == 5
-    assert run("$TargetDedicatedNodes = 2; $TargetDedicated = 5;").dedicated == 2
-    assert run("$TargetDedicated = 5; $TargetDedicatedNodes = 2;").dedicated == 2
+    assert run("$TargetDedicated = 5;").targets.dedicated == 5
+    assert run("$TargetDedicatedNodes = 2; $TargetDedicated = 5;").targets.dedicated == 2
+    assert run("$TargetDedicated = 5; $TargetDedicatedNodes = 2;").targets.dedicated == 2
     assert run("$TargetLowPriority = 3; x = $TargetLowPriority + 1;").results["x"] == 4
 
 
 def test_stop_ends_the_run_with_what_was_set_so_far() -> None:
     done = run("$TargetDedicatedNodes = 2; stop(); $TargetDedicatedNodes = 9; x = 1 / 0;")
-    assert (done.error, done.dedicated) == (None, 2)
+    assert (done.error, done.targets.dedicated) == (None, 2)
 
 
 def test_nodes_are_shown_whole_and_other_numbers_with_six_digits() -> None:
@@ -244,12 +244,12 @@ def test_nodes_are_shown_whole_and_other_numbers_with_six_digits() -> None:
 
 
 def test_part_of_a_node_is_cut_off() -> None:
-    assert run("$TargetDedicatedNodes = 2.9;").dedicated == 2  # Azure/Batch issue 151
+    assert run("$TargetDedicatedNodes = 2.9;").targets.dedicated == 2  # Azure/Batch issue 151
 
 
 @pytest.mark.parametrize("option", ["requeue", "terminate", "taskcompletion", "retaineddata"])
 def test_there_are_four_ways_to_take_a_node_away(option: str) -> None:
-    assert run(f"$NodeDeallocationOption = {option};").deallocation == option
+    assert run(f"$NodeDeallocationOption = {option};").targets.deallocation == option
 
 
 def test_the_names_of_before_2017_are_read() -> None:
@@ -261,15 +261,15 @@ def test_the_names_of_before_2017_are_read() -> None:
         "$TargetDedicated=min(100,totalNodes);"
     )
     done = run(text)
-    assert done.dedicated == 5
+    assert done.targets.dedicated == 5
     assert as_text(done.results).endswith("$NodeDeallocationOption=requeue;totalNodes=5")
     busy = {"$CPUPercent": steady(0.9, NOW), "$CurrentDedicatedNodes": steady(50, NOW)}
-    assert math.isclose(run(text, busy).dedicated, 55, abs_tol=1)
+    assert math.isclose(run(text, busy).targets.dedicated, 55, abs_tol=1)
 
 
 def test_comments_line_breaks_empty_statements_and_a_last_statement_without_semicolon_are_fine() -> None:
     text = "// what we need; 100%\n;;\n$TargetDedicatedNodes // here\n = 3 // and\n + 1"
-    assert run(text).dedicated == 4
+    assert run(text).targets.dedicated == 4
 
 
 def test_a_moment_in_another_time_zone_is_the_same_moment() -> None:

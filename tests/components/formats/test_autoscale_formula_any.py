@@ -98,7 +98,9 @@ def test_nothing_that_is_written_raises(written: str) -> None:
         before = Targets(dedicated=2, spot=1)
         done = evaluate(formula, Measured({"$PendingTasks": values([1, 2, 3], NOW)}), NOW, targets=before)
         assert done.error is None or done.targets == before
-        assert as_text(done.results).startswith(f"$TargetDedicatedNodes={done.dedicated};$TargetLowPriorityNodes={done.spot};")
+        assert as_text(done.results).startswith(
+            f"$TargetDedicatedNodes={done.targets.dedicated};$TargetLowPriorityNodes={done.targets.spot};"
+        )
 
 
 @given(

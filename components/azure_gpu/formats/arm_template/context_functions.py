@@ -3,18 +3,23 @@
 They return `DEFERRED` for what only a running deployment knows. Source: Microsoft Learn,
 azure-resource-manager/templates/template-functions-resource, -scope, -deployment, -numeric, -string and -date."""
 
+import re
 import uuid
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Protocol
+from datetime import datetime
 
-from azure_gpu.formats.arm_template import date_functions
-from azure_gpu.formats.arm_template.frame import Frame, Loop, Names, Scope
-from azure_gpu.formats.arm_template.values import MANY, Arguments, PartlyKnown, RefusedError, Value
+from azure_gpu.formats.arm_template.frame import Loop, Scope
+from azure_gpu.formats.arm_template.values import MANY, Arguments, Function, PartlyKnown, RefusedError, Value, unknown
 
 GROUP = "the resource group"
 SUBSCRIPTION = "the subscription"
 TENANT = "the tenant"
+# Of .NET's format strings the letters that make up a date are known; others are rejected by name.
+_LETTERS = {
+    "yyyy": "%Y", "yy": "%y", "MMMM": "%B", "MMM": "%b", "MM": "%m", "M": "%-m", "dddd": "%A",
+    "ddd": "%a", "dd": "%d", "d": "%-d", "HH": "%H", "hh": "%I", "mm": "%M", "ss": "%S", "tt": "%p",
+}  # fmt: skip
+_WHOLE = {"u": "yyyy-MM-dd HH:mm:ss'Z'", "s": "yyyy-MM-dd'T'HH:mm:ss", "d": "MM/dd/yyyy", "": "yyyyMMdd'T'HHmmss'Z'"}
+_PIECE = re.compile(r"'[^']*'|y+|M+|d+|H+|h+|m+|s+|t+|[A-Za-z]|[^A-Za-z']+")
 
 
 def path_of(types: str, names: list[str]) -> str:
@@ -34,7 +39,12 @@ def _object(known: dict[str, Value | None], unknown: dict[str, str]) -> PartlyKn
     return PartlyKnown(there, missing) if missing else there
 
 
-def resource_group(scope: Scope, _: Arguments) -> Value:
+def _scope(given: Arguments) -> Scope:
+    return given.reading.frame.scope
+
+
+def resource_group(given: Arguments) -> Value:
+    scope = _scope(given)
     known: dict[str, Value] = {
         "id": scope.group_id,
         "name": scope.resource_group,
@@ -47,7 +57,8 @@ def resource_group(scope: Scope, _: Arguments) -> Value:
     return _object(known, {"id": id_of, "name": GROUP, "location": f"the location of {GROUP}"})
 
 
-def subscription(scope: Scope, _: Arguments) -> Value:
+def subscription(given: Arguments) -> Value:
+    scope = _scope(given)
     known = {
         "id": None if scope.subscription_id is None else f"/subscriptions/{scope.subscription_id}",
         "subscriptionId": scope.subscription_id,
@@ -57,92 +68,71 @@ def subscription(scope: Scope, _: Arguments) -> Value:
     return _object(known, {"id": SUBSCRIPTION, "subscriptionId": SUBSCRIPTION, "tenantId": TENANT, "displayName": SUBSCRIPTION})
 
 
-def tenant(scope: Scope, _: Arguments) -> Value:
-    return _object({"tenantId": scope.tenant_id}, {"tenantId": TENANT})
+def tenant(given: Arguments) -> Value:
+    return _object({"tenantId": _scope(given).tenant_id}, {"tenantId": TENANT})
 
 
-def deployment(scope: Scope, _: Arguments) -> Value:
-    known: dict[str, Value] = {"name": scope.deployment, "properties": None}
+def deployment(given: Arguments) -> Value:
+    known: dict[str, Value] = {"name": _scope(given).deployment, "properties": None}
     return _object(known, {"name": "the deployment's name", "properties": "what this deployment was sent"})
 
 
-def environment(scope: Scope, _: Arguments) -> Value:
-    if scope.environment is None:
-        raise RefusedError("the Azure cloud that is deployed to is not known here", unknown=True)
-    return dict(scope.environment)
+def environment(given: Arguments) -> Value:
+    known = _scope(given).environment
+    if known is None:
+        raise unknown("the Azure cloud that is deployed to")
+    return dict(known)
 
 
-def resource_id(scope: Scope, given: Arguments) -> str:
-    texts = given.texts()
+def _known(value: str | None, what: str) -> str:
+    if value is None:
+        raise unknown(what)
+    return value
+
+
+def resource_id(given: Arguments) -> str:
+    texts, scope = given.texts(), _scope(given)
     at = next((index for index, text in enumerate(texts) if "/" in text), len(texts))
     if at > 2 or at == len(texts):
         raise given.refused("it takes [subscription,] [resource group,] a type with a slash in it, and names")
     group = texts[at - 1] if at else scope.resource_group
-    owner = texts[0] if at == 2 else scope.subscription_id
     path = path_of(texts[at], texts[at + 1 :])
-    if owner is None:
-        raise RefusedError(f"{SUBSCRIPTION} is not known here", unknown=True)
+    base = f"/subscriptions/{_known(texts[0] if at == 2 else scope.subscription_id, SUBSCRIPTION)}"
     if group is None and scope.of_subscription:
-        return f"/subscriptions/{owner}/providers/{path}"
-    if group is None:
-        raise RefusedError(f"{GROUP} is not known here", unknown=True)
-    return f"/subscriptions/{owner}/resourceGroups/{group}/providers/{path}"
+        return f"{base}/providers/{path}"
+    return f"{base}/resourceGroups/{_known(group, GROUP)}/providers/{path}"
 
 
-def subscription_resource_id(scope: Scope, given: Arguments) -> str:
+def subscription_resource_id(given: Arguments) -> str:
     texts = given.texts()
     at = 0 if "/" in texts[0] else 1
-    owner = texts[0] if at else scope.subscription_id
     path = path_of(texts[at], texts[at + 1 :])
-    if owner is None:
-        raise RefusedError(f"{SUBSCRIPTION} is not known here", unknown=True)
-    return f"/subscriptions/{owner}/providers/{path}"
+    return f"/subscriptions/{_known(texts[0] if at else _scope(given).subscription_id, SUBSCRIPTION)}/providers/{path}"
 
 
-def tenant_resource_id(_: Scope, given: Arguments) -> str:
+def tenant_resource_id(given: Arguments) -> str:
     texts = given.texts()
     return f"/providers/{path_of(texts[0], texts[1:])}"
 
 
-def extension_resource_id(_: Scope, given: Arguments) -> str:
+def extension_resource_id(given: Arguments) -> str:
     texts = given.texts()
     return f"{texts[0].rstrip('/')}/providers/{path_of(texts[1], texts[2:])}"
 
 
-class Reading(Protocol):
-    """What these functions need of the part of a template that they are called in."""
-
-    @property
-    def frame(self) -> Frame: ...
-    @property
-    def in_default(self) -> bool: ...
-    def named(self, names: Names, name: str) -> Value: ...
-    def ask(self, function: str, resource: str, version: str, full: bool, body: Value) -> Value: ...
+def _parameter(given: Arguments) -> Value:
+    return given.reading.named(given.reading.frame.parameters, given.text(0))
 
 
-@dataclass(frozen=True, slots=True)
-class Contextual:
-    """A function of the reading and of `least` to `most` arguments."""
-
-    name: str
-    call: Callable[[Reading, Arguments], Value]
-    least: int
-    most: int
+def _variable(given: Arguments) -> Value:
+    return given.reading.named(given.reading.frame.variables, given.text(0))
 
 
-def _parameter(reading: Reading, given: Arguments) -> Value:
-    return reading.named(reading.frame.parameters, given.text(0))
-
-
-def _variable(reading: Reading, given: Arguments) -> Value:
-    return reading.named(reading.frame.variables, given.text(0))
-
-
-def _copy_index(reading: Reading, given: Arguments) -> int:
+def _copy_index(given: Arguments) -> int:
     named = given.text(0).lower() if len(given) and isinstance(given[0], str) else ""
     offset_at = 1 if named else 0
     offset = given.number(offset_at) if len(given) > offset_at else 0
-    loops = list(reversed(reading.frame.loops))
+    loops = list(reversed(given.reading.frame.loops))
     fitting = [loop for loop in loops if loop.name == named] if named else _nameless(loops)
     if not fitting:
         where = f"of the name '{given[0]}'" if named else "here"
@@ -155,51 +145,67 @@ def _nameless(loops: list[Loop]) -> list[Loop]:
     return [loop for loop in loops if not loop.of_values] or loops
 
 
-def _new_guid(reading: Reading, _: Arguments) -> str:
-    _only_in_defaults(reading, "newGuid")
+def _new_guid(given: Arguments) -> str:
+    _only_in_defaults(given, "newGuid")
     return str(uuid.uuid4())
 
 
-def _utc_now(reading: Reading, given: Arguments) -> str:
-    _only_in_defaults(reading, "utcNow")
-    return date_functions.written(reading.frame.shared.now, given.text(0) if len(given) else "", given)
+def _utc_now(given: Arguments) -> str:
+    _only_in_defaults(given, "utcNow")
+    return written(given.reading.frame.shared.now, given.text(0) if len(given) else "", given)
 
 
-def _only_in_defaults(reading: Reading, name: str) -> None:
-    if not reading.in_default:
+def _only_in_defaults(given: Arguments, name: str) -> None:
+    if not given.reading.in_default:
         raise RefusedError(f"{name} is allowed only in the default value of a parameter")
 
 
-def _reference(reading: Reading, given: Arguments) -> Value:
+def written(instant: datetime, form: str, given: Arguments) -> str:
+    """An instant in one of .NET's formats; "" is the one of `utcNow()`."""
+    pieces = _PIECE.findall(_WHOLE.get(form, form))
+    return "".join(_piece(instant, piece, given) for piece in pieces)
+
+
+def _piece(instant: datetime, piece: str, given: Arguments) -> str:
+    if piece.startswith("'"):
+        return piece[1:-1]
+    if piece in _LETTERS:
+        code = _LETTERS[piece]
+        return instant.strftime(code.replace("-", "")).lstrip("0") if "-" in code else instant.strftime(code)
+    if piece in ("T", "Z") or not piece.isalpha():
+        return piece
+    raise given.refused(f"the form '{piece[:20]}' of a date is not known here", f"known are {', '.join(_LETTERS)}")
+
+
+def _reference(given: Arguments) -> Value:
     version = given.text(1) if len(given) > 1 else ""
     full = len(given) > 2 and given.text(2).lower() == "full"
-    return reading.ask("reference", given.text(0), version, full, None)
+    return given.reading.ask("reference", given.text(0), version, full, None)
 
 
-def listed(reading: Reading, given: Arguments, name: str) -> Value:
+def listed(name: str) -> Function:
     """`listKeys` and every other function whose name begins with list."""
-    return reading.ask(name, given.text(0), given.text(1), False, given[2] if len(given) > 2 else None)
+
+    def call(given: Arguments) -> Value:
+        return given.reading.ask(name, given.text(0), given.text(1), False, given[2] if len(given) > 2 else None)
+
+    return Function(name, call, 2, 3)
 
 
-def _scoped(name: str, call: Callable[[Scope, Arguments], Value], least: int, most: int) -> Contextual:
-    return Contextual(name, lambda reading, given: call(reading.frame.scope, given), least, most)
-
-
-_ALL = (
-    Contextual("parameters", _parameter, 1, 1),
-    Contextual("variables", _variable, 1, 1),
-    Contextual("copyIndex", _copy_index, 0, 2),
-    Contextual("newGuid", _new_guid, 0, 0),
-    Contextual("utcNow", _utc_now, 0, 1),
-    Contextual("reference", _reference, 1, 3),
-    _scoped("resourceGroup", resource_group, 0, 0),
-    _scoped("subscription", subscription, 0, 0),
-    _scoped("tenant", tenant, 0, 0),
-    _scoped("deployment", deployment, 0, 0),
-    _scoped("environment", environment, 0, 0),
-    _scoped("resourceId", resource_id, 2, MANY),
-    _scoped("subscriptionResourceId", subscription_resource_id, 2, MANY),
-    _scoped("tenantResourceId", tenant_resource_id, 2, MANY),
-    _scoped("extensionResourceId", extension_resource_id, 3, MANY),
+FUNCTIONS: tuple[Function, ...] = (
+    Function("parameters", _parameter, 1, 1),
+    Function("variables", _variable, 1, 1),
+    Function("copyIndex", _copy_index, 0, 2),
+    Function("newGuid", _new_guid, 0, 0),
+    Function("utcNow", _utc_now, 0, 1),
+    Function("reference", _reference, 1, 3),
+    Function("resourceGroup", resource_group, 0, 0),
+    Function("subscription", subscription, 0, 0),
+    Function("tenant", tenant, 0, 0),
+    Function("deployment", deployment, 0, 0),
+    Function("environment", environment, 0, 0),
+    Function("resourceId", resource_id, 2, MANY),
+    Function("subscriptionResourceId", subscription_resource_id, 2, MANY),
+    Function("tenantResourceId", tenant_resource_id, 2, MANY),
+    Function("extensionResourceId", extension_resource_id, 3, MANY),
 )
-BY_NAME: Mapping[str, Contextual] = {each.name.lower(): each for each in _ALL}

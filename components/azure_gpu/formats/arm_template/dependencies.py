@@ -8,7 +8,6 @@ from azure_gpu.formats.arm_ids import RESOURCE_GROUP_TYPE
 from azure_gpu.formats.arm_template.frame import Shared
 from azure_gpu.formats.arm_template.model import TemplateResource
 from azure_gpu.formats.arm_template.resources import Found
-from azure_gpu.formats.arm_template.values import RefusedError
 from azure_gpu.formats.lenient_json import member
 
 
@@ -73,11 +72,11 @@ def _waits_for(one: Found, index: Index, found: list[Found], shared: Shared) -> 
     for name, place in one.depends_on:
         called = index.called(name)
         if not called and one.deployed:  # what isn't deployed may wait for anything: azure-ai-ml's template (1.35.2) does
-            message = f"the resource '{name}' is not defined in the template"
-            shared.report(place, RefusedError(message, "write the name, the resourceId or the copy loop of one that is"))
+            fix = "write the name, the resourceId or the copy loop of one that is"
+            shared.refuse(place, f"the resource '{name}' is not defined in the template", fix)
         if len({each.resource.type.lower() for each in called}) > 1 and not any(each.loop or each.symbol for each in called):
             types = ", ".join(sorted({each.resource.type for each in called}))
-            shared.report(place, RefusedError(f"'{name}' is the name of several resources ({types})", "write its resourceId"))
+            shared.refuse(place, f"'{name}' is the name of several resources ({types})", "write its resourceId")
         keys |= {each.resource.key for each in called}
     for name in one.asked:
         called = index.called(name)
@@ -96,14 +95,11 @@ def _report_duplicates(found: list[Found], shared: Shared) -> None:
     for each in found:
         other = first.setdefault(each.resource.key, each)
         if other is not each and each.deployed and other.deployed:
-            where = (
-                "in the rounds of a copy loop" if other.resource.path == each.resource.path else f"also at {other.resource.path}"
-            )
+            where, fix = f"also at {other.resource.path}", "give one of them another name"
+            if other.resource.path == each.resource.path:
+                where, fix = "in the rounds of a copy loop", "put copyIndex() into its name"
             message = f"the resource '{each.resource.type}' '{each.resource.name}' is defined twice, {where}"
-            fix = (
-                "put copyIndex() into its name" if other.resource.path == each.resource.path else "give one of them another name"
-            )
-            shared.report(member(each.resource.path, "name"), RefusedError(message, fix))
+            shared.refuse(member(each.resource.path, "name"), message, fix)
 
 
 def _report_circles(below: dict[str, Found], waits: dict[str, set[str]], shared: Shared) -> None:
@@ -130,4 +126,4 @@ def _report_circles(below: dict[str, Found], waits: dict[str, set[str]], shared:
 def _report_circle(keys: list[str], below: dict[str, Found], shared: Shared) -> None:
     names = [f"{below[key].resource.type} '{below[key].resource.name}'" for key in keys]
     message = f"circular dependency: {' → '.join(names)}"
-    shared.report(member(below[keys[0]].resource.path, "dependsOn"), RefusedError(message, "remove one of these dependencies"))
+    shared.refuse(member(below[keys[0]].resource.path, "dependsOn"), message, "remove one of these dependencies")

@@ -4,9 +4,10 @@ The result tells what is deferred, what is secret, and which resources are refer
 mistake is reported once, and not where it is used."""
 
 import difflib
+from collections.abc import Iterator
 
 from azure_gpu.formats.arm_template import context_functions, syntax, text_functions, value_functions
-from azure_gpu.formats.arm_template.frame import Ask, Frame, Loop, Names
+from azure_gpu.formats.arm_template.frame import Ask, Frame, Loop, Made, Names
 from azure_gpu.formats.arm_template.syntax import Call, Literal, Member, Node
 from azure_gpu.formats.arm_template.values import (
     DEFERRED,
@@ -23,11 +24,13 @@ from azure_gpu.formats.arm_template.values import (
     is_list,
     is_object,
     kind_of,
+    unknown,
 )
 from azure_gpu.formats.lenient_json import member
 
 MAX_COPIES = 800  # Microsoft Learn, azure-resource-manager/templates/copy-resources: the most that a loop may run
 _PURE: dict[str, Function] = {each.name.lower(): each for each in (*text_functions.FUNCTIONS, *value_functions.FUNCTIONS)}
+_ALL: dict[str, Function] = {**_PURE, **{each.name.lower(): each for each in context_functions.FUNCTIONS}}
 # Functions that Azure has and this evaluator hasn't.
 _NOT_READ = (
     "base64ToJson", "cidrHost", "cidrSubnet", "dataUri", "dataUriToString", "dateTimeAdd", "dateTimeFromEpoch",
@@ -50,10 +53,6 @@ class Reading:
         self._deferrable = deferrable
         self.in_default = default
         self._secret = False
-
-    @property
-    def secret(self) -> bool:
-        return bool(self.secrets)
 
     # JSON
 
@@ -90,18 +89,38 @@ class Reading:
                 result[name] = self.value(value, below, member(path, name))
         return result
 
+    def made(self, raw: Value, place: str) -> Made:
+        """`raw` evaluated. UnresolvedError where it has no value."""
+        return self._settled(self.value(raw, place))
+
+    def loop_made(self, loop: dict[str, Value], place: str) -> Made:
+        return self._settled(self.loop(loop, place, "")[1])
+
+    def _settled(self, value: Value) -> Made:
+        if self.failed or self.unresolved:
+            raise UnresolvedError
+        return value, bool(self.secrets)
+
     def loop(self, loop: dict[str, Value], place: str, path: str) -> tuple[str, list[Value]]:
         """A loop over a value: `{name, count, input}`."""
-        name, count = str(loop.get("name", "")), self.count(loop.get("count"), member(place, "count"))
-        values: list[Value] = []
+        name = str(loop.get("name", ""))
+        return name, self.inputs(loop, place, member(path, name), name.lower(), of_values=True)
+
+    def inputs(self, loop: dict[str, Value], place: str, path: str, name: str = "", *, of_values: bool = False) -> list[Value]:
+        return [
+            self.value(loop.get("input"), member(place, "input"), f"{path}[{index}]")
+            for index in self.rounds(loop, place, name, of_values=of_values)
+        ]
+
+    def rounds(self, loop: dict[str, Value], place: str, name: str, *, of_values: bool = False) -> Iterator[int]:
+        """Each round of a copy loop, in whose frame this reads then."""
         outer = self.frame
-        for index in range(count):
-            if self.frame.shared.meter.exhausted:
+        for index in range(self.count(loop.get("count"), member(place, "count"))):
+            if outer.shared.meter.exhausted:
                 break
-            self.frame = outer.within(Loop(name.lower(), index, of_values=True))
-            values.append(self.value(loop.get("input"), member(place, "input"), f"{member(path, name)}[{index}]"))
+            self.frame = outer.within(Loop(name, index, of_values))
+            yield index
         self.frame = outer
-        return name, values
 
     def count(self, raw: Value, place: str) -> int:
         """How often a loop runs; 0 where that can't be known, which is reported."""
@@ -111,7 +130,8 @@ class Reading:
             self.failed = True
             return 0
         if not is_int(count) or not 0 <= count <= MAX_COPIES:
-            self._refuse(place, "", RefusedError(f"the count of a copy loop is not a whole number from 0 to {MAX_COPIES}"), None)
+            self.failed = True
+            self.frame.shared.refuse(place, f"the count of a copy loop is not a whole number from 0 to {MAX_COPIES}")
             return 0
         return count
 
@@ -123,7 +143,7 @@ class Reading:
         try:
             value = self.frame.shared.meter.copied(self._node(syntax.parse(raw)))
             if isinstance(value, PartlyKnown):
-                raise _unknown(" and ".join(dict.fromkeys(value.unknown.values())))
+                raise _not_known(value)
         except RefusedError as error:
             self._refuse(place, path, error, raw)
             return raw
@@ -167,7 +187,7 @@ class Reading:
         if key is not None:
             return value[key]
         if isinstance(value, PartlyKnown) and name.lower() in value.unknown:
-            raise _unknown(value.unknown[name.lower()])
+            raise unknown(value.unknown[name.lower()])
         there = "" if self._secret else f"; there are {', '.join(list(value)[:20])}" if value else "; the object is empty"
         raise RefusedError(f"there is no property '{name}'{there}")
 
@@ -187,29 +207,21 @@ class Reading:
         if name == "if":
             counted("if", len(call.arguments), 3, 3)
             return self._if(call)
-        own = context_functions.BY_NAME.get(name)
-        pure = _PURE.get(name)
-        if own is None and pure is None and not name.startswith("list"):
+        function = _ALL.get(name) or (context_functions.listed(call.name) if name.startswith("list") else None)
+        if function is None:
             raise self._not_there(call.name)
         values = [self._node(argument) for argument in call.arguments]
         for value in values:
             if isinstance(value, PartlyKnown):
-                raise _unknown(" and ".join(dict.fromkeys(value.unknown.values())))
-        if own is not None:
-            counted(call.name, len(values), own.least, own.most)
-            return DEFERRED if DEFERRED in values else own.call(self, Arguments(call.name, values))
-        if pure is not None:
-            counted(pure.name, len(values), pure.least, pure.most)
-            return DEFERRED if any(value is DEFERRED for value in values) else self._paid(pure, values)
-        counted(call.name, len(values), 2, 3)
-        return DEFERRED if DEFERRED in values else context_functions.listed(self, Arguments(call.name, values), call.name)
-
-    def _paid(self, function: Function, values: list[Value]) -> Value:
-        meter = self.frame.shared.meter
-        for value in values:
-            meter.measured(value)
-        result = function.call(Arguments(function.name, values))
-        meter.measured(result)
+                raise _not_known(value)
+        counted(function.name, len(values), function.least, function.most)
+        if any(value is DEFERRED for value in values):
+            return DEFERRED
+        for value in values if name in _PURE else ():
+            self.frame.shared.meter.measured(value)
+        result = function.call(Arguments(function.name, values, self))
+        if name in _PURE:
+            self.frame.shared.meter.measured(result)
         return result
 
     def _if(self, call: Call) -> Value:
@@ -229,11 +241,8 @@ class Reading:
             )
         if name.lower() in [each.lower() for each in _NOT_READ]:
             return RefusedError(f"the function '{name}' is not supported here")
-        near = difflib.get_close_matches(name.lower(), [*_PURE, *context_functions.BY_NAME], n=1, cutoff=0.75)
-        known = {key: each.name for key, each in _PURE.items()} | {
-            key: each.name for key, each in context_functions.BY_NAME.items()
-        }
-        return RefusedError(f"there is no function '{name}'", f"is {known[near[0]]} meant?" if near else "")
+        near = difflib.get_close_matches(name.lower(), _ALL, n=1, cutoff=0.75)
+        return RefusedError(f"there is no function '{name}'", f"is {_ALL[near[0]].name} meant?" if near else "")
 
     # What the functions of `context_functions` ask for
 
@@ -260,5 +269,21 @@ def is_loops(value: Value) -> bool:
     return is_list(value) and bool(value) and all(is_object(each) and {"name", "count", "input"} <= each.keys() for each in value)
 
 
-def _unknown(what: str) -> RefusedError:
-    return RefusedError(f"{what} is not known here", unknown=True)
+def condition(entry: dict[str, Value], place: str, frame: Frame, *, text_too: bool = False) -> bool | None:
+    """Whether the condition of an entry holds; None where that can't be known, which is reported."""
+    if "condition" not in entry:
+        return True
+    reading, where = Reading(frame), member(place, "condition")
+    value = reading.value(entry["condition"], where)
+    if reading.failed:
+        return None
+    if text_too and isinstance(value, str) and value.lower() in ("true", "false"):
+        return value.lower() == "true"
+    if not isinstance(value, bool):
+        frame.shared.refuse(where, f"the condition is {kind_of(value)}, not true or false")
+        return None
+    return value
+
+
+def _not_known(value: PartlyKnown) -> RefusedError:
+    return unknown(" and ".join(dict.fromkeys(value.unknown.values())))

@@ -60,16 +60,16 @@ Made = tuple[Value, bool]  # the value, and whether a secret is in it
 
 
 class Names:
-    """`makers` by name as written; names are compared without regard to letter case."""
+    """Parameters or variables; names are compared without regard to letter case."""
 
-    def __init__(self, what: str, makers: Mapping[str, Callable[[], Made]]) -> None:
+    def __init__(self, what: str) -> None:
         self._what = what  # "parameter" or "variable"
-        self._makers = {name.lower(): (name, make) for name, make in makers.items()}
+        self._makers: dict[str, tuple[str, Callable[[], Made]]] = {}
         self._made: dict[str, Made | None] = {}
         self._under_way: list[str] = []
 
-    def add(self, makers: Mapping[str, Callable[[], Made]]) -> None:
-        self._makers |= {name.lower(): (name, make) for name, make in makers.items()}
+    def add(self, name: str, make: Callable[[], Made]) -> None:
+        self._makers[name.lower()] = name, make
 
     def value(self, name: str) -> Made:
         """UnresolvedError where its evaluation has failed before, RefusedError where there is none of the name."""
@@ -149,10 +149,13 @@ class Shared:
         finally:
             self.depth -= 1
 
-    def report(self, place: str, error: RefusedError, expression: str | None = None) -> None:
-        """A problem at a path of the document; the same one once."""
+    def refuse(self, place: str, message: str, fix: str = "", *, value: object = None, allowed: str = "") -> None:
+        self.report(place, RefusedError(message, fix), value, allowed)
+
+    def report(self, place: str, error: RefusedError, value: object = None, allowed: str = "") -> None:
+        """A problem at a path of the document; the same one once. `value`: the expression, or what is wrong."""
         code = Code.UNKNOWN if error.unknown else Code.INVALID
-        problem = Problem(self.document.at(place), error.message, expression, fix=error.fix, code=code)
+        problem = Problem(self.document.at(place), error.message, value, allowed, error.fix, code=code)
         if error.message == TOO_MUCH and self.told_too_much:
             return
         self.told_too_much = self.told_too_much or error.message == TOO_MUCH

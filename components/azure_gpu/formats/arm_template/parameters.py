@@ -4,28 +4,30 @@ Missing, unknown and disallowed values and wrong types are reported together. A 
 parameter."""
 
 import difflib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from azure_gpu.catalog.problems import Problem
-from azure_gpu.formats.arm_template.frame import Made
-from azure_gpu.formats.arm_template.values import RefusedError, UnresolvedError, Value, is_int, is_list, is_object, kind_of, same
+from azure_gpu.formats.arm_template.evaluation import Reading
+from azure_gpu.formats.arm_template.frame import Frame, Made, Shared
+from azure_gpu.formats.arm_template.values import (
+    KINDS,
+    RefusedError,
+    UnresolvedError,
+    Value,
+    is_int,
+    is_list,
+    is_object,
+    kind_of,
+    same,
+)
 from azure_gpu.formats.document import Document
 from azure_gpu.formats.lenient_json import member
 
 MAX_PARAMETERS = 256  # Microsoft Learn, azure-resource-manager/templates/best-practices
 SECURE = ("securestring", "secureobject")
-TYPES: Mapping[str, Callable[[object], bool]] = {
-    "string": lambda value: isinstance(value, str),
-    "securestring": lambda value: isinstance(value, str),
-    "int": is_int,
-    "bool": lambda value: isinstance(value, bool),
-    "object": is_object,
-    "secureobject": is_object,
-    "array": is_list,
-}
-_WORDS = {"string": "a text", "securestring": "a text", "int": "a whole number",
-          "bool": "true or false", "array": "a list"}  # fmt: skip
+_TYPES = ("string", "securestring", "int", "bool", "object", "secureobject", "array")
+TYPES = {name: KINDS[name.removeprefix("secure")] for name in _TYPES}
 _KEYS = ("type", "defaultvalue", "allowedvalues", "minvalue", "maxvalue", "minlength", "maxlength", "metadata", "nullable",
          "$ref", "items", "properties", "additionalproperties", "discriminator", "sealed", "prefixitems")  # fmt: skip
 
@@ -42,7 +44,7 @@ class Declared(NamedTuple):
 
 
 def declared(template: Mapping[str, Value], base: str = "") -> dict[str, Declared]:
-    """By name as written. What isn't an object isn't there; `problems_of` names it."""
+    """By name as written. What isn't an object isn't there; `check_declarations` reports it."""
     given = template.get("parameters")
     path = member(base, "parameters")
     if not is_object(given):
@@ -56,77 +58,48 @@ def _declared(name: str, raw: dict[str, Value], path: str) -> Declared:
     return Declared(name, known, kind in SECURE, "defaultValue" in raw or raw.get("nullable") is True, raw, path)
 
 
-def declaration_problems(template: Mapping[str, Value], base: str, document: Document) -> list[Problem]:
+def check_declarations(template: Mapping[str, Value], base: str, shared: Shared) -> None:
     """What is wrong with the declarations themselves."""
-    given, path = template.get("parameters"), member(base, "parameters")
-    if given is None:
-        return []
-    if not is_object(given):
-        return [Problem(document.at(path), "the parameters are not an object")]
-    problems: list[Problem] = []
-    if len(given) > MAX_PARAMETERS:
-        problems.append(Problem(document.at(path), "the template declares too many parameters", len(given), str(MAX_PARAMETERS)))
-    for name, raw in given.items():
+    given, path, refuse = template.get("parameters"), member(base, "parameters"), shared.refuse
+    if given is not None and not is_object(given):
+        refuse(path, "the parameters are not an object")
+        return
+    for name, raw in given.items() if given else ():
         where = member(path, name)
         if not is_object(raw):
-            problems.append(Problem(document.at(where), f"the parameter '{name}' is not declared by an object with a type"))
+            refuse(where, f"the parameter '{name}' is not declared by an object with a type")
             continue
         if str(raw.get("type", "")).lower() not in TYPES:
-            allowed = "string, securestring, int, bool, object, secureObject, array"
             if "$ref" in raw:
-                problems.append(
-                    Problem(
-                        document.at(where),
-                        f"the parameter '{name}' is of a type of the template's own, which is not supported here",
-                    )
-                )
+                refuse(where, f"the parameter '{name}' is of a type of the template's own, which is not supported here")
             else:
-                problems.append(
-                    Problem(
-                        document.at(member(where, "type")), f"the parameter '{name}' has no known type", raw.get("type"), allowed
-                    )
-                )
-        unknown = [key for key in raw if key.lower() not in _KEYS]
-        problems += [Problem(document.at(member(where, key)), f"a parameter has no '{key}'") for key in unknown]
-    return problems
+                allowed = "string, securestring, int, bool, object, secureObject, array"
+                refuse(member(where, "type"), f"the parameter '{name}' has no known type", value=raw.get("type"), allowed=allowed)
+        for key in raw:
+            if key.lower() not in _KEYS:
+                refuse(member(where, key), f"a parameter has no '{key}'")
+    if given and len(given) > MAX_PARAMETERS:
+        refuse(path, "the template declares too many parameters", value=len(given), allowed=str(MAX_PARAMETERS))
 
 
-def given_problems(
-    parameters: Mapping[str, Declared], given: Mapping[str, Value], document: Document, path: str
-) -> list[Problem]:
+def check_given(parameters: Mapping[str, Declared], given: Mapping[str, Value], path: str, shared: Shared) -> None:
     """Parameters that are missing, and values for none. `path` is where the parameters are declared."""
     names = {name.lower(): name for name in parameters}
     sent = {name.lower() for name in given}
-    problems = [
-        Problem(
-            document.at(each.path),
-            f"the value for the template parameter '{each.name}' is not provided",
-            fix=f"give {each.name}, or write a defaultValue" if not each.secure else f"give {each.name}",
-        )
-        for each in parameters.values()
-        if not each.has_default and each.name.lower() not in sent
-    ]
+    for each in parameters.values():
+        if not each.has_default and each.name.lower() not in sent:
+            fix = f"give {each.name}" if each.secure else f"give {each.name}, or write a defaultValue"
+            shared.refuse(each.path, f"the value for the template parameter '{each.name}' is not provided", fix)
     for name in given:
         if name.lower() not in names:
             near = difflib.get_close_matches(name.lower(), names, n=1, cutoff=0.75)
-            problems.append(
-                Problem(
-                    document.at(path),
-                    f"a value is given for '{name}', which isn't a parameter of the template",
-                    allowed=", ".join(parameters) or "none",
-                    fix=f"is {names[near[0]]} meant?" if near else "leave it out",
-                )
-            )
-    return problems
+            fix = f"is {names[near[0]]} meant?" if near else "leave it out"
+            message = f"a value is given for '{name}', which isn't a parameter of the template"
+            shared.refuse(path, message, fix, allowed=", ".join(parameters) or "none")
 
 
-def value_of(
-    parameter: Declared,
-    given: Mapping[str, Value],
-    default: Callable[[Value, str], Made],
-    refuse: Callable[[str, RefusedError], None],
-) -> Made:
-    """The given value, else the evaluated default. UnresolvedError where there is none or it isn't allowed.
+def value_of(parameter: Declared, given: Mapping[str, Value], frame: Frame) -> Made:
+    """The given value, else the default, evaluated in `frame`. UnresolvedError where there is none or it isn't allowed.
 
     `null` counts as not given where there is a default: azure-ai-ml (1.35.2) sends it for what it has no value for.
     """
@@ -135,7 +108,8 @@ def value_of(
     if key is not None and not (given[key] is None and "defaultValue" in parameter.raw):
         value = given[key]
     elif "defaultValue" in parameter.raw:
-        value, from_secret = default(parameter.raw["defaultValue"], member(parameter.path, "defaultValue"))
+        reading = Reading(frame, default=True)
+        value, from_secret = reading.made(parameter.raw["defaultValue"], member(parameter.path, "defaultValue"))
         secret = secret or from_secret
     elif parameter.raw.get("nullable") is True:
         return None, secret
@@ -143,7 +117,7 @@ def value_of(
         raise UnresolvedError
     wrong = _wrong(parameter, value)
     if wrong is not None:
-        refuse(parameter.path, wrong)
+        frame.shared.report(parameter.path, wrong)
         raise UnresolvedError
     return value, secret
 
@@ -155,8 +129,9 @@ def _wrong(parameter: Declared, value: Value) -> RefusedError | None:
         return None  # its declaration is reported
     if value is None and parameter.raw.get("nullable") is True:
         return None
-    if not TYPES[parameter.type](value):
-        return RefusedError(f"{what} is {kind_of(value)}, not {_WORDS.get(parameter.type, 'an object')}")
+    holds, words = TYPES[parameter.type]
+    if not holds(value):
+        return RefusedError(f"{what} is {kind_of(value)}, not {words}")
     allowed = parameter.raw.get("allowedValues")
     if is_list(allowed):
         values = value if is_list(value) and not any(same(value, each) for each in allowed) else [value]

@@ -4,15 +4,15 @@ The result is one `TemplateResource` for each resource that is to be deployed, w
 resolves."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from azure_gpu.formats.arm_ids import RESOURCE_GROUP_TYPE
 from azure_gpu.formats.arm_template import context_functions, syntax
-from azure_gpu.formats.arm_template.evaluation import Reading
-from azure_gpu.formats.arm_template.frame import Frame, Loop, Scope
+from azure_gpu.formats.arm_template.evaluation import Reading, condition
+from azure_gpu.formats.arm_template.frame import Frame, Scope
 from azure_gpu.formats.arm_template.model import Nested, TemplateResource
-from azure_gpu.formats.arm_template.values import RefusedError, UnresolvedError, Value, is_list, is_object, kind_of
+from azure_gpu.formats.arm_template.values import RefusedError, Value, is_list, is_object, kind_of
 from azure_gpu.formats.lenient_json import member
 
 MAX_RESOURCES = 800  # Microsoft Learn, azure-resource-manager/templates/best-practices
@@ -28,13 +28,14 @@ class Found:
     """One resource, with what its dependencies are made of."""
 
     resource: TemplateResource
-    depends_on: list[tuple[str, str]]  # evaluated entries of `dependsOn`, each with its path
     asked: list[str]  # what it refers to by `reference` and `list…`
-    loop: str  # name of its copy loop, lower case; "" where there is none
-    round: int
-    waits_for: int  # rounds of its loop that have to end before; -1: none
-    symbol: str  # symbolic name, lower case; "" where there is none
-    deployed: bool = True  # False where its condition doesn't hold
+    deployed: bool  # False where its condition doesn't hold
+    waiting: bool  # a value of it is known only to the running deployment
+    depends_on: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])  # evaluated `dependsOn`, with their paths
+    loop: str = ""  # name of its copy loop, lower case; "" where there is none
+    round: int = 0
+    waits_for: int = -1  # rounds of its loop that have to end before; -1: none
+    symbol: str = ""  # symbolic name, lower case; "" where there is none
 
 
 @dataclass(slots=True)
@@ -45,44 +46,31 @@ class Collector:
     found: list[Found] = field(default_factory=list[Found])
     full: bool = False
 
-    def collect(self, raw: Value, place: str) -> None:
-        """A list of resources, or an object of them by symbolic name."""
+    def collect(self, raw: Value, place: str, frame: Frame | None = None, above: tuple[str, str] = ("", "")) -> None:
+        """A list of resources, or an object of them by symbolic name. `above`: type and name of the one that they are children
+        of."""
         for entry, where, symbol in _entries(raw, place):
             if not is_object(entry):
                 self._refuse(where, f"a resource is {kind_of(entry)}, not an object")
                 continue
-            self._entry(entry, where, symbol, self.frame, ("", ""))
+            for inner, loop, index, waits_for in self._rounds(entry, where, frame or self.frame):
+                self._one(entry, where, inner, above, loop=loop, round=index, waits_for=waits_for, symbol=symbol.lower())
 
-    def _entry(self, entry: dict[str, Value], place: str, symbol: str, frame: Frame, above: tuple[str, str]) -> None:
-        """One entry: once, or in each round of its copy loop. `above`: type and name of the resource that it is a child of."""
+    def _rounds(self, entry: dict[str, Value], place: str, frame: Frame) -> Iterator[tuple[Frame, str, int, int]]:
+        """Once, or each round of the copy loop: its frame, the loop's name, the round, and the rounds that it waits for."""
         loop = entry.get("copy")
         if loop is None:
-            self._one(entry, place, symbol, frame, above, "", 0, -1)
-            return
-        if not is_object(loop) or not isinstance(loop.get("name"), str):
+            yield frame, "", 0, -1
+        elif not is_object(loop) or not isinstance(loop.get("name"), str):
             self._refuse(member(place, "copy"), "a copy loop of a resource needs a name and a count")
-            return
-        count = Reading(frame).count(loop.get("count"), member(member(place, "copy"), "count"))
-        name, mode = str(loop["name"]).lower(), str(loop.get("mode", "parallel")).lower()
-        size = loop.get("batchSize", 1)
-        batch = size if isinstance(size, int) and size > 0 else 1
-        for index in range(count):
-            if frame.shared.meter.exhausted:
-                break
-            waits_for = index // batch * batch if mode == "serial" else -1
-            self._one(entry, place, symbol, frame.within(Loop(name, index, of_values=False)), above, name, index, waits_for)
+        else:
+            name, reading, size = str(loop["name"]).lower(), Reading(frame), loop.get("batchSize", 1)
+            batch = size if isinstance(size, int) and size > 0 else 1
+            serial = str(loop.get("mode", "parallel")).lower() == "serial"
+            for index in reading.rounds(loop, member(place, "copy"), name):
+                yield reading.frame, name, index, index // batch * batch if serial else -1
 
-    def _one(
-        self,
-        entry: dict[str, Value],
-        place: str,
-        symbol: str,
-        frame: Frame,
-        above: tuple[str, str],
-        loop: str,
-        index: int,
-        waits: int,
-    ) -> None:
+    def _one(self, entry: dict[str, Value], place: str, frame: Frame, above: tuple[str, str], **of_loop: Any) -> None:
         if len(self.found) >= MAX_RESOURCES:
             if not self.full:
                 self._refuse(place, f"the template deploys more than {MAX_RESOURCES} resources")
@@ -97,16 +85,10 @@ class Collector:
         if head is None:
             return
         depends_on, asked = self._dependencies(entry, place, frame)
-        resource, deployed = read_resource(entry, place, frame, head)
-        asked += resource[1]
-        self.found.append(Found(resource[0], depends_on, asked, loop, index, waits, symbol.lower(), deployed))
-        children = entry.get("resources")
-        if children is not None and not resource[0].nested:
-            for child, where, child_symbol in _entries(children, member(place, "resources")):
-                if is_object(child):
-                    self._entry(child, where, child_symbol, frame, (head["type"], head["name"]))
-                else:
-                    self._refuse(where, f"a resource is {kind_of(child)}, not an object")
+        found = read_resource(entry, place, frame, head)
+        self.found.append(replace(found, depends_on=depends_on, asked=[*asked, *found.asked], **of_loop))
+        if not found.resource.nested:
+            self.collect(entry.get("resources"), member(place, "resources"), frame, (head["type"], head["name"]))
 
     def _head(self, entry: dict[str, Value], place: str, frame: Frame, above: tuple[str, str]) -> dict[str, str] | None:
         """Type, version and name, which must be known before anything is deployed; None where one isn't."""
@@ -158,15 +140,13 @@ class Collector:
         return kept, reading.asked
 
     def _refuse(self, place: str, message: str, fix: str = "") -> None:
-        self.frame.shared.report(place, RefusedError(message, fix))
+        self.frame.shared.refuse(place, message, fix)
 
 
-def read_resource(
-    entry: dict[str, Value], place: str, frame: Frame, head: dict[str, str]
-) -> tuple[tuple[TemplateResource, list[str]], bool]:
-    """The resource, what it refers to, and whether its condition holds."""
-    deployed = _condition(entry, place, frame)
-    nested, nested_reading = None, None
+def read_resource(entry: dict[str, Value], place: str, frame: Frame, head: dict[str, str]) -> Found:
+    """A resource whose condition isn't known counts as deployed: what else is wrong with it is to be found as well."""
+    deployed = condition(entry, place, frame, text_too=True) is not False
+    nested, of_nested = None, Reading(frame)
     is_deployment = head["type"].lower() == DEPLOYMENT
     reading = Reading(frame, deferrable=True)
     body: dict[str, Value] = {"type": head["type"], "apiVersion": head["apiVersion"], "name": head["name"]}
@@ -177,7 +157,7 @@ def read_resource(
                 continue
             body[key] = reading.value(value, member(place, key), key)
         if is_deployment:
-            nested, nested_reading = read_nested(entry, place, frame)
+            nested, of_nested = read_nested(entry, place, frame)
     scope = _scope_of(entry, place, frame)
     try:
         path = context_functions.path_of(head["type"], head["name"].split("/"))
@@ -199,24 +179,8 @@ def read_resource(
         source=entry,
         existing=existing,
     )
-    asked = reading.asked + (nested_reading.asked if nested_reading else [])
-    return (resource, asked), deployed
-
-
-def _condition(entry: dict[str, Value], place: str, frame: Frame) -> bool:
-    """True where it can't be known: what else is wrong with the resource is to be found as well."""
-    if "condition" not in entry:
-        return True
-    reading, where = Reading(frame), member(place, "condition")
-    value = reading.value(entry["condition"], where)
-    if reading.failed:
-        return True
-    if isinstance(value, str) and value.lower() in ("true", "false"):
-        return value.lower() == "true"
-    if not isinstance(value, bool):
-        frame.shared.report(where, RefusedError(f"the condition is {kind_of(value)}, not true or false"))
-        return True
-    return value
+    waiting = bool(reading.unresolved or (nested and of_nested.unresolved))
+    return Found(resource, [*reading.asked, *of_nested.asked], deployed, waiting)
 
 
 def _scope_of(entry: dict[str, Value], place: str, frame: Frame) -> str:
@@ -242,20 +206,18 @@ def _base(scope: str, where: Scope, nested: Nested | None) -> tuple[str | None, 
 
 def read_nested(entry: dict[str, Value], place: str, frame: Frame) -> tuple[Nested | None, Reading]:
     """The template of a nested deployment, with its parameters where it has its own."""
-    reading = Reading(frame, deferrable=True)
+    reading, refuse = Reading(frame, deferrable=True), frame.shared.refuse
     properties, where = entry.get("properties"), member(place, "properties")
     if not is_object(properties):
-        frame.shared.report(where, RefusedError("a nested deployment has no properties"))
+        refuse(where, "a nested deployment has no properties")
         return None, reading
     for key in ("templateLink", "parametersLink"):
         if key in properties:
-            frame.shared.report(
-                member(where, key), RefusedError(f"{key} is not followed", "write the template into the nested deployment")
-            )
+            refuse(member(where, key), f"{key} is not followed", "write the template into the nested deployment")
             return None, reading
     template = properties.get("template")
     if not is_object(template):
-        frame.shared.report(member(where, "template"), RefusedError("a nested deployment has no template"))
+        refuse(member(where, "template"), "a nested deployment has no template")
         return None, reading
     options = properties.get("expressionEvaluationOptions")
     inner = is_object(options) and str(options.get("scope", "")).lower() == "inner"
@@ -266,7 +228,7 @@ def read_nested(entry: dict[str, Value], place: str, frame: Frame) -> tuple[Nest
         if is_object(each) and "value" in each:
             parameters[name] = reading.value(each["value"], member(at, "value"), name)
         else:
-            frame.shared.report(at, RefusedError(f"the parameter '{name}' has no value", 'write {"value": …}'))
+            refuse(at, f"the parameter '{name}' has no value", 'write {"value": …}')
     fixed = Reading(frame)
     place_of = {
         key: fixed.value(entry[key], member(place, key)) if key in entry else None for key in ("subscriptionId", "resourceGroup")
@@ -296,6 +258,3 @@ def _entries(raw: Value, place: str) -> Iterator[tuple[Any, str, str]]:
         yield from ((entry, member(place, name), name) for name, entry in raw.items())
     elif is_list(raw):
         yield from ((entry, f"{place}[{index}]", "") for index, entry in enumerate(raw))
-
-
-__all__ = ["MAX_RESOURCES", "Collector", "Found", "UnresolvedError", "read_nested", "read_resource"]

@@ -4,15 +4,16 @@ Nothing is raised, whatever the document contains: mistakes are problems of the 
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.formats.arm_template import dependencies, parameters
 from azure_gpu.formats.arm_template.evaluation import Reading, is_loops
 from azure_gpu.formats.arm_template.frame import Frame, Made, Names, Runtime, Scope, ScopeOf, Shared
-from azure_gpu.formats.arm_template.model import Expanded, Nested, Output, TemplateResource, read_outputs
-from azure_gpu.formats.arm_template.resources import Collector, read_nested, read_resource
-from azure_gpu.formats.arm_template.values import Meter, RefusedError, UnresolvedError, Value, is_list, is_object, kind_of
+from azure_gpu.formats.arm_template.model import Expanded, Nested, TemplateResource, read_outputs
+from azure_gpu.formats.arm_template.resources import Collector, read_resource
+from azure_gpu.formats.arm_template.values import Meter, Value, is_list, is_object, kind_of
 from azure_gpu.formats.document import Document
 from azure_gpu.formats.lenient_json import member
 
@@ -58,11 +59,8 @@ def finish(resource: TemplateResource, runtime: Runtime) -> Finished:
         return Finished(resource.body, bool(resource.unresolved), [], resource.nested)
     running = _running(frame, runtime)
     head = {key: str(resource.body[key]) for key in ("type", "apiVersion", "name")}
-    (again, _), _ = read_resource(dict(entry), resource.path, running, head)
-    waiting = bool(again.unresolved)
-    if again.nested is not None:
-        waiting = waiting or bool(read_nested(dict(entry), resource.path, running)[1].unresolved)
-    return Finished(again.body, waiting, running.shared.problems, again.nested)
+    again = read_resource(dict(entry), resource.path, running, head)
+    return Finished(again.resource.body, again.waiting, running.shared.problems, again.resource.nested)
 
 
 def finish_outputs(expanded: Expanded, runtime: Runtime) -> Expanded:
@@ -92,13 +90,13 @@ def _expanded(
     template: Value, given: Mapping[str, Any], scope: Scope, base: str, shared: Shared, outer: Frame | None, depth: int
 ) -> Expanded:
     if not is_object(template):
-        shared.report(base, RefusedError(f"a template is an object; this is {kind_of(template)}"))
+        shared.refuse(base, f"a template is an object; this is {kind_of(template)}")
         return Expanded((), {}, shared.problems, {}, frozenset(), {})
     _check_outline(template, base, shared, scope)
     declared = parameters.declared(template, base)
     if outer is None:
-        shared.problems += parameters.declaration_problems(template, base, shared.document)
-        shared.problems += parameters.given_problems(declared, given, shared.document, member(base, "parameters"))
+        parameters.check_declarations(template, base, shared)
+        parameters.check_given(declared, given, member(base, "parameters"), shared)
         frame = _frame(template, base, declared, given, scope, shared)
     else:
         place = outer.scope._replace(resource_group=scope.resource_group, of_subscription=scope.of_subscription)
@@ -131,7 +129,7 @@ def _with_nested(resource: TemplateResource, scope: Scope, shared: Shared, depth
     if nested is None:
         return resource
     if depth >= MAX_NESTED:
-        shared.report(resource.path, RefusedError(f"deployments are nested more than {MAX_NESTED} deep"))
+        shared.refuse(resource.path, f"deployments are nested more than {MAX_NESTED} deep")
         return resource
     if nested.inner and _waits(resource, nested):
         return resource
@@ -158,28 +156,28 @@ def _waits(resource: TemplateResource, nested: Nested) -> bool:
 
 
 def _check_outline(template: dict[str, Value], base: str, shared: Shared, scope: Scope) -> None:
-    schema = template.get("$schema")
+    refuse, schema, resources = shared.refuse, template.get("$schema"), template.get("resources")
     if not isinstance(schema, str):
-        shared.report(base, RefusedError("the template has no $schema", "write the address of deploymentTemplate.json"))
+        refuse(base, "the template has no $schema", "write the address of deploymentTemplate.json")
     else:
         other = _OTHER_SCOPES.get(schema.rstrip("#").rsplit("/", 1)[-1].lower())
         if other is not None and not (scope.of_subscription and other == _SUBSCRIPTION):
-            shared.report(member(base, "$schema"), RefusedError(f"a template that is deployed to {other} is not supported here"))
+            refuse(member(base, "$schema"), f"a template that is deployed to {other} is not supported here")
     if not isinstance(template.get("contentVersion"), str):
-        shared.report(base, RefusedError("the template has no contentVersion", 'write "contentVersion": "1.0.0.0"'))
+        refuse(base, "the template has no contentVersion", 'write "contentVersion": "1.0.0.0"')
     if "resources" not in template:
-        shared.report(base, RefusedError("the template has no resources", 'write "resources": []'))
-    elif not is_list(template["resources"]) and not is_object(template["resources"]):
-        shared.report(member(base, "resources"), RefusedError(f"the resources are {kind_of(template['resources'])}, not a list"))
-    elif is_object(template["resources"]) and not str(template.get("languageVersion", "")).startswith("2."):
+        refuse(base, "the template has no resources", 'write "resources": []')
+    elif not is_list(resources) and not is_object(resources):
+        refuse(member(base, "resources"), f"the resources are {kind_of(resources)}, not a list")
+    elif is_object(resources) and not str(template.get("languageVersion", "")).startswith("2."):
         fix = 'write a list, or "languageVersion": "2.0" where the resources have symbolic names'
-        shared.report(member(base, "resources"), RefusedError("the resources are an object, not a list", fix))
+        refuse(member(base, "resources"), "the resources are an object, not a list", fix)
     for key in template:
         if key.lower() not in _KEYS:
-            shared.report(member(base, key), RefusedError(f"a template has no '{key}'"))
+            refuse(member(base, key), f"a template has no '{key}'")
     for key in ("apiProfile", "imports", "extensions"):
         if template.get(key):
-            shared.report(member(base, key), RefusedError(f"{key} is not supported here"))
+            refuse(member(base, key), f"{key} is not supported here")
 
 
 def _frame(
@@ -191,61 +189,38 @@ def _frame(
     shared: Shared,
 ) -> Frame:
     """The frame of a template's own parameters and variables."""
-    none = Names("variable", {})
-    makers = {name: _parameter_maker(each, given, shared) for name, each in declared.items()}
-    holder: list[Frame] = []
-    table = Names("parameter", {name: (lambda make=make: make(holder[0])) for name, make in makers.items()})
-    holder.append(Frame(shared, scope, table, none, frozenset()))
-    variables = Names("variable", {})
-    frame = Frame(shared, scope, table, variables, _own_functions(template))
-    variables.add(_variable_makers(template.get("variables"), member(base, "variables"), frame))
+    names, variables = Names("parameter"), Names("variable")
+    of_defaults = Frame(shared, scope, names, Names("variable"), frozenset())
+    for name, each in declared.items():
+        names.add(name, partial(parameters.value_of, each, given, of_defaults))
+    frame = Frame(shared, scope, names, variables, _own_functions(template))
+    _add_variables(template.get("variables"), member(base, "variables"), frame)
     return frame
 
 
-def _parameter_maker(parameter: parameters.Declared, given: Mapping[str, Any], shared: Shared) -> Any:
-    def make(frame: Frame) -> Made:
-        def default(raw: Value, place: str) -> Made:
-            return _made(Reading(frame, default=True), raw, place)
-
-        return parameters.value_of(parameter, given, default, shared.report)
-
-    return make
-
-
-def _made(reading: Reading, raw: Value, place: str) -> Made:
-    value = reading.value(raw, place)
-    if reading.failed or reading.unresolved:
-        raise UnresolvedError
-    return value, reading.secret
-
-
-def _variable_makers(raw: Value, place: str, frame: Frame) -> dict[str, Any]:
+def _add_variables(raw: Value, place: str, frame: Frame) -> None:
     """How each variable is made; `copy` at the top makes several."""
-    if raw is None:
-        return {}
-    if not is_object(raw):
-        frame.shared.report(place, RefusedError("the variables are not an object"))
-        return {}
-    if len(raw) > MAX_VARIABLES:
-        frame.shared.report(place, RefusedError(f"the template has more than {MAX_VARIABLES} variables"))
-        return {}
-    makers: dict[str, Any] = {}
-    for name, value in raw.items():
+    if raw is not None and not is_object(raw):
+        frame.shared.refuse(place, "the variables are not an object")
+        return
+    if raw and len(raw) > MAX_VARIABLES:
+        frame.shared.refuse(place, f"the template has more than {MAX_VARIABLES} variables")
+        return
+    for name, value in raw.items() if raw else ():
         where = member(place, name)
         if name.lower() == "copy" and is_loops(value):
             for index, loop in enumerate(value):
-                makers[str(loop["name"])] = lambda loop=loop, at=f"{where}[{index}]": _looped(frame, loop, at)
+                frame.variables.add(str(loop["name"]), partial(_of_loop, frame, loop, f"{where}[{index}]"))
         else:
-            makers[name] = lambda value=value, at=where: _made(Reading(frame), value, at)
-    return makers
+            frame.variables.add(name, partial(_of_value, frame, value, where))
 
 
-def _looped(frame: Frame, loop: dict[str, Value], place: str) -> Made:
-    reading = Reading(frame)
-    _, values = reading.loop(loop, place, "")
-    if reading.failed or reading.unresolved:
-        raise UnresolvedError
-    return values, reading.secret
+def _of_value(frame: Frame, raw: Value, place: str) -> Made:
+    return Reading(frame).made(raw, place)
+
+
+def _of_loop(frame: Frame, loop: dict[str, Value], place: str) -> Made:
+    return Reading(frame).loop_made(loop, place)
 
 
 def _own_functions(template: dict[str, Value]) -> frozenset[str]:
@@ -257,6 +232,3 @@ def _own_functions(template: dict[str, Value]) -> frozenset[str]:
         if is_object(space) and is_object(members):
             names |= {f"{space.get('namespace')}.{name}".lower() for name in members}
     return frozenset(names)
-
-
-__all__ = ["Finished", "Output", "expand", "expand_nested", "finish", "finish_outputs"]

@@ -3,7 +3,7 @@
 `Meter` keeps a hostile template from growing without end. RefusedError of a function names the function and the argument, and
 never the value, which may be a secret."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeGuard, final
 
@@ -43,6 +43,10 @@ class RefusedError(Exception):
         self.message = message
         self.fix = fix
         self.unknown = unknown  # not wrong, but not to be known here
+
+
+def unknown(what: str) -> RefusedError:
+    return RefusedError(f"{what} is not known here", unknown=True)
 
 
 class UnresolvedError(Exception):
@@ -107,17 +111,21 @@ def is_int(value: object) -> TypeGuard[int]:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
+# The kinds of values by the types of parameters, each with what it is in words.
+KINDS: Mapping[str, tuple[Callable[[object], bool], str]] = {
+    "string": (lambda value: isinstance(value, str), "a text"),
+    "int": (is_int, "a whole number"),
+    "bool": (lambda value: isinstance(value, bool), "true or false"),
+    "array": (is_list, "a list"),
+    "object": (is_object, "an object"),
+}
+
+
 def kind_of(value: object) -> str:
     """What a value is, in words."""
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return "true or false"
-    if isinstance(value, str):
-        return "a text"
-    if isinstance(value, int | float):
+    if isinstance(value, int | float) and not isinstance(value, bool):
         return "a number"
-    return "a list" if isinstance(value, list) else "an object"
+    return next((words for holds, words in KINDS.values() if holds(value)), "null")
 
 
 def same(one: Value, other: Value) -> bool:
@@ -143,9 +151,11 @@ MANY = 1000
 class Arguments(Sequence[Value]):
     """The arguments of one call, and the questions about them."""
 
-    def __init__(self, name: str, values: Sequence[Value]) -> None:
+    def __init__(self, name: str, values: Sequence[Value], reading: Any = None) -> None:
+        """`reading`: the `evaluation.Reading` that calls; functions that depend only on values don't need it."""
         self._name = name
         self._values = values
+        self.reading = reading
 
     def __len__(self) -> int:
         return len(self._values)
@@ -154,38 +164,29 @@ class Arguments(Sequence[Value]):
     def __getitem__(self, index: int) -> Value:
         return self._values[index]
 
+    def _one(self, index: int, kind: str) -> Any:
+        holds, words = KINDS[kind]
+        if not holds(self._values[index]):
+            raise self.wrong(index, words)
+        return self._values[index]
+
     def text(self, index: int) -> str:
-        value = self._values[index]
-        if not isinstance(value, str):
-            raise self.wrong(index, "a text")
-        return value
+        return self._one(index, "string")
 
     def texts(self) -> list[str]:
         return [self.text(index) for index in range(len(self))]
 
     def number(self, index: int) -> int:
-        value = self._values[index]
-        if not is_int(value):
-            raise self.wrong(index, "a whole number")
-        return value
+        return self._one(index, "int")
 
     def truth(self, index: int) -> bool:
-        value = self._values[index]
-        if not isinstance(value, bool):
-            raise self.wrong(index, "true or false")
-        return value
+        return self._one(index, "bool")
 
     def elements(self, index: int) -> list[Value]:
-        value = self._values[index]
-        if not is_list(value):
-            raise self.wrong(index, "a list")
-        return value
+        return self._one(index, "array")
 
     def members(self, index: int) -> dict[str, Value]:
-        value = self._values[index]
-        if not is_object(value):
-            raise self.wrong(index, "an object")
-        return value
+        return self._one(index, "object")
 
     def refused(self, message: str, fix: str = "") -> RefusedError:
         return RefusedError(f"{self._name}: {message}", fix)
@@ -197,7 +198,7 @@ class Arguments(Sequence[Value]):
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """A function that depends only on values: `call` gets `least` to `most` arguments."""
+    """`call` gets `least` to `most` arguments."""
 
     name: str
     call: Callable[[Arguments], Value]

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 
-from azure_gpu.formats.autoscale_formula.evaluation import Evaluation, evaluate
+from azure_gpu.formats.autoscale_formula.evaluation import Targets, evaluate
 from azure_gpu.formats.autoscale_formula.formula import parse
 
 _A_WEEK = [datetime(2026, 1, 5, tzinfo=UTC) + timedelta(hours=hours) for hours in range(7 * 24)]
@@ -47,13 +47,13 @@ def most_of_each(text: str) -> tuple[int, int] | None:
     return (max(run.dedicated for run in runs), max(run.spot for run in runs)) if runs else None
 
 
-def _busy(text: str) -> list[Evaluation] | None:
+def _busy(text: str) -> list[Targets] | None:
     return _runs(text, ((_MANY, other) for other in (0.0, 1.0, _MANY)))
 
 
-def _runs(text: str, loads: Iterable[tuple[float, float]]) -> list[Evaluation] | None:
+def _runs(text: str, loads: Iterable[tuple[float, float]]) -> list[Targets] | None:
     formula, _ = parse(text)
     if formula is None:
         return None
     runs = [evaluate(formula, _Steady(now, *load), now) for load in loads for now in _A_WEEK]
-    return None if any(run.error for run in runs) else runs
+    return None if any(run.error for run in runs) else [run.targets for run in runs]

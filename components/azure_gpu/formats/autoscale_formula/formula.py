@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from azure_gpu.catalog import spelling
-from azure_gpu.catalog.problems import Code, Problem, Severity
-from azure_gpu.catalog.services.batch import sources
+from azure_gpu.catalog.problems import Problem
+from azure_gpu.catalog.refusals import refused
 from azure_gpu.formats.autoscale_formula import checks, language, syntax
-from azure_gpu.formats.autoscale_formula.syntax import Fault, Statement
+from azure_gpu.formats.autoscale_formula.syntax import FaultError, Statement
 
 _MOST_MESSAGE = 300  # characters: a name can be as long as a formula
 
@@ -36,15 +36,14 @@ def parse(text: str) -> tuple[Formula | None, list[FormulaError]]:
     """The formula, or what keeps it from being one: all that can't be read, else unknown names and wrong types; 20 at most."""
     statements, faults = syntax.read(text)
     if not faults:
-        faults = (
-            [Fault("the formula is empty: it sets no number of nodes", 0)] if not statements else checks.faults_of(statements)
-        )
+        empty = [FaultError("the formula is empty: it sets no number of nodes", 0)]
+        faults = checks.faults_of(statements) if statements else empty
     if faults:
         return None, [placed(text, fault) for fault in sorted(faults, key=lambda fault: fault.at)[: checks.MOST_FAULTS]]
     return Formula(text, tuple(statements)), []
 
 
-def placed(text: str, fault: Fault) -> FormulaError:
+def placed(text: str, fault: FaultError) -> FormulaError:
     """A fault with its line and column."""
     before = text[: fault.at]
     message = fault.message if len(fault.message) <= _MOST_MESSAGE else fault.message[:_MOST_MESSAGE] + "…"
@@ -55,45 +54,22 @@ def formula_problems(text: str, path: str) -> list[Problem]:
     """Errors: what can't be read, unknown names, wrong types. Warnings: a formula that sets no number of nodes, or nearly."""
     formula, errors = parse(text)
     if formula is None:
-        return [
-            Problem(
-                path=path,
-                message=str(error),
-                value=_line(text, error.line),
-                fix="correct the formula there",
-                source=str(sources.AUTOSCALE),
-                code=Code.INVALID,
-            )
-            for error in errors
-        ]
+        return [refused("autoscale.faulty", path, _line(text, error.line), error=error) for error in errors]
     return list(_warnings(formula, path))
 
 
 def _warnings(formula: Formula, path: str) -> Iterator[Problem]:
-    set_here = [statement.target for statement in formula.statements if statement.target]
+    targets = [statement.target for statement in formula.statements if statement.target]
     by_lower = {name.lower(): name for name in language.WRITABLE}
-    for target in set_here:
+    for target in targets:
         near = spelling.nearest(target.name.lower(), by_lower, 1, 0.85)
         if target.name not in language.WRITABLE and target.name.startswith("$") and near:
-            error = placed(
-                formula.text, Fault(f"{target.name} is a variable of the formula's own, and no node depends on it", target.at)
-            )
-            yield _warning(path, str(error), _line(formula.text, error.line), f"write {by_lower[near[0]]} if that is meant")
-    if not any(target.name in language.TARGETS for target in set_here):
-        message = "the formula sets no number of nodes, so the pool stays as it is"
-        yield _warning(path, message, formula.text.strip()[:80], f"set {language.DEDICATED} or {language.SPOT}")
-
-
-def _warning(path: str, message: str, value: str, fix: str) -> Problem:
-    return Problem(
-        path=path,
-        message=message,
-        value=value,
-        fix=fix,
-        source=str(sources.AUTOSCALE),
-        code=Code.UNKNOWN,
-        severity=Severity.WARNING,
-    )
+            message = f"{target.name} is a variable of the formula's own, and no node depends on it"
+            error = placed(formula.text, FaultError(message, target.at))
+            value = _line(formula.text, error.line)
+            yield refused("autoscale.misspelt_target", path, value, error=error, meant=by_lower[near[0]])
+    if not any(target.name in language.TARGETS for target in targets):
+        yield refused("autoscale.no_target", path, formula.text.strip()[:80], dedicated=language.DEDICATED, spot=language.SPOT)
 
 
 def _line(text: str, line: int) -> str:

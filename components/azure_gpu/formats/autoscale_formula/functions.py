@@ -6,6 +6,7 @@ sorted list, and `round` rounds halves away from zero; no source documents how t
 operands were checked as far as that is possible without samples; an error is raised for the others."""
 
 import math
+import operator
 import random
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
@@ -13,8 +14,6 @@ from email.utils import parsedate_to_datetime
 from typing import Any, NamedTuple, Protocol
 
 from azure_gpu.formats.autoscale_formula.language import (
-    COMPARED,
-    COMPARISONS,
     SAMPLE_SECONDS,
     TICKS_PER_SECOND,
     VECTOR_OF,
@@ -22,7 +21,6 @@ from azure_gpu.formats.autoscale_formula.language import (
     Type,
     Value,
     interval_of,
-    type_of,
 )
 
 
@@ -34,8 +32,13 @@ class FunctionError(Exception):
     """Why a function or an operator has no result, such as too few samples; the service then changes nothing."""
 
 
-def of_list(name: str, numbers: Sequence[float]) -> float:
-    """`avg`, `len`, `max`, `min`, `norm`, `range`, `std` or `sum` of a list."""
+def of_numbers(name: str, *values: float | tuple[float, ...]) -> Value:
+    """A function of any numbers and lists of numbers, which are taken as one list."""
+    if name in COMPONENT_WISE and len(values) == 1 and isinstance(values[0], float):
+        return _component(name, values[0])
+    numbers = tuple(number for value in values for number in (value if isinstance(value, tuple) else (value,)))
+    if name not in OF_LISTS:
+        return numbers if name == VECTOR_OF else tuple(_component(name, number) for number in numbers)
     if not numbers and name not in ("len", "sum", "norm"):
         raise FunctionError(f"{name}(…) has no value: the list is empty")
     if name == "std" and len(numbers) == 1:
@@ -46,8 +49,7 @@ def of_list(name: str, numbers: Sequence[float]) -> float:
     return result
 
 
-def component_wise(name: str, number: float) -> float:
-    """`ceil`, `floor`, `lg`, `ln`, `log` or `round` of a number."""
+def _component(name: str, number: float) -> float:
     if name in ("lg", "ln", "log") and number <= 0:
         raise FunctionError(f"{name}(…) has no value for {number:g}")
     return COMPONENT_WISE[name](number)
@@ -92,17 +94,6 @@ def member(name: str, moment: datetime) -> float:
     return float(getattr(moment, name))
 
 
-def flat(values: Sequence[Value]) -> tuple[float, ...]:
-    """Numbers and lists of numbers as one list."""
-    numbers: list[float] = []
-    for value in values:
-        if isinstance(value, tuple):
-            numbers.extend(value)
-        elif isinstance(value, float):
-            numbers.append(value)
-    return tuple(numbers)
-
-
 def _deviation(numbers: Sequence[float]) -> float:
     """Of a sample: divided by one less than its size."""
     mean = math.fsum(numbers) / len(numbers)
@@ -113,7 +104,7 @@ def _round(number: float) -> float:
     return math.copysign(math.floor(abs(number) + 0.5), number)
 
 
-# Functions over numbers and lists of numbers in any order, which are taken as one list.
+# Of one list a number.
 OF_LISTS: Mapping[str, Callable[[Sequence[float]], float]] = {
     "avg": lambda numbers: math.fsum(numbers) / len(numbers),
     "len": lambda numbers: float(len(numbers)),
@@ -151,33 +142,8 @@ FIXED: Mapping[str, Function] = {
     "time": Function((Type.STRING,), 0, Type.TIMESTAMP, _time),
     "stop": Function((), 0, Type.NOTHING, _stop),
 }
-FUNCTIONS = (*OF_LISTS, *COMPONENT_WISE, *FIXED, VECTOR_OF)
-
-
-def apply(left: Value, sign: str, right: Value) -> Value:
-    """`left sign right`, for every operator but && and ||."""
-    if sign in COMPARISONS:
-        return _compared(left, sign, right)
-    operator = ARITHMETIC.get((type_of(left), sign, type_of(right)))
-    if operator is None:
-        raise FunctionError(f"{type_of(left)} {sign} {type_of(right)} isn't an operation of a formula")
-    return operator.apply(left, sign, right)
-
-
-def negative(sign: str, value: Value) -> Value:
-    """`-value` or `!value`."""
-    if isinstance(value, float):
-        return -value if sign == "-" else float(not value)
-    if sign == "-" and isinstance(value, Interval):
-        return Interval(-value.ticks)
-    raise FunctionError(f"{sign} takes no {type_of(value)}")
-
-
-def true(value: Value) -> bool:
-    """Whether a condition holds: a number that isn't 0."""
-    if not isinstance(value, float):
-        raise FunctionError(f"a condition is a number, and this is a {type_of(value)}")
-    return bool(value)
+OF_NUMBERS = (*OF_LISTS, *COMPONENT_WISE, VECTOR_OF)
+FUNCTIONS = (*OF_NUMBERS, *FIXED)
 
 
 def later(moment: datetime, length: Interval) -> datetime:
@@ -190,15 +156,7 @@ def later(moment: datetime, length: Interval) -> datetime:
 def _arithmetic(left: float, sign: str, right: float) -> float:
     if sign == "/" and right == 0:
         raise FunctionError("this divides by 0")
-    match sign:
-        case "+":
-            result = left + right
-        case "-":
-            result = left - right
-        case "*":
-            result = left * right
-        case _:
-            result = left / right
+    result = _SIGNS[sign](left, right)
     if not math.isfinite(result):
         raise FunctionError("a number is too large")
     return result
@@ -211,44 +169,46 @@ def _list(left: tuple[float, ...], sign: str, right: float | tuple[float, ...]) 
     return tuple(_arithmetic(one, sign, other) for one, other in zip(left, others, strict=True))
 
 
+def _scaled(of: Interval, sign: str, number: float) -> Interval:
+    return Interval(round(_arithmetic(float(of.ticks), sign, number)))
+
+
 class Operator(NamedTuple):
     gives: Type
     apply: Callable[[Any, str, Any], Value]
 
 
-# What each operator takes and gives.
-ARITHMETIC: Mapping[tuple[Type, str, Type], Operator] = {
-    **{(Type.DOUBLE, sign, Type.DOUBLE): Operator(Type.DOUBLE, _arithmetic) for sign in "+-*/"},
-    **{(Type.VECTOR, sign, Type.DOUBLE): Operator(Type.VECTOR, _list) for sign in "+-*/"},
-    **{(Type.VECTOR, sign, Type.VECTOR): Operator(Type.VECTOR, _list) for sign in "+-*/"},
-    (Type.DOUBLE, "*", Type.INTERVAL): Operator(Type.INTERVAL, lambda number, _, of: _scaled(of, "*", number)),
-    (Type.INTERVAL, "*", Type.DOUBLE): Operator(Type.INTERVAL, lambda of, sign, number: _scaled(of, sign, number)),
-    (Type.INTERVAL, "/", Type.DOUBLE): Operator(Type.INTERVAL, lambda of, sign, number: _scaled(of, sign, number)),
+_SIGNS: Mapping[str, Callable[[Any, Any], Any]] = {
+    **{"+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv},
+    **{"<": operator.lt, "<=": operator.le, "==": operator.eq, "!=": operator.ne, ">=": operator.ge, ">": operator.gt},
+}
+ARITHMETIC, LOGICAL = "+-*/", ("&&", "||")
+_COMPARED = (Type.DOUBLE, Type.STRING, Type.TIMESTAMP, Type.INTERVAL)  # each with its own type; these give 1 or 0
+# What each operator takes and gives. Of && and || the left side is known to leave it to the right one.
+OPERATORS: Mapping[tuple[Type, str, Type], Operator] = {
+    **{(Type.DOUBLE, sign, Type.DOUBLE): Operator(Type.DOUBLE, _arithmetic) for sign in ARITHMETIC},
+    **{(Type.VECTOR, sign, Type.DOUBLE): Operator(Type.VECTOR, _list) for sign in ARITHMETIC},
+    **{(Type.VECTOR, sign, Type.VECTOR): Operator(Type.VECTOR, _list) for sign in ARITHMETIC},
+    (Type.DOUBLE, "*", Type.INTERVAL): Operator(Type.INTERVAL, lambda number, sign, of: _scaled(of, sign, number)),
+    (Type.INTERVAL, "*", Type.DOUBLE): Operator(Type.INTERVAL, _scaled),
+    (Type.INTERVAL, "/", Type.DOUBLE): Operator(Type.INTERVAL, _scaled),
     (Type.INTERVAL, "+", Type.INTERVAL): Operator(Type.INTERVAL, lambda one, _, other: Interval(one.ticks + other.ticks)),
     (Type.INTERVAL, "-", Type.INTERVAL): Operator(Type.INTERVAL, lambda one, _, other: Interval(one.ticks - other.ticks)),
     (Type.INTERVAL, "+", Type.TIMESTAMP): Operator(Type.TIMESTAMP, lambda length, _, moment: later(moment, length)),
     (Type.TIMESTAMP, "+", Type.INTERVAL): Operator(Type.TIMESTAMP, lambda moment, _, length: later(moment, length)),
     (Type.TIMESTAMP, "-", Type.TIMESTAMP): Operator(Type.INTERVAL, lambda one, _, other: interval_of(one - other)),
+    **{
+        (kind, sign, kind): Operator(Type.DOUBLE, lambda left, sign, right: float(_SIGNS[sign](left, right)))
+        for kind in _COMPARED
+        for sign in _SIGNS.keys() - set(ARITHMETIC)
+    },
+    **{(Type.DOUBLE, sign, Type.DOUBLE): Operator(Type.DOUBLE, lambda _, __, right: float(bool(right))) for sign in LOGICAL},
 }
-
-
-def _scaled(of: Interval, sign: str, number: float) -> Interval:
-    return Interval(round(_arithmetic(float(of.ticks), sign, number)))
-
-
-def _compared(left: Value, sign: str, right: Value) -> float:
-    return float(_order(left, sign, right) in _HOLDS[sign])
-
-
-def _order(left: Any, sign: str, right: Any) -> int:
-    """-1 where the left value is less, 0 where both are the same, 1 where it is greater."""
-    if type_of(left) is not type_of(right) or type_of(left) not in COMPARED:
-        raise FunctionError(f"{type_of(left)} {sign} {type_of(right)} isn't an operation of a formula")
-    return (left > right) - (left < right)
-
-
-# For which orders each comparison holds.
-_HOLDS: Mapping[str, tuple[int, ...]] = {"<": (-1,), "<=": (-1, 0), "==": (0,), ">=": (0, 1), ">": (1,), "!=": (-1, 1)}
+SIGNED: Mapping[tuple[str, Type], Callable[[Any], Value]] = {
+    ("-", Type.DOUBLE): operator.neg,
+    ("!", Type.DOUBLE): lambda number: float(not number),
+    ("-", Type.INTERVAL): lambda length: Interval(-length.ticks),
+}
 
 
 Series = Sequence[tuple[datetime, float]]  # oldest first
@@ -317,10 +277,10 @@ class Method(NamedTuple):
     call: Callable[..., Value]  # with the samples, the time, and the values
 
 
-_NUMBER, _WHEN = (Type.DOUBLE,), (Type.TIMESTAMP, Type.INTERVAL)
+NUMBER, WHEN = (Type.DOUBLE,), (Type.TIMESTAMP, Type.INTERVAL)
 METHODS: Mapping[str, Method] = {
-    "GetSample": Method(((_NUMBER,), (_WHEN,), (_WHEN, _NUMBER), (_WHEN, _WHEN), (_WHEN, _WHEN, _NUMBER)), Type.VECTOR, _sample),
-    "GetSamplePercent": Method(((_WHEN,), (_WHEN, _WHEN)), Type.DOUBLE, _percent),
+    "GetSample": Method(((NUMBER,), (WHEN,), (WHEN, NUMBER), (WHEN, WHEN), (WHEN, WHEN, NUMBER)), Type.VECTOR, _sample),
+    "GetSamplePercent": Method(((WHEN,), (WHEN, WHEN)), Type.DOUBLE, _percent),
     "GetSamplePeriod": Method(((),), Type.INTERVAL, lambda *_: Interval(SAMPLE_SECONDS * TICKS_PER_SECOND)),
     "Count": Method(((),), Type.DOUBLE, lambda series, _: float(len(series))),
     "HistoryBeginTime": Method(((),), Type.TIMESTAMP, _begin),

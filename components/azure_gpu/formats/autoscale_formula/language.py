@@ -21,7 +21,6 @@ class Type(StrEnum):
     TIMESTAMP = "timestamp"
     INTERVAL = "timeinterval"
     OPTION = "node deallocation option"
-    METRIC = "metric"  # a variable of the service with samples; as a number it is its newest sample
     NOTHING = "nothing"  # what stop() gives
     UNKNOWN = "unknown"  # either branch of a choice
 
@@ -53,7 +52,6 @@ OLD_NAMES: Mapping[str, str] = {"$CurrentDedicated": "$CurrentDedicatedNodes", "
 READ_ONLY = (*TASKS, *NODES, "$TaskSlotsPerNode", *_RESOURCES, *OLD_NAMES)
 
 OPTIONS = ("requeue", "terminate", "taskcompletion", "retaineddata")
-
 TICKS_PER_SECOND = 10_000_000  # an interval counts in units of 100 ns
 INTERVALS: Mapping[str, int] = {
     "TimeInterval_Zero": 0,
@@ -67,14 +65,16 @@ INTERVALS: Mapping[str, int] = {
     "TimeInterval_Week": 7 * 86_400 * TICKS_PER_SECOND,
     "TimeInterval_Year": 365 * 86_400 * TICKS_PER_SECOND,  # assumed: the page doesn't give its number of days
 }
+# The words that have a value before anything is set. One that the service measures is, as a number, its newest sample.
+KNOWN: Mapping[str, Type] = {
+    **dict.fromkeys((*READ_ONLY, *TARGETS), Type.DOUBLE),
+    **dict.fromkeys((DEALLOCATION, *OPTIONS), Type.OPTION),
+    **dict.fromkeys(INTERVALS, Type.INTERVAL),
+}
 TIMESTAMP_MEMBERS = ("year", "month", "day", "weekday", "hour", "minute", "second")
 
 VECTOR_OF = "vec"  # makes a list of numbers, so that a component-wise function gives one
 SAMPLE_SECONDS = 30  # between two samples
-COMPARISONS = ("<", "<=", "==", ">=", ">", "!=")  # these give 1 or 0
-COMPARED = (Type.DOUBLE, Type.STRING, Type.TIMESTAMP, Type.INTERVAL)  # each with its own type
-LOGICAL = ("&&", "||")
-NEGATED: Mapping[str, tuple[Type, ...]] = {"-": (Type.DOUBLE, Type.INTERVAL), "!": (Type.DOUBLE,)}
 
 
 @dataclass(frozen=True, order=True, slots=True)
@@ -99,17 +99,15 @@ class Option:
 Value = float | tuple[float, ...] | str | datetime | Interval | Option
 
 
-def type_of(value: Value) -> Type:
-    """The type of a value, as the documentation calls it."""
-    if isinstance(value, Interval):
-        return Type.INTERVAL
-    if isinstance(value, Option):
-        return Type.OPTION
-    if isinstance(value, tuple):
-        return Type.VECTOR
-    if isinstance(value, datetime):
-        return Type.TIMESTAMP
-    return Type.STRING if isinstance(value, str) else Type.DOUBLE
+_TYPES: Mapping[type, Type] = {
+    **{float: Type.DOUBLE, tuple: Type.VECTOR, str: Type.STRING},
+    **{datetime: Type.TIMESTAMP, Interval: Type.INTERVAL, Option: Type.OPTION},
+}
+
+
+def type_of(value: Value | Type) -> Type:
+    """The type of a value, as the documentation calls it. The checks have the type itself in place of the value."""
+    return value if isinstance(value, Type) else _TYPES[type(value)]
 
 
 def text(value: Value) -> str:

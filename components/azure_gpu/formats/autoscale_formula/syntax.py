@@ -5,19 +5,14 @@ After a fault, parsing continues behind the next semicolon."""
 import math
 import re
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 MOST_DEPTH = 40  # of brackets, calls, signs and choices in each other
 _MOST_NODES_DEEP = 200  # with operators, methods and members; a walk over a formula recurses into each
 
 
-class Number(NamedTuple):
-    value: float
-    at: int
-
-
-class Text(NamedTuple):
-    value: str
+class Literal(NamedTuple):
+    value: float | str
     at: int
 
 
@@ -35,20 +30,12 @@ class Call(NamedTuple):
 
 
 class Method(NamedTuple):
-    """`of.name(arguments)`."""
+    """`of.name(arguments)`; without arguments the member `of.name`."""
 
     of: "Node"
     name: str
-    arguments: tuple["Node", ...]
-    at: int  # of the method's name
-
-
-class Member(NamedTuple):
-    """`of.name`."""
-
-    of: "Node"
-    name: str
-    at: int
+    arguments: tuple["Node", ...] | None
+    at: int  # of the name
 
 
 class Sign(NamedTuple):
@@ -84,7 +71,7 @@ class Choice(NamedTuple):
     at: int
 
 
-Node = Number | Text | Name | Call | Method | Member | Sign | Chain | Choice
+Node = Literal | Name | Call | Method | Sign | Chain | Choice
 
 
 class Statement(NamedTuple):
@@ -94,19 +81,12 @@ class Statement(NamedTuple):
     value: Node
 
 
-class Fault(NamedTuple):
-    """What is wrong, and the offset at which it stands."""
-
-    message: str
-    at: int
-
-
 class FaultError(Exception):
-    """Carries a fault out of the depth of an expression."""
+    """What is wrong, and the offset at which it stands."""
 
     def __init__(self, message: str, at: int) -> None:
         super().__init__(message)
-        self.fault = Fault(message, at)
+        self.message, self.at = message, at
 
 
 class _Token(NamedTuple):
@@ -123,11 +103,19 @@ _TOKEN = re.compile(
     r"|(?P<sign>&&|\|\||[<>=!]=|/(?!\*)|[-+*<>!?:=(),;.]))"
 )
 _BLANK = re.compile(r"(?:\s|//[^\n]*+)*+")
+_UNREADABLE = {
+    "/*": "comments begin with // and go to the end of the line",
+    '"': 'a text in double quotes has no closing " on its line',
+    "'": "texts stand in double quotes",
+    "[": "a list of numbers is written vec(1, 2, 3)",
+    "&": "& isn't an operator; && is",
+    "|": "| isn't an operator; || is",
+}
 # Operators by rank, the weakest first.
 _RANKS = (("||",), ("&&",), ("==", "!="), ("<", "<=", ">", ">="), ("+", "-"), ("*", "/"))
 
 
-def read(text: str) -> tuple[list[Statement], list[Fault]]:
+def read(text: str) -> tuple[list[Statement], list[FaultError]]:
     """The statements of a formula and everything in it that can't be read."""
     tokens, faults = _tokens(text)
     return ([], faults) if faults else _Reader(tokens).statements()
@@ -141,9 +129,9 @@ class _Reader:
         self._next = 0
         self._depth = 0
 
-    def statements(self) -> tuple[list[Statement], list[Fault]]:
+    def statements(self) -> tuple[list[Statement], list[FaultError]]:
         found: list[Statement] = []
-        faults: list[Fault] = []
+        faults: list[FaultError] = []
         while self._peek().kind:
             if self._peek().text == ";":  # an empty statement
                 self._take()
@@ -151,7 +139,7 @@ class _Reader:
             try:
                 found.append(self._statement())
             except FaultError as error:
-                faults.append(error.fault)
+                faults.append(error)
                 self._depth = 0
                 while self._peek().kind and self._peek().text != ";":
                     self._take()
@@ -208,10 +196,7 @@ class _Reader:
         while self._peek().text == ".":
             self._take()
             name = self._expect("name", "the name of a method or a member")
-            if self._peek().text == "(":
-                node = Method(node, name.text, self._arguments(), name.at)
-            else:
-                node = Member(node, name.text, name.at)
+            node = Method(node, name.text, self._arguments() if self._peek().text == "(" else None, name.at)
         return node
 
     def _first(self) -> Node:
@@ -222,13 +207,11 @@ class _Reader:
         if token.kind == "number":
             if math.isinf(value := float(token.text)):
                 raise FaultError(f"{token.text} is too large a number", token.at)
-            return Number(value, token.at)
+            return Literal(value, token.at)
         if token.kind == "text":
-            return Text(token.text[1:-1], token.at)
+            return Literal(token.text[1:-1], token.at)
         if token.kind == "name":
-            if self._peek().text == "(":
-                return Call(token.text, self._arguments(), token.at)
-            return Name(token.text, token.at)
+            return Call(token.text, self._arguments(), token.at) if self._peek().text == "(" else Name(token.text, token.at)
         inner = self._expression()
         self._expect(")", "the closing )")
         return inner
@@ -274,36 +257,19 @@ class _Reader:
 
 def _too_deep(root: Node) -> int | None:
     """Where a node stands that is deeper than the rest of this package goes."""
-    waiting: list[tuple[Node, int]] = [(root, 1)]
+    waiting: list[tuple[Any, int]] = [(root, 1)]
     while waiting:
         node, depth = waiting.pop()
         if depth > _MOST_NODES_DEEP:
             return node.at
-        waiting.extend((inner, depth + 1) for inner in _inner(node))
+        parts = (one for part in node for one in (part if type(part) is tuple else (part,)))
+        waiting.extend((one, depth + (type(one) is not Link)) for one in parts if isinstance(one, Node | Link))
     return None
 
 
-def _inner(node: Node) -> tuple[Node, ...]:
-    match node:
-        case Call():
-            return node.arguments
-        case Method():
-            return (node.of, *node.arguments)
-        case Member():
-            return (node.of,)
-        case Sign():
-            return (node.operand,)
-        case Chain():
-            return (node.first, *(link.operand for link in node.links))
-        case Choice():
-            return (node.condition, node.yes, node.no)
-        case _:
-            return ()
-
-
-def _tokens(text: str) -> tuple[list[_Token], list[Fault]]:
+def _tokens(text: str) -> tuple[list[_Token], list[FaultError]]:
     tokens: list[_Token] = []
-    faults: list[Fault] = []
+    faults: list[FaultError] = []
     position = 0
     while (match := _TOKEN.match(text, position)) and match.lastgroup:
         tokens.append(_Token(match.lastgroup, match[match.lastgroup], match.start(match.lastgroup)))
@@ -311,21 +277,12 @@ def _tokens(text: str) -> tuple[list[_Token], list[Fault]]:
     blank = _BLANK.match(text, position)
     position = blank.end() if blank else position
     if position < len(text):
-        faults.append(Fault(_unreadable(text[position:]), position))
+        faults.append(FaultError(_unreadable(text[position:]), position))
     tokens.append(_Token("", "", len(text.rstrip())))
     return tokens, faults
 
 
 def _unreadable(rest: str) -> str:
-    if rest.startswith("/*"):
-        return "comments begin with // and go to the end of the line"
-    if rest.startswith('"'):
-        return 'a text in double quotes has no closing " on its line'
-    if rest.startswith("'"):
-        return "texts stand in double quotes"
-    if rest.startswith("["):
-        return "a list of numbers is written vec(1, 2, 3)"
-    if rest[0] in "&|":
-        return f"{rest[0]} isn't an operator; {rest[0] * 2} is"
     word = re.match(r"[\w.$]+", rest)
-    return f"{word[0] if word else rest[0]} can't be read: not a number, name or operator"
+    unread = f"{word[0] if word else rest[0]} can't be read: not a number, name or operator"
+    return next((message for beginning, message in _UNREADABLE.items() if rest.startswith(beginning)), unread)

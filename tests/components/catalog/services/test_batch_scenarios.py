@@ -28,13 +28,13 @@ def run(asked: ScenarioRequest, tasks: Series | None, now: datetime = FRIDAY, go
     series = {"$PendingTasks": tasks, "$PreemptedNodeCount": gone}
     done = evaluate(read, Measured({name: one for name, one in series.items() if one is not None}), now)
     assert done.error is None, done.error
-    assert done.deallocation == "taskcompletion"
+    assert done.targets.deallocation == "taskcompletion"
     return done
 
 
 def nodes(asked: ScenarioRequest, tasks: Series | None, now: datetime = FRIDAY, gone: Series | None = None) -> tuple[int, int]:
     done = run(asked, tasks, now, gone)
-    return done.dedicated, done.spot
+    return done.targets.dedicated, done.targets.spot
 
 
 FOLLOWING = [one for one in get_args(Scenario) if one != "fixed"]
@@ -170,10 +170,10 @@ def test_whatever_isnt_refused_is_a_sound_formula_within_its_bounds(
     series = {"$PendingTasks": values(tasks, now), "$PreemptedNodeCount": values(gone, now)}
     done = evaluate(read, Measured(series), now)
     assert done.error is None
-    assert 0 <= done.dedicated <= asked.max_nodes
-    assert 0 <= done.spot <= asked.max_nodes
+    assert 0 <= done.targets.dedicated <= asked.max_nodes
+    assert 0 <= done.targets.spot <= asked.max_nodes
     dedicated, spot = most_nodes(asked)
-    assert done.dedicated <= max(dedicated, asked.min_nodes)
-    assert done.spot <= max(dedicated, spot, asked.min_nodes)
+    assert done.targets.dedicated <= max(dedicated, asked.min_nodes)
+    assert done.targets.spot <= max(dedicated, spot, asked.min_nodes)
     if asked.scenario != "fixed" and asked.min_nodes == 0 and not any(tasks):
-        assert (done.dedicated, done.spot) == (0, 0)
+        assert (done.targets.dedicated, done.targets.spot) == (0, 0)
