@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeVar, cast
 
 from azure_gpu.formats import placeholders
 from azure_gpu.formats.document import Document
-from azure_gpu.formats.lenient_json import member
+from azure_gpu.formats.lenient_json import member, walk
 from azure_gpu.formats.likely_secrets import holds_secret
 from azure_gpu.formats.stack_file import SECRET
 
@@ -122,15 +122,19 @@ class BodyReader:
             return None
         if isinstance(value, dict | list):
             return self._wrong(key, None, "text")
+        fix = "set it by `pulumi config set --secret --path`"
+        return self._copied(value, self.whole_path(key), free, fix)
+
+    def _copied(self, value: object, path: str, free: bool, fix: str = "") -> str | None:
         text = _as_text(value)
         found = placeholders.find(text)
         if found and (not free or found == text.strip()):
-            self.leave(key, f"{found} is a placeholder", "write the value")
-            return None
-        if holds_secret(text) or SECRET in text:
-            self.leave(key, "the text contains a secret, which isn't copied", "set it by `pulumi config set --secret --path`")
-            return None
-        return text
+            self.reading.leave(path, f"{found} is a placeholder", "write the value")
+        elif holds_secret(text) or SECRET in text:
+            self.reading.leave(path, "the text contains a secret, which isn't copied", fix)
+        else:
+            return text
+        return None
 
     def number(self, key: str) -> float | int | None:
         value = self.raw(key)
@@ -205,25 +209,20 @@ class BodyReader:
         return found
 
     def texts(self, key: str, *, free: bool = False) -> list[str]:
-        value = self.raw(key)
-        if value is None:
-            return []
-        if not isinstance(value, list):
-            self._wrong(key, value, "a list")
-            return []
         kept: list[str] = []
-        for index, one in enumerate(cast(list[object], value)):
-            text = _as_text(one) if not isinstance(one, dict | list) else ""
-            found = placeholders.find(text)
+        for path, one in self._list(key):
             if isinstance(one, dict | list):
-                self.reading.leave(f"{self.whole_path(key)}[{index}]", "text is expected in this list")
-            elif found and (not free or found == text.strip()):
-                self.reading.leave(f"{self.whole_path(key)}[{index}]", f"{found} is a placeholder", "write the value")
-            elif holds_secret(text) or SECRET in text:
-                self.reading.leave(f"{self.whole_path(key)}[{index}]", "the text contains a secret, which isn't copied")
-            else:
+                self.reading.leave(path, "text is expected in this list")
+            elif (text := self._copied(one, path, free)) is not None:
                 kept.append(text)
         return kept
+
+    def _list(self, key: str) -> Iterator[tuple[str, object]]:
+        value = self.raw(key)
+        if isinstance(value, list):
+            yield from ((f"{self.whole_path(key)}[{index}]", one) for index, one in enumerate(cast(list[object], value)))
+        elif value is not None:
+            self._wrong(key, value, "a list")
 
     def pairs(self, key: str) -> dict[str, str]:
         """A mapping of names to text."""
@@ -241,18 +240,10 @@ class BodyReader:
 
     def items(self, key: str) -> list["BodyReader"]:
         """The mappings in the list under a key."""
-        value = self.raw(key)
-        if value is None:
-            return []
-        if not isinstance(value, list):
-            self._wrong(key, value, "a list")
-            return []
         found: list[BodyReader] = []
-        for index, one in enumerate(cast(list[object], value)):
-            path = f"{self.whole_path(key)}[{index}]"
-            inner = mapping(one)
+        for path, one in self._list(key):
             if isinstance(one, dict):
-                found.append(self._reader(inner, path))
+                found.append(self._reader(mapping(one), path))
             elif one is not None:
                 self.reading.leave(path, "a mapping is expected in this list")
         return found
@@ -317,13 +308,8 @@ def _set(value: Any) -> Any:
 
 def _is_plain(value: object) -> bool:
     """Whether it can be copied: without a placeholder, an expression or a secret."""
-    if isinstance(value, dict):
-        return all(_is_plain(one) for one in cast(dict[Any, Any], value).values())
-    if isinstance(value, list):
-        return all(_is_plain(one) for one in cast(list[Any], value))
-    return not isinstance(value, str) or not (
-        placeholders.find(value) or holds_secret(value) or SECRET in value or value.startswith("[")
-    )
+    texts = [holder[key] for holder, key, _ in walk([value], "") if isinstance(holder[key], str)]
+    return not any(placeholders.find(one) or holds_secret(one) or SECRET in one or one.startswith("[") for one in texts)
 
 
 def mapping(value: object) -> dict[str, Any]:

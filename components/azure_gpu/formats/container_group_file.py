@@ -152,8 +152,11 @@ def _reminded(value: Any, problems: list[Problem], document: Document, path: str
     set, and not a mistake."""
     secret = {
         document.at(where.rpartition(".")[0] + ".value")
-        for holder, key, where in _texts(value, path)
-        if key == "name" and is_secret_name(holder[key]) and placeholders.find(str(holder.get("value"))) == holder.get("value")
+        for holder, key, where in lenient_json.walk(value, path)
+        if key == "name"
+        and isinstance(holder[key], str)
+        and is_secret_name(holder[key])
+        and placeholders.find(str(holder.get("value"))) == holder.get("value")
     }
     for problem in problems:
         if problem.path in secret:
@@ -219,13 +222,12 @@ def _hide_likely_secrets(group: GroupInFile, properties: dict[str, Any], secrets
                     variable.pop("value", None)
                     variable["secureValue"] = SECRET
                     secrets.append(f"{path}[{number}].secureValue")
-    for holder, key, path in list(_texts(group.body, "")):
+    for holder, key, path in lenient_json.walk(group.body, ""):
         text = holder[key]
-        if text == SECRET or not holds_secret(text):
-            continue
-        holder[key] = SECRET
-        secrets.append(path)
-        yield _likely(group, path, "there is a secret in this text")
+        if isinstance(text, str) and text != SECRET and holds_secret(text):
+            holder[key] = SECRET
+            secrets.append(path)
+            yield _likely(group, path, "there is a secret in this text")
 
 
 def _likely(group: GroupInFile, path: str, message: str) -> Problem:
@@ -235,20 +237,6 @@ def _likely(group: GroupInFile, path: str, message: str) -> Problem:
         fix="it is taken as a secret; give it as the `secureValue` of a variable in this file too",
         severity=Severity.WARNING,
     )
-
-
-def _texts(value: Any, path: str) -> Iterator[tuple[Any, Any, str]]:
-    """Every text inside: what holds it, under which key or index, and its path."""
-    steps: list[tuple[Any, str]] = []
-    if isinstance(value, dict):
-        steps = [(key, lenient_json.member(path, key)) for key in cast(dict[str, Any], value)]
-    elif isinstance(value, list):
-        steps = [(index, f"{path}[{index}]") for index in range(len(cast(list[Any], value)))]
-    for key, inner in steps:
-        if isinstance(value[key], str):
-            yield value, key, inner
-        else:
-            yield from _texts(value[key], inner)
 
 
 def _items(parent: dict[str, Any], name: str) -> list[dict[str, Any]]:

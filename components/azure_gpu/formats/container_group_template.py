@@ -6,13 +6,16 @@ were given or written as defaults aren't evaluated at all."""
 import json
 import re
 from collections.abc import Mapping
+from copy import deepcopy
 from typing import Any, NamedTuple, cast
 
 from azure_gpu.catalog.problems import Code, Problem, Severity
 from azure_gpu.formats.arm_template import Scope, TemplateResource, declared, expand
+from azure_gpu.formats.arm_template.resources import entries
+from azure_gpu.formats.arm_template.syntax import is_expression
 from azure_gpu.formats.azure_types import CONTAINER_GROUP
 from azure_gpu.formats.document import Document
-from azure_gpu.formats.lenient_json import member
+from azure_gpu.formats.lenient_json import member, walk
 from azure_gpu.formats.likely_secrets import is_secret_name
 from azure_gpu.formats.stack_file import SECRET
 
@@ -39,17 +42,17 @@ def groups_in(document: Document, parameters: Mapping[str, Any], scope: Scope) -
     """`scope.location` None: the groups are where their resource group is, and have no location."""
     ready, given = _without_secrets(document, parameters)
     place = scope if scope.location is not None else scope._replace(location=SOMEWHERE)
-    entries = _entries(cast(dict[str, Any], ready.value))
+    by_path = _entries(cast(dict[str, Any], ready.value))
     expanded = expand(ready, given, place)
     there = {resource.path for resource in expanded.everything()}
-    nameless = {path for path, entry in entries.items() if path not in there and _is_ours(entry)}
+    nameless = {path for path, entry in by_path.items() if path not in there and _is_ours(entry)}
     of_names: list[Problem] = []
     if nameless:
         # A resource without a name isn't among those that are evaluated. The stack names a group whose name isn't known here.
         again = expand(_named(ready, nameless), given, place)
         of_names = [_of_name(problem) for problem in expanded.problems if problem not in again.problems]
         expanded = again
-    others = {path: entry for path, entry in entries.items() if not _is_ours(entry) and not _is_deployment(entry)}
+    others = {path: entry for path, entry in by_path.items() if not _is_ours(entry) and not _is_deployment(entry)}
     beside = [member(path, key) for path, entry in others.items() for key in entry if key.lower() != "dependson"]
     ours = [resource for resource in expanded.everything() if resource.type.lower() == CONTAINER_GROUP.arm_type.lower()]
     groups = [_group(resource, nameless) for resource in ours]
@@ -88,23 +91,19 @@ def others_in(document: Document, parameters: Mapping[str, Any], scope: Scope) -
     return [*(_group(each, set()) for each in found), *unnamed], expanded.problems
 
 
-def _expressions(value: Any, path: str) -> dict[str, str]:
+def _expressions(entry: Any, path: str) -> dict[str, str]:
     """Every expression of an entry that wasn't evaluated, by path."""
-    if isinstance(value, str):
-        return {path: value} if value.startswith("[") and not value.startswith("[[") else {}
-    if isinstance(value, dict):
-        inside = ((member(path, name), inner) for name, inner in cast(dict[str, Any], value).items())
-    else:
-        inside = (
-            (f"{path}[{index}]", inner) for index, inner in enumerate(cast(list[Any], value) if isinstance(value, list) else [])
-        )
-    return {at: text for place, inner in inside for at, text in _expressions(inner, place).items()}
+    texts = ((inner, holder[key]) for holder, key, inner in walk(entry, path))
+    return {inner: text for inner, text in texts if isinstance(text, str) and is_expression(text)}
 
 
 def _group(resource: TemplateResource, nameless: set[str]) -> Given:
     asking = {path for path, expression in resource.unresolved.items() if _ASKS_FOR_A_KEY.search(expression)}
     secrets = (*resource.secrets, *asking)
-    body = {name: _hidden(value, name, secrets) for name, value in resource.body.items() if name.lower() not in _BESIDE}
+    body = deepcopy({name: value for name, value in resource.body.items() if name.lower() not in _BESIDE})
+    for holder, key, path in walk(body, ""):
+        if path in secrets:  # where a secure parameter is part of a text
+            holder[key] = SECRET
     if body.get("location") == SOMEWHERE:
         del body["location"]
     if resource.path in nameless:
@@ -113,23 +112,14 @@ def _group(resource: TemplateResource, nameless: set[str]) -> Given:
     return Given(body, resource.path, unknown)
 
 
-def _hidden(value: Any, path: str, secrets: tuple[str, ...]) -> Any:
-    """The value with SECRET wherever a secure parameter is part of a text."""
-    if path in secrets:
-        return SECRET
-    if isinstance(value, dict):
-        of = cast(dict[str, Any], value)
-        return {name: _hidden(inner, member(path, name), secrets) for name, inner in of.items()}
-    if isinstance(value, list):
-        return [_hidden(inner, f"{path}[{index}]", secrets) for index, inner in enumerate(cast(list[Any], value))]
-    return value
-
-
 def _without_secrets(document: Document, parameters: Mapping[str, Any]) -> tuple[Document, dict[str, Any]]:
     """The template and its parameters with SECRET for each secure text, and for each expression that only asks for a secret:
     `listKeys` can't be evaluated here. Outputs are left out, since they create nothing."""
     template = cast(dict[str, Any], document.value)
-    changed: dict[str, Any] = {**template, "outputs": {}, "resources": _blanked(template.get("resources"))}
+    changed: dict[str, Any] = {**template, "outputs": {}, "resources": deepcopy(template.get("resources"))}
+    for holder, key, _ in walk(changed["resources"], ""):
+        if isinstance(key, str) and key.lower() in _SECRET_KEYS and isinstance(holder[key], str) and holder[key]:
+            holder[key] = _SECRET_TEXT
     given = dict(parameters)
     of_template = declared(template)
     for parameter in of_template.values():
@@ -153,27 +143,10 @@ def _typed(value: Any, wanted: str) -> Any:
         return value
 
 
-def _blanked(value: Any) -> Any:
-    if isinstance(value, list):
-        return [_blanked(inner) for inner in cast(list[Any], value)]
-    if not isinstance(value, dict):
-        return value
-    of = cast(dict[str, Any], value)
-    return {
-        name: _SECRET_TEXT if name.lower() in _SECRET_KEYS and isinstance(inner, str) and inner else _blanked(inner)
-        for name, inner in of.items()
-    }
-
-
 def _entries(template: dict[str, Any]) -> dict[str, dict[str, Any]]:
     """The entries of the template's resources, by path."""
-    resources: Any = template.get("resources")
-    entries: dict[str, Any] = {}
-    if isinstance(resources, list):
-        entries = {f"resources[{index}]": entry for index, entry in enumerate(cast(list[Any], resources))}
-    elif isinstance(resources, dict):
-        entries = {member("resources", name): entry for name, entry in cast(dict[str, Any], resources).items()}
-    return {path: cast(dict[str, Any], entry) for path, entry in entries.items() if isinstance(entry, dict)}
+    found = entries(template.get("resources"), "resources")
+    return {path: cast(dict[str, Any], entry) for entry, path, _ in found if isinstance(entry, dict)}
 
 
 def _is_ours(entry: dict[str, Any]) -> bool:
@@ -186,17 +159,11 @@ def _is_deployment(entry: dict[str, Any]) -> bool:
 
 def _named(document: Document, paths: set[str]) -> Document:
     """With names that are text, for the entries at `paths`."""
-    entries = _entries(cast(dict[str, Any], document.value))
-    for number, (path, entry) in enumerate(entries.items()):
+    value: dict[str, Any] = {**document.value, "resources": deepcopy(document.value["resources"])}
+    for number, (path, entry) in enumerate(_entries(value).items()):
         if path in paths:
-            entries[path] = {**entry, "name": f"[concat('group{number}-', copyIndex())]" if "copy" in entry else f"group{number}"}
-    resources: Any = document.value["resources"]
-    if isinstance(resources, list):
-        every = cast(list[Any], resources)
-        changed: Any = [entries.get(f"resources[{index}]", entry) for index, entry in enumerate(every)]
-    else:
-        changed = {name: entries.get(member("resources", name), entry) for name, entry in cast(dict[str, Any], resources).items()}
-    return document._replace(value={**document.value, "resources": changed})
+            entry["name"] = f"[concat('group{number}-', copyIndex())]" if "copy" in entry else f"group{number}"
+    return document._replace(value=value)
 
 
 def _of_name(problem: Problem) -> Problem:

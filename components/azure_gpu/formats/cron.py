@@ -34,9 +34,8 @@ def fault(text: str) -> str | None:
     if len(given) != len(_FIELDS):
         return f"a schedule has five fields, and this has {len(given)}"
     for field, word in zip(_FIELDS, given, strict=True):
-        for part in word.split(","):
-            if not _is_part(part, field):
-                return f"{word!r} isn't a valid {field.name}, {field.least} to {field.most}"
+        if any(_numbers(part, field) is None for part in word.split(",")):
+            return f"{word!r} isn't a valid {field.name}, {field.least} to {field.most}"
     return None
 
 
@@ -49,37 +48,24 @@ def matches(text: str, moment: datetime) -> bool:
     now = moment.astimezone(UTC)
     values = (now.minute, now.hour, now.day, now.month, now.isoweekday() % 7)
     minute, hour, day, month, weekday = (
-        value in _values(word, field) for value, word, field in zip(values, fields, _FIELDS, strict=True)
+        any(value in (_numbers(part, field) or ()) for part in word.split(","))
+        for value, word, field in zip(values, fields, _FIELDS, strict=True)
     )
     either = not fields[2].startswith("*") and not fields[4].startswith("*")
     return minute and hour and month and ((day or weekday) if either else (day and weekday))
 
 
-def _values(word: str, field: _Field) -> set[int]:
-    """The numbers that a field of a schedule stands for."""
-    found: set[int] = set()
-    for part in word.split(","):
-        span, slash, step = part.partition("/")
-        match = _PART.fullmatch(span)
-        first, last = (match["first"], match["last"]) if match else (None, None)
-        least = field.least if first is None else _number(first, field)
-        most = _number(last, field) if last else (field.most if first is None or slash else least)
-        if least is not None and most is not None:
-            found |= set(range(least, most + 1, int(step) if slash else 1))
-    return found
-
-
-def _is_part(part: str, field: _Field) -> bool:
-    """`*`, `5`, `mon-fri`, `*/15`, `8-18/2`."""
+def _numbers(part: str, field: _Field) -> range | None:
+    """The numbers that one part of a field stands for: `*`, `5`, `mon-fri`, `*/15`, `8-18/2`; None where it isn't one."""
     span, slash, step = part.partition("/")
     match = _PART.fullmatch(span)
     if match is None or (slash and not (_STEP.fullmatch(step) and int(step) > 0)):
-        return False
-    if match["all"]:
-        return True
-    first = _number(match["first"], field)
-    last = first if match["last"] is None else _number(match["last"], field)
-    return first is not None and last is not None and field.least <= first <= last <= field.most
+        return None
+    first = field.least if match["all"] else _number(match["first"], field)
+    last = _number(match["last"], field) if match["last"] else field.most if match["all"] or slash else first
+    if first is None or last is None or not field.least <= first <= last <= field.most:
+        return None
+    return range(first, last + 1, int(step) if slash else 1)
 
 
 def _number(text: str, field: _Field) -> int | None:

@@ -7,6 +7,7 @@ the key `template` is bare, the file follows verbatim."""
 import json
 import math
 import re
+from collections.abc import Iterator
 from typing import Any, NoReturn
 
 from azure_gpu.catalog.problems import Problem
@@ -40,6 +41,18 @@ def member(path: str, key: str) -> str:
     if not key or "." in key or "[" in key or "]" in key:
         return f"{path}['{key.translate(_ROUND)}']"
     return f"{path}.{key}" if path else key
+
+
+def walk(value: Any, path: str) -> Iterator[tuple[Any, Any, str]]:
+    """Everything inside: what holds it, its key or index, and its path. What takes a value's place on the way is gone into."""
+    steps: list[tuple[Any, str]] = []
+    if isinstance(value, dict):
+        steps = [(key, member(path, str(key))) for key in value]
+    elif isinstance(value, list):
+        steps = [(index, f"{path}[{index}]") for index in range(len(value))]
+    for key, below in steps:
+        yield value, key, below
+        yield from walk(value[key], below)
 
 
 class _StopError(Exception):

@@ -49,7 +49,7 @@ class Collector:
     def collect(self, raw: Value, place: str, frame: Frame | None = None, above: tuple[str, str] = ("", "")) -> None:
         """A list of resources, or an object of them by symbolic name. `above`: type and name of the one that they are children
         of."""
-        for entry, where, symbol in _entries(raw, place):
+        for entry, where, symbol in entries(raw, place):
             if not is_object(entry):
                 self._refuse(where, f"a resource is {kind_of(entry)}, not an object")
                 continue
@@ -252,7 +252,7 @@ def _known(parameters: dict[str, Value], reading: Reading) -> dict[str, Value]:
     return {name: value for name, value in parameters.items() if name not in waiting}
 
 
-def _entries(raw: Value, place: str) -> Iterator[tuple[Any, str, str]]:
+def entries(raw: Value, place: str) -> Iterator[tuple[Any, str, str]]:
     """Entries, each with its place and symbolic name."""
     if is_object(raw):
         yield from ((entry, member(place, name), name) for name, entry in raw.items())
