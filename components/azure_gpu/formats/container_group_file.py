@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 from azure_gpu.catalog.problems import Code, Problem, Severity
+from azure_gpu.catalog.refusals import refused
 from azure_gpu.formats import lenient_json, located_yaml, placeholders
 from azure_gpu.formats.arm_template import Scope
 from azure_gpu.formats.azure_types import CONTAINER_GROUP
@@ -62,9 +63,7 @@ def read(
     """The groups in the text. `file` is how the user named it; its ending doesn't matter. Other resources of a template are named
     in warnings."""
     if _BICEP.search(text):
-        return [], [
-            Problem(file, "this is Bicep, which isn't read here", fix="take the template that `az bicep build` makes of it")
-        ]
+        return [], [refused("group_file.bicep", file)]
     is_json = text.removeprefix("\ufeff").lstrip().startswith(("{", "//", "/*"))
     document, problems = (lenient_json if is_json else located_yaml).read(text, file)
     if document is None:
@@ -77,7 +76,7 @@ def read(
         groups, found = _of_template(document, parameters or {}, scope)
     else:
         groups, found = _of_group(document, value)
-        found += _unused(document, parameters or {})
+        found += [refused("group_file.parameters_of_a_group", document.file)] if parameters else []
     return groups, sorted(map(_safe, [*problems, *found]), key=_line)
 
 
@@ -160,22 +159,15 @@ def _reminded(value: Any, problems: list[Problem], document: Document, path: str
     }
     for problem in problems:
         if problem.path in secret:
-            message, fix = (
-                "a placeholder stands here instead of what is likely to be a secret",
-                "it is taken as one; set the real one",
-            )
-            problem = Problem(problem.path, message, fix=fix, severity=Severity.WARNING)
+            problem = refused("group_file.placeholder_for_secret", problem.path)
         yield problem
 
 
 def _missing(group: GroupInFile, properties: dict[str, Any]) -> Iterator[Problem]:
     if properties.get("containers") == [] and "properties.containers[0]" not in group.document.lines:
-        yield Problem(
-            group.at("properties.containers"), "the group has no container", fix="add one, with name, image and resources"
-        )
+        yield refused("group_file.no_container", group.at("properties.containers"))
     if not group.name:
-        fix = "the stack names it; or add name: and the group's name"
-        yield Problem(group.at(""), "the group has no name that is known here", fix=fix, severity=Severity.WARNING)
+        yield refused("group_file.no_name", group.at(""))
 
 
 def _twice(group: GroupInFile, properties: dict[str, Any]) -> Iterator[Problem]:
@@ -195,12 +187,7 @@ def _twice(group: GroupInFile, properties: dict[str, Any]) -> Iterator[Problem]:
             name = one.get("name")
             if name in first:
                 line = group.line_of(f"{path}[{first[name]}]")
-                yield Problem(
-                    path=group.at(f"{path}[{index}].name"),
-                    message=f"this name is there twice, at first in line {line}",
-                    value=name,
-                    fix="rename one of the two, or remove it",
-                )
+                yield refused("group_file.name_twice", group.at(f"{path}[{index}].name"), name, line=line)
             elif name is not None:
                 first[name] = index
 
@@ -230,28 +217,13 @@ def _hide_likely_secrets(group: GroupInFile, properties: dict[str, Any], secrets
             yield _likely(group, path, "there is a secret in this text")
 
 
-def _likely(group: GroupInFile, path: str, message: str) -> Problem:
-    return Problem(
-        path=group.at(path),
-        message=f"{message}, and everybody can read it here",
-        fix="it is taken as a secret; give it as the `secureValue` of a variable in this file too",
-        severity=Severity.WARNING,
-    )
+def _likely(group: GroupInFile, path: str, what: str) -> Problem:
+    return refused("group_file.likely_secret", group.at(path), what=what)
 
 
 def _items(parent: dict[str, Any], name: str) -> list[dict[str, Any]]:
     return parent.get(name) or []
 
 
-def _unused(document: Document, parameters: Mapping[str, Any]) -> list[Problem]:
-    fix = "leave the parameters out"
-    return [Problem(document.file, "a file of one group has no parameters", allowed="none", fix=fix)] if parameters else []
-
-
-def _no_group(document: Document, message: str, fix: str = "") -> Problem:
-    return Problem(
-        path=document.at(""),
-        message=message,
-        allowed=f"a file of `az container create --file`, or a template with a resource of type {CONTAINER_GROUP.arm_type}",
-        fix=fix or "name another file",
-    )
+def _no_group(document: Document, what: str, fix: str = "") -> Problem:
+    return refused("group_file.no_group", document.at(""), what=what, fix=fix or None)

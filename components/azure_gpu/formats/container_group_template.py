@@ -10,6 +10,7 @@ from copy import deepcopy
 from typing import Any, NamedTuple, cast
 
 from azure_gpu.catalog.problems import Code, Problem, Severity
+from azure_gpu.catalog.refusals import refused
 from azure_gpu.formats.arm_template import Scope, TemplateResource, declared, expand
 from azure_gpu.formats.arm_template.resources import entries
 from azure_gpu.formats.arm_template.syntax import is_expression
@@ -62,12 +63,7 @@ def groups_in(document: Document, parameters: Mapping[str, Any], scope: Scope) -
     left |= {path: str(entry.get("type")) for path, entry in others.items()}
     problems += [_not_taken(document, path, kind) for path, kind in left.items()]
     if not ours and not any(problem.severity is Severity.ERROR for problem in problems):
-        fix = "name another file"
-        problems.append(
-            Problem(
-                document.at(""), "no resource of this template is a container group", allowed=CONTAINER_GROUP.arm_type, fix=fix
-            )
-        )
+        problems.append(refused("group_file.no_group_in_template", document.at("")))
     return groups, problems
 
 

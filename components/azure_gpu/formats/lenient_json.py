@@ -20,7 +20,8 @@ _SPACE = re.compile(r"[\s\ufeff\u200b]+")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?P<fraction>\.[0-9]+)?(?P<exponent>[eE][+-]?[0-9]+)?(?![\w.+])")
 _WORD = re.compile(r"[^\s,:{}\[\]\"'/]+")
 _QUOTE = re.compile(r"\\.|(\")", re.DOTALL)
-_PLAIN = re.compile(r"[^\"\\\n]+")
+_STRING = re.compile(r'"((?:[^"\\]|\\.)*+)"', re.DOTALL)
+_ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
 _ESCAPES = {'"': '"', "\\": "\\", "/": "/", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 _ROUND = str.maketrans("[]", "()")
 _CONSTANTS: dict[str, bool | None] = {"true": True, "false": False, "null": None}
@@ -74,7 +75,6 @@ class _Reader:
         # With a quote too many or too few, what is between texts is read as texts from there on, and secrets as keys.
         quotes = sum(found[1] is not None for found in _QUOTE.finditer(self._text))
         self._most_problems = 1 if quotes % 2 else MAX_PROBLEMS
-        self._ended: int = 0  # where the last key, value or comma ended
         self._long_string: int = 0  # the line at which the last string began that ran over several
         self._long_string_ended: int = -1
 
@@ -94,11 +94,6 @@ class _Reader:
     # Values
 
     def _value(self, path: str, line: int, depth: int) -> Any:
-        value = self._value_here(path, line, depth)
-        self._ended = self._at
-        return value
-
-    def _value_here(self, path: str, line: int, depth: int) -> Any:
         self._lines[path] = line
         if depth > MAX_DEPTH:
             self._stop(f"objects and lists are nested more than {MAX_DEPTH} deep", "")
@@ -158,6 +153,7 @@ class _Reader:
 
     def _more(self, end: str, opened: int, so_far: object) -> bool:
         """Moves to the next member; False behind the end. A comma too few is a problem, one before the end is none."""
+        ended = self._at
         self._space()
         sign = self._peek()
         if sign == ",":
@@ -171,8 +167,8 @@ class _Reader:
                 self._space()
             sign = self._peek()
         elif so_far and sign not in ("", "}", "]"):
-            line = self._text.count("\n", 0, self._ended) + 1
-            if self._ended == self._long_string_ended:
+            line = self._text.count("\n", 0, ended) + 1
+            if ended == self._long_string_ended:
                 self._unexpected("a comma")
             self._wrong("a comma is missing between two values", f"write a comma at the end of line {line}", line=line)
         if sign == end:
@@ -223,46 +219,24 @@ class _Reader:
     # Strings
 
     def _string(self) -> str:
-        began, line = self._at, self._line_here()
-        self._at += 1
-        parts: list[str] = []
-        long = False
-        while True:
-            plain = _PLAIN.match(self._text, self._at)
-            if plain is not None:
-                parts.append(plain[0])
-                self._at = plain.end()
-            sign = self._peek()
-            if sign == '"':
-                self._at += 1
-                break
-            if sign == "":
-                self._at = began
-                self._stop("a text that begins here is never closed", self._suspect('add a " at its end'))
-            parts.append(self._escape() if sign == "\\" else sign)
-            if sign == "\n":
-                self._at += 1
-                self._long_string, long = line, True
-        if long:
-            self._long_string_ended = self._at
-        text = "".join(parts)
-        if not text.isascii():
-            text = self._whole_characters(text, line)
-        return text
+        line, found = self._line_here(), _STRING.match(self._text, self._at)
+        if found is None:
+            self._long_string = line if "\n" in self._text[self._at :] else self._long_string
+            self._stop("a text that begins here is never closed", self._suspect('add a " at its end'))
+        self._at = found.end()
+        if "\n" in found[1]:
+            self._long_string, self._long_string_ended = line, self._at
+        text = _ESCAPE.sub(lambda one: self._escape(one[1], line + found[1].count("\n", 0, one.start())), found[1])
+        return text if text.isascii() else self._whole_characters(text, line)
 
-    def _escape(self) -> str:
-        """What follows a backslash; leaves the position behind it."""
-        line = self._line_here()
-        sign = self._text[self._at + 1 : self._at + 2]
-        self._at += 2
-        if sign in _ESCAPES and sign:
-            return _ESCAPES[sign]
-        digits = self._text[self._at : self._at + 4]
-        if sign == "u" and re.fullmatch(r"[0-9a-fA-F]{4}", digits):
-            self._at += 4
-            return chr(int(digits, 16))
-        self._wrong(f"\\{sign.strip()} isn't an escape in JSON", "write \\\\ for a backslash", line=line)
-        return sign
+    def _escape(self, given: str, line: int) -> str:
+        """What follows a backslash."""
+        if given in _ESCAPES:
+            return _ESCAPES[given]
+        if len(given) > 1:
+            return chr(int(given[1:], 16))
+        self._wrong(f"\\{given.strip()} isn't an escape in JSON", "write \\\\ for a backslash", line=line)
+        return given
 
     def _whole_characters(self, text: str, line: int) -> str:
         """Pairs of escapes joined to the characters that they spell together."""
