@@ -9,8 +9,9 @@ import pulumi
 
 from azure_gpu.budget.args import DEFAULT_FORECAST_AT, DEFAULT_ROLES, DEFAULT_WARN_AT, BudgetSettings
 from azure_gpu.catalog import names
-from azure_gpu.catalog.budgets import MOST_CONTACTS, MOST_NOTIFICATIONS, MOST_PERCENT, SPECIFICATION
+from azure_gpu.catalog.budgets import MOST_CONTACTS, MOST_NOTIFICATIONS, MOST_PERCENT
 from azure_gpu.catalog.problems import Problem
+from azure_gpu.catalog.refusals import refused
 from azure_gpu.formats import arm_ids, azure_types
 from azure_gpu.formats.mail_address import is_address
 from azure_gpu.shared.context import Context, known
@@ -74,19 +75,10 @@ def resolve(args: BudgetSettings, context: Context) -> tuple[BudgetSpec, list[Pr
 
 
 def _amounts(args: BudgetSettings, path: str) -> Iterator[Problem]:
-    given = {
-        "monthly_usd": args["monthly_usd"],
-        **({"billing_amount": args["billing_amount"]} if "billing_amount" in args else {}),
-    }
+    given = {"monthly_usd": args["monthly_usd"], "billing_amount": args.get("billing_amount")}
     for key, amount in given.items():
-        if amount <= 0:
-            yield Problem(
-                path=f"{path}.{key}",
-                message="must be above 0",
-                value=amount,
-                allowed="a number above 0",
-                fix="set the amount for a month, or remove the budget",
-            )
+        if amount is not None and amount <= 0:
+            yield refused("budget.amount", f"{path}.{key}", amount)
 
 
 def _percentages(args: BudgetSettings, spec: BudgetSpec, path: str) -> Iterator[Problem]:
@@ -96,60 +88,34 @@ def _percentages(args: BudgetSettings, spec: BudgetSpec, path: str) -> Iterator[
         for index, percent in enumerate(given):
             here = f"{path}.{key}[{index}]"
             if not 1 <= percent <= MOST_PERCENT:
-                allowed, fix = f"1 to {MOST_PERCENT}", "write a percentage of the budget, such as 80"
-                yield Problem(here, "not a valid percentage", percent, allowed, fix, source=str(SPECIFICATION))
+                yield refused("budget.percentage", here, percent, most=MOST_PERCENT)
             elif percent in given[:index]:
-                yield Problem(here, "duplicate percentage", percent, "each once", "remove it")
+                yield refused("budget.percentage_twice", here, percent)
     if len(spec.thresholds) > MOST_NOTIFICATIONS:
-        yield Problem(
-            path=f"{path}.{'warn_at' if 'warn_at' in args else 'forecast_at'}",
-            message="too many thresholds; those of warn_at and of forecast_at count together",
-            value=len(spec.thresholds),
-            allowed=f"{MOST_NOTIFICATIONS} at most",
-            fix="remove some" if "forecast_at" in args else "remove some, or write forecast_at: []",
-            source=str(SPECIFICATION),
-        )
+        here = f"{path}.{'warn_at' if 'warn_at' in args else 'forecast_at'}"
+        less = "" if "forecast_at" in args else ", or write forecast_at: []"
+        yield refused("budget.thresholds", here, len(spec.thresholds), most=MOST_NOTIFICATIONS, less=less)
 
 
 def _contacts(spec: BudgetSpec, path: str) -> Iterator[Problem]:
     for key, given in (("emails", spec.emails), ("action_groups", spec.action_groups)):
         if len(given) > MOST_CONTACTS:
-            yield Problem(
-                path=f"{path}.{key}",
-                message="too many recipients for a notification",
-                value=len(given),
-                allowed=f"{MOST_CONTACTS} at most",
-                fix="use the address of a mailing list" if key == "emails" else "remove some",
-                source=str(SPECIFICATION),
-            )
+            fix = "use the address of a mailing list" if key == "emails" else "remove some"
+            yield refused("budget.recipients", f"{path}.{key}", len(given), fix=fix, most=MOST_CONTACTS)
     for index, address in enumerate(spec.emails):
         text = known(address)
         if text is not None and not is_address(text):
-            here = f"{path}.emails[{index}]"
-            yield Problem(
-                here, "not a valid mail address", text, "one address, such as team@example.com", "write one address per entry"
-            )
+            yield refused("budget.mail_address", f"{path}.emails[{index}]", text)
     for index, group in enumerate(spec.action_groups):
         text = known(group)
         found = arm_ids.parse(text) if text is not None else None
         if text is not None and (found is None or not found.is_type(ACTION_GROUP)):
-            yield Problem(
-                path=f"{path}.action_groups[{index}]",
-                message="not a valid action group id",
-                value=text,
-                allowed=f"/subscriptions/<id>/resourceGroups/<group>/providers/{ACTION_GROUP}/<name>",
-                fix="copy one from `az monitor action-group list --query [].id`",
-            )
+            yield refused("budget.action_group", f"{path}.action_groups[{index}]", text)
     for index, role in enumerate(spec.contact_roles):
         if not role.strip():
-            yield Problem(f"{path}.contact_roles[{index}]", "must not be empty", role, "a role, such as Owner", "write one")
+            yield refused("budget.role", f"{path}.contact_roles[{index}]", role)
     if spec.thresholds and not (spec.emails or spec.action_groups or spec.contact_roles):
-        yield Problem(
-            path=path,
-            message="no recipients: every list that is set is empty",
-            allowed="emails, contact_roles or action_groups with an entry; with none of the three, owners are notified",
-            fix="remove the empty lists, or write warn_at: [] and forecast_at: [] for a budget without notifications",
-        )
+        yield refused("budget.no_recipients", path)
 
 
 def _names(args: BudgetSettings, path: str) -> Iterator[Problem]:

@@ -2,10 +2,7 @@
 
 from typing import Literal, NamedTuple
 
-from azure_gpu.catalog.sources import observed
-
 # Limits: the descriptions of Budget and Notification.
-SPECIFICATION = observed("Azure/azure-rest-api-specs, Microsoft.Consumption/budgets 2024-08-01", 2026, 11, 26)
 MOST_NOTIFICATIONS = 5
 MOST_CONTACTS = 50  # addresses, and action groups, of one notification
 MOST_PERCENT = 1000

@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from typing import Any, cast
 
-from azure_gpu.catalog.problems import Code, Problem
+from azure_gpu.catalog.problems import Problem
+from azure_gpu.catalog.refusals import refused
 from azure_gpu.catalog.services.gpu_sharing import SharingRequest
 from azure_gpu.catalog.services.stack_edge import NO_GPU, EdgeJob
 from azure_gpu.edge import rules
@@ -39,8 +40,7 @@ def resolve(
             chosen, server = found.context, found.server
         except KubeconfigError as error:
             key = "kubeconfig_file" if "kubeconfig_file" in args else "kubeconfig"
-            fix = "fetch it again, see docs/edge.md"
-            problems.append(Problem(path=f"{path}.{key}", message=str(error), allowed="a complete kubeconfig", fix=fix))
+            problems.append(refused("edge.kubeconfig", f"{path}.{key}", error=error))
             text = None
     settings: dict[str, EdgeJobSettings] = {}
     jobs: dict[str, JobSpec] = {}
@@ -97,14 +97,7 @@ def _read(file: str, path: str, allowed: str, read: Reader) -> tuple[str | None,
         return read(file), None
     except (OSError, ValueError) as error:  # ValueError: text that isn't UTF-8, or an invalid path
         reason = getattr(error, "strerror", None) or ("it isn't UTF-8" if isinstance(error, UnicodeDecodeError) else str(error))
-    return None, Problem(
-        path=path,
-        message=f"this file can't be read: {reason}",
-        value=file,
-        allowed=allowed,
-        fix="set its path, relative to the project's folder",
-        code=Code.NOT_FOUND,
-    )
+    return None, refused("edge.unreadable_file", path, file, allowed=allowed, reason=reason)
 
 
 def _filled(name: str, own: EdgeJobSettings, path: str, read: Reader) -> tuple[EdgeJobSettings, list[Problem]]:
@@ -120,9 +113,8 @@ def _filled(name: str, own: EdgeJobSettings, path: str, read: Reader) -> tuple[E
     if job is None:
         if found:
             names = ", ".join(sorted(filter(None, (one.name for one in found)))) or "jobs without names"
-            fix = "give the job one of those names"
-            message = f"none of the {len(found)} jobs in this file is named {name}"
-            problems.append(Problem(path=f"{path}.deployment", message=message, value=file, allowed=names, fix=fix))
+            at = f"{path}.deployment"
+            problems.append(refused("edge.no_such_job", at, file, allowed=names, many=len(found), job=name))
         return own, problems
     checked = check_type(dict(job.settings), EdgeJobSettings, path)
     problems += [one._replace(message=f"{one.message}; the value is set in {file}") for one in checked.problems]
@@ -133,13 +125,9 @@ def _filled(name: str, own: EdgeJobSettings, path: str, read: Reader) -> tuple[E
 def _secrets(job: EdgeJobInFile, own: EdgeJobSettings, file: str, path: str) -> list[Problem]:
     """Problems of variables in a file that are likely secrets and that the stack file doesn't set."""
     return [
-        Problem(
-            path=f"{path}.secret_environment.{variable}",
-            message=f"secrets are not read from files, and {file} has one here",
-            allowed=a_secret(path),
-            fix=give_secret(f"{path}.secret_environment.{variable}"),
-        )
+        refused("edge.secret_in_file", at, allowed=a_secret(path), fix=give_secret(at), file=file)
         for variable in job.secrets
+        for at in (f"{path}.secret_environment.{variable}",)
         if variable not in own.get("secret_environment", {}) and variable not in own.get("environment", {})
     ]
 

@@ -6,7 +6,8 @@ The limits of a device and its jobs are in `catalog.services.stack_edge` and `st
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 
-from azure_gpu.catalog.problems import Code, Problem, Severity
+from azure_gpu.catalog.problems import Problem
+from azure_gpu.catalog.refusals import refused
 from azure_gpu.catalog.services import gpu_sharing, stack_edge
 from azure_gpu.catalog.services.gpu_sharing import SharingRequest
 from azure_gpu.catalog.services.stack_edge import DeviceRequest, EdgeJob
@@ -67,28 +68,12 @@ def problems_of(
         percentage = f"{at}.active_thread_percentage"  # validated by the rules on jobs
         yield from (one for one in kubernetes_jobs.mps_problems(job, sharing, None, at) if one.path != percentage)
         if "workload" in job and "pull_from" not in args:
-            yield Problem(
-                path=f"{at}.workload",
-                message="the stack's registry requires a login, but `pull_from` is not set",
-                value=str(job["workload"]),
-                allowed="with pull_from, or on a cluster whose nodes may pull from it",
-                fix="set `pull_from` to a login at the registry, or attach the registry to the cluster",
-                code=Code.UNKNOWN,
-                severity=Severity.WARNING,
-            )
-
-
-def _give_kubeconfig(path: str) -> str:
-    return give_secret(path) if is_in_program(path) else f"{give_secret(path)} < kubeconfig"
+            yield refused("edge.no_login", f"{at}.workload", str(job["workload"]))
 
 
 def _kubeconfig(args: EdgeSharingSettings, path: str) -> Iterator[Problem]:
     if ("kubeconfig" in args) == ("kubeconfig_file" in args):
-        yield Problem(
-            path=f"{path}.kubeconfig",
-            message="exactly one of kubeconfig and kubeconfig_file is required",
-            allowed="the kubeconfig's text as a secret, or the file that it is in",
-            fix="remove one of the two"
-            if "kubeconfig" in args
-            else f"{_give_kubeconfig(f'{path}.kubeconfig')}, or add kubeconfig_file",
-        )
+        here = f"{path}.kubeconfig"
+        give = give_secret(here) if is_in_program(path) else f"{give_secret(here)} < kubeconfig"
+        fix = "remove one of the two" if "kubeconfig" in args else f"{give}, or add kubeconfig_file"
+        yield refused("edge.one_kubeconfig", here, fix=fix)

@@ -8,6 +8,7 @@ import re
 from dataclasses import dataclass
 
 from azure_gpu.catalog.problems import Problem
+from azure_gpu.catalog.refusals import refused
 
 DEFAULT_REGISTRY = "docker.io"
 DEFAULT_NAMESPACE = "library"  # of Docker Hub's official images: `python` means `docker.io/library/python`
@@ -21,7 +22,6 @@ _REGISTRY = re.compile(
 )
 _TAG = re.compile(r"\w[\w.-]{0,127}", re.ASCII)
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
-_FORM = "[registry/]repository[:tag][@sha256:...], such as nvidia/cuda:12.4.1-base-ubuntu22.04"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ def check(text: str, path: str) -> list[Problem]:
     if isinstance(parsed, ImageReference):
         return []
     message, fix = parsed
-    return [Problem(path=path, message=f"the image reference can't be parsed: {message}", value=text, allowed=_FORM, fix=fix)]
+    return [refused("image.reference", path, text, fix=fix, why=message)]
 
 
 def _parse(text: str) -> ImageReference | tuple[str, str]:

@@ -5,7 +5,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from azure_gpu.catalog.problems import Problem, Severity
+from azure_gpu.catalog.problems import Problem
+from azure_gpu.catalog.refusals import refused
 from azure_gpu.formats.body_keys import take
 from azure_gpu.formats.body_reader import BodyReader, Reading, mapping
 from azure_gpu.formats.likely_secrets import holds_secret
@@ -51,8 +52,7 @@ def without_slashes(text: str, file: str) -> tuple[str, list[Problem]]:
         if block >= 0 and line.strip() and indent <= block:
             block = -1
         if block < 0 and _COMMENT.match(line):
-            message = "this line begins with //, which isn't a comment in YAML; it is read as one"
-            problems.append(Problem(path=f"{file}:{number}", message=message, fix="begin it with #", severity=Severity.WARNING))
+            problems.append(refused("manifest.slashes", f"{file}:{number}"))
             kept.append("")
             continue
         if block < 0 and _BLOCK.search(line):

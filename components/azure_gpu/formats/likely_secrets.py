@@ -6,9 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from azure_gpu.catalog.problems import Problem
-from azure_gpu.catalog.sources import observed
-
-HISTORY_PAGE = observed("PSRule.Rules.Azure, rules/Azure.Deployment.SecureParameter", 2026, 11, 30)
+from azure_gpu.catalog.refusals import refused
 
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _SECRET_WORDS = {
@@ -16,35 +14,13 @@ _SECRET_WORDS = {
     *("apikey", "accesskey", "accountkey", "privatekey", "connectionstring", "connstr", "sas", "pat"),
 }
 _KEYS = {
-    "api",
-    "access",
-    "account",
-    "storage",
-    "private",
-    "shared",
-    "secret",
-    "master",
-    "primary",
-    "workspace",
-    "license",
-    "encryption",
+    *("access", "account", "api", "encryption", "license", "master"),
+    *("primary", "private", "secret", "shared", "storage", "workspace"),
 }
 # DB_PASSWORD_FILE is the place of the secret.
 _ABOUT_A_SECRET = {
-    "file",
-    "path",
-    "name",
-    "dir",
-    "folder",
-    "url",
-    "uri",
-    "endpoint",
-    "length",
-    "ttl",
-    "type",
-    "expiry",
-    "id",
-    "limit",
+    *("dir", "endpoint", "expiry", "file", "folder", "id", "length"),
+    *("limit", "name", "path", "ttl", "type", "uri", "url"),
 }
 _TEXT = re.compile(
     r"://[^/\s:@]*:[^/\s@]+@"  # https://user:password@host
@@ -110,11 +86,4 @@ def check_login(address: str, path: str, *, allowed: str, fix: str) -> Iterator[
     """
     shown = without_login(address)
     if shown != address:
-        yield Problem(
-            path=path,
-            message="a user name, token or signature in the URL, which everybody who may read the stack's resources would see",
-            value=shown,
-            allowed=allowed,
-            fix=f"remove it from the URL, and revoke it if it was ever used here; {fix}",
-            source=str(HISTORY_PAGE),
-        )
+        yield refused("address.login", path, shown, allowed=allowed, instead_of_it=fix)

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NotRequired, TypedDict
 
-from azure_gpu.catalog.problems import Code, Problem
+from azure_gpu.catalog.problems import Problem
+from azure_gpu.catalog.refusals import refused
 from azure_gpu.catalog.services import vm_images
 from azure_gpu.catalog.services.batch.request import ImageKind, kind_of
 from azure_gpu.catalog.services.vm_images import IMAGES, ImageReference
@@ -18,7 +19,6 @@ from azure_gpu.shared.wording import is_in_program
 
 LATEST = "latest"
 KEYS = ("image", "image_id", "gallery_image")
-_FORM = "publisher:offer:sku or publisher:offer:sku:version, such as microsoft-dsvm:ubuntu-hpc:2404"
 _IDS = (
     azure_types.GALLERY_IMAGE_VERSION.arm_type,
     azure_types.GALLERY_IMAGE.arm_type,  # its newest version
@@ -53,13 +53,7 @@ def choose(settings: NamedImage, images: Mapping[str, ImageOfPool], path: str) -
     """Resolves the configured image. `images`: those of the stack."""
     given = [key for key in KEYS if key in settings]
     if len(given) > 1:
-        problem = Problem(
-            path=f"{path}.{given[1]}",
-            message="more than one image is set",
-            value=", ".join(given),
-            allowed=f"at most one of {', '.join(KEYS)}",
-            fix="keep one",
-        )
+        problem = refused("image.several", f"{path}.{given[1]}", ", ".join(given), keys=", ".join(KEYS))
         return ImageChoice(key=given[0]), [problem]
     if "image" in settings:
         return _marketplace(settings["image"], f"{path}.image")
@@ -73,14 +67,7 @@ def choose(settings: NamedImage, images: Mapping[str, ImageOfPool], path: str) -
 def _marketplace(text: str, path: str) -> tuple[ImageChoice, list[Problem]]:
     parts = text.split(":")
     if len(parts) not in (3, 4) or not all(part.strip() == part and part for part in parts):
-        problem = Problem(
-            path=path,
-            message="not a valid Marketplace image",
-            value=text,
-            allowed=_FORM,
-            fix="copy a urn from `az vm image list --all`, or set image_id for your own image",
-        )
-        return ImageChoice(key="image"), [problem]
+        return ImageChoice(key="image"), [refused("image.not_a_urn", path, text)]
     reference = ImageReference(*parts[:3])
     known = vm_images.find(reference, IMAGES)
     return ImageChoice(
@@ -94,14 +81,7 @@ def _marketplace(text: str, path: str) -> tuple[ImageChoice, list[Problem]]:
 def _by_id(text: str, path: str) -> tuple[ImageChoice, list[Problem]]:
     found = arm_ids.parse(text)
     if found is None or not any(found.is_type(each) for each in _IDS):
-        problem = Problem(
-            path=path,
-            message="not a valid image id",
-            value=text,
-            allowed=f"ids of {', '.join(_IDS)}",
-            fix="copy the whole id of a version in a Compute Gallery",
-        )
-        return ImageChoice(key="image_id"), [problem]
+        return ImageChoice(key="image_id"), [refused("image.not_an_id", path, text, types=", ".join(_IDS))]
     return ImageChoice(key="image_id", kind=kind_of(found.text), image_id=found.text), []
 
 
@@ -120,14 +100,8 @@ def _of_stack(name: str, images: Mapping[str, ImageOfPool], path: str) -> tuple[
 
 
 def _without_version(name: str, image: ImageOfPool | None, images: Mapping[str, ImageOfPool], path: str) -> Problem:
+    what = "gallery.without_version" if image else "gallery.not_one" if is_in_program(path) else "gallery.not_there"
     if is_in_program(path):
-        what = "not a gallery image" if image is None else "this gallery image has no version"
-        allowed = "a GalleryImage with a version"
-        fix = (
-            "pass the component, or set image_id to the id of a version" if image is None else "add source_id to the GalleryImage"
-        )
-    else:
-        what = "the stack has no gallery image of this name" if image is None else "this gallery image has no version"
-        allowed = ", ".join(each for each, of in images.items() if of["has_version"]) or "none"
-        fix = f"add gallery_images.{name}.source_id"
-    return Problem(path=path, message=what, value=name, allowed=allowed, fix=fix, code=Code.NOT_FOUND)
+        return refused(what, path, name, allowed="a GalleryImage with a version")
+    allowed = ", ".join(each for each, of in images.items() if of["has_version"]) or "none"
+    return refused(what, path, name, allowed=allowed, fix=f"add gallery_images.{name}.source_id")

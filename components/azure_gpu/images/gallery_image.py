@@ -13,6 +13,7 @@ import pulumi
 from pulumi_azure_native import compute
 
 from azure_gpu.catalog.problems import Problem
+from azure_gpu.catalog.refusals import refused
 from azure_gpu.formats.arm_ids import ArmId
 from azure_gpu.foundation import common
 from azure_gpu.images.args import GalleryImageArgs, GalleryImageWiring, ImageComponent, ImageOfPool
@@ -63,7 +64,7 @@ class GalleryImage(Component[GalleryImageArgs, GalleryImageWiring, GalleryImageS
     def _resolve(self, args: GalleryImageWiring, context: Context) -> tuple[GalleryImageSpec, list[Problem]]:
         spec, problems = resolve(self._name, args, context)
         if not context.location and "location" not in args:
-            problems.append(_no_location(context.own_path("location")))
+            problems.append(refused("gallery.no_location", context.own_path("location")))
         return spec, problems
 
     def _declare(self, spec: GalleryImageSpec) -> None:
@@ -145,12 +146,3 @@ def _storage_profile(source: ArmId) -> compute.GalleryImageVersionStorageProfile
         machine = compute.GalleryArtifactVersionFullSourceArgs(virtual_machine_id=source.text)
         return compute.GalleryImageVersionStorageProfileArgs(source=machine)
     return compute.GalleryImageVersionStorageProfileArgs(source=compute.GalleryArtifactVersionFullSourceArgs(id=source.text))
-
-
-def _no_location(path: str) -> Problem:
-    return Problem(
-        path=path,
-        message="required while the region of the resource group isn't known",
-        allowed="a region, such as westeurope, or an output",
-        fix="add location",
-    )

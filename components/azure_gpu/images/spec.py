@@ -6,6 +6,7 @@ import pulumi
 
 from azure_gpu.catalog import names, regions
 from azure_gpu.catalog.problems import Problem
+from azure_gpu.catalog.refusals import refused
 from azure_gpu.catalog.services.batch import images
 from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.catalog.sizes.model import VmGeneration
@@ -24,7 +25,7 @@ from azure_gpu.shared.naming import cleaned
 
 VIRTUAL_MACHINE = "Microsoft.Compute/virtualMachines"
 DISKS = ("Microsoft.Compute/snapshots", "Microsoft.Compute/disks")
-IMAGES = ("Microsoft.Compute/images", azure_types.GALLERY_IMAGE_VERSION.arm_type)
+_MADE_FROM = (VIRTUAL_MACHINE, *DISKS, "Microsoft.Compute/images", azure_types.GALLERY_IMAGE_VERSION.arm_type)
 _SOURCE = "Microsoft Learn, virtual-machines/shared-image-galleries, read 2026-11-20"
 
 
@@ -78,7 +79,7 @@ def resolve(name: str, args: GalleryImageSettings, context: Context) -> tuple[Ga
         problems += images.agent_problems(args["node_agent"], context.day, f"{path}.node_agent")
     replicas = int(args.get("replicas", DEFAULT_REPLICAS))
     if replicas < 1:
-        problems.append(_replicas(replicas, f"{path}.replicas"))
+        problems.append(refused("gallery.replicas", f"{path}.replicas", replicas))
     location = context.location
     image_name = context.name(azure_types.GALLERY_IMAGE.arm_type, name)
     elsewhere = [regions.normalise(region) for region in args.get("regions", [])]
@@ -103,27 +104,8 @@ def resolve(name: str, args: GalleryImageSettings, context: Context) -> tuple[Ga
 
 
 def _source(text: str, path: str) -> tuple[ArmId | None, list[Problem]]:
-    allowed = ", ".join((VIRTUAL_MACHINE, *DISKS, *IMAGES))
     found = arm_ids.parse(text)
-    if found is not None and any(found.is_type(each) for each in (VIRTUAL_MACHINE, *DISKS, *IMAGES)):
+    if found is not None and any(found.is_type(each) for each in _MADE_FROM):
         return found, []
     what = "not a valid Azure resource id" if found is None else f"images can't be created from {found.type}"
-    problem = Problem(
-        path=path,
-        message=what,
-        value=text,
-        allowed=f"ids of {allowed}",
-        fix="copy the whole id of the machine, snapshot, disk or image",
-        source=_SOURCE,
-    )
-    return None, [problem]
-
-
-def _replicas(number: int, path: str) -> Problem:
-    return Problem(
-        path=path,
-        message="must be at least 1",
-        value=number,
-        allowed="1 or more",
-        fix="write 1",
-    )
+    return None, [refused("gallery.source", path, text, source=_SOURCE, what=what, types=", ".join(_MADE_FROM))]

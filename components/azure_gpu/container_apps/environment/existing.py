@@ -8,7 +8,8 @@ import pulumi
 from pulumi_azure_native import app
 
 from azure_gpu.catalog import regions
-from azure_gpu.catalog.problems import Code, Problem
+from azure_gpu.catalog.problems import Problem
+from azure_gpu.catalog.refusals import refused
 from azure_gpu.container_apps.environment.args import EnvironmentOfJob, GpuModel
 from azure_gpu.container_apps.environment.spec import PATH, JobEnvironmentSpec
 from azure_gpu.formats import arm_ids, azure_types
@@ -37,7 +38,8 @@ def look_up(spec: JobEnvironmentSpec, asked_by: AskedBy = OF_STACK) -> tuple[dic
         return {}, problems
     names, profiles = _names(found), _profiles(found, spec.needed)
     if regions.normalise(found.location) != spec.location:
-        problems.append(_elsewhere(spec, spec.existing, found.location, path))
+        own = regions.normalise(found.location)
+        problems.append(refused("apps.elsewhere", path, spec.existing.text, spec=spec, found=found, own=own))
     problems += [_without(spec.existing, gpu, names, path) for gpu in spec.needed if gpu.value not in profiles]
     return profiles, problems
 
@@ -89,27 +91,7 @@ def _profiles(found: app.GetManagedEnvironmentResult, needed: Iterable[GpuModel]
     return {gpu.value: names[gpu.profile_type.lower()] for gpu in needed if gpu.profile_type.lower() in names}
 
 
-def _elsewhere(spec: JobEnvironmentSpec, environment: ArmId, location: str, path: str) -> Problem:
-    return Problem(
-        path=path,
-        message=f"the environment is in {location}, but its jobs are set to {spec.location}",
-        value=environment.text,
-        allowed="one environment, in the region of all its jobs",
-        fix=f"set location: {regions.normalise(location)} for the jobs, or use an environment in {spec.location}",
-    )
-
-
 def _without(environment: ArmId, gpu: GpuModel, names: dict[str, str], path: str) -> Problem:
-    add = "az containerapp env workload-profile add"
-    where = f"--name {environment.name} --resource-group {environment.resource_group}"
     has = ", ".join(sorted(names.values())) or "none, so it was made without workload profiles and can't have GPUs"
-    return Problem(
-        path=path,
-        message=f"the environment has no workload profile of type {gpu.profile_type}, which its jobs require",
-        value=environment.text,
-        allowed=f"an environment with such a profile; this one has: {has}",
-        fix=f"{add} {where} --workload-profile-name {gpu.profile_name} --workload-profile-type {gpu.profile_type}"
-        if names
-        else "use another environment, or write create",
-        code=Code.NOT_FOUND,
-    )
+    fix = None if names else "use another environment, or write create"
+    return refused("apps.no_profile", path, environment.text, fix=fix, environment=environment, gpu=gpu, has=has)

@@ -15,6 +15,7 @@ import pulumi
 from pulumi_azure_native import app
 
 from azure_gpu.catalog.problems import Problem
+from azure_gpu.catalog.refusals import refused
 from azure_gpu.container_apps.environment.environment import JobEnvironment
 from azure_gpu.container_apps.environment.existing import of_id
 from azure_gpu.container_apps.job.args import (
@@ -124,15 +125,7 @@ def _missing(path: str, spec: ServerlessGpuJobSpec, wiring: ServerlessGpuJobWiri
         problems.append(not_built(spec.workload, images, f"{path}.workload"))
     profiles = wiring["runs_in"]["profiles"]
     if spec.gpu.value not in profiles:
-        problems.append(
-            Problem(
-                path=f"{path}.gpu",
-                message="the environment has no workload profile with this GPU",
-                value=spec.gpu.value,
-                allowed=", ".join(profiles) or "none",
-                fix="add this GPU to the environment",
-            )
-        )
+        problems.append(refused("jobs.no_profile", f"{path}.gpu", spec.gpu.value, allowed=", ".join(profiles) or "none"))
     if "identity_id" not in wiring:
         problems += identity_problems(path, wiring)
     return problems

@@ -10,7 +10,8 @@ import pulumi
 
 from azure_gpu.catalog import container_cuda, lifecycle, names
 from azure_gpu.catalog.prices import container_apps as prices
-from azure_gpu.catalog.problems import Code, Problem, Severity
+from azure_gpu.catalog.problems import Problem
+from azure_gpu.catalog.refusals import refused
 from azure_gpu.catalog.services import container_apps
 from azure_gpu.container_apps.environment.args import GpuModel
 from azure_gpu.container_apps.job.args import (
@@ -165,11 +166,12 @@ def identity_problems(path: str, args: ServerlessGpuJobSettings) -> list[Problem
     """Returns problems for rules that require an identity, where there is none."""
     rules = args["event"]["rules"] if "event" in args else dict[str, EventRuleArgs]()
     return [
-        Problem(
-            path=f"{path}.event.rules.{name}.use_identity",
-            message=f"`use_identity` requires {stacks(path, 'identity')}",
+        refused(
+            "jobs.no_identity",
+            f"{path}.event.rules.{name}.use_identity",
             allowed=with_part(path, "identity"),
             fix=give_part(path, "identity"),
+            needed=stacks(path, "identity"),
         )
         for name, rule in rules.items()
         if rule.get("use_identity", False)
@@ -179,16 +181,7 @@ def identity_problems(path: str, args: ServerlessGpuJobSettings) -> list[Problem
 def _image(given: pulumi.Input[str] | None, workload: str | None, path: str) -> list[Problem]:
     image = known(given)
     if given is not None and workload is not None:
-        return [
-            Problem(
-                path=path,
-                message="set only one of `image` and `workload`",
-                value=image,
-                allowed=f"an image reference, or one of the workloads {', '.join(Workload)}; neither, for a job that gets its "
-                "image when it is started",
-                fix="remove one of the two",
-            )
-        ]
+        return [refused("jobs.image_and_workload", path, image, workloads=", ".join(Workload))]
     return image_reference.check(image, path) if image is not None else []
 
 
@@ -201,52 +194,28 @@ def _names(job: str | None, container: str | None, paths: JobPaths) -> Iterator[
 
 def _variables(plain: Mapping[str, object], secret: Mapping[str, object], paths: JobPaths) -> Iterator[Problem]:
     for variable in sorted(plain.keys() & secret.keys()):
-        yield Problem(
-            path=paths(f"environment.{variable}"),
-            message="set both as plain and as secret",
-            allowed="one of environment and secret_environment",
-            fix="remove it from environment",
-        )
+        yield refused("jobs.plain_and_secret", paths(f"environment.{variable}"))
 
 
 def _triggers(schedule: str | None, event: EventArgs | None, paths: JobPaths) -> Iterator[Problem]:
     if schedule is not None and event is not None:
-        yield Problem(
-            path=paths("event"),
-            message="set only one of `schedule` and `event`",
-            allowed="schedule, or event; neither, for a job that somebody starts",
-            fix="remove one of the two",
-            source=_TRIGGER_SOURCE,
-        )
+        yield refused("jobs.schedule_and_event", paths("event"), source=_TRIGGER_SOURCE)
     if schedule is not None:
         wrong = cron.fault(schedule)
         if wrong:
-            fix = 'write it as "0 2 * * 1-5", which is 02:00 UTC from Monday to Friday'
-            yield Problem(path=paths("schedule"), message=wrong, value=schedule, allowed=cron.SPELLING, fix=fix)
+            yield refused("jobs.schedule", paths("schedule"), schedule, allowed=cron.SPELLING, wrong=wrong)
     if event is not None:
         yield from _event(event, paths)
 
 
 def _event(event: EventArgs, paths: JobPaths) -> Iterator[Problem]:
     if not event["rules"]:
-        yield Problem(path=paths("event.rules"), message="at least one rule is required", fix="add a rule")
+        yield refused("jobs.no_rule", paths("event.rules"))
     for name, rule in event["rules"].items():
         if not _RULE_NAME.fullmatch(name):
-            yield Problem(
-                path=paths(f"event.rules.{name}"),
-                message="not a valid rule name",
-                value=name,
-                allowed="lowercase letters, digits, hyphens and periods, a letter or digit at both ends",
-                fix="rename the rule",
-                source=_RULES_SOURCE,
-            )
+            yield refused("jobs.rule_name", paths(f"event.rules.{name}"), name, source=_RULES_SOURCE)
         if rule.get("use_identity", False) and rule.get("secrets"):
-            yield Problem(
-                path=paths(f"event.rules.{name}.use_identity"),
-                message="set only one of `use_identity` and `secrets`",
-                allowed="use_identity, or secrets",
-                fix="remove secrets",
-            )
+            yield refused("jobs.identity_and_secrets", paths(f"event.rules.{name}.use_identity"))
     least, most = event.get("min_executions", DEFAULT_FEWEST_EXECUTIONS), event.get("max_executions", DEFAULT_MOST_EXECUTIONS)
     polling = event.get("polling_interval_seconds", DEFAULT_POLLING_SECONDS)
     yield from _at_least(polling, 1, paths("event.polling_interval_seconds"))
@@ -257,22 +226,13 @@ def _event(event: EventArgs, paths: JobPaths) -> Iterator[Problem]:
 def _numbers(numbers: Mapping[str, float], paths: JobPaths) -> Iterator[Problem]:
     for key in ("cpu", "memory_in_gib"):
         if numbers[key] <= 0:
-            fix = "set what the job needs, or remove it"
-            yield Problem(path=paths(key), message="must be above 0", value=numbers[key], fix=fix)
+            yield refused("jobs.nothing_requested", paths(key), numbers[key])
     for key, least in (("retries", 0), ("timeout_minutes", 1), ("parallelism", 1), ("completions", 1)):
         yield from _at_least(numbers[key], least, paths(key))
     parallelism, completions = numbers["parallelism"], numbers["completions"]
     if completions > max(parallelism, 1):
-        yield Problem(
-            path=paths("completions"),
-            message=f"more than the parallelism of {parallelism}; whether further replicas with a GPU would start isn't known",
-            value=completions,
-            allowed=f"1 to {parallelism}, the parallelism",
-            fix=f"write {parallelism}, or parallelism: {completions}",
-            source=_COMPLETIONS_SOURCE,
-            code=Code.UNKNOWN,
-            severity=Severity.WARNING,
-        )
+        at = paths("completions")
+        yield refused("jobs.completions", at, completions, source=_COMPLETIONS_SOURCE, parallelism=parallelism)
 
 
 def _at_most(parallelism: float, timeout: float, event: EventArgs | None, paths: JobPaths) -> Iterator[Problem]:
@@ -283,27 +243,12 @@ def _at_most(parallelism: float, timeout: float, event: EventArgs | None, paths:
         many = (
             f"{executions} executions of {parallelism} replicas each at one poll" if poll else f"{parallelism} replicas at once"
         )
-        yield Problem(
-            path=paths("event.max_executions" if poll else "parallelism"),
-            message=f"this starts up to {many}, each with a GPU that is billed by the second and counts against the "
-            "environment's quota",
-            value=executions if poll else parallelism,
-            allowed=f"up to {MANY_GPUS} GPUs without this warning",
-            fix="lower it, or request that much quota: `az containerapp env list-usages` shows the environment's",
-            source=str(container_apps.SERVERLESS_PAGE),
-            severity=Severity.WARNING,
-        )
+        key, value = ("event.max_executions", executions) if poll else ("parallelism", parallelism)
+        yield refused("jobs.many_gpus", paths(key), value, many=many, most=MANY_GPUS)
     if timeout > MANY_HOURS * 60:
-        yield Problem(
-            path=paths("timeout_minutes"),
-            message=f"a replica that hangs keeps its GPU, and is billed, for {timeout / 60:g} hours",
-            value=timeout,
-            allowed=f"up to {MANY_HOURS} hours without this warning",
-            fix="set the longest time that the work takes, and have it save its state",
-            severity=Severity.WARNING,
-        )
+        yield refused("jobs.many_hours", paths("timeout_minutes"), timeout, hours=timeout / 60, most=MANY_HOURS)
 
 
 def _at_least(value: float, least: int, path: str) -> Iterator[Problem]:
     if value < least:
-        yield Problem(path=path, message="too small", value=value, allowed=f"{least} or more", fix=f"write {least}")
+        yield refused("jobs.too_small", path, value, least=least)
