@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from azure_gpu.catalog.problems import Code, Problem, Severity
+from azure_gpu.catalog.problems import Problem
+from azure_gpu.catalog.refusals import refused
 from azure_gpu.formats import container_group_file, container_group_settings
 from azure_gpu.formats.arm_template import Scope
 from azure_gpu.formats.container_group_file import GroupInFile
@@ -80,16 +81,7 @@ def _group(file: str, own: Settings, path: str, context: Context, read: Reader) 
         text = read(file)
     except (OSError, ValueError) as error:  # ValueError: not UTF-8, or an invalid path
         reason = getattr(error, "strerror", None) or ("it isn't UTF-8" if isinstance(error, UnicodeDecodeError) else str(error))
-        return None, [
-            Problem(
-                path=f"{path}.file",
-                message=f"this file can't be read: {reason}",
-                value=file,
-                allowed="a file of `az container create --file`, or a template",
-                fix="write its path from the project's folder on",
-                code=Code.NOT_FOUND,
-            )
-        ]
+        return None, [refused("group.unreadable_file", f"{path}.file", file, reason=reason)]
     scope = Scope(
         subscription_id=context.subscription_id or None,
         tenant_id=None,
@@ -102,12 +94,13 @@ def _group(file: str, own: Settings, path: str, context: Context, read: Reader) 
         groups = [group for group in groups if group.name == own.get("group_name")] or groups
     if len(groups) > 1:
         problems.append(
-            Problem(
-                path=f"{path}.file",
-                message=f"expected one container group in the file, found {len(groups)}",
-                value=file,
+            refused(
+                "group.several_in_file",
+                f"{path}.file",
+                file,
                 allowed=", ".join(group.name for group in groups),
-                fix=f"add group_name: {groups[0].name}, and another container group for each of the others",
+                count=len(groups),
+                first=groups[0].name,
             )
         )
         return None, problems
@@ -115,22 +108,11 @@ def _group(file: str, own: Settings, path: str, context: Context, read: Reader) 
 
 
 def _left_out(group: GroupInFile, left: container_group_settings.Left) -> Problem:
-    return Problem(
-        path=group.at(left.path),
-        message=f"this isn't taken over: {left.message}",
-        fix=left.fix,
-        code=Code.UNKNOWN,
-        severity=Severity.WARNING,
-    )
+    return refused("group.left_out", group.at(left.path), fix=left.fix, left=left)
 
 
 def _missing(group: GroupInFile, path: str) -> Problem:
-    return Problem(
-        path=path,
-        message=f"{group.document.file} has a secret here, and secrets aren't read from files",
-        allowed=a_secret(path),
-        fix=give_secret(path),
-    )
+    return refused("group.secret_in_file", path, allowed=a_secret(path), fix=give_secret(path), group=group)
 
 
 def _is_at_or_below(path: str, place: str) -> bool:

@@ -5,7 +5,8 @@ from datetime import date
 
 from azure_gpu.catalog import container_groups, lifecycle, names, regions
 from azure_gpu.catalog.prices import packaged
-from azure_gpu.catalog.problems import Code, Problem, Severity
+from azure_gpu.catalog.problems import Code, Problem
+from azure_gpu.catalog.refusals import refused
 from azure_gpu.catalog.services import container_instances
 from azure_gpu.catalog.services.container_instances import ContainerRequest, GroupRequest
 from azure_gpu.container_instances.args import ContainerBasics, ContainerGroupSettings, InitContainerSettings, VolumeArgs
@@ -50,13 +51,7 @@ def _form(settings: ContainerGroupSettings, path: str) -> Iterator[Problem]:
     """Rejects `containers` together with keys of a single container."""
     of_one = ", ".join(key for key in settings if key in ContainerBasics.__annotations__ or key == "container_name")
     if of_one:
-        yield Problem(
-            path=f"{path}.containers",
-            message=f"can't be combined with keys of one container: {of_one}",
-            value=", ".join(settings.get("containers", {})),
-            allowed="containers, or the keys of one container",
-            fix=f"write {of_one} into one of the containers",
-        )
+        yield refused("group.one_and_several", f"{path}.containers", ", ".join(settings.get("containers", {})), of_one=of_one)
     if not settings.get("containers"):
         fix = "add <name>: {image: …}, or remove containers and describe one in the group itself"
         yield Problem(path=f"{path}.containers", message="at least one container is required", fix=fix)
@@ -64,24 +59,19 @@ def _form(settings: ContainerGroupSettings, path: str) -> Iterator[Problem]:
 
 def _variables(settings: InitContainerSettings, path: str) -> Iterator[Problem]:
     for variable in sorted(settings.get("environment", {}).keys() & settings.get("secret_environment", {}).keys()):
-        yield Problem(
-            path=f"{path}.environment.{variable}",
-            message="set both as plain and as secret",
-            allowed="one of environment and secret_environment",
-            fix="remove it from environment",
-        )
+        yield refused("variables.set_twice", f"{path}.environment.{variable}")
 
 
 def _init_order(settings: ContainerGroupSettings, path: str) -> Iterator[Problem]:
     given = list(settings.get("init_containers", {}))
     order = settings.get("init_order", given)
     if sorted(order) != sorted(given):
-        yield Problem(
-            path=f"{path}.init_order",
-            message="must name each init container once",
-            value=", ".join(order),
+        yield refused(
+            "group.init_order",
+            f"{path}.init_order",
+            ", ".join(order),
             allowed=", ".join(given) or "none: there are no init containers",
-            fix=f"write [{', '.join(given)}] in the order that they need, or remove init_order",
+            names=", ".join(given),
         )
 
 
@@ -95,27 +85,16 @@ def _reach(spec: ContainerGroupSpec, path: str) -> Iterator[Problem]:
         )
     if network == "public" and not spec.ports:
         opened = ", ".join(f"{{port: {port}}}" for container in spec.containers for port in container.ports)
-        yield Problem(
-            path=f"{path}.ports",
-            message="required with `network: public`",
-            allowed="1 port or more",
-            fix=f"add ports: [{opened or '{port: 80}'}], or remove network",
-        )
+        yield refused("group.public_without_ports", f"{path}.ports", ports=opened or "{port: 80}")
     if network == "none" and spec.ports:
-        yield Problem(
-            path=f"{path}.network",
-            message="`ports` requires `network: public` or `private`",
-            value=settings.get("network"),
-            allowed="public, or private with a subnet",
-            fix=f"add network: {'private' if has_subnet else 'public'}, or remove ports",
+        yield refused(
+            "group.ports_unreachable", f"{path}.network", settings.get("network"), network="private" if has_subnet else "public"
         )
     if has_subnet and not settings.get("explicit_outbound", False):
-        yield Problem(
-            path=f"{path}.subnet_id",
-            message="without a NAT gateway at its subnet the group has no outbound access, public images included",
-            fix="add a NAT gateway with a public address to the subnet, and set explicit_outbound: true",
+        yield refused(
+            "group.no_outbound",
+            f"{path}.subnet_id",
             source="Microsoft Learn, container-instances-virtual-network-concepts, 2026-07-25",
-            severity=Severity.WARNING,
         )
     if "dns_label" in settings:
         yield from names.check(names.DNS_LABEL, settings["dns_label"], f"{path}.dns_label")
@@ -125,10 +104,10 @@ def _volume(volume: VolumeArgs, path: str) -> Iterator[Problem]:
     kinds = list(VolumeArgs.__annotations__)
     given = [kind for kind in kinds if kind in volume]
     if len(given) != 1 or volume.get("empty_dir") is False:
-        yield Problem(
-            path=path,
-            message="set exactly one kind of volume",
-            value=", ".join(given) or None,
+        yield refused(
+            "group.kinds_of_volume",
+            path,
+            ", ".join(given) or None,
             allowed=", ".join(kinds),
             fix="write empty_dir: true, or another one"
             if len(given) < 2

@@ -28,6 +28,7 @@ from pulumi.runtime.proto import provider_pb2_grpc
 
 import azure_gpu
 from azure_gpu.catalog.problems import Problem
+from azure_gpu.catalog.refusals import refused
 from azure_gpu.host.names import PACKAGE, camel, of_keys, respelt
 from azure_gpu.host.values import Argument, Reader
 from azure_gpu.shared import taken_names
@@ -108,13 +109,7 @@ class Host(Provider):
         if kind.startswith(_PROVIDER_OF) and (package := rpc.get_resource_package(kind.removeprefix(_PROVIDER_OF), "")):
             return package.construct_provider(urn.split("::")[3], kind, urn)
         if kind in self._spec["resources"]:
-            return Problem(
-                path=path,
-                message=f"this {kind.rpartition(':')[2]} belongs to another stack, or to another provider of {PACKAGE}",
-                value=urn,
-                allowed="a component that this program declares, with the same provider",
-                fix="pass its parts by their ids",
-            )
+            return refused("component.of_other_stack", path, urn, kind=kind.rpartition(":")[2], package=PACKAGE)
         return Problem(path=path, message=f"a {kind} isn't accepted here", value=urn, fix="pass its id")
 
     def _on_wire(self, value: Any, spec: Mapping[str, Any]) -> Any:

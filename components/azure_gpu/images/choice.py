@@ -13,6 +13,7 @@ from azure_gpu.catalog.services import vm_images
 from azure_gpu.catalog.services.batch.request import ImageKind, kind_of
 from azure_gpu.catalog.services.vm_images import IMAGES, ImageReference
 from azure_gpu.catalog.size_use import OperatingSystem
+from azure_gpu.catalog.sizes.model import Size
 from azure_gpu.formats import arm_ids, azure_types
 from azure_gpu.images.args import ImageComponent, ImageOfPool
 from azure_gpu.shared.wording import is_in_program
@@ -62,6 +63,15 @@ def choose(settings: NamedImage, images: Mapping[str, ImageOfPool], path: str) -
     if "gallery_image" in settings:
         return _of_stack(str(settings["gallery_image"]), images, f"{path}.gallery_image")
     return ImageChoice(key="image"), []
+
+
+def generation_problems(refusal: str, size: Size | None, image: ImageOfPool | None, name: str, path: str) -> list[Problem]:
+    """Rejects an image of the stack of a generation that the size doesn't boot, by the words of `refusal`."""
+    boots = size.series.generations if size is not None else ()
+    if size is None or image is None or not boots or image["generation"] in boots:
+        return []
+    words = {"size": size, "generation": image["generation"], "generations": " and ".join(boots), "either": " or ".join(boots)}
+    return [refused(refusal, path, name, source="; ".join(map(str, size.series.sources)), **words)]
 
 
 def _marketplace(text: str, path: str) -> tuple[ImageChoice, list[Problem]]:

@@ -2,6 +2,9 @@
 
 import re
 
+from azure_gpu.catalog.problems import Problem
+from azure_gpu.catalog.refusals import refused
+
 PART_IDS = {  # the argument of a component in a program for each part of the foundation
     "identity": "identity_id",
     "registry": "registry_id",
@@ -24,6 +27,11 @@ def give_part(path: str, part: str) -> str:
 def with_part(path: str, part: str) -> str:
     """The allowed case of a setting that requires such a part."""
     return f"with {PART_IDS[part]}, or a foundation that has it" if is_in_program(path) else f"with foundation.{part}"
+
+
+def without_part(refusal: str, path: str, part: str) -> Problem:
+    """The refusal of a setting at `path` that requires such a part."""
+    return refused(refusal, path, part=stacks(path, part), allowed=with_part(path, part), fix=give_part(path, part))
 
 
 def stacks(path: str, part: str) -> str:

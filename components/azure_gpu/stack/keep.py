@@ -136,7 +136,7 @@ def _of_account(account: BatchAccountSpec, foundation: FoundationSpec, within: M
     )
     yield own
     for application in account.applications:
-        names = {**own.names, "applicationName": application.name}
+        names = {**own.names, "applicationName": application}
         yield replace(own, azure_type=azure_types.BATCH_APPLICATION, names=names, location="")
 
 

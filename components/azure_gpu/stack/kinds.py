@@ -17,7 +17,7 @@ from azure_gpu.aks.resolve import resolve as resolve_cluster
 from azure_gpu.aks.rules import elsewhere
 from azure_gpu.aks.spec import ClusterSpec, of_cluster
 from azure_gpu.batch.account import spec as account_spec
-from azure_gpu.batch.account.spec import AccountFacts
+from azure_gpu.batch.account.args import AccountFacts
 from azure_gpu.batch.pool import rules as pool_rules
 from azure_gpu.batch.pool.args import BatchPoolSettings, ContainersArgs
 from azure_gpu.batch.pool.resolve import resolve as resolve_pool
@@ -174,9 +174,10 @@ def _batch_account(planning: Planning, _: str, args: Any) -> Any:
 
 def _pool(planning: Planning, name: str, args: Any) -> Any:
     of_stack = planning.foundation
-    facts = [facts for _, facts in planning.specs["batch_account"].values()]
+    [(account, facts)] = planning.specs["batch_account"].values() or [(None, AccountFacts(location=planning.context.location))]
     dependencies = PoolDependencies(
-        account=facts[0] if facts else AccountFacts(location=planning.context.location),
+        account=facts,
+        location_path=account.location_path if account is not None else "location",
         identity=of_stack.identity_name,
         registry=of_stack.registry.name if of_stack.registry else "",
         storage=of_stack.storage.name if of_stack.storage else "",

@@ -13,7 +13,8 @@ from azure_gpu.aks.existing import ClusterFacts
 from azure_gpu.aks.read_pools import InState
 from azure_gpu.aks.spec import ClusterSpec
 from azure_gpu.batch.account import existing as account_existing
-from azure_gpu.batch.account.spec import AccountFacts, BatchAccountSpec
+from azure_gpu.batch.account.args import AccountFacts
+from azure_gpu.batch.account.spec import BatchAccountSpec
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.container_apps.environment import existing as environment_existing
 from azure_gpu.container_apps.environment.spec import JobEnvironmentSpec

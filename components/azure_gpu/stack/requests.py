@@ -175,7 +175,7 @@ def pool(part: Requesting, spec: BatchPoolSpec) -> Iterator[Item]:
     """A custom formula may request any number of nodes; it counts as one."""
     path = f"pools.{part.name}"
     yield _name(azure_types.BATCH_POOL, spec.name(part.text("pools", "subnet_id")), path)
-    dedicated, spot = spec.scale.most or (1, 0)
+    dedicated, spot = spec.request.most or (1, 0)
     for nodes, is_spot in ((dedicated, False), (spot, True)):
         if nodes:
             yield SizeUse(
@@ -184,12 +184,12 @@ def pool(part: Requesting, spec: BatchPoolSpec) -> Iterator[Item]:
                 region=spec.request.region,
                 nodes=nodes,
                 spot=is_spot,
-                operating_system=spec.operating_system,
+                operating_system=spec.request.operating_system,
                 rdma=spec.request.rdma,
                 path=f"{path}.size",
                 region_path=spec.request.at("region"),
             )
-    for application, version in spec.packages:
+    for application, version in spec.request.package_references:
         yield PackageUse(application=application, version=version, path=f"{path}.packages.{application}")
 
 

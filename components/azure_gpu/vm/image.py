@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import NamedTuple
 
-from azure_gpu.catalog.problems import Code, Problem, errors
+from azure_gpu.catalog.problems import Problem, errors
+from azure_gpu.catalog.refusals import refused
 from azure_gpu.catalog.services import vm_images
 from azure_gpu.catalog.services.machines import drivers
 from azure_gpu.catalog.services.machines.drivers import DriverRequest
@@ -69,15 +70,7 @@ def choose(
         return VmImageChoice("image", system, _default(size, system, day), by_default=True), []
     problems: list[Problem] = []
     if len(given) > 1:
-        problems.append(
-            Problem(
-                path=f"{path}.{given[1]}",
-                message="several images are set, but only one is allowed",
-                value=", ".join(given),
-                allowed=f"at most one of {', '.join(KEYS)}",
-                fix="keep one",
-            )
-        )
+        problems.append(refused("vm.several_images", f"{path}.{given[1]}", ", ".join(given), keys=", ".join(KEYS)))
     key = given[0]
     named = {
         "image": settings.get("image"),
@@ -109,26 +102,21 @@ def fit_problems(settings: GpuVmSettings, choice: VmImageChoice, size: Size | No
     )
     if of_image is not None and settings.get("os_type", of_image) != of_image:
         problems.append(
-            Problem(
-                f"{path}.os_type",
-                f"the image's operating system is {of_image}",
-                value=str(settings.get("os_type")),
-                allowed=of_image,
-                fix="remove it",
-            )
+            refused("vm.other_system", f"{path}.os_type", str(settings.get("os_type")), allowed=of_image, of_image=of_image)
         )
     generation: VmGeneration | None = choice.of_gallery["generation"] if choice.of_gallery else None
     boots = size.series.generations if size is not None else ()
     if size is not None and generation is not None and boots and generation not in boots:
         problems.append(
-            Problem(
-                path=f"{path}.gallery_image",
-                message=f"{size.name} boots {' and '.join(boots)} images; this one is {generation}",
-                value=str(settings.get("gallery_image")),
-                allowed=f"an image of {' or '.join(boots)}",
-                fix="create the image from a machine of that generation, or choose another size",
+            refused(
+                "vm.other_generation",
+                f"{path}.gallery_image",
+                str(settings.get("gallery_image")),
                 source="; ".join(str(source) for source in size.series.sources),
-                code=Code.IMPOSSIBLE,
+                size=size,
+                generations=" and ".join(boots),
+                generation=generation,
+                either=" or ".join(boots),
             )
         )
     return problems

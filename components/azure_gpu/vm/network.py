@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from azure_gpu.catalog.problems import Code, Problem, Severity
+from azure_gpu.catalog.problems import Code, Problem
+from azure_gpu.catalog.refusals import refused
 from azure_gpu.catalog.services.machine_learning.compute import SERVICE_TAG
 from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.formats import arm_ids, azure_types
@@ -75,7 +76,7 @@ def _subnets(space: str, bastion: Bastion, path: str) -> tuple[str, str, list[Pr
         return (
             space,
             "",
-            [Problem(path, "not a valid address range", value=space, allowed="such as 10.71.0.0/24", fix=_mended(space))],
+            [refused("vm.bad_address_space", path, space, fix=_mended(space))],
         )
     if bastion == "basic":
         if network.prefixlen >= LARGEST_BASTION_PREFIX:
@@ -88,7 +89,7 @@ def _subnets(space: str, bastion: Bastion, path: str) -> tuple[str, str, list[Pr
         return (
             space,
             "",
-            [Problem(path, "the network is too small", value=space, allowed=f"/{LARGEST_PREFIX} or larger", fix="write /24")],
+            [refused("vm.network_too_small", path, space, largest_prefix=LARGEST_PREFIX)],
         )
     return str(network), "", []
 
@@ -137,13 +138,12 @@ def _ranges(settings: GpuVmSettings, path: str) -> Iterator[Problem]:
         message = "the machine gets a public address"
         if not ranges:
             message += ", but no range is allowed to connect to it"
-        yield Problem(
-            path=f"{path}.public_address",
-            message=message,
-            value=True,
+        yield refused(
+            "vm.public_address",
+            f"{path}.public_address",
+            True,
             fix="remove it: `run --on vm` and a Bastion don't need one" if ranges else "set `allowed_ranges`, or remove it",
-            code=Code.UNKNOWN,
-            severity=Severity.WARNING,
+            what=message,
         )
 
 
@@ -158,13 +158,7 @@ def _together(settings: GpuVmSettings, own: bool, path: str) -> Iterator[Problem
                 f"{path}.{key}", message, value=str(settings.get(key)), allowed="without subnet_id", fix="remove one of the two"
             )
     if settings.get("bastion", "none") != "none":
-        yield Problem(
-            path=f"{path}.bastion",
-            message="a Bastion is only created in a new network, and `subnet_id` selects an existing one",
-            value=str(settings.get("bastion")),
-            allowed="without subnet_id",
-            fix="use that network's own Bastion, which reaches every machine in it",
-        )
+        yield refused("vm.bastion_in_existing_network", f"{path}.bastion", str(settings.get("bastion")))
 
 
 def _subnet(settings: GpuVmSettings, path: str) -> Iterator[Problem]:
@@ -173,10 +167,6 @@ def _subnet(settings: GpuVmSettings, path: str) -> Iterator[Problem]:
         return
     found = arm_ids.parse(subnet)
     if found is None or not found.is_type(azure_types.SUBNET.arm_type):
-        yield Problem(
-            path=f"{path}.subnet_id",
-            message="not a valid subnet id",
-            value=subnet,
-            allowed=azure_types.SUBNET.path.replace("{", "<").replace("}", ">"),
-            fix="`az network vnet subnet show --query id` prints it",
+        yield refused(
+            "vm.bad_subnet", f"{path}.subnet_id", subnet, allowed=azure_types.SUBNET.path.replace("{", "<").replace("}", ">")
         )

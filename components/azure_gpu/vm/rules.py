@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from datetime import date
 
 from azure_gpu.catalog import spot_price
-from azure_gpu.catalog.problems import Code, Problem, Severity
+from azure_gpu.catalog.problems import Problem
+from azure_gpu.catalog.refusals import refused
 from azure_gpu.catalog.services import vm_images
 from azure_gpu.catalog.services.machines import admins, security, shutdown
 from azure_gpu.catalog.services.vm_images import IMAGES
@@ -66,18 +67,12 @@ def _admin(settings: AdminArgs, system: OperatingSystem, path: str) -> Iterator[
             message = "passwords are not supported with Linux"
             yield Problem(f"{here}.password", message, allowed="ssh_public_key", fix="remove it")
         if "ssh_public_key" not in settings:
-            yield Problem(
-                path=f"{here}.ssh_public_key",
-                message="`ssh_public_key` is required with Linux",
-                allowed="a public key in one line",
-                fix="add the content of ~/.ssh/id_ed25519.pub; `ssh-keygen -t ed25519` makes a pair",
-                source=str(admins.API),
-            )
+            yield refused("vm.no_key", f"{here}.ssh_public_key")
         else:
             yield from admins.key_problems(settings["ssh_public_key"], f"{here}.ssh_public_key")
         return
     if "ssh_public_key" in settings:
-        yield Problem(f"{here}.ssh_public_key", "SSH keys are not supported with Windows", allowed="password", fix="remove it")
+        yield refused("vm.key_with_windows", f"{here}.ssh_public_key")
     password = settings.get("password")
     if password is None:
         fix = give_secret(f"{here}.password")
@@ -118,33 +113,20 @@ def _disk(settings: DiskArgs, path: str) -> Iterator[Problem]:
 def _shutdown(settings: ShutdownArgs, path: str) -> Iterator[Problem]:
     here = f"{path}.shutdown"
     if not settings.get("enabled", True):
-        yield Problem(
-            path=here,
-            message="without a daily shutdown the machine costs until it is deallocated",
-            value=False,
-            fix=f"set a time, or run `{COMMAND} stop` when you are done",
-            source=str(shutdown.STATES_PAGE),
-            code=Code.UNKNOWN,
-            severity=Severity.WARNING,
-        )
+        yield refused("vm.no_shutdown", here, False, command=COMMAND)
         return
     time, zone = settings.get("time", DEFAULT_SHUTDOWN), settings.get("timezone", shutdown.UTC)
     yield from shutdown.check(time, zone, f"{here}.time", f"{here}.timezone")
     if "mail_to" in settings and not is_address(settings["mail_to"]):
-        yield Problem(
-            f"{here}.mail_to", "not a valid mail address", value=settings["mail_to"], allowed="one address", fix="write one"
-        )
+        yield refused("vm.bad_mail", f"{here}.mail_to", settings["mail_to"])
 
 
 def _outbound(settings: GpuVmSettings, spec: GpuVmSpec, path: str) -> Iterator[Problem]:
     closed = settings.get("outbound", "default") == "none" and not spec.network.public_address
     if closed and spec.driver.kind == "extension":
-        yield Problem(
-            path=f"{path}.outbound",
-            message="the driver extension requires internet access, which the machine doesn't have",
-            value="none",
-            allowed="default, or an image that brings the driver",
-            fix="write outbound: default",
+        yield refused(
+            "vm.driver_without_outbound",
+            f"{path}.outbound",
+            "none",
             source="MicrosoftDocs/azure-compute-docs, extensions/hpccompute-gpu-linux.md, 2025-06-30",
-            code=Code.IMPOSSIBLE,
         )

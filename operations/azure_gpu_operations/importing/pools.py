@@ -147,7 +147,7 @@ def request_of(settings: Mapping[str, Any], written: Mapping[str, str], location
         task_slots=int(settings.get("task_slots", 1)),
         inter_node=bool(settings.get("inter_node")),
         multi_instance=bool(mpi) or int(scale.get("nodes_per_task", 1)) > 1,
-        most_nodes=int(scale.get("max_nodes", 0)),
+        most=(int(scale.get("max_nodes", 0)), 0),
         mpi=mpi or None,
         rdma=bool(settings.get("rdma")),
         containers=ContainerTasks(elevated=settings.get("os_type") == "Windows") if settings.get("containers") else None,

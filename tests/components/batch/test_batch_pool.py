@@ -2,18 +2,20 @@
 
 import re
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
-from azure_gpu.batch.account.spec import AccountFacts
+from azure_gpu.batch.account.args import AccountFacts
 from azure_gpu.batch.pool.args import AutoscaleArgs, BatchPoolSettings, BatchPoolWiring, Replace
-from azure_gpu.batch.pool.catalog_request import fit_problems
 from azure_gpu.batch.pool.mounts import MountArgs
 from azure_gpu.batch.pool.pool import BatchPool
 from azure_gpu.batch.pool.resolve import resolve
+from azure_gpu.batch.pool.rules import fit_problems
 from azure_gpu.batch.pool.spec import BatchPoolSpec, PoolDependencies
 from azure_gpu.catalog.problems import Code
+from azure_gpu.catalog.services.batch.scale import DEFAULT_RESIZE_TIMEOUT
 from azure_gpu.images.args import ImageOfPool
 from azure_gpu.images.choice import ImageChoice
 from azure_gpu.shared.context import resolve_stack
@@ -33,10 +35,7 @@ ARGS: BatchPoolWiring = {
     "account": {
         "name": "account",
         "resource_group_name": "group",
-        "location": "eastus",
-        "allocation_mode": "BatchService",
-        "auto_storage": True,
-        "existing": False,
+        "facts": AccountFacts(location="eastus"),
     },
     "size": "Standard_NC4as_T4_v3",
     "expires_after": "2026-12-31",
@@ -116,27 +115,25 @@ def test_all_that_a_pool_misses_in_its_surroundings_is_said_at_once() -> None:
 
 def test_the_defaults_in_the_docstrings_are_those_that_a_pool_gets() -> None:
     spec = resolved()
-    fixed = resolved(dedicated_nodes=1)
     of_pool: dict[str, Any] = {
         "task_slots": spec.request.task_slots,
         "communication": spec.request.communication,
         "replace": spec.replace,
         "os_type": None,
-        "resize_timeout_minutes": int(fixed.scale.resize_timeout.total_seconds() // 60),
+        "resize_timeout_minutes": int(DEFAULT_RESIZE_TIMEOUT.total_seconds() // 60),
         "public_addresses": str(spec.request.public_addresses).lower(),
     }
     told = key_docstrings(BatchPoolSettings)
     assert [key for key, value in of_pool.items() if value and not told[key].endswith(f"Default: {value}.")] == []
-    assert spec.scale.most is not None
-    assert spec.scale.most == (1, 0)
+    assert spec.request.most == (1, 0)
     of_autoscale = {
         "scenario": "pending_tasks",
-        "interval_minutes": int(spec.scale.interval.total_seconds() // 60),
-        "max_nodes": sum(spec.scale.most),
+        "interval_minutes": int((spec.request.evaluation_interval or timedelta()).total_seconds() // 60),
+        "max_nodes": sum(spec.request.most),
     }
     told = key_docstrings(AutoscaleArgs)
     assert [key for key, value in of_autoscale.items() if not told[key].endswith(f"Default: {value}.")] == []
-    assert spec.scale.formula.startswith("// pending_tasks\n")
+    assert spec.request.autoscale_formula.startswith("// pending_tasks\n")
 
 
 def test_an_image_of_the_stacks_own_says_which_system_is_in_it() -> None:
@@ -161,9 +158,9 @@ def test_an_image_of_the_stacks_own_says_which_system_is_in_it() -> None:
     assert (problem.path, problem.value, problem.allowed) == ("pools.train.os_type", "Windows", "Linux")
     linux: BatchPoolSettings = {"size": "Standard_NC4as_T4_v3", "os_type": "Linux"}
     for region in ("", "eastus", "westus3"):
-        assert fit_problems(linux, choice, None, "pools.train", region) == []
+        assert list(fit_problems(linux, choice, None, "pools.train", region)) == []
     (problem,) = fit_problems(linux, choice, None, "pools.train", "westeurope")
     assert (problem.path, problem.code) == ("pools.train.gallery_image", Code.NOT_IN_REGION)
     assert problem.fix == "add gallery_images.trained.regions: [westeurope]"
     unknown: ImageOfPool = {**image, "regions": ()}
-    assert fit_problems(linux, replace(choice, of_gallery=unknown), None, "pools.train", "westeurope") == []
+    assert list(fit_problems(linux, replace(choice, of_gallery=unknown), None, "pools.train", "westeurope")) == []

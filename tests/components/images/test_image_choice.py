@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from azure_gpu.batch.pool.args import BatchPoolSettings
-from azure_gpu.batch.pool.catalog_request import fit_problems
+from azure_gpu.batch.pool.rules import fit_problems
 from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.catalog.sizes.model import VmGeneration
 from tests.components.settings_of import args_of
@@ -26,7 +26,7 @@ def found(generation: VmGeneration, *, node_agent: str = "batch.node.ubuntu 24.0
         operating_system="Linux",
         of_gallery={"os_type": "Linux", "generation": generation, "regions": ()},
     )
-    problems = fit_problems(args_of(BatchPoolSettings, {"size": "Standard_NC6"}, said), choice, SIZE, "pools.training")
+    problems = list(fit_problems(args_of(BatchPoolSettings, {"size": "Standard_NC6"}, said), choice, SIZE, "pools.training"))
     return [(problem.path, problem.value, problem.allowed) for problem in problems]
 
 

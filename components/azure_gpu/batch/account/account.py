@@ -12,10 +12,11 @@ from typing import Any, Unpack, cast, overload
 import pulumi
 from pulumi_azure_native import batch
 
-from azure_gpu.batch.account.args import AccountOfPool, BatchAccountArgs, BatchAccountWiring, BatchDependencies
+from azure_gpu.batch.account.args import AccountFacts, AccountOfPool, BatchAccountArgs, BatchAccountWiring, BatchDependencies
 from azure_gpu.batch.account.existing import look_up
-from azure_gpu.batch.account.spec import PATH, AccountFacts, BatchAccountSpec, missing_dependencies, resolve
+from azure_gpu.batch.account.spec import PATH, BatchAccountSpec, missing_dependencies, resolve
 from azure_gpu.catalog.problems import Problem
+from azure_gpu.catalog.refusals import refused
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.arm_ids import ArmId
 from azure_gpu.foundation import common
@@ -82,9 +83,8 @@ class BatchAccount(Component[BatchAccountArgs, BatchAccountWiring, _Spec]):
     def _existing(self, spec: BatchAccountSpec, facts: AccountFacts) -> AccountOfPool:
         found = cast(ArmId, spec.existing)
         self.account_id = pulumi.Output.from_input(found.text)
-        of_pool = _of_pool(facts, spec.name, found.resource_group)
-        of_pool["provider"] = self._asked_by.provider_at(found, spec.context.subscription_id)
-        return of_pool
+        provider = self._asked_by.provider_at(found, spec.context.subscription_id)
+        return AccountOfPool(name=spec.name, resource_group_name=found.resource_group, facts=facts, provider=provider)
 
     def _created(self, spec: BatchAccountSpec, facts: AccountFacts) -> AccountOfPool:
         group = self._args["resource_group_name"]
@@ -97,9 +97,7 @@ class BatchAccount(Component[BatchAccountArgs, BatchAccountWiring, _Spec]):
         ready = pulumi.Output.all(account.name, *(each.urn for each in [*applications, *endpoints])).apply(
             lambda values: values[0]
         )
-        of_pool = _of_pool(facts, ready, group)
-        of_pool["id"] = account.id
-        return of_pool
+        return AccountOfPool(name=ready, resource_group_name=group, facts=facts, id=account.id)
 
     def _account(self, spec: BatchAccountSpec, args: BatchAccountWiring) -> batch.BatchAccount:
         identity, key = args.get("identity_id", ""), args.get("customer_managed_key")
@@ -175,16 +173,16 @@ class BatchAccount(Component[BatchAccountArgs, BatchAccountWiring, _Spec]):
         opts = pulumi.ResourceOptions(parent=self, deleted_with=account)
         return [
             batch.Application(
-                f"{self._name}-application-{application.name}",
-                application_name=application.name,
+                f"{self._name}-application-{name}",
+                application_name=name,
                 account_name=account.name,
                 resource_group_name=resource_group_name,
-                display_name=application.display_name,
-                default_version=application.default_version,
+                display_name=settings.get("display_name", name),
+                default_version=settings.get("default_version"),
                 allow_updates=False,  # versions are immutable
                 opts=opts,
             )
-            for application in spec.applications
+            for name, settings in spec.applications.items()
         ]
 
 
@@ -193,22 +191,4 @@ def _other_identity(args: BatchAccountWiring, context: Context) -> list[Problem]
     key = args.get("customer_managed_key")
     if key is None or "identity_id" not in args or args["identity_id"] is key["identity_id"]:
         return []
-    return [
-        Problem(
-            path=f"{context.path(PATH)}.identity_id",
-            message="the account reads the key of its foundation as its identity, and the role on that key is another's",
-            allowed="the foundation's identity, where it has `customer_managed_key`",
-            fix="remove it",
-        )
-    ]
-
-
-def _of_pool(facts: AccountFacts, name: pulumi.Input[str], resource_group_name: pulumi.Input[str]) -> AccountOfPool:
-    return AccountOfPool(
-        name=name,
-        resource_group_name=resource_group_name,
-        location=facts.location,
-        allocation_mode=facts.allocation_mode,
-        auto_storage=facts.auto_storage,
-        existing=facts.existing,
-    )
+    return [refused("account.other_identity", f"{context.path(PATH)}.identity_id")]

@@ -1,6 +1,7 @@
 """The arguments of a Batch account, with their defaults, and its data for pools."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, NotRequired, TypedDict
 
 import pulumi
@@ -56,6 +57,17 @@ class BatchAccountWiring(BatchAccountSettings, OfStack):
     """Arguments of BatchAccount, including the foundation's outputs. A created one keeps its data in `storage`."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AccountFacts:
+    """Facts of an account for validating its pools. Those of an existing account are looked up; the defaults are those of a
+    created one."""
+
+    location: str
+    allocation_mode: AllocationMode = "BatchService"
+    auto_storage: bool = True  # whether a storage account is linked to it
+    existing: bool = False  # others may have pools in it
+
+
 class AccountOfPool(TypedDict):
     """The account of a pool."""
 
@@ -63,14 +75,8 @@ class AccountOfPool(TypedDict):
     """Wired: its name."""
     resource_group_name: pulumi.Input[str]
     """Wired: its resource group."""
-    location: str
-    """Plain: its region."""
-    allocation_mode: AllocationMode
-    """Plain: its pool allocation mode, BatchService or UserSubscription."""
-    auto_storage: bool
-    """Plain: whether a storage account is linked to it."""
-    existing: bool
-    """Plain: true for an existing account, in which others may have pools."""
+    facts: AccountFacts
+    """Plain: what its pools are validated against."""
     id: NotRequired[pulumi.Output[str]]
     """Wired: its ARM id, where this program creates it; unknown in a preview until it exists. Default: not created here."""
     limits: NotRequired["BatchAccountLimits"]

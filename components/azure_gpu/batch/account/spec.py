@@ -1,26 +1,18 @@
 """`BatchAccountSpec`: the resolved arguments of a Batch account, with their validation. An existing one is read in `existing`."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from azure_gpu.batch.account.args import AccountOfPool, ApplicationArgs, BatchAccountSettings
+from azure_gpu.batch.account.args import AccountFacts, ApplicationArgs, BatchAccountSettings
 from azure_gpu.catalog import names
 from azure_gpu.catalog.problems import Problem
-from azure_gpu.catalog.services.batch.request import AllocationMode
+from azure_gpu.catalog.refusals import refused
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.arm_ids import ArmId
 from azure_gpu.shared.context import Context, check_region
 from azure_gpu.shared.part import Named, PartArgs, not_changed, resolve_part
 
 PATH = "batch_account"  # in a stack file
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Application:
-    """Resolved `ApplicationArgs`."""
-
-    name: str
-    display_name: str
-    default_version: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,34 +24,12 @@ class BatchAccountSpec:
     existing: ArmId | None
     location: str
     location_path: str  # of the setting
-    applications: tuple[Application, ...]
+    applications: Mapping[str, ApplicationArgs]
 
     @property
-    def assumed(self) -> "AccountFacts":
+    def assumed(self) -> AccountFacts:
         """The facts that are assumed without a look-up."""
-        return AccountFacts(location=self.location, existing=self.existing is not None, location_path=self.location_path)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AccountFacts:
-    """Facts of an account for validating its pools. Those of an existing account are looked up; the defaults are those of a
-    created one."""
-
-    location: str
-    allocation_mode: AllocationMode = "BatchService"
-    auto_storage: bool = True
-    existing: bool = False
-    location_path: str = "location"  # of the region's setting
-
-    @staticmethod
-    def of(account: AccountOfPool) -> "AccountFacts":
-        """Returns the facts of a declared account."""
-        return AccountFacts(
-            location=account["location"],
-            allocation_mode=account["allocation_mode"],
-            auto_storage=account["auto_storage"],
-            existing=account["existing"],
-        )
+        return AccountFacts(location=self.location, existing=self.existing is not None)
 
 
 def resolve(args: BatchAccountSettings, context: Context) -> tuple[BatchAccountSpec, list[Problem]]:
@@ -76,35 +46,17 @@ def resolve(args: BatchAccountSettings, context: Context) -> tuple[BatchAccountS
     for name in applications:
         problems += names.check(azure_types.BATCH_APPLICATION.arm_type, name, f"{path}.applications.{name}")
     if part.existing and applications:
-        problems.append(_not_in_existing(part.existing, path))
+        where = f"--resource-group {part.existing.resource_group} --name {part.existing.name}"
+        problems.append(refused("account.applications_of_existing", f"{path}.applications", part.existing.text, where=where))
     spec = BatchAccountSpec(
         context=context,
         name=part.name,
         existing=part.existing,
         location=context.region(args.get("location")),
         location_path=f"{path}.location" if "location" in args else context.own_path("location"),
-        applications=tuple(_application(name, settings) for name, settings in sorted(applications.items())),
+        applications=dict(sorted(applications.items())),
     )
     return spec, problems
-
-
-def _application(name: str, settings: ApplicationArgs) -> Application:
-    return Application(
-        name=name, display_name=settings.get("display_name", name), default_version=settings.get("default_version")
-    )
-
-
-def _not_in_existing(account: ArmId, path: str) -> Problem:
-    create = (
-        f"az batch application create --resource-group {account.resource_group} --name {account.name} --application-name <id>"
-    )
-    return Problem(
-        path=f"{path}.applications",
-        message="applications can't be declared in an existing account, which is never changed",
-        value=account.text,
-        allowed="applications in an account that the stack creates",
-        fix=f"remove them, and have the owner of the account run: {create}",
-    )
 
 
 def missing_dependencies(spec: BatchAccountSpec, *, identity: bool, storage: bool) -> list[Problem]:

@@ -1,8 +1,8 @@
 """The properties that Batch can't change on a pool with nodes, and their hash, which distinguishes a pool from its replacement.
 
-`REPLACING` lists them for the engine; `of_pool` returns them as plain data for the hash. The two agree: only changes of these
-properties change the data. Values equal to Batch's defaults aren't in the data, so that neither an explicit default nor a
-property that a later version adds renames a pool.
+`REPLACING` lists them for the engine; `BatchPoolSpec.immutable` has them as plain data for the hash. The two agree: only changes
+of these properties change the data. Values equal to Batch's defaults aren't in the data, so that neither an explicit default nor
+a property that a later version adds renames a pool.
 """
 
 import hashlib
@@ -10,7 +10,6 @@ import json
 from collections.abc import Mapping
 
 from azure_gpu.catalog.services.batch.request import PoolRequest
-from azure_gpu.catalog.services.batch.scale import DEFAULT_TASK_SLOTS
 from azure_gpu.catalog.services.driver_extension import ExtensionRequest
 from azure_gpu.images.choice import LATEST, ImageChoice
 from azure_gpu.shared.naming import HASH_LENGTH
@@ -49,38 +48,6 @@ REGISTRY = "the registry that containers come from, by its name"  # part of the 
 REPLACING_WITHOUT_PATH = [REGISTRY, "whether tasks run in containers"]
 
 
-def of_pool(
-    *,
-    base_name: str,
-    size: str,
-    request: PoolRequest,
-    image: ImageChoice,
-    extension_version: str,
-    container_images: tuple[str, ...] | None,
-    mounts: object,
-    identity: str,
-    registry: str,
-) -> dict[str, object]:
-    """Returns the pool's immutable properties as plain data, by the paths above where they have one."""
-    return given(
-        {
-            "name": base_name,  # Batch's names are case-insensitive
-            SIZE: size,
-            IMAGE: _image(request, image),
-            NODE_AGENT: request.node_agent,
-            EXTENSIONS: [_extension(each, extension_version) for each in request.extensions],
-            CONTAINERS: container_images is not None,
-            IMAGE_NAMES: list(container_images or ()),
-            REGISTRY: registry if container_images is not None and identity else "",
-            IDENTITY: identity,
-            TASK_SLOTS: request.task_slots if request.task_slots != DEFAULT_TASK_SLOTS else None,
-            INTER_NODE: request.inter_node,
-            f"{NETWORK} without public addresses": not request.public_addresses,
-            MOUNTS: mounts,
-        }
-    )
-
-
 def digest(immutable: Mapping[str, object], subnet_id: str) -> str:
     """Returns a hash of the immutable properties."""
     whole = {**immutable, **given({NETWORK: subnet_id})}
@@ -92,7 +59,7 @@ def given(data: Mapping[str, object]) -> dict[str, object]:
     return {key: value for key, value in data.items() if value}
 
 
-def _image(request: PoolRequest, image: ImageChoice) -> dict[str, object]:
+def of_image(request: PoolRequest, image: ImageChoice) -> dict[str, object]:
     if image.of_gallery is not None:
         return {"gallery": image.of_gallery["name"]}
     if image.image_id:
@@ -103,7 +70,7 @@ def _image(request: PoolRequest, image: ImageChoice) -> dict[str, object]:
     return given({**request.image._asdict(), "version": version})
 
 
-def _extension(extension: ExtensionRequest, version: str) -> dict[str, object]:
+def of_extension(extension: ExtensionRequest, version: str) -> dict[str, object]:
     return given(
         {
             "publisher": extension.publisher,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from datetime import timedelta
 from typing import Any
 
 import pulumi
@@ -12,8 +13,10 @@ from pulumi_azure_native import batch
 from azure_gpu.batch.pool import mounts as pool_mounts
 from azure_gpu.batch.pool.args import DEFAULT_RETRIES, BatchPoolWiring, ResourceFileArgs, StartTaskArgs
 from azure_gpu.batch.pool.immutable import EXTENSIONS
-from azure_gpu.batch.pool.spec import BatchPoolSpec, Scale
+from azure_gpu.batch.pool.spec import BatchPoolSpec
 from azure_gpu.catalog.services import driver_extension
+from azure_gpu.catalog.services.batch.request import PoolRequest
+from azure_gpu.catalog.services.batch.scale import DEFAULT_RESIZE_TIMEOUT
 from azure_gpu.shared.context import Dependencies
 
 CONTAINERS = "DockerCompatible"
@@ -83,17 +86,23 @@ def kept_as_made(spec: BatchPoolSpec) -> list[str]:
     return [f"{EXTENSIONS}[0].typeHandlerVersion"]
 
 
-def scale_settings(scale: Scale) -> batch.ScaleSettingsArgs:
+def scale_settings(request: PoolRequest) -> batch.ScaleSettingsArgs:
     """Returns the scale settings: a formula, or fixed numbers."""
-    if scale.formula:
-        formula = batch.AutoScaleSettingsArgs(formula=scale.formula, evaluation_interval=scale.text_of_interval)
+    if request.evaluation_interval is not None:
+        interval = _iso(request.evaluation_interval)
+        formula = batch.AutoScaleSettingsArgs(formula=request.autoscale_formula, evaluation_interval=interval)
         return batch.ScaleSettingsArgs(auto_scale=formula)
     fixed = batch.FixedScaleSettingsArgs(
-        target_dedicated_nodes=scale.dedicated,
-        target_low_priority_nodes=scale.spot,  # ARM's name for Spot nodes
-        resize_timeout=scale.text_of_timeout,
+        target_dedicated_nodes=request.dedicated_nodes or 0,
+        target_low_priority_nodes=request.spot_nodes or 0,  # ARM's name for Spot nodes
+        resize_timeout=_iso(request.resize_timeout or DEFAULT_RESIZE_TIMEOUT),
     )
     return batch.ScaleSettingsArgs(fixed_scale=fixed)
+
+
+def _iso(duration: timedelta) -> str:
+    """A duration as ARM writes it: PT15M."""
+    return f"PT{int(duration.total_seconds() // 60)}M"
 
 
 def inter_node(spec: BatchPoolSpec) -> batch.InterNodeCommunicationState:
@@ -114,7 +123,7 @@ def start_task(spec: BatchPoolSpec, args: BatchPoolWiring) -> batch.StartTaskArg
         command_line=task.command_line,
         user_identity=batch.UserIdentityArgs(auto_user=account),
         wait_for_success=task.wait_for_success,
-        max_task_retry_count=int(settings.get("retries", DEFAULT_RETRIES)),
+        max_task_retry_count=settings.get("retries", DEFAULT_RETRIES),
         environment_settings=_variables(settings) or None,
         resource_files=[_file(file, args) for file in settings.get("resource_files", [])] or None,
     )
@@ -161,7 +170,7 @@ def packages(spec: BatchPoolSpec, args: BatchPoolWiring) -> list[batch.Applicati
     )
     return [
         batch.ApplicationPackageReferenceArgs(id=pulumi.Output.concat(root, application), version=version or None)
-        for application, version in spec.packages
+        for application, version in spec.request.package_references
     ] or None
 
 

@@ -8,13 +8,14 @@ import pulumi
 from pulumi_azure_native import batch
 
 from azure_gpu.catalog import names
-from azure_gpu.catalog.problems import Code, Problem, Severity
+from azure_gpu.catalog.problems import Problem
+from azure_gpu.catalog.refusals import refused
 from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.catalog.sources import observed
 from azure_gpu.formats import azure_types
 from azure_gpu.shared import arm_templates
 from azure_gpu.shared.context import Dependencies
-from azure_gpu.shared.wording import give_part, give_secret, has_no, stacks, with_part
+from azure_gpu.shared.wording import give_part, give_secret, has_no, without_part
 
 _CONTAINERS_API = "2024-01-01"
 _UNUSABLE = observed("MicrosoftDocs/azure-docs, articles/batch/virtual-file-mount.md", 2021, 11, 11)
@@ -154,33 +155,13 @@ def mount_problems(mounts: Mapping[str, MountArgs], system: OperatingSystem, pat
         here = f"{path}.{mount_path}"
         kinds = [kind for kind in KINDS if kind in mount]
         if len(kinds) != 1:
-            yield Problem(
-                path=here,
-                message="set exactly one kind of storage",
-                value=", ".join(kinds) or None,
-                allowed=f"exactly one of {', '.join(KINDS)}",
-                fix="keep one",
-            )
+            yield refused("mount.kinds", here, ", ".join(kinds) or None, kinds=", ".join(KINDS))
         if not mount_path or mount_path.startswith(("/", "\\")) or ".." in mount_path.replace("\\", "/").split("/"):
-            yield Problem(
-                path=here,
-                message="must be a relative path without ..",
-                value=mount_path,
-                allowed="a relative path, such as data",
-                fix="write data",
-            )
+            yield refused("mount.bad_path", here, mount_path)
         if system == "Windows":
             for kind in ("azure_blob", "nfs"):
                 if kind in mount:
-                    yield Problem(
-                        path=f"{here}.{kind}",
-                        message="Windows nodes can mount only Azure Files shares",
-                        value=kind,
-                        allowed="azure_file",
-                        fix="use azure_file, or a Linux pool",
-                        source=_LINUX_ONLY,
-                        code=Code.IMPOSSIBLE,
-                    )
+                    yield refused("mount.on_windows", f"{here}.{kind}", kind, source=_LINUX_ONLY)
         if "azure_blob" in mount:
             yield from _blobs(mount["azure_blob"], f"{here}.azure_blob")
         if "azure_file" in mount:
@@ -201,31 +182,15 @@ def _share(mount: FileMountArgs, path: str) -> Iterator[Problem]:
     address = _SHARE.fullmatch(mount["url"])
     if address is None or (not wrong and address[1].lower() != mount["account"]):
         account = mount["account"] if not wrong else "<account>"
-        yield Problem(
-            path=f"{path}.url",
-            message="not a valid Azure Files share URL" if address is None else "the share is in another account",
-            value=mount["url"],
-            allowed=f"https://{account}.file.core.windows.net/<share>",
-            fix="copy the whole URL of the share, without a signature",
-        )
+        name = "mount.bad_share" if address is None else "mount.share_of_other_account"
+        yield refused(name, f"{path}.url", mount["url"], account=account)
     if isinstance(mount["key"], str) and not mount["key"].strip():
-        yield Problem(
-            path=f"{path}.key",
-            message="must not be empty",
-            allowed="a key of the storage account, encrypted",
-            fix=give_secret(f"{path}.key"),
-        )
+        yield refused("mount.no_key", f"{path}.key", fix=give_secret(f"{path}.key"))
 
 
 def _export(mount: NfsMountArgs, path: str) -> Iterator[Problem]:
     if not _EXPORT.fullmatch(mount["source"]):
-        yield Problem(
-            path=f"{path}.source",
-            message="not a valid NFS share",
-            value=mount["source"],
-            allowed="<host>:/<path>, such as account.blob.core.windows.net:/account/container",
-            fix="write the host, a colon and the path",
-        )
+        yield refused("mount.bad_export", f"{path}.source", mount["source"])
 
 
 def needs_problems(mounts: Mapping[str, MountArgs], path: str, *, identity: bool, storage: bool) -> Iterator[Problem]:
@@ -234,19 +199,10 @@ def needs_problems(mounts: Mapping[str, MountArgs], path: str, *, identity: bool
         if "azure_blob" not in mount:
             continue
         if not identity:
-            yield Problem(
-                path=f"{path}.{mount_path}.azure_blob",
-                message=f"mounting blobs requires {stacks(path, 'identity')}",
-                allowed=with_part(path, "identity"),
-                fix=give_part(path, "identity"),
-            )
+            yield without_part("mount.blobs_without_identity", f"{path}.{mount_path}.azure_blob", "identity")
         if "account" not in mount["azure_blob"] and not storage:
-            yield Problem(
-                path=f"{path}.{mount_path}.azure_blob.account",
-                message=f"required where {has_no(path, 'storage account')}",
-                allowed="the name of a storage account",
-                fix=f"set account, or {give_part(path, 'storage')}",
-            )
+            words = {"without": has_no(path, "storage account"), "give": give_part(path, "storage")}
+            yield refused("mount.no_account", f"{path}.{mount_path}.azure_blob.account", **words)
 
 
 def unmanaged_containers(mounts: Mapping[str, MountArgs], own: Collection[str], storage: str, path: str) -> Iterator[Problem]:
@@ -256,19 +212,10 @@ def unmanaged_containers(mounts: Mapping[str, MountArgs], own: Collection[str], 
         account = blob.get("account", storage) if blob is not None else ""
         if blob is None or not account or (account == storage and blob["container"] in own):
             continue
-        yield Problem(
-            path=f"{path}.{mount_path}.azure_blob.container",
-            message=f"must exist already, as the stack doesn't manage the storage account {account}: nodes that can't mount it "
-            "become unusable, but are billed",
-            value=blob["container"],
-            fix=f"`az storage container create --auth-mode login --account-name {account} --name {blob['container']}`, "
-            "unless it exists",
-            source=str(_UNUSABLE),
-            code=Code.UNKNOWN,
-            severity=Severity.WARNING,
+        yield refused(
+            "mount.container_not_managed",
+            f"{path}.{mount_path}.azure_blob.container",
+            blob["container"],
+            source=_UNUSABLE,
+            account=account,
         )
-
-
-def with_keys(mounts: Mapping[str, MountArgs]) -> list[str]:
-    """Returns the paths of mounts with a key."""
-    return [mount_path for mount_path, mount in mounts.items() if "azure_file" in mount]

@@ -114,7 +114,7 @@ class BatchPool(Component[BatchPoolArgs, BatchPoolWiring, BatchPoolSpec]):
             resource_group_name=wiring["account"]["resource_group_name"],
             vm_size=spec.size,
             deployment_configuration=inputs.deployment(spec, wiring),
-            scale_settings=inputs.scale_settings(spec.scale),
+            scale_settings=inputs.scale_settings(spec.request),
             task_slots_per_node=spec.request.task_slots,
             inter_node_communication=inputs.inter_node(spec),
             start_task=inputs.start_task(spec, wiring),

@@ -2,64 +2,84 @@
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from azure_gpu.batch.pool.args import (
     DEFAULT_PUBLIC_ADDRESSES,
     DEFAULT_RETRIES,
     BatchPoolSettings,
     ContainersArgs,
-    Replace,
     ResourceFileArgs,
     StartTaskArgs,
 )
-from azure_gpu.batch.pool.catalog_request import SIZE_NAME
-from azure_gpu.batch.pool.mounts import mount_problems, needs_problems, with_keys
+from azure_gpu.batch.pool.mounts import mount_problems, needs_problems, unmanaged_containers
+from azure_gpu.batch.pool.spec import LOGICAL_NAME, BatchPoolSpec
 from azure_gpu.catalog import names, quotas
 from azure_gpu.catalog.problems import Code, Problem, Severity, errors
 from azure_gpu.catalog.quotas import BatchAccountLimits
-from azure_gpu.catalog.services.batch import sources
-from azure_gpu.catalog.services.batch.request import PoolRequest
+from azure_gpu.catalog.refusals import refused
 from azure_gpu.catalog.services.batch.scale import LARGEST_NUMBER
 from azure_gpu.catalog.size_use import Service, SizeUse
+from azure_gpu.catalog.sizes.model import Size
+from azure_gpu.catalog.sources import observed
 from azure_gpu.formats import arm_ids, azure_types, image_reference
 from azure_gpu.formats.tags import POOL_MPI
+from azure_gpu.images.choice import ImageChoice, generation_problems
 from azure_gpu.shared.context import check_tags
 from azure_gpu.shared.installation import COMMAND
 from azure_gpu.shared.naming import HASH_LENGTH
 from azure_gpu.shared.validation import written
-from azure_gpu.shared.wording import give_part, stacks, with_part
+from azure_gpu.shared.wording import without_part
 
-if TYPE_CHECKING:
-    from azure_gpu.batch.pool.spec import BatchPoolSpec
-
-LOGICAL_NAME = "logical-name"  # in the pool's metadata: its name in the stack
 _SOURCES_OF_FILES = ("url", "container_url", "auto_storage_container")
 _MODE = re.compile(r"0?[0-7]{3}")
 _SUBNET = "Microsoft.Network/virtualNetworks/subnets"
+_REPLICAS = observed("Microsoft Learn, azure-arm-batch: id of ImageReference", 2026, 11, 25)
 _WITHOUT_ADDRESSES = "Microsoft Learn, batch/simplified-node-communication-pool-no-public-ip, of 2022-05-26: prerequisites"
 
 
-def problems_of(path: str, settings: BatchPoolSettings, request: PoolRequest, replace: Replace, base_name: str) -> list[Problem]:
+def problems_of(spec: BatchPoolSpec, path: str) -> list[Problem]:
     """Validates the pool at `path`."""
+    settings = spec.settings
     mounts = settings.get("mounts", {})
     return [
-        *_size(settings, request, path),
-        *_names(settings, replace, base_name, path),
+        *_size(spec, path),
+        *_names(spec, path),
         *_metadata(settings, path),
         *_start_task(settings, path),
         *_containers(settings, path),
         *_network(settings, path),
-        *mount_problems(mounts, request.operating_system, f"{path}.mounts"),
-        *_mounts_by_key(settings, replace, path),
+        *mount_problems(mounts, spec.request.operating_system, f"{path}.mounts"),
+        *_mounts_by_key(spec, path),
         *check_tags(settings.get("tags", {}), f"{path}.tags"),
+        *unmanaged_containers(mounts, spec.own_containers, spec.dependencies.storage, f"{path}.mounts"),
     ]
 
 
-def quota(spec: "BatchPoolSpec", account: BatchAccountLimits | None, path: str) -> list[Problem]:
+def fit_problems(
+    settings: BatchPoolSettings, choice: ImageChoice, size: Size | None, path: str, location: str = ""
+) -> Iterator[Problem]:
+    """Validates a custom image, which isn't in the catalog, against the rest of the pool. `location`: the account's region, empty
+    where it isn't known."""
+    image = choice.of_gallery
+    if (choice.image_id or image) and not settings.get("node_agent") and not choice.node_agent:
+        place = f"gallery_images.{choice.gallery_image}.node_agent, or node_agent here" if image else "node_agent"
+        yield refused("pool.node_agent_unknown", f"{path}.node_agent", place=place)
+    if image is None:
+        return
+    if "os_type" in settings and settings["os_type"] != image["os_type"]:
+        words = {"allowed": image["os_type"], "choice": choice}
+        yield refused("pool.other_system", f"{path}.os_type", settings["os_type"], **words)
+    here, name, available = f"{path}.gallery_image", choice.gallery_image, image["regions"]
+    if location and available and location not in available:
+        words = {"location": location, "regions": ", ".join(available)}
+        yield refused("pool.image_not_copied", here, name, source=_REPLICAS, **words)
+    yield from generation_problems("pool.other_generation", size, choice.of_gallery, name, here)
+
+
+def quota(spec: BatchPoolSpec, account: BatchAccountLimits | None, path: str) -> list[Problem]:
     """Warns of machines beyond the quotas of an account that exists, or of one that is new (None): Batch takes such a pool, and
     gives it no nodes."""
-    dedicated, spot = spec.scale.most or (0, 0)
+    dedicated, spot = spec.request.most or (0, 0)
     region = account.region if account is not None else ""
     uses = [
         SizeUse(Service.BATCH, spec.size, region, f"{path}.size", path, nodes, spot=is_spot)
@@ -70,21 +90,15 @@ def quota(spec: "BatchPoolSpec", account: BatchAccountLimits | None, path: str) 
     return [each._replace(severity=Severity.WARNING) for each in found if each.code is Code.NO_QUOTA]
 
 
-def _size(settings: BatchPoolSettings, request: PoolRequest, path: str) -> Iterator[Problem]:
-    if request.size is None and not SIZE_NAME.fullmatch(settings["size"]):
-        yield Problem(
-            path=f"{path}.size",
-            message="not a valid virtual machine size",
-            value=settings["size"],
-            allowed="a size, such as Standard_NC4as_T4_v3",
-            fix=f"list sizes with GPUs or InfiniBand with `{COMMAND} sizes --service batch`",
-        )
+def _size(spec: BatchPoolSpec, path: str) -> Iterator[Problem]:
+    if spec.request.size is None and spec.request.size_name is None:
+        yield refused("pool.bad_size", f"{path}.size", spec.size, command=COMMAND)
 
 
-def _names(settings: BatchPoolSettings, replace: Replace, base_name: str, path: str) -> Iterator[Problem]:
-    if "pool_name" not in settings:
+def _names(spec: BatchPoolSpec, path: str) -> Iterator[Problem]:
+    if "pool_name" not in spec.settings:
         return
-    behind = f"-{'0' * HASH_LENGTH}" if replace == "side-by-side" else ""
+    base_name, behind = spec.base_name, f"-{'0' * HASH_LENGTH}" if spec.replace == "side-by-side" else ""
     whole = base_name + behind if base_name else ""
     for problem in names.check(azure_types.BATCH_POOL.arm_type, whole, f"{path}.pool_name"):
         room = f", {len(behind)} of them for the hash of side-by-side" if behind else ""
@@ -94,13 +108,7 @@ def _names(settings: BatchPoolSettings, replace: Replace, base_name: str, path: 
 def _metadata(settings: BatchPoolSettings, path: str) -> Iterator[Problem]:
     for key in settings.get("metadata", {}):
         if key in (LOGICAL_NAME, POOL_MPI):
-            yield Problem(
-                path=f"{path}.metadata.{key}",
-                message="this key is set by the program",
-                value=key,
-                allowed=f"any key except {LOGICAL_NAME} and {POOL_MPI}",
-                fix="choose another key",
-            )
+            yield refused("pool.own_metadata", f"{path}.metadata.{key}", key, logical_name=LOGICAL_NAME, pool_mpi=POOL_MPI)
 
 
 def _start_task(settings: BatchPoolSettings, path: str) -> Iterator[Problem]:
@@ -109,35 +117,18 @@ def _start_task(settings: BatchPoolSettings, path: str) -> Iterator[Problem]:
         return
     here = f"{path}.start_task"
     if not task["command"].strip():
-        yield Problem(path=f"{here}.command", message="must not be empty", fix="write the command line")
+        yield refused("pool.no_command", f"{here}.command")
     retries = task.get("retries", DEFAULT_RETRIES)
     if not -1 <= retries <= LARGEST_NUMBER:
-        yield Problem(
-            path=f"{here}.retries",
-            message="too small" if retries < 0 else "too large",
-            value=retries,
-            allowed=f"0 to {LARGEST_NUMBER}, or -1 for ever",
-            fix="write 0",
-            source=str(sources.PROVIDER),
-        )
+        what = "too small" if retries < 0 else "too large"
+        yield refused("pool.bad_retries", f"{here}.retries", retries, what=what, most=LARGEST_NUMBER)
     for key in ("environment", "secret_environment"):
         # pyrefly: ignore[not-iterable]
         for variable in task.get(key, {}):
             if not variable or "=" in variable or "\0" in variable:
-                yield Problem(
-                    path=f"{here}.{key}.{variable}",
-                    message="not a valid name of an environment variable",
-                    value=variable,
-                    allowed="any text without =, not empty",
-                    fix="choose another name",
-                )
+                yield refused("variables.bad_name", f"{here}.{key}.{variable}", variable)
     for variable in sorted(task.get("environment", {}).keys() & task.get("secret_environment", {}).keys()):
-        yield Problem(
-            path=f"{here}.environment.{variable}",
-            message="set both as plain and as secret",
-            allowed="one of environment and secret_environment",
-            fix="remove it from environment",
-        )
+        yield refused("variables.set_twice", f"{here}.environment.{variable}")
     for index, file in enumerate(task.get("resource_files", [])):
         yield from _resource_file(file, f"{here}.resource_files[{index}]")
 
@@ -145,42 +136,17 @@ def _start_task(settings: BatchPoolSettings, path: str) -> Iterator[Problem]:
 def _resource_file(file: ResourceFileArgs, path: str) -> Iterator[Problem]:
     given = [key for key in _SOURCES_OF_FILES if key in file]
     if len(given) != 1:
-        yield Problem(
-            path=path,
-            message="set exactly one source of files",
-            value=", ".join(given) or None,
-            allowed=f"exactly one of {', '.join(_SOURCES_OF_FILES)}",
-            fix="keep one",
-            source=str(sources.PROVIDER),
-        )
+        yield refused("pool.sources_of_file", path, ", ".join(given) or None, sources=", ".join(_SOURCES_OF_FILES))
     if "auto_storage_container" in file:
         yield from names.check(
             azure_types.BLOB_CONTAINER.arm_type, file["auto_storage_container"], f"{path}.auto_storage_container"
         )
     if "url" in file and "path" not in file:
-        yield Problem(
-            path=f"{path}.path",
-            message="required with `url`: the file's path on the node",
-            fix="add path",
-            source=str(sources.PROVIDER),
-        )
+        yield refused("pool.file_without_path", f"{path}.path")
     if "url" in file and "prefix" in file:
-        yield Problem(
-            path=f"{path}.prefix",
-            message="`prefix` can't be combined with `url`",
-            value=file["prefix"],
-            allowed="only with a container of blobs",
-            fix="remove it",
-            source=str(sources.PROVIDER),
-        )
+        yield refused("pool.prefix_of_url", f"{path}.prefix", file["prefix"])
     if "mode" in file and not _MODE.fullmatch(file["mode"]):
-        yield Problem(
-            path=f"{path}.mode",
-            message="invalid file mode",
-            value=file["mode"],
-            allowed="an octal number, such as 0755",
-            fix='write "0755"',
-        )
+        yield refused("pool.bad_file_mode", f"{path}.mode", file["mode"])
 
 
 def _containers(settings: BatchPoolSettings, path: str) -> Iterator[Problem]:
@@ -193,67 +159,30 @@ def _network(settings: BatchPoolSettings, path: str) -> Iterator[Problem]:
     if isinstance(subnet, str):  # outputs can't be validated
         found = arm_ids.parse(subnet)
         if found is None or not found.is_type(_SUBNET):
-            yield Problem(
-                path=f"{path}.subnet_id",
-                message="not a valid subnet id",
-                value=subnet,
-                allowed=f"/subscriptions/<id>/resourceGroups/<name>/providers/{_SUBNET.replace('/s', '/<name>/s')}/<name>",
-                fix="get it with `az network vnet subnet show --query id`",
-            )
+            yield refused("pool.bad_subnet", f"{path}.subnet_id", subnet)
     elif subnet is None and not settings.get("public_addresses", DEFAULT_PUBLIC_ADDRESSES):
-        yield Problem(
-            path=f"{path}.public_addresses",
-            message="`public_addresses: false` requires `subnet_id` of a subnet with outbound access",
-            value=False,
-            allowed="only with subnet_id",
-            fix="add subnet_id, or remove public_addresses",
-            source=_WITHOUT_ADDRESSES,
-            code=Code.IMPOSSIBLE,
-        )
+        yield refused("pool.no_addresses_without_subnet", f"{path}.public_addresses", False, source=_WITHOUT_ADDRESSES)
 
 
 def cloud_services_problems(settings: BatchPoolSettings, of_catalog: list[Problem], path: str) -> Iterator[Problem]:
     """Rejects Cloud Services pools at any date, unless the catalog reports their retirement already."""
     here = f"{path}.cloud_services"
     if settings.get("cloud_services", False) and here not in {problem.path for problem in errors(of_catalog)}:
-        yield Problem(
-            path=here,
-            message="pools of Cloud Services configuration aren't in the API that this program uses",
-            value=True,
-            allowed="pools of virtual machines",
-            fix="remove it, and name an image",
-            source=str(sources.PROVIDER),
-            code=Code.IMPOSSIBLE,
-        )
+        yield refused("pool.cloud_services", here, True)
 
 
-def _mounts_by_key(settings: BatchPoolSettings, replace: Replace, path: str) -> Iterator[Problem]:
+def _mounts_by_key(spec: BatchPoolSpec, path: str) -> Iterator[Problem]:
     """Rejects mounts by key with side-by-side replacement: the hash in the name doesn't include the key, so a new key would keep
     the name."""
-    if replace != "side-by-side":
-        return
-    for mount_path in with_keys(settings.get("mounts", {})):
-        yield Problem(
-            path=f"{path}.mounts.{mount_path}.azure_file",
-            message="a share that is mounted by key can't be combined with side-by-side replacement",
-            allowed="only with replace: drain-first",
-            fix="write replace: drain-first, or mount blobs as the identity",
-        )
+    by_key = [mount_path for mount_path, mount in spec.settings.get("mounts", {}).items() if "azure_file" in mount]
+    for mount_path in by_key if spec.replace == "side-by-side" else ():
+        yield refused("pool.key_side_by_side", f"{path}.mounts.{mount_path}.azure_file")
 
 
 def missing_dependencies(path: str, settings: BatchPoolSettings, *, identity: bool, storage: bool) -> list[Problem]:
     """Returns problems for parts of the foundation that the pool at `path` requires and that are missing."""
-    task = settings.get("start_task", StartTaskArgs(command=""))
-    files = enumerate(task.get("resource_files", []))
-    problems = [
-        Problem(
-            path=f"{path}.start_task.resource_files[{index}].use_identity",
-            message=f"`use_identity` requires {stacks(path, 'identity')}",
-            allowed=with_part(path, "identity"),
-            fix=give_part(path, "identity"),
-        )
-        for index, file in files
-        if file.get("use_identity", False) and not identity
-    ]
-    mounts = settings.get("mounts", {})
-    return [*problems, *needs_problems(mounts, f"{path}.mounts", identity=identity, storage=storage)]
+    files = settings.get("start_task", StartTaskArgs(command="")).get("resource_files", [])
+    unreadable = [index for index, file in enumerate(files) if file.get("use_identity", False) and not identity]
+    paths = [f"{path}.start_task.resource_files[{index}].use_identity" for index in unreadable]
+    of_mounts = needs_problems(settings.get("mounts", {}), f"{path}.mounts", identity=identity, storage=storage)
+    return [*(without_part("pool.file_without_identity", each, "identity") for each in paths), *of_mounts]

@@ -74,17 +74,16 @@ def _extension(request: PoolRequest, extension: ExtensionRequest, as_of: date) -
 
 
 def _start_task(request: PoolRequest, task: StartTask) -> Iterator[Problem]:
-    path = request.at("start_task")
     shell = _SHELLS[request.operating_system]
     if re.search(_NEEDS_SHELL[request.operating_system], task.command_line) and not re.match(_SHELL, task.command_line):
         # A warning: such characters can be meant as they stand.
-        yield refused("batch.no_shell", f"{path}.command_line", task.command_line, shell=shell)
+        yield refused("batch.no_shell", request.at("start_task.command_line"), task.command_line, shell=shell)
     long = re.search(_LONG, task.command_line)
     if long is not None and task.wait_for_success:
-        yield refused("batch.long_start_task", f"{path}.command_line", long[0])
+        yield refused("batch.long_start_task", request.at("start_task.command_line"), long[0])
     if task.driver_version and request.size is not None:
-        yield from drivers.check_driver(task.driver_version, request.size.gpu, f"{path}.driver_version")
+        yield from drivers.check_driver(task.driver_version, request.size.gpu, request.at("start_task.driver_version"))
     if task.installs_driver and not task.elevated:
-        yield refused("batch.not_elevated", f"{path}.elevated", task.elevated)
+        yield refused("batch.not_elevated", request.at("start_task.elevated"), task.elevated)
     if task.installs_driver and not task.wait_for_success:
-        yield refused("batch.not_waiting", f"{path}.wait_for_success", task.wait_for_success)
+        yield refused("batch.not_waiting", request.at("start_task.wait_for_success"), task.wait_for_success)

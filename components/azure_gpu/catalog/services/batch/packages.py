@@ -71,7 +71,7 @@ def _used(request: PoolRequest, command: str) -> Iterator[Problem]:
     for name in dict.fromkeys(re.findall(rf"{_PREFIX}[\w.#-]+" if windows else rf"{_PREFIX}\w+", command)):
         if (name.lower() if windows else name) not in there:
             yield refused(  # a warning: the command may set it itself
-                "batch.package_not_listed", f"{request.at('start_task')}.command_line", name, allowed=", ".join(sorted(there))
+                "batch.package_not_listed", request.at("start_task.command_line"), name, allowed=", ".join(sorted(there))
             )
 
 

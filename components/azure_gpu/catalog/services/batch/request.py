@@ -103,17 +103,19 @@ class PoolRequest(NamedTuple):
     region: str = ""  # written as `location` unless `written` has another path
     mpi: Mpi | None = None
     package_references: tuple[PackageReference, ...] = ()  # where these are given, `packages` needn't be
-    most_nodes: int = 0  # of a formula; 0: unknown
+    most: tuple[int, int] | None = None  # maximum of dedicated and Spot nodes, also of a formula; None: unknown
     size_name: str | None = None  # as written, for an unknown size; None: not checked
 
     def at(self, key: str) -> str:
-        """Where a field is written."""
-        return self.written.get(key, f"{self.path}.{key}" if self.path else key)
+        """Where a field, such as `size`, or one below it, such as `start_task.elevated`, is written."""
+        above, dot, last = key.rpartition(".")
+        within = self.at(above) if dot and key not in self.written else self.path
+        return self.written.get(key, f"{within}.{last}" if within else key)
 
     @property
     def nodes(self) -> int:
         """Both kinds of nodes together; with a formula, its maximum, 0 if unknown."""
-        return (self.dedicated_nodes or 0) + (self.spot_nodes or 0) or self.most_nodes
+        return (self.dedicated_nodes or 0) + (self.spot_nodes or 0) or sum(self.most or ())
 
 
 RequestedMethod = Literal[
