@@ -67,12 +67,7 @@ class BatchPoolSpec:
     def immutable(self) -> dict[str, object]:
         """The properties that Batch can't change on a pool with nodes, as plain data without secrets, by their paths where they
         have one."""
-        request, of_stack, images, mounted = (
-            self.request,
-            self.dependencies,
-            self.container_images,
-            self.settings.get("mounts", {}),
-        )
+        request, of_stack, images = self.request, self.dependencies, self.container_images
         return immutable.given(
             {
                 "name": self.base_name,  # Batch's names are case-insensitive
