@@ -12,51 +12,16 @@ from azure_gpu.shared.overrides import Overrides, OverridesOf
 from azure_gpu.shared.validation import Choice, OpenInput
 from azure_gpu.shared.workloads import WorkloadName
 
-OsType = Annotated[
-    Literal[
-        "Linux",
-        "Windows",  # never with a GPU
-    ],
-    Choice("ContainerGroupOsType", "The operating system of the containers."),
-]
-
+OsType = Annotated[Literal["Linux", "Windows"], Choice("ContainerGroupOsType", "The operating system of the containers.")]
 RestartPolicy = Annotated[
-    Literal[
-        "Always",
-        "OnFailure",  # until it ends with 0
-        "Never",
-    ],
+    Literal["Always", "OnFailure", "Never"],
     Choice("ContainerGroupRestartPolicy", "Whether the service restarts a container that ends."),
 ]
-
-Priority = Annotated[
-    Literal[
-        "Regular",
-        "Spot",  # at any time, at a lower price
-    ],
-    Choice("ContainerGroupPriority", "Whether Azure may evict the group."),
-]
-
-Sku = Annotated[
-    Literal[
-        "Standard",
-        "Dedicated",  # hardware that no other customer uses
-        "Confidential",  # memory that is encrypted while it is used
-    ],
-    Choice("ContainerGroupSku", "The kind of hardware."),
-]
-
-Network = Annotated[
-    Literal[
-        "none",
-        "public",  # from the internet, at the listed ports
-        "private",  # from the virtual network
-    ],
-    Choice("ContainerGroupNetwork", "Inbound access to the group."),
-]
-
+Priority = Annotated[Literal["Regular", "Spot"], Choice("ContainerGroupPriority", "Whether Azure may evict the group.")]
+# Dedicated: hardware that no other customer uses; Confidential: memory that is encrypted while it is used.
+Sku = Annotated[Literal["Standard", "Dedicated", "Confidential"], Choice("ContainerGroupSku", "The kind of hardware.")]
+Network = Annotated[Literal["none", "public", "private"], Choice("ContainerGroupNetwork", "Inbound access to the group.")]
 Protocol = Annotated[Literal["TCP", "UDP"], Choice("ContainerGroupProtocol", "The protocol of a port.")]
-
 DnsLabelScope = Annotated[
     Literal["Unsecure", "TenantReuse", "SubscriptionReuse", "ResourceGroupReuse", "Noreuse"],
     Choice(
@@ -65,14 +30,7 @@ DnsLabelScope = Annotated[
         (("Noreuse", "NoReuse"),),
     ),
 ]
-
-Scheme = Annotated[
-    Literal[
-        "http",
-        "https",  # the certificate isn't checked
-    ],
-    Choice("ContainerGroupScheme", "The scheme of a request."),
-]
+Scheme = Annotated[Literal["http", "https"], Choice("ContainerGroupScheme", "The scheme of a request.")]
 
 
 class GpuArgs(TypedDict):

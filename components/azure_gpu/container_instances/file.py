@@ -4,8 +4,8 @@ Secrets are never read from the file: where the file has one, the stack file mus
 tests can replace.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 from azure_gpu.catalog.problems import Problem
@@ -13,6 +13,7 @@ from azure_gpu.catalog.refusals import refused
 from azure_gpu.formats import container_group_file, container_group_settings
 from azure_gpu.formats.arm_template import Scope
 from azure_gpu.formats.container_group_file import GroupInFile
+from azure_gpu.formats.container_group_settings import config_path
 from azure_gpu.shared.context import Context
 from azure_gpu.shared.files import Reader
 from azure_gpu.shared.validation import check
@@ -35,45 +36,50 @@ class Filled:
     settings: Settings
     file: str = ""
     problems: list[Problem] = field(default_factory=list[Problem])
-    own: Settings = field(default_factory=dict[str, Any])  # of the stack file itself
     missing: tuple[str, ...] = ()  # paths of secrets that the file has and the stack file lacks
     found: bool = True  # False where the file has no group
 
-    def together(self, found: Sequence[Problem], path: str) -> list[Problem]:
-        """Combines all problems, without those that `missing` explains; problems of the file's values name the file."""
+    def together(self, found: Sequence[Problem], own: Settings, path: str) -> list[Problem]:
+        """Combines all problems, without those that `missing` explains; problems of the file's values name the file. `own`: the
+        settings of the stack file itself."""
         if not self.file:
             return list(found)
+        here = set(_places(own, path))
+        below = tuple(f"{secret}{step}" for secret in self.missing for step in ".[")
         combined: list[Problem] = []
         for problem in found:
-            explained = any(_is_at_or_below(secret, problem.path) for secret in self.missing)
+            explained = problem.path in self.missing or problem.path.startswith(below)
             if problem.value is None and (explained or not self.found):
                 continue
-            from_file = not _has(self.own, problem.path.removeprefix(f"{path}.")) and problem.path.startswith(f"{path}.")
-            set_in = f"; the value is set in {self.file}" if from_file and problem.value is not None else ""
-            combined.append(problem._replace(message=f"{problem.message}{set_in}"))
+            from_file = problem.path not in here and problem.path.startswith(f"{path}.")
+            combined.append(self.named(problem) if from_file and problem.value is not None else problem)
         return [*self.problems, *combined]
+
+    def named(self, problem: Problem) -> Problem:
+        return problem._replace(message=f"{problem.message}; the value is set in {self.file}")
 
 
 def fill(own: Settings, expected: Any, path: str, context: Context, read: Reader) -> Filled:
     """Merges the settings at `path` with their file, if there is one. `expected`: the TypedDict of both."""
     if "file" not in own:
         return Filled(settings=own)
-    file = own["file"]
-    group, problems = _group(file, own, path, context, read)
+    group, problems = _group(own["file"], own, path, context, read)
+    filled = Filled(settings=own, file=own["file"], problems=problems, found=group is not None)
     if group is None:
-        return Filled(settings=own, file=file, problems=problems, own=own, found=False)
+        return filled
     from_file, left, secrets = container_group_settings.settings_of(group)
     checked = check(from_file, expected, path)
     of_file = cast(dict[str, Any], checked.value or {})
     if "dns_label" in of_file:
         of_file.setdefault("dns_label_scope", "Unsecure")  # Azure's default for such a file
-    missing = [key for key in secrets if not _has(own, key)]
-    problems += [problem._replace(message=f"{problem.message}; the value is set in {file}") for problem in checked.problems]
-    problems += [_left_out(group, one) for one in left]
-    problems += [_missing(group, f"{path}.{key}") for key in missing]
-    return Filled(
-        settings=merged(of_file, own), file=file, problems=problems, own=own, missing=tuple(f"{path}.{key}" for key in missing)
-    )
+    here = set(_places(own, path))
+    missing = tuple(secret for key in secrets if (secret := f"{path}.{key}") not in here)
+    problems += [filled.named(problem) for problem in checked.problems]
+    problems += [refused("group.left_out", group.at(one.path), fix=one.fix, left=one) for one in left]
+    problems += [
+        refused("group.secret_in_file", each, allowed=a_secret(each), fix=give_secret(each), group=group) for each in missing
+    ]
+    return replace(filled, settings=merged(of_file, own), missing=missing)
 
 
 def _group(file: str, own: Settings, path: str, context: Context, read: Reader) -> tuple[GroupInFile | None, list[Problem]]:
@@ -93,48 +99,22 @@ def _group(file: str, own: Settings, path: str, context: Context, read: Reader) 
     if len(groups) > 1:
         groups = [group for group in groups if group.name == own.get("group_name")] or groups
     if len(groups) > 1:
-        problems.append(
-            refused(
-                "group.several_in_file",
-                f"{path}.file",
-                file,
-                allowed=", ".join(group.name for group in groups),
-                count=len(groups),
-                first=groups[0].name,
-            )
-        )
-        return None, problems
+        names = [group.name for group in groups]
+        words = {"allowed": ", ".join(names), "names": names, "count": len(groups)}
+        return None, [*problems, refused("group.several_in_file", f"{path}.file", file, **words)]
     return (groups[0] if groups else None), problems
 
 
-def _left_out(group: GroupInFile, left: container_group_settings.Left) -> Problem:
-    return refused("group.left_out", group.at(left.path), fix=left.fix, left=left)
-
-
-def _missing(group: GroupInFile, path: str) -> Problem:
-    return refused("group.secret_in_file", path, allowed=a_secret(path), fix=give_secret(path), group=group)
-
-
-def _is_at_or_below(path: str, place: str) -> bool:
-    return path == place or path.startswith((f"{place}.", f"{place}["))
-
-
-def _has(settings: Any, key: str) -> bool:
-    """Whether `key` is set, such as `containers.web.secret_environment.TOKEN` or `registries[0].password`."""
-    if not key:
-        return True
-    if isinstance(settings, list):
-        index, _, rest = key.removeprefix("[").partition("]")
-        entries = cast(list[Any], settings)
-        return index.isdigit() and int(index) < len(entries) and _has(entries[int(index)], rest.removeprefix("."))
-    if not isinstance(settings, Mapping):
-        return False
-    for name, value in cast(Mapping[str, Any], settings).items():
-        for spelling in (name, f'["{name}"]'):
-            rest = key.removeprefix(spelling)
-            if rest != key and (not rest or rest[0] in ".["):
-                return _has(value, rest.removeprefix("."))
-    return False
+def _places(value: Any, at: str) -> Iterator[str]:
+    """The paths of a value and of all below it, such as `containers.web.environment` and `registries[0].password`."""
+    yield at
+    if isinstance(value, list):
+        for index, each in enumerate(cast(list[Any], value)):
+            yield from _places(each, f"{at}[{index}]")
+    elif isinstance(value, Mapping):
+        for key, each in cast(Mapping[str, Any], value).items():
+            for place in {f"{at}.{key}", config_path(at, key)}:
+                yield from _places(each, place)
 
 
 def merged(below: Settings, above: Settings) -> dict[str, Any]:

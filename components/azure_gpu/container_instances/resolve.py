@@ -29,7 +29,7 @@ def resolve(
     path = context.path("container_groups", name)
     filled = group_file.fill(args, ContainerGroupSettings, path, context, read)
     spec, problems = _resolve(name, cast(ContainerGroupSettings, filled.settings), path, context)
-    return spec, filled.together(problems, path)
+    return spec, filled.together(problems, args, path)
 
 
 def _resolve(

@@ -9,7 +9,7 @@ from azure_gpu.catalog.problems import Code, Problem
 from azure_gpu.catalog.refusals import refused
 from azure_gpu.catalog.services import container_instances
 from azure_gpu.catalog.services.container_instances import ContainerRequest, GroupRequest
-from azure_gpu.container_instances.args import ContainerBasics, ContainerGroupSettings, InitContainerSettings, VolumeArgs
+from azure_gpu.container_instances.args import ContainerBasics, ContainerGroupSettings, VolumeArgs
 from azure_gpu.container_instances.spec import ContainerGroupSpec, ContainerSpec
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.likely_secrets import check_login
@@ -17,7 +17,7 @@ from azure_gpu.shared.context import check_region, check_tags, known
 from azure_gpu.shared.wording import give_secret
 from azure_gpu.shared.workloads import image_problems
 
-_REQUIRED = "required, but not set"
+_OUTBOUND = "Microsoft Learn, container-instances-virtual-network-concepts, 2026-07-25"
 
 
 def problems_of(spec: ContainerGroupSpec, path: str, day: date, last: date | None) -> Iterator[Problem]:
@@ -30,7 +30,9 @@ def problems_of(spec: ContainerGroupSpec, path: str, day: date, last: date | Non
         if container.path != path:
             yield from names.check(names.CONTAINER, container.name, container.path)
         yield from image_problems(container.settings.get("image"), container.settings.get("workload"), container.path)
-        yield from _variables(container.settings, container.path)
+        secret = container.settings.get("secret_environment", {})
+        for variable in sorted(secret.keys() & container.settings.get("environment", {}).keys()):
+            yield refused("variables.set_twice", f"{container.path}.environment.{variable}")
     yield from _init_order(settings, path)
     group_name = known(settings.get("group_name"))
     if group_name is not None:
@@ -41,7 +43,7 @@ def problems_of(spec: ContainerGroupSpec, path: str, day: date, last: date | Non
     for name, volume in spec.volumes.items():
         yield from _volume(volume, f"{path}.volumes.{name}")
     for index, registry in enumerate(settings.get("registries", [])):
-        yield from _required(registry, ("server", "username"), "password", f"{path}.registries[{index}]")
+        yield from _required(registry, ("server", "username", "password"), f"{path}.registries[{index}]")
     yield from check_tags(settings.get("tags", {}), f"{path}.tags")
     yield from check_region(settings.get("location"), f"{path}.location")
     yield from lifecycle.through(lambda on: _of_catalog(spec, path, on), day, last)
@@ -53,49 +55,31 @@ def _form(settings: ContainerGroupSettings, path: str) -> Iterator[Problem]:
     if of_one:
         yield refused("group.one_and_several", f"{path}.containers", ", ".join(settings.get("containers", {})), of_one=of_one)
     if not settings.get("containers"):
-        fix = "add <name>: {image: …}, or remove containers and describe one in the group itself"
-        yield Problem(path=f"{path}.containers", message="at least one container is required", fix=fix)
-
-
-def _variables(settings: InitContainerSettings, path: str) -> Iterator[Problem]:
-    for variable in sorted(settings.get("environment", {}).keys() & settings.get("secret_environment", {}).keys()):
-        yield refused("variables.set_twice", f"{path}.environment.{variable}")
+        yield refused("group.no_container", f"{path}.containers")
 
 
 def _init_order(settings: ContainerGroupSettings, path: str) -> Iterator[Problem]:
     given = list(settings.get("init_containers", {}))
     order = settings.get("init_order", given)
     if sorted(order) != sorted(given):
-        yield refused(
-            "group.init_order",
-            f"{path}.init_order",
-            ", ".join(order),
-            allowed=", ".join(given) or "none: there are no init containers",
-            names=", ".join(given),
-        )
+        names = ", ".join(given)
+        allowed = names or "none: there are no init containers"
+        yield refused("group.init_order", f"{path}.init_order", ", ".join(order), allowed=allowed, names=names)
 
 
 def _reach(spec: ContainerGroupSpec, path: str) -> Iterator[Problem]:
     settings, network = spec.settings, spec.settings.get("network", "none")
     has_subnet = "subnet_id" in settings
     if network == "private" and not has_subnet:
-        fix = "add subnet_id: <ARM id of a subnet that is delegated to Microsoft.ContainerInstance/containerGroups>"
-        yield Problem(
-            path=f"{path}.subnet_id", message="required with `network: private`", allowed="the ARM id of a subnet", fix=fix
-        )
+        yield refused("group.private_without_subnet", f"{path}.subnet_id")
     if network == "public" and not spec.ports:
         opened = ", ".join(f"{{port: {port}}}" for container in spec.containers for port in container.ports)
         yield refused("group.public_without_ports", f"{path}.ports", ports=opened or "{port: 80}")
     if network == "none" and spec.ports:
-        yield refused(
-            "group.ports_unreachable", f"{path}.network", settings.get("network"), network="private" if has_subnet else "public"
-        )
+        reachable = "private" if has_subnet else "public"
+        yield refused("group.ports_unreachable", f"{path}.network", settings.get("network"), network=reachable)
     if has_subnet and not settings.get("explicit_outbound", False):
-        yield refused(
-            "group.no_outbound",
-            f"{path}.subnet_id",
-            source="Microsoft Learn, container-instances-virtual-network-concepts, 2026-07-25",
-        )
+        yield refused("group.no_outbound", f"{path}.subnet_id", source=_OUTBOUND)
     if "dns_label" in settings:
         yield from names.check(names.DNS_LABEL, settings["dns_label"], f"{path}.dns_label")
 
@@ -104,20 +88,13 @@ def _volume(volume: VolumeArgs, path: str) -> Iterator[Problem]:
     kinds = list(VolumeArgs.__annotations__)
     given = [kind for kind in kinds if kind in volume]
     if len(given) != 1 or volume.get("empty_dir") is False:
-        yield refused(
-            "group.kinds_of_volume",
-            path,
-            ", ".join(given) or None,
-            allowed=", ".join(kinds),
-            fix="write empty_dir: true, or another one"
-            if len(given) < 2
-            else "keep one, and add a volume for each of the others",
-        )
+        fix = "write empty_dir: true, or another one" if len(given) < 2 else "keep one, and add a volume for each of the others"
+        yield refused("group.kinds_of_volume", path, ", ".join(given) or None, allowed=", ".join(kinds), fix=fix)
     if "azure_file" in volume:
         # No mount as an identity: Microsoft Learn, container-instances-volume-azure-files, 2024-08-29.
-        yield from _required(volume["azure_file"], ("share", "account"), "key", f"{path}.azure_file")
+        yield from _required(volume["azure_file"], ("share", "account", "key"), f"{path}.azure_file")
     if "git_repo" in volume:
-        yield from _required(volume["git_repo"], ("repository",), "", f"{path}.git_repo")
+        yield from _required(volume["git_repo"], ("repository",), f"{path}.git_repo")
         yield from check_login(
             volume["git_repo"].get("repository", ""),
             f"{path}.git_repo.repository",
@@ -126,12 +103,12 @@ def _volume(volume: VolumeArgs, path: str) -> Iterator[Problem]:
         )
 
 
-def _required(given: Mapping[str, object], keys: Sequence[str], secret: str, path: str) -> Iterator[Problem]:
+def _required(given: Mapping[str, object], keys: Sequence[str], path: str) -> Iterator[Problem]:
     """Keys that a file of the group may have set: what neither of them has."""
-    for key in (*keys, *([secret] if secret else [])):
+    for key in keys:
         if key not in given:
             here = f"{path}.{key}"
-            fix, allowed = (give_secret(here), "a secret") if key == secret else (f"add {key}", "")
+            fix, allowed = (give_secret(here), "a secret") if key in ("key", "password") else (f"add {key}", "")
             yield Problem(path=here, message="required, but not set", allowed=allowed, fix=fix)
 
 

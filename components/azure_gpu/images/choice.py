@@ -11,7 +11,7 @@ from azure_gpu.catalog.problems import Problem
 from azure_gpu.catalog.refusals import refused
 from azure_gpu.catalog.services import vm_images
 from azure_gpu.catalog.services.batch.request import ImageKind, kind_of
-from azure_gpu.catalog.services.vm_images import IMAGES, ImageReference
+from azure_gpu.catalog.services.vm_images import IMAGES, ImageReference, VmImage
 from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.catalog.sizes.model import Size
 from azure_gpu.formats import arm_ids, azure_types
@@ -48,6 +48,11 @@ class ImageChoice:
     of_gallery: ImageOfPool | None = None
     operating_system: OperatingSystem | None = None  # where known
     node_agent: str = ""  # set for the image
+
+    @property
+    def known(self) -> VmImage | None:
+        """The image in the catalog, if it is known there."""
+        return vm_images.find(self.reference, IMAGES) if self.reference is not None else None
 
 
 def choose(settings: NamedImage, images: Mapping[str, ImageOfPool], path: str) -> tuple[ImageChoice, list[Problem]]:

@@ -243,7 +243,7 @@ def vm(part: Requesting, spec: GpuVmSpec) -> Iterator[Item]:
     path = f"vms.{part.name}"
     yield _name(azure_types.VIRTUAL_MACHINE, spec.name, path)
     yield from (_name(azure_type, of_network, path) for azure_type, of_network in spec.network_names)
-    yield from spec.uses
+    yield spec.use
 
 
 def _name(azure_type: AzureType, name: str, path: str) -> Name:

@@ -18,6 +18,7 @@ from azure_gpu.shared.validation import Choice, OpenInput
 
 DEFAULT_USER = "gpu"
 DEFAULT_DISK_GB = 128  # of ubuntu-hpc, whose Docker keeps images on this disk; other images: as large as they are
+DEFAULT_DISK_TYPE = "Premium_LRS"
 DEFAULT_ADDRESS_SPACE = "10.71.0.0/24"
 DEFAULT_SHUTDOWN = "19:00"
 

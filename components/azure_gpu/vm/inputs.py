@@ -9,7 +9,7 @@ import pulumi
 from pulumi_azure_native import compute
 
 from azure_gpu.vm import proof as vm_proof
-from azure_gpu.vm.args import GpuVmWiring
+from azure_gpu.vm.args import DEFAULT_DISK_TYPE, AdminArgs, GpuVmWiring
 from azure_gpu.vm.spec import GpuVmSpec
 
 
@@ -38,7 +38,7 @@ def disk(spec: GpuVmSpec) -> compute.OSDiskArgs:
         create_option=compute.DiskCreateOptionTypes.FROM_IMAGE,
         caching=compute.CachingTypes.READ_WRITE,
         disk_size_gb=spec.disk_gb,
-        managed_disk=compute.ManagedDiskParametersArgs(storage_account_type=spec.disk_type),
+        managed_disk=compute.ManagedDiskParametersArgs(storage_account_type=spec.disk.get("type", DEFAULT_DISK_TYPE)),
         delete_option=compute.DiskDeleteOptionTypes.DELETE,  # otherwise it is kept, and costs
     )
 
@@ -58,7 +58,8 @@ def os_profile(spec: GpuVmSpec, args: GpuVmWiring) -> compute.OSProfileArgs:
             admin_password=pulumi.Output.secret(args.get("admin", {}).get("password", "")),
             windows_configuration=compute.WindowsConfigurationArgs(provision_vm_agent=True, enable_automatic_updates=True),
         )
-    key = compute.SshPublicKeyArgs(path=f"/home/{spec.user}/.ssh/authorized_keys", key_data=spec.ssh_public_key)
+    public_key = " ".join(args.get("admin", AdminArgs()).get("ssh_public_key", "").split())
+    key = compute.SshPublicKeyArgs(path=f"/home/{spec.user}/.ssh/authorized_keys", key_data=public_key)
     return compute.OSProfileArgs(
         computer_name=spec.computer_name,
         admin_username=spec.user,
@@ -73,11 +74,12 @@ def os_profile(spec: GpuVmSpec, args: GpuVmWiring) -> compute.OSProfileArgs:
 
 def security(spec: GpuVmSpec) -> compute.SecurityProfileArgs | None:
     """None is standard security, which only newer API versions can name."""
-    if not spec.trusted_launch and not spec.encryption_at_host:
+    encrypted = spec.disk.get("encryption_at_host", False)
+    if not spec.trusted_launch and not encrypted:
         return None
     uefi = compute.UefiSettingsArgs(v_tpm_enabled=True, secure_boot_enabled=spec.secure_boot)
     return compute.SecurityProfileArgs(
-        encryption_at_host=True if spec.encryption_at_host else None,
+        encryption_at_host=True if encrypted else None,
         security_type=compute.SecurityTypes.TRUSTED_LAUNCH if spec.trusted_launch else None,
         uefi_settings=uefi if spec.trusted_launch else None,
     )

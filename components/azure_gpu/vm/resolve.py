@@ -4,33 +4,25 @@ import hashlib
 import re
 from collections.abc import Mapping
 
-from azure_gpu.catalog import lifecycle, names, offers, spot_price
+from azure_gpu.catalog import lifecycle, names, offers
 from azure_gpu.catalog.prices import packaged
 from azure_gpu.catalog.problems import Problem
-from azure_gpu.catalog.services.machines import costs, drivers, security, shutdown
-from azure_gpu.catalog.services.machines.costs import Cost, MachineUse
-from azure_gpu.catalog.services.machines.drivers import DriverMethod, DriverRequest, RequestedMethod
+from azure_gpu.catalog.services.machines import drivers, security
+from azure_gpu.catalog.services.machines.drivers import DriverMethod, DriverRequest
 from azure_gpu.catalog.size_use import OperatingSystem, Service, SizeUse
 from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.catalog.sizes.model import Size
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.dates import resolve_day, resolve_end
 from azure_gpu.images.args import ImageOfPool
+from azure_gpu.images.choice import ImageChoice
 from azure_gpu.shared.context import Context, check_region, check_tags, known
 from azure_gpu.shared.validation import written
 from azure_gpu.vm import image as vm_image, network as vm_network, rules as vm_rules
-from azure_gpu.vm.args import DEFAULT_DISK_GB, DEFAULT_SHUTDOWN, DEFAULT_USER, AdminArgs, DiskArgs, GpuVmSettings, ShutdownArgs
-from azure_gpu.vm.image import VmImageChoice
-from azure_gpu.vm.network import NetworkSpec
-from azure_gpu.vm.spec import GpuVmSpec, ShutdownSpec, SpotSpec
+from azure_gpu.vm.args import GpuVmSettings
+from azure_gpu.vm.spec import GpuVmSpec
 
 LONGEST_WINDOWS_NAME = 15
-
-
-EVICTION = {"deallocate": "Deallocate", "delete": "Delete"}
-
-
-_HPC = ("microsoft-dsvm", "ubuntu-hpc")
 
 
 def resolve(
@@ -43,23 +35,24 @@ def resolve(
     end, end_problems = resolve_end(args.get("expires_after"), day, f"{path}.expires_after", "a machine")
     size = SIZES.find(args["size"])
     location = context.region(args.get("location"))
-    choice, image_problems = vm_image.choose(args, size, context.chosen_at(as_of), images or {}, path)
-    network, network_problems = vm_network.resolve(args, choice.operating_system, path)
+    choice, system, image_problems = vm_image.choose(args, size, context.chosen_at(as_of), images or {}, path)
+    is_own = choice.reference is None
+    network, network_problems = vm_network.resolve(args, system, path)
     trusted = _trusted_launch(args, size, choice)
     requested = args.get("driver", "auto")
-    secure = trusted and security.secure_boot(choice.operating_system, extension=not _by_image(requested, choice))
+    by_image = requested != "extension" and (is_own or drivers.brings_driver(choice.known))
+    secure = trusted and security.secure_boot(system, extension=not by_image)
     driver_request = DriverRequest(
         size=size,
         image=choice.known,
-        operating_system=choice.operating_system,
-        own_image=choice.own,
+        operating_system=system,
+        own_image=is_own,
         path=f"{path}.driver" if "driver" in args else f"{path}.{choice.key}",
-        image_path=f"{path}.{choice.key}" if not choice.by_default else f"{path}.size",
+        image_path=f"{path}.{choice.key if choice.key in args else 'size'}",
         requested=requested,
         secure_boot=secure,
     )
     driver, _ = drivers.choose(driver_request, context.chosen_at(as_of))
-    disk = args.get("disk", DiskArgs())
     machine = known(args.get("vm_name")) or context.name(azure_types.VIRTUAL_MACHINE.arm_type, name)
     use = SizeUse(
         service=Service.VIRTUAL_MACHINES,
@@ -67,35 +60,27 @@ def resolve(
         region=location,
         path=f"{path}.size",
         region_path=f"{path}.location" if "location" in args else context.own_path("location"),
-        spot=_spot(args) is not None,
-        operating_system=choice.operating_system,
+        spot="spot" in args and written(args["spot"]).get("enabled", True),
+        operating_system=system,
     )
     spec = GpuVmSpec(
         context=context,
         path=path,
+        settings=args,
         name=machine,
-        computer_name=_computer_name(machine, choice.operating_system, name),
+        computer_name=_computer_name(machine, system, name),
         location=location,
         size=size.name if size is not None else args["size"],
         image=choice,
-        operating_system=choice.operating_system,
-        zone=args.get("zone", ""),
-        spot=_spot(args),
-        user=args.get("admin", AdminArgs()).get("user", DEFAULT_USER),
-        ssh_public_key=" ".join(args.get("admin", AdminArgs()).get("ssh_public_key", "").split()),
+        operating_system=system,
         driver=driver,
-        proved_gpus=_proved_gpus(args, size, driver, choice.operating_system),
-        disk_gb=_disk_gb(disk, choice),
-        disk_type=disk.get("type", "Premium_LRS"),
-        encryption_at_host=disk.get("encryption_at_host", False),
+        proved_gpus=_proved_gpus(args, size, driver, system),
         trusted_launch=trusted,
         secure_boot=secure,
         network=network,
-        shutdown=_shutdown(written(args.get("shutdown", ShutdownArgs())), machine),
         tags={**context.tags(as_of), **args.get("tags", {}), **end.tags},
         expires_at=end.at,
-        cost=_cost(size, use, choice, disk, network),
-        uses=(use,),
+        use=use,
     )
     of_size = offers.check(use, day, prices=packaged(), until=end.last)
     of_machine = lifecycle.through(
@@ -109,25 +94,13 @@ def resolve(
     return spec, [*problems, *check_tags(args.get("tags", {}), f"{path}.tags")]
 
 
-def _spot(args: GpuVmSettings) -> SpotSpec | None:
-    settings = written(args["spot"]) if "spot" in args else None
-    if settings is None or not settings.get("enabled", True):
-        return None
-    eviction = EVICTION[settings.get("eviction", "deallocate")]
-    return SpotSpec(max_price=settings.get("max_price", spot_price.ANY_PRICE), eviction=eviction)
-
-
-def _trusted_launch(args: GpuVmSettings, size: Size | None, choice: VmImageChoice) -> bool:
+def _trusted_launch(args: GpuVmSettings, size: Size | None, choice: ImageChoice) -> bool:
     requested = args.get("security", "auto")
     if requested == "auto":
         known = choice.known
         doubtful = known is not None and known.trusted_launch_doubt is not None
         return not doubtful and security.takes_trusted_launch(size, known)
     return requested == "trusted_launch"
-
-
-def _by_image(requested: RequestedMethod, choice: VmImageChoice) -> bool:
-    return requested != "extension" and (choice.own or drivers.brings_driver(choice.known))
 
 
 def _computer_name(machine: str, system: OperatingSystem, name: str) -> str:
@@ -145,36 +118,3 @@ def _proved_gpus(args: GpuVmSettings, size: Size | None, driver: DriverMethod, s
         return 0
     whole = int(size.gpu_count) if size is not None and size.gpu_count is not None else 1
     return max(whole, 1)  # a share of a GPU appears as one
-
-
-def _disk_gb(disk: DiskArgs, choice: VmImageChoice) -> int | None:
-    if "size_gb" in disk:
-        return int(disk["size_gb"])
-    reference = choice.reference
-    is_hpc = reference is not None and (reference.publisher.lower(), reference.offer.lower()) == _HPC
-    return DEFAULT_DISK_GB if is_hpc else None
-
-
-def _shutdown(settings: ShutdownArgs, machine: str) -> ShutdownSpec | None:
-    if not settings.get("enabled", True):
-        return None
-    return ShutdownSpec(
-        name=shutdown.schedule_name(machine),
-        time=shutdown.time_of(settings.get("time", DEFAULT_SHUTDOWN)),
-        zone=settings.get("timezone", shutdown.UTC),
-        mail_to=settings.get("mail_to", ""),
-    )
-
-
-def _cost(size: Size | None, use: SizeUse, choice: VmImageChoice, disk: DiskArgs, network: NetworkSpec) -> Cost:
-    use_of_machine = MachineUse(
-        size=size.name if size is not None else use.size,
-        region=use.region,
-        operating_system=use.operating_system,
-        spot=use.spot,
-        disk_type=disk.get("type", "Premium_LRS"),
-        disk_gib=_disk_gb(disk, choice),
-        public_address=network.public_address,
-        bastion=network.bastion if network.bastion != "none" else "",
-    )
-    return costs.cost(use_of_machine, packaged())

@@ -20,6 +20,7 @@ from azure_gpu.vm.args import DEFAULT_SHUTDOWN, AdminArgs, DiskArgs, GpuVmSettin
 from azure_gpu.vm.spec import GpuVmSpec
 
 DISK_GB = (30, 4095)  # of an OS disk
+_EXTENSION_PAGE = "MicrosoftDocs/azure-compute-docs, extensions/hpccompute-gpu-linux.md, 2025-06-30"
 _ZONE = re.compile(r"[123]")
 _SIZE_NAME = re.compile(r"(?:(?:Standard|Basic)_)?[A-Za-z][A-Za-z0-9_-]{0,60}", re.IGNORECASE)
 
@@ -40,21 +41,16 @@ def problems_of(settings: GpuVmSettings, spec: GpuVmSpec, size: Size | None, day
 
 
 def _size(settings: GpuVmSettings, size: Size | None, path: str) -> Iterator[Problem]:
-    fix = f"choose one of `{COMMAND} sizes --service vm`"
     if size is None and not _SIZE_NAME.fullmatch(settings["size"]):
-        message = "not a valid virtual machine size"
-        yield Problem(f"{path}.size", message, value=settings["size"], allowed="a size, such as Standard_NC4as_T4_v3", fix=fix)
+        yield refused("vm.bad_size", f"{path}.size", settings["size"], command=COMMAND)
     if size is not None and size.gpu is None:
-        message = "this size has no GPU"
-        yield Problem(
-            f"{path}.size", message, value=size.name, allowed="a size with a GPU, such as Standard_NC4as_T4_v3", fix=fix
-        )
+        yield refused("vm.no_gpu", f"{path}.size", size.name, command=COMMAND)
 
 
 def _image(spec: GpuVmSpec, size: Size | None, day: date, path: str) -> Iterator[Problem]:
     choice = spec.image
     if choice.reference is not None:
-        here = f"{path}.image" if not choice.by_default else f"{path}.size"
+        here = f"{path}.{'image' if 'image' in spec.settings else 'size'}"
         yield from vm_images.image_problems(choice.reference, day, here, IMAGES, size=size, trusted_launch=spec.trusted_launch)
 
 
@@ -64,8 +60,7 @@ def _admin(settings: AdminArgs, system: OperatingSystem, path: str) -> Iterator[
         yield from admins.user_problems(settings["user"], system, f"{here}.user")
     if system == "Linux":
         if "password" in settings:
-            message = "passwords are not supported with Linux"
-            yield Problem(f"{here}.password", message, allowed="ssh_public_key", fix="remove it")
+            yield refused("vm.password_with_linux", f"{here}.password")
         if "ssh_public_key" not in settings:
             yield refused("vm.no_key", f"{here}.ssh_public_key")
         else:
@@ -75,8 +70,7 @@ def _admin(settings: AdminArgs, system: OperatingSystem, path: str) -> Iterator[
         yield refused("vm.key_with_windows", f"{here}.ssh_public_key")
     password = settings.get("password")
     if password is None:
-        fix = give_secret(f"{here}.password")
-        yield Problem(f"{here}.password", "`password` is required with Windows", allowed="a secret", fix=fix)
+        yield refused("vm.no_password", f"{here}.password", fix=give_secret(f"{here}.password"))
     elif isinstance(password, str):  # an output can't be validated
         yield from admins.password_problems(password, f"{here}.password", give_secret(f"{here}.password"))
 
@@ -88,16 +82,12 @@ def _boot(settings: GpuVmSettings, spec: GpuVmSpec, size: Size | None, path: str
 
 def _proof(settings: GpuVmSettings, spec: GpuVmSpec, path: str) -> Iterator[Problem]:
     if settings.get("prove_driver", False) and spec.driver.kind == "none":
-        message = "`prove_driver` requires a driver"
-        yield Problem(
-            f"{path}.prove_driver", message, value=True, allowed="with a driver", fix="remove it, or remove `driver: none`"
-        )
+        yield refused("vm.nothing_to_prove", f"{path}.prove_driver", True)
 
 
 def _zone_and_spot(settings: GpuVmSettings, path: str) -> Iterator[Problem]:
     if "zone" in settings and _ZONE.fullmatch(settings["zone"]) is None:
-        message = "not a valid availability zone"
-        yield Problem(f"{path}.zone", message, value=settings["zone"], allowed='"1", "2" or "3"', fix='write "1"')
+        yield refused("vm.bad_zone", f"{path}.zone", settings["zone"])
     price = written(settings.get("spot", VmSpotArgs())).get("max_price", spot_price.ANY_PRICE)
     if not spot_price.is_possible(price):
         yield spot_price.refused(f"{path}.spot.max_price", price)
@@ -106,8 +96,7 @@ def _zone_and_spot(settings: GpuVmSettings, path: str) -> Iterator[Problem]:
 def _disk(settings: DiskArgs, path: str) -> Iterator[Problem]:
     least, most = DISK_GB
     if "size_gb" in settings and not least <= settings["size_gb"] <= most:
-        message = "OS disk size is out of range"
-        yield Problem(f"{path}.disk.size_gb", message, value=settings["size_gb"], allowed=f"{least} to {most}", fix="write 128")
+        yield refused("vm.bad_disk_size", f"{path}.disk.size_gb", settings["size_gb"], least=least, most=most)
 
 
 def _shutdown(settings: ShutdownArgs, path: str) -> Iterator[Problem]:
@@ -124,9 +113,4 @@ def _shutdown(settings: ShutdownArgs, path: str) -> Iterator[Problem]:
 def _outbound(settings: GpuVmSettings, spec: GpuVmSpec, path: str) -> Iterator[Problem]:
     closed = settings.get("outbound", "default") == "none" and not spec.network.public_address
     if closed and spec.driver.kind == "extension":
-        yield refused(
-            "vm.driver_without_outbound",
-            f"{path}.outbound",
-            "none",
-            source="MicrosoftDocs/azure-compute-docs, extensions/hpccompute-gpu-linux.md, 2025-06-30",
-        )
+        yield refused("vm.driver_without_outbound", f"{path}.outbound", "none", source=_EXTENSION_PAGE)

@@ -2,64 +2,82 @@
 
 from dataclasses import dataclass
 
+from azure_gpu.catalog.prices import packaged
 from azure_gpu.catalog.services.machine_learning.compute import SERVICE_TAG
-from azure_gpu.catalog.services.machines.costs import Cost
+from azure_gpu.catalog.services.machines import costs
+from azure_gpu.catalog.services.machines.costs import Cost, MachineUse
 from azure_gpu.catalog.services.machines.drivers import DriverMethod
 from azure_gpu.catalog.services.vm_images import Distribution
 from azure_gpu.catalog.size_use import OperatingSystem, SizeUse
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.azure_types import AzureType
+from azure_gpu.images.choice import ImageChoice
 from azure_gpu.shared.attachable import VmOfWorkspace
 from azure_gpu.shared.context import Context, Tags
 from azure_gpu.shared.naming import physical_name
-from azure_gpu.vm.args import DiskType
-from azure_gpu.vm.image import VmImageChoice
+from azure_gpu.shared.validation import written
+from azure_gpu.vm.args import DEFAULT_DISK_GB, DEFAULT_DISK_TYPE, DEFAULT_USER, AdminArgs, DiskArgs, GpuVmSettings, VmSpotArgs
 from azure_gpu.vm.network import NetworkSpec
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SpotSpec:
-    max_price: float
-    eviction: str  # as Azure spells it
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ShutdownSpec:
-    name: str  # prescribed by Azure
-    time: str  # HHMM
-    zone: str
-    mail_to: str  # empty: nobody
+_HPC = ("microsoft-dsvm", "ubuntu-hpc")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GpuVmSpec:
-    """A resolved machine. Wired values stay in the arguments."""
+    """A resolved machine. What needs no resolving and wired values stay in the arguments."""
 
     context: Context
     path: str
+    settings: GpuVmSettings
     name: str
     computer_name: str
     location: str
     size: str  # as the catalog spells it
-    image: VmImageChoice
+    image: ImageChoice
     operating_system: OperatingSystem
-    zone: str  # empty: none
-    spot: SpotSpec | None
-    user: str
-    ssh_public_key: str  # empty with Windows
     driver: DriverMethod
     proved_gpus: int  # that the machine checks at every start; 0: none
-    disk_gb: int | None  # None: the image's size
-    disk_type: DiskType
-    encryption_at_host: bool
     trusted_launch: bool
     secure_boot: bool
     network: NetworkSpec
-    shutdown: ShutdownSpec | None
     tags: Tags
     expires_at: str | None  # instant in UTC, RFC 3339
-    cost: Cost
-    uses: tuple[SizeUse, ...]
+    use: SizeUse
+
+    @property
+    def spot(self) -> VmSpotArgs | None:
+        """None for a regular machine."""
+        given = written(self.settings["spot"]) if "spot" in self.settings else None
+        return given if given is not None and given.get("enabled", True) else None
+
+    @property
+    def user(self) -> str:
+        return self.settings.get("admin", AdminArgs()).get("user", DEFAULT_USER)
+
+    @property
+    def disk(self) -> DiskArgs:
+        return self.settings.get("disk", DiskArgs())
+
+    @property
+    def disk_gb(self) -> int | None:
+        """None: the image's size."""
+        reference = self.image.reference
+        is_hpc = reference is not None and (reference.publisher.lower(), reference.offer.lower()) == _HPC
+        return self.disk.get("size_gb", DEFAULT_DISK_GB if is_hpc else None)
+
+    @property
+    def cost(self) -> Cost:
+        use = MachineUse(
+            size=self.size,
+            region=self.location,
+            operating_system=self.operating_system,
+            spot=self.use.spot,
+            disk_type=self.disk.get("type", DEFAULT_DISK_TYPE),
+            disk_gib=self.disk_gb,
+            public_address=self.network.public_address,
+            bastion=self.network.bastion if self.network.bastion != "none" else "",
+        )
+        return costs.cost(use, packaged())
 
     @property
     def hourly_cost(self) -> float | None:

@@ -12,7 +12,7 @@ from typing import Any, Unpack, overload
 import pulumi
 from pulumi_azure_native import compute, devtestlab, network
 
-from azure_gpu.catalog import roles
+from azure_gpu.catalog import roles, spot_price
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.catalog.services import driver_extension
 from azure_gpu.catalog.services.machines import shutdown, smi
@@ -21,11 +21,12 @@ from azure_gpu.images.args import images_of
 from azure_gpu.shared import overrides, renewal, role_of_identity
 from azure_gpu.shared.attachable import AttachableVm, VmOfWorkspace
 from azure_gpu.shared.component import Component, OnlyInPython
-from azure_gpu.shared.context import Context, declared, known, pull_role_of
+from azure_gpu.shared.context import Context, declared, pull_role_of
 from azure_gpu.shared.program import Described
+from azure_gpu.shared.validation import written
 from azure_gpu.shared.wired import Wired
 from azure_gpu.vm import inputs, proof as vm_proof
-from azure_gpu.vm.args import GpuVmArgs, GpuVmWiring
+from azure_gpu.vm.args import DEFAULT_SHUTDOWN, GpuVmArgs, GpuVmWiring, ShutdownArgs
 from azure_gpu.vm.interface import NetworkDeclaration
 from azure_gpu.vm.resolve import resolve
 from azure_gpu.vm.spec import GpuVmSpec, of_workspace
@@ -46,6 +47,7 @@ REPLACING = [
     "storageProfile.osDisk.managedDisk",
     "zones",
 ]
+_EVICTION = {"deallocate": "Deallocate", "delete": "Delete"}
 HOW_REPLACED = "and the old one is\ndeleted first, with its disk, because its name is fixed"
 
 _Wired = Wired[GpuVmWiring, GpuVmSpec]
@@ -104,18 +106,19 @@ class GpuVm(Component[GpuVmArgs, GpuVmWiring, GpuVmSpec], AttachableVm):
         self._announce()
 
     def _machine(self, interface: network.NetworkInterface) -> compute.VirtualMachine:
-        spec = self._spec
+        spec, spot = self._spec, self._spec.spot
+        price = spot.get("max_price", spot_price.ANY_PRICE) if spot is not None else None
         renewed = renewal.declare(f"{self._name}-machine", spec.proved_gpus > 0, self, in_program=self._in_program)
         return compute.VirtualMachine(
             f"{self._name}-machine",
             vm_name=renewed.through(declared(spec.name, self._args.get("vm_name"))),
             resource_group_name=self._group,
             location=self._location,
-            zones=[spec.zone] if spec.zone else None,
+            zones=[spec.settings["zone"]] if "zone" in spec.settings else None,
             hardware_profile=compute.HardwareProfileArgs(vm_size=spec.size),
-            priority=compute.VirtualMachinePriorityTypes.SPOT if spec.spot else None,
-            eviction_policy=spec.spot.eviction if spec.spot else None,
-            billing_profile=compute.BillingProfileArgs(max_price=spec.spot.max_price) if spec.spot else None,
+            priority=compute.VirtualMachinePriorityTypes.SPOT if spot is not None else None,
+            eviction_policy=_EVICTION[spot.get("eviction", "deallocate")] if spot is not None else None,
+            billing_profile=compute.BillingProfileArgs(max_price=price) if spot is not None else None,
             identity=inputs.identity(self._args),
             storage_profile=compute.StorageProfileArgs(image_reference=inputs.image(spec, self._args), os_disk=inputs.disk(spec)),
             plan=inputs.plan(spec),
@@ -208,23 +211,25 @@ class GpuVm(Component[GpuVmArgs, GpuVmWiring, GpuVmSpec], AttachableVm):
         )
 
     def _shutdown(self, machine: compute.VirtualMachine) -> None:
-        spec = self._spec.shutdown
-        if spec is None:
+        settings = written(self._spec.settings.get("shutdown", ShutdownArgs()))
+        if not settings.get("enabled", True):
             return
+        mail_to = settings.get("mail_to")
         notification = devtestlab.NotificationSettingsArgs(
-            status=devtestlab.EnableStatus.ENABLED if spec.mail_to else devtestlab.EnableStatus.DISABLED,
-            email_recipient=spec.mail_to or None,
+            status=devtestlab.EnableStatus.ENABLED if mail_to else devtestlab.EnableStatus.DISABLED,
+            email_recipient=mail_to or None,
             time_in_minutes=shutdown.NOTICE_MINUTES,
         )
         devtestlab.GlobalSchedule(
             f"{self._name}-shutdown",
-            name=_schedule_name(spec.name, self._args),
+            # The service finds a machine's schedule by the machine's name.
+            name=pulumi.Output.from_input(self._args.get("vm_name", self._spec.name)).apply(shutdown.schedule_name),
             resource_group_name=self._group,
             location=self._location,
             status=devtestlab.EnableStatus.ENABLED,
             task_type=shutdown.TASK,
-            daily_recurrence=devtestlab.DayDetailsArgs(time=spec.time),
-            time_zone_id=spec.zone,
+            daily_recurrence=devtestlab.DayDetailsArgs(time=shutdown.time_of(settings.get("time", DEFAULT_SHUTDOWN))),
+            time_zone_id=settings.get("timezone", shutdown.UTC),
             target_resource_id=machine.id,
             notification_settings=notification,
             tags=self._spec.tags,
@@ -241,9 +246,3 @@ class GpuVm(Component[GpuVmArgs, GpuVmWiring, GpuVmSpec], AttachableVm):
         pulumi.log.info(f"cost without its disk: {running}; while deallocated, with its disk: {stays}", self)
         if spec.network.bastion == "basic":
             pulumi.log.info("the Bastion costs as long as it exists, used or not, even while the machine is deallocated", self)
-
-
-def _schedule_name(decided: str, args: GpuVmWiring) -> pulumi.Input[str]:
-    """The service finds a machine's schedule by the machine's name."""
-    given = args.get("vm_name")
-    return decided if given is None or known(given) is not None else pulumi.Output.from_input(given).apply(shutdown.schedule_name)
