@@ -186,7 +186,7 @@ class _Types:
             yield {"type": _SCALARS[kind]}
 
     def _object(self, kind: Any, *, as_output: bool) -> str:
-        name = self._name(kind)
+        name = self._claim(_type_name(kind), kind)
         if name not in self.types:
             self.types[name] = {}  # it may be recursive
             self.types[name] = {
@@ -198,44 +198,31 @@ class _Types:
         return f"#/types/{name}"
 
     def _choice(self, choice: Choice, texts: list[str]) -> str:
-        name, labels = token(choice.name), dict(choice.labels)
-        self._claim(name, choice)
-        self.types[name] = {
-            "type": "string",
-            "description": choice.meaning,
-            "enum": [{"name": labels.get(text, _label(text)), "value": text} for text in texts],
-        }
-        return f"#/types/{name}"
+        labels = dict(choice.labels)
+        return self._members(choice.name, choice, choice.meaning, {text: labels.get(text, _label(text)) for text in texts})
 
     def _enum(self, kind: type[Enum]) -> str:
-        name = self._name(kind)
-        self.types[name] = {
-            "type": "string",
-            "description": " ".join(inspect.cleandoc(kind.__doc__ or "").split()),
-            "enum": [{"name": _pascal(each.name), "value": each.value} for each in kind],
-        }
-        return f"#/types/{name}"
+        meaning = " ".join(inspect.cleandoc(kind.__doc__ or "").split())
+        return self._members(_type_name(kind), kind, meaning, {each.value: _pascal(each.name) for each in kind})
 
     def _word(self, word: str) -> str:
         """Returns the enum type of a shorthand word."""
-        name = token(_pascal(word))
-        self.types[name] = {
-            "type": "string",
-            "description": f"The shorthand for an object with all defaults: {word}.",
-            "enum": [{"name": _pascal(word), "value": word}],
-        }
-        self._claim(name, word)
+        return self._members(
+            _pascal(word), word, f"The shorthand for an object with all defaults: {word}.", {word: _pascal(word)}
+        )
+
+    def _members(self, name: str, holder: object, meaning: str, names: Mapping[str, str]) -> str:
+        name = self._claim(name, holder)
+        members = [{"name": label, "value": value} for value, label in names.items()]
+        self.types[name] = {"type": "string", "description": meaning, "enum": members}
         return f"#/types/{name}"
 
-    def _name(self, kind: type) -> str:
-        name = token(_type_name(kind))
-        self._claim(name, kind)
-        return name
-
-    def _claim(self, name: str, kind: object) -> None:
-        holder = self._named.setdefault(name, kind)
+    def _claim(self, name: str, kind: object) -> str:
+        """Returns the token of a type's name, which no other type may have."""
+        holder = self._named.setdefault(token(name), kind)
         if holder != kind:
-            raise ValueError(f"{holder} and {kind} would both be {name}: name one of them in _NAMES")
+            raise ValueError(f"{holder} and {kind} would both be {token(name)}: name one of them in _NAMES")
+        return token(name)
 
 
 def _type_name(kind: type) -> str:

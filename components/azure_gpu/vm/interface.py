@@ -13,6 +13,7 @@ from pulumi_azure_native import network
 
 from azure_gpu.formats import azure_types
 from azure_gpu.shared import retry_hooks
+from azure_gpu.vm.args import DEFAULT_ADDRESS_SPACE
 from azure_gpu.vm.network import BASTION_SUBNET, SUBNET, Rule
 from azure_gpu.vm.spec import GpuVmSpec
 
@@ -38,6 +39,10 @@ class NetworkDeclaration:
     def _child(self) -> pulumi.ResourceOptions:
         return pulumi.ResourceOptions(parent=self._parent)
 
+    @property
+    def _common(self) -> dict[str, Any]:
+        return {"resource_group_name": self._group, "location": self._location, "tags": self._spec.tags}
+
     def declare(self, subnet_id: pulumi.Input[str] | None) -> VmInterface:
         """Declares the interface in the subnet `subnet_id`; None also declares a network."""
         address = self._public_address() if self._spec.network.public_address else None
@@ -50,10 +55,8 @@ class NetworkDeclaration:
         return network.NetworkSecurityGroup(
             f"{self._name}-security-group",
             network_security_group_name=self._spec.name_of(azure_types.NETWORK_SECURITY_GROUP),
-            resource_group_name=self._group,
-            location=self._location,
+            **self._common,
             security_rules=[_rule(rule) for rule in self._spec.network.rules],
-            tags=self._spec.tags,
             opts=self._child,
         )
 
@@ -64,8 +67,7 @@ class NetworkDeclaration:
         return network.NetworkInterface(
             f"{self._name}-interface",
             network_interface_name=spec.name_of(azure_types.NETWORK_INTERFACE),
-            resource_group_name=self._group,
-            location=self._location,
+            **self._common,
             ip_configurations=[
                 network.NetworkInterfaceIPConfigurationArgs(
                     name="primary",
@@ -76,7 +78,6 @@ class NetworkDeclaration:
                 )
             ],
             network_security_group=network.NetworkSecurityGroupArgs(id=group.id),
-            tags=spec.tags,
             # Of its deletion, too, by `destroy --run-program`: Azure reserves it for a machine that found no capacity.
             opts=pulumi.ResourceOptions(parent=self._parent, hooks=retry_hooks.hooks(self._parent)),
         )
@@ -86,32 +87,28 @@ class NetworkDeclaration:
         return network.PublicIPAddress(
             f"{self._name}-{suffix}{'-' if suffix else ''}address",
             public_ip_address_name=self._spec.name_of(azure_types.PUBLIC_IP_ADDRESS, suffix),
-            resource_group_name=self._group,
-            location=self._location,
+            **self._common,
             public_ip_allocation_method=network.IPAllocationMethod.STATIC,
             public_ip_address_version=network.IPVersion.I_PV4,
             sku=network.PublicIPAddressSkuArgs(name=network.PublicIPAddressSkuName.STANDARD),
-            tags=self._spec.tags,
             opts=self._child,
         )
 
     def _network(self, group: network.NetworkSecurityGroup) -> pulumi.Output[str]:
         """The id of a subnet in a new network, with a Bastion if configured."""
-        spec = self._spec
+        spec, outbound = self._spec, self._spec.settings.get("outbound", "default") == "default"
         # Policies of companies ask for a security group at the subnet, whatever is at the interface.
-        subnets = [_subnet(SUBNET, spec.network.subnet, default_outbound=spec.network.default_outbound, group_id=group.id)]
+        subnets = [_subnet(SUBNET, spec.network.subnet, default_outbound=outbound, group_id=group.id)]
         if spec.network.bastion_subnet:
             subnets.append(_subnet(BASTION_SUBNET, spec.network.bastion_subnet, default_outbound=False))
         declared = network.VirtualNetwork(
             f"{self._name}-network",
             virtual_network_name=spec.name_of(azure_types.VIRTUAL_NETWORK),
-            resource_group_name=self._group,
-            location=self._location,
-            address_space=network.AddressSpaceArgs(address_prefixes=[spec.network.address_space]),
+            **self._common,
+            address_space=network.AddressSpaceArgs(address_prefixes=[spec.settings.get("address_space", DEFAULT_ADDRESS_SPACE)]),
             # Declared inside the network, which only this machine uses: Azure returns a network with its subnets, so that every
             # refresh would show a change without them.
             subnets=subnets,
-            tags=spec.tags,
             opts=self._child,
         )
         if spec.network.bastion != "none":
@@ -120,16 +117,12 @@ class NetworkDeclaration:
 
     def _bastion(self, declared: network.VirtualNetwork) -> None:
         spec = self._spec
-        common: dict[str, Any] = {
-            "bastion_host_name": spec.name_of(azure_types.BASTION_HOST),
-            "resource_group_name": self._group,
-            "location": self._location,
-            "tags": spec.tags,
-        }
+        name = spec.name_of(azure_types.BASTION_HOST)
         if spec.network.bastion == "developer":
             network.BastionHost(
                 f"{self._name}-bastion",
-                **common,
+                bastion_host_name=name,
+                **self._common,
                 sku=network.SkuArgs(name=network.BastionHostSkuName.DEVELOPER),
                 virtual_network=network.SubResourceArgs(id=declared.id),
                 opts=self._child,
@@ -137,7 +130,8 @@ class NetworkDeclaration:
             return
         network.BastionHost(
             f"{self._name}-bastion",
-            **common,
+            bastion_host_name=name,
+            **self._common,
             sku=network.SkuArgs(name=network.BastionHostSkuName.BASIC),
             ip_configurations=[
                 network.BastionHostIPConfigurationArgs(

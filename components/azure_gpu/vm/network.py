@@ -5,10 +5,9 @@
 
 import ipaddress
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import NamedTuple
 
-from azure_gpu.catalog.problems import Code, Problem
+from azure_gpu.catalog.problems import Problem
 from azure_gpu.catalog.refusals import refused
 from azure_gpu.catalog.services.machine_learning.compute import SERVICE_TAG
 from azure_gpu.catalog.size_use import OperatingSystem
@@ -35,37 +34,23 @@ class Rule(NamedTuple):
     port: str = "*"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NetworkSpec:
+class NetworkSpec(NamedTuple):
     """A resolved network. An existing subnet stays in the arguments, as it may be wired."""
 
-    own: bool
-    address_space: str
     subnet: str
     bastion_subnet: str  # empty: none
-    default_outbound: bool
     public_address: bool
     bastion: Bastion
     rules: tuple[Rule, ...]
 
 
 def resolve(settings: GpuVmSettings, system: OperatingSystem, path: str) -> tuple[NetworkSpec, list[Problem]]:
-    own = "subnet_id" not in settings
     space = settings.get("address_space", DEFAULT_ADDRESS_SPACE)
-    bastion = settings.get("bastion", "none")
+    bastion, public = settings.get("bastion", "none"), settings.get("public_address", False)
     subnet, for_bastion, problems = _subnets(space, bastion, f"{path}.address_space")
-    public = settings.get("public_address", False)
-    spec = NetworkSpec(
-        own=own,
-        address_space=space,
-        subnet=subnet,
-        bastion_subnet=for_bastion,
-        default_outbound=settings.get("outbound", "default") == "default",
-        public_address=public,
-        bastion=bastion,
-        rules=_rules(tuple(settings.get("allowed_ranges", [])) if public else (), bastion, for_bastion, PORTS[system]),
-    )
-    return spec, [*problems, *_ranges(settings, path), *_together(settings, own, path), *_subnet(settings, path)]
+    rules = _rules(tuple(settings.get("allowed_ranges", [])) if public else (), bastion, for_bastion, PORTS[system])
+    spec = NetworkSpec(subnet, for_bastion, public, bastion, rules)
+    return spec, [*problems, *_ranges(settings, path), *_together(settings, path), *_subnet(settings, path)]
 
 
 def _subnets(space: str, bastion: Bastion, path: str) -> tuple[str, str, list[Problem]]:
@@ -73,24 +58,15 @@ def _subnets(space: str, bastion: Bastion, path: str) -> tuple[str, str, list[Pr
     try:
         network = ipaddress.IPv4Network(space)
     except ValueError:
-        return (
-            space,
-            "",
-            [refused("vm.bad_address_space", path, space, fix=_mended(space))],
-        )
+        return space, "", [refused("vm.bad_address_space", path, space, fix=_mended(space))]
     if bastion == "basic":
         if network.prefixlen >= LARGEST_BASTION_PREFIX:
-            allowed = f"/{LARGEST_BASTION_PREFIX - 1} or larger"
-            what = "the network is too small for a Bastion beside the machine"
-            return space, "", [Problem(path, what, value=space, allowed=allowed, fix="write /24", source=_BASTION_PAGE)]
+            words = {"largest": LARGEST_BASTION_PREFIX - 1, "source": _BASTION_PAGE}
+            return space, "", [refused("vm.network_too_small_for_bastion", path, space, **words)]
         machine, other = network.subnets(1)
         return str(machine), str(other), []
     if network.prefixlen > LARGEST_PREFIX:
-        return (
-            space,
-            "",
-            [refused("vm.network_too_small", path, space, largest_prefix=LARGEST_PREFIX)],
-        )
+        return space, "", [refused("vm.network_too_small", path, space, largest_prefix=LARGEST_PREFIX)]
     return str(network), "", []
 
 
@@ -118,45 +94,28 @@ def _ranges(settings: GpuVmSettings, path: str) -> Iterator[Problem]:
     ranges, public = settings.get("allowed_ranges", []), settings.get("public_address", False)
     here = f"{path}.allowed_ranges"
     if ranges and not public:
-        message = "`allowed_ranges` requires `public_address: true`"
-        yield Problem(here, message, value=ranges, allowed="with public_address: true", fix="remove it, or use a Bastion")
+        yield refused("vm.ranges_without_address", here, ranges)
     for index, text in enumerate(ranges):
         if text == SERVICE_TAG:
             continue
         try:
             network = ipaddress.ip_network(text)
         except ValueError:
-            fix = "set the range of your office, or your own address followed by /32"
-            allowed = f"such as 203.0.113.0/24, or {SERVICE_TAG}"
-            yield Problem(f"{here}[{index}]", "not a valid address range", value=text, allowed=allowed, fix=fix)
+            yield refused("vm.bad_range", f"{here}[{index}]", text, service_tag=SERVICE_TAG)
             continue
         if network.prefixlen == 0:
-            message = "this range is the whole internet, and a machine that is open to it is attacked within minutes"
-            fix = "set the range of your office, or your own address followed by /32"
-            yield Problem(f"{here}[{index}]", message, value=text, allowed="narrower ranges", fix=fix, code=Code.IMPOSSIBLE)
+            yield refused("vm.whole_internet", f"{here}[{index}]", text)
     if public:
-        message = "the machine gets a public address"
-        if not ranges:
-            message += ", but no range is allowed to connect to it"
-        yield refused(
-            "vm.public_address",
-            f"{path}.public_address",
-            True,
-            fix="remove it: `run --on vm` and a Bastion don't need one" if ranges else "set `allowed_ranges`, or remove it",
-            what=message,
-        )
+        yield refused("vm.public_address" if ranges else "vm.public_address_for_nobody", f"{path}.public_address", True)
 
 
-def _together(settings: GpuVmSettings, own: bool, path: str) -> Iterator[Problem]:
+def _together(settings: GpuVmSettings, path: str) -> Iterator[Problem]:
     """Problems of settings that are only for a new network."""
-    if own:
+    if "subnet_id" not in settings:
         return
     for key in ("address_space", "outbound"):
         if key in settings:
-            message = "only for a network that is created, and `subnet_id` selects an existing one"
-            yield Problem(
-                f"{path}.{key}", message, value=str(settings.get(key)), allowed="without subnet_id", fix="remove one of the two"
-            )
+            yield refused("vm.only_for_new_network", f"{path}.{key}", str(settings.get(key)))
     if settings.get("bastion", "none") != "none":
         yield refused("vm.bastion_in_existing_network", f"{path}.bastion", str(settings.get("bastion")))
 

@@ -94,7 +94,7 @@ class GpuVmSpec:
         """Names of the network's resources, except those inside a new network."""
         candidates = [(azure_types.NETWORK_INTERFACE, True), (azure_types.NETWORK_SECURITY_GROUP, True)]
         candidates += [
-            (azure_types.VIRTUAL_NETWORK, self.network.own),
+            (azure_types.VIRTUAL_NETWORK, "subnet_id" not in self.settings),
             (azure_types.PUBLIC_IP_ADDRESS, self.network.public_address),
         ]
         candidates += [(azure_types.BASTION_HOST, self.network.bastion != "none")]
