@@ -10,7 +10,6 @@ from typing import Any
 import pulumi
 from pulumi_azure_native import batch
 
-from azure_gpu.batch.pool import mounts as pool_mounts
 from azure_gpu.batch.pool.args import DEFAULT_RETRIES, BatchPoolWiring, ResourceFileArgs, StartTaskArgs
 from azure_gpu.batch.pool.immutable import EXTENSIONS
 from azure_gpu.batch.pool.spec import BatchPoolSpec
@@ -172,11 +171,6 @@ def packages(spec: BatchPoolSpec, args: BatchPoolWiring) -> list[batch.Applicati
         batch.ApplicationPackageReferenceArgs(id=pulumi.Output.concat(root, application), version=version or None)
         for application, version in spec.request.package_references
     ] or None
-
-
-def mounts(args: BatchPoolWiring) -> list[batch.MountConfigurationArgs] | None:
-    """Returns the mounts of the nodes."""
-    return pool_mounts.configuration(args.get("mounts", {}), args)
 
 
 def network(spec: BatchPoolSpec, args: BatchPoolWiring) -> batch.NetworkConfigurationArgs | None:

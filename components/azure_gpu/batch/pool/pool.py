@@ -119,7 +119,7 @@ class BatchPool(Component[BatchPoolArgs, BatchPoolWiring, BatchPoolSpec]):
             inter_node_communication=inputs.inter_node(spec),
             start_task=inputs.start_task(spec, wiring),
             application_packages=inputs.packages(spec, wiring),
-            mount_configuration=inputs.mounts(wiring),
+            mount_configuration=mounts.configuration(wiring.get("mounts", {}), wiring),
             network_configuration=inputs.network(spec, wiring),
             target_node_communication_mode=batch.NodeCommunicationMode(spec.request.communication),
             identity=inputs.identity(wiring),

@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from datetime import date, timedelta
+from datetime import timedelta
 from typing import Any
 
 from azure_gpu.batch.pool import rules as pool_rules
@@ -51,7 +51,7 @@ def resolve(
     end, end_problems = resolve_end(args.get("expires_after"), day, f"{path}.expires_after", "a pool", "of GPU or RDMA nodes")
     size = SIZES.find(args["size"])
     image, image_problems = image_choice.choose(args, dependencies.images, path)
-    requested, scale_problems = _request(args, path, size, image, dependencies)
+    requested, scale_problems = _scaled(_request(args, path, size, image, dependencies), args, f"{path}.autoscale")
     install_method, method_problems = methods.choose(
         requested,
         context.chosen_at(as_of),
@@ -78,22 +78,17 @@ def resolve(
     problems += [*end_problems, *image_problems]
     problems += [*pool_rules.fit_problems(args, image, size, path, dependencies.account.location), *scale_problems]
     problems += pool_rules.problems_of(spec, path)
-    of_catalog = [*method_problems, *_of_catalog(request, method_problems, day, end.last)]
+    of_request = pools.problems(request, day, until=end.last)
+    of_catalog = [*method_problems, *(problem for problem in of_request if problem not in method_problems)]
     return spec, [*problems, *of_catalog, *pool_rules.cloud_services_problems(args, of_catalog, path)]
-
-
-def _of_catalog(request: PoolRequest, of_method: list[Problem], day: date, last: date | None) -> list[Problem]:
-    return [problem for problem in pools.problems(request, day, until=last) if problem not in of_method]
 
 
 def _request(
     settings: BatchPoolSettings, path: str, size: Size | None, image: ImageChoice, dependencies: PoolDependencies
-) -> tuple[PoolRequest, list[Problem]]:
+) -> PoolRequest:
     """Builds the request of the pool at `path`, before the catalog chooses the installation method."""
-    account, autoscale = dependencies.account, settings.get("autoscale", AutoscaleArgs())
-    system = _system(settings, image, size)
-    timeout = settings.get("resize_timeout_minutes")
-    request = PoolRequest(
+    account, system = dependencies.account, _system(settings, image, size)
+    return PoolRequest(
         path=path,
         size=size,
         size_name=settings["size"] if _SIZE_NAME.fullmatch(settings["size"]) else None,  # an invalid name is reported elsewhere
@@ -108,10 +103,10 @@ def _request(
         cloud_services=settings.get("cloud_services", False),
         dedicated_nodes=settings.get("dedicated_nodes"),
         spot_nodes=settings.get("spot_nodes"),
-        resize_timeout=_minutes(timeout) if timeout is not None else None,
+        resize_timeout=_minutes(settings["resize_timeout_minutes"]) if "resize_timeout_minutes" in settings else None,
         task_slots=settings.get("task_slots", scale.DEFAULT_TASK_SLOTS),
         inter_node=settings.get("inter_node", "mpi" in settings),
-        multi_instance="mpi" in settings or autoscale.get("nodes_per_task", 1) > 1,
+        multi_instance="mpi" in settings or settings.get("autoscale", {}).get("nodes_per_task", 1) > 1,
         rdma=settings.get("rdma", "mpi" in settings),
         mpi=settings.get("mpi"),
         containers=None if _container_images(settings) is None else ContainerTasks(elevated=system == "Windows"),
@@ -121,10 +116,6 @@ def _request(
         public_addresses=settings.get("public_addresses", DEFAULT_PUBLIC_ADDRESSES),
         explicit_outbound=settings.get("explicit_outbound", False),
     )
-    fixed = request.dedicated_nodes is not None or request.spot_nodes is not None
-    if fixed and "autoscale" not in settings:
-        return request._replace(most=(max(request.dedicated_nodes or 0, 0), max(request.spot_nodes or 0, 0))), []
-    return _by_formula(request, autoscale, f"{path}.autoscale")
 
 
 def _system(settings: BatchPoolSettings, choice: ImageChoice, size: Size | None) -> OperatingSystem:
@@ -169,8 +160,13 @@ def _container_images(settings: BatchPoolSettings) -> tuple[str, ...] | None:
     return tuple(sorted(given.get("images", []))) if given is not None and given.get("enabled", True) else None
 
 
-def _by_formula(request: PoolRequest, autoscale: AutoscaleArgs, path: str) -> tuple[PoolRequest, list[Problem]]:
-    """Returns the request with its formula: the user's, or that of a scenario."""
+def _scaled(request: PoolRequest, settings: BatchPoolSettings, path: str) -> tuple[PoolRequest, list[Problem]]:
+    """Returns the request with its maximum number of nodes, and without a fixed number with a formula: the user's, or that of a
+    scenario."""
+    fixed = request.dedicated_nodes is not None or request.spot_nodes is not None
+    if fixed and "autoscale" not in settings:
+        return request._replace(most=(max(request.dedicated_nodes or 0, 0), max(request.spot_nodes or 0, 0))), []
+    autoscale = settings.get("autoscale", AutoscaleArgs())
     interval = _minutes(autoscale["interval_minutes"]) if "interval_minutes" in autoscale else scale.DEFAULT_INTERVAL
     request = request._replace(evaluation_interval=interval)
     if "formula" in autoscale:
