@@ -121,16 +121,12 @@ class _Types:
             if each.is_output
         }
         optional = {camel(each.name) for each in attributes(component.of) if "None" in each.annotation.split(" | ")}
-        inputs = self._properties(args_type)
-        for key, spec in inputs.items():
-            if is_map(key_hints(args_type)[_snake(args_type, key)]):
-                spec.pop("secret", None)
         return {
             "description": "\n\n".join(paragraphs(component)),
             "isComponent": True,
             "properties": outputs,
             "required": [key for key in outputs if key not in optional],
-            "inputProperties": inputs,
+            "inputProperties": self._properties(args_type, of_component=True),
             "requiredInputs": _required(args_type),
         }
 
@@ -139,13 +135,13 @@ class _Types:
         secret = {"secret": True} if (component.name, name) in _SECRET_OUTPUTS else {}
         return {**spec, "description": meaning, **secret}
 
-    def _properties(self, args_type: Any, *, as_output: bool = False) -> dict[str, Spec]:
+    def _properties(self, args_type: Any, *, as_output: bool = False, of_component: bool = False) -> dict[str, Spec]:
         meanings = key_docstrings(args_type)
         return {
             camel(key): {
                 **self._type(hint, as_output=as_output),
                 "description": _PLAINNESS.sub(lambda found: found[2].upper(), " ".join(meanings[key].split())),
-                **({"secret": True} if not as_output and _is_secret(hint) else {}),
+                **({"secret": True} if not as_output and _is_secret(hint) and not (of_component and is_map(hint)) else {}),
             }
             for key, hint in key_hints(args_type).items()
         }
@@ -255,10 +251,6 @@ def _is_secret(annotation: Any) -> bool:
 
 def _required(args_type: Any) -> list[str]:
     return [camel(key) for key in key_hints(args_type) if key in args_type.__required_keys__]
-
-
-def _snake(args_type: Any, key: str) -> str:
-    return next(each for each in key_hints(args_type) if camel(each) == key)
 
 
 def _label(text: str) -> str:

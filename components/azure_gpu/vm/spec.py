@@ -7,7 +7,6 @@ from azure_gpu.catalog.services.machine_learning.compute import SERVICE_TAG
 from azure_gpu.catalog.services.machines import costs
 from azure_gpu.catalog.services.machines.costs import Cost, MachineUse
 from azure_gpu.catalog.services.machines.drivers import DriverMethod
-from azure_gpu.catalog.services.vm_images import Distribution
 from azure_gpu.catalog.size_use import OperatingSystem, SizeUse
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.azure_types import AzureType
@@ -106,15 +105,6 @@ class GpuVmSpec:
         return physical_name(azure_type.arm_type, words, subscription_id=self.context.subscription_id)
 
 
-_UBUNTU = (
-    Distribution.UBUNTU_16_04,
-    Distribution.UBUNTU_18_04,
-    Distribution.UBUNTU_20_04,
-    Distribution.UBUNTU_22_04,
-    Distribution.UBUNTU_24_04,
-)
-
-
 def of_workspace(spec: GpuVmSpec) -> VmOfWorkspace:
     """The machine for a workspace that attaches it, without values that are known only after its creation."""
     known = spec.image.known
@@ -124,7 +114,7 @@ def of_workspace(spec: GpuVmSpec) -> VmOfWorkspace:
         size=spec.size,
         location=spec.location,
         os_type=spec.operating_system,
-        ubuntu=known is not None and known.distribution in _UBUNTU,
+        ubuntu=known is not None and known.distribution.startswith("Ubuntu"),
         admin_user=spec.user,
         open_to_service=any(SERVICE_TAG in rule.sources for rule in spec.network.rules),
     )
