@@ -1,6 +1,6 @@
 """Settings of a cluster at the edge, given by its kubeconfig, including Azure Stack Edge: `EdgeSharingSettings`.
 
-They are resolved in `edge.resolve` and validated in `edge.rules`.
+They are resolved and validated in `edge.resolve`.
 """
 
 from collections.abc import Mapping
@@ -11,10 +11,6 @@ import pulumi
 from azure_gpu.foundation.common import CommonArgs
 from azure_gpu.kubernetes.args import JobSettings, SharingArgs
 from azure_gpu.shared.context import OfStack
-
-DEFAULT_MODEL = "Pro GPU"
-DEFAULT_GPU = "T4"
-DEFAULT_GPU_COUNT = 1
 
 
 class EdgeDeviceArgs(TypedDict):

@@ -1,13 +1,14 @@
 """Resolves the arguments of a cluster at the edge: fills in all defaults and finds all problems."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import date
 from typing import Any, cast
 
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.catalog.refusals import refused
+from azure_gpu.catalog.services import gpu_sharing, stack_edge
 from azure_gpu.catalog.services.gpu_sharing import SharingRequest
-from azure_gpu.catalog.services.stack_edge import NO_GPU, EdgeJob
-from azure_gpu.edge import rules
+from azure_gpu.catalog.services.stack_edge import NO_GPU, DeviceRequest, EdgeJob
 from azure_gpu.edge.args import EdgeJobSettings, EdgeSharingSettings
 from azure_gpu.edge.spec import PULL_SECRET, EdgeSharingSpec
 from azure_gpu.formats import edge_deployment, kubeconfig as kubeconfigs
@@ -21,7 +22,7 @@ from azure_gpu.kubernetes.jobs import JobSpec, Placement
 from azure_gpu.shared.context import Context
 from azure_gpu.shared.files import Reader, read_text
 from azure_gpu.shared.validation import check as check_type
-from azure_gpu.shared.wording import a_secret, give_secret
+from azure_gpu.shared.wording import a_secret, give_secret, is_in_program
 from azure_gpu.shared.workloads import Workload
 
 
@@ -31,7 +32,7 @@ def resolve(
     """Resolves the cluster that the stack file calls `name`, with its problems."""
     path = context.path("edges", name)
     sharing = sharing_request(args.get("sharing", {}), f"{path}.sharing")
-    device = rules.device_request(args["device"], f"{path}.device") if "device" in args else None
+    device = DeviceRequest(f"{path}.device", **cast(dict[str, Any], args["device"])) if "device" in args else None
     text, problems = _kubeconfig(args, path, read)
     chosen, server = args.get("context", ""), ""
     if text is not None:
@@ -51,7 +52,7 @@ def resolve(
         requests.append(_request(settings[job], sharing, at))
         jobs[job], wrong = kubernetes_jobs.resolve(job, settings[job], _placement(args, requests[-1], settings[job], sharing), at)
         problems += [*more, *wrong]
-    problems += rules.problems_of(args, settings, device, sharing, requests, path, context.day)
+    problems += _problems(args, settings, device, sharing, requests, path, context.day)
     spec = EdgeSharingSpec(
         path=path,
         args=args,
@@ -60,12 +61,55 @@ def resolve(
         server=server,
         namespace=args["namespace"],
         create_namespace=args.get("create_namespace", False),
-        device=f"Azure Stack Edge {device.model} with {rules.gpus_of(device)} {device.gpu} for Kubernetes" if device else "",
+        device=f"Azure Stack Edge {device.model} with {_gpus_of(device)} {device.gpu} for Kubernetes" if device else "",
         sharing=sharing,
         settings=settings,
         jobs=jobs,
     )
     return spec, problems
+
+
+def _gpus_of(device: DeviceRequest | None) -> int | None:
+    """Number of GPUs of the device's Kubernetes; None for other clusters, whose number is unknown."""
+    if device is None:
+        return None
+    return stack_edge.claims(device.gpu_count, max(device.gpu_vms, 0), device.kubernetes_first).kubernetes
+
+
+def _problems(
+    args: EdgeSharingSettings,
+    jobs: Mapping[str, EdgeJobSettings],
+    device: DeviceRequest | None,
+    sharing: SharingRequest,
+    requests: Sequence[EdgeJob],
+    path: str,
+    day: date,
+) -> Iterator[Problem]:
+    """All problems on that day. `jobs` are the settings merged with those of their files."""
+    yield from _one_kubeconfig(args, path)
+    yield from kubernetes_jobs.name_problems(args["namespace"], f"{path}.namespace")
+    if device is not None:
+        yield from stack_edge.device_problems(device, day)
+    wrong = [problem for problem in gpu_sharing.check(sharing, None) if sharing.strategy in ("none", "mps")]
+    yield from wrong
+    seen = {problem.path for problem in wrong}
+    for problem in stack_edge.job_problems(requests, sharing, _gpus_of(device)):
+        if problem.path not in seen:
+            yield problem
+    for name, job in jobs.items():
+        at = f"{path}.jobs.{name}"
+        percentage = f"{at}.active_thread_percentage"  # validated by the rules on jobs
+        yield from (one for one in kubernetes_jobs.mps_problems(job, sharing, None, at) if one.path != percentage)
+        if "workload" in job and "pull_from" not in args:
+            yield refused("edge.no_login", f"{at}.workload", str(job["workload"]))
+
+
+def _one_kubeconfig(args: EdgeSharingSettings, path: str) -> Iterator[Problem]:
+    if ("kubeconfig" in args) == ("kubeconfig_file" in args):
+        here = f"{path}.kubeconfig"
+        give = give_secret(here) if is_in_program(path) else f"{give_secret(here)} < kubeconfig"
+        fix = "remove one of the two" if "kubeconfig" in args else f"{give}, or add kubeconfig_file"
+        yield refused("edge.one_kubeconfig", here, fix=fix)
 
 
 def unanswered(spec: EdgeSharingSpec) -> list[Problem]:

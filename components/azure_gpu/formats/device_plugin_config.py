@@ -6,6 +6,7 @@ from typing import Any
 from azure_gpu.catalog.services.aks import device_plugin
 from azure_gpu.catalog.services.aks.device_plugin import MIG_PREFIX
 from azure_gpu.formats import located_yaml
+from azure_gpu.formats.body_keys import take
 from azure_gpu.formats.body_reader import BodyReader, Reading, given, mapping
 from azure_gpu.formats.document import Document
 from azure_gpu.formats.kubernetes_manifest import Manifest, metadata_of
@@ -47,10 +48,7 @@ def _plugin_config(of: BodyReader, name: str, text: str, manifest: Manifest) -> 
     config.skip("version")
     flags = config.inside("flags")
     mig = flags.text("migStrategy")
-    for key, value in (("failOnInitError", True), ("nvidiaDriverRoot", "/"), ("migStrategy", "none")):
-        flags.default(key, value, mig, message="the device plugin has the stack's own flags")
-    for key in ("plugin", "gfd", "deviceListStrategy", "deviceIDStrategy"):
-        flags.default(key, "envvar", "uuid", message="the device plugin has the stack's own flags")
+    take("plugin flags", flags, told={"mig": mig})
     sharing = config.inside("sharing")
     settings: dict[str, Any] = {}
     for kind, strategy in (("timeSlicing", "time-slicing"), ("mps", "mps")):

@@ -9,41 +9,36 @@ character."""
 import json
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from azure_gpu.catalog.problems import Problem
 
 Command = str | tuple[str, ...]  # the shell form, or the exec form
 
 
-@dataclass(frozen=True, slots=True)
-class From:
+class From(NamedTuple):
     line: int
     image: str
     name: str  # "" where the stage has none
 
 
-@dataclass(frozen=True, slots=True)
-class Arg:
+class Arg(NamedTuple):
     line: int
     name: str
     default: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Env:
+class Env(NamedTuple):
     line: int
     values: tuple[tuple[str, str], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Workdir:
+class Workdir(NamedTuple):
     line: int
     path: str
 
 
-@dataclass(frozen=True, slots=True)
-class Copy:
+class Copy(NamedTuple):
     line: int
     sources: tuple[str, ...]
     destination: str
@@ -51,27 +46,23 @@ class Copy:
     flags: tuple[str, ...] = ()  # the others, such as --chown=app
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+class Run(NamedTuple):
     line: int
     command: Command
     flags: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Entrypoint:
+class Entrypoint(NamedTuple):
     line: int
     command: Command
 
 
-@dataclass(frozen=True, slots=True)
-class Cmd:
+class Cmd(NamedTuple):
     line: int
     command: Command
 
 
-@dataclass(frozen=True, slots=True)
-class Note:
+class Note(NamedTuple):
     """USER, LABEL and EXPOSE: metadata of an image, which changes none of its files."""
 
     line: int
@@ -82,25 +73,18 @@ class Note:
 Instruction = Arg | Env | Workdir | Copy | Run | Entrypoint | Cmd | Note
 
 
-@dataclass(frozen=True, slots=True)
-class Stage:
+class Stage(NamedTuple):
     start: From
     instructions: tuple[Instruction, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Dockerfile:
+class Dockerfile(NamedTuple):
     arguments: tuple[Arg, ...]  # those before the first FROM, which only FROM lines see
     stages: tuple[Stage, ...]
 
 
 class _WrongError(Exception):
     """What is wrong with one instruction, and the likely fix."""
-
-    def __init__(self, message: str, fix: str = "") -> None:
-        super().__init__(message)
-        self.message = message
-        self.fix = fix
 
 
 def parse(text: str, file: str = "Dockerfile") -> tuple[Dockerfile, list[Problem]]:
@@ -120,9 +104,10 @@ def parse(text: str, file: str = "Dockerfile") -> tuple[Dockerfile, list[Problem
             else:
                 raise _WrongError("only ARG may stand before the first FROM", "start with FROM")
         except _WrongError as wrong:
-            problems.append(Problem(path=f"{file}:{line}", message=wrong.message, value=logical, fix=wrong.fix))
+            message, fix = wrong.args
+            problems.append(Problem(f"{file}:{line}", message, logical, fix=fix))
     if not stages and not problems:
-        problems.append(Problem(path=f"{file}:1", message="FROM is missing", fix="start with FROM"))
+        problems.append(Problem(f"{file}:1", "FROM is missing", fix="start with FROM"))
     return Dockerfile(tuple(arguments), tuple(Stage(start, tuple(body)) for start, body in stages)), problems
 
 
@@ -175,7 +160,7 @@ def _instruction(line: int, logical: str) -> From | Instruction:
     if reader is None:
         raise _WrongError(f"the instruction {word} isn't read here", f"use one of {', '.join(sorted(_READERS))}")
     if not rest:
-        raise _WrongError(f"{keyword} has no argument")
+        raise _WrongError(f"{keyword} has no argument", "")
     return reader(line, rest)
 
 
@@ -262,23 +247,18 @@ def _command(rest: str) -> Command:
 
 
 def _exec_form(rest: str) -> tuple[str, ...]:
+    fix = 'write ["command", "argument"]'
     try:
         words = json.loads(rest)
-    except (ValueError, RecursionError) as error:
-        if not isinstance(error, json.JSONDecodeError):  # a number of thousands of digits, or lists in lists without end
-            raise _WrongError("the list can't be read", 'write ["command", "argument"]') from None
-        raise _WrongError(
-            f"the list isn't valid JSON: {error.msg} at character {error.pos + 1}", 'write ["command", "argument"]'
-        ) from error
+    except json.JSONDecodeError as error:
+        raise _WrongError(f"the list isn't valid JSON: {error.msg} at character {error.pos + 1}", fix) from error
+    except (ValueError, RecursionError):  # a number of thousands of digits, or lists in lists without end
+        raise _WrongError("the list can't be read", fix) from None
     if not isinstance(words, list) or not words or not all(isinstance(word, str) for word in words):
-        raise _WrongError("the list has to hold text only, at least one word", 'write ["command", "argument"]')
+        raise _WrongError("the list has to hold text only, at least one word", fix)
     if any("\ud800" <= character <= "\udfff" for character in "".join(words)):
         raise _WrongError("an escape in the list is half of a character", "write the character itself")
     return tuple(str(word) for word in words)
-
-
-def _note(keyword: str) -> Callable[[int, str], Note]:
-    return lambda line, rest: Note(line, keyword, rest)
 
 
 _READERS: dict[str, Callable[[int, str], From | Instruction]] = {
@@ -290,7 +270,7 @@ _READERS: dict[str, Callable[[int, str], From | Instruction]] = {
     "RUN": _run,
     "ENTRYPOINT": lambda line, rest: Entrypoint(line, _command(rest)),
     "CMD": lambda line, rest: Cmd(line, _command(rest)),
-    "USER": _note("USER"),
-    "LABEL": _note("LABEL"),
-    "EXPOSE": _note("EXPOSE"),
+    "USER": lambda line, rest: Note(line, "USER", rest),
+    "LABEL": lambda line, rest: Note(line, "LABEL", rest),
+    "EXPOSE": lambda line, rest: Note(line, "EXPOSE", rest),
 }

@@ -16,26 +16,14 @@ from azure_gpu.formats.body_reader import BodyReader, PartInFile, Reading, given
 from azure_gpu.formats.gpu_mentions import is_gpu_size
 from azure_gpu.formats.likely_secrets import holds_secret
 
-ENDPOINT, DEPLOYMENT, CLUSTER, INSTANCE, KUBERNETES, MACHINE, JOB, ENVIRONMENT, MODEL = (
-    *("online endpoint", "online deployment", "compute cluster", "compute instance", "Kubernetes compute"),
-    *("attached virtual machine", "command job", "environment", "model"),
-)
-_SCHEMAS = {
-    "managedonlineendpoint": ENDPOINT,
-    "kubernetesonlineendpoint": ENDPOINT,
-    "managedonlinedeployment": DEPLOYMENT,
-    "kubernetesonlinedeployment": DEPLOYMENT,
-    "amlcompute": CLUSTER,
-    "computeinstance": INSTANCE,
-    "kubernetescompute": KUBERNETES,
-    "vmcompute": MACHINE,
-    "commandjob": JOB,
-    "commandcomponent": JOB,
-    "environment": ENVIRONMENT,
-    "model": MODEL,
+_DEPLOYMENT, _ENDPOINT, _CLUSTER, _JOB = "managedonlinedeployment", "managedonlineendpoint", "amlcompute", "commandjob"
+_TYPES = {
+    "amlcompute": _CLUSTER,
+    "computeinstance": "computeinstance",
+    "kubernetes": "kubernetescompute",
+    "virtualmachine": "vmcompute",
+    "command": _JOB,
 }
-KINDS = frozenset(_SCHEMAS.values())
-_TYPES = {"amlcompute": CLUSTER, "computeinstance": INSTANCE, "kubernetes": KUBERNETES, "virtualmachine": MACHINE, "command": JOB}
 _OTHER_TYPES = {"pipeline": "pipelinejob", "sweep": "sweepjob", "automl": "automljob", "finetuning": "finetuningjob"}
 _INPUT = re.compile(r"\$\{\{\s*(inputs|outputs)\.([\w.-]+)\s*\}\}")
 _OPTIONAL = re.compile(r"\$\[\[(.*?)\]\]", re.DOTALL)  # of a component's command: there if its inputs have values
@@ -49,27 +37,22 @@ class Command(NamedTuple):
     notes: tuple[str, ...]
 
 
-class Found(NamedTuple):
-    """What a document became."""
-
-    parts: list[PartInFile]
-    commands: list[Command]
+Found = list[PartInFile | Command]
 
 
 def kind_of(body: Mapping[str, Any]) -> str:
-    """One of the kinds, the name of another schema, or "" if the document isn't Azure Machine Learning's."""
+    """The name of a schema, or "" if the document isn't Azure Machine Learning's."""
     schema = str(body.get("$schema") or "")
     if "azureml" in schema.lower() or ".schema.json" in schema.lower():
-        name = schema.rsplit("/", 1)[-1].split(".", 1)[0].lower()
-        return _SCHEMAS.get(name, name)
+        return schema.rsplit("/", 1)[-1].split(".", 1)[0].lower()
     keys = {str(key) for key in body}
     declared = str(body.get("type") or "").lower()
     if "kind" in keys or "properties" in keys:
         return ""
     if "endpoint_name" in keys and keys & {"model", "environment", "instance_type", "instance_count", "code_configuration"}:
-        return DEPLOYMENT
+        return _DEPLOYMENT
     if "auth_mode" in keys:
-        return ENDPOINT
+        return _ENDPOINT
     if declared == "kubernetes" and "resource_id" not in keys:
         return ""
     if declared in _OTHER_TYPES:
@@ -77,9 +60,9 @@ def kind_of(body: Mapping[str, Any]) -> str:
     if declared in _TYPES and keys & {"size", "resource_id", "min_instances", "max_instances", "command", "ssh_settings"}:
         return _TYPES[declared]
     if "command" in keys and "environment" in keys and keys & {"compute", "code", "experiment_name", "resources", "$schema"}:
-        return JOB
+        return _JOB
     if "size" in keys and keys & {"min_instances", "max_instances", "idle_time_before_scale_down"}:
-        return CLUSTER
+        return _CLUSTER
     return ""
 
 
@@ -87,13 +70,9 @@ def read(kind: str, body: Mapping[str, Any], path: str, reading: Reading, folder
     """`folder`: in which the file is, for what it names by a relative path."""
     reader = BodyReader(body, path, reading)
     reader.skip("$schema", "type")
-    found = _READERS[kind](reader, folder)
+    found = READERS[kind](reader, folder)
     reader.rest()
     return found
-
-
-def _only(part: PartInFile, *others: PartInFile) -> Found:
-    return Found([*others, part], [])
 
 
 # Endpoints
@@ -102,18 +81,17 @@ def _only(part: PartInFile, *others: PartInFile) -> Found:
 def _endpoint(of: BodyReader, folder: str) -> Found:
     name = of.text("name") or "model"
     part = PartInFile("ml_endpoints", name, take("ML YAML endpoint", of), of.at())
-    found = Found([part], [])
+    found: Found = [part]
     listed = of.items("deployments") if isinstance(of.raw("deployments"), list) else []
     for deployment in listed:
-        inner = _deployment(deployment, folder, name)
-        found.parts.extend(inner.parts)
+        found += _deployment(deployment, folder, name)
     return found
 
 
 def _deployment(of: BodyReader, folder: str, endpoint: str = "") -> Found:
     name = of.text("name") or "blue"
     endpoint = endpoint or of.text("endpoint_name") or "model"
-    extra: list[PartInFile] = []
+    extra: Found = []
     part = PartInFile("ml_endpoints", endpoint, {}, of.at())
     scale = of.inside("scale_settings")
     kinds = {"default": False, "target_utilization": True}
@@ -147,7 +125,7 @@ def _deployment(of: BodyReader, folder: str, endpoint: str = "") -> Found:
         extra += _instance_type(of, name, settings, limits, asked, endpoint)
     part.settings = {"deployments": {name: settings}}
     part.written[f"deployments.{name}.instance_type"] = of.at("instance_type")
-    return Found([*extra, part], [])
+    return [*extra, part]
 
 
 def _instance_type(
@@ -180,7 +158,7 @@ def _listed(values: Mapping[str, Any]) -> str:
     return ", ".join(f"{key} {value}" for key, value in values.items())
 
 
-def _model_of(of: BodyReader, extra: list[PartInFile], name: str, folder: str) -> str | None:
+def _model_of(of: BodyReader, extra: Found, name: str, folder: str) -> str | None:
     """`name`: of a model that the file doesn't name, by endpoint and deployment."""
     if not isinstance(of.raw("model"), dict):
         return asset(of, "model")
@@ -202,7 +180,7 @@ def _model_part(of: BodyReader, name: str, folder: str) -> PartInFile:
     return part
 
 
-def _environment_of(of: BodyReader, extra: list[PartInFile], name: str, folder: str) -> str | None:
+def _environment_of(of: BodyReader, extra: Found, name: str, folder: str) -> str | None:
     if not isinstance(of.raw("environment"), dict):
         return asset(of, "environment")
     inner = of.inside("environment")
@@ -243,53 +221,47 @@ def _beside(folder: str, path: str) -> str:
 
 
 def _environment(of: BodyReader, folder: str) -> Found:
-    return _only(_environment_part(of, of.text("name") or "environment", folder))
+    return [_environment_part(of, of.text("name") or "environment", folder)]
 
 
 def _model(of: BodyReader, folder: str) -> Found:
-    return _only(_model_part(of, of.text("name") or "model", folder))
+    return [_model_part(of, of.text("name") or "model", folder)]
 
 
 # Computes
 
 
+def _has_gpu(of: BodyReader, what: str, fix: str) -> bool:
+    """Whether its size has GPUs, or isn't given; reports another."""
+    size = of.text("size")
+    if size is None or is_gpu_size(size):
+        return True
+    of.skip(*of.names())
+    of.leave("size", f"{size} has no GPU: {what} of a stack have", fix)
+    return False
+
+
 def _cluster(of: BodyReader, _folder: str) -> Found:
     name = of.text("name") or "gpu"
-    part = PartInFile("ml_workspace", "computes", {}, of.at())
-    size = of.text("size")
-    if size is not None and not is_gpu_size(size):
-        of.skip(*of.names())
-        of.leave(
-            "size",
-            f"{size} has no GPU: computes of a stack have",
-            "set size to one with a GPU, or create it with `az ml compute`",
-        )
-        return Found([], [])
+    if not _has_gpu(of, "computes", "set size to one with a GPU, or create it with `az ml compute`"):
+        return []
     network = of.inside("network_settings")
     subnet = network.text("subnet")
     if subnet is not None and not subnet.startswith("/"):
         network.leave("subnet", f"{subnet} is a name", "set subnet_id to the subnet's ARM id")
         subnet = None
-    settings = take("ML YAML cluster", of, subnet_id=subnet)
-    location = of.text("location")
-    if location:
-        of.leave("location", f"{location}: computes are in the workspace's region", "set location of ml_workspace")
-    part.settings = {name: settings}
-    part.written[f"{name}.size"] = of.at("size")
-    return _only(part)
+    settings = {name: take("ML YAML cluster", of, subnet_id=subnet)}
+    return [PartInFile("ml_workspace", "computes", settings, of.at(), {f"{name}.size": of.at("size")})]
 
 
 def _instance(of: BodyReader, _folder: str) -> Found:
     """A workstation: a virtual machine here."""
     name = of.text("name") or "workstation"
-    size = of.text("size")
-    if size is not None and not is_gpu_size(size):
-        of.skip(*of.names())
-        of.leave("size", f"{size} has no GPU: machines of a stack have", "create it with `az ml compute`")
-        return Found([], [])
+    if not _has_gpu(of, "machines", "create it with `az ml compute`"):
+        return []
     part = PartInFile("vms", name, take("ML YAML instance", of, image="dsvm"), of.at(), {"size": of.at("size")})
     part.notes.append(f"{of.at()}: a compute instance is a virtual machine here; its notebooks and user aren't taken")
-    return _only(part)
+    return [part]
 
 
 def _kubernetes(of: BodyReader, _folder: str) -> Found:
@@ -305,11 +277,11 @@ def _kubernetes(of: BodyReader, _folder: str) -> Found:
             f"{cluster} is a cluster of Azure Arc: a compute here attaches a cluster of AKS",
             "see edges for jobs on it",
         )
-        return Found([], [])
+        return []
     if not resource:
         compute.notes.append(f"{of.at()}: set clusters.{cluster} to existing: <the cluster's ARM id>")
-        return _only(compute)
-    return _only(compute, PartInFile("clusters", cluster, {"existing": resource}, of.at("resource_id")))
+        return [compute]
+    return [PartInFile("clusters", cluster, {"existing": resource}, of.at("resource_id")), compute]
 
 
 def _machine(of: BodyReader, _folder: str) -> Found:
@@ -319,19 +291,15 @@ def _machine(of: BodyReader, _folder: str) -> Found:
         f"{name} is attached by SSH, and the file doesn't contain its size",
         "declare it under vms, and set ml_workspace.computes.<name> to vm: <its name>",
     )
-    of.leave_given(
-        "ssh_settings", "passwords and keys aren't copied", "set private_key of the compute by `pulumi config set --secret`"
-    )
-    of.default("name", name, message="the compute is named in the stack file")
-    of.leave_given("description", "a machine has no description", "set tags")
-    return Found([], [])
+    take("ML YAML machine", of, told={"name": name})
+    return []
 
 
 # Jobs
 
 
 def _job(of: BodyReader, folder: str) -> Found:
-    parts: list[PartInFile] = []
+    parts: Found = []
     inputs, files, missing = _inputs(of, folder)
     command = of.text("command", free=True) or ""
     command = _OPTIONAL.sub(lambda part: "" if missing.intersection(_named_in(part[1])) else part[1], command)
@@ -356,7 +324,7 @@ def _job(of: BodyReader, folder: str) -> Found:
     _distribution(of.inside("distribution"))
     take("ML YAML job", of)
     after = ["--", "sh", "-c", filled]
-    return Found(parts, [Command((*words, "--stack", "STACK", *after), tuple(notes))] if filled else [])
+    return [*parts, Command((*words, "--stack", "STACK", *after), tuple(notes))] if filled else parts
 
 
 def _named_in(command: str) -> set[str]:
@@ -391,17 +359,11 @@ def _image(of: BodyReader) -> tuple[str | None, list[str]]:
         return None, [f"{of.at('environment')}: IMAGE: {name} is in the workspace; write the image that it has"] if name else []
     environment = of.inside("environment")
     conda = environment.text("conda_file") if not isinstance(environment.raw("conda_file"), dict) else None
-    fix = "write them to requirements.txt in the folder of the code, and install them in its Dockerfile"
-    environment.leave_given("conda_file", f"{conda or 'the packages'}: a run installs requirements", fix)
-    build = "give the folder as the target of run"
-    environment.leave_given("build", "an image is built only for a workload or a folder with a Dockerfile", build)
-    for key in ("name", "version", "description", "tags"):
-        environment.leave_given(key, "a run names its image itself")
-    environment.default("os_type", "linux", message="images here are of Linux")
+    take("ML YAML job environment", environment, told={"conda": conda or "the packages"})
     return environment.text("image"), []
 
 
-def _machines(of: BodyReader, parts: list[PartInFile]) -> list[str]:
+def _machines(of: BodyReader, parts: Found) -> list[str]:
     """Options for the machines. A size that a job brings itself becomes a compute."""
     compute = asset(of, "compute")
     resources = of.inside("resources")
@@ -413,10 +375,6 @@ def _machines(of: BodyReader, parts: list[PartInFile]) -> list[str]:
         parts.append(PartInFile("ml_workspace", "computes", settings, at, {f"{compute}.size": at}))
     elif size is not None:
         resources.leave("instance_type", f"{size}: the compute decides which machine runs the job")
-    memory = "a run can't set it; data loaders and NCCL may end with `No space left on device` in less shared memory"
-    for key in ("shm_size", "docker_args"):
-        fix = "set fewer workers of the data loaders, or add --env NCCL_SHM_DISABLE=1"
-        resources.leave_given(key, f"{resources.peek(key)}: {memory}", fix)
     if compute == "local":
         of.leave("compute", "local is this machine", "run it with --on local")
     words = ["--compute", posixpath.basename(compute)] if compute and compute != "local" else []
@@ -469,14 +427,17 @@ def _inputs(of: BodyReader, folder: str) -> tuple[dict[str, str], list[tuple[str
     return values, files, missing
 
 
-_READERS: Mapping[str, Callable[[BodyReader, str], Found]] = {
-    ENDPOINT: _endpoint,
-    DEPLOYMENT: _deployment,
-    CLUSTER: _cluster,
-    INSTANCE: _instance,
-    KUBERNETES: _kubernetes,
-    MACHINE: _machine,
-    JOB: _job,
-    ENVIRONMENT: _environment,
-    MODEL: _model,
+READERS: Mapping[str, Callable[[BodyReader, str], Found]] = {
+    _ENDPOINT: _endpoint,
+    "kubernetesonlineendpoint": _endpoint,
+    _DEPLOYMENT: _deployment,
+    "kubernetesonlinedeployment": _deployment,
+    _CLUSTER: _cluster,
+    "computeinstance": _instance,
+    "kubernetescompute": _kubernetes,
+    "vmcompute": _machine,
+    _JOB: _job,
+    "commandcomponent": _job,
+    "environment": _environment,
+    "model": _model,
 }

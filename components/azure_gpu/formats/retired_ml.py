@@ -9,6 +9,7 @@ from pathlib import PurePath
 from typing import Any, cast
 
 from azure_gpu.formats import located_yaml
+from azure_gpu.formats.body_keys import take
 from azure_gpu.formats.body_reader import BodyReader, PartInFile, Reading, mapping
 from azure_gpu.formats.document import Document
 from azure_gpu.formats.likely_secrets import is_secret_name
@@ -67,13 +68,13 @@ def document_of(text: str, file: str) -> Document | None:
 
 def read(body: dict[str, Any], reading: Reading) -> Found:
     of = BodyReader({name: value for name, value in body.items() if name != KEY}, "", reading)
-    found = Found([], [])
+    found: Found = []
     if "compute" in of or "computetarget-attach" in of:
-        found.parts.extend(_machine(of))
+        found += _machine(of)
     if "runconfig" in of or "experiment-submit-local" in of or "experiment-submit-machine" in of:
-        found.commands.extend(_runs(of))
+        found += _runs(of)
     if "AksCompute-provisioning_configuration" in of or "AksWebservice-deploy_configuration" in of:
-        found.parts.extend(_service(of))
+        found += _service(of)
     of.leave_given("score", "a scoring script: the workload scoring answers as it did", "see examples/documents")
     of.rest("it went with the tool; see examples/documents/machine-learning.md")
     return found
@@ -84,11 +85,7 @@ def _machine(of: BodyReader) -> list[PartInFile]:
     attached, compute = of.inside("computetarget-attach"), of.inside("compute")
     name = attached.text("name") or PurePath(of.reading.document.file).stem
     for one in (attached, compute):
-        one.leave_given("password", "a machine accepts a public key only", "set admin.ssh_public_key of the machine")
-        one.leave_given("username", "who signs in is set for the machine", "set admin of the machine")
-        one.leave_given("address", "a machine here has no public address")
-    compute.leave_given("baseDockerImage", "images come from the stack's registry")
-    compute.leave_given("nvidiaDocker", "containers on a machine with GPUs see them")
+        take("retired target", one)
     machine = PartInFile("vms", name, {"size": PROPOSED_SIZE, "image": "dsvm"}, of.at("compute"))
     machine.notes.append(f"{machine.at}: the file doesn't contain the machine's size; {PROPOSED_SIZE} is a proposal, with one T4")
     key = name.lower().replace("_", "-")

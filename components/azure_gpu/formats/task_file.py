@@ -12,14 +12,17 @@ A file is a list in YAML, a JSON value a line, or a mapping with `tasks` and the
       - {id: merge, command: python merge.py, depends_on: all}
 """
 
+import contextlib
 import json
 import re
 import shlex
 from collections.abc import Iterator, Mapping
+from graphlib import CycleError, TopologicalSorter
 from typing import Any, NamedTuple, cast
 
 from azure_gpu.catalog import spelling
-from azure_gpu.catalog.problems import Problem, Severity, errors
+from azure_gpu.catalog.problems import Problem, errors
+from azure_gpu.catalog.refusals import refused
 from azure_gpu.formats import located_yaml
 from azure_gpu.formats.document import Document
 from azure_gpu.formats.likely_secrets import holds_secret, is_secret_name
@@ -102,6 +105,7 @@ _COMMON: Mapping[str, Shape] = {
 }
 _TASK = Object({"id": Text(), "command": Anything(), "depends_on": Anything(), **_COMMON})
 _DEFAULTS = Object({"pool": Text(), "priority": Number(whole=True), "max_minutes": Number(), **_COMMON})
+_PLAIN = ("image", "nodes", "coordination_command", "retries", "timeout_minutes", "keep_minutes", "run_options", "elevated")
 _LEAST = {"nodes": 1, "retries": -1, "timeout_minutes": 0.001, "keep_minutes": 0, "max_minutes": 0.001}
 
 
@@ -117,7 +121,7 @@ def _document(text: str, file: str) -> tuple[Document | None, list[Problem]]:
     """JSON lines if each line is a JSON value, else YAML, of which a JSON value is a part."""
     rows = [(number, row) for number, row in enumerate(text.splitlines(), start=1) if row.strip()]
     in_lines = file.lower().endswith((".jsonl", ".ndjson"))
-    if not in_lines and (len(rows) < 2 or not all(_is_json(row) for _, row in rows)):
+    if not in_lines and (len(rows) < 2 or not all(row.lstrip().startswith(("{", "[", '"')) for _, row in rows)):
         return located_yaml.read(text, file)
     values: list[Any] = []
     lines: dict[str, int] = {"": 1}
@@ -127,19 +131,8 @@ def _document(text: str, file: str) -> tuple[Document | None, list[Problem]]:
             values.append(json.loads(row))
             lines[f"[{len(values) - 1}]"] = number
         except (ValueError, RecursionError):
-            fix = "write one JSON value a line: text, a list of words, or an object"
-            problems.append(Problem(f"{file}:{number}", "this line isn't JSON", fix=fix))
-    return Document(file, values, lines), problems
-
-
-def _is_json(row: str) -> bool:
-    if not row.lstrip().startswith(("{", "[", '"')):
-        return False
-    try:
-        json.loads(row)
-    except (ValueError, RecursionError):
-        return False
-    return True
+            problems.append(refused("tasks.not_json", f"{file}:{number}"))
+    return (Document(file, values, lines), problems) if in_lines or not problems else located_yaml.read(text, file)
 
 
 class _Reader:
@@ -148,10 +141,8 @@ class _Reader:
         self.problems = problems
         self.common: Mapping[str, Any] = {}
 
-    def report(
-        self, path: str, message: str, *, value: object = None, allowed: str = "", fix: str = "", source: str = ""
-    ) -> None:
-        self.problems.append(Problem(self.document.at(path), message, value, allowed, fix, source=source))
+    def report(self, name: str, path: str, value: object = None, **words: Any) -> None:
+        self.problems.append(refused(name, self.document.at(path), value, **words))
 
     def job(self) -> tuple[TaskFile | None, list[Problem]]:
         value = self.document.value
@@ -162,8 +153,7 @@ class _Reader:
             self.problems += held.problems
             self.common, prefix, items = held.value, "tasks", cast(dict[str, Any], value).get("tasks")
         if not isinstance(items, list) or not items:
-            fix = "write a list, a command a line, each with `- ` before it"
-            self.report(prefix, "a file of tasks is a list of them, and this holds none", fix=fix)
+            self.report("tasks.none", prefix)
             return None, self.problems
         self.numbers(self.common, "")
         tasks = [self.task(one, f"{prefix}[{index}]", index) for index, one in enumerate(cast(list[Any], items))]
@@ -172,7 +162,7 @@ class _Reader:
         whole = self.dependencies(whole)
         priority = int(self.common.get("priority", 0))
         if priority not in PRIORITIES:
-            self.report("priority", "a job's priority is a number from -1000 to 1000", value=priority, fix="write 0")
+            self.report("tasks.priority", "priority", priority)
         job = TaskFile(tuple(whole), str(self.common.get("pool", "")), priority, self.common.get("max_minutes"))
         return (None if errors(self.problems) else job), self.problems
 
@@ -187,26 +177,19 @@ class _Reader:
         environment: dict[str, str] = {**self.common.get("environment", {}), **settings.get("environment", {})}
         self.secrets(settings.get("environment", {}), path)
         failure: Mapping[str, str] = {**self.common.get("on_failure", {}), **settings.get("on_failure", {})}
+        plain: dict[str, Any] = {key: whole[key] for key in _PLAIN if key in whole}
+        plain |= {f"on_failure_{key}": what for key, what in failure.items()}
         dependencies = settings.get("depends_on")
         return Task(
             id=str(settings.get("id", f"task-{index + 1:05d}")),
             command=self.command(settings.get("command", ""), path),
             path=self.document.at(path),
-            image=str(whole.get("image", "")),
             environment=environment,
             depends_on=self.names(dependencies, path) if dependencies is not None else (),
-            nodes=int(whole.get("nodes", 1)),
-            coordination_command=str(whole.get("coordination_command", "")),
             resource_files=self.files("resource_files", settings, path),
             shared_files=self.files("shared_files", settings, path),
             outputs=self.outputs(self.common.get("outputs"), "") + self.outputs(settings.get("outputs"), path),
-            retries=whole.get("retries"),
-            timeout_minutes=whole.get("timeout_minutes"),
-            keep_minutes=whole.get("keep_minutes"),
-            run_options=str(whole.get("run_options", "")),
-            elevated=bool(whole.get("elevated", False)),
-            on_failure_job=failure.get("job", ""),
-            on_failure_dependents=failure.get("dependents", ""),
+            **plain,
         )
 
     def command(self, value: object, path: str) -> str:
@@ -215,9 +198,7 @@ class _Reader:
         words = cast(list[object], value) if isinstance(value, list) else [None]
         if all(isinstance(word, str | int | float) and not isinstance(word, bool) for word in words):
             return shlex.join(map(str, words))
-        self.report(
-            path, "a command is text, or a list of words", fix="write the command line; put yes, no, on and off in quotes"
-        )
+        self.report("tasks.command", path)
         return ""
 
     def names(self, value: object, path: str) -> tuple[str, ...]:
@@ -227,7 +208,7 @@ class _Reader:
             return tuple(map(str, cast(list[object], value)))
         if isinstance(value, str | int):
             return (str(value),)
-        self.report(f"{path}.depends_on", "this names no tasks", allowed="a list of their ids, or all", fix="write a list")
+        self.report("tasks.names", f"{path}.depends_on")
         return ()
 
     def files(self, key: str, settings: Mapping[str, Any], path: str) -> tuple[ResourceFile, ...]:
@@ -236,8 +217,7 @@ class _Reader:
             for index, one in enumerate(files):
                 file = ResourceFile(**one)
                 if bool(file.url) == bool(file.container):
-                    at = f"{where}.{key}[{index}]".lstrip(".")
-                    self.report(at, "a file comes from exactly one of url and container", fix="write one of the two")
+                    self.report("tasks.file", f"{where}.{key}[{index}]".lstrip("."))
                 found.append(file)
         return tuple(found)
 
@@ -254,46 +234,31 @@ class _Reader:
                 self.problems += held.problems
                 found += [Output(**held.value)] if "pattern" in held.value else []
             else:
-                self.report(at, "an output is a pattern of files", fix="write a pattern, such as '*.npz'")
+                self.report("tasks.output", at)
         return tuple(found)
 
     def numbers(self, settings: Mapping[str, Any], path: str) -> None:
         for key, least in _LEAST.items():
             if key in settings and settings[key] < least:
-                allowed = f"{least} or more" if least in (-1, 0, 1) else "more than 0"
-                self.report(
-                    f"{path}.{key}".lstrip("."),
-                    "this is too little",
-                    value=settings[key],
-                    allowed=allowed,
-                    fix=f"write {allowed}",
-                )
+                enough = f"{least} or more" if least in (-1, 0, 1) else "more than 0"
+                self.report("tasks.too_little", f"{path}.{key}".lstrip("."), settings[key], enough=enough)
 
     def secrets(self, environment: Mapping[str, str], path: str) -> None:
         """Likely secrets among variables, which whoever reads the job can read; each name is reported once."""
         for name, value in environment.items():
             if is_secret_name(name) or holds_secret(value):
-                problem = Problem(
-                    path=self.document.at(f"{path}.environment.{name}".lstrip(".")),
-                    message=f"the variable {name!r} is likely to be a secret, and who may read the job can read it",
-                    fix="let the task fetch it with the pool's identity",
-                    severity=Severity.WARNING,
-                )
-                self.problems.append(problem)
+                self.report("tasks.secret", f"{path}.environment.{name}".lstrip("."), variable=name)
 
     def ids(self, tasks: list[Task]) -> None:
         first: dict[str, Task] = {}
         for task in tasks:
             if not _ID.fullmatch(task.id):
-                allowed = f"1 to {LONGEST_ID} letters, digits, hyphens and underscores"
-                fix = f"write {re.sub(r'[^A-Za-z0-9_-]+', '-', task.id)[:LONGEST_ID] or 'task-1'}"
-                self.problems.append(Problem(task.path, "not a valid task id", task.id, allowed, fix, source=_SOURCE))
+                valid = re.sub(r"[^A-Za-z0-9_-]+", "-", task.id)[:LONGEST_ID] or "task-1"
+                self.problems.append(refused("tasks.id", task.path, task.id, source=_SOURCE, most=LONGEST_ID, valid=valid))
             other = first.setdefault(task.id.lower(), task)
             if other is not task:
-                message = (
-                    f"two tasks have this id, the first at {other.path.partition(': ')[0]}; Batch compares them without case"
-                )
-                self.problems.append(Problem(task.path, message, task.id, fix="rename one of the two", source=_SOURCE))
+                first_at = other.path.partition(": ")[0]
+                self.problems.append(refused("tasks.id_twice", task.path, task.id, source=_SOURCE, first_at=first_at))
 
     def dependencies(self, tasks: list[Task]) -> list[Task]:
         """With `all` written out. Dependencies have to be there, and none may lead back to its task."""
@@ -309,28 +274,20 @@ class _Reader:
                     known.append(by_lower[name.lower()])
                     continue
                 near = spelling.nearest(name.lower(), by_lower, 1)
-                fix = f"write {by_lower[near[0]]}" if near else "name a task of this file, or remove it"
-                self.problems.append(Problem(task.path, "it depends on a task that isn't in this file", name, fix=fix))
+                fix = f"write {by_lower[near[0]]}" if near else None
+                self.problems.append(refused("tasks.no_such_task", task.path, name, fix=fix))
             result.append(task._replace(depends_on=tuple(known)))
-        for task in _circle(result):
-            fix = "remove one of the dependencies"
-            self.problems.append(Problem(task.path, "it waits for itself, through what it depends on", task.id, fix=fix))
+        self.problems += [refused("tasks.circle", task.path, task.id) for task in _circle(result)]
         return result
 
 
 def _circle(tasks: list[Task]) -> Iterator[Task]:
     """The tasks that never become ready: those of a circle, and what waits for them."""
-    waiting = {task.id: set(task.depends_on) for task in tasks}
-    after: dict[str, list[str]] = {}
-    for task in tasks:
-        for name in task.depends_on:
-            after.setdefault(name, []).append(task.id)
-    ready = [name for name, needs in waiting.items() if not needs]
-    while ready:
-        name = ready.pop()
-        del waiting[name]
-        for other in after.get(name, []):
-            waiting[other].discard(name)
-            if not waiting[other]:
-                ready.append(other)
-    yield from (task for task in tasks if task.id in waiting)
+    order = TopologicalSorter({task.id: task.depends_on for task in tasks})
+    with contextlib.suppress(CycleError):
+        order.prepare()
+    ready: set[str] = set()
+    while found := order.get_ready():
+        ready.update(found)
+        order.done(*found)
+    return (task for task in tasks if task.id not in ready)

@@ -28,7 +28,7 @@ from azure_gpu.catalog.problems import Problem
 from azure_gpu.container_apps.environment import spec as environment_spec
 from azure_gpu.container_apps.environment.args import GpuModel
 from azure_gpu.container_apps.job.args import DEFAULT_GPU
-from azure_gpu.container_apps.job.resolve import resolve as resolve_job
+from azure_gpu.container_apps.job.spec import resolve as resolve_job
 from azure_gpu.container_instances import resolve as group_resolve
 from azure_gpu.container_instances.resolve import resolve as resolve_group
 from azure_gpu.edge import resolve as edge_resolve

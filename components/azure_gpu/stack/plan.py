@@ -11,7 +11,7 @@ from typing import Any
 from azure_gpu.aks.spec import ClusterSpec
 from azure_gpu.catalog.problems import Code, Problem, Severity
 from azure_gpu.container_apps.job.args import ServerlessGpuJobSettings
-from azure_gpu.container_apps.job.resolve import identity_problems
+from azure_gpu.container_apps.job.spec import identity_problems
 from azure_gpu.foundation.spec import FoundationSpec
 from azure_gpu.ml.endpoint.spec import MlEndpointSpec
 from azure_gpu.shared import private_network

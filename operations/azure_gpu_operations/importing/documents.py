@@ -134,9 +134,7 @@ class FoundDocuments:
         if kind is Format.MACHINE_LEARNING:
             self._machine_learning(body, reading)
         elif kind is Format.RETIRED:
-            found = retired_ml.read(body, reading)
-            self.parts += found.parts
-            self.commands += found.commands
+            self._found(retired_ml.read(body, reading))
         elif kind is Format.KUBERNETES:
             self.manifests.append(reading)
         elif kind is Format.RESOURCE:
@@ -152,14 +150,16 @@ class FoundDocuments:
 
     def _machine_learning(self, body: Mapping[str, Any], reading: Reading) -> None:
         kind = ml_yaml.kind_of(body)
-        if kind not in ml_yaml.KINDS:
+        if kind not in ml_yaml.READERS:
             path = "$schema" if "$schema" in body else "type"
             instead = not_read("Azure ML", kind)
             reading.leave(path, f"{kind} isn't taken", f"see {instead}" if instead else "it has no key in the stack file")
             return
-        found = ml_yaml.read(kind, body, "", reading, str(Path(reading.document.file).parent))
-        self.parts += found.parts
-        self.commands += map(_with_fitting_compute, found.commands)
+        self._found(ml_yaml.read(kind, body, "", reading, str(Path(reading.document.file).parent)))
+
+    def _found(self, found: ml_yaml.Found) -> None:
+        self.parts += [one for one in found if isinstance(one, PartInFile)]
+        self.commands += [_with_fitting_compute(one) for one in found if isinstance(one, ml_yaml.Command)]
 
     def _resource(self, body: Mapping[str, Any], path: str, reading: Reading) -> None:
         kind = arm_settings.kind_of(body)

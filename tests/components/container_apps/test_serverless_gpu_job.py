@@ -8,7 +8,7 @@ from azure_gpu.container_apps.environment.args import GpuModel
 from azure_gpu.container_apps.job import args as job_args
 from azure_gpu.container_apps.job.args import EventArgs, ServerlessGpuJobSettings, ServerlessGpuJobWiring
 from azure_gpu.container_apps.job.job import ServerlessGpuJob
-from azure_gpu.container_apps.job.resolve import resolve
+from azure_gpu.container_apps.job.spec import resolve
 from azure_gpu.shared.context import resolve_stack
 from azure_gpu.shared.refusal import Refused
 from azure_gpu.shared.validation import key_docstrings

@@ -17,9 +17,10 @@ from azure_gpu.batch.pool.args import (
 )
 from azure_gpu.batch.pool.spec import BatchPoolSpec, PoolDependencies
 from azure_gpu.catalog.prices import packaged
+from azure_gpu.catalog.prices.hourly_cost import Machines, of_machines
 from azure_gpu.catalog.problems import Problem, errors
 from azure_gpu.catalog.refusals import refused
-from azure_gpu.catalog.services.batch import costs, methods, pools, scale
+from azure_gpu.catalog.services.batch import methods, pools, scale
 from azure_gpu.catalog.services.batch.installs import installs_driver
 from azure_gpu.catalog.services.batch.request import ContainerTasks, PackageReference, PoolRequest, StartTask
 from azure_gpu.catalog.services.batch.scale import ScenarioRequest
@@ -201,11 +202,13 @@ def _base_name(name: str, args: BatchPoolSettings, context: Context, *, existing
 
 
 def _hourly_cost(size: str, request: PoolRequest) -> float | None:
-    """Returns the list price at the maximum number of nodes, in USD per hour; None for a custom formula."""
-    if request.most is None:
+    """Returns the list price at the maximum number of nodes, in USD per hour; None for a custom formula, and for Windows, whose
+    prices aren't known."""
+    if request.most is None or (request.operating_system == "Windows" and max(request.most) > 0):
         return None
-    cost = costs.hourly(size, request.region, *request.most, packaged(), operating_system=request.operating_system)
-    return float(cost.usd_hour) if cost.usd_hour is not None else None
+    dedicated, spot = request.most
+    nodes = (Machines(size, dedicated), Machines(size, spot, spot=True))
+    return of_machines(nodes, request.region, packaged()).number
 
 
 def dependencies_of(args: BatchPoolWiring) -> PoolDependencies:

@@ -1,6 +1,6 @@
 """The arguments of a GPU job on Container Apps, with their defaults.
 
-They are resolved and validated in `container_apps.job.resolve`.
+They are resolved and validated in `container_apps.job.spec`.
 """
 
 from collections.abc import Mapping, Sequence

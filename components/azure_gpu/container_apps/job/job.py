@@ -26,8 +26,7 @@ from azure_gpu.container_apps.job.args import (
     ServerlessGpuJobArgs,
     ServerlessGpuJobWiring,
 )
-from azure_gpu.container_apps.job.resolve import identity_problems, resolve
-from azure_gpu.container_apps.job.spec import ServerlessGpuJobSpec
+from azure_gpu.container_apps.job.spec import ServerlessGpuJobSpec, identity_problems, resolve
 from azure_gpu.foundation import common
 from azure_gpu.shared import existing, overrides, retry_hooks
 from azure_gpu.shared.component import Component, OnlyInPython
@@ -139,9 +138,9 @@ def _container(spec: ServerlessGpuJobSpec, wiring: ServerlessGpuJobWiring) -> ap
     return app.ContainerArgs(
         name=spec.container_name,
         image=image,
-        command=list(spec.command) or None,
-        args=list(spec.args) or None,
-        env=_variables(spec.environment, wiring.get("secret_environment", {})) or None,
+        command=list(wiring.get("command", [])) or None,
+        args=list(wiring.get("args", [])) or None,
+        env=_variables(wiring.get("environment", {}), wiring.get("secret_environment", {})) or None,
         resources=app.ContainerResourcesArgs(cpu=spec.cpu, memory=f"{spec.memory_in_gib:g}Gi"),
     )
 
@@ -149,28 +148,21 @@ def _container(spec: ServerlessGpuJobSpec, wiring: ServerlessGpuJobWiring) -> ap
 def _variables(plain: Mapping[str, pulumi.Input[str]], secret: Mapping[str, object]) -> list[app.EnvironmentVarArgs]:
     """Returns the variables sorted by name, so that their order in the settings has no effect."""
     of_plain = {name: app.EnvironmentVarArgs(name=name, value=value) for name, value in plain.items()}
-    of_secret = {name: app.EnvironmentVarArgs(name=name, secret_ref=_secret_of_variable(name)) for name in secret}
+    of_secret = {name: app.EnvironmentVarArgs(name=name, secret_ref=_secret_name("env", name)) for name in secret}
     return [variable for _, variable in sorted({**of_plain, **of_secret}.items())]
 
 
 def _secrets(variables: Mapping[str, pulumi.Input[str]], event: EventArgs | None) -> list[app.SecretArgs]:
     """Returns the secrets of the job, to which its variables and rules refer by name."""
-    values = {_secret_of_variable(name): value for name, value in variables.items()}
+    values = {_secret_name("env", name): value for name, value in variables.items()}
     for name, rule in event["rules"].items() if event else ():
-        values |= {_secret_of_rule(name, parameter): value for parameter, value in rule.get("secrets", {}).items()}
+        values |= {_secret_name("rule", name, parameter): value for parameter, value in rule.get("secrets", {}).items()}
     return [app.SecretArgs(name=name, value=pulumi.Output.secret(value)) for name, value in sorted(values.items())]
 
 
-def _secret_of_variable(name: str) -> str:
-    return _secret_name("env", name)
-
-
-def _secret_of_rule(rule: str, parameter: str) -> str:
-    return _secret_name("rule", rule, parameter)  # a rule may be called env
-
-
 def _secret_name(*words: str) -> str:
-    """Builds a secret's name of lowercase letters, digits and hyphens; the hash distinguishes `Key` and `KEY`."""
+    """Builds a secret's name of lowercase letters, digits and hyphens: of `env` and a variable; or `rule`, a rule's name (which
+    may be env) and a parameter. The hash distinguishes `Key` and `KEY`."""
     digest = hashlib.sha256("\0".join(words).encode()).hexdigest()[:8]
     readable = re.sub(r"[^a-z0-9]+", "-", "-".join(words).lower()).strip("-")
     return f"{readable[:40].strip('-')}-{digest}"
@@ -179,24 +171,17 @@ def _secret_name(*words: str) -> str:
 def _configuration(
     spec: ServerlessGpuJobSpec, wiring: ServerlessGpuJobWiring, secrets: list[app.SecretArgs]
 ) -> app.JobConfigurationArgs:
+    counts: dict[str, Any] = {"parallelism": spec.parallelism, "replica_completion_count": spec.completions}
     manual = schedule = event = None
     if "event" in wiring:
-        kind = app.TriggerType.EVENT
-        event = app.JobConfigurationEventTriggerConfigArgs(
-            parallelism=spec.parallelism,
-            replica_completion_count=spec.completions,
-            scale=_scale(wiring["event"], wiring.get("identity_id")),
-        )
-    elif spec.schedule:
+        kind, scale = app.TriggerType.EVENT, _scale(wiring["event"], wiring.get("identity_id"))
+        event = app.JobConfigurationEventTriggerConfigArgs(**counts, scale=scale)
+    elif cron := wiring.get("schedule"):
         kind = app.TriggerType.SCHEDULE
-        schedule = app.JobConfigurationScheduleTriggerConfigArgs(
-            cron_expression=spec.schedule, parallelism=spec.parallelism, replica_completion_count=spec.completions
-        )
+        schedule = app.JobConfigurationScheduleTriggerConfigArgs(**counts, cron_expression=cron)
     else:
         kind = app.TriggerType.MANUAL
-        manual = app.JobConfigurationManualTriggerConfigArgs(
-            parallelism=spec.parallelism, replica_completion_count=spec.completions
-        )
+        manual = app.JobConfigurationManualTriggerConfigArgs(**counts)
     return app.JobConfigurationArgs(
         trigger_type=kind,
         manual_trigger_config=manual,
@@ -217,7 +202,7 @@ def _scale(event: EventArgs, identity_id: pulumi.Input[str] | None) -> app.JobSc
             metadata=rule.get("metadata", {}),
             identity=identity_id if rule.get("use_identity", False) else None,
             auth=[
-                app.ScaleRuleAuthArgs(trigger_parameter=parameter, secret_ref=_secret_of_rule(name, parameter))
+                app.ScaleRuleAuthArgs(trigger_parameter=parameter, secret_ref=_secret_name("rule", name, parameter))
                 for parameter in sorted(rule.get("secrets", {}))
             ]
             or None,

@@ -10,9 +10,8 @@ from typing import TypeAlias
 
 from azure_gpu.catalog import lifecycle, names, offers
 from azure_gpu.catalog.prices import packaged
+from azure_gpu.catalog.prices.hourly_cost import HourlyCost, Machines, of_machines
 from azure_gpu.catalog.problems import Code, Problem
-from azure_gpu.catalog.services.batch import costs
-from azure_gpu.catalog.services.batch.costs import PoolCost
 from azure_gpu.catalog.services.machine_learning import compute
 from azure_gpu.catalog.services.machine_learning.compute import DEDICATED, LOW_PRIORITY, ClusterRequest
 from azure_gpu.catalog.size_use import Service, SizeUse
@@ -64,8 +63,8 @@ class MachinesSpec:
     tags: Tags
     expires_at: str | None
     use: SizeUse
-    cost: PoolCost  # with the maximum number of machines
-    idle_cost: PoolCost  # with the minimum number of machines
+    cost: HourlyCost  # with the maximum number of machines
+    idle_cost: HourlyCost  # with the minimum number of machines
 
     @property
     def kept(self) -> dict[str, object]:
@@ -82,11 +81,11 @@ class MachinesSpec:
 
     @property
     def hourly_cost(self) -> float | None:
-        return float(self.cost.usd_hour) if self.cost.usd_hour is not None else None
+        return self.cost.number
 
     @property
     def idle_hourly_cost(self) -> float | None:
-        return float(self.idle_cost.usd_hour) if self.idle_cost.usd_hour is not None else None
+        return self.idle_cost.number
 
 
 ComputeSpec: TypeAlias = MachinesSpec | KubernetesSpec | MachineSpec
@@ -164,8 +163,8 @@ def _machines(
         tags={**workspace.tags, **settings.get("tags", {}), **end.tags},
         expires_at=end.at,
         use=use,
-        cost=_cost(size_name, workspace.location, most, spot=spot),
-        idle_cost=_cost(size_name, workspace.location, least, spot=spot),
+        cost=of_machines([Machines(size_name, most, spot)], workspace.location, packaged()),
+        idle_cost=of_machines([Machines(size_name, least, spot)], workspace.location, packaged()),
     )
     request = ClusterRequest(
         minimum_path=f"{path}.min_nodes",
@@ -192,11 +191,6 @@ def _of_spot(problem: Problem, path: str) -> Problem:
     if problem.path != f"{path}.spot":
         return problem
     return problem._replace(value=True)
-
-
-def _cost(size: str, location: str, nodes: int, *, spot: bool) -> PoolCost:
-    """Machines cost as virtual machines do; the service itself adds nothing."""
-    return costs.hourly(size, location, 0 if spot else nodes, nodes if spot else 0, packaged())
 
 
 def _names(spec: MachinesSpec) -> Iterator[Problem]:

@@ -4,13 +4,17 @@ from datetime import date
 from decimal import Decimal
 
 from azure_gpu.catalog.prices import PriceBook, packaged
+from azure_gpu.catalog.prices.hourly_cost import HourlyCost, Machines, of_machines
 from azure_gpu.catalog.prices.price_table import HEADER, read
-from azure_gpu.catalog.services.batch.costs import hourly
 
 DAY = date(2026, 6, 18)
 BOOK = PriceBook(
     read(f"{HEADER}\nStandard_NC4as_T4_v3,eastus,0.526,0.1,2026-06-18,api\nStandard_NC8as_T4_v3,eastus,0.752,,2026-06-18,api\n")
 )
+
+
+def hourly(size: str, region: str, dedicated: int, spot: int, book: PriceBook) -> HourlyCost:
+    return of_machines((Machines(size, dedicated), Machines(size, spot, spot=True)), region, book)
 
 
 def test_all_nodes_are_paid_for_each_kind_at_its_price() -> None:
@@ -33,13 +37,6 @@ def test_an_unknown_price_stays_unknown_with_its_name() -> None:
     assert cost.text(DAY) == "not known: no price of Spot Standard_NC8as_T4_v3 in eastus"
     assert hourly("Standard_NC8as_T4_v3", "eastus", 1, 0, BOOK).usd_hour == Decimal("0.752")
     assert hourly("Standard_NC4as_T4_v3", "westus", 1, 0, BOOK).usd_hour is None
-
-
-def test_windows_machines_have_no_known_price() -> None:
-    cost = hourly("Standard_NC4as_T4_v3", "eastus", 1, 0, BOOK, operating_system="Windows")
-    assert cost.usd_hour is None
-    assert "with Windows" in cost.unknown[0]
-    assert hourly("Standard_NC4as_T4_v3", "eastus", 0, 0, BOOK, operating_system="Windows").usd_hour == 0
 
 
 def test_the_prices_that_come_along_know_a_t4_in_eastus() -> None:
