@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from azure_gpu.catalog.services.machine_learning.extension import GPU_RESOURCE, OF_SCOPES, TOLERATED
+from azure_gpu.catalog.services.aks.device_plugin import GPU_RESOURCE
+from azure_gpu.catalog.services.machine_learning.extension import OF_SCOPES, TOLERATED
 from localazure.ml import network
 from localazure.ml.generations import Generation, Plan
 from localazure.ml.images import Route

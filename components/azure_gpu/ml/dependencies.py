@@ -8,11 +8,7 @@ from typing import Literal, NotRequired, TypedDict
 
 import pulumi
 
-ComputeKind = Literal[
-    "AmlCompute",
-    "Kubernetes",
-    "VirtualMachine",
-]
+ComputeKind = Literal["AmlCompute", "Kubernetes", "VirtualMachine"]
 """The kinds of compute that a workspace has here, as Azure spells them."""
 
 
@@ -29,33 +25,19 @@ class ComputeOfEndpoint(TypedDict):
     """Plain: the default instance type; empty: none, and Azure's own has no GPU."""
 
 
-class ModelOfEndpoint(TypedDict):
-    """A version of a model in the workspace."""
+class AssetOfEndpoint(TypedDict):
+    """A version of a model, of an environment or of code in the workspace."""
 
     id: pulumi.Input[str]
     """Wired: its ARM id."""
     type: str
-    """Plain: custom, triton or mlflow."""
-
-
-class EnvironmentOfEndpoint(TypedDict):
-    """A version of an environment in the workspace."""
-
-    id: pulumi.Input[str]
-    """Wired: its ARM id."""
+    """Plain: of a model: custom, triton or mlflow."""
     gpu: bool
-    """Plain: true if it requires a GPU."""
+    """Plain: true if it is an environment that requires a GPU."""
     serves: bool
-    """Plain: true if its image has a server, with routes that it defines; then there is no code."""
+    """Plain: true if it is an environment whose image has a server, with routes that it defines; then there is no code."""
     needs_model: bool
-    """Plain: true if its image has a server and is known to have no model, so that a deployment has to set one."""
-
-
-class CodeOfEndpoint(TypedDict):
-    """A version of code in the workspace."""
-
-    id: pulumi.Input[str]
-    """Wired: its ARM id."""
+    """Plain: true if it serves and its image is known to have no model, so that a deployment has to set one."""
 
 
 class WorkspaceOfEndpoint(TypedDict):
@@ -84,13 +66,9 @@ class WorkspaceOfEndpoint(TypedDict):
     managed_network: bool
     """Plain: true if the workspace has a network that Azure manages, which can restrict egress of deployments."""
     computes: dict[str, ComputeOfEndpoint]
-    """Its computes."""
-    models: dict[str, ModelOfEndpoint]
-    """Its models."""
-    environments: dict[str, EnvironmentOfEndpoint]
-    """Its environments."""
-    code: dict[str, CodeOfEndpoint]
-    """Its code."""
+    models: dict[str, AssetOfEndpoint]
+    environments: dict[str, AssetOfEndpoint]
+    code: dict[str, AssetOfEndpoint]
 
 
 class MlDependencies(TypedDict):

@@ -228,8 +228,7 @@ def _ml_workspace(planning: Planning, _: str, args: Any) -> Any:
             spec, **planning.has, logs=of_stack.log_workspace is not None, registry=of_stack.registry is not None
         ),
         *workspace_rules.public_parts(
-            args,
-            planning.context.path(workspace_rules.PATH),
+            spec,
             storage=of_stack.network is None and of_stack.storage is not None and of_stack.storage.existing is None,
             registry=of_stack.network is None and of_stack.registry is not None and of_stack.registry.existing is None,
         ),

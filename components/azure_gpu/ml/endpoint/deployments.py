@@ -5,9 +5,10 @@ It is validated in `ml.endpoint.rules`.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import cast
 
 from azure_gpu.catalog.services.machine_learning import deployments, endpoints
-from azure_gpu.catalog.services.machine_learning.deployments import MANAGED, Metric, Probe
+from azure_gpu.catalog.services.machine_learning.deployments import MANAGED, AutoscaleRequest, LimitsRequest, Metric, Probe
 from azure_gpu.ml.dependencies import ComputeOfEndpoint
 from azure_gpu.ml.endpoint.args import (
     DEFAULT_COOLDOWN_MINUTES,
@@ -29,46 +30,21 @@ METRIC_KEYS: Mapping[str, Metric] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EndpointContext:
-    """The endpoint's properties that its deployments depend on."""
-
-    path: str  # of the endpoint's deployments
-    kind: str  # Managed or Kubernetes
-    compute: ComputeOfEndpoint | None  # with Kubernetes, if the workspace has it
-    tags: Tags
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Autoscale:
-    """Resolved `MlAutoscaleArgs`."""
-
-    least: int
-    most: int
-    thresholds: dict[Metric, float]  # empty on Kubernetes
-    window_minutes: int
-    cooldown_minutes: int
-    utilization_percent: int  # on Kubernetes
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class DeploymentSpec:
     """A resolved deployment. References to assets stay as they were written; `ml.endpoint.inputs` looks them up."""
 
     name: str
     path: str
-    kind: str
+    kind: str  # Managed or Kubernetes
     model: str  # empty: none
     environment: str  # empty: none
     instance_type: str  # empty: not set, and the compute has no default
     instances: int  # initially, if it is scaled
-    autoscale: Autoscale | None
+    autoscale: AutoscaleRequest | None  # without thresholds on Kubernetes
     gpu: bool | None  # whether its instances have one; None: unknown
-    liveness: Probe
-    readiness: Probe
-    startup: Probe | None
+    probes: dict[str, Probe]  # liveness, readiness and, if it is set, startup
     timeout_seconds: float
-    concurrent: int
-    queue_seconds: float | None  # None: Azure's own
+    limits: LimitsRequest
     settings: MlDeploymentArgs
     tags: Tags
 
@@ -85,63 +61,76 @@ class DeploymentSpec:
     def most(self) -> int:
         return max(self.autoscale.most, self.instances) if self.autoscale else self.instances
 
+    @property
+    def utilization(self) -> int:
+        """Percent of its instances at which one on Kubernetes grows."""
+        return int(self.settings.get("autoscale", {}).get("utilization_percent", deployments.DEFAULT_UTILIZATION))
 
-def resolve(name: str, settings: MlDeploymentArgs, endpoint: EndpointContext) -> DeploymentSpec:
-    """Resolves the deployment that the stack file calls `name`. Pure."""
-    scale = _autoscale(settings["autoscale"], endpoint.kind) if "autoscale" in settings else None
+
+def resolve(
+    name: str, settings: MlDeploymentArgs, path: str, kind: str, compute: ComputeOfEndpoint | None, tags: Tags
+) -> DeploymentSpec:
+    """Resolves the deployment that the stack file calls `name`. `compute`: with Kubernetes, if the workspace has it. `tags`: of
+    the endpoint. Pure."""
     probes, requests = settings.get("probes", {}), settings.get("requests", {})
-    usual = endpoint.compute["default_instance_type"] if endpoint.compute else ""
-    instance_type = settings.get("instance_type", usual)
+    instance_type = settings.get("instance_type", compute["default_instance_type"] if compute else "")
+    gpu = _gpu(instance_type, kind, compute)
+    scale = _autoscale(settings["autoscale"], f"{path}.autoscale", kind, gpu) if "autoscale" in settings else None
     return DeploymentSpec(
         name=name,
-        path=f"{endpoint.path}.{name}",
-        kind=endpoint.kind,
+        path=path,
+        kind=kind,
         model=settings.get("model", ""),
         environment=settings.get("environment", ""),
         instance_type=instance_type,
         instances=int(settings.get("instances", scale.least if scale else DEFAULT_INSTANCES)),
         autoscale=scale,
-        gpu=_gpu(instance_type, endpoint),
-        liveness=_probe(probes.get("liveness", {})),
-        readiness=_probe(probes.get("readiness", {})),
-        startup=_probe(probes["startup"]) if "startup" in probes else None,
+        gpu=gpu,
+        probes={
+            "liveness": _probe(probes.get("liveness", {})),
+            "readiness": _probe(probes.get("readiness", {})),
+            **({"startup": _probe(probes["startup"])} if "startup" in probes else {}),
+        },
         timeout_seconds=float(requests.get("timeout_seconds", deployments.DEFAULT_REQUEST_TIMEOUT_S)),
-        concurrent=int(requests.get("concurrent", deployments.DEFAULT_CONCURRENT)),
-        queue_seconds=float(requests["queue_seconds"]) if "queue_seconds" in requests else None,
+        limits=LimitsRequest(
+            kind,
+            f"{path}.requests",
+            int(requests.get("concurrent", deployments.DEFAULT_CONCURRENT)),
+            float(requests.get("queue_seconds", deployments.DEFAULT_QUEUE_S)),
+        ),
         settings=settings,
-        tags={**endpoint.tags, **settings.get("tags", {})},
+        tags={**tags, **settings.get("tags", {})},
     )
 
 
-def _gpu(instance_type: str, endpoint: EndpointContext) -> bool | None:
-    if endpoint.kind == MANAGED:
+def _gpu(instance_type: str, kind: str, compute: ComputeOfEndpoint | None) -> bool | None:
+    if kind == MANAGED:
         return endpoints.has_gpu(instance_type) if instance_type else None
-    found = endpoint.compute["gpus"].get(instance_type) if endpoint.compute else None
+    found = compute["gpus"].get(instance_type) if compute else None
     return None if found is None else found > 0
 
 
-def _autoscale(settings: MlAutoscaleArgs, kind: str) -> Autoscale:
-    given = (("cpu_percent", settings.get("cpu_percent")), ("gpu_percent", settings.get("gpu_percent")))
-    given = (*given, ("requests_per_minute", settings.get("requests_per_minute")))
-    thresholds: dict[Metric, float] = {METRIC_KEYS[key]: float(value) for key, value in given if value is not None}
+def _autoscale(settings: MlAutoscaleArgs, path: str, kind: str, gpu: bool | None) -> AutoscaleRequest:
+    thresholds: dict[Metric, float] = {
+        # pyrefly: ignore[bad-typed-dict-key]
+        metric: float(settings[key])
+        for key, metric in METRIC_KEYS.items()
+        if key in settings
+    }
     if kind == MANAGED and not thresholds:
         thresholds = {"CpuUtilizationPercentage": DEFAULT_CPU_PERCENT}
-    return Autoscale(
+    return AutoscaleRequest(
+        path=path,
         least=int(settings.get("min", DEFAULT_MIN_INSTANCES)),
         most=int(settings["max"]),
         thresholds=thresholds,
+        threshold_paths={metric: f"{path}.{key}" for key, metric in METRIC_KEYS.items()},
+        gpus=gpu,
         window_minutes=int(settings.get("window_minutes", DEFAULT_WINDOW_MINUTES)),
         cooldown_minutes=int(settings.get("cooldown_minutes", DEFAULT_COOLDOWN_MINUTES)),
-        utilization_percent=int(settings.get("utilization_percent", deployments.DEFAULT_UTILIZATION)),
     )
 
 
 def _probe(settings: MlProbeArgs) -> Probe:
-    usual = Probe()
-    return Probe(
-        initial_delay=int(settings.get("initial_delay_seconds", usual.initial_delay)),
-        period=int(settings.get("period_seconds", usual.period)),
-        timeout=int(settings.get("timeout_seconds", usual.timeout)),
-        success_threshold=int(settings.get("success_threshold", usual.success_threshold)),
-        failure_threshold=int(settings.get("failure_threshold", usual.failure_threshold)),
-    )
+    numbers = cast(Mapping[str, int], settings)
+    return Probe(**{key.removesuffix("_seconds"): int(number) for key, number in numbers.items()})

@@ -16,6 +16,7 @@ from pulumi_azure_native import machinelearningservices as ml, monitor, resource
 
 from azure_gpu.catalog import roles
 from azure_gpu.catalog.problems import Problem
+from azure_gpu.catalog.refusals import refused
 from azure_gpu.formats import azure_types
 from azure_gpu.foundation import common
 from azure_gpu.ml.endpoint import drift as endpoint_drift, inputs
@@ -284,7 +285,7 @@ class MlEndpoint(Component[MlEndpointArgs, MlEndpointWiring, MlEndpointSpec]):
             location=self._location,
             target_resource_uri=deployment.id,
             enabled=True,
-            profiles=inputs.autoscale_profiles(spec.autoscale, name, deployment.id),
+            profiles=[inputs.autoscale_profile(spec.autoscale, name, deployment.id)],
             tags=spec.tags,
             opts=self._child,
         )
@@ -333,10 +334,7 @@ class MlEndpoint(Component[MlEndpointArgs, MlEndpointWiring, MlEndpointSpec]):
 
 def _missing(spec: MlEndpointSpec, args: MlEndpointWiring) -> list[Problem]:
     """Problems of a missing workspace or foundation."""
-    found: list[Problem] = []
-    if "ml_workspace" not in args:
-        message, fix = "an endpoint requires a workspace, but `ml_workspace` is not set", "set `ml_workspace: create`"
-        found.append(Problem(path=spec.path, message=message, fix=fix))
+    found = [] if "ml_workspace" in args else [refused("endpoint.no_workspace", spec.path)]
     return [*found, *missing_dependencies(spec, identity="identity_id" in args)]
 
 

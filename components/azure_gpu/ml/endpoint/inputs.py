@@ -12,9 +12,9 @@ import pulumi
 from pulumi_azure_native import machinelearningservices as ml, monitor
 
 from azure_gpu.catalog.services.machine_learning import deployments
-from azure_gpu.catalog.services.machine_learning.deployments import Metric, Probe
+from azure_gpu.catalog.services.machine_learning.deployments import AutoscaleRequest, Probe
 from azure_gpu.ml.dependencies import WorkspaceOfEndpoint
-from azure_gpu.ml.endpoint.deployments import Autoscale, DeploymentSpec
+from azure_gpu.ml.endpoint.deployments import DeploymentSpec
 from azure_gpu.ml.endpoint.rules import is_existing
 
 SKU = "Default"  # of every deployment; its capacity is the number of instances
@@ -48,13 +48,11 @@ def deployment(
         "description": spec.settings.get("description") or None,
         "environment_variables": dict(spec.settings.get("environment_variables", {})) or None,
         "app_insights_enabled": spec.settings.get("app_insights", False),
-        "liveness_probe": _probe(spec.liveness),
-        "readiness_probe": _probe(spec.readiness),
-        "startup_probe": _probe(spec.startup) if spec.startup else None,
+        **{f"{kind}_probe": _probe(probe) for kind, probe in spec.probes.items()},
         "request_settings": ml.OnlineRequestSettingsArgs(
             request_timeout=seconds(spec.timeout_seconds),
-            max_concurrent_requests_per_instance=spec.concurrent,
-            max_queue_wait=seconds(spec.queue_seconds if spec.queue_seconds is not None else deployments.DEFAULT_QUEUE_S),
+            max_concurrent_requests_per_instance=spec.limits.concurrent,
+            max_queue_wait=seconds(spec.limits.queue_s),
         ),
     }
     if spec.managed:
@@ -70,76 +68,50 @@ def deployment(
     return ml.KubernetesOnlineDeploymentArgs(
         endpoint_compute_type="Kubernetes",
         instance_type=spec.instance_type,  # always set: the SDK's own default is a machine size
-        scale_settings=_by_utilization(spec.autoscale) if spec.autoscale else ml.DefaultScaleSettingsArgs(scale_type="Default"),
+        scale_settings=_by_utilization(spec.autoscale, spec.utilization)
+        if spec.autoscale
+        else ml.DefaultScaleSettingsArgs(scale_type="Default"),
         **shared,
     )
 
 
-def autoscale_profiles(
-    spec: Autoscale, deployment_name: str, deployment_id: pulumi.Input[str]
-) -> list[monitor.AutoscaleProfileArgs]:
+def autoscale_profile(
+    scale: AutoscaleRequest, deployment_name: str, deployment_id: pulumi.Input[str]
+) -> monitor.AutoscaleProfileArgs:
     """The one profile of a managed deployment: each metric adds an instance above its value, and removes one far below it."""
-    return [
-        monitor.AutoscaleProfileArgs(
-            name=deployment_name,
-            capacity=monitor.ScaleCapacityArgs(minimum=str(spec.least), maximum=str(spec.most), default=str(spec.least)),
-            rules=[
-                rule
-                for metric, threshold in spec.thresholds.items()
-                for rule in (
-                    _rule(
-                        spec,
-                        metric,
-                        deployment_id,
-                        monitor.ComparisonOperationType.GREATER_THAN,
-                        threshold,
-                        monitor.ScaleDirection.INCREASE,
-                    ),
-                    _rule(
-                        spec,
-                        metric,
-                        deployment_id,
-                        monitor.ComparisonOperationType.LESS_THAN,
-                        deployments.shrink_below(threshold),
-                        monitor.ScaleDirection.DECREASE,
-                    ),
-                )
-            ],
+    above, below = monitor.ComparisonOperationType.GREATER_THAN, monitor.ComparisonOperationType.LESS_THAN
+    rules = [
+        monitor.ScaleRuleArgs(
+            metric_trigger=monitor.MetricTriggerArgs(
+                metric_name=metric,
+                metric_resource_uri=deployment_id,
+                time_grain=minutes(1),
+                statistic=monitor.MetricStatisticType.AVERAGE,
+                time_window=minutes(scale.window_minutes),
+                time_aggregation=monitor.TimeAggregationType.AVERAGE,
+                operator=operator,
+                threshold=threshold,
+            ),
+            scale_action=monitor.ScaleActionArgs(
+                direction=direction, type=monitor.ScaleType.CHANGE_COUNT, value="1", cooldown=minutes(scale.cooldown_minutes)
+            ),
+        )
+        for metric, most in scale.thresholds.items()
+        for operator, threshold, direction in (
+            (above, most, monitor.ScaleDirection.INCREASE),
+            (below, deployments.shrink_below(most), monitor.ScaleDirection.DECREASE),
         )
     ]
+    capacity = monitor.ScaleCapacityArgs(minimum=str(scale.least), maximum=str(scale.most), default=str(scale.least))
+    return monitor.AutoscaleProfileArgs(name=deployment_name, capacity=capacity, rules=rules)
 
 
-def _rule(
-    spec: Autoscale,
-    metric: Metric,
-    deployment_id: pulumi.Input[str],
-    operator: monitor.ComparisonOperationType,
-    threshold: float,
-    direction: monitor.ScaleDirection,
-) -> monitor.ScaleRuleArgs:
-    return monitor.ScaleRuleArgs(
-        metric_trigger=monitor.MetricTriggerArgs(
-            metric_name=metric,
-            metric_resource_uri=deployment_id,
-            time_grain=minutes(1),
-            statistic=monitor.MetricStatisticType.AVERAGE,
-            time_window=minutes(spec.window_minutes),
-            time_aggregation=monitor.TimeAggregationType.AVERAGE,
-            operator=operator,
-            threshold=threshold,
-        ),
-        scale_action=monitor.ScaleActionArgs(
-            direction=direction, type=monitor.ScaleType.CHANGE_COUNT, value="1", cooldown=minutes(spec.cooldown_minutes)
-        ),
-    )
-
-
-def _by_utilization(spec: Autoscale) -> ml.TargetUtilizationScaleSettingsArgs:
+def _by_utilization(scale: AutoscaleRequest, utilization: int) -> ml.TargetUtilizationScaleSettingsArgs:
     return ml.TargetUtilizationScaleSettingsArgs(
         scale_type="TargetUtilization",
-        min_instances=spec.least,
-        max_instances=spec.most,
-        target_utilization_percentage=spec.utilization_percent,
+        min_instances=scale.least,
+        max_instances=scale.most,
+        target_utilization_percentage=utilization,
         polling_interval=seconds(deployments.DEFAULT_POLLING_S),
     )
 

@@ -1,24 +1,25 @@
 """Resolves the arguments of an online endpoint: fills in all defaults and finds all problems. Pure."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import date
 from functools import partial
 
-from azure_gpu.catalog import lifecycle
+from azure_gpu.catalog import lifecycle, offers
 from azure_gpu.catalog.prices import packaged
 from azure_gpu.catalog.prices.hourly_cost import HourlyCost, Machines, of_machines
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.catalog.services.machine_learning.compute import KUBERNETES
-from azure_gpu.catalog.services.machine_learning.deployments import MANAGED
+from azure_gpu.catalog.services.machine_learning.deployments import MANAGED, WHOLE
 from azure_gpu.catalog.size_use import Service, SizeUse
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.dates import End, resolve_day, resolve_end
 from azure_gpu.ml.dependencies import WorkspaceOfEndpoint
-from azure_gpu.ml.endpoint import deployments as endpoint_deployments, rules as endpoint_rules
+from azure_gpu.ml.endpoint import deployments as endpoint_deployments
 from azure_gpu.ml.endpoint.args import MANAGED as MANAGED_COMPUTE, EndpointNetwork, MlEndpointSettings
-from azure_gpu.ml.endpoint.deployments import DeploymentSpec, EndpointContext
-from azure_gpu.ml.endpoint.rules import duplicate_names, endpoint_problems, sharing_problems
-from azure_gpu.ml.endpoint.spec import MlEndpointSpec, default_traffic
+from azure_gpu.ml.endpoint.deployments import DeploymentSpec
+from azure_gpu.ml.endpoint.rules import deployment_problems, endpoint_problems, sharing_problems
+from azure_gpu.ml.endpoint.spec import MlEndpointSpec
 from azure_gpu.shared.context import Context, check_tags, known
 
 
@@ -36,27 +37,18 @@ def resolve(
     compute_name = args.get("compute", MANAGED_COMPUTE)
     compute = workspace["computes"].get(compute_name) if workspace else None
     kind = MANAGED if compute_name == MANAGED_COMPUTE else KUBERNETES
-    azure_name = known(args.get("endpoint_name")) or context.name(azure_types.ML_ONLINE_ENDPOINT.arm_type, name)
     tags = {**context.tags(as_of), **args.get("tags", {})}
     deployments = {
-        each: endpoint_deployments.resolve(
-            each, settings, EndpointContext(path=f"{path}.deployments", kind=kind, compute=compute, tags=tags)
-        )
+        each: endpoint_deployments.resolve(each, settings, f"{path}.deployments.{each}", kind, compute, tags)
         for each, settings in args["deployments"].items()
     }
     end, end_problems = _end(args, deployments, day, path)
     deployments = {each: replace(spec, tags={**spec.tags, **end.tags}) for each, spec in deployments.items()}
-    uses = {
-        spec.path: _use(spec, location, context.own_path("location"))
-        for spec in deployments.values()
-        if spec.managed and spec.instance_type
-    }
     spec = MlEndpointSpec(
         context=context,
         path=path,
-        name=azure_name,
+        name=known(args.get("endpoint_name")) or context.name(azure_types.ML_ONLINE_ENDPOINT.arm_type, name),
         location=location,
-        location_path=context.own_path("location"),
         kind=kind,
         compute="" if kind == MANAGED else compute_name,
         auth=args.get("auth", "entra" if kind == MANAGED else "aml_token"),
@@ -71,17 +63,17 @@ def resolve(
         expires_at=end.at,
         cost=_cost(deployments, location, most=True),
         idle=_cost(deployments, location, most=False),
-        uses=tuple(uses.values()),
+        uses=tuple(_uses(deployments, location, context.own_path("location"))),
     )
     of_endpoint = lifecycle.through(lambda on: endpoint_problems(args, spec, workspace, compute, on), day, end.last)
     problems += [*end_problems, *of_endpoint]
-    for each, settings in args["deployments"].items():
-        problems += lifecycle.through(
-            partial(endpoint_rules.deployment_problems, settings, deployments[each], spec.name, workspace, compute), day, end.last
-        )
-        problems += check_tags(settings.get("tags", {}), f"{deployments[each].path}.tags")
-    problems += [*endpoint_rules.size_problems(uses, day, end.last), *duplicate_names(spec), *sharing_problems(args, spec)]
-    return spec, [*problems, *check_tags(args.get("tags", {}), f"{path}.tags")]
+    for each in deployments.values():
+        of_deployment = partial(deployment_problems, each, spec.name, workspace, compute)
+        problems += lifecycle.through(of_deployment, day, end.last)
+        problems += check_tags(each.settings.get("tags", {}), f"{each.path}.tags")
+    for use in spec.uses:
+        problems += offers.check(use, day, prices=packaged(), until=end.last)
+    return spec, [*problems, *sharing_problems(args, spec), *check_tags(args.get("tags", {}), f"{path}.tags")]
 
 
 def _end(args: MlEndpointSettings, deployments: dict[str, DeploymentSpec], day: date, path: str) -> tuple[End, list[Problem]]:
@@ -96,22 +88,24 @@ def _usual_network(kind: str, workspace: WorkspaceOfEndpoint | None) -> Endpoint
     return "private" if private else "public"
 
 
-def _use(spec: DeploymentSpec, location: str, location_path: str) -> SizeUse:
-    return SizeUse(
-        service=Service.ML_ENDPOINT,
-        size=spec.instance_type,
-        region=location,
-        path=f"{spec.path}.instance_type",
-        region_path=location_path,
-        nodes=spec.most,
-    )
+def _uses(deployments: dict[str, DeploymentSpec], location: str, location_path: str) -> Iterator[SizeUse]:
+    for spec in deployments.values():
+        if spec.managed and spec.instance_type:
+            yield SizeUse(
+                service=Service.ML_ENDPOINT,
+                size=spec.instance_type,
+                region=location,
+                path=f"{spec.path}.instance_type",
+                region_path=location_path,
+                nodes=spec.most,
+            )
 
 
 def _traffic(args: MlEndpointSettings) -> dict[str, int]:
-    """The share of every deployment, so that a changed split changes only numbers."""
-    names_of_all = list(args["deployments"])
-    shares = args.get("traffic", default_traffic(names_of_all))
-    return {**dict.fromkeys(names_of_all, 0), **{name: int(share) for name, share in shares.items()}}
+    """The share of every deployment, so that a changed split changes only numbers. Unless it is set, a single one gets all."""
+    none = dict.fromkeys(args["deployments"], 0)
+    shares = args.get("traffic", dict.fromkeys(none, WHOLE) if len(none) == 1 else {})
+    return {**none, **{name: int(share) for name, share in shares.items()}}
 
 
 def _cost(deployments: dict[str, DeploymentSpec], location: str, *, most: bool) -> HourlyCost:

@@ -1,21 +1,14 @@
-"""The resolved endpoint, `MlEndpointSpec`, and the traffic of deployments where none is set."""
+"""The resolved endpoint, `MlEndpointSpec`."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from azure_gpu.catalog.prices.hourly_cost import HourlyCost
 from azure_gpu.catalog.services.machine_learning import endpoints
-from azure_gpu.catalog.services.machine_learning.deployments import MANAGED, WHOLE
+from azure_gpu.catalog.services.machine_learning.deployments import MANAGED
 from azure_gpu.catalog.size_use import SizeUse
 from azure_gpu.ml.endpoint.args import Auth, EndpointIdentity, EndpointNetwork
 from azure_gpu.ml.endpoint.deployments import DeploymentSpec
 from azure_gpu.shared.context import Context, Tags
-
-
-def default_traffic(deployments: Sequence[str]) -> dict[str, int]:
-    """Percent by deployment: a single one gets all requests, of several none gets any."""
-    return {deployments[0]: WHOLE} if len(deployments) == 1 else {}
-
 
 AUTH_MODES = {"entra": "AADToken", "key": "Key", "aml_token": "AMLToken"}
 
@@ -42,7 +35,6 @@ class MlEndpointSpec:
     path: str
     name: str
     location: str
-    location_path: str
     kind: str  # Managed or Kubernetes
     compute: str  # the name of a Kubernetes compute; empty: managed
     auth: Auth

@@ -13,7 +13,8 @@ from dataclasses import replace
 from typing import cast
 
 from azure_gpu.catalog.prices.hourly_cost import NOTHING
-from azure_gpu.catalog.problems import Problem, Severity
+from azure_gpu.catalog.problems import Problem
+from azure_gpu.catalog.refusals import refused
 from azure_gpu.formats.tags import STOPPED_SINCE
 from azure_gpu.ml.endpoint.spec import MlEndpointSpec
 from azure_gpu.shared.installation import COMMAND
@@ -53,9 +54,5 @@ def stopped(spec: MlEndpointSpec, instant: str) -> MlEndpointSpec:
 
 def warning(name: str, spec: MlEndpointSpec) -> Problem:
     """The warning for a stopped endpoint."""
-    return Problem(
-        spec.path,
-        f"stopped since {spec.stopped_since}: its address and keys are kept, its deployments and traffic aren't declared",
-        fix=f"{COMMAND} start {name} --stack {spec.context.stack}",
-        severity=Severity.WARNING,
-    )
+    since, stack = spec.stopped_since, spec.context.stack
+    return refused("endpoint.stopped", spec.path, since=since, command=COMMAND, endpoint=name, stack=stack)

@@ -5,21 +5,22 @@ storage account.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 
 from azure_gpu.catalog import names
 from azure_gpu.catalog.container_cuda import image_cuda
-from azure_gpu.catalog.problems import Code, Problem, Severity
+from azure_gpu.catalog.problems import Problem
+from azure_gpu.catalog.refusals import refused
 from azure_gpu.catalog.services.machine_learning import deployments, packages
 from azure_gpu.catalog.services.machine_learning.packages import Package
-from azure_gpu.catalog.sources import observed
 from azure_gpu.formats import azure_types, conda_file
 from azure_gpu.formats.azure_types import AzureType
 from azure_gpu.formats.conda_file import CondaFileError
 from azure_gpu.formats.likely_secrets import check_login
+from azure_gpu.ml.dependencies import AssetOfEndpoint
 from azure_gpu.ml.workspace.args import CodeArgs, EnvironmentArgs, MlWorkspaceSettings, ModelArgs, RoutesArgs
 from azure_gpu.shared.context import check_tags
 from azure_gpu.shared.installation import COMMAND
@@ -31,7 +32,6 @@ WITHOUT_MODEL = (Workload.SCORING,)  # those without a model in their image
 MODEL_TYPES = {"custom": "custom_model", "triton": "triton_model", "mlflow": "mlflow_model"}
 _VERSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,254}")
 _URI = re.compile(r"(?:azureml|https)://\S+")
-_MODEL_URIS = observed("Azure/azureml-examples, requests that register models", 2026, 7, 31)
 _CODE_URI = re.compile(r"https://\S+")
 _WITHOUT_LOGIN = {
     "allowed": "an address that the workspace reads by its identity",
@@ -49,58 +49,59 @@ class Routes(NamedTuple):
     readiness: str
 
 
+_Settings = TypeVar("_Settings", ModelArgs, EnvironmentArgs, CodeArgs)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ModelSpec:
-    """A model, with its place."""
+class AssetSpec(Generic[_Settings]):
+    """A version of a model, of an environment or of code, with its place. Of code it is all."""
 
     path: str  # of its settings
     name: str  # in the workspace
-    settings: ModelArgs
+    settings: _Settings
 
     @property
     def version(self) -> str:
-        return self.settings["version"]
+        """Empty: the tag of the workload's image."""
+        return str(self.settings.get("version", ""))
+
+    @property
+    def offered(self) -> AssetOfEndpoint:
+        """What endpoints see of it."""
+        return AssetOfEndpoint(id="", type="", gpu=False, serves=False, needs_model=False)
+
+
+CodeSpec: TypeAlias = AssetSpec[CodeArgs]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelSpec(AssetSpec[ModelArgs]):
+    """A model."""
 
     @property
     def stored(self) -> str:
         """Its path in the container of models; empty: it is at its `uri`."""
         return self.settings.get("path", "").strip("/")
 
+    @property
+    def offered(self) -> AssetOfEndpoint:
+        kind = self.settings.get("type", "custom")
+        return AssetOfEndpoint(id="", type=kind, gpu=False, serves=False, needs_model=False)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EnvironmentSpec:
-    """An environment, with its place."""
+class EnvironmentSpec(AssetSpec[EnvironmentArgs]):
+    """An environment."""
 
-    path: str
-    name: str
-    settings: EnvironmentArgs
     workload: Workload | None
     conda: str  # the text of the conda file; empty before it is read
     routes: Routes | None
     gpu: bool
 
     @property
-    def version(self) -> str:
-        """Empty: the tag of the workload's image."""
-        return self.settings.get("version", "")
-
-    @property
-    def needs_model(self) -> bool:
-        """Whether its image has a server, and is known to have no model."""
-        return self.workload in WITHOUT_MODEL
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CodeSpec:
-    """Code, with its place."""
-
-    path: str
-    name: str
-    settings: CodeArgs
-
-    @property
-    def version(self) -> str:
-        return self.settings["version"]
+    def offered(self) -> AssetOfEndpoint:
+        serves, needs_model = self.routes is not None, self.workload in WITHOUT_MODEL
+        return AssetOfEndpoint(id="", type="", gpu=self.gpu, serves=serves, needs_model=needs_model)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,16 +128,16 @@ def resolve(settings: MlWorkspaceSettings, path: str) -> tuple[Assets, list[Prob
         name: _environment(name, each, f"{path}.environments.{name}") for name, each in settings.get("environments", {}).items()
     }
     code = {
-        name: CodeSpec(path=f"{path}.code.{name}", name=each.get("code_name", name), settings=each)
+        name: AssetSpec(path=f"{path}.code.{name}", name=each.get("code_name", name), settings=each)
         for name, each in settings.get("code", {}).items()
     }
     problems = [
         *(problem for spec in models.values() for problem in _model_problems(spec)),
         *(problem for spec in environments.values() for problem in _environment_problems(spec)),
         *(problem for spec in code.values() for problem in _code_problems(spec)),
-        *_duplicates("model", list(models.values())),
-        *_duplicates("environment", list(environments.values())),
-        *_duplicates("code", list(code.values())),
+        *_duplicates("model", models.values()),
+        *_duplicates("environment", environments.values()),
+        *_duplicates("code", code.values()),
     ]
     return Assets(models=models, environments=environments, code=code), problems
 
@@ -148,45 +149,19 @@ def workloads(settings: MlWorkspaceSettings) -> set[Workload]:
 
 def _model_problems(spec: ModelSpec) -> Iterator[Problem]:
     settings, uri = spec.settings, spec.settings.get("uri", "")
-    yield from _named(azure_types.ML_MODEL_CONTAINER, spec.name, spec.version, spec.path, "model_name" in settings, "model_name")
+    yield from _named(azure_types.ML_MODEL_CONTAINER, spec, "model_name")
     if ("path" in settings) == ("uri" in settings):
-        yield Problem(
-            path=spec.path,
-            message="exactly one of path and uri is required",
-            value="path, uri" if "path" in settings else None,
-            allowed="exactly one of path and uri",
-            fix="remove one of them" if "path" in settings else "set `path` to the folder that was uploaded, such as mnist/1",
-        )
+        upload = "set `path` to the folder that was uploaded, such as mnist/1"
+        value, fix = ("path, uri", "remove one of them") if "path" in settings else (None, upload)
+        yield refused("workspace.model_place", spec.path, value, fix=fix)
     if "path" in settings and _PATH.fullmatch(spec.stored) is None:
-        yield Problem(
-            path=f"{spec.path}.path",
-            message="not a valid path of a folder of blobs",
-            value=settings["path"],
-            allowed="names with / between them, such as mnist/1",
-            fix=f"set the path that `{COMMAND} upload model` used",
-        )
+        yield refused("workspace.bad_model_path", f"{spec.path}.path", settings["path"], command=COMMAND)
     login = [*check_login(uri, f"{spec.path}.uri", **_WITHOUT_LOGIN)]
     yield from login
     if "uri" in settings and _URI.fullmatch(uri) is None and not login:
-        yield Problem(
-            path=f"{spec.path}.uri",
-            message="not a supported address of a model",
-            value=uri,
-            allowed="azureml://…, or https://… of a blob storage account",
-            fix=f"upload it with `{COMMAND} upload model`, and set `path`",
-        )
+        yield refused("workspace.bad_model_uri", f"{spec.path}.uri", uri, command=COMMAND)
     elif uri.startswith("https://") and not login:
-        yield Problem(
-            path=f"{spec.path}.uri",
-            message="it isn't known whether Azure Machine Learning registers a model by its https:// address: every published "
-            "request has azureml://",
-            value=uri,
-            allowed="azureml://datastores/<datastore>/paths/<folder>",
-            fix="make the container a datastore of the workspace, and give the address by it",
-            source=str(_MODEL_URIS),
-            code=Code.UNKNOWN,
-            severity=Severity.WARNING,
-        )
+        yield refused("workspace.https_model", f"{spec.path}.uri", uri)
     yield from check_tags(settings.get("tags", {}), f"{spec.path}.tags")
 
 
@@ -216,20 +191,11 @@ def _routes(settings: RoutesArgs) -> Routes:
 
 
 def _environment_problems(spec: EnvironmentSpec) -> Iterator[Problem]:
-    settings, key = spec.settings, "environment_name"
-    if spec.version or spec.workload is None:
-        yield from _named(azure_types.ML_ENVIRONMENT_CONTAINER, spec.name, spec.version, spec.path, key in settings, key)
-    else:
-        yield from names.check(azure_types.ML_ENVIRONMENT_CONTAINER.arm_type, spec.name, _at(spec.path, key in settings, key))
+    settings = spec.settings
+    yield from _named(azure_types.ML_ENVIRONMENT_CONTAINER, spec, "environment_name", needs_version=spec.workload is None)
     yield from image_problems(settings.get("image"), spec.workload, spec.path)
     if spec.workload is not None and settings.get("conda_file"):
-        yield Problem(
-            path=f"{spec.path}.conda_file",
-            message="can't be combined with `workload`, whose image is complete",
-            value=settings.get("conda_file"),
-            allowed="only with `image`",
-            fix="remove it",
-        )
+        yield refused("workspace.conda_of_workload", f"{spec.path}.conda_file", settings.get("conda_file"))
     if spec.routes is not None:
         yield from _route_problems(spec.routes, f"{spec.path}.routes")
     yield from check_tags(settings.get("tags", {}), f"{spec.path}.tags")
@@ -237,75 +203,38 @@ def _environment_problems(spec: EnvironmentSpec) -> Iterator[Problem]:
 
 def _route_problems(routes: Routes, path: str) -> Iterator[Problem]:
     if not 1 <= routes.port <= 65535:
-        yield Problem(
-            path=f"{path}.port",
-            message="not a valid port",
-            value=routes.port,
-            allowed="1 to 65535",
-            fix=f"write {deployments.PORT}",
-        )
+        yield refused("workspace.bad_port", f"{path}.port", routes.port, usual=deployments.PORT)
     for key in ("scoring", "liveness", "readiness"):
         value = str(getattr(routes, key))
         if not value.startswith("/"):
-            yield Problem(
-                path=f"{path}.{key}",
-                message="must start with a slash",
-                value=value,
-                allowed="such as /score",
-                fix=f"write /{value}",
-            )
+            yield refused("workspace.bad_route", f"{path}.{key}", value)
 
 
 def _code_problems(spec: CodeSpec) -> Iterator[Problem]:
-    uri = spec.settings["uri"]
-    yield from _named(azure_types.ML_CODE_CONTAINER, spec.name, spec.version, spec.path, False, "code_name")
-    login = [*check_login(uri, f"{spec.path}.uri", **_WITHOUT_LOGIN)]
+    uri, path = spec.settings["uri"], f"{spec.path}.uri"
+    yield from _named(azure_types.ML_CODE_CONTAINER, spec, "")
+    login = [*check_login(uri, path, **_WITHOUT_LOGIN)]
     yield from login
     if _CODE_URI.fullmatch(uri) is None and not login:
-        yield Problem(
-            path=f"{spec.path}.uri",
-            message="not a supported address of code",
-            value=uri,
-            allowed="https://… of a blob storage account",
-            fix="upload the folder, and set its address",
-        )
+        yield refused("workspace.bad_code_uri", path, uri)
 
 
-def _at(path: str, is_set: bool, key: str) -> str:
-    return f"{path}.{key}" if is_set else path
+def _named(azure_type: AzureType, spec: AssetSpec[Any], key: str, *, needs_version: bool = True) -> Iterator[Problem]:
+    """Problems of its name and version. `key`: of the name, where that can be set."""
+    path, version = spec.path, spec.version
+    yield from names.check(azure_type.arm_type, spec.name, f"{path}.{key}" if key in spec.settings else path)
+    if not version and needs_version:
+        yield refused("workspace.no_version", f"{path}.version")
+    elif version and _VERSION.fullmatch(version) is None:
+        yield refused("workspace.bad_version", f"{path}.version", version)
 
 
-def _named(azure_type: AzureType, name: str, version: str, path: str, is_set: bool, key: str) -> Iterator[Problem]:
-    yield from names.check(azure_type.arm_type, name, _at(path, is_set, key))
-    if not version:
-        yield Problem(
-            path=f"{path}.version",
-            message="`version` is required: the content of a version never changes",
-            allowed='such as "1"',
-            fix='set `version: "1"`',
-        )
-    elif _VERSION.fullmatch(version) is None:
-        yield Problem(
-            path=f"{path}.version",
-            message="not a valid version",
-            value=version,
-            allowed="at most 255 letters, digits, dots, underscores and hyphens, a letter or digit first",
-            fix='write "1"',
-        )
-
-
-def _duplicates(what: str, specs: Sequence[ModelSpec | EnvironmentSpec | CodeSpec]) -> Iterator[Problem]:
+def _duplicates(what: str, specs: Iterable[AssetSpec[Any]]) -> Iterator[Problem]:
     first: dict[tuple[str, str], str] = {}
     for spec in specs:
         taken = first.setdefault((spec.name.lower(), spec.version), spec.path)
         if taken != spec.path:
-            yield Problem(
-                path=spec.path,
-                message=f"same {what} and version as {taken}",
-                value=f"{spec.name}:{spec.version}",
-                allowed="each version once",
-                fix="set another version, or remove one of the two",
-            )
+            yield refused("workspace.same_version", spec.path, f"{spec.name}:{spec.version}", what=what, taken=taken)
 
 
 def read_conda(specs: Mapping[str, EnvironmentSpec], root: Path = PROJECT) -> tuple[dict[str, EnvironmentSpec], list[Problem]]:
@@ -321,12 +250,12 @@ def read_conda(specs: Mapping[str, EnvironmentSpec], root: Path = PROJECT) -> tu
             text = (root / file).read_text(encoding="utf-8")
             found = conda_file.read(text)
         except CondaFileError as error:
-            problems.append(_unreadable(path, file, f"not a valid conda file: {error}", Code.INVALID))
+            problems.append(refused("workspace.bad_conda_file", path, file, error=error))
             continue
         except (OSError, ValueError) as error:  # ValueError: not a text, or an invalid character in the name
             reason_without_errno = "not a text file" if isinstance(error, UnicodeDecodeError) else "not a valid file name"
             reason = error.strerror if isinstance(error, OSError) else reason_without_errno
-            problems.append(_unreadable(path, file, f"this file can't be read: {reason}", Code.NOT_FOUND))
+            problems.append(refused("workspace.no_conda_file", path, file, reason=reason))
             continue
         requested = [Package(each.name, each.extras, each.constraint, each.pip) for each in found.packages if each.name]
         gpu = spec.gpu if "gpu" in spec.settings else spec.gpu or packages.need_gpu(requested)
@@ -334,14 +263,3 @@ def read_conda(specs: Mapping[str, EnvironmentSpec], root: Path = PROJECT) -> tu
         if gpu:
             problems += packages.problems(requested, path)
     return read, problems
-
-
-def _unreadable(path: str, value: str, message: str, code: Code) -> Problem:
-    return Problem(
-        path=path,
-        message=message,
-        value=value,
-        allowed="the path of a conda file, relative to the program's folder",
-        fix="set its path, such as environments/train.yml",
-        code=code,
-    )

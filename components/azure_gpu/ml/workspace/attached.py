@@ -2,43 +2,27 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from datetime import date
 from typing import Any, NamedTuple
 
 import pulumi
 
-from azure_gpu.catalog import names
-from azure_gpu.catalog.problems import Code, Problem, Severity
-from azure_gpu.catalog.services.aks import clusters
-from azure_gpu.catalog.services.aks.device_plugin import GPU_RESOURCE
-from azure_gpu.catalog.services.machine_learning import compute, extension
-from azure_gpu.catalog.services.machine_learning.compute import MachineRequest
-from azure_gpu.catalog.services.machine_learning.extension import (
-    REFERENCE,
-    ROUTER_REPLICAS,
-    ExtensionRequest,
-    InstanceTypeRequest,
-    tolerated,
-)
-from azure_gpu.formats import arm_ids, azure_types
-from azure_gpu.ml.workspace.args import DEFAULT_NAMESPACE, ComputeArgs, ExtensionArgs, InstanceTypeArgs
+from azure_gpu.catalog import lifecycle
+from azure_gpu.catalog.problems import Problem
+from azure_gpu.catalog.refusals import refused
+from azure_gpu.catalog.services.aks import clusters as catalog_clusters
+from azure_gpu.catalog.services.machine_learning import compute
+from azure_gpu.catalog.services.machine_learning.extension import ROUTER_REPLICAS, tolerated
+from azure_gpu.formats import arm_ids
+from azure_gpu.ml.workspace.args import DEFAULT_NAMESPACE, ExtensionArgs, InstanceTypeArgs
+from azure_gpu.ml.workspace.spec import ComputeSpec, KubernetesSpec, MlWorkspaceSpec
 from azure_gpu.shared import existing
 from azure_gpu.shared.attachable import AttachableCluster, AttachableVm, ClusterOfWorkspace, VmOfWorkspace
-from azure_gpu.shared.context import Tags, known
+from azure_gpu.shared.context import known
 from azure_gpu.shared.validation import written
 from azure_gpu.shared.wording import give_secret, is_in_program
 
 ROUTERS = {"load_balancer": "loadBalancer", "node_port": "nodePort", "cluster_ip": "clusterIP"}
-
-
-def reachable_gpus(cluster: ClusterOfWorkspace) -> int | None:
-    """The most GPUs that a pod of Azure Machine Learning can get on one node; None: unknown."""
-    if cluster["existing"]:
-        return None
-    open_pools = [name for name, taints in cluster["taints"].items() if all(tolerated(taint) for taint in taints)]
-    most = [cluster["gpus"][name] for name in open_pools]
-    return None if most and not all(most) else max(most, default=0)
 
 
 def installed(settings: ExtensionArgs, cluster: ClusterOfWorkspace) -> bool:
@@ -79,53 +63,18 @@ def configuration_settings(settings: ExtensionArgs, cluster: ClusterOfWorkspace)
     return found
 
 
-def protected(settings: ExtensionArgs) -> frozenset[str]:
-    """The names of its protected settings that are set."""
-    return frozenset(name for key, name in (("certificate", "sslCertPemFile"), ("key", "sslKeyPemFile")) if key in settings)
-
-
-# The extension's settings by their keys in a stack file.
-_KEYS = {
-    "enableTraining": "training",
-    "enableInference": "inference",
-    "inferenceRouterServiceType": "router",
-    "inferenceRouterHA": "high_availability",
-    "internalLoadBalancerProvider": "internal",
-    "allowInsecureConnections": "insecure",
-    "sslCname": "host_name",
-    "sslSecret": "tls_secret",
-}
-_FIXES = (
-    ("sslSecret, or both protected settings sslCertPemFile and sslKeyPemFile", "tls_secret, or both certificate and key"),
-    ("allowInsecureConnections: True", "insecure: true"),
-    ("inferenceRouterHA: False", "high_availability: false"),
-    ("enableInference: True", "inference: true"),
-    ("enableTraining: True", "training: true"),
-    ("enableTraining", "training"),
-    ("enableInference", "inference"),
-    ("is True", "is true"),
-    ("at least one of them True", "at least one of them true"),
-    ("False below", "false below"),
-)
-
-
 def extension_problems(settings: ExtensionArgs, cluster: ClusterOfWorkspace, path: str, day: date) -> Iterator[Problem]:
     """All problems of the extension with these settings on this cluster. `path` is the settings' path."""
     if not installed(settings, cluster):
         return
-    created = not cluster["existing"]
-    request = ExtensionRequest(
-        settings=configuration_settings(settings, cluster),
-        path=path,
-        cluster_path=cluster["path"],
-        protected=protected(settings),
-        nodes=cluster["nodes"] if created else None,
-    )
-    for problem in extension.extension_problems(request, day):
-        yield _respelt(problem, path)
-    if not created:  # its owner is responsible for it; the extension reports what it lacks
+    yield from lifecycle.of_part("ml.extension", day, path, None)
+    if settings.get("inference", True):
+        yield from _router_problems(settings, cluster, path)
+    elif not settings.get("training", True):
+        yield refused("ml.extension_without_purpose", path)
+    if cluster["existing"]:  # its owner is responsible for it; the extension reports what it lacks
         return
-    for problem in clusters.extension_problems(
+    for problem in catalog_clusters.extension_problems(
         cluster["path"],
         local_accounts=cluster["local_accounts"],
         open_to_everybody=cluster["open_to_everybody"],
@@ -135,131 +84,68 @@ def extension_problems(settings: ExtensionArgs, cluster: ClusterOfWorkspace, pat
         yield problem._replace(value=None, fix=problem.fix.replace("leave ml_extension out", f"set {path}.install: false"))
 
 
-def _respelt(problem: Problem, path: str) -> Problem:
-    """A problem of the extension with the stack file's keys."""
-    name = problem.path.removeprefix(f"{path}.")
-    texts: dict[str, Any] = {"message": problem.message, "allowed": problem.allowed, "fix": problem.fix}
-    for theirs, ours in _FIXES:
-        texts = {key: text.replace(theirs, ours) for key, text in texts.items()}
-    where = f"{path}.{_KEYS[name]}" if name in _KEYS else problem.path
-    return problem._replace(path=where, **texts)
+def _router_problems(settings: ExtensionArgs, cluster: ClusterOfWorkspace, path: str) -> Iterator[Problem]:
+    """Problems of how endpoints on the cluster are reached."""
+    if not settings.get("insecure", False):
+        if "host_name" not in settings:
+            yield refused("ml.no_certificate_name", f"{path}.host_name")
+        if "tls_secret" not in settings and not {"certificate", "key"} <= settings.keys():
+            yield refused("ml.no_certificate", f"{path}.tls_secret")
+    nodes = cluster["nodes"]
+    if highly_available(settings, cluster) and not cluster["existing"] and nodes < ROUTER_REPLICAS:
+        yield refused("ml.router_nodes", f"{path}.high_availability", "True", least=ROUTER_REPLICAS, nodes=nodes)
 
 
 def gpu_problems(gpus: Mapping[str, int], cluster: ClusterOfWorkspace, path: str) -> Iterator[Problem]:
     """Instance types that request more GPUs than a node has for a pod of Azure Machine Learning. `gpus`: by instance type."""
-    most = reachable_gpus(cluster)
-    requested = {name: count for name, count in gpus.items() if count > 0}
-    if most is None or not requested:
-        return
-    behind = {name: taints for name, taints in cluster["taints"].items() if not all(tolerated(taint) for taint in taints)}
-    for name, count in requested.items():
+    foreign = {name: [each for each in taints if not tolerated(each)] for name, taints in cluster["taints"].items()}
+    in_open_pools = [cluster["gpus"][name] for name, taints in foreign.items() if not taints]
+    if cluster["existing"] or (in_open_pools and not all(in_open_pools)):
+        return  # nobody knows how many a node has
+    most, where = max(in_open_pools, default=0), cluster["path"]
+    pool = next((name for name, taints in foreign.items() if taints), None)
+    for name, count in gpus.items():
+        key = f"{path}.{name}.gpus"
         if count <= most:
             continue
-        if behind and not most:
-            pool, taints = next(iter(behind.items()))
-            foreign = ", ".join(taint for taint in taints if not tolerated(taint))
-            yield Problem(
-                path=f"{path}.{name}.gpus",
-                message=f"pods of Azure Machine Learning can't run on GPU pool {pool}: they tolerate only their own taints,"
-                f" and the pool has {foreign}",
-                value=count,
-                allowed="a GPU pool without taints, or with those of ml.azure.com",
-                fix=f'set {cluster["path"]}.gpu_pools.{pool}.taints: ["ml.azure.com/amlarc=true:NoSchedule"]',
-                source=str(REFERENCE),
-                code=Code.IMPOSSIBLE,
-            )
-            continue
-        yield Problem(
-            path=f"{path}.{name}.gpus",
-            message=f"a node of {cluster['path']} has at most {most} GPUs for a pod" if most else f"{cluster['path']} has no GPU",
-            value=count,
-            allowed=f"0 to {most}",
-            fix=f"set {most}, or use a GPU pool of larger machines" if most else "add a GPU pool to it, or set `gpus: 0`",
-            code=Code.IMPOSSIBLE,
-        )
+        if most:
+            yield refused("workspace.too_many_gpus", key, count, cluster=where, most=most)
+        elif pool is not None:
+            yield refused("workspace.pool_not_tolerated", key, count, cluster=where, pool=pool, foreign=", ".join(foreign[pool]))
+        else:
+            yield refused("workspace.no_gpus", key, count, cluster=where)
 
 
 _QUANTITY = re.compile(r"[0-9]+(?:\.[0-9]+)?(?:m|[KMGT]i?)?")
 _INSTANCE_TYPE = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
 
 
-class WorkspaceContext(NamedTuple):
-    """The workspace's properties that its computes depend on."""
-
-    path: str
-    location: str
-    location_path: str
-    managed_network: bool
-    reached_privately: bool
-    tags: Tags
-    clusters: Mapping[str, ClusterOfWorkspace]
-    vms: Mapping[str, VmOfWorkspace]
-    extension_owner: Mapping[str, str]  # by cluster, the compute that has the extension's settings
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KubernetesSpec:
-    """An attached cluster of the stack."""
-
-    name: str
-    path: str
-    settings: ComputeArgs
-    namespace: str
-    default_instance_type: str  # empty: none
-    extension: ExtensionArgs | None  # None: another compute of the cluster has it
-    tags: Tags
-
-    @property
-    def cluster(self) -> str:
-        """Its name in the stack file."""
-        return str(self.settings.get("cluster", ""))
-
-    @property
-    def gpus(self) -> dict[str, int]:
-        """Of a pod, by instance type."""
-        return {name: int(each.get("gpus", 0)) for name, each in self.settings.get("instance_types", {}).items()}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MachineSpec:
-    """An attached virtual machine of the stack."""
-
-    name: str
-    path: str
-    settings: ComputeArgs
-    tags: Tags
-
-    @property
-    def vm(self) -> str:
-        """Its name in the stack file."""
-        return str(self.settings.get("vm", ""))
-
-
 class Attached(NamedTuple):
     """Attached clusters and machines, by the names that stand for them in the arguments."""
 
-    clusters: dict[str, ClusterOfWorkspace]
-    vms: dict[str, VmOfWorkspace]
+    clusters: Mapping[str, ClusterOfWorkspace]
+    vms: Mapping[str, VmOfWorkspace]
 
 
 def extract_attached(computes: Mapping[str, Any], component: str) -> Attached:
     """The clusters and machines that a program passes as components or ids, which are replaced by names in `computes`."""
-    found = Attached({}, {})
+    clusters: dict[str, ClusterOfWorkspace] = {}
+    vms: dict[str, VmOfWorkspace] = {}
     for name, settings in computes.items():
         cluster, vm = settings.get("cluster"), settings.get("vm")
         if isinstance(cluster, AttachableCluster):
             settings["cluster"] = cluster.pulumi_resource_name
-            found.clusters[settings["cluster"]] = cluster.of_workspace
+            clusters[settings["cluster"]] = cluster.of_workspace
         elif cluster is not None:
             text = known(cluster)
             parsed = arm_ids.parse(text) if text is not None else None
             if text is None or parsed is not None:  # any other text is invalid
                 settings["cluster"] = parsed.name if parsed is not None else name
-                found.clusters[settings["cluster"]] = _by_id(cluster, f"{component}.computes.{name}.cluster")
+                clusters[settings["cluster"]] = _by_id(cluster, f"{component}.computes.{name}.cluster")
         if isinstance(vm, AttachableVm):
             settings["vm"] = vm.pulumi_resource_name
-            found.vms[settings["vm"]] = vm.of_workspace
-    return found
+            vms[settings["vm"]] = vm.of_workspace
+    return Attached(clusters, vms)
 
 
 def _by_id(cluster: pulumi.Input[str], path: str) -> ClusterOfWorkspace:
@@ -282,152 +168,76 @@ def _by_id(cluster: pulumi.Input[str], path: str) -> ClusterOfWorkspace:
 
 
 def resolve_cluster(
-    name: str, settings: ComputeArgs, workspace: WorkspaceContext, path: str, day: date
+    of: ComputeSpec, clusters: Mapping[str, ClusterOfWorkspace], workspace: MlWorkspaceSpec, day: date
 ) -> tuple[KubernetesSpec, list[Problem]]:
-    cluster = workspace.clusters.get(str(settings.get("cluster", "")))
-    types = settings.get("instance_types", {})
-    only = next(iter(types)) if len(types) == 1 else ""
-    usual_namespace = cluster["namespace"] if cluster is not None else ""
-    owner = workspace.extension_owner.get(str(settings.get("cluster", "")), name)
-    extension_settings = written(settings.get("extension", ExtensionArgs()))
+    """Resolves an attached cluster. `of`: what all computes have."""
+    settings, path, key = of.settings, of.path, of.cluster
+    cluster, types = clusters.get(key), settings.get("instance_types", {})
+    # The first compute with settings of the extension has them; any other is rejected.
+    on_cluster = ((name, each) for name, each in workspace.settings.get("computes", {}).items() if each.get("cluster") == key)
+    owner = next((name for name, each in on_cluster if "extension" in each), of.name)
+    extension = written(settings.get("extension", ExtensionArgs()))
     spec = KubernetesSpec(
-        name=name,
+        name=of.name,
         path=path,
         settings=settings,
-        namespace=settings.get("namespace", usual_namespace or DEFAULT_NAMESPACE),
-        default_instance_type=settings.get("default_instance_type", only),
-        extension=extension_settings if owner == name else None,
-        tags={**workspace.tags, **settings.get("tags", {})},
+        tags=of.tags,
+        namespace=settings.get("namespace", (cluster["namespace"] if cluster is not None else "") or DEFAULT_NAMESPACE),
+        default_instance_type=settings.get("default_instance_type", next(iter(types)) if len(types) == 1 else ""),
+        extension=extension if owner == of.name else None,
     )
-    problems = names.check(azure_types.ML_COMPUTE.arm_type, name, path)
+    problems: list[Problem] = []
     if cluster is None:
-        problems.append(_unknown_target(f"{path}.cluster", "cluster", spec.cluster, workspace.clusters))
+        problems.append(_unknown_target(f"{path}.cluster", "cluster", key, clusters))
     else:
-        if owner == name:
-            problems += extension_problems(extension_settings, cluster, f"{path}.extension", day)
+        if spec.extension is not None:
+            problems += extension_problems(extension, cluster, f"{path}.extension", day)
         elif "extension" in settings:
-            problems.append(_already_configured(f"{path}.extension", f"{workspace.path}.computes.{owner}.extension"))
+            other = f"{workspace.path}.computes.{owner}.extension"
+            problems.append(refused("workspace.extension_twice", f"{path}.extension", other=other))
         problems += gpu_problems(spec.gpus, cluster, f"{path}.instance_types")
-    for key, each in types.items():
-        problems += _instance_type_problems(key, each, f"{path}.instance_types.{key}", day)
-    if spec.default_instance_type and spec.default_instance_type not in types:
-        problems.append(
-            Problem(
-                path=f"{path}.default_instance_type",
-                message="not one of `instance_types`",
-                value=spec.default_instance_type,
-                allowed=", ".join(types) or "none",
-                fix="name one of instance_types, or remove it",
-            )
-        )
+    for name, each in types.items():
+        problems += _instance_type_problems(name, each, f"{path}.instance_types.{name}", day)
+    usual = spec.default_instance_type
+    if usual and usual not in types:
+        allowed = ", ".join(types) or "none"
+        problems.append(refused("workspace.no_default_type", f"{path}.default_instance_type", usual, allowed=allowed))
     return spec, problems
-
-
-def _already_configured(path: str, other: str) -> Problem:
-    return Problem(
-        path=path,
-        message=f"the extension is set once for a cluster, and {other} already does so",
-        allowed="for one compute of the cluster only",
-        fix="remove one of the two",
-    )
 
 
 def _instance_type_problems(name: str, settings: InstanceTypeArgs, path: str, day: date) -> Iterator[Problem]:
     if _INSTANCE_TYPE.fullmatch(name) is None:
-        allowed = "at most 63 lower-case letters, digits and hyphens, no hyphen at either end"
-        yield Problem(path=path, message="not a valid Kubernetes name", value=name, allowed=allowed, fix="choose another name")
-    for key in ("cpu", "memory"):
-        value = settings.get(key)
-        if isinstance(value, str) and _QUANTITY.fullmatch(value) is None:
-            yield Problem(
-                path=f"{path}.{key}",
-                message="not a valid Kubernetes quantity",
-                value=value,
-                allowed='such as "2" or "500m"' if key == "cpu" else "such as 4Gi",
-                fix='write "1"' if key == "cpu" else "write 2Gi",
-            )
-    request = InstanceTypeRequest(path=path, limits={GPU_RESOURCE: str(settings.get("gpus", 0))})
-    for problem in extension.instance_type_problems(request, day):
-        yield problem._replace(path=f"{path}.gpus", value=settings.get("gpus"), fix="write 1")
+        yield refused("workspace.bad_instance_type", path, name)
+    for key, amount in (("cpu", settings.get("cpu")), ("memory", settings.get("memory"))):
+        if amount is not None and _QUANTITY.fullmatch(amount) is None:
+            yield refused(f"workspace.bad_{key}", f"{path}.{key}", amount)
+    gpus, path = settings.get("gpus"), f"{path}.gpus"
+    for problem in lifecycle.of_part("ml.instance_type", day, path, gpus):
+        yield problem._replace(fix="write 1")
+    if gpus is not None and gpus < 0:
+        yield refused("ml.bad_gpu_limit", path, gpus)
 
 
-def resolve_machine(
-    name: str, settings: ComputeArgs, workspace: WorkspaceContext, path: str, day: date
-) -> tuple[MachineSpec, list[Problem]]:
-    vm = workspace.vms.get(str(settings.get("vm", "")))
-    spec = MachineSpec(
-        name=name,
-        path=path,
-        settings=settings,
-        tags={**workspace.tags, **settings.get("tags", {})},
-    )
-    problems = names.check(azure_types.ML_COMPUTE.arm_type, name, path)
+def machine_problems(spec: ComputeSpec, vms: Mapping[str, VmOfWorkspace], day: date) -> Iterator[Problem]:
+    """All problems of an attached virtual machine."""
+    path, vm = f"{spec.path}.vm", vms.get(spec.vm)
     if vm is None:
-        return spec, [*problems, _unknown_target(f"{path}.vm", "vm", spec.vm, workspace.vms)]
-    request = MachineRequest(
-        address=spec.vm,  # its address is known after its creation
-        user_name=vm["admin_user"],
-        has_password=False,
-        has_private_key="private_key" in settings,
-        path=f"{path}.vm",
-        address_path=f"{path}.vm",
-        user_path=f"{path}.private_key",
-        system_path=f"{path}.vm",
-        windows=vm["os_type"] == "Windows",
-    )
-    problems += [_without_password(each, f"{path}.private_key") for each in compute.machine_problems(request, day)]
+        yield _unknown_target(path, "vm", spec.vm, vms)
+        return
+    yield from compute.machine_problems(spec.vm, day, path=path)
+    if "private_key" not in spec.settings:
+        key = f"{spec.path}.private_key"
+        yield refused("workspace.no_private_key", key, fix=give_secret(key))
+    if vm["os_type"] == "Windows":
+        yield refused("ml.windows_machine", path, "Windows")
     if not vm["open_to_service"]:
-        problems.append(_service_not_allowed(f"{path}.vm", spec.vm))
+        machine = f'GpuVm("{spec.vm}")' if is_in_program(path) else f"vms.{spec.vm}"
+        yield refused("workspace.closed_machine", path, spec.vm, machine=machine, tag=compute.SERVICE_TAG)
     if vm["os_type"] != "Windows" and not vm["ubuntu"]:
-        problems.append(_not_known_as_ubuntu(f"{path}.vm", spec.vm))
-    return spec, problems
-
-
-def _without_password(problem: Problem, path: str) -> Problem:
-    """The service also accepts a password, but the stack's machines have none."""
-    if problem.path != path:
-        return problem
-    message = "`private_key` is required: the service logs in by SSH, with the private key of the machine's ssh_public_key"
-    fix = give_secret(path)
-    return problem._replace(message=message, value=None, allowed="a private key without a pass phrase", fix=fix)
-
-
-def _service_not_allowed(path: str, vm: str) -> Problem:
-    machine = f'GpuVm("{vm}")' if is_in_program(path) else f"vms.{vm}"
-    return Problem(
-        path=path,
-        message="the service logs in by SSH from its own addresses, which this machine doesn't allow",
-        value=vm,
-        allowed=f"a machine with a public address whose allowed_ranges have {compute.SERVICE_TAG}",
-        fix=f"set `public_address: true` and `allowed_ranges: [{compute.SERVICE_TAG}]` for {machine}, or remove the compute:"
-        " `run --on vm` needs neither",
-        source=str(compute.IN_A_NETWORK),
-        code=Code.UNKNOWN,
-        severity=Severity.WARNING,
-    )
-
-
-def _not_known_as_ubuntu(path: str, vm: str) -> Problem:
-    return Problem(
-        path=path,
-        message="only Ubuntu machines can be attached, and this one's image isn't known to be Ubuntu",
-        value=vm,
-        allowed="Ubuntu",
-        fix="choose an Ubuntu image, or ignore this if it is one",
-        source=str(compute.PROVIDER),
-        code=Code.UNKNOWN,
-        severity=Severity.WARNING,
-    )
+        yield refused("workspace.not_ubuntu", path, spec.vm)
 
 
 def _unknown_target(path: str, key: str, name: str, there: Mapping[str, object]) -> Problem:
-    what = {"cluster": "cluster", "vm": "virtual machine"}[key]
     if is_in_program(path):
-        message = f"not a valid {what}"
-        allowed = {"cluster": "a GpuCluster, or the ARM id of a cluster", "vm": "a GpuVm"}[key]
-        fix = "give the component"
-    else:
-        message = f"the stack has no {what} of this name"
-        allowed = ", ".join(there) or f"none: add it under {key}s"
-        fix = f"name one of {key}s, or add it there"
-    return Problem(path=path, message=message, value=name, allowed=allowed, fix=fix, code=Code.NOT_FOUND)
+        return refused(f"workspace.not_a_{key}", path, name)
+    return refused(f"workspace.no_such_{key}", path, name, allowed=", ".join(there) or f"none: add it under {key}s")

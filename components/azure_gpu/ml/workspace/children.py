@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, TypeVar, cast
 
 import pulumi
 from pulumi_azure_native import kubernetesconfiguration, machinelearningservices as ml, storage
@@ -16,11 +16,9 @@ from azure_gpu.formats import arm_ids
 from azure_gpu.formats.tags import MODEL_STORE
 from azure_gpu.ml.workspace import attached as workspace_extension, inputs
 from azure_gpu.ml.workspace.args import ComputeArgs, ExtensionArgs, MlWorkspaceWiring
-from azure_gpu.ml.workspace.assets import CodeSpec, EnvironmentSpec, ModelSpec
-from azure_gpu.ml.workspace.attached import KubernetesSpec, MachineSpec
-from azure_gpu.ml.workspace.computes import ComputeSpec, MachinesSpec
+from azure_gpu.ml.workspace.assets import AssetSpec, ModelSpec
 from azure_gpu.ml.workspace.immutable import REPLACING_ATTACHED, REPLACING_COMPUTE, reject_changed_content
-from azure_gpu.ml.workspace.spec import MlWorkspaceSpec
+from azure_gpu.ml.workspace.spec import ComputeSpec, KubernetesSpec, MachinesSpec, MlWorkspaceSpec
 from azure_gpu.shared import overrides
 from azure_gpu.shared.attachable import ClusterOfWorkspace
 from azure_gpu.shared.context import StorageArgs, declared as declared_location
@@ -42,29 +40,15 @@ class WorkspaceTarget:
     parent: pulumi.Resource
     provider: pulumi.ProviderResource | None = None  # of its subscription, if that is another
 
-    @property
-    def child(self) -> pulumi.ResourceOptions:
-        """Options of resources in the workspace, which are deleted with it."""
-        return pulumi.ResourceOptions(parent=self.parent, deleted_with=self.declared, provider=self.provider)
-
-
-def _options(
-    opts: pulumi.ResourceOptions,
-    *,
-    depends_on: Sequence[pulumi.Resource] = (),
-    replace_on_changes: Sequence[str] = (),
-    delete_before_replace: bool | None = None,
-    given: Overrides | None = None,
-) -> pulumi.ResourceOptions:
-    """`given`: the overrides of the resource."""
-    assert opts.parent is not None
-    more = pulumi.ResourceOptions(
-        depends_on=list(depends_on),
-        replace_on_changes=list(replace_on_changes),
-        delete_before_replace=delete_before_replace,
-        transformations=overrides.applied(given, opts.parent),
-    )
-    return pulumi.ResourceOptions.merge(opts, more)
+    def child(self, own: Overrides | None = None, **more: Any) -> pulumi.ResourceOptions:
+        """Options of resources in the workspace, which are deleted with it. `own`: the overrides of the resource."""
+        return pulumi.ResourceOptions(
+            parent=self.parent,
+            deleted_with=self.declared,
+            provider=self.provider,
+            transformations=overrides.applied(own, self.parent),
+            **more,
+        )
 
 
 def computes(spec: MlWorkspaceSpec, args: MlWorkspaceWiring, target: WorkspaceTarget) -> dict[str, ml.Compute]:
@@ -73,7 +57,7 @@ def computes(spec: MlWorkspaceSpec, args: MlWorkspaceWiring, target: WorkspaceTa
     declared: dict[str, ml.Compute] = {}
     for name, each in spec.computes.items():
         own, machines = args.get("computes", {})[name], each if isinstance(each, MachinesSpec) else None
-        before = [extensions[each.cluster]] if isinstance(each, KubernetesSpec) and each.cluster in extensions else []
+        before = [extensions[each.cluster]] if each.cluster in extensions else []
         declared[name] = ml.Compute(
             f"{target.name}-compute-{name}",
             compute_name=pulumi.Output.from_input(own.get("subnet_id", "")).apply(machines.azure_name) if machines else name,
@@ -81,16 +65,15 @@ def computes(spec: MlWorkspaceSpec, args: MlWorkspaceWiring, target: WorkspaceTa
             resource_group_name=target.group,
             location=declared_location(spec.location, args.get("location")),
             # Work on an attached machine is that of the machine.
-            identity=None if isinstance(each, MachineSpec) else inputs.identity(args.get("identity_id", "")),
+            identity=None if each.vm else inputs.identity(args.get("identity_id", "")),
             properties=_properties(each, own, spec, args),
             tags=each.tags,
-            opts=_options(
-                target.child,
+            opts=target.child(
+                own.get("overrides"),
                 depends_on=before,
                 replace_on_changes=REPLACING_COMPUTE if machines else REPLACING_ATTACHED,
                 # Always set: with a fixed name the provider deletes before it creates, unless told otherwise.
                 delete_before_replace=machines.replace == "drain-first" if machines else True,
-                given=own.get("overrides"),
             ),
         )
     return declared
@@ -111,11 +94,12 @@ def _extensions(
 ) -> dict[str, kubernetesconfiguration.Extension]:
     """The extension of each cluster on which the stack installs it, by the cluster's name in the stack file."""
     declared: dict[str, kubernetesconfiguration.Extension] = {}
-    for compute in spec.kubernetes.values():
+    for compute in spec.computes.values():
+        if not isinstance(compute, KubernetesSpec) or compute.extension is None or compute.cluster in declared:
+            continue
         cluster = args.get("clusters", {})[compute.cluster]
-        settings = compute.extension
-        if settings is not None and compute.cluster not in declared and workspace_extension.installed(settings, cluster):
-            declared[compute.cluster] = _extension(compute.cluster, settings, cluster, target)
+        if workspace_extension.installed(compute.extension, cluster):
+            declared[compute.cluster] = _extension(compute.cluster, compute.extension, cluster, target)
     return declared
 
 
@@ -173,7 +157,7 @@ def model_store(spec: MlWorkspaceSpec, args: MlWorkspaceWiring, target: Workspac
             workspace_name=target.workspace,
             resource_group_name=target.group,
             properties=inputs.datastore(account_name, by_workspace=target.declared is not None),
-            opts=_options(target.child, depends_on=declared[:]),
+            opts=target.child(depends_on=declared[:]),
         )
     )
     return declared
@@ -193,14 +177,8 @@ def models(
 ) -> dict[str, ml.ModelVersion]:
     """All models."""
     return {
-        key: ml.ModelVersion(
-            f"{target.name}-model-{key}",
-            name=each.name,
-            version=each.version,
-            workspace_name=target.workspace,
-            resource_group_name=target.group,
-            properties=inputs.model(each, _uri(each, args, target)),
-            opts=_version_options(each, target, store if each.stored else ()),
+        key: _version(
+            ml.ModelVersion, key, each, inputs.model(each, _uri(each, args, target)), target, store if each.stored else ()
         )
         for key, each in spec.assets.models.items()
     }
@@ -225,50 +203,48 @@ def _uri(spec: ModelSpec, args: MlWorkspaceWiring, target: WorkspaceTarget) -> p
 
 def environments(spec: MlWorkspaceSpec, args: MlWorkspaceWiring, target: WorkspaceTarget) -> dict[str, ml.EnvironmentVersion]:
     """All environments."""
-    return {key: _environment(key, each, args, target) for key, each in spec.assets.environments.items()}
-
-
-def _environment(key: str, spec: EnvironmentSpec, args: MlWorkspaceWiring, target: WorkspaceTarget) -> ml.EnvironmentVersion:
-    image: pulumi.Input[str] = spec.settings.get("image", "")
-    version: pulumi.Input[str] = spec.version
-    if spec.workload is not None and "registry" in args:
-        image = args["registry"]["workload_images"][spec.workload]
-        version = spec.version or pulumi.Output.from_input(image).apply(lambda reference: reference.rsplit(":", 1)[-1])
-    return ml.EnvironmentVersion(
-        f"{target.name}-environment-{key}",
-        name=spec.name,
-        version=version,
-        workspace_name=target.workspace,
-        resource_group_name=target.group,
-        properties=inputs.environment(spec, image),
-        opts=_version_options(spec, target),
-    )
+    declared: dict[str, ml.EnvironmentVersion] = {}
+    for key, each in spec.assets.environments.items():
+        image: pulumi.Input[str] = each.settings.get("image", "")
+        version: pulumi.Input[str] = each.version
+        if each.workload is not None and "registry" in args:
+            image = args["registry"]["workload_images"][each.workload]
+            version = version or pulumi.Output.from_input(image).apply(lambda reference: reference.rsplit(":", 1)[-1])
+        declared[key] = _version(ml.EnvironmentVersion, key, each, inputs.environment(each, image), target, version=version)
+    return declared
 
 
 def code(spec: MlWorkspaceSpec, target: WorkspaceTarget) -> dict[str, ml.CodeVersion]:
     """All code."""
-    return {
-        key: ml.CodeVersion(
-            f"{target.name}-code-{key}",
-            name=each.name,
-            version=each.version,
-            workspace_name=target.workspace,
-            resource_group_name=target.group,
-            properties=inputs.code(each),
-            opts=_version_options(each, target),
-        )
-        for key, each in spec.assets.code.items()
-    }
+    return {key: _version(ml.CodeVersion, key, each, inputs.code(each), target) for key, each in spec.assets.code.items()}
 
 
-def _version_options(
-    spec: ModelSpec | EnvironmentSpec | CodeSpec, target: WorkspaceTarget, depends_on: Sequence[pulumi.Resource] = ()
-) -> pulumi.ResourceOptions:
-    """Options of a version: a new one is created before the old one, which may still be in use, is deleted."""
+_Version = TypeVar("_Version", ml.ModelVersion, ml.EnvironmentVersion, ml.CodeVersion)
+
+
+def _version(
+    kind: type[_Version],
+    key: str,
+    spec: AssetSpec[Any],
+    properties: Any,
+    target: WorkspaceTarget,
+    depends_on: Sequence[pulumi.Resource] = (),
+    version: pulumi.Input[str] | None = None,
+) -> _Version:
+    """A version. A new one is created before the old one, which may still be in use, is deleted."""
     below = spec.path.removeprefix(f"{target.path}.").replace(".", "-")
-    return pulumi.ResourceOptions.merge(
-        _options(target.child, depends_on=depends_on, delete_before_replace=False, given=spec.settings.get("overrides")),
-        reject_changed_content(f"{target.name}-{below}", spec.path),
+    own = spec.settings.get("overrides")
+    return kind(
+        f"{target.name}-{kind.__name__.removesuffix('Version').lower()}-{key}",
+        name=spec.name,
+        version=spec.version if version is None else version,
+        workspace_name=target.workspace,
+        resource_group_name=target.group,
+        properties=properties,
+        opts=pulumi.ResourceOptions.merge(
+            target.child(own, depends_on=depends_on, delete_before_replace=False),
+            reject_changed_content(f"{target.name}-{below}", spec.path),
+        ),
     )
 
 

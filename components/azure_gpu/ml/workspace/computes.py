@@ -4,27 +4,25 @@ The service's own rules are in `catalog.services.machine_learning`; attached com
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import date
-from typing import TypeAlias
 
 from azure_gpu.catalog import lifecycle, names, offers
 from azure_gpu.catalog.prices import packaged
-from azure_gpu.catalog.prices.hourly_cost import HourlyCost, Machines, of_machines
-from azure_gpu.catalog.problems import Code, Problem
+from azure_gpu.catalog.prices.hourly_cost import Machines, of_machines
+from azure_gpu.catalog.problems import Problem
+from azure_gpu.catalog.refusals import refused
 from azure_gpu.catalog.services.machine_learning import compute
-from azure_gpu.catalog.services.machine_learning.compute import DEDICATED, LOW_PRIORITY, ClusterRequest
+from azure_gpu.catalog.services.machine_learning.compute import DEDICATED, LOW_PRIORITY
 from azure_gpu.catalog.size_use import Service, SizeUse
 from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.dates import resolve_end
-from azure_gpu.ml.workspace import attached as workspace_attached
-from azure_gpu.ml.workspace.args import DEFAULT_IDLE_MINUTES, DEFAULT_MAX_NODES, DEFAULT_MIN_NODES, ComputeArgs, Replace
-from azure_gpu.ml.workspace.attached import KubernetesSpec, MachineSpec, WorkspaceContext
-from azure_gpu.ml.workspace.immutable import HASH_LENGTH, LONGEST_NAME, LONGEST_SIDE_BY_SIDE, compute_name, default_replace
-from azure_gpu.shared.context import Tags, check_tags
+from azure_gpu.ml.workspace.args import DEFAULT_IDLE_MINUTES, DEFAULT_MAX_NODES, DEFAULT_MIN_NODES, ComputeArgs
+from azure_gpu.ml.workspace.attached import Attached, machine_problems, resolve_cluster
+from azure_gpu.ml.workspace.immutable import HASH_LENGTH, LONGEST_NAME, LONGEST_SIDE_BY_SIDE, default_replace
+from azure_gpu.ml.workspace.spec import ComputeSpec, MachinesSpec, MlWorkspaceSpec
+from azure_gpu.shared.context import check_tags
 
-_KINDS = ("size", "cluster", "vm")
 _OF_ALL = frozenset({"description", "overrides", "tags"})
 _OF_KIND = {
     "size": frozenset(
@@ -46,93 +44,38 @@ _OF_KIND = {
 MOST_IDLE_MINUTES = 24 * 60
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MachinesSpec:
-    """Machines of the workspace."""
-
-    name: str  # in the stack file
-    path: str
-    size: str  # as the catalog spells it
-    min_nodes: int
-    max_nodes: int
-    idle_minutes: int
-    priority: str
-    public_addresses: bool
-    replace: Replace
-    description: str
-    tags: Tags
-    expires_at: str | None
-    use: SizeUse
-    cost: HourlyCost  # with the maximum number of machines
-    idle_cost: HourlyCost  # with the minimum number of machines
-
-    @property
-    def kept(self) -> dict[str, object]:
-        """Properties that the service can't change, by the paths of `ml.workspace.immutable`; the subnet is wired."""
-        return {
-            "vmSize": self.size.lower(),
-            "vmPriority": self.priority if self.priority != DEDICATED else "",
-            "without public addresses": not self.public_addresses,
-        }
-
-    def azure_name(self, subnet_id: str) -> str:
-        """Its name in the workspace."""
-        return compute_name(self.name, self.replace, self.kept, subnet_id)
-
-    @property
-    def hourly_cost(self) -> float | None:
-        return self.cost.number
-
-    @property
-    def idle_hourly_cost(self) -> float | None:
-        return self.idle_cost.number
-
-
-ComputeSpec: TypeAlias = MachinesSpec | KubernetesSpec | MachineSpec
-
-
-def resolve(name: str, settings: ComputeArgs, workspace: WorkspaceContext, day: date) -> tuple[ComputeSpec | None, list[Problem]]:
-    """Resolves the compute that the stack file calls `name`, with its problems; None without exactly one kind."""
+def resolve(
+    name: str, settings: ComputeArgs, workspace: MlWorkspaceSpec, there: Attached, day: date
+) -> tuple[ComputeSpec | None, list[Problem]]:
+    """Resolves the compute that the stack file calls `name`, with its problems; None without exactly one kind. `there`: the
+    clusters and machines that can be attached."""
     path = f"{workspace.path}.computes.{name}"
-    kinds = [kind for kind in _KINDS if kind in settings]
+    kinds = [kind for kind in _OF_KIND if kind in settings]
     if len(kinds) != 1:
-        return None, [
-            Problem(
-                path=path,
-                message="exactly one of `size`, `cluster` and `vm` is required",
-                value=", ".join(kinds) or None,
-                allowed=f"exactly one of {', '.join(_KINDS)}",
-                fix="keep one of them" if kinds else "set `size: Standard_NC4as_T4_v3`, `cluster: <name>` or `vm: <name>`",
-            )
-        ]
+        fix = "keep one of them" if kinds else "set `size: Standard_NC4as_T4_v3`, `cluster: <name>` or `vm: <name>`"
+        return None, [refused("workspace.kinds_of_compute", path, ", ".join(kinds) or None, fix=fix)]
     [kind] = kinds
+    spec = ComputeSpec(name=name, path=path, settings=settings, tags={**workspace.tags, **settings.get("tags", {})})
     problems = [*_keys_of_other_kinds(settings, kind, path), *check_tags(settings.get("tags", {}), f"{path}.tags")]
-    resolved: tuple[ComputeSpec, list[Problem]]
     if kind == "size":
-        resolved = _machines(name, settings, workspace, path, day)
-    elif kind == "cluster":
-        resolved = workspace_attached.resolve_cluster(name, settings, workspace, path, day)
-    else:
-        resolved = workspace_attached.resolve_machine(name, settings, workspace, path, day)
-    return resolved[0], [*problems, *resolved[1]]
+        machines, of_machines = _machines(spec, workspace, day)
+        return machines, [*problems, *of_machines]
+    problems += names.check(azure_types.ML_COMPUTE.arm_type, name, path)
+    if kind == "cluster":
+        cluster, of_cluster = resolve_cluster(spec, there.clusters, workspace, day)
+        return cluster, [*problems, *of_cluster]
+    return spec, [*problems, *machine_problems(spec, there.vms, day)]
 
 
 def _keys_of_other_kinds(settings: ComputeArgs, kind: str, path: str) -> Iterator[Problem]:
     for key in settings:
         if key not in _OF_KIND[kind] | _OF_ALL:
             [of] = [other for other, keys in _OF_KIND.items() if key in keys]
-            yield Problem(
-                path=f"{path}.{key}",
-                message=f"not supported for a compute with `{kind}`",
-                allowed=f"only with `{of}`",
-                fix="remove it",
-            )
+            yield refused("workspace.key_of_other_compute", f"{path}.{key}", kind=kind, of=of)
 
 
-def _machines(
-    name: str, settings: ComputeArgs, workspace: WorkspaceContext, path: str, day: date
-) -> tuple[MachinesSpec, list[Problem]]:
-    size_name = settings.get("size", "")
+def _machines(of: ComputeSpec, workspace: MlWorkspaceSpec, day: date) -> tuple[MachinesSpec, list[Problem]]:
+    settings, path, size_name = of.settings, of.path, of.settings.get("size", "")
     size = SIZES.find(size_name)
     least, most = int(settings.get("min_nodes", DEFAULT_MIN_NODES)), int(settings.get("max_nodes", DEFAULT_MAX_NODES))
     spot = settings.get("spot", False)
@@ -146,62 +89,41 @@ def _machines(
         nodes=max(most, 0),
         spot=spot,
     )
-    written = size.name if size is not None else size_name
+    without_addresses = workspace.in_managed_network or ("subnet_id" in settings and workspace.reached_privately)
     spec = MachinesSpec(
-        name=name,
+        name=of.name,
         path=path,
-        size=written,
+        settings=settings,
+        tags={**of.tags, **end.tags},
+        size=size.name if size is not None else size_name,
         min_nodes=least,
         max_nodes=most,
         idle_minutes=int(settings.get("idle_minutes", DEFAULT_IDLE_MINUTES)),
         priority=LOW_PRIORITY if spot else DEDICATED,
-        public_addresses=settings.get(
-            "public_addresses", not (workspace.managed_network or ("subnet_id" in settings and workspace.reached_privately))
-        ),
-        replace=settings.get("replace", default_replace(name)),
-        description=settings.get("description", ""),
-        tags={**workspace.tags, **settings.get("tags", {}), **end.tags},
+        public_addresses=settings.get("public_addresses", not without_addresses),
+        replace=settings.get("replace", default_replace(of.name)),
         expires_at=end.at,
         use=use,
         cost=of_machines([Machines(size_name, most, spot)], workspace.location, packaged()),
         idle_cost=of_machines([Machines(size_name, least, spot)], workspace.location, packaged()),
     )
-    request = ClusterRequest(
-        minimum_path=f"{path}.min_nodes",
-        maximum_path=f"{path}.max_nodes",
-        priority_path=f"{path}.spot",
-        minimum_nodes=least,
-        maximum_nodes=most,
-        priority=spec.priority,
-    )
-    of_cluster = (
-        _of_spot(each, path) for each in lifecycle.through(lambda on: compute.cluster_problems(request, on), day, end.last)
-    )
-    problems += [
-        *of_cluster,
-        *offers.check(use, day, prices=packaged(), until=end.last),
-        *_names(spec),
-        *_placement_problems(settings, spec, workspace),
-    ]
-    return spec, problems
-
-
-def _of_spot(problem: Problem, path: str) -> Problem:
-    """A problem of the priority, with the stack file's value."""
-    if problem.path != f"{path}.spot":
-        return problem
-    return problem._replace(value=True)
+    problems += compute.scale_problems(least, most, path)
+    if spot:
+        problems += lifecycle.through(lambda on: compute.spot_problems(f"{path}.spot", on), day, end.last)
+    problems += offers.check(use, day, prices=packaged(), until=end.last)
+    return spec, [*problems, *_names(spec), *_placement_problems(spec, workspace)]
 
 
 def _names(spec: MachinesSpec) -> Iterator[Problem]:
     if spec.replace == "side-by-side" and LONGEST_SIDE_BY_SIDE < len(spec.name) <= LONGEST_NAME:
-        yield Problem(
-            path=f"{spec.path}.replace",
-            message=f"{spec.replace} adds {LONGEST_NAME - LONGEST_SIDE_BY_SIDE} characters to the compute's name, "
-            f"which has at most {LONGEST_NAME}",
-            value=spec.name,
-            allowed=f"a name of at most {LONGEST_SIDE_BY_SIDE} characters",
-            fix="shorten the name, or set `replace: drain-first`",
+        yield refused(
+            "workspace.name_without_hash",
+            f"{spec.path}.replace",
+            spec.name,
+            replace=spec.replace,
+            more=LONGEST_NAME - LONGEST_SIDE_BY_SIDE,
+            longest=LONGEST_NAME,
+            most=LONGEST_SIDE_BY_SIDE,
         )
         return
     behind = f"-x{'0' * HASH_LENGTH}" if spec.replace == "side-by-side" else ""
@@ -209,41 +131,16 @@ def _names(spec: MachinesSpec) -> Iterator[Problem]:
         yield problem._replace(value=spec.name, fix=problem.fix.replace(behind, "") if behind else problem.fix)
 
 
-def _placement_problems(settings: ComputeArgs, spec: MachinesSpec, workspace: WorkspaceContext) -> Iterator[Problem]:
+def _placement_problems(spec: MachinesSpec, workspace: MlWorkspaceSpec) -> Iterator[Problem]:
+    in_subnet, path = "subnet_id" in spec.settings, f"{spec.path}.public_addresses"
     if not 1 <= spec.idle_minutes <= MOST_IDLE_MINUTES:
-        yield Problem(
-            path=f"{spec.path}.idle_minutes",
-            message="idle time is out of range",
-            value=spec.idle_minutes,
-            allowed=f"1 to {MOST_IDLE_MINUTES}",
-            fix=f"write {DEFAULT_IDLE_MINUTES}",
-        )
-    if workspace.managed_network and "subnet_id" in settings:
-        yield Problem(
-            path=f"{spec.path}.subnet_id",
-            message="can't be combined with the workspace's managed network, which its machines are in",
-            allowed="only without `managed_network`",
-            fix="remove one of the two",
-            source=str(compute.MANAGED_NETWORK),
-            code=Code.IMPOSSIBLE,
-        )
-    if not spec.public_addresses and not workspace.managed_network and "subnet_id" not in settings:
-        yield Problem(
-            path=f"{spec.path}.public_addresses",
-            message="`public_addresses: false` requires a managed network, or `subnet_id` of a subnet with outbound access",
-            value=False,
-            allowed="with managed_network of the workspace, or with subnet_id",
-            fix="set `managed_network: internet_outbound` for the workspace, or remove it",
-            source=str(compute.NO_PUBLIC_ADDRESS),
-            code=Code.IMPOSSIBLE,
-        )
-    elif not spec.public_addresses and not workspace.managed_network and not workspace.reached_privately:
-        yield Problem(
-            path=f"{spec.path}.public_addresses",
-            message="`public_addresses: false` requires a private endpoint of the workspace, which has none",
-            value=False,
-            allowed="with private_endpoint or managed_network of the workspace",
-            fix="set `private_endpoint: {subnet_id: <id>}` for the workspace, or remove it",
-            source=str(compute.IN_A_NETWORK),
-            code=Code.IMPOSSIBLE,
-        )
+        most, usual = MOST_IDLE_MINUTES, DEFAULT_IDLE_MINUTES
+        yield refused("workspace.idle_minutes", f"{spec.path}.idle_minutes", spec.idle_minutes, most=most, usual=usual)
+    if workspace.in_managed_network and in_subnet:
+        yield refused("workspace.subnet_in_managed_network", f"{spec.path}.subnet_id")
+    if spec.public_addresses or workspace.in_managed_network:
+        return
+    if not in_subnet:
+        yield refused("workspace.no_outbound_access", path, False)
+    elif not workspace.reached_privately:
+        yield refused("workspace.machines_not_reached", path, False)

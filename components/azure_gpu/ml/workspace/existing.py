@@ -9,11 +9,12 @@ from pulumi_azure_native import applicationinsights, keyvault, machinelearningse
 
 from azure_gpu.catalog import regions
 from azure_gpu.catalog.problems import Problem
+from azure_gpu.catalog.refusals import refused
 from azure_gpu.formats import arm_ids, azure_types
 from azure_gpu.formats.arm_ids import ArmId
 from azure_gpu.ml.dependencies import WorkspaceOfEndpoint
 from azure_gpu.ml.workspace import assets as workspace_assets
-from azure_gpu.ml.workspace.spec import PATH, MlWorkspaceSpec
+from azure_gpu.ml.workspace.spec import MlWorkspaceSpec
 from azure_gpu.shared import existing
 from azure_gpu.shared.context import known
 from azure_gpu.shared.look_up import OF_STACK, AskedBy, told
@@ -34,60 +35,41 @@ def look_up(spec: MlWorkspaceSpec, asked_by: AskedBy = OF_STACK) -> tuple[MlWork
     if spec.existing is not None:
         found, more = _workspace(spec, spec.existing, asked_by)
         return found, [*problems, *more]
-    path, own = spec.context.path(PATH), spec.context.subscription_id
-    vault, insights = spec.key_vault.existing, spec.insights
-    if vault is not None:
-        of_vault = f"{path}.key_vault.existing"
-        problems += existing.get(keyvault.get_vault, azure_types.KEY_VAULT, vault, of_vault, asked_by, own)[1]
-    if insights is not None:
-        get, of_insights = applicationinsights.get_component, f"{path}.insights.existing"
-        problems += existing.get(get, azure_types.INSIGHTS_COMPONENT, insights, of_insights, asked_by, own)[1]
+    for key, get, azure_type, part in (
+        ("key_vault", keyvault.get_vault, azure_types.KEY_VAULT, spec.vault),
+        ("insights", applicationinsights.get_component, azure_types.INSIGHTS_COMPONENT, spec.insights),
+    ):
+        if part is not None:
+            at = f"{spec.path}.{key}.existing"
+            problems += existing.get(get, azure_type, part, at, asked_by, spec.context.subscription_id)[1]
     return spec, problems
 
 
 def _workspace(spec: MlWorkspaceSpec, workspace: ArmId, asked_by: AskedBy) -> tuple[MlWorkspaceSpec, list[Problem]]:
-    path = f"{spec.context.path(PATH)}.existing"
-    own = spec.context.subscription_id
+    path, own, here = f"{spec.path}.existing", spec.context.subscription_id, spec.location
     found, problems = existing.get(ml.get_workspace, azure_types.ML_WORKSPACE, workspace, path, asked_by, own)
     if found is None:
         return spec, problems
-    if found.location is not None and regions.normalise(found.location) != spec.location:
-        problems.append(_elsewhere(spec, workspace, found.location, path))
-    if found.v1_legacy_mode:
+    there = found.location
+    if there is not None and regions.normalise(there) != here:
+        region = regions.normalise(there)
         problems.append(
-            Problem(
-                path=path,
-                message="the workspace is in v1 legacy mode, which doesn't have today's endpoints",
-                value=workspace.text,
-                allowed="a workspace whose v1LegacyMode is false",
-                fix="have its owner run: az ml workspace update --v1-legacy-mode false, or create one",
-            )
+            refused("workspace.elsewhere", path, workspace.text, there=there, here=here, section=spec.path, region=region)
         )
-    managed = found.managed_network.isolation_mode if found.managed_network is not None else None
-    return (
-        replace(
-            spec,
-            network="private" if found.public_network_access == "Disabled" else "public",
-            # pyrefly: ignore[bad-argument-type]
-            managed_network=_BY_ISOLATION.get(managed or "", "none"),
-            uses=_uses(found),
-        ),
-        problems,
-    )
+    if found.v1_legacy_mode:
+        problems.append(refused("workspace.v1_legacy", path, workspace.text))
+    managed = _BY_ISOLATION.get(_isolation(found), "none")
+    network = "private" if found.public_network_access == "Disabled" else "public"
+    # pyrefly: ignore[bad-argument-type]
+    return replace(spec, network=network, managed_network=managed, uses=_uses(found)), problems
+
+
+def _isolation(found: ml.GetWorkspaceResult) -> str:
+    return (found.managed_network.isolation_mode if found.managed_network is not None else None) or ISOLATION["none"]
 
 
 def _uses(found: ml.GetWorkspaceResult) -> frozenset[str]:
     return frozenset(each.rpartition("/")[2].lower() for each in (found.container_registry, found.storage_account) if each)
-
-
-def _elsewhere(spec: MlWorkspaceSpec, workspace: ArmId, location: str, path: str) -> Problem:
-    return Problem(
-        path=path,
-        message=f"the workspace is in {location}, but its computes would be in {spec.location}",
-        value=workspace.text,
-        allowed="a workspace in the region of its computes",
-        fix=f"set {spec.context.path(PATH)}.location: {regions.normalise(location)}, or name a workspace in {spec.location}",
-    )
 
 
 def of_id(given: pulumi.Input[str], path: str, asked_by: AskedBy, own: str) -> tuple[WorkspaceOfEndpoint, list[Problem]]:
@@ -128,7 +110,5 @@ def of_id(given: pulumi.Input[str], path: str, asked_by: AskedBy, own: str) -> t
         offered["uses"] = _uses(found)
         offered["public"] = found.public_network_access != "Disabled"
         offered["reached_privately"] = bool(found.private_endpoint_connections)
-        offered["managed_network"] = (
-            found.managed_network is not None and found.managed_network.isolation_mode != ISOLATION["none"]
-        )
+        offered["managed_network"] = _isolation(found) != ISOLATION["none"]
     return offered, problems

@@ -10,19 +10,18 @@ from pulumi_azure_native import keyvault, machinelearningservices as ml
 from azure_gpu.catalog.services.aks.device_plugin import GPU_RESOURCE
 from azure_gpu.catalog.services.machine_learning.compute import SSH_PORT
 from azure_gpu.formats.tags import MODEL_STORE
-from azure_gpu.ml.workspace.args import InstanceTypeArgs, OutboundRuleArgs
-from azure_gpu.ml.workspace.assets import MODEL_TYPES, CodeSpec, EnvironmentSpec, ModelSpec, Routes
-from azure_gpu.ml.workspace.attached import KubernetesSpec, MachineSpec
-from azure_gpu.ml.workspace.computes import MachinesSpec
+from azure_gpu.ml.workspace.args import DEFAULT_RETENTION_DAYS, InstanceTypeArgs, KeyVaultArgs, OutboundRuleArgs
+from azure_gpu.ml.workspace.assets import MODEL_TYPES, AssetSpec, CodeSpec, EnvironmentSpec, ModelSpec, Routes
 from azure_gpu.ml.workspace.existing import ISOLATION
-from azure_gpu.ml.workspace.spec import MlWorkspaceSpec
+from azure_gpu.ml.workspace.roles import Scopes
+from azure_gpu.ml.workspace.spec import ComputeSpec, KubernetesSpec, MachinesSpec, MlWorkspaceSpec
 from azure_gpu.shared.attachable import VmOfWorkspace
 from azure_gpu.shared.context import CustomerKey
 
-FIREWALLS = {"basic": "Basic", "standard": "Standard"}
 
-
-def vault(spec: MlWorkspaceSpec, tenant_id: pulumi.Input[str], *, public: bool) -> keyvault.VaultPropertiesArgs:
+def vault(
+    spec: MlWorkspaceSpec, settings: KeyVaultArgs, tenant_id: pulumi.Input[str], *, public: bool
+) -> keyvault.VaultPropertiesArgs:
     """Properties of the vault that the workspace keeps secrets in."""
     private = spec.network == "private"
     return keyvault.VaultPropertiesArgs(
@@ -30,8 +29,8 @@ def vault(spec: MlWorkspaceSpec, tenant_id: pulumi.Input[str], *, public: bool) 
         tenant_id=tenant_id,
         enable_rbac_authorization=True,  # authorize with Azure RBAC, like the rest of the stack
         enable_soft_delete=True,  # Azure's own default, which can't be turned off
-        soft_delete_retention_in_days=spec.key_vault.retention_days,
-        enable_purge_protection=True if spec.key_vault.purge_protection else None,  # Azure rejects false
+        soft_delete_retention_in_days=int(settings.get("retention_days", DEFAULT_RETENTION_DAYS)),
+        enable_purge_protection=True if settings.get("purge_protection", True) else None,  # Azure rejects false
         public_network_access=None if public else "disabled",  # as the service's specification spells it
         # The workspace has access as a trusted service, from any network.
         network_acls=keyvault.NetworkRuleSetArgs(
@@ -41,16 +40,7 @@ def vault(spec: MlWorkspaceSpec, tenant_id: pulumi.Input[str], *, public: bool) 
     )
 
 
-def workspace(
-    spec: MlWorkspaceSpec,
-    *,
-    identity_id: pulumi.Input[str],
-    storage_id: pulumi.Input[str],
-    vault_id: pulumi.Input[str],
-    registry_id: pulumi.Input[str] | None,
-    insights_id: pulumi.Input[str],
-    key: CustomerKey | None,
-) -> dict[str, Any]:
+def workspace(spec: MlWorkspaceSpec, scopes: Scopes, identity_id: pulumi.Input[str], key: CustomerKey | None) -> dict[str, Any]:
     """The workspace's inputs except its name, group and tags."""
     return {
         "location": spec.location,
@@ -62,19 +52,19 @@ def workspace(
         ),
         "encryption": _encryption(key) if key else None,
         "primary_user_assigned_identity": identity_id,
-        "storage_account": storage_id,
-        "key_vault": vault_id,
-        "container_registry": registry_id,
-        "application_insights": insights_id,
+        "storage_account": scopes.storage,
+        "key_vault": scopes.vault,
+        "container_registry": scopes.registry,
+        "application_insights": scopes.insights,
         "system_datastores_auth_mode": ml.SystemDatastoresAuthMode.IDENTITY,  # the storage account has no keys
         "public_network_access": (
             ml.PublicNetworkAccessType.DISABLED if spec.network == "private" else ml.PublicNetworkAccessType.ENABLED
         ),
         "managed_network": _managed_network(spec),
-        "hbi_workspace": spec.high_business_impact,
+        "hbi_workspace": spec.settings.get("high_business_impact", False),
         "v1_legacy_mode": False,  # v2 of the service, which has endpoints
-        "friendly_name": spec.friendly_name or None,
-        "description": spec.description or None,
+        "friendly_name": spec.settings.get("friendly_name") or None,
+        "description": spec.settings.get("description") or None,
     }
 
 
@@ -88,11 +78,11 @@ def _encryption(key: CustomerKey) -> ml.EncryptionPropertyArgs:
 
 
 def _managed_network(spec: MlWorkspaceSpec) -> ml.ManagedNetworkSettingsArgs | None:
-    if spec.managed_network == "none":
+    if not spec.in_managed_network:
         return None
     return ml.ManagedNetworkSettingsArgs(
         isolation_mode=ISOLATION[spec.managed_network],
-        firewall_sku=FIREWALLS[spec.firewall] if spec.has_firewall else None,
+        firewall_sku=spec.firewall.capitalize() if spec.has_firewall else None,
         outbound_rules={name: _rule(rule) for name, rule in sorted(spec.outbound_rules.items())} or None,
     )
 
@@ -130,7 +120,7 @@ def machines(spec: MachinesSpec, location: str, subnet_id: pulumi.Input[str] | N
     return ml.AmlComputeArgs(
         compute_type="AmlCompute",
         compute_location=location,
-        description=spec.description or None,
+        description=spec.settings.get("description") or None,
         disable_local_auth=True,
         properties=ml.AmlComputePropertiesArgs(
             vm_size=spec.size,
@@ -172,7 +162,7 @@ def _instance_type(settings: InstanceTypeArgs) -> ml.InstanceTypeSchemaArgs:
     )
 
 
-def machine(spec: MachineSpec, vm: VmOfWorkspace, private_key: pulumi.Input[str]) -> ml.VirtualMachineArgs:
+def machine(spec: ComputeSpec, vm: VmOfWorkspace, private_key: pulumi.Input[str]) -> ml.VirtualMachineArgs:
     """An attached virtual machine."""
     return ml.VirtualMachineArgs(
         compute_type="VirtualMachine",
@@ -208,11 +198,7 @@ def datastore(account_name: pulumi.Input[str], *, by_workspace: bool) -> ml.Azur
 def model(spec: ModelSpec, uri: pulumi.Input[str]) -> ml.ModelVersionPropertiesArgs:
     """A version of the model at `uri`."""
     return ml.ModelVersionPropertiesArgs(
-        model_uri=uri,
-        model_type=MODEL_TYPES[spec.settings.get("type", "custom")],
-        description=spec.settings.get("description") or None,
-        tags=dict(spec.settings.get("tags", {})) or None,
-        is_anonymous=False,
+        model_uri=uri, model_type=MODEL_TYPES[spec.settings.get("type", "custom")], **_of_version(spec)
     )
 
 
@@ -223,10 +209,19 @@ def environment(spec: EnvironmentSpec, image: pulumi.Input[str]) -> ml.Environme
         conda_file=spec.conda or None,
         inference_config=_routes(spec.routes) if spec.routes is not None else None,
         os_type=ml.OperatingSystemType.LINUX,
-        description=spec.settings.get("description") or None,
-        tags=dict(spec.settings.get("tags", {})) or None,
-        is_anonymous=False,
+        **_of_version(spec),
     )
+
+
+def code(spec: CodeSpec) -> ml.CodeVersionPropertiesArgs:
+    """A version of code."""
+    return ml.CodeVersionPropertiesArgs(code_uri=spec.settings["uri"], **_of_version(spec))
+
+
+def _of_version(spec: AssetSpec[Any]) -> dict[str, Any]:
+    """What versions of models, environments and code have in common."""
+    tags = dict(spec.settings.get("tags", {})) or None
+    return {"description": spec.settings.get("description") or None, "tags": tags, "is_anonymous": False}
 
 
 def _routes(spec: Routes) -> ml.InferenceContainerPropertiesArgs:
@@ -235,9 +230,3 @@ def _routes(spec: Routes) -> ml.InferenceContainerPropertiesArgs:
         readiness_route=ml.RouteArgs(path=spec.readiness, port=spec.port),
         scoring_route=ml.RouteArgs(path=spec.scoring, port=spec.port),
     )
-
-
-def code(spec: CodeSpec) -> ml.CodeVersionPropertiesArgs:
-    """A version of code."""
-    description = spec.settings.get("description") or None
-    return ml.CodeVersionPropertiesArgs(code_uri=spec.settings["uri"], description=description, is_anonymous=False)

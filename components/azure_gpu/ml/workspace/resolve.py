@@ -1,6 +1,7 @@
 """Resolves the arguments of a workspace: fills in all defaults and finds all problems. Pure."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from azure_gpu.catalog import names
 from azure_gpu.catalog.problems import Problem
@@ -9,10 +10,9 @@ from azure_gpu.formats.arm_ids import ArmId
 from azure_gpu.formats.azure_types import AzureType
 from azure_gpu.formats.dates import resolve_day
 from azure_gpu.ml.workspace import assets as workspace_assets, computes as workspace_computes, rules as workspace_rules
-from azure_gpu.ml.workspace.args import DEFAULT_RETENTION_DAYS, KeyVaultArgs, MlWorkspaceSettings
-from azure_gpu.ml.workspace.attached import WorkspaceContext
-from azure_gpu.ml.workspace.computes import ComputeSpec
-from azure_gpu.ml.workspace.spec import PATH, KeyVault, MlWorkspaceSpec
+from azure_gpu.ml.workspace.args import KeyVaultArgs, MlWorkspaceSettings
+from azure_gpu.ml.workspace.attached import Attached
+from azure_gpu.ml.workspace.spec import PATH, ComputeSpec, MlWorkspaceSpec
 from azure_gpu.shared import existing
 from azure_gpu.shared.attachable import ClusterOfWorkspace, VmOfWorkspace
 from azure_gpu.shared.context import Context, check_region, check_tags, known
@@ -31,37 +31,9 @@ def resolve(
     as_of, problems = resolve_day(args.get("as_of"), f"{path}.as_of")
     day = as_of or context.day
     found, id_problems = _existing(args, context)
-    location = context.region(args.get("location"))
-    location_path = f"{path}.location" if "location" in args else context.own_path("location")
-    tags = {**context.tags(as_of), **args.get("tags", {})}
-    network = args.get("network", "public")
-    managed = args.get("managed_network", "none")
-    reached_privately = found is not None or network == "private" or "private_endpoint" in args
-    workspace = WorkspaceContext(
-        path=path,
-        location=location,
-        location_path=location_path,
-        managed_network=managed != "none",
-        reached_privately=reached_privately,
-        tags=tags,
-        clusters=clusters,
-        vms=vms,
-        # The first of them; any other is rejected.
-        extension_owner={
-            str(settings["cluster"]): name
-            for name, settings in reversed(list(args.get("computes", {}).items()))
-            if "cluster" in settings and "extension" in settings
-        },
-    )
-    computes: dict[str, ComputeSpec] = {}
-    compute_problems: list[Problem] = []
-    for name, settings in args.get("computes", {}).items():
-        spec, more = workspace_computes.resolve(name, settings, workspace, day)
-        compute_problems += more
-        if spec is not None:
-            computes[name] = spec
     assets, asset_problems = workspace_assets.resolve(args, path)
-    vault, vault_problems = _key_vault(written(args.get("key_vault", KeyVaultArgs(create=True))), context)
+    key_vault = written(args.get("key_vault", KeyVaultArgs(create=True)))
+    vault, vault_problems = _part(key_vault, azure_types.KEY_VAULT, context, f"{path}.key_vault")
     insights, insights_problems = _part(
         # pyrefly: ignore[bad-specialization]
         written(args.get("insights", PartArgs(create=True))),
@@ -69,34 +41,34 @@ def resolve(
         context,
         f"{path}.insights",
     )
-    whole = MlWorkspaceSpec(
+    name = known(args.get("workspace_name"))
+    spec = MlWorkspaceSpec(
         context=context,
-        name=found.name if found else known(args.get("workspace_name")) or "",
+        settings=args,
+        name=found.name if found else name or "",
         existing=found,
-        location=location,
-        location_path=location_path,
-        network=network,
-        reached_privately=reached_privately,
-        managed_network=managed,
+        location=context.region(args.get("location")),
+        network=args.get("network", "public"),
+        managed_network=args.get("managed_network", "none"),
         outbound_rules=dict(args.get("outbound_rules", {})),
-        firewall=args.get("firewall", "basic"),
-        key_vault=vault,
+        vault=vault,
         insights=insights,
-        high_business_impact=args.get("high_business_impact", False),
-        friendly_name=args.get("friendly_name", ""),
-        description=args.get("description", ""),
-        computes=computes,
         assets=assets,
-        tags=tags,
+        tags={**context.tags(as_of), **args.get("tags", {})},
         day=day,
     )
-    problems += [*id_problems, *vault_problems, *insights_problems]
-    problems += check_region(args.get("location"), location_path)
-    workspace_name = known(args.get("workspace_name"))
-    if workspace_name is not None:
-        problems += names.check(azure_types.ML_WORKSPACE.arm_type, workspace_name, f"{path}.workspace_name")
+    computes: dict[str, ComputeSpec] = {}
+    compute_problems: list[Problem] = []
+    for key, settings in args.get("computes", {}).items():
+        compute, more = workspace_computes.resolve(key, settings, spec, Attached(clusters, vms), day)
+        compute_problems += more
+        if compute is not None:
+            computes[key] = compute
+    problems += [*id_problems, *vault_problems, *insights_problems, *check_region(args.get("location"), spec.location_path)]
+    if name is not None:
+        problems += names.check(azure_types.ML_WORKSPACE.arm_type, name, f"{path}.workspace_name")
     problems += [*workspace_rules.problems_of(args, path), *check_tags(args.get("tags", {}), f"{path}.tags")]
-    return whole, [*problems, *compute_problems, *asset_problems]
+    return replace(spec, computes=computes), [*problems, *compute_problems, *asset_problems]
 
 
 def _existing(args: MlWorkspaceSettings, context: Context) -> tuple[ArmId | None, list[Problem]]:
@@ -109,16 +81,6 @@ def _existing(args: MlWorkspaceSettings, context: Context) -> tuple[ArmId | None
         given["create"] = args["create"]
     part, problems = resolve_part(given, azure_types.ML_WORKSPACE, "", context, context.path(PATH))
     return part.existing, [*problems, *not_changed(args, context.path(PATH))]
-
-
-def _key_vault(settings: KeyVaultArgs, context: Context) -> tuple[KeyVault, list[Problem]]:
-    found, problems = _part(settings, azure_types.KEY_VAULT, context, f"{context.path(PATH)}.key_vault")
-    vault = KeyVault(
-        existing=found,
-        purge_protection=settings.get("purge_protection", True),
-        retention_days=int(settings.get("retention_days", DEFAULT_RETENTION_DAYS)),
-    )
-    return vault, problems
 
 
 def _part(settings: PartArgs, azure_type: AzureType, context: Context, path: str) -> tuple[ArmId | None, list[Problem]]:

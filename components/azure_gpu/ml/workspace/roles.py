@@ -1,10 +1,12 @@
-"""Role assignments of a workspace's identity: on its storage, vault, registry and insights, and on the workspace itself.
+"""Roles of a workspace's identity, on its storage, vault, registry and insights and on the workspace itself, and of the identity
+of endpoints.
 
 They are declared, or printed as commands for an administrator who assigns roles.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import pulumi
@@ -14,16 +16,6 @@ from azure_gpu.catalog import roles
 from azure_gpu.ml.workspace.spec import MlWorkspaceSpec
 from azure_gpu.shared import role_command, role_of_identity
 
-# Roles that the service requires. Source: catalog.services.machine_learning.workspaces, IDENTITY and MANAGED_NETWORK.
-ON_STORAGE = (roles.CONTRIBUTOR, roles.STORAGE_BLOB_DATA_CONTRIBUTOR)
-ON_VAULT = (roles.CONTRIBUTOR, roles.KEY_VAULT_ADMINISTRATOR)
-ON_REGISTRY = (roles.CONTRIBUTOR,)
-ON_INSIGHTS = (roles.CONTRIBUTOR,)
-ON_ITSELF = (roles.CONTRIBUTOR,)
-# For the identity of endpoints' deployments; to an endpoint's own identity Azure assigns it. Source:
-# MicrosoftDocs/azure-ai-docs, concept-endpoints-online-auth.md, Automatic role assignment for endpoint identity (2026-11).
-OF_ENDPOINTS = (roles.AZUREML_METRICS_WRITER,)
-IN_MANAGED_NETWORK = (roles.AI_NETWORK_CONNECTION_APPROVER,)  # on resources that get private endpoints
 _SUFFIXES = {
     roles.CONTRIBUTOR: "role",
     roles.STORAGE_BLOB_DATA_CONTRIBUTOR: "blob-role",
@@ -45,28 +37,29 @@ class Scopes(NamedTuple):
     pulling: tuple[str, ...] = ()  # roles on the registry for pulling from it, where Contributor doesn't permit that
 
 
-def assign_before_workspace(
-    name: str, spec: MlWorkspaceSpec, scopes: Scopes, principal_id: pulumi.Output[str], opts: pulumi.ResourceOptions
-) -> list[authorization.RoleAssignment]:
-    """The roles that are required to create the workspace."""
-    return [
-        _assign(f"{name}-{what}-{_SUFFIXES[role]}", role, scope, spec, principal_id, opts)
-        for what, scope, of in _needed(spec, scopes)
-        for role in of
-    ]
+class Needed(NamedTuple):
+    """A role that an identity needs."""
+
+    name: str  # of the resource that assigns it
+    role: str
+    scope: pulumi.Input[str]
 
 
-def _needed(spec: MlWorkspaceSpec, scopes: Scopes) -> list[tuple[str, pulumi.Input[str], tuple[str, ...]]]:
-    """Resources with their ARM ids and the roles on them."""
-    approver = IN_MANAGED_NETWORK if spec.managed_network != "none" else ()
+def before_workspace(name: str, spec: MlWorkspaceSpec, scopes: Scopes) -> Iterator[Needed]:
+    """The roles that are required to create the workspace. Source: how-to-identity-based-service-authentication@2025-06-10 of
+    the catalog; of those for a managed network, how-to-managed-network@2024-08-29."""
+    approver = (roles.AI_NETWORK_CONNECTION_APPROVER,) if spec.in_managed_network else ()  # of private endpoints
+    on_storage = (roles.CONTRIBUTOR, roles.STORAGE_BLOB_DATA_CONTRIBUTOR, *approver)
     candidates: list[tuple[str, pulumi.Input[str] | None, tuple[str, ...]]] = [
-        ("storage", scopes.storage, (*ON_STORAGE, *approver)),
-        ("vault", scopes.vault, (*ON_VAULT, *approver)),
-        ("registry", scopes.registry, (*ON_REGISTRY, *scopes.pulling, *approver)),
-        ("insights", scopes.insights, ON_INSIGHTS),
+        ("storage", scopes.storage, on_storage),
+        ("vault", scopes.vault, (roles.CONTRIBUTOR, roles.KEY_VAULT_ADMINISTRATOR, *approver)),
+        ("registry", scopes.registry, (roles.CONTRIBUTOR, *scopes.pulling, *approver)),
+        ("insights", scopes.insights, (roles.CONTRIBUTOR,)),
         *((f"rule-{rule}", scope, approver) for rule, scope in _targets(spec, scopes.known).items()),
     ]
-    return [(what, scope, of) for what, scope, of in candidates if scope is not None]
+    for what, scope, of in candidates:
+        if scope is not None:
+            yield from (Needed(f"{name}-{what}-{_SUFFIXES[role]}", role, scope) for role in of)
 
 
 def _targets(spec: MlWorkspaceSpec, known: frozenset[str]) -> dict[str, pulumi.Input[str]]:
@@ -83,61 +76,42 @@ def _targets(spec: MlWorkspaceSpec, known: frozenset[str]) -> dict[str, pulumi.I
     return found
 
 
-def assign_on_workspace(
-    name: str,
-    spec: MlWorkspaceSpec,
-    workspace: pulumi.Output[str],
-    principal_id: pulumi.Output[str],
-    opts: pulumi.ResourceOptions,
+def on_workspace(name: str, workspace: pulumi.Input[str]) -> list[Needed]:
+    """The roles on the workspace itself. Source: as above."""
+    return [Needed(f"{name}-workspace-{_SUFFIXES[roles.CONTRIBUTOR]}", roles.CONTRIBUTOR, workspace)]
+
+
+def of_endpoints(name: str, workspace: pulumi.Input[str]) -> list[Needed]:
+    """The roles on the workspace for the identity of endpoints' deployments; to an endpoint's own identity Azure assigns it.
+    Source: MicrosoftDocs/azure-ai-docs, concept-endpoints-online-auth.md, Automatic role assignment for endpoint identity
+    (2026-11)."""
+    role = roles.AZUREML_METRICS_WRITER
+    return [Needed(f"{name}-{_SUFFIXES[role]}", role, workspace)]
+
+
+def assign(
+    needed: Iterable[Needed], spec: MlWorkspaceSpec, principal_id: pulumi.Input[str], opts: pulumi.ResourceOptions
 ) -> list[authorization.RoleAssignment]:
-    """The roles on the workspace itself."""
-    return [_assign(f"{name}-workspace-{_SUFFIXES[role]}", role, workspace, spec, principal_id, opts) for role in ON_ITSELF]
-
-
-def assign_for_endpoints(
-    name: str,
-    spec: MlWorkspaceSpec,
-    workspace: pulumi.Input[str],
-    principal_id: pulumi.Input[str],
-    opts: pulumi.ResourceOptions,
-) -> None:
-    """The roles on the workspace for the identity of endpoints' deployments."""
-    for role in OF_ENDPOINTS:
-        _assign(f"{name}-{_SUFFIXES[role]}", role, workspace, spec, principal_id, opts)
-
-
-def commands_for_endpoints(workspace: str, identity_id: str) -> list[str]:
-    """Commands for an administrator instead of `assign_for_endpoints`."""
-    principal_id = role_command.principal_of(identity_id)
-    return [role_command.command(role, scope=workspace, principal_id=principal_id) for role in OF_ENDPOINTS]
-
-
-def _assign(
-    name: str,
-    role: str,
-    scope: pulumi.Input[str],
-    spec: MlWorkspaceSpec,
-    principal_id: pulumi.Input[str],
-    opts: pulumi.ResourceOptions,
-) -> authorization.RoleAssignment:
-    return role_of_identity.assign(
-        name,
-        role=role,
-        scope=scope,
-        principal_id=principal_id,
-        subscription_id=spec.context.subscription_id,
-        opts=opts,
-    )
-
-
-def commands(spec: MlWorkspaceSpec, scopes: Scopes, workspace: str, identity_id: str) -> tuple[list[str], list[str]]:
-    """Commands for an administrator instead of the assignments: before the workspace is created, and after. The scopes are ids,
-    or commands in $( ) that find them; those known only as outputs are left out."""
-    principal_id = role_command.principal_of(identity_id)
-    before = [
-        role_command.command(role, scope=scope, principal_id=principal_id)
-        for _, scope, of in _needed(spec, scopes)
-        if isinstance(scope, str)
-        for role in of
+    """Assigns the roles to the identity with this object id."""
+    return [
+        role_of_identity.assign(
+            each.name,
+            role=each.role,
+            scope=each.scope,
+            principal_id=principal_id,
+            subscription_id=spec.context.subscription_id,
+            opts=opts,
+        )
+        for each in needed
     ]
-    return before, [role_command.command(role, scope=workspace, principal_id=principal_id) for role in ON_ITSELF]
+
+
+def commands(needed: Iterable[Needed], identity_id: str) -> list[str]:
+    """Commands for an administrator instead of the assignments. Scopes and the identity are ids, or commands in $( ) that find
+    them; scopes known only as outputs are left out."""
+    principal_id = role_command.principal_of(identity_id)
+    return [
+        role_command.command(each.role, scope=each.scope, principal_id=principal_id)
+        for each in needed
+        if isinstance(each.scope, str)
+    ]

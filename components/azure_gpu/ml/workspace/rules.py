@@ -1,14 +1,14 @@
 """Validates a workspace's settings: contradictions, and what this program or its API version doesn't support."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
-from azure_gpu.catalog.problems import Code, Problem, Severity
+from azure_gpu.catalog.problems import Problem
+from azure_gpu.catalog.refusals import refused
 from azure_gpu.catalog.services.machine_learning import compute
 from azure_gpu.formats import arm_ids
 from azure_gpu.ml.workspace.args import KeyVaultArgs, ManagedNetwork, MlWorkspaceSettings, OutboundRuleArgs
-from azure_gpu.ml.workspace.assets import EnvironmentSpec
-from azure_gpu.ml.workspace.spec import PATH, MlWorkspaceSpec
+from azure_gpu.ml.workspace.spec import MlWorkspaceSpec
 from azure_gpu.shared.validation import written
 from azure_gpu.shared.wording import give_part, stacks, with_part
 
@@ -35,255 +35,125 @@ _PORTS = re.compile(r"(?:\d{1,5}(?:-\d{1,5})?)(?:\s*,\s*\d{1,5}(?:-\d{1,5})?)*|\
 _RULE_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_-]*[A-Za-z0-9])?")
 
 
-def problems_of(settings: MlWorkspaceSettings, path: str) -> list[Problem]:
+def problems_of(settings: MlWorkspaceSettings, path: str) -> Iterator[Problem]:
     """Problems of the workspace itself."""
     if "existing" in settings:
-        return [*_existing(settings, path), *_names(settings, path)]
-    vault = written(settings.get("key_vault", KeyVaultArgs()))
-    network = [*_network(settings, path), *_zones(settings, path), *_outbound(settings, path)]
-    return [*network, *_key_vault(vault, f"{path}.key_vault"), *_names(settings, path)]
+        yield from (refused("workspace.existing", f"{path}.{key}") for key in _OF_A_NEW_WORKSPACE if key in settings)
+    else:
+        yield from _network(settings, path)
+        yield from _zones(settings, path)
+        yield from _outbound(settings, path)
+        yield from _key_vault(written(settings.get("key_vault", KeyVaultArgs())), f"{path}.key_vault")
+    below = f"{path}.computes"
+    yield from same_names(settings.get("computes", {}), below, "compute", f"{below}.")
 
 
-def _existing(settings: MlWorkspaceSettings, path: str) -> Iterator[Problem]:
-    for key in _OF_A_NEW_WORKSPACE:
-        if key in settings:
-            yield Problem(
-                path=f"{path}.{key}",
-                message="can't be set on an existing workspace, which is never changed",
-                allowed="computes, models, environments and code, which are added to it",
-                fix="remove it, or have the workspace's owner set it",
-            )
+def same_names(names: Iterable[str], below: str, what: str, shown: str = "") -> Iterator[Problem]:
+    """Azure ignores letter case in the names of computes and deployments. `shown`: before the other's name in the message."""
+    first: dict[str, str] = {}
+    for name in names:
+        taken = first.setdefault(name.lower(), name)
+        if taken != name:
+            yield refused("ml.same_name", f"{below}.{name}", name, taken=f"{shown}{taken}", what=what)
 
 
 def _network(settings: MlWorkspaceSettings, path: str) -> Iterator[Problem]:
     network = settings.get("network", "public")
     if network == "restricted":
-        yield Problem(
-            path=f"{path}.network",
-            message="restricting a workspace to address ranges is not supported by this API",
-            value=network,
-            allowed="public, private",
-            fix="set private with a `private_endpoint`, or public, which requires a login by Entra",
-            source=str(compute.PROVIDER),
-            code=Code.IMPOSSIBLE,
-        )
+        yield refused("workspace.restricted", f"{path}.network", network)
     if network == "private" and "private_endpoint" not in settings:
-        yield Problem(
-            path=f"{path}.network",
-            message="a private workspace is reachable only through a private endpoint, and `private_endpoint` is not set",
-            value=network,
-            allowed="with private_endpoint, or with one that is created elsewhere",
-            fix="set `private_endpoint: {subnet_id: <id>}`",
-            code=Code.UNKNOWN,
-            severity=Severity.WARNING,
-        )
+        yield refused("workspace.no_private_endpoint", f"{path}.network", network)
 
 
 def _zones(settings: MlWorkspaceSettings, path: str) -> Iterator[Problem]:
     """Problems of the private DNS zones, as far as their ids are known: outputs aren't."""
     if "private_endpoint" not in settings:
         return
-    path = f"{path}.private_endpoint.private_dns_zones"
+    path, required = f"{path}.private_endpoint.private_dns_zones", " and ".join(compute.PRIVATE_ZONES)
     zones: Sequence[object] = settings["private_endpoint"].get("private_dns_zones", ())
     if not zones:
-        yield Problem(
-            path=path,
-            message="`private_dns_zones` is not set, so the workspace's names resolve to its public address in this network too",
-            allowed=f"ids of the zones {' and '.join(compute.PRIVATE_ZONES)}",
-            fix="add the ids, unless a policy writes the addresses into zones",
-            source=str(compute.PRIVATE_ZONES_PAGE),
-            severity=Severity.WARNING,
-        )
+        yield refused("workspace.no_zones", path, zones=required)
         return
     known = [zone if isinstance(zone, str) else None for zone in zones]
     for index, zone in enumerate(known):
         found = arm_ids.parse(zone) if zone is not None else None
         if zone is not None and (found is None or not found.is_type(_PRIVATE_DNS_ZONE)):
-            allowed = f"/subscriptions/<id>/resourceGroups/<name>/providers/{_PRIVATE_DNS_ZONE}/<name>"
-            fix = "`az network private-dns zone show --query id` prints it"
-            yield Problem(f"{path}[{index}]", "not a valid private DNS zone", zone, allowed, fix)
+            yield refused("workspace.bad_zone", f"{path}[{index}]", zone)
     names = [zone.rsplit("/", 1)[-1].lower() for zone in known if zone is not None]
     missing = [zone for zone in compute.PRIVATE_ZONES if zone not in names]
     if missing and None not in known:
-        yield Problem(
-            path=path,
-            message=f"zone {' and '.join(missing)} is missing, so some of the workspace's names resolve to public addresses",
-            value=", ".join(names),
-            allowed=" and ".join(compute.PRIVATE_ZONES),
-            fix="add its id",
-            source=str(compute.PRIVATE_ZONES_PAGE),
-            severity=Severity.WARNING,
-        )
+        yield refused("workspace.zone_missing", path, ", ".join(names), missing=" and ".join(missing), zones=required)
 
 
 def _outbound(settings: MlWorkspaceSettings, path: str) -> Iterator[Problem]:
     managed = settings.get("managed_network", "none")
     rules = settings.get("outbound_rules", {})
     if rules and managed == "none":
-        yield Problem(
-            path=f"{path}.outbound_rules",
-            message="`outbound_rules` requires `managed_network`",
-            allowed="only with `managed_network`",
-            fix="set `managed_network: approved_outbound`, or remove them",
-        )
+        yield refused("workspace.no_managed_network", f"{path}.outbound_rules")
     for name, rule in rules.items():
         yield from _rule(name, rule, managed, f"{path}.outbound_rules.{name}")
     if "firewall" in settings and not any("fqdn" in rule for rule in rules.values()):
-        yield Problem(
-            path=f"{path}.firewall",
-            message="`firewall` requires an outbound rule with `fqdn`",
-            value=str(settings["firewall"]),
-            allowed="only with a rule that has `fqdn`",
-            fix="remove it",
-            source=str(compute.MANAGED_NETWORK),
-        )
+        yield refused("workspace.firewall_without_host", f"{path}.firewall", str(settings["firewall"]))
 
 
 def _rule(name: str, rule: OutboundRuleArgs, managed: ManagedNetwork, path: str) -> Iterator[Problem]:
     if _RULE_NAME.fullmatch(name) is None:
-        allowed = "letters, digits, hyphens and underscores, a letter or digit at either end"
-        yield Problem(path=path, message="not a valid rule name", value=name, allowed=allowed, fix="choose another name")
+        yield refused("workspace.bad_rule_name", path, name)
     given = [key for key in _TARGETS if key in rule]
     if len(given) != 1:
-        yield Problem(
-            path=path,
-            message="a rule requires exactly one target",
-            value=", ".join(given) or None,
-            allowed=f"exactly one of {', '.join(_TARGETS)}",
-            fix="keep one",
-        )
+        yield refused("workspace.rule_targets", path, ", ".join(given) or None)
         return
     [target] = given
     if managed == "internet_outbound" and target != "resource_id":
-        yield Problem(
-            path=f"{path}.{target}",
-            message="with internet_outbound machines may go anywhere, and rules can only add private endpoints",
-            allowed="with managed_network: approved_outbound",
-            fix="remove it, or set `managed_network: approved_outbound`",
-            source=str(compute.MANAGED_NETWORK),
-            code=Code.IMPOSSIBLE,
-        )
+        yield refused("workspace.rule_without_effect", f"{path}.{target}")
     for key, of in (("protocol", "service_tag"), ("ports", "service_tag"), ("subresource", "resource_id")):
         if key in rule and target != of:
-            yield Problem(path=f"{path}.{key}", message=f"requires `{of}`", allowed=f"only with `{of}`", fix="remove it")
+            yield refused("workspace.key_of_other_target", f"{path}.{key}", of=of)
     if target == "resource_id" and "subresource" not in rule:
-        allowed = "such as blob of a storage account, vault of a key vault, registry of a container registry"
-        yield Problem(
-            path=f"{path}.subresource",
-            message="`subresource` is required with `resource_id`",
-            allowed=allowed,
-            fix="set `subresource`, such as blob",
-        )
+        yield refused("workspace.no_subresource", f"{path}.subresource")
     if "fqdn" in rule and _HOST.fullmatch(rule["fqdn"]) is None:
-        allowed = "such as pypi.org or *.pypi.org, without https:// and without a path"
-        yield Problem(
-            path=f"{path}.fqdn", message="not a valid host name", value=rule["fqdn"], allowed=allowed, fix="write pypi.org"
-        )
+        yield refused("workspace.bad_host", f"{path}.fqdn", rule["fqdn"])
     if rule.get("protocol", "TCP") not in _PROTOCOLS:
-        yield Problem(
-            path=f"{path}.protocol",
-            message="not a supported protocol",
-            value=rule.get("protocol"),
-            allowed=", ".join(_PROTOCOLS),
-            fix="write TCP",
-        )
+        yield refused("workspace.bad_protocol", f"{path}.protocol", rule.get("protocol"))
     if _PORTS.fullmatch(rule.get("ports", "443")) is None:
-        yield Problem(
-            path=f"{path}.ports",
-            message="not valid ports",
-            value=rule.get("ports"),
-            allowed='such as "443, 8080-8089"',
-            fix='write "443"',
-        )
+        yield refused("workspace.bad_ports", f"{path}.ports", rule.get("ports"))
 
 
 def _key_vault(settings: KeyVaultArgs, path: str) -> Iterator[Problem]:
-    if "existing" in settings:
-        for key in _OF_A_NEW_VAULT:
-            if key in settings:
-                yield Problem(
-                    path=f"{path}.{key}",
-                    message="can't be set on an existing vault, which is never changed",
-                    value=settings.get(key),
-                    allowed="only with `create`",
-                    fix="remove it",
-                )
+    for key in _OF_A_NEW_VAULT:
+        if "existing" in settings and key in settings:
+            yield refused("workspace.existing_vault", f"{path}.{key}", settings.get(key))
     shortest, longest = compute.VAULT_KEPT_DAYS
     days = settings.get("retention_days", shortest)
     if not shortest <= days <= longest:
-        yield Problem(
-            path=f"{path}.retention_days",
-            message="retention is too long" if days > longest else "retention is too short",
-            value=days,
-            allowed=f"{shortest} to {longest}",
-            fix=f"write {shortest}",
-            source=str(compute.VAULT),
-        )
+        what = "long" if days > longest else "short"
+        yield refused("workspace.vault_retention", f"{path}.retention_days", days, what=what, shortest=shortest, longest=longest)
 
 
-def _names(settings: MlWorkspaceSettings, path: str) -> Iterator[Problem]:
-    """Azure ignores letter case in a compute's name."""
-    first: dict[str, str] = {}
-    for name in settings.get("computes", {}):
-        taken = first.setdefault(name.lower(), name)
-        if taken != name:
-            yield Problem(
-                path=f"{path}.computes.{name}",
-                message=f"Azure ignores letter case, so this is the same name as {path}.computes.{taken}",
-                value=name,
-                allowed="a name that no other compute has",
-                fix="rename one of the two",
-            )
-
-
-def missing_dependencies(spec: MlWorkspaceSpec, *, identity: bool, storage: bool, logs: bool, registry: bool) -> list[Problem]:
+def missing_dependencies(
+    spec: MlWorkspaceSpec, *, identity: bool, storage: bool, logs: bool, registry: bool
+) -> Iterator[Problem]:
     """Problems of parts of the foundation that the workspace requires and that are missing."""
-    path = spec.context.path(PATH)
-    needs: list[tuple[str, str]] = []
+    missing = spec.context.missing_part
     if spec.existing is None and not storage:
-        needs.append(("storage", "a workspace requires a storage account, and there is none"))
+        yield missing("storage", "a workspace requires a storage account, and there is none")
     if spec.existing is not None and spec.assets.stores_models and not storage:
-        needs.append(("storage", f"models require {stacks(path, 'storage account')}, and there is none"))
+        yield missing("storage", f"models require {stacks(spec.path, 'storage account')}, and there is none")
     if spec.computes and not identity:
-        needs.append(("identity", f"computes require {stacks(path, 'identity')}, and there is none"))
+        yield missing("identity", f"computes require {stacks(spec.path, 'identity')}, and there is none")
     if spec.existing is None and spec.insights is None and not logs:
         why = "a workspace requires Application Insights, which require a log workspace, and there is none"
-        needs.append(("log_workspace", why))
-    found = [spec.context.missing_part(part, why) for part, why in needs]
-    if spec.existing is None and not registry:
-        built = (each for each in spec.assets.environments.values() if each.settings.get("conda_file") and not each.workload)
-        found += map(_no_registry, built)
-    return found
+        yield missing("log_workspace", why)
+    for each in spec.assets.environments.values():
+        file, path = each.settings.get("conda_file"), each.path
+        if spec.existing is None and not registry and file and not each.workload:
+            allowed, fix = with_part(path, "registry"), give_part(path, "registry")
+            yield refused("workspace.no_registry", f"{path}.conda_file", file, allowed=allowed, fix=fix)
 
 
-def public_parts(settings: MlWorkspaceSettings, path: str, *, storage: bool, registry: bool) -> list[Problem]:
+def public_parts(spec: MlWorkspaceSpec, *, storage: bool, registry: bool) -> Iterator[Problem]:
     """A warning for the storage account and registry of a private workspace, which stay on the internet if the stack creates
     them."""
     created = [what for what, is_created in (("storage account", storage), ("registry", registry)) if is_created]
-    if "existing" in settings or settings.get("network") != "private" or not created:
-        return []
-    return [
-        Problem(
-            path=f"{path}.network",
-            message=f"the workspace is private, but the {' and the '.join(created)} of this stack, with its data and images,"
-            " can be reached from the internet by anyone with a role on them",
-            value="private",
-            fix="use existing private ones in the foundation, or make these private by `overrides` and private endpoints",
-            source=str(compute.PRIVATE_LINK_PAGE),
-            severity=Severity.WARNING,
-        )
-    ]
-
-
-def _no_registry(environment: EnvironmentSpec) -> Problem:
-    return Problem(
-        path=f"{environment.path}.conda_file",
-        message="the service builds an image of it in the workspace's registry, and the stack has none; the service may create"
-        " one, whose administrator logs in with a password",
-        value=environment.settings.get("conda_file"),
-        allowed=with_part(environment.path, "registry"),
-        fix=give_part(environment.path, "registry"),
-        source=str(compute.IDENTITY),
-        code=Code.UNKNOWN,
-        severity=Severity.WARNING,
-    )
+    if "existing" not in spec.settings and spec.settings.get("network") == "private" and created:
+        yield refused("workspace.public_parts", f"{spec.path}.network", "private", parts=" and the ".join(created))

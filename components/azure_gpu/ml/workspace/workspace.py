@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Any, Literal, Unpack, cast, overload
 
 import pulumi
-from pulumi_azure_native import applicationinsights, authorization, keyvault, machinelearningservices as ml, managedidentity
+from pulumi_azure_native import applicationinsights, keyvault, machinelearningservices as ml, managedidentity
 
 from azure_gpu.catalog import roles
 from azure_gpu.catalog.problems import Problem
@@ -36,7 +36,7 @@ from azure_gpu.ml.workspace.immutable import REPLACING_COMPUTE, REPLACING_WORKSP
 from azure_gpu.ml.workspace.resolve import resolve
 from azure_gpu.ml.workspace.roles import Scopes
 from azure_gpu.ml.workspace.rules import missing_dependencies
-from azure_gpu.ml.workspace.spec import PATH, MlWorkspaceSpec, offer
+from azure_gpu.ml.workspace.spec import MlWorkspaceSpec, offer
 from azure_gpu.shared import brakes, log_settings, overrides, private_link_scope, private_network, retry_hooks
 from azure_gpu.shared.component import Component, OnlyInPython
 from azure_gpu.shared.context import Context, LinkScope, LogsArgs, as_serving, declared, dependencies_of, known, pull_role_of
@@ -141,7 +141,7 @@ class MlWorkspace(Component[MlWorkspaceArgs, MlWorkspaceWiring, MlWorkspaceSpec]
         """Adds the rule by which a managed network, which isn't the stack's, reaches Application Insights in a scope. `key`: of
         the scope's id. Source: `private_link_scopes.MANAGED_PAGE`."""
         spec, scope = self._as_set, self._link_scope
-        if scope is None or spec.managed_network == "none":
+        if scope is None or not spec.in_managed_network:
             return spec
         rule = OutboundRuleArgs(resource_id=scope[key], subresource=private_link_scopes.GROUP)
         return replace(spec, outbound_rules={"monitor": rule, **spec.outbound_rules})
@@ -164,7 +164,7 @@ class MlWorkspace(Component[MlWorkspaceArgs, MlWorkspaceWiring, MlWorkspaceSpec]
         # Resources in it wait for the roles of the stack's identity.
         waited = pulumi.Output.from_input(self._args["storage"]["id"] if "storage" in self._args else "")
         return WorkspaceTarget(
-            path=self._spec.context.path(PATH),
+            path=self._spec.path,
             name=self._name,
             workspace=waited.apply(lambda _: found.name),
             workspace_id=pulumi.Output.from_input(found.text),
@@ -190,16 +190,15 @@ class MlWorkspace(Component[MlWorkspaceArgs, MlWorkspaceWiring, MlWorkspaceSpec]
         workspace = self._workspace(identity, scopes)
         ready: list[pulumi.Input[Any]] = [workspace.name]
         if args.get("assign_roles", True):
-            on_itself = workspace_roles.assign_on_workspace(
-                self._name, self._spec, workspace.id, identity.principal_id, self._child
-            )
+            needed = workspace_roles.on_workspace(self._name, workspace.id)
+            on_itself = workspace_roles.assign(needed, self._spec, identity.principal_id, self._child)
             ready += [each.urn for each in on_itself]
         else:
             self._print_commands()
         log_settings.declare(self._name, workspace.id, args.get("logs"), LOG_CATEGORIES, self._child)
         self._private_endpoint(workspace)
         return WorkspaceTarget(
-            path=self._spec.context.path(PATH),
+            path=self._spec.path,
             name=self._name,
             workspace=pulumi.Output.all(*ready).apply(lambda values: str(values[0])),
             workspace_id=workspace.id,
@@ -223,26 +222,16 @@ class MlWorkspace(Component[MlWorkspaceArgs, MlWorkspaceWiring, MlWorkspaceSpec]
         spec, args, new_roles = self._spec, self._args, self._new_roles
         encrypted = "customer_managed_key" in args
         of_roles = pulumi.ResourceOptions(parent=self, hooks=new_roles.hooks)
-        before: list[authorization.RoleAssignment] = []
-        if args.get("assign_roles", True):
-            before = workspace_roles.assign_before_workspace(self._name, spec, scopes, identity.principal_id, of_roles)
+        needed = workspace_roles.before_workspace(self._name, spec, scopes) if args.get("assign_roles", True) else ()
         return ml.Workspace(
             f"{self._name}-workspace",
             workspace_name=declared(spec.name, args.get("workspace_name")),
             resource_group_name=args["resource_group_name"],
-            **inputs.workspace(
-                spec,
-                identity_id=identity.id,
-                storage_id=scopes.storage,
-                vault_id=scopes.vault,
-                registry_id=scopes.registry,
-                insights_id=scopes.insights,
-                key=args.get("customer_managed_key"),
-            ),
+            **inputs.workspace(spec, scopes, identity.id, args.get("customer_managed_key")),
             tags=spec.tags,
             opts=pulumi.ResourceOptions(
                 parent=self,
-                depends_on=before,
+                depends_on=workspace_roles.assign(needed, spec, identity.principal_id, of_roles),
                 protect=brakes.protect(
                     spec.context, azure_types.ML_WORKSPACE, f"{self._name}-workspace", spec.name or None, spec.location
                 ),
@@ -265,9 +254,11 @@ class MlWorkspace(Component[MlWorkspaceArgs, MlWorkspaceWiring, MlWorkspaceSpec]
             return
         if new and args.get("assign_roles", True):
             workspace = spec.existing.text if spec.existing else self.workspace_id
-            workspace_roles.assign_for_endpoints(self._name, spec, workspace, args["identity_principal_id"], self._child)
+            needed = workspace_roles.of_endpoints(self._name, workspace)
+            workspace_roles.assign(needed, spec, args["identity_principal_id"], self._child)
             return
-        commands = workspace_roles.commands_for_endpoints(self._id_for_commands, self._identity_of_endpoints)
+        needed = workspace_roles.of_endpoints(self._name, self._id_for_commands)
+        commands = workspace_roles.commands(needed, self._identity_of_endpoints)
         pulumi.log.info("\n".join(["so that endpoints can write metrics, an administrator has to run:", *commands]), self)
 
     def _roles_for_pulling(self) -> tuple[str, ...]:
@@ -278,7 +269,7 @@ class MlWorkspace(Component[MlWorkspaceArgs, MlWorkspaceWiring, MlWorkspaceSpec]
     def _known_names(self) -> frozenset[str]:
         names = [(known(self._args["storage"]["name"]) or "") if "storage" in self._args else ""]
         names += [self._args["registry"]["name"] if "registry" in self._args else ""]
-        names += [self._spec.key_vault.existing.name if self._spec.key_vault.existing else ""]
+        names += [self._spec.vault.name if self._spec.vault else ""]
         return frozenset(name.lower() for name in names)
 
     @property
@@ -294,19 +285,19 @@ class MlWorkspace(Component[MlWorkspaceArgs, MlWorkspaceWiring, MlWorkspaceSpec]
         return self._spec.context.name(azure_types.INSIGHTS_COMPONENT.arm_type, self._name)
 
     def _vault(self, tenant_id: pulumi.Input[str]) -> pulumi.Input[str]:
-        spec = self._spec
-        if spec.key_vault.existing is not None:
-            return spec.key_vault.existing.text
+        spec, settings = self._spec, written(self._args.get("key_vault", KeyVaultArgs()))
+        if spec.vault is not None:
+            return spec.vault.text
         vault = keyvault.Vault(
             self._vault_name,
             resource_group_name=self._args["resource_group_name"],
             location=declared(spec.location, self._args.get("location")),
-            properties=inputs.vault(spec, tenant_id, public="private_network" not in self._args),
+            properties=inputs.vault(spec, settings, tenant_id, public="private_network" not in self._args),
             tags=spec.tags,
             opts=pulumi.ResourceOptions(
                 parent=self,
                 protect=spec.context.protect,
-                transformations=overrides.applied(written(self._args.get("key_vault", KeyVaultArgs())).get("overrides"), self),
+                transformations=overrides.applied(settings.get("overrides"), self),
             ),
         )
         brakes.lock(spec.context, self._vault_name, vault.id, self)
@@ -379,14 +370,14 @@ class MlWorkspace(Component[MlWorkspaceArgs, MlWorkspaceWiring, MlWorkspaceSpec]
         offered["provider"] = target.provider
         if not offered["location"] and target.declared is not None:
             offered["located"] = target.declared.location.apply(lambda location: location or "")
-        for key, found in self.computes.items():
-            offered["computes"][key]["id"] = found
-        for key, found in self.models.items():
-            offered["models"][key]["id"] = found
-        for key, found in self.environments.items():
-            offered["environments"][key]["id"] = found
-        for key, found in self.code.items():
-            offered["code"][key]["id"] = found
+        for there, declared_there in (
+            (offered["computes"], self.computes),
+            (offered["models"], self.models),
+            (offered["environments"], self.environments),
+            (offered["code"], self.code),
+        ):
+            for key, found in declared_there.items():
+                there[key]["id"] = found
         return offered
 
     def _print_commands(self) -> None:
@@ -395,16 +386,15 @@ class MlWorkspace(Component[MlWorkspaceArgs, MlWorkspaceWiring, MlWorkspaceSpec]
         storage = known(self._args["storage"]["name"]) if "storage" in self._args else None
         scopes = Scopes(
             storage=_id_by_name("storage account show", storage or "<storage-account>"),
-            vault=spec.key_vault.existing.text
-            if spec.key_vault.existing
-            else _id_by_prefix(group, azure_types.KEY_VAULT, self._vault_name),
+            vault=spec.vault.text if spec.vault else _id_by_prefix(group, azure_types.KEY_VAULT, self._vault_name),
             registry=_id_by_name("acr show", registry["name"], registry.get("subscription_id")) if registry is not None else None,
             insights=spec.insights.text if spec.insights else self._id_of(azure_types.INSIGHTS_COMPONENT, self._insights_name),
             known=self._known_names(),
             pulling=self._roles_for_pulling(),
         )
         identity = self._id_of(azure_types.USER_ASSIGNED_IDENTITY, self._identity_name)
-        before, once_there = workspace_roles.commands(spec, scopes, self._id_for_commands, identity)
+        before = workspace_roles.commands(workspace_roles.before_workspace(self._name, spec, scopes), identity)
+        once_there = workspace_roles.commands(workspace_roles.on_workspace(self._name, self._id_for_commands), identity)
         lines = ["an administrator has to run, before the workspace can be created:", *before, "and once it exists:", *once_there]
         pulumi.log.info("\n".join(lines), self)
 
@@ -442,7 +432,7 @@ class MlWorkspace(Component[MlWorkspaceArgs, MlWorkspaceWiring, MlWorkspaceSpec]
             most, idle = each.cost.text(spec.day), each.idle_cost.text(spec.day)
             machines = f"{each.max_nodes} machine{'' if each.max_nodes == 1 else 's'}"
             pulumi.log.info(f"{each.name} costs {most} with {machines}, and {idle} while idle", self)
-        if spec.existing is None and spec.managed_network != "none":
+        if spec.existing is None and spec.in_managed_network:
             firewall = f", and an Azure Firewall ({spec.firewall})" if spec.has_firewall else ""
             paid = f"the managed network has private endpoints{firewall}, billed by the hour; their prices aren't known here"
             pulumi.log.info(paid, self)

@@ -7,7 +7,6 @@ for a stack file's workspace are in `ml.workspace.rules`.
 
 from collections.abc import Iterator
 from datetime import date
-from typing import NamedTuple
 
 from azure_gpu.catalog import lifecycle, listed, tables
 from azure_gpu.catalog.lifecycle import WARNING_DAYS, Status
@@ -54,19 +53,8 @@ def _series(size: Size, use: SizeUse, as_of: date) -> Iterator[Problem]:
     yield from lifecycle.check(known, what, as_of, path=use.path, value=use.size, region=use.region)
 
 
-PROVIDER = observed("pulumi-azure-native 3.29.0, machinelearningservices 2025-12-01", 2026, 11, 20)
-MANAGED_NETWORK = observed("Microsoft Learn, machine-learning/how-to-managed-network", 2024, 8, 29)
-IN_A_NETWORK = observed("Microsoft Learn, machine-learning/how-to-secure-training-vnet", 2023, 4, 14)
-NO_PUBLIC_ADDRESS = observed(
-    "Microsoft Learn, machine-learning/v1/how-to-secure-training-vnet; hashicorp/terraform-provider-azurerm issue 25901",
-    2024,
-    5,
-    8,
-)
-
 DEDICATED = "Dedicated"
 LOW_PRIORITY = "LowPriority"
-PRIORITIES = (DEDICATED, LOW_PRIORITY)
 # Clusters of this priority still pass validation and run; their nodes are Spot machines, with Spot's price and evictions.
 LOW_PRIORITY_END = valid_from(f"{EOL.where}, and azure.microsoft.com/updates?id=501658", 2026, 3, 31)
 LEGACY_AKS = "AKS"
@@ -78,73 +66,25 @@ SSH_PORT = 22
 SERVICE_TAG = "AzureMachineLearning"  # the service's own addresses, as rules of networks name them
 
 
-class ClusterRequest(NamedTuple):
-    """A cluster (AmlCompute), and where each value was written. Its size is checked by `machine_learning.size_problems`."""
-
-    minimum_path: str
-    maximum_path: str
-    priority_path: str
-    minimum_nodes: int = 0
-    maximum_nodes: int | None = None  # needed
-    priority: str = DEDICATED
-
-
-class MachineRequest(NamedTuple):
-    """A virtual machine that is attached to the workspace, and where each value was written. Secrets themselves stay outside."""
-
-    address: str
-    user_name: str
-    has_password: bool
-    has_private_key: bool
-    path: str
-    address_path: str
-    user_path: str
-    system_path: str
-    windows: bool = False
-
-
-def cluster_problems(request: ClusterRequest, as_of: date) -> list[Problem]:
-    """All problems of the cluster on that day."""
-    problems = list(_scale(request))
-    if request.priority not in PRIORITIES:
-        allowed = ", ".join(PRIORITIES)
-        problems.append(
-            refused("ml.unknown_priority", request.priority_path, request.priority, allowed=allowed, dedicated=DEDICATED)
-        )
-    if request.priority == LOW_PRIORITY:
-        problems += _low_priority(request.priority_path, as_of)
-    return problems
-
-
-def _low_priority(path: str, as_of: date) -> Iterator[Problem]:
-    """A warning near its end; not an error, because its machines become Spot machines."""
-    if not 0 <= (LOW_PRIORITY_END.day - as_of).days <= WARNING_DAYS:
-        return
-    yield refused("ml.low_priority", path, LOW_PRIORITY, low_priority_end=LOW_PRIORITY_END)
-
-
-def _scale(request: ClusterRequest) -> Iterator[Problem]:
-    least, most = request.minimum_nodes, request.maximum_nodes
-    if most is None:
-        yield refused("ml.no_maximum", request.maximum_path)
-    elif most < 1:
-        yield refused("ml.maximum_too_small", request.maximum_path, most)
+def scale_problems(least: int, most: int, path: str) -> Iterator[Problem]:
+    """All problems of the numbers of nodes of a cluster at `path`. Its size is checked by `size_problems`."""
+    if most < 1:
+        yield refused("ml.maximum_too_small", f"{path}.max_nodes", most)
     if least < 0:
-        yield refused("ml.negative_minimum", request.minimum_path, least)
-    if most is not None and least > most:
-        yield refused("ml.minimum_above_maximum", request.minimum_path, least, most=most)
+        yield refused("ml.negative_minimum", f"{path}.min_nodes", least)
+    if least > most:
+        yield refused("ml.minimum_above_maximum", f"{path}.min_nodes", least, most=most)
 
 
-def machine_problems(request: MachineRequest, as_of: date) -> list[Problem]:
-    """All problems of the machine as compute on that day."""
-    problems = lifecycle.of_part("ml.attached_machine", as_of, request.path, request.address)
-    if not request.address:
-        problems.append(refused("ml.no_address", request.address_path, ""))
-    if not request.user_name or not (request.has_password or request.has_private_key):
-        problems.append(refused("ml.no_sign_in", request.user_path, request.user_name or None))
-    if request.windows:
-        problems.append(refused("ml.windows_machine", request.system_path, "Windows"))
-    return problems
+def spot_problems(path: str, as_of: date) -> Iterator[Problem]:
+    """A warning near the end of low priority; not an error, because its machines become Spot machines."""
+    if 0 <= (LOW_PRIORITY_END.day - as_of).days <= WARNING_DAYS:
+        yield refused("ml.low_priority", path, True, low_priority_end=LOW_PRIORITY_END)
+
+
+def machine_problems(address: str, as_of: date, *, path: str) -> list[Problem]:
+    """All problems of a virtual machine as compute on that day."""
+    return lifecycle.of_part("ml.attached_machine", as_of, path, address)
 
 
 def kind_problems(kind: str, as_of: date, *, path: str) -> list[Problem]:
@@ -154,12 +94,7 @@ def kind_problems(kind: str, as_of: date, *, path: str) -> list[Problem]:
     return lifecycle.of_part("ml.aks_compute", as_of, path, kind) if kind == LEGACY_AKS else []
 
 
-IDENTITY = observed("Microsoft Learn, machine-learning/how-to-identity-based-service-authentication", 2025, 6, 10)
-VAULT = observed("pulumi-azure-native 3.29.0, keyvault 2024-11-01", 2026, 11, 20)
 PRIVATE_ZONES_PAGE = observed("MicrosoftDocs/azure-docs, articles/private-link/private-endpoint-dns.md", 2026, 7, 16)
-PRIVATE_LINK_PAGE = observed(
-    "Microsoft Learn, machine-learning/how-to-configure-private-link, whose warning names the storage account", 2026, 11, 25
-)
 
 PRIVATE_ZONES = ("privatelink.api.azureml.ms", "privatelink.notebooks.azure.net")  # that a private endpoint's address goes into
 KEPT_DAYS = 14  # for which a deleted workspace can be recovered, and its name is taken
