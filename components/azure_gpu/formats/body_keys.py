@@ -58,6 +58,7 @@ def not_read(of: str, kind: str) -> str | None:
 
 
 _READ: Mapping[str, Callable[[BodyReader, str], Any]] = {
+    "as it is": BodyReader.raw,
     "text": BodyReader.text,
     "program text": lambda of, key: of.text(key, free=True),
     "texts": BodyReader.texts,
