@@ -23,7 +23,7 @@ from azure_gpu.catalog import roles
 from azure_gpu.formats import azure_types
 from azure_gpu.kubernetes import admission, api_server
 from azure_gpu.kubernetes.api_server import NotAllowedError, NotReachedError, Permission
-from azure_gpu.kubernetes.gpu_objects import declare
+from azure_gpu.kubernetes.gpu_objects import serving
 from azure_gpu.shared import role_of_identity
 from azure_gpu.shared.hooks import called
 from azure_gpu.shared.look_up import told
@@ -157,7 +157,7 @@ def admitted(spec: ClusterSpec, config: pulumi.Output[str], served: Sequence[pul
         if why := await asyncio.to_thread(admission.check, str(values[0]), values[1]):
             raise pulumi.RunError(f"cluster {spec.name}: {why}")
 
-    pods = list(admission.pods(list(declare.serving(spec.objects))))
+    pods = list(admission.pods(list(serving.manifests(spec.objects))))
     pulumi.Output.all(config, pods, *(each.urn for each in served)).apply(ask)
 
 

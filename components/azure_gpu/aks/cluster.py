@@ -37,8 +37,9 @@ from azure_gpu.formats import arm_ids, azure_types
 from azure_gpu.formats.azure_types import AzureType
 from azure_gpu.formats.tags import NODE_POOL
 from azure_gpu.foundation import common
-from azure_gpu.kubernetes import objects
+from azure_gpu.kubernetes import objects, services
 from azure_gpu.kubernetes.gpu_objects import declare as gpu_objects_declare
+from azure_gpu.kubernetes.manifests import filled
 from azure_gpu.shared import (
     assigned_already,
     customer_key,
@@ -139,9 +140,9 @@ class GpuCluster(Component[GpuClusterArgs, GpuClusterWiring, _Spec], AttachableC
         spec = whole.cluster
         images = args["registry"]["workload_images"] if "registry" in args else {}
         identity = spec.pods_can_use_identity and as_serving(args).get("identity_is_own", False)
-        of_services = gpu_objects_declare.missing_of_services(
-            spec.objects, identity=identity, storage="storage" in args, serving="serving" in args
-        )
+        stored, served = "storage" in args, "serving" in args
+        at = f"{spec.path}.services"
+        of_services = services.missing(spec.objects.services, at, identity=identity, storage=stored, serving=served)
         problems += elsewhere(args["customer_managed_key"]["location"], spec) if "customer_managed_key" in args else []
         return (whole, ClusterFacts()), [*problems, *gpu_objects_declare.missing_images(spec.objects, images), *of_services]
 
@@ -535,15 +536,8 @@ class GpuCluster(Component[GpuClusterArgs, GpuClusterWiring, _Spec], AttachableC
             opts=pulumi.ResourceOptions(parent=self, depends_on=[earlier] if earlier is not None else None),
         )
         made[service_account] = credential
-        account = {
-            "apiVersion": "v1",
-            "kind": "ServiceAccount",
-            "metadata": {
-                "name": service_account,
-                "namespace": spec.objects.namespace,
-                "annotations": {workload_identity.CLIENT_ID_ANNOTATION: client_id},
-            },
-        }
+        annotations = {workload_identity.CLIENT_ID_ANNOTATION: client_id}
+        account = filled("service-account", name=service_account, namespace=spec.objects.namespace, annotations=annotations)
         objects.declare(f"{self._name}-service-account-{service_account}", account, opts)
 
     def _announce(self, idle: HourlyCost) -> None:

@@ -20,9 +20,10 @@ from azure_gpu.edge.resolve import resolve
 from azure_gpu.edge.spec import PULL_SECRET, EdgeSharingSpec, announcement
 from azure_gpu.foundation import common
 from azure_gpu.kubernetes import jobs as kubernetes_jobs, objects
-from azure_gpu.kubernetes.gpu_objects import declare as gpu_objects_declare
-from azure_gpu.kubernetes.gpu_objects.declare import JOBS_LEVEL, SERVING_LEVEL
+from azure_gpu.kubernetes.gpu_objects import declare as gpu_objects_declare, serving
+from azure_gpu.kubernetes.gpu_objects.declare import JOBS_LEVEL
 from azure_gpu.kubernetes.jobs import MANAGED_BY
+from azure_gpu.kubernetes.manifests import filled
 from azure_gpu.kubernetes.objects import Manifest
 from azure_gpu.shared.component import Component, OnlyInPython
 from azure_gpu.shared.context import Context
@@ -59,7 +60,7 @@ class EdgeSharing(Component[EdgeSharingArgs, EdgeSharingWiring, EdgeSharingSpec]
 
     def _resolve(self, args: EdgeSharingWiring, context: Context) -> tuple[EdgeSharingSpec, list[Problem]]:
         spec, problems = resolve(self._name, args, context)
-        missing = kubernetes_jobs.missing(kubernetes_jobs.by_path(spec.jobs, f"{spec.path}.jobs"), _images(args))
+        missing = kubernetes_jobs.missing(spec.jobs, f"{spec.path}.jobs", _images(args))
         return spec, [*problems, *missing]
 
     def _declare(self, spec: EdgeSharingSpec) -> None:
@@ -100,8 +101,7 @@ def _before_jobs(spec: EdgeSharingSpec) -> list[Manifest]:
     """The namespace if it is created, and the login for pulling images."""
     manifests: list[Manifest] = []
     if spec.create_namespace:
-        level = SERVING_LEVEL if spec.privileged else JOBS_LEVEL
-        manifests.append(kubernetes_jobs.namespace_manifest(spec.namespace, level))
+        manifests.append(filled("namespace", name=spec.namespace, level=serving.LEVEL if spec.privileged else JOBS_LEVEL))
     if "pull_from" in spec.args:
         manifests.append(_pull_secret(spec, spec.args["pull_from"]))
     return manifests

@@ -20,7 +20,8 @@ from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
-from azure_gpu.catalog.problems import Code, Problem
+from azure_gpu.catalog.problems import Problem
+from azure_gpu.catalog.refusals import refused
 from azure_gpu.formats import kubeconfig as kubeconfigs
 from azure_gpu.formats.kubeconfig import ExecPlugin, Kubeconfig, KubeconfigError
 
@@ -98,12 +99,10 @@ def answer_problem(kubeconfig: str, context: str, path: str) -> Problem | None:
     try:
         response = Connection(kubeconfig, context).request("GET", "/version")
     except NotReachedError as error:
-        return _problem(path, str(error), "check the address and the network, or fetch a new kubeconfig")
+        return refused("kubernetes.no_answer", path, why=error)
     if response.status == 401:
-        return _problem(path, "the cluster rejects this login", "fetch a new kubeconfig")
-    if response.status >= 400:
-        return _problem(path, f"the cluster answers with HTTP {response.status}", "check the cluster's health")
-    return None
+        return refused("kubernetes.login_rejected", path)
+    return refused("kubernetes.unhealthy", path, status=response.status) if response.status >= 400 else None
 
 
 def is_allowed(kubeconfig: str, permission: Permission, context: str = "") -> bool:
@@ -251,8 +250,3 @@ def _json(text: bytes) -> Any:
 def _reason(error: Exception) -> str:
     inner = getattr(error, "reason", None) or error
     return str(getattr(inner, "strerror", None) or inner or type(inner).__name__)
-
-
-def _problem(path: str, message: str, fix: str) -> Problem:
-    allowed = "the kubeconfig of a cluster that is reachable from here"
-    return Problem(path=path, message=message, allowed=allowed, fix=fix, code=Code.NOT_FOUND)

@@ -1,4 +1,4 @@
-"""Arguments of what runs on a Kubernetes cluster with GPUs: sharing, jobs and services, with the defaults of their keys."""
+"""Arguments of what runs on a Kubernetes cluster with GPUs: sharing, jobs and services."""
 
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal, NotRequired, TypedDict
@@ -7,8 +7,6 @@ import pulumi
 
 from azure_gpu.catalog.services.aks.mig import SINGLE
 from azure_gpu.catalog.services.gpu_sharing import SharingRequest, Strategy
-from azure_gpu.catalog.services.machine_learning import deployments
-from azure_gpu.formats.tags import MODEL_STORE
 from azure_gpu.shared.validation import Choice, OpenInput
 from azure_gpu.shared.workloads import WorkloadName
 
@@ -40,17 +38,13 @@ def sharing_request(settings: SharingArgs, path: str) -> SharingRequest:
     return SharingRequest(
         path=path,
         strategy=str(settings.get("strategy", "none")),
-        replicas=int(settings["replicas"]) if "replicas" in settings else None,
+        replicas=settings.get("replicas"),
         profile=settings.get("profile", ""),
         mig_strategy=settings.get("mig_strategy", SINGLE),
         rename=settings.get("rename", False),
         active_thread_percentage=settings.get("active_thread_percentage"),
         pinned_memory_limit=settings.get("pinned_memory_limit", ""),
     )
-
-
-DEFAULT_RETRIES = 0
-DEFAULT_NODES = 1
 
 
 class JobSettings(TypedDict):
@@ -86,15 +80,6 @@ class JobSettings(TypedDict):
     wait: NotRequired[bool]
     """True: an update ends when the job has succeeded, and fails when it fails or hasn't ended after `timeout_minutes` or a day.
     Default: false, the update doesn't wait."""
-
-
-DEFAULT_PORT = deployments.PORT
-DEFAULT_ROUTE = deployments.LIVENESS_ROUTE  # answers "Healthy" there
-DEFAULT_REPLICAS = 1
-DEFAULT_CPU_PERCENT = 70
-DEFAULT_START_MINUTES = 10
-DEFAULT_UNAVAILABLE = 1
-DEFAULT_CONTAINER = MODEL_STORE
 
 
 Reach = Annotated[Literal["cluster", "network"], Choice("Reach", "From where the service is reachable.")]

@@ -1,7 +1,6 @@
 """Resolves and validates a Kubernetes Job and builds its manifest, independent of the cluster it runs on.
 
-How the job gets its GPU is passed in as a `Placement`. A finished Job is kept on purpose, with its log and its exit code: if
-Kubernetes cleaned it up, it would be missing from the stack and would run again.
+How the job gets its GPU is passed in as a `Placement`.
 """
 
 import re
@@ -12,17 +11,18 @@ from typing import Any
 import pulumi
 
 from azure_gpu.catalog.problems import Problem
+from azure_gpu.catalog.refusals import refused
 from azure_gpu.catalog.services import gpu_sharing
 from azure_gpu.catalog.services.gpu_sharing import SharingRequest
 from azure_gpu.catalog.sizes.model import Gpu
 from azure_gpu.formats.kubernetes_manifest import MEMORY, PERCENTAGE, VISIBLE
 from azure_gpu.kubernetes import worker_group
-from azure_gpu.kubernetes.args import DEFAULT_NODES, DEFAULT_RETRIES, JobSettings
+from azure_gpu.kubernetes.args import JobSettings
+from azure_gpu.kubernetes.manifests import filled
 from azure_gpu.kubernetes.objects import Manifest
 from azure_gpu.shared.workloads import Workload, image_problems, not_built
 
 GPU_VARIABLES = (VISIBLE, PERCENTAGE, MEMORY)  # set by users, a job could see GPUs of others
-LOGICAL_NAME = "app.kubernetes.io/name"
 MANAGED_BY = {"app.kubernetes.io/managed-by": "azure-gpu"}
 NO_WAITING = {"pulumi.com/skipAwait": "true"}
 PATIENCE_SECONDS = 24 * 3600  # that an update waits for a job without a timeout; Pulumi's default is 10 minutes
@@ -31,7 +31,6 @@ AFTER_THE_LIMIT_SECONDS = 300  # for Kubernetes to report the timeout
 _NAME = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?")
 _VARIABLE = re.compile(r"[A-Za-z_.-][A-Za-z0-9_.-]*")
 _LONGEST_NAME = 63
-_NAME_SOURCE = "Kubernetes v1.36.2, validation of Job: its name is a label of its pods"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +65,7 @@ class JobSpec:
     timeout_seconds: int | None
     wait: bool
     placement: Placement
-    nodes: int = DEFAULT_NODES
+    nodes: int = 1
 
     @property
     def secret_name(self) -> str:
@@ -84,11 +83,11 @@ def resolve(name: str, settings: JobSettings, placement: Placement, path: str) -
         args=tuple(settings.get("args", [])),
         environment={**settings.get("environment", {}), **placement.environment},
         secret_names=tuple(sorted(settings.get("secret_environment", {}))),
-        retries=int(settings.get("retries", DEFAULT_RETRIES)),
-        timeout_seconds=int(settings["timeout_minutes"]) * 60 if "timeout_minutes" in settings else None,
+        retries=settings.get("retries", 0),
+        timeout_seconds=settings["timeout_minutes"] * 60 if "timeout_minutes" in settings else None,
         wait=settings.get("wait", False),
         placement=placement,
-        nodes=int(settings.get("nodes", DEFAULT_NODES)),
+        nodes=settings.get("nodes", 1),
     )
     of_image = image_problems(settings.get("image"), settings.get("workload"), path)
     problems = [*name_problems(name, path), *of_image, *_variables(settings, path), *_numbers(settings, path)]
@@ -99,16 +98,8 @@ def name_problems(name: str, path: str) -> list[Problem]:
     """Validates the name of a Job or a namespace."""
     if len(name) <= _LONGEST_NAME and _NAME.fullmatch(name):
         return []
-    return [
-        Problem(
-            path=path,
-            message="not a valid Kubernetes name",
-            value=name,
-            allowed="at most 63 lowercase letters, digits and hyphens, a letter or digit at both ends",
-            fix="rename it",
-            source=_NAME_SOURCE,
-        )
-    ]
+    source = "Kubernetes v1.36.2, validation of Job: its name is a label of its pods"
+    return [refused("kubernetes.bad_name", path, name, source=source)]
 
 
 def mps_variables(settings: JobSettings, sharing: SharingRequest) -> dict[str, str]:
@@ -134,50 +125,16 @@ def mps_problems(settings: JobSettings, sharing: SharingRequest, gpu: Gpu | None
 
 def _variables(settings: JobSettings, path: str) -> list[Problem]:
     plain, secret = settings.get("environment", {}), settings.get("secret_environment", {})
-    misnamed = [
-        Problem(
-            path=f"{path}.{kind}.{variable}",
-            message="not a valid environment variable name",
-            value=variable,
-            allowed="letters, digits, underscores, periods and hyphens, no digit first",
-            fix="rename the variable",
-        )
-        for kind, names in (("environment", plain), ("secret_environment", secret))
-        for variable in names
-        if not _VARIABLE.fullmatch(variable)
+    every = [(f"{path}.environment.{name}", name) for name in plain]
+    every += [(f"{path}.secret_environment.{name}", name) for name in secret]
+    group = worker_group.VARIABLES if settings.get("nodes", 1) > 1 else ()
+    taken = ", ".join(GPU_VARIABLES)
+    return [
+        *(refused("kubernetes.bad_variable", at, name) for at, name in every if not _VARIABLE.fullmatch(name)),
+        *(refused("kubernetes.twice", f"{path}.environment.{name}") for name in sorted(plain.keys() & secret.keys())),
+        *(refused("kubernetes.taken", at, taken=taken) for at, name in every if name in GPU_VARIABLES),
+        *(refused("kubernetes.taken_by_group", at, taken=", ".join(group)) for at, name in every if name in group),
     ]
-    twice = [
-        Problem(
-            path=f"{path}.environment.{variable}",
-            message="set in both `environment` and `secret_environment`",
-            allowed="one of environment and secret_environment",
-            fix="remove it from environment",
-        )
-        for variable in sorted(plain.keys() & secret.keys())
-    ]
-    taken = [
-        Problem(
-            path=f"{path}.{kind}.{variable}",
-            message="set by the component",
-            allowed=f"any variable but {', '.join(GPU_VARIABLES)}",
-            fix="remove it, and use the job's GPU keys",
-        )
-        for kind, names in (("environment", plain), ("secret_environment", secret))
-        for variable in names
-        if variable in GPU_VARIABLES
-    ]
-    of_group = [
-        Problem(
-            path=f"{path}.{kind}.{variable}",
-            message="set by the component for a group of workers",
-            allowed=f"any variable but {', '.join(worker_group.VARIABLES)}",
-            fix="remove it, or remove `nodes`",
-        )
-        for kind, names in (("environment", plain), ("secret_environment", secret))
-        for variable in names
-        if variable in worker_group.VARIABLES and settings.get("nodes", DEFAULT_NODES) > 1
-    ]
-    return [*misnamed, *twice, *taken, *of_group]
 
 
 def _numbers(settings: JobSettings, path: str) -> list[Problem]:
@@ -191,71 +148,49 @@ def _numbers(settings: JobSettings, path: str) -> list[Problem]:
 
 def too_small(path: str, value: float, least: int) -> Problem:
     """The problem of a number below its minimum."""
-    return Problem(path=path, message="too small", value=value, allowed=f"{least} or more", fix=f"write {least}")
+    return refused("kubernetes.too_small", path, value, least=least)
 
 
-def missing(specs: Mapping[str, JobSpec], images: Mapping[str, object]) -> list[Problem]:
-    """Problems of jobs whose workload's image isn't built. The keys are paths of the jobs."""
+def missing(specs: Mapping[str, JobSpec], path: str, images: Mapping[str, object]) -> list[Problem]:
+    """Problems of jobs whose workload's image isn't built. `path`: of the jobs."""
     return [
-        not_built(spec.workload, images, f"{path}.workload")
-        for path, spec in specs.items()
+        not_built(spec.workload, images, f"{path}.{name}.workload")
+        for name, spec in specs.items()
         if spec.workload is not None and spec.workload not in images
     ]
 
 
 def manifest(spec: JobSpec, image: pulumi.Input[str]) -> Manifest:
     """The Job, or the JobSet of a group of workers."""
-    place = spec.placement
-    labels = {LOGICAL_NAME: spec.name, **MANAGED_BY}
-    disrupted = {"type": "DisruptionTarget", "status": "True"}  # versions before 1.34 require the status
-    variables = _environment(spec)
+    place, labels = spec.placement, filled("labels", name=spec.name)
+    place_of: dict[str, Any] = {"name": spec.name, "namespace": place.namespace, "queue": place.queue or None}
+    metadata = filled("job-metadata", **place_of, labels=labels, annotations=_waiting(spec))
+    template = {"metadata": {"labels": labels}, "spec": pod(spec, image)}
     if spec.nodes > 1:
-        variables = [*worker_group.variables(spec.name, spec.nodes), *variables]
-    container: dict[str, Any] = {
-        "name": spec.name,
-        "image": image,
-        **({"command": list(spec.command)} if spec.command else {}),
-        **({"args": list(spec.args)} if spec.args else {}),
-        **({"env": variables} if variables else {}),
-        **({"resources": resources} if (resources := _resources(place)) else {}),
-        "securityContext": {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}},
-    }
-    pod: dict[str, Any] = {
-        "containers": [container],
-        "restartPolicy": "Never",
-        "automountServiceAccountToken": False,  # a job doesn't use the cluster's API
-        "enableServiceLinks": False,
-        "securityContext": {"seccompProfile": {"type": "RuntimeDefault"}},
-        **({"nodeSelector": dict(place.node_selector)} if place.node_selector else {}),
-        **({"tolerations": [dict(one) for one in place.tolerations]} if place.tolerations else {}),
-        **({"affinity": worker_group.apart(spec.name)} if spec.nodes > 1 else {}),
-        **({"hostIPC": True} if place.host_ipc else {}),
-        **({"hostPID": True} if place.host_pid else {}),
-        **({"imagePullSecrets": [{"name": place.pull_secret}]} if place.pull_secret else {}),
-    }
-    metadata = {
-        "name": spec.name,
-        "namespace": place.namespace,
-        "labels": {**labels, **({worker_group.QUEUE_LABEL: place.queue} if place.queue else {})},
-        "annotations": _waiting(spec),
-    }
-    if spec.nodes > 1:
-        template = {"metadata": {"labels": labels}, "spec": pod}
         return worker_group.manifest(metadata, template, spec.nodes, spec.retries, spec.timeout_seconds)
-    return {
-        "apiVersion": "batch/v1",
-        "kind": "Job",
-        "metadata": metadata,
-        "spec": {
-            "parallelism": place.parallelism,
-            "completions": place.parallelism,
-            "backoffLimit": spec.retries,
-            **({"activeDeadlineSeconds": spec.timeout_seconds} if spec.timeout_seconds is not None else {}),
-            # An evicted or drained node doesn't count as the job's failure: its pod is recreated, regardless of `retries`.
-            "podFailurePolicy": {"rules": [{"action": "Ignore", "onPodConditions": [disrupted]}]},
-            "template": {"metadata": {"labels": labels}, "spec": pod},
-        },
-    }
+    numbers = {"parallelism": place.parallelism, "retries": spec.retries, "timeout_seconds": spec.timeout_seconds}
+    return filled("job", metadata=metadata, template=template, **numbers)
+
+
+def pod(spec: JobSpec, image: pulumi.Input[str]) -> dict[str, Any]:
+    """The specification of its pods."""
+    place, group = spec.placement, spec.nodes > 1
+    own = {key: dict(each) for key, each in (("limits", place.limits), ("requests", place.requests)) if each}
+    return filled(
+        "pod",
+        name=spec.name,
+        image=image,
+        command=list(spec.command) or None,
+        args=list(spec.args) or None,
+        variables=[*(worker_group.variables(spec.name, spec.nodes) if group else []), *_environment(spec)] or None,
+        resources=own or None,
+        node_selector=dict(place.node_selector) or None,
+        tolerations=[dict(each) for each in place.tolerations] or None,
+        affinity=worker_group.apart(spec.name) if group else None,
+        host_ipc=place.host_ipc or None,
+        host_pid=place.host_pid or None,
+        pull_secrets=[{"name": place.pull_secret}] if place.pull_secret else None,
+    )
 
 
 def _waiting(spec: JobSpec) -> dict[str, str]:
@@ -276,40 +211,11 @@ def _environment(spec: JobSpec) -> list[dict[str, Any]]:
     return [variable for _, variable in sorted({**plain, **secret}.items())]
 
 
-def _resources(place: Placement) -> dict[str, Any]:
-    return {
-        **({"limits": dict(place.limits)} if place.limits else {}),
-        **({"requests": dict(place.requests)} if place.requests else {}),
-    }
-
-
 def secret_manifest(spec: JobSpec, settings: JobSettings) -> Manifest:
     """The Secret with the job's secret variables."""
     given = settings.get("secret_environment", {})
-    return {
-        "apiVersion": "v1",
-        "kind": "Secret",
-        "metadata": {
-            "name": spec.secret_name,
-            "namespace": spec.placement.namespace,
-            "labels": {LOGICAL_NAME: spec.name, **MANAGED_BY},
-        },
-        "stringData": {name: pulumi.Output.secret(given[name]) for name in spec.secret_names},
-    }
-
-
-def namespace_manifest(name: str, level: str) -> Manifest:
-    """A namespace with this level of Kubernetes' pod security."""
-    return {
-        "apiVersion": "v1",
-        "kind": "Namespace",
-        "metadata": {"name": name, "labels": {**MANAGED_BY, "pod-security.kubernetes.io/enforce": level}},
-    }
-
-
-def by_path(specs: Mapping[str, JobSpec], path: str) -> dict[str, JobSpec]:
-    """Jobs by their paths below `path`."""
-    return {f"{path}.{name}": spec for name, spec in specs.items()}
+    values = {name: pulumi.Output.secret(given[name]) for name in spec.secret_names}
+    return filled("secret", name=spec.name, secret=spec.secret_name, namespace=spec.placement.namespace, values=values)
 
 
 def image_of(spec: JobSpec, images: Mapping[str, pulumi.Input[str]]) -> pulumi.Input[str]:

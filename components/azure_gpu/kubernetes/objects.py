@@ -14,6 +14,7 @@ import pulumi_kubernetes as kubernetes
 
 from azure_gpu.catalog.services.groups import Chart
 from azure_gpu.kubernetes import worker_group
+from azure_gpu.kubernetes.manifests import filled
 
 Manifest = Mapping[str, Any]
 
@@ -58,17 +59,17 @@ class _Group(_Object):
             self.status.apply(check)
 
 
-def release(name: str, chart: Chart, values: Mapping[str, Any], opts: pulumi.ResourceOptions) -> pulumi.CustomResource:
+def controller(name: str, chart: Chart, opts: pulumi.ResourceOptions) -> pulumi.CustomResource:
     """Installs the chart as the resource `name`, in its usual namespace and under its usual name, which its controllers depend
     on."""
     return kubernetes.helm.v3.Release(
         name,
-        name=chart.namespace.removesuffix("-system"),
+        name=chart.name,
         chart=chart.address,
         version=chart.version,
         namespace=chart.namespace,
         create_namespace=True,
-        values=values,
+        values=filled(chart.name, image=chart.image, version=chart.version),
         opts=opts,
     )
 

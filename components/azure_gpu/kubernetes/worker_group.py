@@ -9,7 +9,9 @@ api/jobset/v1alpha2. TF_CONFIG: https://www.tensorflow.org/guide/distributed_tra
 from collections.abc import Mapping
 from typing import Any
 
-from azure_gpu.catalog.problems import Code, Problem
+from azure_gpu.catalog.problems import Problem
+from azure_gpu.catalog.refusals import refused
+from azure_gpu.kubernetes.manifests import filled
 
 API_VERSION = "jobset.x-k8s.io/v1alpha2"
 KIND = "JobSet"
@@ -26,7 +28,6 @@ MOST_WORKERS = 1000  # assumed: the most nodes of an AKS pool; a variable could 
 ATTEMPT_LABEL = "jobset.sigs.k8s.io/restart-attempt"  # of its pods
 INDEX_LABEL = "batch.kubernetes.io/job-completion-index"
 _INDEX_FIELD = "metadata.annotations['batch.kubernetes.io/job-completion-index']"
-_DISRUPTED = {"type": "DisruptionTarget", "status": "True"}
 # Of a pod: JobSet validates it as a DNS label, including a Job's suffix (v0.10.1, pkg/webhooks/jobset_webhook.go, line 236 on).
 _LONGEST_NAME = 63 - len("-abcde")
 
@@ -58,8 +59,7 @@ def variables(name: str, nodes: int) -> list[dict[str, Any]]:
 
 def apart(name: str) -> dict[str, Any]:
     """The affinity of a group's pods: on different nodes, if there are enough."""
-    term = {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {NAME_LABEL: name}}}
-    return {"podAntiAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 100, "podAffinityTerm": term}]}}
+    return filled("apart", name=name)
 
 
 def manifest(
@@ -71,35 +71,8 @@ def manifest(
     **more: Any,
 ) -> dict[str, Any]:
     """The JobSet. `template`: of its pods. `more`: keys of its `spec`."""
-    job: dict[str, Any] = {
-        "completionMode": "Indexed",
-        "parallelism": nodes,
-        "completions": nodes,
-        "backoffLimit": 0,  # a failed worker ends the others
-        "podFailurePolicy": {"rules": [{"action": "FailJob", "onPodConditions": [_DISRUPTED]}]},
-        "template": template,
-    }
-    if timeout_seconds is not None:
-        job["activeDeadlineSeconds"] = timeout_seconds
-    taken_away = {"action": "RestartJobSetAndIgnoreMaxRestarts", "onJobFailureReasons": ["PodFailurePolicy"]}
-    late = {"action": "FailJobSet", "onJobFailureReasons": ["DeadlineExceeded"]}
-    return {
-        "apiVersion": API_VERSION,
-        "kind": KIND,
-        "metadata": dict(metadata),
-        "spec": {
-            "failurePolicy": {
-                "maxRestarts": restarts,
-                "rules": [
-                    {"name": "nodeTakenAway", **taken_away},
-                    {"name": "timeOver", **late},
-                ],
-            },
-            "network": {"enableDNSHostnames": True, "publishNotReadyAddresses": True},
-            "replicatedJobs": [{"name": WORKERS, "replicas": 1, "template": {"spec": job}}],
-            **more,
-        },
-    }
+    words = {"metadata": dict(metadata), "template": template, "timeout_seconds": timeout_seconds}
+    return filled("job-set", **words, nodes=nodes, restarts=restarts, more=more)
 
 
 def why_failed(status: Mapping[str, Any] | None) -> str:
@@ -117,18 +90,11 @@ def why_failed(status: Mapping[str, Any] | None) -> str:
 def problems(name: str, nodes: int, parallelism: int, path: str) -> list[Problem]:
     """Problems of a job with this number of nodes, whose settings are at `path`."""
     found: list[Problem] = []
-    longest = f"{job_name(name)}-{nodes - 1}"
-    if nodes > 1 and len(longest) > _LONGEST_NAME:
-        message = f"the last worker's name, {longest}, is too long for JobSet"
-        fix = "rename the job"
-        found.append(
-            Problem(path, message, value=name, allowed=f"at most {longest_name(nodes)} characters for {nodes} nodes", fix=fix)
-        )
+    last = f"{job_name(name)}-{nodes - 1}"
+    if nodes > 1 and len(last) > _LONGEST_NAME:
+        found.append(refused("kubernetes.group_name_too_long", path, name, last=last, most=longest_name(nodes), nodes=nodes))
     if nodes > 1 and name[:1].isdigit():
-        message = "the name of a group of workers must start with a letter"
-        found.append(Problem(path, message, value=name, allowed="a letter first", fix=f"rename the job, such as job-{name}"))
+        found.append(refused("kubernetes.group_name_digit", path, name))
     if nodes > 1 and parallelism > 1:
-        message = "`parallelism` can't be combined with `nodes`"
-        fix = "remove `nodes` or `parallelism`"
-        found.append(Problem(f"{path}.parallelism", message, value=parallelism, allowed="1", fix=fix, code=Code.IMPOSSIBLE))
+        found.append(refused("kubernetes.parallel_group", f"{path}.parallelism", parallelism))
     return found

@@ -39,7 +39,8 @@ from azure_gpu.foundation import spec as foundation_spec
 from azure_gpu.foundation.spec import FoundationSpec
 from azure_gpu.images import spec as image_spec
 from azure_gpu.images.args import ImageOfPool
-from azure_gpu.kubernetes.gpu_objects import declare as gpu_objects_declare, resolve as gpu_objects_resolve
+from azure_gpu.kubernetes import services
+from azure_gpu.kubernetes.gpu_objects import resolve as gpu_objects_resolve
 from azure_gpu.ml.endpoint import resolve as endpoint_resolve, rules as endpoint_rules
 from azure_gpu.ml.workspace import assets as workspace_assets, resolve as workspace_resolve, rules as workspace_rules
 from azure_gpu.ml.workspace.spec import offer
@@ -277,8 +278,9 @@ def _missing_for_cluster(
             )
         )
     serving = _serving_identity(foundation)
-    of_services = gpu_objects_declare.missing_of_services(
-        spec.objects,
+    of_services = services.missing(
+        spec.objects.services,
+        f"{path}.services",
         identity=serving is not None and serving.existing is None and spec.pods_can_use_identity,
         storage=foundation.storage is not None,
         serving=foundation.serving_identity is not None,

@@ -14,7 +14,7 @@ from azure_gpu.catalog.problems import Severity
 from azure_gpu.catalog.services.groups import JOBSET
 from azure_gpu.kubernetes import services as kubernetes_services, worker_group
 from azure_gpu.kubernetes.args import ClusterServiceSettings, SharingArgs, sharing_request
-from azure_gpu.kubernetes.gpu_objects import declare as gpu_objects_declare
+from azure_gpu.kubernetes.gpu_objects import declare as gpu_objects_declare, serving
 from azure_gpu.kubernetes.gpu_objects.resolve import resolve_objects
 from azure_gpu.kubernetes.gpu_objects.spec import GpuPool, PoolNodes
 from azure_gpu.shared.workloads import Workload
@@ -109,7 +109,7 @@ def test_profiling_counters_are_those_of_mig_alone(size: str, profile: str, prof
 def test_a_mirror_has_every_default_image_and_chart() -> None:
     settings: Any = {"mirror": "acme.azurecr.io/m", "jobs": {"train": {"image": "a/b:1", "nodes": 2}}}
     spec, _ = resolve_objects(settings, [pool("Standard_NC4as_T4_v3")], "clusters.c")
-    text = str(list(gpu_objects_declare.serving(spec)))
+    text = str(list(serving.manifests(spec)))
     assert set(re.findall(r"'image': '([^@']+)", text)) == {
         "acme.azurecr.io/m/nvidia/k8s-device-plugin:v0.18.0",
         "acme.azurecr.io/m/nvidia/k8s/dcgm-exporter:4.5.3-4.8.2-distroless",

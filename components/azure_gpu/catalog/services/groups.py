@@ -18,6 +18,11 @@ class Chart(NamedTuple):
     namespace: str  # which its own manifests name
     image: str  # without the tag, which is the version
 
+    @property
+    def name(self) -> str:
+        """Under which it is installed, as its documentation has it."""
+        return self.namespace.removesuffix("-system")
+
     def of(self, mirror: str) -> "Chart":
         """The chart and its image in another registry; as they are if that is empty."""
         scheme, _, address = self.address.partition("://")

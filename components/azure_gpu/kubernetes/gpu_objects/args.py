@@ -7,16 +7,12 @@ They are resolved in `kubernetes.gpu_objects.resolve`.
 from collections.abc import Mapping, Sequence
 from typing import NotRequired, TypedDict
 
-from azure_gpu.catalog.services.aks import dcgm, device_plugin
 from azure_gpu.kubernetes.args import ClusterServiceSettings, JobSettings
 from azure_gpu.shared.validation import OpenInput
 
 DEFAULT_NAMESPACE = "gpu-jobs"
-DEFAULT_PLUGIN_IMAGE = device_plugin.PINNED_IMAGE
-DEFAULT_EXPORTER_IMAGE = dcgm.PINNED_IMAGE
 DEFAULT_GPUS = 1
 DEFAULT_PARALLELISM = 1
-DEFAULT_RECLAIM = True
 
 
 class NamespaceArgs(TypedDict):

@@ -12,13 +12,11 @@ import pulumi
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.catalog.services.groups import JOBSET, KUEUE
 from azure_gpu.kubernetes import jobs as kubernetes_jobs, objects, services
-from azure_gpu.kubernetes.gpu_objects import features, metrics, plugin, queues
-from azure_gpu.kubernetes.gpu_objects.plugin import NAMESPACE
+from azure_gpu.kubernetes.gpu_objects import queues, serving
 from azure_gpu.kubernetes.gpu_objects.spec import ClusterObjectsSpec, announcements
-from azure_gpu.kubernetes.jobs import MANAGED_BY
+from azure_gpu.kubernetes.manifests import filled
 from azure_gpu.kubernetes.objects import Manifest
 
-SERVING_LEVEL = "privileged"  # required for the host folders that device plugins mount
 JOBS_LEVEL = "baseline"
 
 
@@ -35,43 +33,15 @@ class DeclaredObjects:
 def missing_images(spec: ClusterObjectsSpec, images: Mapping[str, object]) -> list[Problem]:
     """The workloads of jobs and services that no registry has built."""
     programs = {name: service.job for name, service in spec.services.items()}
-    return [
-        *kubernetes_jobs.missing(kubernetes_jobs.by_path(spec.jobs, f"{spec.path}.jobs"), images),
-        *kubernetes_jobs.missing(kubernetes_jobs.by_path(programs, f"{spec.path}.services"), images),
-    ]
-
-
-def missing_of_services(spec: ClusterObjectsSpec, *, identity: bool, storage: bool, serving: bool = False) -> list[Problem]:
-    """Problems of services whose models can't be fetched. `serving`: they use the serving identity."""
-    by_path = {f"{spec.path}.services.{name}": service for name, service in spec.services.items()}
-    return list(services.missing(by_path, identity=identity, storage=storage, serving=serving))
-
-
-def serving(spec: ClusterObjectsSpec) -> Iterator[Manifest]:
-    """Manifests of the GPU-serving components, in the order in which they are required. None without pools of the stack."""
-    if not spec.pools or not (spec.device_plugin or spec.feature_labels or spec.metrics):
-        return
-    yield kubernetes_jobs.namespace_manifest(NAMESPACE, SERVING_LEVEL)
-    if spec.device_plugin:
-        yield from plugin.manifests(spec)
-    elif spec.feature_labels:
-        yield from plugin.configs(spec)
-    if spec.feature_labels:
-        yield from features.manifests(spec)
-    if spec.metrics:
-        yield from metrics.manifests(spec)
+    of_jobs = kubernetes_jobs.missing(spec.jobs, f"{spec.path}.jobs", images)
+    return [*of_jobs, *kubernetes_jobs.missing(programs, f"{spec.path}.services", images)]
 
 
 def of_jobs(spec: ClusterObjectsSpec) -> Iterator[Manifest]:
     """The namespace of jobs and its quota."""
-    yield kubernetes_jobs.namespace_manifest(spec.namespace, JOBS_LEVEL)
+    yield filled("namespace", name=spec.namespace, level=JOBS_LEVEL)
     if spec.quota:
-        yield {
-            "apiVersion": "v1",
-            "kind": "ResourceQuota",
-            "metadata": {"name": "gpus", "namespace": spec.namespace, "labels": MANAGED_BY},
-            "spec": {"hard": spec.quota},
-        }
+        yield filled("quota", namespace=spec.namespace, hard=spec.quota)
 
 
 def declare(
@@ -88,11 +58,11 @@ def declare(
     if pulumi.runtime.is_dry_run():  # an update shows its preview first
         for line in announcements(spec):
             pulumi.log.info(line, opts.parent)
-    served = _in_order(name, list(serving(spec)), opts)
+    served = _in_order(name, list(serving.manifests(spec)), opts)
     namespace = _in_order(name, list(of_jobs(spec)), opts)
-    groups = [jobset(name, spec.mirror, opts)] if spec.groups else []
+    groups = [objects.controller(f"{name}-jobset", JOBSET.of(spec.mirror), opts)] if spec.groups else []
     if spec.queue_controller:  # after JobSet, whose kind it looks for at its start
-        groups.append(kueue(name, spec.mirror, after(opts, groups)))
+        groups.append(objects.controller(f"{name}-kueue", KUEUE.of(spec.mirror), after(opts, groups)))
     groups += _in_order(name, list(queues.manifests(spec.queues, spec.namespace)), after(opts, [*namespace, *groups]))
     jobs = declare_jobs(name, spec.jobs, spec.settings.get("jobs", {}), images, after(opts, [*served, *namespace, *groups]))
     return DeclaredObjects(
@@ -149,29 +119,6 @@ def declare_jobs(
         manifest = kubernetes_jobs.manifest(spec, kubernetes_jobs.image_of(spec, images))
         declared += [*before, objects.declare(f"{name}-job-{job}", manifest, after(opts, before))]
     return declared
-
-
-def jobset(name: str, mirror: str, opts: pulumi.ResourceOptions) -> pulumi.Resource:
-    """The JobSet controller, on nodes for AKS's own pods too."""
-    chart = JOBSET.of(mirror)
-    values = {
-        "image": {"repository": chart.image, "tag": f"v{chart.version}", "pullPolicy": "IfNotPresent"},
-        "controller": {"tolerations": [{"key": "CriticalAddonsOnly", "operator": "Exists"}]},
-    }
-    return objects.release(f"{name}-jobset", chart, values, opts)
-
-
-def kueue(name: str, mirror: str, opts: pulumi.ResourceOptions) -> pulumi.Resource:
-    """The Kueue controller."""
-    chart = KUEUE.of(mirror)
-    image = {"repository": chart.image, "tag": f"v{chart.version}", "pullPolicy": "IfNotPresent"}
-    values = {
-        "controllerManager": {
-            "manager": {"image": image},
-            "tolerations": [{"key": "CriticalAddonsOnly", "operator": "Exists"}],
-        }
-    }
-    return objects.release(f"{name}-kueue", chart, values, opts)
 
 
 # Kinds that others depend on. All other objects depend on all of these, and on nothing else.

@@ -7,13 +7,15 @@ Shapes: kubernetes-sigs/kueue v0.14.0, apis/kueue/v1beta1.
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from azure_gpu.catalog.problems import Code, Problem
+from azure_gpu.catalog.problems import Problem
+from azure_gpu.catalog.refusals import refused
 from azure_gpu.catalog.services.groups import SOURCE
 from azure_gpu.formats.tags import NODE_POOL
 from azure_gpu.kubernetes import jobs as kubernetes_jobs
-from azure_gpu.kubernetes.gpu_objects.args import DEFAULT_RECLAIM, ClusterObjectsSettings, QueueArgs
+from azure_gpu.kubernetes.gpu_objects.args import ClusterObjectsSettings, QueueArgs
 from azure_gpu.kubernetes.gpu_objects.spec import GpuPool, QueueSpec
-from azure_gpu.kubernetes.jobs import MANAGED_BY, JobSpec, too_small
+from azure_gpu.kubernetes.jobs import JobSpec, too_small
+from azure_gpu.kubernetes.manifests import filled
 from azure_gpu.kubernetes.objects import Manifest
 
 API_VERSION = "kueue.x-k8s.io/v1beta1"
@@ -36,9 +38,9 @@ def resolve(given: Mapping[str, QueueArgs], pools: Sequence[GpuPool], path: str)
         found[name] = QueueSpec(
             pool=pool.name,
             resource=pool.nodes.resource,
-            gpus=int(own["gpus"]),
-            borrow=int(own["borrow"]) if "borrow" in own else None,
-            reclaim=own.get("reclaim", DEFAULT_RECLAIM),
+            gpus=own["gpus"],
+            borrow=own.get("borrow"),
+            reclaim=own.get("reclaim", True),
         )
     for pool in pools:
         problems += _together(found, pool, path)
@@ -58,27 +60,18 @@ def job_problems(
         if queue is None:
             if queue_name not in settings.get("queues", {}):
                 names = ", ".join(settings.get("queues", {})) or "none: the cluster has no queues"
-                fix = "use one of those allowed, or add it to `queues`"
-                yield Problem(f"{at}.queue", "the cluster has no queue of this name", queue_name, names, fix, code=Code.NOT_FOUND)
+                yield refused("kubernetes.no_such_queue", f"{at}.queue", queue_name, names=names)
             continue
         if job.placement.node_selector.get(NODE_POOL, queue.pool) != queue.pool:
             fix = f"write {at}.pool: {queue.pool}, or another queue"
-            yield Problem(
-                f"{at}.queue", f"the queue has GPUs of pool {queue.pool}, but the job runs on another pool", queue_name, fix=fix
-            )
+            yield refused("kubernetes.queue_of_other_pool", f"{at}.queue", queue_name, pool=queue.pool, fix=fix)
             continue
         requested = int(job.placement.limits.get(queue.resource, 0)) * job.placement.parallelism * job.nodes
         most = most_of(queue, queues)
         if requested > most:
-            yield Problem(
-                path=f"{at}.nodes" if job.nodes > 1 else f"{at}.gpus",
-                message=f"the job requests {requested} of {queue.resource}, but its queue has {most}, borrowing included",
-                value=job.nodes if job.nodes > 1 else requested,
-                allowed=f"at most {most} in total",
-                fix=f"request less, or raise {path}.queues.{queue_name}.gpus",
-                source=str(SOURCE),
-                code=Code.IMPOSSIBLE,
-            )
+            key, value = ("nodes", job.nodes) if job.nodes > 1 else ("gpus", requested)
+            words = {"requested": requested, "most": most, "resource": queue.resource, "queue": f"{path}.queues.{queue_name}"}
+            yield refused("kubernetes.more_than_its_queue", f"{at}.{key}", value, source=SOURCE, **words)
 
 
 def most_of(queue: QueueSpec, queues: Mapping[str, QueueSpec]) -> int:
@@ -90,38 +83,15 @@ def most_of(queue: QueueSpec, queues: Mapping[str, QueueSpec]) -> int:
 def manifests(queues: Mapping[str, QueueSpec], namespace: str) -> Iterator[Manifest]:
     """Flavors, then queues."""
     for pool in sorted({queue.pool for queue in queues.values()}):
-        yield _object("ResourceFlavor", pool, {"nodeLabels": {NODE_POOL: pool}})
+        yield filled("flavor", pool=pool)
     for name, queue in queues.items():
         own = {"name": queue.resource, "nominalQuota": str(queue.gpus)}
         if queue.borrow is not None:
             own["borrowingLimit"] = str(queue.borrow)
         unlimited = {resource: amount for resource, amount in _UNLIMITED.items() if resource != queue.resource}
         resources = [own, *({"name": resource, "nominalQuota": amount} for resource, amount in unlimited.items())]
-        yield _object(
-            "ClusterQueue",
-            name,
-            {
-                "cohort": queue.pool,
-                "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": namespace}},
-                "queueingStrategy": "BestEffortFIFO",
-                "preemption": {
-                    "reclaimWithinCohort": "Any" if queue.reclaim else "Never",
-                    "withinClusterQueue": "LowerPriority",
-                },
-                "resourceGroups": [
-                    {
-                        "coveredResources": [each["name"] for each in resources],
-                        "flavors": [{"name": queue.pool, "resources": resources}],
-                    }
-                ],
-            },
-        )
-        yield _object("LocalQueue", name, {"clusterQueue": name}, namespace)
-
-
-def _object(kind: str, name: str, spec: Mapping[str, object], namespace: str = "") -> Manifest:
-    metadata = {"name": name, "labels": MANAGED_BY, **({"namespace": namespace} if namespace else {})}
-    return {"apiVersion": API_VERSION, "kind": kind, "metadata": metadata, "spec": spec}
+        place = {"name": name, "namespace": namespace, "pool": queue.pool, "reclaim": "Any" if queue.reclaim else "Never"}
+        yield from filled("queue", **place, covered=[each["name"] for each in resources], resources=resources)
 
 
 def _numbers(own: QueueArgs, path: str) -> list[Problem]:
@@ -130,13 +100,9 @@ def _numbers(own: QueueArgs, path: str) -> list[Problem]:
 
 
 def _no_pool(own: QueueArgs, pools: Sequence[GpuPool], path: str) -> Problem:
-    names = ", ".join(pool.name for pool in pools)
-    if "pool" in own:
-        message, fix = "the cluster has no GPU pool of this name", "write one of those allowed"
-    else:
-        message, fix = "the queue's `pool` is not set", "set `pool: <name>`"
-    allowed = names or "GPU pools that the stack creates"
-    return Problem(f"{path}.pool", message, own.get("pool"), allowed, fix, code=Code.NOT_FOUND)
+    names = ", ".join(pool.name for pool in pools) or "GPU pools that the stack creates"
+    name = "kubernetes.no_such_pool" if "pool" in own else "kubernetes.queue_without_pool"
+    return refused(name, f"{path}.pool", own.get("pool"), names=names)
 
 
 def _together(queues: Mapping[str, QueueSpec], pool: GpuPool, path: str) -> Iterator[Problem]:
@@ -146,11 +112,5 @@ def _together(queues: Mapping[str, QueueSpec], pool: GpuPool, path: str) -> Iter
     requested = sum(queue.gpus for queue in of_pool.values())
     if each is None or requested <= each * most_nodes:
         return
-    yield Problem(
-        path=f"{path}.queues",
-        message=f"queues {', '.join(of_pool)} have {requested} GPUs in total, more than pool {pool.name} can have",
-        value=requested,
-        allowed=f"at most {each * most_nodes} in total",
-        fix=f"lower them, or raise {pool.path}.max_nodes",
-        code=Code.IMPOSSIBLE,
-    )
+    words = {"queues": ", ".join(of_pool), "pool": pool, "most": each * most_nodes}
+    yield refused("kubernetes.queues_too_large", f"{path}.queues", requested, **words)

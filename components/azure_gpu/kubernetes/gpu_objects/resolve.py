@@ -7,7 +7,8 @@ from typing import cast
 
 import pulumi
 
-from azure_gpu.catalog.problems import Code, Problem, Severity
+from azure_gpu.catalog.problems import Problem
+from azure_gpu.catalog.refusals import refused
 from azure_gpu.catalog.services import gpu_sharing
 from azure_gpu.catalog.services.aks import dcgm, device_plugin
 from azure_gpu.catalog.services.aks.clusters import SYSTEM_NAMESPACES
@@ -16,14 +17,11 @@ from azure_gpu.catalog.services.groups import mirrored
 from azure_gpu.formats import image_reference
 from azure_gpu.formats.tags import NODE_POOL
 from azure_gpu.kubernetes import jobs as kubernetes_jobs, services as kubernetes_services
-from azure_gpu.kubernetes.args import ClusterServiceSettings
 from azure_gpu.kubernetes.gpu_objects import queues
 from azure_gpu.kubernetes.gpu_objects.args import (
-    DEFAULT_EXPORTER_IMAGE,
     DEFAULT_GPUS,
     DEFAULT_NAMESPACE,
     DEFAULT_PARALLELISM,
-    DEFAULT_PLUGIN_IMAGE,
     ClusterJobSettings,
     ClusterObjectsSettings,
     DevicePluginArgs,
@@ -56,14 +54,14 @@ def resolve_objects(
     problems += [*more, *queues.job_problems(jobs, team_queues, settings, path)]
     services: dict[str, ServiceSpec] = {}
     for name, service in settings.get("services", {}).items():
-        of_pod = _pod_of(service)
+        at, pod = f"{path}.services.{name}", cast(ClusterJobSettings, service)  # what a pod requests has the same keys in both
         with_gpu = service.get("gpus", DEFAULT_GPUS) != 0
-        pool = _pool_of(of_pod, pools) if with_gpu else None
-        place = _placement(of_pod, pool, namespace) if with_gpu else _without_gpu(service, namespace)
-        services[name], more = kubernetes_services.resolve(name, service, place, f"{path}.services.{name}")
-        problems += [*more, *_service_problems(service, pool, pools, f"{path}.services.{name}")]
-        if name in jobs:
-            problems.append(_name_taken(f"{path}.services.{name}", "a job"))
+        pool = _pool_of(pod, pools) if with_gpu else None
+        place = _placement(pod, pool, namespace) if with_gpu else _without_gpu(pod, namespace)
+        services[name], more = kubernetes_services.resolve(name, service, place, at)
+        problems += [*more, *(_job_problems(pod, pool, pools, at) if with_gpu else _problems_without_gpu(pod, at))]
+        if name in jobs:  # two objects of one name in a namespace would share their labels
+            problems.append(refused("kubernetes.name_of_job", at))
     nodes = {pool.name: pool.nodes for pool in pools}
     spec = ClusterObjectsSpec(
         path=path,
@@ -71,12 +69,12 @@ def resolve_objects(
         mirror=mirror,
         namespace=namespace,
         quota=_quota(settings, nodes.values()),
-        plugin_image=plugin.get("image", mirrored(DEFAULT_PLUGIN_IMAGE, mirror)),
+        plugin_image=plugin.get("image", mirrored(device_plugin.PINNED_IMAGE, mirror)),
         device_plugin=by_plugin,
         feature_labels=settings.get("feature_labels", True),
         metrics=metrics.get("enabled", True),
         counters=tuple(metrics.get("counters", _default_counters(nodes.values()))),
-        exporter_image=metrics.get("image", mirrored(DEFAULT_EXPORTER_IMAGE, mirror)),
+        exporter_image=metrics.get("image", mirrored(dcgm.PINNED_IMAGE, mirror)),
         pools=nodes,
         queue_controller=settings.get("queue_controller", "queues" in settings and bool(settings["queues"])),
         queues=team_queues,
@@ -107,14 +105,14 @@ def _placement(job: ClusterJobSettings, pool: GpuPool | None, namespace: str) ->
         node_selector=selector,
         tolerations=tuple(toleration(taint) for taint in taints),
         environment=kubernetes_jobs.mps_variables(job, pool.nodes.sharing) if pool is not None else {},
-        parallelism=int(job.get("parallelism", DEFAULT_PARALLELISM)),
+        parallelism=job.get("parallelism", DEFAULT_PARALLELISM),
         queue=job.get("queue", ""),
     )
 
 
-def _without_gpu(service: ClusterServiceSettings, namespace: str) -> Placement:
+def _without_gpu(pod: ClusterJobSettings, namespace: str) -> Placement:
     """A pod without a GPU, which runs on any node."""
-    requests, memory = _requests(_pod_of(service))
+    requests, memory = _requests(pod)
     return Placement(namespace=namespace, limits=memory, requests={**requests, **memory})
 
 
@@ -159,29 +157,13 @@ def _pool_problems(pool: GpuPool, *, by_plugin: bool) -> Iterator[Problem]:
     yield from gpu_sharing.check(sharing, gpu)
     if not by_plugin:
         if sharing.strategy in ("time-slicing", "mps"):
-            yield Problem(
-                path=sharing.at("strategy"),
-                message="time-slicing and mps require the device plugin, but `device_plugin` is false",
-                value=str(sharing.strategy),
-                allowed="none, mig",
-                fix="set `device_plugin: true`, or set the strategy to none and configure the plugin that is installed",
-                source=str(device_plugin.SOURCE),
-                code=Code.IMPOSSIBLE,
-            )
+            yield refused("kubernetes.sharing_without_plugin", sharing.at("strategy"), str(sharing.strategy))
         return
     yield from gpu_sharing.with_device_plugin(sharing)
     if pool.min_nodes == 0 and (sharing.divided or sharing.profile):
         yield from gpu_sharing.from_zero(sharing, f"{pool.path}.min_nodes", pool.max_nodes)
     if gpu is not None and gpu.vendor != "NVIDIA":
-        yield Problem(
-            path=f"{pool.path}.size",
-            message=f"NVIDIA's device plugin doesn't support {gpu.vendor}'s {gpu.name}",
-            value=pool.nodes.size,
-            allowed="sizes with NVIDIA GPUs",
-            fix="set `device_plugin: false` and install the vendor's plugin, or choose a size with an NVIDIA GPU",
-            source=str(device_plugin.SOURCE),
-            code=Code.IMPOSSIBLE,
-        )
+        yield refused("kubernetes.not_nvidia", f"{pool.path}.size", pool.nodes.size, gpu=gpu)
 
 
 def _job_problems(job: ClusterJobSettings, pool: "GpuPool | None", pools: Sequence[GpuPool], path: str) -> Iterator[Problem]:
@@ -190,10 +172,7 @@ def _job_problems(job: ClusterJobSettings, pool: "GpuPool | None", pools: Sequen
     for key, value in (("gpus", gpus), ("parallelism", parallelism)):
         if value < 1:
             yield too_small(f"{path}.{key}", value, 1)
-    for key, above in (("cpu", job.get("cpu", 1)), ("memory_in_gib", job.get("memory_in_gib", 1))):
-        if above <= 0:
-            fix = "set what a pod needs, or remove it"
-            yield Problem(path=f"{path}.{key}", message="must be greater than 0", value=above, fix=fix)
+    yield from _sizes(job, path)
     if pool is None:
         yield from _no_pool(job, pools, path)
         return
@@ -201,82 +180,34 @@ def _job_problems(job: ClusterJobSettings, pool: "GpuPool | None", pools: Sequen
     most = pool.nodes.amount
     each = max(1, most // max(1, gpus)) if most is not None else None  # the affinity to different nodes is only a preference
     if each is not None and (nodes := job.get("nodes", 1)) > pool.max_nodes * each:
-        yield Problem(
-            path=f"{path}.nodes",
-            message=f"pool {pool.name} can't hold that many workers, so the group would never start",
-            value=nodes,
-            allowed=f"1 to {pool.max_nodes * each}",
-            fix=f"write {pool.path}.max_nodes: {math.ceil(nodes / each)}, or request fewer",
-            code=Code.IMPOSSIBLE,
-        )
-    shared = pool.nodes.sharing.divided
-    if shared and gpus > 1:
-        yield Problem(
-            path=f"{path}.gpus",
-            message=f"the GPUs of pool {pool.name} are shared, and a pod can use only one share",
-            value=gpus,
-            allowed="1",
-            fix="write 1, or use a pool whose GPUs aren't shared",
-            source=str(device_plugin.CHART),
-            code=Code.IMPOSSIBLE,
-        )
-        return
-    if most is not None and gpus > most:
-        yield Problem(
-            path=f"{path}.gpus",
-            message=f"a node of pool {pool.name} has fewer of {pool.nodes.resource}, and a pod runs on one node",
-            value=gpus,
-            allowed=f"1 to {most}",
-            fix="request fewer, or use a pool of a larger size",
-            code=Code.IMPOSSIBLE,
-        )
+        holds = {"pool": pool, "most": pool.max_nodes * each, "needed": math.ceil(nodes / each)}
+        yield refused("kubernetes.group_too_large", f"{path}.nodes", nodes, **holds)
+    if pool.nodes.sharing.divided and gpus > 1:
+        yield refused("kubernetes.several_shares", f"{path}.gpus", gpus, pool=pool)
+    elif most is not None and gpus > most:
+        yield refused("kubernetes.more_than_a_node", f"{path}.gpus", gpus, pool=pool, most=most)
 
 
-def _pod_of(service: ClusterServiceSettings) -> ClusterJobSettings:
-    """The requests of a service's pods, as job settings."""
-    requested = ("gpus", "pool", "cpu", "memory_in_gib")
-    return cast(ClusterJobSettings, {key: value for key, value in service.items() if key in requested})
+def _sizes(pod: ClusterJobSettings, path: str) -> Iterator[Problem]:
+    for key, above in (("cpu", pod.get("cpu", 1)), ("memory_in_gib", pod.get("memory_in_gib", 1))):
+        if above <= 0:
+            yield refused("kubernetes.nothing_requested", f"{path}.{key}", above)
 
 
-def _service_problems(
-    service: ClusterServiceSettings, pool: "GpuPool | None", pools: Sequence[GpuPool], path: str
-) -> Iterator[Problem]:
-    """Problems of the service's placement on the cluster."""
-    if service.get("gpus", DEFAULT_GPUS) == 0:
-        without = {key: value for key, value in service.items() if key in ("cpu", "memory_in_gib")}
-        found = _job_problems(cast(ClusterJobSettings, without), None, (), path)
-        yield from (problem for problem in found if not problem.path.endswith(".pool"))
-        if "pool" in service:
-            message = "`pool` can't be combined with `gpus: 0`"
-            yield Problem(path=f"{path}.pool", message=message, value=service["pool"], fix="remove it, or write gpus: 1")
-        return
-    yield from _job_problems(_pod_of(service), pool, pools, path)
-
-
-def _name_taken(path: str, by: str) -> Problem:
-    """Two objects of one name in a namespace would share their labels."""
-    return Problem(path=path, message=f"{by} of the cluster already has this name", fix="rename one of the two")
+def _problems_without_gpu(pod: ClusterJobSettings, path: str) -> Iterator[Problem]:
+    """Problems of the requests of a service's pods that use no GPU."""
+    yield from _sizes(pod, path)
+    if "pool" in pod:
+        yield refused("kubernetes.pool_without_gpu", f"{path}.pool", pod["pool"])
 
 
 def _no_pool(job: ClusterJobSettings, pools: Sequence[GpuPool], path: str) -> Iterator[Problem]:
     names = ", ".join(pool.name for pool in pools)
-    if "pool" in job:
-        if pools:  # otherwise the pools aren't the stack's, and unknown here
-            yield Problem(
-                path=f"{path}.pool",
-                message="the cluster has no GPU pool of this name",
-                value=job["pool"],
-                allowed=names,
-                fix="write one of those allowed",
-                code=Code.NOT_FOUND,
-            )
-        return
-    yield Problem(
-        path=f"{path}.pool",
-        message="`pool` is not set, and there are several GPU pools" if pools else "`pool` is not set",
-        allowed=names or "a GPU pool of the existing cluster",
-        fix=f"set `pool: {pools[0].name}`" if pools else "set `pool: <name>`",
-    )
+    if "pool" not in job:
+        several = refused("kubernetes.several_pools", f"{path}.pool", names=names, first=pools[0].name) if pools else None
+        yield several or refused("kubernetes.pool_not_set", f"{path}.pool")
+    elif pools:  # otherwise the pools aren't the stack's, and unknown here
+        yield refused("kubernetes.no_such_pool", f"{path}.pool", job["pool"], names=names)
 
 
 def _settings_problems(
@@ -285,15 +216,8 @@ def _settings_problems(
     """Problems of namespace, images and metrics."""
     found = kubernetes_jobs.name_problems(namespace, f"{path}.namespace.name")
     if namespace in SYSTEM_NAMESPACES:
-        found.append(
-            Problem(
-                path=f"{path}.namespace.name",
-                message="reserved for the cluster's own components",
-                value=namespace,
-                allowed=f"any but {', '.join(SYSTEM_NAMESPACES)}",
-                fix="choose another name",
-            )
-        )
+        of_system = ", ".join(SYSTEM_NAMESPACES)
+        found.append(refused("kubernetes.system_namespace", f"{path}.namespace.name", namespace, of_system=of_system))
     if "mirror" in settings:
         found += image_reference.check(f"{settings['mirror']}/image", f"{path}.mirror")
     most = settings.get("namespace", {}).get("max_gpus")
@@ -313,7 +237,7 @@ def _settings_problems(
 
 def _counter_problems(counters: Sequence[str], pools: Iterable[PoolNodes], path: str) -> list[Problem]:
     if not counters:
-        return [Problem(path=path, message="must name at least one counter", fix="name one, or set `metrics: false`")]
+        return [refused("kubernetes.no_counter", path)]
     found: list[Problem] = []
     for gpu in [None, *(pool.gpu for pool in pools)]:
         found += [problem for problem in dcgm.check(counters, gpu, path) if problem not in found]
@@ -333,12 +257,5 @@ def _quota_problems(settings: ClusterObjectsSettings, jobs: Mapping[str, JobSpec
                 requested[resource] = requested.get(resource, 0) + int(number) * job.placement.parallelism * job.nodes
     for resource, together in sorted(requested.items()):
         if together > most:
-            yield Problem(
-                path=f"{path}.namespace.max_gpus",
-                message=f"the jobs request {together} of {resource} in total, so some wait until others have ended",
-                value=most,
-                allowed=f"{together} or more, to run all of them at once",
-                fix=f"raise it to {together}, or keep it if waiting is intended",
-                code=Code.IMPOSSIBLE,
-                severity=Severity.WARNING,
-            )
+            words = {"together": together, "resource": resource}
+            yield refused("kubernetes.over_quota", f"{path}.namespace.max_gpus", most, **words)
