@@ -14,7 +14,7 @@ from pulumi.runtime.config import CONFIG, get_config_env
 
 from azure_gpu.shared.provider_keys import cloud_from
 from azure_gpu.shared.refusal import refuse, warn
-from azure_gpu.stack import ended, entry_options, keep, other_stacks, own_source, secret_values, switches, taken_down, written_by
+from azure_gpu.stack import ended, entry_options, keep, other_stacks, own_source, secret_values, switches, written_by
 from azure_gpu.stack.kinds import KINDS, Kind, outputs
 from azure_gpu.stack.look_ups import BY_PROVIDER
 from azure_gpu.stack.plan import plan as make_plan
@@ -34,7 +34,7 @@ settings = read(
     pulumi.get_project(),
     outputs_of=other_stacks.by_engine,
     own_source=own_source.find,
-    ended_of=taken_down.by_engine,
+    ended_of=ended.taken_down,
 )
 plan = make_plan(settings, BY_PROVIDER, pulumi.get_project(), pulumi.get_stack())
 refuse(plan.problems)
@@ -63,4 +63,4 @@ pulumi.export(written_by.OUTPUT, written_by.own_version())  # of the package; an
 for output, value in outputs(declared).items():
     pulumi.export(output, value)
 if settings.taken_down:
-    pulumi.export(taken_down.OUTPUT, dict(settings.taken_down))  # ends by paths of parts that aren't declared any more
+    pulumi.export(ended.TAKEN_DOWN, dict(settings.taken_down))  # ends by paths of parts that aren't declared any more

@@ -179,7 +179,7 @@ def test_the_configuration_is_read_at_two_places() -> None:
     }
     # A cluster that a program describes, a provider of another subscription, and reads of what azure-native has no function for
     # log in as the configuration lets the provider.
-    logins = {f"components/azure_gpu/{each}.py" for each in ("aks/login", "shared/subscriptions", "shared/arm_reads")}
+    logins = {f"components/azure_gpu/{each}.py" for each in ("aks/login", "shared/look_up", "shared/arm_reads")}
     assert readers == {"__main__.py", *logins}
 
 

@@ -24,7 +24,7 @@ from azure_gpu.catalog.problems import Severity
 from azure_gpu.shared.validation import schema
 from azure_gpu.stack.file import StackFile
 from azure_gpu.stack.settings import read
-from azure_gpu.stack.settings_reference import Key, every_key, written_out
+from azure_gpu.stack.settings_reference import Key, keys_below, written_out
 from tests.components.recorded_bodies import CASES
 from tests.components.recording import PROJECT, STACK
 from tests.components.settings_of import TODAY, configuration, encrypted, pure_problems
@@ -75,7 +75,7 @@ class Change:
 @cache
 def arguments() -> dict[str, Key]:
     """Every argument by its path."""
-    return {key.path: key for key in every_key(schema(StackFile))}
+    return {key.path: key for key in keys_below(schema(StackFile), "")}
 
 
 def changes_of(argument: str) -> list[Change]:

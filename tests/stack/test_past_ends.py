@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from azure_gpu.stack.taken_down import OUTPUT
+
 from tests.support.embedded import SUBSCRIPTION, ServedAzure
 from tests.support.stack import ProgramStack, changes_of
 

@@ -107,14 +107,8 @@ def look_up(spec: ClusterSpec, asked_by: AskedBy = OF_STACK) -> tuple[ClusterFac
         addresses, problems = look_up_network(spec, asked_by)
         return ClusterFacts(network=addresses), problems
     path = f"{spec.path}.existing"
-    found, problems = existing.read(
-        lambda group, name, opts: containerservice.get_managed_cluster(resource_group_name=group, resource_name=name, opts=opts),
-        azure_types.MANAGED_CLUSTER,
-        spec.existing,
-        path,
-        asked_by,
-        spec.context.subscription_id,
-    )
+    get, own = containerservice.get_managed_cluster, spec.context.subscription_id
+    found, problems = existing.get(get, azure_types.MANAGED_CLUSTER, spec.existing, path, asked_by, own)
     if found is None:
         return ClusterFacts(), problems
     if regions.normalise(found.location) != spec.location:

@@ -1,18 +1,19 @@
 """Arguments that every component of a program takes: its resource group, and the parts of a foundation that it uses."""
 
-from collections.abc import Callable
-from typing import Any, NamedTuple, NotRequired, Protocol, cast
+from collections.abc import Callable, Mapping
+from typing import Any, NotRequired, Protocol, TypeVar, cast
 
 import pulumi
 from pulumi_azure_native import containerregistry, managedidentity
 
 from azure_gpu.catalog.problems import Problem
+from azure_gpu.catalog.refusals import refused
 from azure_gpu.formats import arm_ids, azure_types
 from azure_gpu.formats.arm_ids import ArmId
 from azure_gpu.formats.azure_types import AzureType
 from azure_gpu.foundation.foundation import Foundation
 from azure_gpu.shared import existing, private_network
-from azure_gpu.shared.context import ComponentOfProgram, Dependencies, LogsArgs, RegistryArgs, StorageArgs, known
+from azure_gpu.shared.context import Dependencies, LogsArgs, RegistryArgs, StorageArgs, known
 from azure_gpu.shared.look_up import AskedBy, told
 from azure_gpu.shared.program import Around, Described, OwnerArgs, location_of, stack_of, wired
 from azure_gpu.shared.validation import OpenInput
@@ -40,6 +41,7 @@ class CommonArgs(OwnerArgs):
     """Plain: false leaves role assignments to an administrator and prints the commands. Default: the foundation's, else true."""
 
 
+T = TypeVar("T")
 # A component may have a separate `as_of`.
 _COMMON = frozenset({*CommonArgs.__annotations__, *OwnerArgs.__annotations__, "protect_data", "lock_data"} - {"as_of"})
 
@@ -78,7 +80,7 @@ def wire(
     dependencies: dict[str, Any] = dict(around.dependencies) if around is not None else {}
     into = args.get("resource_group_name", group if group is not None else dependencies.get("resource_group_name"))
     if into is None and needs_group:
-        described.problems.append(_no_group(component))
+        described.problems.append(refused("foundation.no_group", f"{component}.resource_group_name"))
     elif into is not None and into is not dependencies.get("resource_group_name"):
         dependencies["resource_group_name"] = into
         dependencies["resource_group"] = known(into) or "<resource-group>"
@@ -89,14 +91,13 @@ def wire(
     args.update(private_network.keys_of(component.kind, args, network))
     if "identity_id" in args:  # overrides both identities of the foundation
         dependencies.pop("serving", None)
-    for key, part in _PARTS.items():
+    for key, (azure_type, resolve) in _PARTS.items():
         if key in args:
-            path, plain = f"{component}.{key}", _plain(args[key])
-            described.problems.extend(_wrong_id(args[key], part.azure_type, path))
+            path, text, plain = f"{component}.{key}", known(args[key]), _plain(args[key])
+            described.problems.extend(existing.check_id(text, azure_type, path) if text is not None else [])
             unreachable = asked_by.unreachable(plain, described.subscription_id, path) if plain is not None else []
             described.problems.extend(unreachable)
-            at = asked_by.opts if unreachable else asked_by.at(plain, described.subscription_id)
-            dependencies |= part.resolve(args[key], at)
+            dependencies |= resolve(args[key], asked_by.opts if unreachable else asked_by.at(plain, described.subscription_id))
     given_group = "resource_group_name" in args or around is None
     location = (
         location_of(into, asked_by) if given_group and "location" not in args else around.context.location if around else ""
@@ -104,55 +105,30 @@ def wire(
     return wired(described, _COMMON, dependencies, stack_of(described, around.context if around else None, location))
 
 
-def _no_group(component: ComponentOfProgram) -> Problem:
-    return Problem(
-        path=f"{component}.resource_group_name",
-        message="this is needed and not given",
-        allowed="a resource group's name, or `foundation`",
-        fix="add resource_group_name or foundation",
-    )
-
-
-def _wrong_id(given: pulumi.Input[str], expected: AzureType, path: str) -> list[Problem]:
-    text = known(given)
-    return existing.check_id(text, expected, path) if text is not None else []
-
-
 def _plain(given: pulumi.Input[str]) -> ArmId | None:
-    text = known(given)
-    return arm_ids.parse(text) if text is not None else None
+    return arm_ids.parse(known(given) or "")
 
 
-def _identity(given: pulumi.Input[str], asked_by: pulumi.InvokeOptions) -> Dependencies:
-    parts, plain = existing.parts(given), _plain(given)
-    found = told(
-        managedidentity.get_user_assigned_identity_output(
-            resource_group_name=parts.apply(lambda each: each.resource_group),
-            resource_name=parts.apply(lambda each: each.name),
-            opts=asked_by,
-        )
-    )
-    return cast(
-        Dependencies,
-        {
-            "identity_id": given,
-            "identity_name": plain.key if plain is not None else "",
-            "identity_client_id": found.client_id,
-            "identity_principal_id": found.principal_id,
-            "identity_is_own": False,
-        },
-    )
+def _read(get: Callable[..., pulumi.Output[T]], azure_type: AzureType, id_: pulumi.Input[str], at: pulumi.InvokeOptions) -> Any:
+    """Returns what a look-up of the SDK shows of a part, whose id may be an output."""
+    parts = existing.parts(id_)
+    names: Any = {
+        "resourceGroupName": parts.apply(lambda each: each.resource_group),
+        azure_type.name_parameter: parts.apply(lambda each: each.name),
+    }
+    return told(get(**existing.arguments(names), opts=at))
 
 
-def _registry(given: pulumi.Input[str], asked_by: pulumi.InvokeOptions) -> Dependencies:
-    parts, plain = existing.parts(given), _plain(given)
-    found = told(
-        containerregistry.get_registry_output(
-            resource_group_name=parts.apply(lambda each: each.resource_group),
-            registry_name=parts.apply(lambda each: each.name),
-            opts=asked_by,
-        )
-    )
+def _identity(given: pulumi.Input[str], at: pulumi.InvokeOptions) -> Dependencies:
+    get, plain = managedidentity.get_user_assigned_identity_output, _plain(given)
+    found = _read(get, azure_types.USER_ASSIGNED_IDENTITY, given, at)
+    identity = {"id": given, "name": plain.key if plain is not None else "", "is_own": False}
+    identity |= {"client_id": found.client_id, "principal_id": found.principal_id}
+    return cast(Dependencies, {f"identity_{key}": value for key, value in identity.items()})
+
+
+def _registry(given: pulumi.Input[str], at: pulumi.InvokeOptions) -> Dependencies:
+    found, plain = _read(containerregistry.get_registry_output, azure_types.REGISTRY, given, at), _plain(given)
     name = plain.name if plain is not None else ""
     return cast(Dependencies, {"registry": RegistryArgs(name=name, id=given, server=found.login_server, workload_images={})})
 
@@ -167,16 +143,10 @@ def _storage(given: pulumi.Input[str], _: pulumi.InvokeOptions) -> Dependencies:
     return cast(Dependencies, {"storage": StorageArgs(name=name, id=given, is_own=False)})
 
 
-class _Part(NamedTuple):
-    """A part of a foundation that is given by its id."""
-
-    azure_type: AzureType
-    resolve: Callable[[pulumi.Input[str], pulumi.InvokeOptions], Dependencies]
-
-
-_PARTS = {
-    "identity_id": _Part(azure_types.USER_ASSIGNED_IDENTITY, _identity),
-    "registry_id": _Part(azure_types.REGISTRY, _registry),
-    "log_workspace_id": _Part(azure_types.LOG_WORKSPACE, _logs),
-    "storage_account_id": _Part(azure_types.STORAGE_ACCOUNT, _storage),
+# Parts of a foundation that are given by their ids.
+_PARTS: Mapping[str, tuple[AzureType, Callable[[pulumi.Input[str], pulumi.InvokeOptions], Dependencies]]] = {
+    "identity_id": (azure_types.USER_ASSIGNED_IDENTITY, _identity),
+    "registry_id": (azure_types.REGISTRY, _registry),
+    "log_workspace_id": (azure_types.LOG_WORKSPACE, _logs),
+    "storage_account_id": (azure_types.STORAGE_ACCOUNT, _storage),
 }

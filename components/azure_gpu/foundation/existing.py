@@ -1,25 +1,26 @@
 """Look-ups of a foundation: existing parts, role assignments, and the hashes of the workloads' sources."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import TYPE_CHECKING, Any
 
-from pulumi_azure_native import containerregistry, managedidentity, operationalinsights, resources, storage
+import pulumi
 
 from azure_gpu.catalog import roles
 from azure_gpu.catalog.problems import Problem
-from azure_gpu.formats import arm_ids, azure_types
+from azure_gpu.catalog.refusals import refused
+from azure_gpu.formats import arm_ids
 from azure_gpu.formats.arm_ids import ArmId
-from azure_gpu.formats.azure_types import AzureType
 from azure_gpu.formats.build_context import BuildContextError
-from azure_gpu.foundation.spec import PATH, UPLOAD, FoundationSpec
-from azure_gpu.shared import assigned_already, customer_key, existing, private_link_scope, private_network, registry_modes
+from azure_gpu.foundation.spec import PARTS, PATH, UPLOAD, FoundationSpec, RoleOn
+from azure_gpu.shared import arm_reads, assigned_already, customer_key, existing, private_link_scope, private_network, sdk_types
 from azure_gpu.shared.customer_key import KeyFacts
 from azure_gpu.shared.look_up import OF_STACK, AskedBy
 from azure_gpu.shared.part import Part
+from azure_gpu.shared.principals import Principal
 from azure_gpu.shared.workloads import Workload
 
-T = TypeVar("T")
+if TYPE_CHECKING:
+    from pulumi_azure_native import containerregistry, managedidentity, operationalinsights
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,96 +33,81 @@ class FoundationLookup:
     registry: "containerregistry.GetRegistryResult | None" = None
     log_workspace: "operationalinsights.GetWorkspaceResult | None" = None
     key: KeyFacts | None = None  # of the key that encrypts data
-    key_is_usable: bool = False  # the identity has the role on it by an assignment outside of the stack
     pull_role: str = roles.ACR_PULL  # allows pulling from the registry
-    pulls_already: bool = False  # the identity has that role by an assignment outside of the stack
-    writes_already: bool = False  # the same of its role on the storage account
-    serving_pulls_already: bool = False  # the same of the roles of the serving identity
-    serving_reads_already: bool = False
-    have_data_access: frozenset[tuple[str, str]] = frozenset()  # object ids of `data_access` and roles that they have
+    assigned: frozenset[str] = frozenset()  # the roles that are assigned outside of the stack, by their ends
 
 
 def look_up(spec: FoundationSpec, asked_by: AskedBy = OF_STACK) -> tuple[FoundationLookup, list[Problem]]:
     """Looks up the existing parts and the hashes of the workloads' sources, with a problem for each missing one."""
-    problems: list[Problem] = []
-
-    own, path = spec.context.subscription_id, spec.context.path(PATH)
-
-    def read(key: str, azure_type: AzureType, part: Part | None, get: Callable[..., T]) -> T | None:
-        if part is None or part.existing is None:
-            return None
-        found, more = existing.get(get, azure_type, part.existing, f"{path}.{key}.existing", asked_by, own)
-        problems.extend(more)
-        return found
-
-    group = spec.resource_group if spec.group_is_within else None
-    read("resource_group", azure_types.RESOURCE_GROUP, group, resources.get_resource_group)
-    read("storage", azure_types.STORAGE_ACCOUNT, spec.storage, storage.get_storage_account)
-    get_identity = managedidentity.get_user_assigned_identity
+    own, path, parts, problems = spec.context.subscription_id, spec.context.path(PATH), dict[str, Any](), list[Problem]()
+    for name, (azure_type, _) in PARTS.items():
+        part: Part | None = getattr(spec, name)
+        if part is not None and part.existing is not None and (name != "resource_group" or spec.group_is_within):
+            get, at = sdk_types.look_up(azure_type.token), f"{path}.{name}.existing"
+            parts[name], more = existing.get(get, azure_type, part.existing, at, asked_by, own)
+            problems += more
     of_path = f"{path}.customer_managed_key"
     key, of_key = customer_key.look_up(spec.key, of_path, asked_by, own, assigns_roles=spec.assign_roles)
-    tags, tag_problems = _image_tags(spec)
+    tags, of_tags = _image_tags(spec)
     found = FoundationLookup(
         image_tags=tags,
         key=key,
-        identity=read("identity", azure_types.USER_ASSIGNED_IDENTITY, spec.identity, get_identity),
-        serving_identity=read("serving_identity", azure_types.USER_ASSIGNED_IDENTITY, spec.serving_identity, get_identity),
-        registry=read("registry", azure_types.REGISTRY, spec.registry, containerregistry.get_registry),
-        log_workspace=read("log_workspace", azure_types.LOG_WORKSPACE, spec.log_workspace, operationalinsights.get_workspace),
+        identity=parts.get("identity"),
+        serving_identity=parts.get("serving_identity"),
+        registry=parts.get("registry"),
+        log_workspace=parts.get("log_workspace"),
     )
     of_network = private_network.look_up(spec.network, f"{path}.network", asked_by)
     of_scope = private_link_scope.look_up(spec.link_scope, asked_by, own)
-    return _with_roles(found, spec, asked_by), [*problems, *of_network, *of_scope, *of_key, *tag_problems]
+    return _with_roles(found, spec, asked_by), [*problems, *of_network, *of_scope, *of_key, *of_tags]
 
 
 def _with_roles(found: FoundationLookup, spec: FoundationSpec, asked_by: AskedBy) -> FoundationLookup:
-    """Adds which roles of existing identities on existing resources are assigned already."""
+    """Adds which roles are assigned already: of existing identities on existing parts. People may also have theirs on an account
+    of the stack, assigned by hand before the stack file listed them."""
     own = spec.context.subscription_id
-    registry = spec.registry.existing if spec.registry else None
-    storage = spec.storage.existing if spec.storage else None
-    if registry is not None and found.registry is not None:
-        found = replace(found, pull_role=registry_modes.pull_role(registry, asked_by, own))
-    if not spec.assign_roles:
-        return found
+    if spec.registry is not None and spec.registry.existing is not None and found.registry is not None:
+        found = replace(found, pull_role=_pull_role(spec.registry.existing, asked_by, own))
 
-    def is_assigned(role: str, scope: ArmId | None, principal_id: str | None) -> bool:
-        if scope is None or not principal_id:
-            return False
-        of_stack_file = spec.context.component is None
-        return assigned_already.outside_of_stack(role, scope, principal_id, asked_by, own, of_stack_file=of_stack_file)
+    def is_assigned(each: RoleOn) -> bool:
+        scope, of_stack_file = arm_ids.parse(each.scope), spec.context.component is None
+        if isinstance(each.who, Principal):
+            principal_id = each.who.object_id
+        else:
+            identity = found.identity if each.who is spec.identity else found.serving_identity
+            principal_id = identity.principal_id if identity is not None and each.part.existing is not None else ""
+        return (
+            scope is not None
+            and bool(principal_id)
+            and assigned_already.outside_of_stack(each.role, scope, principal_id, asked_by, own, of_stack_file=of_stack_file)
+        )
 
-    identity, writes = found.identity.principal_id if found.identity is not None else None, roles.STORAGE_BLOB_DATA_CONTRIBUTOR
-    serving = found.serving_identity.principal_id if found.serving_identity is not None else None
-    # People may also have it on an account of the stack, assigned by hand before the stack file listed them.
-    account = arm_ids.parse(spec.storage_id)
-    return replace(
-        found,
-        key_is_usable=is_assigned(roles.KEY_VAULT_CRYPTO_SERVICE_ENCRYPTION_USER, spec.key, identity),
-        pulls_already=is_assigned(found.pull_role, registry, identity),
-        writes_already=spec.identity_writes_blobs and is_assigned(writes, storage, identity),
-        serving_pulls_already=is_assigned(found.pull_role, registry, serving),
-        serving_reads_already=is_assigned(roles.STORAGE_BLOB_DATA_READER, storage, serving),
-        have_data_access=frozenset(
-            (each.object_id, role) for each, role in spec.access_by_role if is_assigned(role, account, each.object_id)
-        ),
-    )
+    required = spec.assignments(found.pull_role) if spec.assign_roles else ()
+    return replace(found, assigned=frozenset(each.end for each in required if is_assigned(each)))
+
+
+def _pull_role(registry: ArmId, asked_by: AskedBy, own: str) -> str:
+    """Returns the GUID of the role that allows pulling from a registry; AcrPull where its mode can't be read."""
+    if not asked_by.as_configured:
+        return roles.ACR_PULL  # the component has its own provider, whose login isn't known here
+    try:
+        found = arm_reads.get(registry.text, roles.REGISTRY_MODE_API, asked_by.at(registry, own))
+    except arm_reads.UnreadableError as error:
+        pulumi.log.debug(f"the mode of {registry.text} can't be read, AcrPull is assumed: {error}")
+        return roles.ACR_PULL
+    mode = (found.get("properties") or {}).get(roles.REGISTRY_MODE)
+    return roles.REPOSITORY_READER if mode == roles.ABAC else roles.ACR_PULL
 
 
 def _image_tags(spec: FoundationSpec) -> tuple[dict[Workload, str], list[Problem]]:
     tags: dict[Workload, str] = {}
     problems: list[Problem] = []
     if missing := [each for each in spec.workloads if spec.uploads and not each.context.is_dir()]:
-        problem = Problem(
-            path=spec.context.own_path("image_source"),
-            message=f"the sources aren't installed of: {', '.join(missing)}",
-            value=UPLOAD,
-            allowed="in a checkout, or with the package azure-gpu-operations",
-            fix="install azure-gpu-operations beside azure-gpu, of the same version",
-        )
-        return tags, [problem]
+        path = spec.context.own_path("image_source")
+        return tags, [refused("foundation.sources_missing", path, UPLOAD, names=", ".join(missing))]
     for workload in spec.workloads:
         try:
             tags[workload] = workload.tag
         except BuildContextError as error:
-            problems.append(Problem(path=workload.source, message=f"this folder can't be built: {error}"))
+            problems.append(refused("foundation.unbuildable", workload.source, error=error))
     return tags, problems

@@ -6,26 +6,34 @@ vault, budget. Use one foundation per stack, as its parts are named after the st
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal, Unpack, cast, overload
 
 import pulumi
-from pulumi_azure_native import authorization, containerregistry, managedidentity, operationalinsights, resources, storage
+from pulumi_azure_native import containerregistry, managedidentity, operationalinsights, resources, storage
 
 from azure_gpu.catalog import roles
 from azure_gpu.catalog.problems import Problem
+from azure_gpu.catalog.refusals import refused
 from azure_gpu.catalog.services.private_networks import BLOB_ZONE, FILE_ZONE, REGISTRY_ZONE
 from azure_gpu.formats import arm_ids, azure_types
-from azure_gpu.foundation import builds, purge, uploads
+from azure_gpu.foundation import builds, purge
 from azure_gpu.foundation.args import FoundationArgs, FoundationWiring
 from azure_gpu.foundation.existing import FoundationLookup, look_up
-from azure_gpu.foundation.role_commands import role_commands
 from azure_gpu.foundation.spec import FoundationSpec, resolve
-from azure_gpu.shared import brakes, overrides, private_link_scope, private_network, program, retry_hooks, role_of_identity
+from azure_gpu.shared import (
+    brakes,
+    overrides,
+    private_link_scope,
+    private_network,
+    program,
+    retry_hooks,
+    role_command,
+    role_of_identity,
+)
 from azure_gpu.shared.component import Component, OnlyInPython
 from azure_gpu.shared.context import (
-    ComponentOfProgram,
     Context,
     CustomerKey,
     Dependencies,
@@ -38,6 +46,7 @@ from azure_gpu.shared.context import (
 )
 from azure_gpu.shared.look_up import AskedBy
 from azure_gpu.shared.part import Part, name_of
+from azure_gpu.shared.principals import SERVICE_PRINCIPAL, Principal
 from azure_gpu.shared.program import Around, Described
 from azure_gpu.shared.validation import written
 from azure_gpu.shared.wired import Wired
@@ -120,7 +129,7 @@ class Foundation(Component[FoundationArgs, FoundationWiring, _Spec]):
         if "tags" in described.args:
             stack["tags"] = described.args["tags"]
         if not stack["location"] and "location" not in described.args and group is None:
-            described.problems.append(_no_location(described.component))
+            described.problems.append(refused("foundation.no_location", f"{described.component}.location"))
         writes = {"write_blobs": described.args.get("write_blobs", True), "share_files": described.args.get("share_files", False)}
         return program.wired(described, _OF_STACK, writes, stack)
 
@@ -146,15 +155,17 @@ class Foundation(Component[FoundationArgs, FoundationWiring, _Spec]):
             "assign_roles": self._spec.assign_roles,
         }
         self._network()
-        principal_id = self._own_identity(self._spec.identity)
-        self._customer_key(principal_id)
-        self.registry_id, self.registry_server = self._registry(self._spec.registry, principal_id)
+        self._own_identity(self._spec.identity)
+        self._customer_key()
+        self.registry_id, self.registry_server = self._registry(self._spec.registry)
         self.log_workspace_id = self._log_workspace(self._spec.log_workspace)
-        self.storage_account_id = self._storage(self._spec.storage, principal_id)
+        self.storage_account_id = self._storage(self._spec.storage)
         self._serving_identity(self._spec.serving_identity)
         self._names()
         self.around = Around(context=self._spec.context, dependencies=self.dependencies)
-        self._print_commands()
+        commands = [] if self._spec.assign_roles else role_commands(self._spec, self._found.pull_role)
+        if commands:
+            pulumi.log.info("\n".join(["an administrator has to run:", *commands]), self)
 
     def _names(self) -> None:
         spec = self._spec
@@ -165,11 +176,6 @@ class Foundation(Component[FoundationArgs, FoundationWiring, _Spec]):
         self.storage_account_name = name_of(self.storage_account_id, spec.storage)
         images = self.dependencies["registry"]["workload_images"] if "registry" in self.dependencies else {}
         self.workload_images = {workload: pulumi.Output.from_input(image) for workload, image in images.items()}
-
-    def _print_commands(self) -> None:
-        commands = [] if self._spec.assign_roles else role_commands(self._spec, self._found.pull_role)
-        if commands:
-            pulumi.log.info("\n".join(["an administrator has to run:", *commands]), self)
 
     def _location(self) -> pulumi.Input[str] | None:
         return declared(self._spec.context.location, cast("pulumi.Input[str] | None", self._args.get("location")))
@@ -237,40 +243,32 @@ class Foundation(Component[FoundationArgs, FoundationWiring, _Spec]):
             found += [each.urn for each in ready]
         return found
 
-    def _own_identity(self, part: Part | None) -> pulumi.Output[str]:
-        """Returns the principal id; empty without an identity. Adds the identity to the dependencies."""
-        if part is None:
-            self.identity_id = self.identity_principal_id = self.identity_client_id = None
-            return pulumi.Output.from_input("")
-        self.identity_id, principal_id, client_id = self._identity("identity", part, self._found.identity)
-        self.identity_principal_id, self.identity_client_id = principal_id, client_id
-        self.dependencies["identity_id"] = self.identity_id
-        self.dependencies["identity_name"] = self._spec.identity_name
-        self.dependencies["identity_client_id"] = client_id
-        self.dependencies["identity_principal_id"] = principal_id
-        self.dependencies["identity_is_own"] = part.existing is None
-        return principal_id
+    def _own_identity(self, part: Part | None) -> None:
+        """Adds the identity to the dependencies."""
+        found = self._identity("identity", part, self._found.identity)
+        self.identity_id, self.identity_principal_id, self.identity_client_id = found or (None, None, None)
+        if part is not None and found is not None:
+            self.dependencies["identity_id"], self.dependencies["identity_name"] = found[0], self._spec.identity_name
+            self.dependencies["identity_principal_id"], self.dependencies["identity_client_id"] = found[1:]
+            self.dependencies["identity_is_own"] = part.existing is None
 
-    def _customer_key(self, principal_id: pulumi.Output[str]) -> None:
+    def _customer_key(self) -> None:
         """Adds the key that encrypts data to the dependencies. Its users wait for the identity's role on it, which is protected
         as the data is: that can't be read without it."""
-        spec, found, key = self._spec, self._found.key, self._spec.key
+        found, key = self._found.key, self._spec.key
         if key is None or found is None or self.identity_id is None:
             return
-        role, part = roles.KEY_VAULT_CRYPTO_SERVICE_ENCRYPTION_USER, Part(name=key.name, existing=key)
         opts = pulumi.ResourceOptions(
-            parent=self, protect=spec.context.protect, hooks=self._new_roles.hooks if self._new_roles else None
+            parent=self, protect=self._spec.context.protect, hooks=self._new_roles.hooks if self._new_roles else None
         )
-        scope, already = pulumi.Output.from_input(key.text), self._found.key_is_usable
-        assigned = self._assigned("key-role", role, scope, principal_id, part, already=already, opts=opts)
-        urns = [each.urn for each in assigned]
+        urns = self._assigned("key-role", pulumi.Output.from_input(key.text), opts)
         self.dependencies["customer_managed_key"] = CustomerKey(
             id=key.text,
             vault_id=key.scope,
             location=found.location,
             identity_id=self.identity_id,
-            uri=pulumi.Output.all(found.uri, *urns).apply(lambda values: str(values[0])),
-            uri_with_version=pulumi.Output.all(found.uri_with_version, *urns).apply(lambda values: str(values[0])),
+            uri=_after(found.uri, urns),
+            uri_with_version=_after(found.uri_with_version, urns),
         )
 
     def _encrypted(self, *replacing: str) -> pulumi.ResourceOptions:
@@ -280,77 +278,46 @@ class Foundation(Component[FoundationArgs, FoundationWiring, _Spec]):
         return pulumi.ResourceOptions(hooks=self._again, replace_on_changes=list(replacing))
 
     def _serving_identity(self, part: Part | None) -> None:
-        """Adds the serving identity to the dependencies."""
-        if part is None:
-            self.serving_identity_id = self.serving_identity_principal_id = self.serving_identity_client_id = None
-            return
-        identity = self._identity("serving_identity", part, self._found.serving_identity)
-        self.serving_identity_id, self.serving_identity_principal_id, self.serving_identity_client_id = identity
-        self.dependencies["serving"] = self._serving(part, *identity)
-
-    def _identity(
-        self,
-        key: Literal["identity", "serving_identity"],
-        part: Part,
-        found: managedidentity.GetUserAssignedIdentityResult | None,
-    ) -> tuple[pulumi.Output[str], pulumi.Output[str], pulumi.Output[str]]:
-        """Returns ARM id, principal id and client id."""
-        if found:
-            return (
-                pulumi.Output.from_input(found.id),
-                pulumi.Output.from_input(found.principal_id),
-                pulumi.Output.from_input(found.client_id),
-            )
-        identity = managedidentity.UserAssignedIdentity(
-            f"{self._name}-{key.replace('_', '-')}",
-            resource_name_=part.name,
-            resource_group_name=self.resource_group_name,
-            location=self._location(),
-            tags=self._spec.context.tags(),
-            opts=self._with(key),
-        )
-        return identity.id, identity.principal_id, identity.client_id
-
-    def _serving(
-        self,
-        part: Part,
-        identity_id: pulumi.Output[str],
-        principal_id: pulumi.Output[str],
-        client_id: pulumi.Output[str],
-    ) -> ServingArgs:
-        """Returns the serving identity; its users wait for its roles.
+        """Adds the serving identity to the dependencies; its users wait for its roles.
 
         These are on the whole account: a single container would be a valid scope too, but an endpoint also reads the container of
         the workspace's default datastore, which Azure Machine Learning creates, and code at an address of the user's. Sources:
         Microsoft Learn, storage/blobs/assign-azure-role-data-access; MicrosoftDocs/azure-ai-docs,
         concept-endpoints-online-auth.md (2023-12-15), by which Azure assigns no role to a user-assigned identity of an endpoint.
         """
-        spec, found = self._spec, self._found
-        roles_of_it: list[authorization.RoleAssignment] = []
-        for suffix, role, scope, on, already in (
-            ("serving-pull-role", found.pull_role, self.registry_id, spec.registry, found.serving_pulls_already),
-            (
-                "serving-blob-role",
-                roles.STORAGE_BLOB_DATA_READER,
-                self.storage_account_id,
-                spec.storage,
-                found.serving_reads_already,
-            ),
-        ):
-            if scope is not None and on is not None:
-                roles_of_it += self._assigned(suffix, role, scope, principal_id, on, already=already, whose="serving identity")
-        ready = pulumi.Output.all(identity_id, *(each.urn for each in roles_of_it)).apply(lambda values: str(values[0]))
-        return ServingArgs(
-            id=ready,
-            name=spec.serving_identity_name,
-            client_id=client_id,
-            principal_id=principal_id,
-            is_own=part.existing is None,
-        )
+        found = self._identity("serving_identity", part, self._found.serving_identity)
+        self.serving_identity_id, principal_id, client_id = found or (None, None, None)
+        self.serving_identity_principal_id, self.serving_identity_client_id = principal_id, client_id
+        if part is not None and found is not None:
+            urns = self._assigned("serving-pull-role", self.registry_id)
+            urns += self._assigned("serving-blob-role", self.storage_account_id)
+            self.dependencies["serving"] = ServingArgs(
+                id=_after(found[0], urns),
+                name=self._spec.serving_identity_name,
+                client_id=found[2],
+                principal_id=found[1],
+                is_own=part.existing is None,
+            )
 
-    def _registry(
-        self, part: Part | None, principal_id: pulumi.Output[str]
-    ) -> tuple[pulumi.Output[str], pulumi.Output[str]] | tuple[None, None]:
+    def _identity(
+        self,
+        key: Literal["identity", "serving_identity"],
+        part: Part | None,
+        found: managedidentity.GetUserAssignedIdentityResult | None,
+    ) -> tuple[pulumi.Output[str], pulumi.Output[str], pulumi.Output[str]] | None:
+        """Returns ARM id, principal id and client id."""
+        if part is None:
+            return None
+        identity = found or managedidentity.UserAssignedIdentity(
+            f"{self._name}-{key.replace('_', '-')}",
+            resource_name_=part.name,
+            **self._surroundings.common,
+            opts=self._with(key),
+        )
+        known = pulumi.Output.from_input
+        return known(identity.id), known(identity.principal_id), known(identity.client_id)
+
+    def _registry(self, part: Part | None) -> tuple[pulumi.Output[str], pulumi.Output[str]] | tuple[None, None]:
         """Returns ARM id and login server. Adds the registry, with the images built in it, to the dependencies."""
         if part is None:
             return None, None
@@ -360,16 +327,14 @@ class Foundation(Component[FoundationArgs, FoundationWiring, _Spec]):
         else:
             new = self._new_registry(part)
             registry_id, server = new.id, new.login_server
-        pull_role, already = self._found.pull_role, self._found.pulls_already
-        assigned = self._assigned("pull-role", pull_role, registry_id, principal_id, part, already=already)
-        before_pulling = [assignment.urn for assignment in assigned]
+        before_pulling, pull_role = self._assigned("pull-role", registry_id), self._found.pull_role
         if new is not None:
             before_pulling += self._private("registry", new.id, {"registry": REGISTRY_ZONE})
         images = self._images(new, before_pulling) if new is not None else {}
         if new is not None and self._spec.purges:
             self._purge(new)
         # Users of the registry wait for the role, for any image.
-        pulled_from = pulumi.Output.all(server, *before_pulling).apply(lambda values: values[0])
+        pulled_from = _after(server, before_pulling)
         offered = RegistryArgs(name=part.name, id=registry_id, server=pulled_from, workload_images=images, pull_role=pull_role)
         if part.existing:
             offered["existing_id"] = part.existing.text
@@ -383,8 +348,7 @@ class Foundation(Component[FoundationArgs, FoundationWiring, _Spec]):
         registry = containerregistry.Registry(
             f"{self._name}-registry",
             registry_name=part.name,
-            resource_group_name=self.resource_group_name,
-            location=self._location(),
+            **self._surroundings.common,
             # The cheapest one that can be private, or have a key.
             sku=containerregistry.SkuArgs(
                 name=containerregistry.SkuName.PREMIUM if self._spec.registry_is_premium else containerregistry.SkuName.BASIC
@@ -413,7 +377,6 @@ class Foundation(Component[FoundationArgs, FoundationWiring, _Spec]):
             if self._spec.network
             else None,
             admin_user_enabled=False,  # a shared password; the identity pulls instead
-            tags=self._spec.context.tags(),
             opts=pulumi.ResourceOptions.merge(self._with("registry"), self._encrypted("encryption")),
         )
         brakes.lock(self._spec.context, f"{self._name}-registry", registry.id, self)
@@ -424,14 +387,12 @@ class Foundation(Component[FoundationArgs, FoundationWiring, _Spec]):
             f"{self._name}-purge",
             task_name=self._spec.context.name(azure_types.TASK.arm_type, "purge"),
             registry_name=registry.name,
-            resource_group_name=self.resource_group_name,
-            location=self._location(),
+            **self._surroundings.common,
             platform=containerregistry.PlatformPropertiesArgs(os=containerregistry.OS.LINUX),
             step=purge.step(self._found.image_tags),
             trigger=containerregistry.TriggerPropertiesArgs(
                 timer_triggers=[containerregistry.TimerTriggerArgs(name="weekly", schedule=purge.SCHEDULE)]
             ),
-            tags=self._spec.context.tags(),
             opts=pulumi.ResourceOptions(parent=self, deleted_with=registry),
         )
 
@@ -448,34 +409,32 @@ class Foundation(Component[FoundationArgs, FoundationWiring, _Spec]):
         return images
 
     def _assigned(
-        self,
-        suffix: str,
-        role: str,
-        scope: pulumi.Output[str],
-        principal_id: pulumi.Output[str],
-        part: Part,
-        *,
-        already: bool,
-        whose: str = "identity",
-        opts: pulumi.ResourceOptions | None = None,
-    ) -> list[authorization.RoleAssignment]:
-        """Assigns the identity's role on a part, whose id is `scope`, unless an administrator assigns roles or it is assigned
-        already."""
-        if not self._spec.assign_roles:
+        self, end: str, scope: pulumi.Output[str] | None, opts: pulumi.ResourceOptions | None = None
+    ) -> list[pulumi.Output[str]]:
+        """Assigns a role of the spec on a part, whose id is `scope`, unless an administrator assigns roles, or it is assigned
+        already. Returns its URN."""
+        rows = self._spec.assignments(self._found.pull_role) if self._spec.assign_roles else ()
+        row = next((each for each in rows if each.end == end), None)
+        if row is None or scope is None:
             return []
-        if already:
-            name = roles.NAMES[role]
-            pulumi.log.info(f"the {whose} already has the role {name} on {part.name}, assigned outside of this stack", self)
+        serves = row.who is self._spec.serving_identity
+        if end in self._found.assigned:
+            has = f"{'serving identity' if serves else 'identity'} already has the role {roles.NAMES[row.role]}"
+            if isinstance(row.who, Part):
+                pulumi.log.info(f"the {has} on {row.part.name}, assigned outside of this stack", self)
             return []
+        own = self.serving_identity_principal_id if serves else self.identity_principal_id
+        principal_id, kind = row.who if isinstance(row.who, Principal) else (cast("pulumi.Output[str]", own), SERVICE_PRINCIPAL)
         assigned = role_of_identity.assign(
-            f"{self._name}-{suffix}",
-            role=role,
+            f"{self._name}-{end}",
+            role=row.role,
             scope=scope,
             principal_id=principal_id,
-            subscription_id=part.existing.subscription if part.existing else self._spec.context.subscription_id,
+            kind=kind,
+            subscription_id=row.part.existing.subscription if row.part.existing else self._spec.context.subscription_id,
             opts=opts or self._child,
         )
-        return [assigned]
+        return [assigned.urn]
 
     def _build(self, workload: Workload, registry: containerregistry.Registry) -> tuple[resources.Deployment, str]:
         """Declares the registry's build of one workload; returns it with repository and tag. It runs again when the sources
@@ -485,7 +444,7 @@ class Foundation(Component[FoundationArgs, FoundationWiring, _Spec]):
         builds_before: pulumi.ResourceHookBinding | None = None
         if self._spec.uploads:
             template = builds.mark(f"{workload}:{tag}", made_at)
-            builds_before = uploads.hooks(self, workload, tag, registry)
+            builds_before = builds.hooks(self, workload, tag, registry)
         else:
             template = builds.template(
                 workload,
@@ -520,14 +479,12 @@ class Foundation(Component[FoundationArgs, FoundationWiring, _Spec]):
             workspace = operationalinsights.Workspace(
                 f"{self._name}-logs",
                 workspace_name=part.name,
-                resource_group_name=self.resource_group_name,
-                location=self._location(),
+                **self._surroundings.common,
                 sku=operationalinsights.WorkspaceSkuArgs(name=operationalinsights.WorkspaceSkuNameEnum.PER_GB2018),
                 retention_in_days=LOG_RETENTION_DAYS,
                 features=operationalinsights.WorkspaceFeaturesArgs(disable_local_auth=True),  # nothing sends logs by a key
                 public_network_access_for_ingestion=public,
                 public_network_access_for_query=public,
-                tags=self._spec.context.tags(),
                 opts=self._with("log_workspace", "features", "features.disableLocalAuth"),
             )
             workspace_id = workspace.id
@@ -544,41 +501,23 @@ class Foundation(Component[FoundationArgs, FoundationWiring, _Spec]):
             self.dependencies["logs"]["private_link_scope"] = linked
         return workspace_id
 
-    def _storage(self, part: Part | None, principal_id: pulumi.Output[str]) -> pulumi.Output[str] | None:
-        """Returns the ARM id. Adds the account to the dependencies; its users wait for the identity's role on it."""
+    def _storage(self, part: Part | None) -> pulumi.Output[str] | None:
+        """Returns the ARM id. Adds the account to the dependencies; its users wait for the identity's role on it, and nothing of
+        the stack for those of people and programs."""
         if part is None:
             return None
         storage_id = pulumi.Output.from_input(part.existing.text) if part.existing else self._new_storage(part)
         before: list[pulumi.Output[str]] = []
         if part.existing is None:
             before = self._private("storage", storage_id, {"blob": BLOB_ZONE, "file": FILE_ZONE})
-        assigned: list[authorization.RoleAssignment] = []
-        if self._spec.identity_writes_blobs:
-            role, already = roles.STORAGE_BLOB_DATA_CONTRIBUTOR, self._found.writes_already
-            assigned = self._assigned("blob-role", role, storage_id, principal_id, part, already=already)
-        self._data_access(part, storage_id)
-        before += [assignment.urn for assignment in assigned]
-        ready = pulumi.Output.all(storage_id, *before).apply(lambda values: values[0])
-        self.dependencies["storage"] = StorageArgs(name=part.name, id=ready, is_own=part.existing is None)
+        before += self._assigned("blob-role", storage_id)
+        for each in self._spec.assignments():
+            if isinstance(each.who, Principal):
+                self._assigned(each.end, storage_id)
+        self.dependencies["storage"] = StorageArgs(name=part.name, id=_after(storage_id, before), is_own=part.existing is None)
         if part.existing is None:
             self.dependencies["storage"]["resource_group_name"] = self.resource_group_name
         return storage_id
-
-    def _data_access(self, part: Part, storage_id: pulumi.Output[str]) -> None:
-        """Assigns the roles of people and programs on the account. Nothing of the stack waits for them."""
-        for each, role in self._spec.access_by_role if self._spec.assign_roles else ():
-            if (each.object_id, role) in self._found.have_data_access:
-                continue
-            kind = "data-access" if role == roles.STORAGE_BLOB_DATA_CONTRIBUTOR else "file-access"
-            role_of_identity.assign(
-                f"{self._name}-{kind}-{each.object_id[:8]}",
-                role=role,
-                scope=storage_id,
-                principal_id=each.object_id,
-                kind=each.kind,
-                subscription_id=part.existing.subscription if part.existing else self._spec.context.subscription_id,
-                opts=self._child,
-            )
 
     def _key_of_storage(self) -> dict[str, Any]:
         """The account follows the key to later versions, and a later key."""
@@ -597,8 +536,7 @@ class Foundation(Component[FoundationArgs, FoundationWiring, _Spec]):
         account = storage.StorageAccount(
             f"{self._name}-storage",
             account_name=part.name,
-            resource_group_name=self.resource_group_name,
-            location=self._location(),
+            **self._surroundings.common,
             kind=storage.Kind.STORAGE_V2,
             sku=storage.SkuArgs(name=storage.SkuName.STANDARD_LRS),  # the cheapest
             allow_shared_key_access=False,  # a key gives full access; identities are used instead
@@ -617,7 +555,6 @@ class Foundation(Component[FoundationArgs, FoundationWiring, _Spec]):
                 require_infrastructure_encryption=True,
                 **self._key_of_storage(),
             ),
-            tags=self._spec.context.tags(),
             opts=pulumi.ResourceOptions.merge(
                 self._with("storage", *([] if key else ["encryption"]), "encryption.requireInfrastructureEncryption"),
                 self._encrypted(),
@@ -664,10 +601,21 @@ class Foundation(Component[FoundationArgs, FoundationWiring, _Spec]):
         )
 
 
-def _no_location(component: ComponentOfProgram) -> Problem:
-    return Problem(
-        path=f"{component}.location",
-        message="required where the resource group is created",
-        allowed="a region, such as westeurope, or resource_group: {existing: <id>}",
-        fix="add location",
-    )
+def _after(value: pulumi.Input[str], urns: Sequence[pulumi.Output[str]]) -> pulumi.Output[str]:
+    """Returns the value, known once the resources with these URNs are there."""
+    return pulumi.Output.all(value, *urns).apply(lambda values: values[0])
+
+
+def role_commands(spec: FoundationSpec, pull_role: str) -> list[str]:
+    """Returns the commands in place of the role assignments, complete before anything exists. `pull_role`: for the registry."""
+
+    def of(who: Part | Principal) -> Principal:
+        if isinstance(who, Principal):
+            return who
+        identity = spec.id_of(azure_types.USER_ASSIGNED_IDENTITY, who)
+        return Principal(role_command.principal_of(identity), SERVICE_PRINCIPAL)
+
+    required = [(each, of(each.who)) for each in spec.assignments(pull_role)]
+    return [
+        role_command.command(each.role, scope=each.scope, principal_id=who.object_id, kind=who.kind) for each, who in required
+    ]

@@ -31,7 +31,7 @@ from azure_gpu.catalog.problems import Problem
 from azure_gpu.catalog.refusals import refused
 from azure_gpu.host.names import PACKAGE, camel, of_keys, respelt
 from azure_gpu.host.values import Argument, Reader
-from azure_gpu.shared import taken_names
+from azure_gpu.shared import program
 from azure_gpu.shared.refusal import SPELLING, Refused
 from azure_gpu.shared.validation import below, check, form, key_hints
 
@@ -50,7 +50,7 @@ class Host(Provider):
         self._spec: dict[str, Any] = json.loads(schema)
         super().__init__(self._spec["version"], schema)
         self._names = of_keys(self._spec)
-        self._names_taken: taken_names.Names = {}
+        self._names_taken: program.Names = {}
         self._constructed: dict[str, pulumi.Resource] = {}  # by URN
 
     def construct(
@@ -68,7 +68,7 @@ class Host(Provider):
             unread = {each.path for each in reader.problems}
             others = (each for each in check(args, args_type, path).problems if each.path not in unread)
             self._refuse([*reader.problems, *others], path, args_type)
-        taken_names.OF_DEPLOYMENT.set(self._names_taken)
+        program.OF_DEPLOYMENT.set(self._names_taken)
         SPELLING.set(lambda problem: f"{property_path(problem.path, path, args_type)}: {self._reason(problem)}")
         try:
             component = getattr(azure_gpu, kind)(name, args, options)

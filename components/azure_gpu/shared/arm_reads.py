@@ -46,35 +46,21 @@ class UnreadableError(Exception):
 
 def get(path: str, api_version: str, opts: pulumi.InvokeOptions, query: Mapping[str, str] | None = None) -> dict[str, Any]:
     """Returns the response to a GET of an ARM path, with the login of the provider in `opts`."""
-    query_text = urlencode({**(query or {}), "api-version": api_version}, quote_via=quote)
     try:
-        token = authorization.get_client_token(opts=opts).token
-        if not token:  # such as under mocks
-            raise UnreadableError("not logged in")
-        return _json(f"{_endpoint()}{quote(path)}?{query_text}", {"Authorization": f"Bearer {token}"})
+        return Requests(lambda: authorization.get_client_token(opts=opts).token).answer("GET", path, api_version, query=query)
     except UnreadableError:
         raise
-    except HTTPError as error:
-        raise UnreadableError(f"Azure returned {error.code}") from None
-    except Exception as error:  # noqa: BLE001  of the SDK's call, the network and JSON; callers go on without the answer
+    except Exception as error:  # noqa: BLE001  of the SDK's call and JSON; callers go on without the answer
         raise UnreadableError(existing.reason_of(error)) from None
 
 
 async def patch(path: str, api_version: str, body: Mapping[str, Any], opts: pulumi.InvokeOptions) -> None:
     """Changes what `body` names of a resource, with the login of the provider in `opts`; for hooks. UnreadableError: refused."""
-    try:
-        token = (await authorization.get_client_token_output(opts=opts).future() or authorization.GetClientTokenResult("")).token
-        headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
-        url = f"{await asyncio.to_thread(_endpoint)}{quote(path)}?api-version={api_version}"
-        await asyncio.to_thread(_json, url, headers, body)
-    except HTTPError as error:
-        raise UnreadableError(f"Azure returned {error.code}: {error.read().decode(errors='replace')}") from None
-    except Exception as error:  # noqa: BLE001  as above
-        raise UnreadableError(existing.reason_of(error)) from None
+    await with_login(opts, lambda requests: requests.answer("PATCH", path, api_version, json.dumps(body).encode()))
 
 
 class Requests:
-    """Sends the requests of a hook, from a thread, with tokens of `new_token`. UnreadableError."""
+    """Sends requests with tokens of `new_token`: those of a hook from a thread. UnreadableError."""
 
     errors = (UnreadableError,)
 
@@ -86,7 +72,7 @@ class Requests:
     def get(self, resource_id: str, api_version: str) -> dict[str, Any] | None:
         """None where there is nothing."""
         try:
-            return self._answer("GET", self._url(resource_id, api_version))
+            return self.answer("GET", resource_id, api_version)
         except UnreadableError as error:
             if error.status == HTTPStatus.NOT_FOUND:
                 return None
@@ -94,13 +80,13 @@ class Requests:
 
     def post(self, path: str, api_version: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
         """An action; {} for an empty answer."""
-        return self._answer("POST", self._url(path, api_version), b"" if body is None else json.dumps(body).encode())
+        return self.answer("POST", path, api_version, b"" if body is None else json.dumps(body).encode())
 
     def values(self, path: str, api_version: str) -> Iterator[dict[str, Any]]:
         """All pages of a list."""
         url = self._url(path, api_version)
         while url:
-            page = self._answer("GET", url)
+            page = self._answer("GET", url, None)
             yield from page.get("value") or []
             url = str(page.get("nextLink") or "")
 
@@ -113,16 +99,24 @@ class Requests:
         """What a URL with a signature has."""
         return _sent(urllib.request.Request(url)).decode(errors="replace")  # noqa: S310  as above
 
-    def _url(self, path: str, api_version: str) -> str:
-        return f"{self._base}{quote(path)}?api-version={api_version}"
+    def answer(
+        self, method: str, path: str, api_version: str, body: bytes | None = None, query: Mapping[str, str] | None = None
+    ) -> dict[str, Any]:
+        """{} for an empty answer."""
+        return self._answer(method, self._url(path, api_version, query), body)
+
+    def _url(self, path: str, api_version: str, query: Mapping[str, str] | None = None) -> str:
+        return f"{self._base}{quote(path)}?{urlencode({**(query or {}), 'api-version': api_version}, quote_via=quote)}"
 
     @functools.cached_property
     def _base(self) -> str:
         return _endpoint()
 
-    def _answer(self, method: str, url: str, body: bytes | None = None) -> dict[str, Any]:
+    def _answer(self, method: str, url: str, body: bytes | None) -> dict[str, Any]:
         if time.monotonic() >= self._renew_at:
             self._token, self._renew_at = self._new_token(), time.monotonic() + _TOKEN_SECONDS
+        if not self._token:  # such as under mocks
+            raise UnreadableError("not logged in")
         headers = {"Authorization": f"Bearer {self._token}", "Content-Type": "application/json", "Accept": "application/json"}
         request = urllib.request.Request(url, body, headers, method=method)  # noqa: S310  always https
         answer = _sent(request, by=_sent_again)
@@ -134,10 +128,11 @@ async def with_login(opts: pulumi.InvokeOptions, work: Callable[[Requests], T]) 
     loop = asyncio.get_running_loop()
 
     async def token() -> str:
-        found = await authorization.get_client_token_output(opts=opts).future()
-        if found is None or not found.token:
-            raise UnreadableError("not logged in")
-        return found.token
+        try:
+            found = await authorization.get_client_token_output(opts=opts).future()
+        except Exception as error:  # noqa: BLE001  the SDK raises nothing narrower for a failed call
+            raise UnreadableError(existing.reason_of(error)) from None
+        return found.token if found is not None else ""
 
     return await asyncio.to_thread(work, Requests(lambda: asyncio.run_coroutine_threadsafe(token(), loop).result()))
 
@@ -167,20 +162,12 @@ def _endpoint() -> str:
     configured = {**get_config_env(), **CONFIG.get()}
     host = configured.get(_HOST) or os.environ.get(PROVIDER_VARIABLES[_HOST], "")
     if host:
-        found = _json(f"https://{host}/metadata/endpoints?api-version={_METADATA_VERSION}", {})
-        return str(found["resourceManager"]).rstrip("/")
+        request = urllib.request.Request(f"https://{host}/metadata/endpoints?api-version={_METADATA_VERSION}")
+        return str(json.loads(_sent(request, by=_sent_again))["resourceManager"]).rstrip("/")
     cloud = configured.get(_CLOUD) or os.environ.get(PROVIDER_VARIABLES[_CLOUD], "")
     if cloud.lower() not in ("", "public", "azurecloud"):
         raise UnreadableError(f"the Resource Manager endpoint of the cloud {cloud} isn't known")
     return PUBLIC
-
-
-def _json(url: str, headers: Mapping[str, str], patched: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """The response to a GET, or to a PATCH with the body `patched`."""
-    data, method = (None, "GET") if patched is None else (json.dumps(patched).encode(), "PATCH")
-    accepting = {**headers, "Accept": "application/json"}
-    request = urllib.request.Request(url, data, accepting, method=method)  # noqa: S310  always https
-    return cast(dict[str, Any], json.loads(_sent_again(request, _SECONDS)))
 
 
 def _sent_again(request: urllib.request.Request, seconds: float) -> bytes:

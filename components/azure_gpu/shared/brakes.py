@@ -4,13 +4,14 @@ The engine's own message names only a URN. These read the stack's state, as the 
 nothing is said, and the engine refuses all the same.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
 import pulumi
 from pulumi_azure_native import authorization
 
 from azure_gpu.catalog import regions
-from azure_gpu.catalog.problems import Problem, Severity
+from azure_gpu.catalog.problems import Problem
+from azure_gpu.catalog.refusals import refused
 from azure_gpu.formats import azure_types, tags
 from azure_gpu.formats.azure_types import AzureType
 from azure_gpu.shared import own_state, refusal
@@ -70,13 +71,8 @@ def _replaced(
     if location and old_region != location:
         changed.append(("location", old_region, location))
     key, before, after = changed[0] if changed else ("name", old, name or "")
-    yield Problem(
-        path=context.own_path(key),
-        message=f"this replaces the {what} {old}, and {lost} would be lost; it is protected, and Pulumi refuses",
-        value=f"{before} -> {after}",
-        allowed="with protect_data false, or after `pulumi state unprotect`",
-        fix=f"set it back to {before}; to move, deploy a second stack and copy the data",
-        severity=Severity.WARNING,
+    yield refused(
+        "stack.data_replaced", context.own_path(key), f"{before} -> {after}", what=what, old=old, lost=lost, before=before
     )
 
 
@@ -93,20 +89,9 @@ def component(kind: str, name: str, opts: pulumi.ResourceOptions | None) -> Comp
     there = {urn.rsplit("::", 1)[-1] for urn, each in state.items() if each["type"] == f"azuregpu:index:{kind}"}
     found = ComponentOfProgram(kind, name)
     if there and name not in there:
-        refusal.warn([_new_beside(found, sorted(there))])
+        names = sorted(there)
+        refusal.warn([refused("stack.renamed", str(found), names=", ".join(names), first=names[0])])
     return found
-
-
-def _new_beside(found: ComponentOfProgram, there: Sequence[str]) -> Problem:
-    return Problem(
-        path=str(found),
-        message=f"this name is new, and the stack has {', '.join(there)}; if one was renamed, its resources are created anew, and"
-        " Pulumi refuses to delete the old ones that hold data",
-        allowed="a second one beside it",
-        fix=f'to rename it, add the alias {there[0]}: opts=pulumi.ResourceOptions(aliases=[pulumi.Alias(name="{there[0]}")]),'
-        " which keeps its resources and their names in Azure",
-        severity=Severity.WARNING,
-    )
 
 
 def _former(opts: pulumi.ResourceOptions | None) -> tuple[str, ...]:

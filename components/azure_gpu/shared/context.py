@@ -12,6 +12,7 @@ import pulumi
 
 from azure_gpu.catalog import defaults_day, regions, roles, tags
 from azure_gpu.catalog.problems import Problem
+from azure_gpu.catalog.refusals import refused
 from azure_gpu.formats import tags as keys
 from azure_gpu.formats.dates import resolve_day
 from azure_gpu.shared import wording
@@ -216,14 +217,7 @@ def as_serving(args: _Args) -> _Args:
     """Puts the serving identity, where there is one, in the place of the identity."""
     if "serving" not in args:
         return args
-    serving = args["serving"]
-    identity = {
-        "identity_id": serving["id"],
-        "identity_name": serving["name"],
-        "identity_client_id": serving["client_id"],
-        "identity_principal_id": serving["principal_id"],
-        "identity_is_own": serving["is_own"],
-    }
+    identity = {f"identity_{key}": value for key, value in args["serving"].items()}
     return cast(_Args, {**args, **identity})
 
 
@@ -316,27 +310,13 @@ def resolve_stack(args: StackArgs, project: str, stack: str) -> tuple[Context, l
     """Resolves the context of a stack, with its problems. For an invalid value, the context holds a stand-in."""
     problems: list[Problem] = []
     component = args.get("component")
-    if not args["subscription_id"]:
-        problems.append(
-            Problem(
-                path="azure-native:subscriptionId" if component is None else str(component),
-                message="no subscription is set; the one that the Azure CLI is logged in to would be used"
-                if component is None
-                else "the provider isn't logged in to a subscription",
-                allowed="the id of a subscription",
-                fix="pulumi config set azure-native:subscriptionId <id>; `az account list` shows yours",
-            )
-        )
+    if not args["subscription_id"] and component is None:
+        problems.append(refused("stack.no_subscription", "azure-native:subscriptionId"))
+    elif not args["subscription_id"]:
+        problems.append(refused("stack.not_logged_in", str(component)))
     if not any(character.isalnum() for character in args["team"]) and (args["team"] or component is None):
-        problems.append(
-            Problem(
-                path=_own_path(component, "team"),
-                message="must contain a letter or digit, as it is part of every name",
-                value=args["team"],
-                allowed="a short word, such as vision",
-                fix="pulumi config set team <word>" if component is None else "set another, or remove it",
-            )
-        )
+        fix = None if component is None else "set another, or remove it"
+        problems.append(refused("stack.team_without_letter", _own_path(component, "team"), args["team"], fix=fix))
     if component is None:
         problems += regions.check(args["location"], "location")
     user_tags = args.get("tags", {})
@@ -357,17 +337,8 @@ def resolve_stack(args: StackArgs, project: str, stack: str) -> tuple[Context, l
         component=component,
     )
     if context.lock_data and not context.protect_data:
-        problems.append(_locked_for_a_day(context))
+        problems.append(refused("stack.lock_without_protection", context.own_path("lock_data"), True))
     return context, [*problems, *as_of_problems, *today_problems]
-
-
-def _locked_for_a_day(context: Context) -> Problem:
-    return Problem(
-        path=context.own_path("lock_data"),
-        message="a lock keeps what `protect_data: false` lets go",
-        value=True,
-        fix="remove one of the two",
-    )
 
 
 def _own_path(component: ComponentOfProgram | None, key: str) -> str:
@@ -377,13 +348,7 @@ def _own_path(component: ComponentOfProgram | None, key: str) -> str:
 def check_tags(user_tags: Tags, path: str) -> list[Problem]:
     """Checks a user's tags: Azure's limits, and the keys that the program sets."""
     taken: Sequence[Problem] = [
-        Problem(
-            path=f"{path}.{key}",
-            message="this tag is set by the program",
-            value=known(user_tags[key]),
-            allowed=f"any key except {', '.join(_OWN_KEYS)}",
-            fix="choose another key",
-        )
+        refused("tags.of_the_program", f"{path}.{key}", known(user_tags[key]), keys=", ".join(_OWN_KEYS))
         for key in user_tags
         if key.lower() in _OWN_KEYS  # Azure's tag keys are case-insensitive
     ]

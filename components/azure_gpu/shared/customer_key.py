@@ -45,24 +45,10 @@ def look_up(
     in_vault = arm_ids.parse(key.scope) if key is not None else None
     if key is None or in_vault is None:
         return None, []
-    vault, problems = existing.read(
-        lambda group, name, opts: keyvault.get_vault(resource_group_name=group, vault_name=name, opts=opts),
-        azure_types.KEY_VAULT,
-        in_vault,
-        path,
-        asked_by,
-        own,
-    )
+    vault, problems = existing.get(keyvault.get_vault, azure_types.KEY_VAULT, in_vault, path, asked_by, own)
     if vault is None:
         return None, problems
-    shown, problems = existing.read(
-        lambda group, name, opts: keyvault.get_key(resource_group_name=group, vault_name=in_vault.name, key_name=name, opts=opts),
-        azure_types.KEY_VAULT_KEY,
-        key,
-        path,
-        asked_by,
-        own,
-    )
+    shown, problems = existing.get(keyvault.get_key, azure_types.KEY_VAULT_KEY, key, path, asked_by, own)
     if shown is None:
         return None, problems
     of_vault, rules = vault.properties, vault.properties.network_acls

@@ -4,20 +4,19 @@ Each read is one look-up through the provider while the program runs, so that a 
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TypeVar
 
 import pulumi
 
-from azure_gpu.catalog.problems import Code, Problem, Severity
+from azure_gpu.catalog.problems import Problem
+from azure_gpu.catalog.refusals import refused
 from azure_gpu.formats import arm_ids, azure_types
 from azure_gpu.formats.arm_ids import ArmId
 from azure_gpu.formats.azure_types import AzureType
 from azure_gpu.shared.look_up import AskedBy
 
 T = TypeVar("T")
-LookUp = Callable[[str, str, pulumi.InvokeOptions], T]
-"""A look-up by resource group, name and options of the call."""
 _NOUNS = {
     azure_types.RESOURCE_GROUP: "resource group",
     azure_types.USER_ASSIGNED_IDENTITY: "user-assigned identity",
@@ -55,10 +54,10 @@ def check_id(text: str, azure_type: AzureType, path: str, subscription_id: str =
     example = azure_type.path.replace("{subscriptionId}", subscription_id or "<subscription>").replace("{", "<").replace("}", ">")
     found = arm_ids.parse(text)
     if found is None:
-        return [Problem(path=path, message="not a valid Azure resource id", value=text, allowed=example, fix="copy the whole id")]
+        return [refused("existing.not_an_id", path, text, allowed=example)]
     if not found.is_type(azure_type.arm_type):
-        message = f"expected an id of type {azure_type.arm_type}, got {found.type}"
-        return [Problem(path=path, message=message, value=text, allowed=example, fix=f"give the id of {_one(azure_type)}")]
+        words = {"expected": azure_type.arm_type, "given": found.type, "one": _one(azure_type)}
+        return [refused("existing.other_type", path, text, allowed=example, **words)]
     return []
 
 
@@ -74,46 +73,27 @@ def reason_of(error: Exception) -> str:
     return (str(error).strip().splitlines() or [type(error).__name__])[-1]
 
 
-def read(
-    lookup: LookUp[T],
-    azure_type: AzureType,
-    resource_id: ArmId,
-    path: str,
-    asked_by: AskedBy,
-    own: str,
-) -> tuple[T | None, list[Problem]]:
-    """Looks up an existing resource; None with one problem where it doesn't exist or can't be read. `own`: the subscription of
-    the component."""
-    problems = asked_by.unreachable(resource_id, own, path)
-    if problems:
-        return None, problems
-    try:
-        return lookup(resource_id.resource_group, resource_id.name, asked_by.at(resource_id, own)), []
-    except Exception as error:  # noqa: BLE001  the SDK raises nothing narrower for a failed lookup
-        reason = reason_of(error)
-        missing = _MISSING.search(reason) is not None
-    return None, [
-        Problem(
-            path=path,
-            message=f"{_NOUNS[azure_type]} not found" if missing else f"this {_NOUNS[azure_type]} can't be read: {reason}",
-            value=resource_id.text,
-            allowed=f"the id of {_one(azure_type)} that exists and that you may read",
-            fix=f"check it with `az resource show --ids {resource_id.text}`, or write `create` instead",
-            code=Code.NOT_FOUND if missing else Code.INVALID,
-        )
-    ]
-
-
 def get(
     function: Callable[..., T], azure_type: AzureType, resource_id: ArmId, path: str, asked_by: AskedBy, own: str
 ) -> tuple[T | None, list[Problem]]:
-    """Does the same with a function of the SDK, which takes group and name under the type's own argument."""
-    argument = re.sub(r"[A-Z]", lambda found: f"_{found[0].lower()}", azure_type.name_parameter)
+    """Looks up an existing resource by a function of the SDK; None with one problem where it doesn't exist or can't be read.
+    `own`: the subscription of the component."""
+    problems = asked_by.unreachable(resource_id, own, path)
+    if problems:
+        return None, problems
+    steps = zip(azure_type.path.split("/"), resource_id.text.split("/"), strict=True)
+    names = {name[1:-1]: value for name, value in steps if name.startswith("{") and name != "{subscriptionId}"}
+    try:
+        return function(**arguments(names), opts=asked_by.at(resource_id, own)), []
+    except Exception as error:  # noqa: BLE001  the SDK raises nothing narrower for a failed lookup
+        reason = reason_of(error)
+    why = "existing.not_found" if _MISSING.search(reason) else "existing.unreadable"
+    return None, [refused(why, path, resource_id.text, noun=_NOUNS[azure_type], one=_one(azure_type), reason=reason)]
 
-    def lookup(group: str, name: str, opts: pulumi.InvokeOptions) -> T:
-        return function(**{"resource_group_name": group, argument: name}, opts=opts)
 
-    return read(lookup, azure_type, resource_id, path, asked_by, own)
+def arguments(names: Mapping[str, str]) -> dict[str, str]:
+    """Returns the names in an id, by wire names, as arguments of the SDK's functions."""
+    return {re.sub(r"[A-Z]", lambda letter: f"_{letter[0].lower()}", name): value for name, value in names.items()}
 
 
 def find(
@@ -127,13 +107,4 @@ def find(
         reason = reason_of(error)
     if _MISSING.search(reason):
         return None, []
-    return None, [
-        Problem(
-            path=path,
-            message=f"whether this {_NOUNS[azure_type]} exists can't be read: {reason}",
-            value=name,
-            allowed=f"permission to read the {_NOUNS[azure_type]}s of the stack's resource group",
-            code=Code.UNKNOWN,
-            severity=Severity.WARNING,
-        )
-    ]
+    return None, [refused("existing.unread", path, name, noun=_NOUNS[azure_type], reason=reason)]

@@ -2,18 +2,26 @@
 subscription."""
 
 import asyncio
+import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
+from weakref import WeakKeyDictionary
 
 import pulumi
+import pulumi_azure_native as azure_native
+from pulumi.runtime import get_root_resource
+from pulumi.runtime.config import is_config_secret
 
 from azure_gpu.catalog.problems import Problem
+from azure_gpu.catalog.refusals import refused
 from azure_gpu.formats.arm_ids import ArmId
-from azure_gpu.shared import subscriptions
+from azure_gpu.shared import sdk_types
 from azure_gpu.shared.provider_keys import PROVIDER
 
 T = TypeVar("T")
+# By stack, as a process may run several. The provider for other languages has no stack, and runs for one in one event loop.
+_made: WeakKeyDictionary[object, dict[str, pulumi.ProviderResource]] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,31 +47,45 @@ class AskedBy:
 
     def provider_of(self, subscription: str) -> pulumi.ProviderResource:
         """Returns the provider for another subscription than the component's own."""
-        given = next((each for id_, each in self.others.items() if id_.lower() == subscription.lower()), None)
-        return given if given is not None else subscriptions.as_configured(subscription.lower())
+        return self.given(subscription) or _as_configured(subscription.lower())
 
     def unreachable(self, part: ArmId, own: str, path: str) -> list[Problem]:
         """Returns a problem where the part is in another subscription and the component's explicit provider has no login for
         it."""
-        if self.as_configured or part.subscription.lower() == own.lower() or self.given(part) is not None:
+        if self.as_configured or part.subscription.lower() == own.lower() or self.given(part.subscription) is not None:
             return []
         component = path.split(".", 1)[0]
-        return [
-            Problem(
-                path=path,
-                message="in another subscription, which the component's own provider isn't for",
-                value=part.text,
-                allowed=f"ids in subscription {own}, or in one of other_subscriptions",
-                fix=f'add {component}.other_subscriptions: {{"{part.subscription}": <a provider for it>}}',
-            )
-        ]
+        return [refused("existing.unreachable", path, part.text, own=own, component=component, subscription=part.subscription)]
 
-    def given(self, part: ArmId) -> pulumi.ProviderResource | None:
-        """Returns the explicit provider for the subscription of a part; None without one."""
-        return next((each for id_, each in self.others.items() if id_.lower() == part.subscription.lower()), None)
+    def given(self, subscription: str) -> pulumi.ProviderResource | None:
+        """Returns the explicit provider for another subscription; None without one."""
+        return next((each for id_, each in self.others.items() if id_.lower() == subscription.lower()), None)
 
 
 OF_STACK = AskedBy()
+
+
+def _as_configured(subscription: str) -> pulumi.ProviderResource:
+    """Returns the provider of a subscription with the configured login, declared once per stack. It reads environment variables
+    itself."""
+    providers = _made.setdefault(get_root_resource() or asyncio.get_running_loop(), {})
+    if subscription not in providers:
+        login = azure_native.ProviderArgs(**_login())
+        login.subscription_id = subscription
+        providers[subscription] = azure_native.Provider(f"subscription-{subscription}", login)
+    return providers[subscription]
+
+
+def _login() -> dict[str, Any]:
+    """Returns the configuration of the default provider, as arguments of another one."""
+    config, found = pulumi.Config(PROVIDER), dict[str, Any]()
+    kinds = sdk_types.kinds(azure_native.ProviderArgs)
+    for key, name in sdk_types.wire_names(azure_native.ProviderArgs).items():
+        text = config.get(name)
+        if text:
+            value = text if kinds[name] is str else json.loads(text)
+            found[key] = pulumi.Output.secret(value) if is_config_secret(f"{PROVIDER}:{name}") else value
+    return found
 
 
 def before(opts: pulumi.ResourceOptions | None, others: Mapping[str, pulumi.ProviderResource]) -> AskedBy:

@@ -13,6 +13,7 @@ from typing import Any, cast
 import pulumi
 
 from azure_gpu.catalog.problems import Problem
+from azure_gpu.catalog.refusals import refused
 from azure_gpu.formats.azure_types import AzureType
 from azure_gpu.shared import sdk_types
 from azure_gpu.shared.validation import OUTPUT, OpenInput
@@ -117,9 +118,9 @@ def _below(given: Mapping[str, object], kind: Any, path: str, of: AzureType | No
     for key, value in given.items():
         here, name = f"{path}.{key}", wire.get(key, key)
         if name not in kinds:
-            yield _unknown(here, key, sorted(kinds), kind)
+            yield unknown(here, key, key, sorted(kinds), kind.__name__.removesuffix("Args"))
         elif of is not None and name in of.path_parameters:
-            yield _of_id(here, key)
+            yield refused("overrides.of_id", here, key)
         elif not isinstance(value, OUTPUT) and value is not None:
             yield from _value(value, kinds[name], here)
 
@@ -149,25 +150,11 @@ def _item_kinds(kind: Any) -> list[Any]:
     return [sdk_types.plain(each) for each in kind.__args__]
 
 
-def _unknown(path: str, key: str, names: list[str], kind: Any) -> Problem:
+def unknown(path: str, given: str, key: str, names: Sequence[str], what: str) -> Problem:
+    """The problem of a property that a resource doesn't have. `key`: the property that is misspelt in `given`."""
     close = difflib.get_close_matches(key, names, n=1)
-    return Problem(
-        path=path,
-        message=f"not a property of {kind.__name__.removesuffix('Args')} in azure-native",
-        value=key,
-        allowed=", ".join(names),
-        fix=f"did you mean {close[0]}?" if close else "remove it",
-    )
-
-
-def _of_id(path: str, key: str) -> Problem:
-    return Problem(
-        path=path,
-        message="this is part of the resource's id, which the component sets",
-        value=key,
-        allowed="properties that aren't part of the id",
-        fix="remove it",
-    )
+    fix = f"did you mean {close[0]}?" if close else "remove it"
+    return refused("overrides.unknown", path, given, what=what, allowed=", ".join(names), fix=fix)
 
 
 def _wrong(path: str, value: object, expected: str) -> Problem:

@@ -8,6 +8,7 @@ import pulumi
 
 from azure_gpu.catalog import names
 from azure_gpu.catalog.problems import Problem
+from azure_gpu.catalog.refusals import refused
 from azure_gpu.formats.arm_ids import ArmId
 from azure_gpu.formats.azure_types import AzureType
 from azure_gpu.shared import existing
@@ -51,24 +52,7 @@ def not_changed(settings: Mapping[str, object], path: str) -> list[Problem]:
     """Rejects overrides of an existing part."""
     if not {"existing", "overrides"} <= settings.keys():
         return []
-    return [
-        Problem(
-            path=f"{path}.overrides",
-            message="an existing part is never changed",
-            allowed="overrides of a part that the stack creates",
-            fix="remove it, or have the owner of the part set it",
-        )
-    ]
-
-
-def _named_already(existing_id: str, named: Named) -> Problem:
-    return Problem(
-        path=named.path,
-        message="the name of an existing part is in its id",
-        value=named.name,
-        allowed="the name of a part that the stack creates",
-        fix=f"remove it, or remove existing: {existing_id} to have the stack create the part",
-    )
+    return [refused("part.overrides_of_existing", f"{path}.overrides")]
 
 
 def name_of(resource_id: pulumi.Output[str] | None, part: Part | None) -> pulumi.Output[str] | None:
@@ -82,20 +66,13 @@ def resolve_part(
     """Resolves a part; `what` distinguishes it from others of its type in the stack, `path` is the path of its settings."""
     new = Part(name=named.name if named else context.name(azure_type.arm_type, what), existing=None)
     if named is not None and "existing" in given:
-        return new, [_named_already(given["existing"], named)]
+        return new, [refused("part.named_already", named.path, named.name, id=given["existing"])]
     if named is not None:
         given = {"create": given.get("create", True)}
         if wrong := names.check(azure_type.arm_type, *named):
             return new, wrong
     if given.get("create", False) == ("existing" in given):
-        problem = Problem(
-            path=path,
-            message="set exactly one of `create` and `existing`",
-            value=dict(given),
-            allowed="create, or existing: <id>",
-            fix="write create, or remove the part",
-        )
-        return new, [problem]
+        return new, [refused("part.create_or_existing", path, dict(given))]
     if "existing" not in given:
         return new, []
     found, problems = existing.resolve_id(given["existing"], azure_type, context.subscription_id, f"{path}.existing")

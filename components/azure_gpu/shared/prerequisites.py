@@ -17,27 +17,28 @@ from pulumi.runtime.settings import get_monitor
 from azure_gpu.catalog import regions
 from azure_gpu.catalog.problems import Code, Problem, Severity
 from azure_gpu.catalog.providers import INSIGHTS
+from azure_gpu.catalog.refusals import refused
 from azure_gpu.shared import arm_reads
 from azure_gpu.shared.context import Context
 from azure_gpu.shared.look_up import AskedBy
 
 _API_VERSION = "2021-04-01"
 _REGIONS_VERSION = "2022-12-01"
+_ISSUE = "pulumi/pulumi-azure-native issue 3479 (2024-08-01)"
 # By program: the registered subscriptions, in lower case.
 _registered: WeakKeyDictionary[object, set[str]] = WeakKeyDictionary()
 
 
-def missing(path: str, message: str, allowed: str, fix: str, source: str = "") -> Problem:
+def missing(name: str, path: str, **words: Any) -> Problem:
     """A problem of something that isn't there yet."""
-    severity = Severity.WARNING if is_dry_run() else Severity.ERROR
-    return Problem(path, message, None, allowed, fix, source=source, code=Code.NOT_FOUND, severity=severity)
+    return refused(name, path, severity=Severity.WARNING if is_dry_run() else Severity.ERROR, **words)
 
 
 def on_path(program: str, path: str, page: str) -> list[Problem]:
     """`page`: where the installation of the program is described."""
     if isinstance(get_monitor(), MockMonitor) or shutil.which(program) is not None:
         return []
-    return [missing(path, f"{program} isn't on PATH, and is needed to sign in", "", f"install {program}: {page}")]
+    return [missing("stack.not_on_path", path, program=program, page=page)]
 
 
 def of_program(found: Sequence[Problem], args: Mapping[str, Any], context: Context, asked_by: AskedBy) -> list[Problem]:
@@ -79,13 +80,4 @@ def _insights(context: Context, opts: pulumi.InvokeOptions) -> list[Problem]:
     if str(found.get("registrationState", "Registered")).lower() == "registered":
         registered.add(subscription)
         return []
-    command = f"az provider register --namespace {INSIGHTS} --wait --subscription {subscription}"
-    return [
-        missing(
-            str(context.component),
-            f"the subscription isn't registered for {INSIGHTS}, which sends its logs to the log workspace",
-            "a registered subscription, or no log workspace",
-            f"run `{command}`, once for each subscription",
-            "pulumi/pulumi-azure-native issue 3479 (2024-08-01)",
-        )
-    ]
+    return [missing("stack.unregistered", str(context.component), provider=INSIGHTS, subscription=subscription, source=_ISSUE)]

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple, NotRequired, TypedDict, cast
 
 from azure_gpu.catalog.problems import Problem
+from azure_gpu.catalog.refusals import refused
 
 # As a role assignment spells them.
 USER, GROUP, SERVICE_PRINCIPAL = "User", "Group", "ServicePrincipal"
@@ -42,5 +43,4 @@ def check(given: PrincipalsArgs, path: str) -> Iterator[Problem]:
     for kind, ids in cast(Mapping[str, Sequence[str]], given).items():
         for index, each in enumerate(ids):
             if _OBJECT_ID.fullmatch(each) is None:
-                fix = "get it with `az ad signed-in-user show --query id` or `az ad group show --group <name> --query id`"
-                yield Problem(f"{path}.{kind}[{index}]", "not a valid Entra object id", each, "a GUID", fix)
+                yield refused("principals.not_an_id", f"{path}.{kind}[{index}]", each)

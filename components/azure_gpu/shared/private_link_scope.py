@@ -12,6 +12,7 @@ import pulumi
 from pulumi_azure_native import monitor
 
 from azure_gpu.catalog.problems import Problem
+from azure_gpu.catalog.refusals import refused
 from azure_gpu.catalog.services import private_link_scopes
 from azure_gpu.catalog.services.private_networks import BLOB_ZONE, ENDPOINTS, MONITOR_ZONES
 from azure_gpu.formats import azure_types
@@ -50,34 +51,11 @@ def resolve(
     part, problems = resolve_part(args, azure_types.PRIVATE_LINK_SCOPE, "", context, path)
     spec = LinkScopeSpec(part=part, access=args.get("access", "open"), path=path)
     if workspace is not None and workspace.existing:
-        problems.append(
-            Problem(
-                path=path,
-                message="an existing log workspace is never changed, and stays reachable as it is",
-                value=dict(args),
-                allowed="with a log workspace that the stack creates",
-                fix="remove it, and have the owner of the workspace add it to a scope",
-            )
-        )
+        problems.append(refused("link_scope.existing_workspace", path, dict(args)))
     if "access" in args and "existing" in args:
-        problems.append(
-            Problem(
-                path=f"{path}.access",
-                message="an existing part is never changed",
-                value=args["access"],
-                allowed="of a scope that the stack creates",
-                fix="remove it",
-            )
-        )
+        problems.append(refused("link_scope.access_of_existing", f"{path}.access", args["access"]))
     if network is None:
-        problems.append(
-            Problem(
-                path=path,
-                message="requires `network`, in which the scope has its private endpoint",
-                allowed="with foundation.network",
-                fix="add network: private, or remove it",
-            )
-        )
+        problems.append(refused("link_scope.without_network", path))
     elif part.existing is None:
         problems += _of_new(spec, network)
     return spec, problems
@@ -102,14 +80,8 @@ def look_up(spec: LinkScopeSpec | None, asked_by: AskedBy, own: str) -> list[Pro
     if spec is None or spec.part.existing is None:
         return []
     path = f"{spec.path}.existing"
-    found, problems = existing.read(
-        lambda group, name, opts: monitor.get_private_link_scope(resource_group_name=group, scope_name=name, opts=opts),
-        azure_types.PRIVATE_LINK_SCOPE,
-        spec.part.existing,
-        path,
-        asked_by,
-        own,
-    )
+    get, azure_type = monitor.get_private_link_scope, azure_types.PRIVATE_LINK_SCOPE
+    found, problems = existing.get(get, azure_type, spec.part.existing, path, asked_by, own)
     if found is None:
         return problems
     states = [each.private_link_service_connection_state for each in found.private_endpoint_connections or ()]

@@ -12,6 +12,7 @@ import pulumi
 from pulumi_azure_native import network, privatedns
 
 from azure_gpu.catalog.problems import Problem
+from azure_gpu.catalog.refusals import refused
 from azure_gpu.catalog.services import private_networks
 from azure_gpu.catalog.services.private_networks import (
     API_SERVERS,
@@ -134,27 +135,13 @@ def resolve(args: PrivateNetworkArgs, context: Context, path: str, *, monitor: b
 def _together(args: PrivateNetworkArgs, spec: PrivateNetworkSpec, path: str) -> Iterator[Problem]:
     """Rejects keys that exclude each other."""
     if not args.get("private", True):
-        fix = "remove `network`, or write network: private"
-        yield Problem(f"{path}.private", "only true is supported", value=False, allowed="true", fix=fix)
+        yield refused("network.not_private", f"{path}.private", False)
     if spec.existing and "address_space" in args:
-        yield Problem(
-            path=f"{path}.address_space",
-            message="only of a network that is created, and `subnets` selects an existing one",
-            value=spec.address_space,
-            allowed="without subnets",
-            fix="remove one of the two",
-        )
+        yield refused("network.addresses_of_existing", f"{path}.address_space", spec.address_space)
     if "subnets" in args and not spec.existing:
-        fix = "add the ids of subnets, or remove it: the stack then creates a network"
-        yield Problem(f"{path}.subnets", "no subnet is set", allowed=f"ids of {', '.join(spec.subnets)}", fix=fix)
+        yield refused("network.empty_subnets", f"{path}.subnets", names=", ".join(spec.subnets))
     if not spec.existing and spec.outbound == "firewall":
-        yield Problem(
-            path=f"{path}.outbound",
-            message="a firewall requires `subnets`: their route table leads to it, and a network that is created has none",
-            value=spec.outbound,
-            allowed="nat or none, or firewall with subnets",
-            fix="set `subnets`, or remove it",
-        )
+        yield refused("network.firewall_of_new", f"{path}.outbound", spec.outbound)
     if spec.existing and spec.api_servers and API_SERVERS not in spec.existing:
         yield no_subnet(f"{path}.api_server_vnet_integration", API_SERVERS)
 
@@ -169,13 +156,7 @@ def _of_subnets(spec: PrivateNetworkSpec, path: str) -> Iterator[Problem]:
         if text is not None and not wrong:
             networks.setdefault(text.rpartition("/subnets/")[0].lower(), name)
     if len(networks) > 1:
-        yield Problem(
-            path=path,
-            message=f"the subnets are in different networks: {', '.join(networks.values())}",
-            value=list(networks),
-            allowed="subnets of one virtual network, in which the names of private endpoints are resolved",
-            fix="use subnets of one network; a component's own `subnet_id` can be in another",
-        )
+        yield refused("network.several_networks", path, list(networks), names=", ".join(networks.values()))
 
 
 _AT_PLAN: Any = object()  # stands for an id that isn't known before the network exists, as an output does
@@ -250,25 +231,13 @@ def missing(component: str, args: Mapping[str, Any], of: PrivateNetwork | None, 
     if component == "BatchAccount" and key not in args and of["by_policy"] and BATCH_ZONE not in of["zones"]:
         problems.append(private_networks.no_zone_of_nodes("foundation.network.private_dns_zones"))
     if component == "GpuCluster" and of["outbound"] == "none" and "outbound" not in args:
-        problems.append(
-            Problem(
-                path=f"{path}.outbound",
-                message="nodes of a cluster require an outbound route to the internet, and the stack's network has none",
-                allowed="outbound: nat or firewall of foundation.network",
-                fix="set foundation.network.outbound to nat or firewall",
-            )
-        )
+        problems.append(refused("network.cluster_without_way_out", f"{path}.outbound"))
     return problems
 
 
 def no_subnet(path: str, subnet: str) -> Problem:
     """The problem of what is private and has no subnet."""
-    return Problem(
-        path=path,
-        message=f"private, and `foundation.network.subnets` has none for it: `{subnet}` is missing",
-        allowed="the id of an existing subnet",
-        fix=f"set foundation.network.subnets.{subnet}; `az network vnet subnet show --query id` prints it",
-    )
+    return refused("network.no_subnet", path, subnet=subnet)
 
 
 def look_up(spec: PrivateNetworkSpec | None, path: str, asked_by: AskedBy) -> list[Problem]:

@@ -3,16 +3,21 @@
 Subscription and region come from the provider and the resource group, the date from the clock.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, MutableMapping
+from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, NotRequired, TypedDict, cast
+from typing import Any, NamedTuple, NotRequired, TypedDict, cast
+from weakref import WeakKeyDictionary
 
 import pulumi
+from pulumi.runtime.settings import get_monitor
 from pulumi_azure_native import authorization, resources
 
 from azure_gpu.catalog.problems import Problem, errors
-from azure_gpu.shared import brakes, existing, look_up, refusal, taken_names
+from azure_gpu.catalog.refusals import refused
+from azure_gpu.formats import parts
+from azure_gpu.shared import brakes, existing, look_up, refusal
 from azure_gpu.shared.context import ComponentOfProgram, Context, Dependencies, StackArgs, known
 from azure_gpu.shared.look_up import AskedBy
 from azure_gpu.shared.refusal import Refused
@@ -32,6 +37,20 @@ class OwnerArgs(TypedDict):
     other_subscriptions: NotRequired[Mapping[str, pulumi.ProviderResource]]
     """Providers of other subscriptions, by the subscription's id, for existing parts there. Default: providers with the
     configured login, where the component's own provider uses it."""
+
+
+class _Taken(NamedTuple):
+    """One who has a name in Azure."""
+
+    component: ComponentOfProgram
+    within: tuple[object, ...]
+
+
+Names = MutableMapping[tuple[str, str], list[_Taken]]
+"""Those who have a name, by kind and name in lower case."""
+OF_DEPLOYMENT: ContextVar[Names | None] = ContextVar("OF_DEPLOYMENT", default=None)
+"""The names of all components that a process constructs; set for programs in other languages, where each has its own monitor."""
+_of_program: WeakKeyDictionary[object, Names] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,10 +86,38 @@ def describe(
     return Described(
         component=component,
         args=args,
-        problems=[*checked.problems, *errors(of_secrets), *taken_names.check(component, args)],
+        problems=[*checked.problems, *errors(of_secrets), *_taken_names(component, args)],
         asked_by=asked_by,
         subscription_id=_subscription(component, asked_by),
     )
+
+
+def _taken_names(component: ComponentOfProgram, args: Mapping[str, Any]) -> list[Problem]:
+    """Takes the name that the arguments set, or returns a problem where another component in the same place has it: Azure would
+    refuse the second only when the first exists."""
+    kind = parts.BY_COMPONENT.get(component.kind)
+    name = args.get(kind.name_key) if kind is not None else None
+    if kind is None or not isinstance(name, str):
+        return []
+    key = kind.name_key
+    within = tuple(each.lower() if isinstance(each, str) else each for each in map(args.get, kind.name_within))
+    having = _names().setdefault((component.kind, name.lower()), [])
+    others = [each.component for each in having if each.component.name != component.name and _same(each.within, within)]
+    having.append(_Taken(component, within))
+    if not others:
+        return []
+    return [refused("part.name_taken_in_program", f"{component}.{key}", name, other=others[0], key=key, own=component.name)]
+
+
+def _names() -> Names:
+    shared = OF_DEPLOYMENT.get()
+    program = get_monitor()
+    return shared if shared is not None else _of_program.setdefault(program, {})
+
+
+def _same(one: tuple[object, ...], other: tuple[object, ...]) -> bool:
+    """Texts are compared, all else by identity: of two outputs it isn't known whether they are the same."""
+    return all(a == b if isinstance(a, str) and isinstance(b, str) else a is b for a, b in zip(one, other, strict=True))
 
 
 def _subscription(component: ComponentOfProgram, asked_by: AskedBy) -> str:
@@ -78,12 +125,7 @@ def _subscription(component: ComponentOfProgram, asked_by: AskedBy) -> str:
     try:
         return authorization.get_client_config(opts=asked_by.opts).subscription_id
     except Exception as error:  # noqa: BLE001  the SDK raises nothing narrower for a failed look-up
-        problem = Problem(
-            path=str(component),
-            message=f"the provider's subscription can't be read: {existing.reason_of(error)}",
-            allowed="a provider that is logged in to Azure",
-            fix="`az login`, then `az account show`; or configure the provider, see azure-native's installation page",
-        )
+        problem = refused("stack.unread_subscription", str(component), reason=existing.reason_of(error))
     raise Refused([problem], str(component))
 
 
@@ -103,13 +145,8 @@ def stack_of(described: Described, context: Context | None, location: str) -> St
         stack["lock_data"] = context.lock_data and args.get("protect_data", True)
         if context.as_of is not None:
             stack["as_of"] = context.as_of.isoformat()
-    if "as_of" in args:
-        stack["as_of"] = args["as_of"]
-    if "protect_data" in args:
-        stack["protect_data"] = args["protect_data"]
-    if "lock_data" in args:
-        stack["lock_data"] = args["lock_data"]
-    return stack
+    own = {key: args[key] for key in ("as_of", "protect_data", "lock_data") if key in args}
+    return cast(StackArgs, {**stack, **own})
 
 
 def location_of(group: pulumi.Input[str] | None, asked_by: AskedBy) -> str:

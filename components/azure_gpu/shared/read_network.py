@@ -7,6 +7,7 @@ from typing import TypeAlias
 from pulumi_azure_native import network as azure_network
 
 from azure_gpu.catalog.problems import Code, Problem, Severity
+from azure_gpu.catalog.refusals import refused
 from azure_gpu.catalog.services.private_networks import Subnet
 from azure_gpu.formats import arm_ids, azure_types
 from azure_gpu.formats.arm_ids import ArmId
@@ -21,19 +22,11 @@ def of_subnet(subnet: ArmId, path: str, asked_by: AskedBy, own: str, unchecked: 
     checked then."""
     whole = arm_ids.parse(subnet.scope)
     assert whole is not None
-    if whole.subscription.lower() != own.lower() and asked_by.given(whole) is None:
-        elsewhere = Problem(path, "in another subscription, whose network isn't read", whole.text)
+    if whole.subscription.lower() != own.lower() and asked_by.given(whole.subscription) is None:
+        elsewhere = refused("network.elsewhere", path, whole.text)
         return None, [_unread(elsewhere, unchecked)]
-    found, problems = existing.read(
-        lambda group, name, opts: azure_network.get_virtual_network(
-            resource_group_name=group, virtual_network_name=name, opts=opts
-        ),
-        azure_types.VIRTUAL_NETWORK,
-        whole,
-        path,
-        asked_by,
-        own,
-    )
+    get = azure_network.get_virtual_network
+    found, problems = existing.get(get, azure_types.VIRTUAL_NETWORK, whole, path, asked_by, own)
     return found, [each if each.code is Code.NOT_FOUND else _unread(each, unchecked) for each in problems]
 
 
@@ -59,16 +52,7 @@ def no_such_subnet(found: Found, subnet: ArmId, path: str) -> list[Problem]:
     """The problem of a network without this subnet."""
     if not found.subnets:
         return []  # not shown
-    return [
-        Problem(
-            path=path,
-            message="subnet not found",
-            value=subnet.text,
-            allowed=f"a subnet of this network: {', '.join(each.name or '' for each in found.subnets)}",
-            fix="set the id of one of them",
-            code=Code.NOT_FOUND,
-        )
-    ]
+    return [refused("network.subnet_not_there", path, subnet.text, names=", ".join(each.name or "" for each in found.subnets))]
 
 
 def name_servers(found: Found) -> list[str]:

@@ -2,6 +2,7 @@
 
 import functools
 import importlib
+import re
 from collections.abc import Mapping, Sequence
 from enum import Enum
 from typing import Any, cast, get_args
@@ -12,8 +13,17 @@ from pulumi import _types
 @functools.cache
 def args_class(token: str) -> Any:
     """Returns the argument class of a resource, by a token such as `azure-native:batch:Pool`."""
+    return _of_sdk(token, "{}Args")
+
+
+def look_up(token: str) -> Any:
+    """Returns the function that looks up a resource, by its token: `get_pool`."""
+    return _of_sdk(re.sub(r"(?<=[a-z])(?=[A-Z])", "_", token).lower(), "get_{}")
+
+
+def _of_sdk(token: str, form: str) -> Any:
     package, module, resource = token.split(":")
-    return getattr(importlib.import_module(f"pulumi_{package.replace('-', '_')}.{module}"), f"{resource}Args")
+    return getattr(importlib.import_module(f"pulumi_{package.replace('-', '_')}.{module}"), form.format(resource))
 
 
 def is_object(kind: Any) -> bool:

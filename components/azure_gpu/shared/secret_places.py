@@ -12,6 +12,7 @@ import pulumi
 from pulumi.runtime.sync_await import _sync_await  # what its blocking calls use
 
 from azure_gpu.catalog.problems import Problem, Severity
+from azure_gpu.catalog.refusals import refused
 from azure_gpu.formats import likely_secrets
 from azure_gpu.formats.stack_file import Steps
 from azure_gpu.shared.refusal import Refused
@@ -103,9 +104,10 @@ class OfProgram:
         place = path((self.where, *(*around, FOR_SECRETS))) if around is not None else ""
         unless = " unless it isn't one: then pulumi.Output.unsecret(…)" if severity is Severity.ERROR else ""
         name = f" as {leaf.name}" if leaf.is_named else ""
-        return Problem(
-            path=path((self.where, *leaf.steps)),
-            message=f"{what}, and this key is kept in plain text: everyone who may read the resource in Azure sees it",
+        return refused(
+            "secret.plain_key",
+            path((self.where, *leaf.steps)),
+            what=what,
             allowed=f"a secret in {place}" if place else "a value that isn't secret; Azure has no secret place for it",
             fix=f"move it to {place}{name}{unless}" if place else f"read it from a key vault at run time{unless}",
             severity=severity,

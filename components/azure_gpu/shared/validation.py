@@ -39,6 +39,7 @@ from typing import (
 import pulumi
 
 from azure_gpu.catalog.problems import Problem
+from azure_gpu.catalog.refusals import refused
 
 T = TypeVar("T")
 OUTPUT = (pulumi.Output, Awaitable)
@@ -210,9 +211,9 @@ def kind_name(component: type) -> str:
 def _unknown_value(path: str, annotation: Any) -> Checked:
     kind = form(annotation)
     is_component = _is_class(kind, pulumi.Resource)
-    problem = Problem(
-        path=path,
-        message="must be known when the program runs, got an output",
+    problem = refused(
+        "value.output",
+        path,
         allowed=_components(annotation) if is_component else _description(kind),
         fix="pass the component itself" if is_component else "pass the value itself, such as one of the stack's configuration",
     )

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from azure_gpu.catalog.problems import Problem
+from azure_gpu.catalog.refusals import refused
 from azure_gpu.formats import image_reference
 from azure_gpu.formats.build_context import context_hash
 from azure_gpu.shared.installation import CHECKOUT, WORKLOAD_TAGS, WORKLOADS
@@ -58,24 +59,11 @@ WorkloadName = Workload | Literal["mnist", "vector_add", "scoring", "digits"]
 def image_problems(image: pulumi.Input[str] | None, workload: WorkloadName | None, path: str) -> list[Problem]:
     """Checks the image of the container at `path`, which is set by `image` or `workload`; None: not set."""
     if (image is None) == (workload is None):
-        return [
-            Problem(
-                path=f"{path}.image",
-                message="set exactly one of `image` and `workload`",
-                value=image if isinstance(image, str) else None,
-                allowed=f"an image reference, or one of the workloads {', '.join(Workload)}",
-                fix="remove one of the two" if image is not None else "add image: <reference> or workload: <name>",
-            )
-        ]
+        why, value = "image.none_set" if image is None else "image.both_set", image if isinstance(image, str) else None
+        return [refused(why, f"{path}.image", value, workloads=", ".join(Workload))]
     return image_reference.check(image, f"{path}.image") if isinstance(image, str) else []
 
 
 def not_built(workload: Workload, built: Iterable[str], path: str) -> Problem:
     """A problem for a workload that no registry of the stack builds."""
-    return Problem(
-        path=path,
-        message="no registry builds this workload",
-        value=workload.value,
-        allowed=", ".join(built) or "none",
-        fix="add a registry to the foundation, with this workload in `workloads`",
-    )
+    return refused("image.workload_not_built", path, workload.value, allowed=", ".join(built) or "none")

@@ -12,7 +12,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple, cast
 
-from azure_gpu.catalog.problems import Code, Problem
+from azure_gpu.catalog.problems import Problem
+from azure_gpu.catalog.refusals import refused
 from azure_gpu.formats import stack_file
 from azure_gpu.stack.keys import PROJECT, config_key
 
@@ -41,10 +42,9 @@ def read(name: str, project: str = PROJECT, folder: Path = Path()) -> Extended:
         common = stack_file.configuration(text)
         encrypted = stack_file.encrypted(text)
     except FileNotFoundError:
-        fix = "write a path that begins in the folder of Pulumi.yaml"
-        return Extended({}, [Problem(EXTENDS, "file not found", name, fix=fix, code=Code.NOT_FOUND)])
+        return Extended({}, [refused("stack.common_not_there", EXTENDS, name)])
     except (OSError, ValueError, stack_file.StackFileError) as error:  # ValueError: not UTF-8, or not a valid path
-        return Extended({}, [Problem(EXTENDS, f"the file can't be read: {error}", name)])
+        return Extended({}, [refused("stack.common_unread", EXTENDS, name, error=error)])
     problems = _problems(common, [str(steps[0]) for steps in encrypted], project, name)
     key = config_key(EXTENDS, project)
     ours = {each: value for each, value in common.items() if each.startswith(config_key("", project)) and each != key}
@@ -78,20 +78,10 @@ def merge(under: Mapping[str, object], over: Mapping[str, object]) -> dict[str, 
 
 
 def _problems(common: Mapping[str, str], encrypted: list[str], project: str, name: str) -> list[Problem]:
-    problems = [
-        Problem(
-            path=f"{EXTENDS}.{key}",
-            message=f"{name} has an encrypted value, which only the stack that encrypted it can read",
-            fix="write it in each stack's own file: pulumi config set --secret",
-        )
-        for key in dict.fromkeys(encrypted)
+    extends, ours = config_key(EXTENDS, project), config_key("", project)
+    others = [key for key in common if not key.startswith(ours)]
+    return [
+        *(refused("stack.common_encrypted", f"{EXTENDS}.{key}", file=name) for key in dict.fromkeys(encrypted)),
+        *(refused("stack.common_extends", f"{EXTENDS}.{key}", file=name) for key in common if key == extends),
+        *(refused("stack.common_engine", f"{EXTENDS}.{key}", file=name, project=project) for key in others),
     ]
-    for key in common:
-        if key == config_key(EXTENDS, project):
-            fix = "leave it out, and name one file in each stack"
-            problems.append(Problem(f"{EXTENDS}.{key}", f"{name} must not extend another file", fix=fix))
-        elif not key.startswith(config_key("", project)):
-            message = f"{name} has a key that the engine reads only in the stack's own file"
-            fix = "write it in each stack's own file"
-            problems.append(Problem(f"{EXTENDS}.{key}", message, allowed=f"keys of the project {project}", fix=fix))
-    return problems

@@ -1,20 +1,29 @@
-"""Handles deployed parts whose last day has passed: they stay unchanged, and the rest of the stack can be updated.
+"""Parts whose last day has passed: deployed ones stay unchanged, those that were taken down stay off, and any other is an error.
 
-For a deployed part, the problem becomes a warning, and resource options keep it unchanged until a later last day is set or the
-part is removed. For a part that isn't deployed, the problem stays an error.
+A deployed part gets a warning, and resource options keep it unchanged until a later last day is set or the part is removed, so
+that the rest of the stack can be updated.
+
+`operations end --past` takes a part down and leaves the stack file unchanged, which may be under review in a pull request. A part
+that the stack had until its last day, and no longer has, is treated like `enabled: false`, so that no `up` creates it again until
+a later day is set; a new part with a past day stays an error. The stack's outputs show that it had the part: `expires_at` after
+the deletion, and `taken_down` from the next `up` on.
 """
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Any
 
 import pulumi
 
 from azure_gpu.catalog.problems import Code, Problem, Severity
+from azure_gpu.catalog.refusals import refused
 from azure_gpu.shared import own_state
 from azure_gpu.stack.kinds import BY_SECTION
 
 _COMPUTE = re.compile(r"ml_workspace\.computes\.(?P<name>[^.]+)")
-_PART = re.compile(r"(?P<section>\w+)\.(?P<name>[^.]+)")
+TAKEN_DOWN = "taken_down"
+"""The stack's output: the ends of taken-down parts (RFC 3339) by paths such as `pools.train`; omitted where there are none."""
+Reader = Callable[[Mapping[str, str]], Mapping[str, str]]  # selects the taken-down parts of past ones
 _NOT_OURS = "pulumi:providers:"  # its login may change with each run
 
 
@@ -34,12 +43,11 @@ def deployed(
 
 def _declared_as(part: str) -> tuple[str, str]:
     """Returns the token and the logical name of a part's resource."""
-    compute = _COMPUTE.fullmatch(part)
-    if compute:
+    section, _, name = part.partition(".")
+    if compute := _COMPUTE.fullmatch(part):
         return "azure-native:machinelearningservices:Compute", f"ml-compute-{compute['name']}"
-    found = _PART.fullmatch(part)
-    kind = BY_SECTION.get(found["section"]) if found else None
-    return (kind.token, found["name"]) if found and kind else ("", "")
+    kind = BY_SECTION.get(section) if "." not in name else None
+    return (kind.token, name) if kind and name else ("", "")
 
 
 def downgraded(problems: Iterable[Problem], parts: Collection[str]) -> list[Problem]:
@@ -79,3 +87,27 @@ def _nothing_new(part: str) -> pulumi.ResourceHookBinding:
 
     hook = pulumi.ResourceHook(f"{part}-has-ended", refuse, pulumi.ResourceHookOptions(on_dry_run=True))
     return pulumi.ResourceHookBinding(before_create=[hook])
+
+
+def taken_down(past: Mapping[str, str]) -> Mapping[str, str]:
+    """Selects the taken-down parts by the stack's outputs and state, from the engine that runs the program."""
+    exported = own_state.outputs() if past else None
+    if not exported:
+        return {}
+    had = {path for path, instant in past.items() if _had(exported, path, instant)}
+    return {path: past[path] for path in sorted(had - deployed(sorted(had)))}
+
+
+def none_taken_down(_: Mapping[str, str]) -> Mapping[str, str]:
+    """The same without an engine: none."""
+    return {}
+
+
+def warnings(paths: Mapping[str, str]) -> list[Problem]:
+    return [refused("stack.taken_down", f"{path}.expires_after") for path in paths]
+
+
+def _had(exported: Mapping[str, Any], path: str, instant: str) -> bool:
+    earlier: Mapping[str, Any] = exported.get(TAKEN_DOWN) or {}
+    ends: Mapping[str, Any] = exported.get("expires_at") or {}
+    return path in earlier or str(ends.get(path.rsplit(".", 1)[-1]) or "~") <= instant

@@ -1,6 +1,5 @@
 """The key `opts` of a stack file's entries: validates the engine's options and converts them to `pulumi.ResourceOptions`."""
 
-import difflib
 import re
 from collections.abc import Iterator, Mapping
 from typing import cast
@@ -8,6 +7,7 @@ from typing import cast
 import pulumi
 
 from azure_gpu.catalog.problems import Problem
+from azure_gpu.catalog.refusals import refused
 from azure_gpu.shared import overrides
 from azure_gpu.stack.file import EntryOptions
 from azure_gpu.stack.kinds import BY_SECTION
@@ -20,26 +20,13 @@ def problems(options: EntryOptions, section: str, path: str) -> Iterator[Problem
     """Validates the options at `path`."""
     for operation, text in cast(Mapping[str, str], options.get("custom_timeouts", {})).items():
         if not _DURATION.fullmatch(text):
-            yield Problem(
-                path=f"{path}.custom_timeouts.{operation}",
-                message="not a valid duration",
-                value=text,
-                allowed="numbers with h, m or s, such as 1h30m",
-                fix="write it as 90m",
-            )
+            yield refused("stack.no_duration", f"{path}.custom_timeouts.{operation}", text)
     what = " or ".join(each.token.split(":")[-1] for each in BY_SECTION[section].azure_types)
     names = sorted({name for each in BY_SECTION[section].azure_types for name in overrides.properties(each)})
     for index, given in enumerate(options.get("ignore_changes", [])):
         first = re.split(r"[.\[]", given, maxsplit=1)[0]
         if first not in names:
-            close = difflib.get_close_matches(first, names, n=1)
-            yield Problem(
-                path=f"{path}.ignore_changes[{index}]",
-                message=f"not a property of {what} in azure-native",
-                value=given,
-                allowed=", ".join(names),
-                fix=f"did you mean {close[0]}?" if close else "remove it",
-            )
+            yield overrides.unknown(f"{path}.ignore_changes[{index}]", given, first, names, what)
 
 
 def of(options: EntryOptions | None, section: str) -> pulumi.ResourceOptions | None:

@@ -13,6 +13,7 @@ from azure_gpu.catalog.size_use import SizeUse
 from azure_gpu.formats import azure_types
 from azure_gpu.foundation.spec import FoundationSpec
 from azure_gpu.ml.endpoint.spec import identity_of
+from azure_gpu.shared.part import Part
 from azure_gpu.stack import other_stacks
 from azure_gpu.stack.kinds import KINDS
 from azure_gpu.stack.look_ups import ASSUMED
@@ -128,11 +129,7 @@ def _assigns_roles(plan: Plan) -> bool:
     has_one = foundation.identity is not None or foundation.serving_identity is not None
     speaking = {identity_of(endpoint, stack_has_one=has_one) for endpoint in plan.parts["ml_endpoints"].values()}
     return foundation.assign_roles and (
-        foundation.identity_pulls
-        or foundation.identity_writes_blobs
-        or foundation.key is not None
-        or foundation.serving_identity_pulls
-        or foundation.serving_identity_reads_blobs
+        any(isinstance(each.who, Part) for each in foundation.assignments())
         or bool(plan.parts["clusters"])
         or any(workspace.existing is None for workspace in plan.parts["ml_workspace"].values())
         or "system" in speaking
@@ -149,5 +146,4 @@ def _log_workspace(plan: Plan) -> str:
     spec = plan.foundation
     if spec.log_workspace is None or spec.log_workspace.existing is not None:
         return ""
-    names = {"resourceGroupName": spec.resource_group.name, "workspaceName": spec.log_workspace.name}
-    return azure_types.LOG_WORKSPACE.id_of(plan.context.subscription_id, names)
+    return spec.id_of(azure_types.LOG_WORKSPACE, spec.log_workspace)

@@ -8,30 +8,28 @@ The engine's option `retain_on_delete` leaves a part in Azure. The next stack of
 azure-native doesn't create a resource that already exists.
 """
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, cast
 
 import pulumi
-from pulumi_azure_native import app, batch, managedidentity, resources, storage
 
 from azure_gpu.batch.account.spec import BatchAccountSpec
 from azure_gpu.catalog import regions
 from azure_gpu.catalog.problems import Problem
+from azure_gpu.catalog.refusals import refused
 from azure_gpu.container_apps.environment.spec import JobEnvironmentSpec
 from azure_gpu.formats import azure_types, tags
 from azure_gpu.formats.azure_types import AzureType
 from azure_gpu.foundation.spec import FoundationSpec
-from azure_gpu.shared import existing
+from azure_gpu.shared import existing, own_state, sdk_types
 from azure_gpu.shared.look_up import OF_STACK
-from azure_gpu.stack import other_stacks
 
 _HOLDING_DATA = {azure_types.STORAGE_ACCOUNT.token, azure_types.BATCH_ACCOUNT.token}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class KeptPart:
     """A declared part that is kept."""
 
@@ -50,29 +48,9 @@ class KeptPart:
         return self.names[self.azure_type.name_parameter]
 
 
-# The look-ups, which take the parameters of the resource's id. Named, as a service of the provider is loaded when it is used.
-_READ: Mapping[AzureType, tuple[Any, str]] = {
-    azure_types.RESOURCE_GROUP: (resources, "get_resource_group"),
-    azure_types.USER_ASSIGNED_IDENTITY: (managedidentity, "get_user_assigned_identity"),
-    azure_types.STORAGE_ACCOUNT: (storage, "get_storage_account"),
-    azure_types.MANAGED_ENVIRONMENT: (app, "get_managed_environment"),
-    azure_types.BATCH_ACCOUNT: (batch, "get_batch_account"),
-    azure_types.BATCH_APPLICATION: (batch, "get_application"),
-}
-
-
 def problems(sections: Iterable[str]) -> list[Problem]:
     """Rejects existing parts that are to be kept, by their sections."""
-    return [
-        Problem(
-            path=f"{section}.keep",
-            message="an existing part is never deleted",
-            value=True,
-            allowed="only for a part that the stack creates",
-            fix="remove it",
-        )
-        for section in sections
-    ]
+    return [refused("keep.existing", f"{section}.keep", True) for section in sections]
 
 
 def parts(
@@ -83,76 +61,44 @@ def parts(
 ) -> list[KeptPart]:
     """Returns the parts to keep, outermost first. Existing parts aren't managed by the stack, and stay anyway. `kept`: sections;
     the others: what is planned of them, by logical names."""
-    group, home = foundation.resource_group, foundation.context.location
-    within = {"resourceGroupName": group.name}
-    of_environments = [
-        KeptPart(
-            section="job_environment",
-            component=region,
-            azure_type=azure_types.MANAGED_ENVIRONMENT,
-            names={**within, "environmentName": spec.name},
-            location=spec.location,
-            output=("job_environments", region),
-        )
-        for region, (spec, _) in environments.items()
+    group, within = foundation.resource_group, {"resourceGroupName": foundation.resource_group.name}
+    named = [(region, spec, {**within, "environmentName": spec.name}) for region, (spec, _) in environments.items()]
+    found = [
+        KeptPart("job_environment", region, azure_types.MANAGED_ENVIRONMENT, names, spec.location, ("job_environments", region))
+        for region, spec, names in named
         if "job_environment" in kept and spec.existing is None
     ]
-    own = [spec for spec, _ in accounts.values() if "batch_account" in kept and spec.existing is None]
-    of_batch = [part for each in own for part in _of_account(each, foundation, within)]
-    if group.existing is None and (of_environments or of_batch):
-        return [
-            _of_foundation(azure_types.RESOURCE_GROUP, within, home, "resource_group"),
-            *of_environments,
-            *of_batch,
-        ]
-    return [*of_environments, *of_batch]
+    for spec, _ in accounts.values():
+        if "batch_account" in kept and spec.existing is None:
+            found += _of_account(spec, foundation, within)
+    if group.existing is not None or not found:
+        return found
+    return [_of_foundation(foundation, azure_types.RESOURCE_GROUP, within, "resource_group"), *found]
 
 
-def _of_foundation(azure_type: AzureType, names: Mapping[str, str], location: str, output: str) -> KeptPart:
-    return KeptPart(
-        section="location",
-        component="foundation",
-        azure_type=azure_type,
-        names=names,
-        location=location,
-        output=(output,),
-    )
+def _of_foundation(foundation: FoundationSpec, azure_type: AzureType, names: Mapping[str, str], output: str) -> KeptPart:
+    return KeptPart("location", "foundation", azure_type, names, foundation.context.location, (output,))
 
 
 def _of_account(account: BatchAccountSpec, foundation: FoundationSpec, within: Mapping[str, str]) -> Iterator[KeptPart]:
-    home, identity, stored = foundation.context.location, foundation.identity, foundation.storage
+    identity, stored, names = foundation.identity, foundation.storage, {**within, "accountName": account.name}
     if identity is not None and identity.existing is None:
-        names = {**within, "resourceName": identity.name}
-        yield replace(_of_foundation(azure_types.USER_ASSIGNED_IDENTITY, names, home, "identity"), resource="identity")
+        of_identity = {**within, "resourceName": identity.name}
+        part = _of_foundation(foundation, azure_types.USER_ASSIGNED_IDENTITY, of_identity, "identity")
+        yield replace(part, resource="identity")
     if stored is not None and stored.existing is None:
-        yield _of_foundation(azure_types.STORAGE_ACCOUNT, {**within, "accountName": stored.name}, home, "storage")
-    own = KeptPart(
-        section="batch_account",
-        component="batch",
-        azure_type=azure_types.BATCH_ACCOUNT,
-        names={**within, "accountName": account.name},
-        location=account.location,
-        output=("batch_account",),
-    )
-    yield own
+        yield _of_foundation(foundation, azure_types.STORAGE_ACCOUNT, {**within, "accountName": stored.name}, "storage")
+    yield KeptPart("batch_account", "batch", azure_types.BATCH_ACCOUNT, names, account.location, ("batch_account",))
     for application in account.applications:
-        names = {**own.names, "applicationName": application}
-        yield replace(own, azure_type=azure_types.BATCH_APPLICATION, names=names, location="")
+        of_application = {**names, "applicationName": application}
+        yield KeptPart("batch_account", "batch", azure_types.BATCH_APPLICATION, of_application, "", ("batch_account",))
 
 
-def look_up(
-    kept_parts: Sequence[KeptPart], project: str, stack: str, outputs_of: other_stacks.Reader = other_stacks.by_engine
-) -> tuple[list[KeptPart], list[Problem]]:
+def look_up(kept_parts: Sequence[KeptPart], project: str, stack: str) -> tuple[list[KeptPart], list[Problem]]:
     """Looks up the kept parts in Azure. Returns the parts with the ids of those to adopt, and problems of those that can't be
-    adopted. A part that the stack's outputs show is already in the stack, and isn't looked up."""
-    if not kept_parts:
-        return [], []
-    outputs: Mapping[str, object] = {}
-    try:
-        outputs = outputs_of(f"{pulumi.get_organization()}/{project}/{stack}").values
-    except other_stacks.OutputsError as error:
-        # Harmless: the engine imports only what isn't in its state.
-        pulumi.log.debug(f"the stack's own outputs can't be read: {error}")
+    adopted. A part that the stack's outputs show is already in the stack, and isn't looked up; where they can't be read, the
+    engine imports only what isn't in its state."""
+    outputs = own_state.outputs() or {} if kept_parts else {}
     problems: list[Problem] = []
     found: list[KeptPart] = []
     missing: set[AzureType] = set()
@@ -168,17 +114,17 @@ def look_up(
         if current is None:
             missing.add(each.azure_type)
         elif each.azure_type != azure_types.BATCH_APPLICATION and not _is_of(current.tags, project, stack):
-            problems.append(_of_others(each, current.id))
+            words = {"called": each.name, "project": tags.PROJECT, "stack": tags.STACK}
+            problems.append(refused("keep.of_others", each.section, current.id, **words))
         elif each.location and regions.normalise(current.location) != each.location:
-            problems.append(_elsewhere(each, current.location))
+            words = {"called": each.name, "region": regions.normalise(current.location), "group": each.names["resourceGroupName"]}
+            problems.append(refused("keep.elsewhere", each.section, each.location, **words))
         found.append(replace(each, adopted_id=current.id if current is not None else ""))
     return found, problems
 
 
 def _read(part: KeptPart, opts: pulumi.InvokeOptions) -> Any:
-    names = {re.sub(r"[A-Z]", lambda letter: f"_{letter[0].lower()}", name): value for name, value in part.names.items()}
-    service, look_up = _READ[part.azure_type]
-    return getattr(service, look_up)(**names, opts=opts)
+    return sdk_types.look_up(part.azure_type.token)(**existing.arguments(part.names), opts=opts)
 
 
 def _has(outputs: Mapping[str, object], output: tuple[str, ...]) -> bool:
@@ -196,26 +142,6 @@ def _has(outputs: Mapping[str, object], output: tuple[str, ...]) -> bool:
 def _is_of(given: Mapping[str, str] | None, project: str, stack: str) -> bool:
     """Whether the tags are the stack's. Only such resources are adopted, since the stack may later delete what it adopted."""
     return given is not None and (given.get(tags.PROJECT), given.get(tags.STACK)) == (project, stack)
-
-
-def _of_others(part: KeptPart, id_: str) -> Problem:
-    return Problem(
-        path=part.section,
-        message=f"{part.name} already exists without this stack's tags, so it isn't adopted",
-        value=id_,
-        allowed=f"no resource of this name, or one with the tags {tags.PROJECT} and {tags.STACK} of this stack",
-        fix="change the name or the team of the stack, or use what exists by `existing: <id>`",
-    )
-
-
-def _elsewhere(part: KeptPart, location: str) -> Problem:
-    return Problem(
-        path=part.section,
-        message=f"{part.name} was kept when the stack was destroyed, and is in {regions.normalise(location)}",
-        value=part.location,
-        allowed=regions.normalise(location),
-        fix=f"set this location, or delete what was kept: az group delete --name {part.names['resourceGroupName']}",
-    )
 
 
 def options(kept_parts: Sequence[KeptPart], component: str, opts: pulumi.ResourceOptions | None) -> pulumi.ResourceOptions | None:

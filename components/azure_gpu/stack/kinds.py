@@ -6,7 +6,7 @@ arguments of the part and returns its spec, with what was looked up where the co
 `Planning`, among them those of clusters that require a part of the foundation that is missing.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
@@ -25,6 +25,7 @@ from azure_gpu.batch.pool.spec import PoolDependencies
 from azure_gpu.budget import spec as budget_spec
 from azure_gpu.catalog import regions
 from azure_gpu.catalog.problems import Problem
+from azure_gpu.catalog.refusals import refused
 from azure_gpu.container_apps.environment import spec as environment_spec
 from azure_gpu.container_apps.environment.args import GpuModel
 from azure_gpu.container_apps.job.args import DEFAULT_GPU
@@ -143,10 +144,6 @@ def _budget(planning: Planning, _: str, args: Any) -> Any:
     return planning.found(budget_spec.resolve(whole, planning.context))
 
 
-def _container_group(planning: Planning, name: str, args: Any) -> Any:
-    return planning.found(resolve_group(name, args, planning.context))
-
-
 def _job_environment(planning: Planning, _: str, args: Any) -> Any:
     """Returns also the workload profiles by GPU. Problems of GPUs that jobs use are reported at the jobs."""
     spec = planning.found(environment_spec.resolve(args, planning.context, planning.foundation.resource_group.name))
@@ -159,10 +156,6 @@ def _job(planning: Planning, name: str, args: Any) -> Any:
     environment = planning.settings["job_environment"][regions.normalise(args.get("location", planning.context.location))]
     existing = "existing" in environment
     return planning.found(resolve_job(name, args, planning.context, in_existing_environment=existing))
-
-
-def _gallery_image(planning: Planning, name: str, args: Any) -> Any:
-    return planning.found(image_spec.resolve(name, args, planning.context))
 
 
 def _batch_account(planning: Planning, _: str, args: Any) -> Any:
@@ -194,13 +187,7 @@ def _cluster(planning: Planning, name: str, args: Any) -> Any:
     spec, problems = resolve_cluster(name, args, planning.context)
     facts, more = planning.look_ups.cluster(spec.cluster)
     facts, of_runner = planning.look_ups.runner(name, spec.cluster, facts)
-    of_foundation = _missing_for_cluster(
-        f"clusters.{name}",
-        spec.cluster,
-        planning.foundation,
-        logs=args.get("monitoring") == "logs",
-        workload_identity=args.get("workload_identity", False),
-    )
+    of_foundation = _missing_for_cluster(f"clusters.{name}", args, spec.cluster, planning.foundation)
     of_key = planning.specs["foundation"]["foundation"][1].key
     of_disks = elsewhere(of_key.location, spec.cluster) if of_key is not None else []
     planning.add(*problems, *of_foundation, *of_disks, *more, *of_runner)
@@ -212,10 +199,6 @@ def _edge(planning: Planning, name: str, args: Any) -> Any:
     spec = planning.found(resolve_edge(name, args, planning.context))
     planning.add(*planning.look_ups.edge(spec))
     return spec
-
-
-def _vm(planning: Planning, name: str, args: Any) -> Any:
-    return planning.found(resolve_vm(name, args, planning.context, planning.images))
 
 
 def _ml_workspace(planning: Planning, _: str, args: Any) -> Any:
@@ -249,43 +232,22 @@ def _serving_identity(foundation: FoundationSpec) -> Part | None:
     return foundation.serving_identity or foundation.identity
 
 
-def _missing_for_cluster(
-    path: str, spec: ClusterSpec, foundation: FoundationSpec, *, logs: bool, workload_identity: bool
-) -> list[Problem]:
-    """Returns problems for parts of the foundation that the cluster at `path` requires and that are missing. `logs`,
-    `workload_identity`: whether its settings ask for them."""
-    missing: list[Problem] = []
-    if logs and foundation.log_workspace is None:
-        missing.append(
-            Problem(
-                path=f"{path}.monitoring",
-                message="`monitoring: logs` requires `foundation.log_workspace`",
-                value="logs",
-                allowed="only with foundation.log_workspace",
-                fix="add log_workspace: create to the foundation",
-            )
-        )
+def _missing_for_cluster(path: str, args: Args, spec: ClusterSpec, foundation: FoundationSpec) -> Iterator[Problem]:
+    """Yields problems for parts of the foundation that the cluster at `path` requires and that are missing."""
+    if args.get("monitoring") == "logs" and foundation.log_workspace is None:
+        yield refused("stack.cluster_without_logs", f"{path}.monitoring", "logs")
     identities = (foundation.identity, foundation.serving_identity)
     own = any(identity is not None and identity.existing is None for identity in identities)
-    if workload_identity and not own:
-        missing.append(
-            Problem(
-                path=f"{path}.workload_identity",
-                message="requires an identity that the stack creates; an existing one isn't changed",
-                value=True,
-                allowed="only with foundation.identity: create",
-                fix="add identity: create to the foundation, or remove it",
-            )
-        )
+    if args.get("workload_identity", False) and not own:
+        yield refused("stack.cluster_without_own_identity", f"{path}.workload_identity", True)
     serving = _serving_identity(foundation)
-    of_services = services.missing(
+    yield from services.missing(
         spec.objects.services,
         f"{path}.services",
         identity=serving is not None and serving.existing is None and spec.pods_can_use_identity,
         storage=foundation.storage is not None,
         serving=foundation.serving_identity is not None,
     )
-    return [*missing, *of_services]
 
 
 def _of_all(declared: Parts, section: str, attribute: str) -> Args:
@@ -332,7 +294,7 @@ KINDS = (
     ),
     Kind(
         **_facts("container_groups"),
-        resolve=_container_group,
+        resolve=lambda planning, name, args: planning.found(resolve_group(name, args, planning.context)),
         requests=requests.container_group,
         workloads=group_resolve.workloads,
         spec_name="group_name",
@@ -355,7 +317,7 @@ KINDS = (
     ),
     Kind(
         **_facts("gallery_images"),
-        resolve=_gallery_image,
+        resolve=lambda planning, name, args: planning.found(image_spec.resolve(name, args, planning.context)),
         requests=requests.gallery_image,
     ),
     Kind(
@@ -389,7 +351,7 @@ KINDS = (
     ),
     Kind(
         **_facts("vms"),
-        resolve=_vm,
+        resolve=lambda planning, name, args: planning.found(resolve_vm(name, args, planning.context, planning.images)),
         requests=requests.vm,
         depends_on=_images,
         spec_name="name",

@@ -10,7 +10,8 @@ from typing import Any, NamedTuple, cast
 
 import pulumi
 
-from azure_gpu.catalog.problems import Code, Problem
+from azure_gpu.catalog.problems import Problem
+from azure_gpu.catalog.refusals import refused
 from azure_gpu.formats.stack_file import Steps
 from azure_gpu.shared import existing
 from azure_gpu.shared.own_state import READ_OUTPUTS
@@ -56,64 +57,55 @@ def values(texts: Iterable[Leaf], stacks: object, outputs_of: Reader) -> tuple[d
     for each in texts:
         where = path(each.steps)
         if len(each.steps) == 1:
-            fix = "write the value itself"
-            reading.problems[where] = Problem(where, "outputs of other stacks can't be used here", each.value, fix=fix)
+            reading.refuse("other_stacks.not_here", where, each.value)
         elif each.steps[0] != OTHER_STACKS and isinstance(each.steps[1], str):
             found[each.steps] = reading.value(each.value, where)
-    return found, [*reading.problems.values()]
+    return found, [*reading.problems]
 
 
 class _Reading:
     def __init__(self, stacks: object, outputs_of: Reader) -> None:
         self.stacks = {name: stack for name, stack in _items(stacks).items() if isinstance(stack, str)}
         self.outputs_of = outputs_of
-        self.outputs: dict[str, Outputs] = {}
-        self.problems: dict[object, Problem] = {}
+        self.outputs: dict[str, Outputs | None] = {}
+        self.problems: dict[Problem, None] = {}  # each once, in their order
+
+    def refuse(self, why: str, path: str, value: str, **words: Any) -> None:
+        self.problems[refused(why, path, value, **words)] = None
 
     def value(self, text: str, path: str) -> object:
         whole = REFERENCE.fullmatch(text)
         if whole is not None:
-            found = list(self._found(whole, path))
-            return found[0] if found else text
+            return next(self._found(whole, path), text)
         return REFERENCE.sub(lambda match: self._within(match, path), text)
 
     def _within(self, match: re.Match[str], path: str) -> str:
         for found in self._found(match, path):
             if isinstance(found, (str, int, float)):
                 return json.dumps(found) if isinstance(found, bool) else str(found)
-            message = "an output inside a longer text must be a string or a number"
-            self.problems[path, match[0]] = Problem(path, message, match[0], fix="write only the reference")
+            self.refuse("other_stacks.no_text", path, match[0])
         return match[0]
 
     def _found(self, match: re.Match[str], path: str) -> Iterator[object]:
         """Yields the output; adds a problem and yields nothing where it can't be used."""
         name, output = match[1], match[2]
         if name not in self.stacks:
-            self.problems[path, match[0]] = Problem(
-                path,
-                f"no stack of this name in `{OTHER_STACKS}`",
-                match[0],
-                allowed=", ".join(sorted(self.stacks)),
-                fix=f"add `{OTHER_STACKS}: {{{name}: organization/project/stack}}`, as `pulumi stack ls --all` shows it",
-                code=Code.NOT_FOUND,
-            )
+            known = ", ".join(sorted(self.stacks))
+            self.refuse("other_stacks.unknown", path, match[0], section=OTHER_STACKS, called=name, allowed=known)
             return
-        outputs = self._outputs(name)
+        outputs, stack = self._outputs(name), self.stacks[name]
         if outputs is None:
             return
         first, *steps = output.split(".")
         if first in outputs.secret:
-            message = f"the output {first} of stack {self.stacks[name]} is a secret, and would be kept in plain text here"
-            fix = "set it in this stack, by `pulumi config set --secret`, or let the program read it as its identity"
-            self.problems[path, match[0]] = Problem(path, message, match[0], fix=fix)
+            self.refuse("other_stacks.secret", path, match[0], output=first, stack=stack)
             return
         value: object = outputs.values
         for step in (first, *steps):
             below = _items(value)
             if step not in below:
-                message = f"stack {self.stacks[name]} has no output {output}"
-                allowed = ", ".join(sorted(below))
-                self.problems[path, match[0]] = Problem(path, message, match[0], allowed, code=Code.NOT_FOUND)
+                known = ", ".join(sorted(below))
+                self.refuse("other_stacks.no_output", path, match[0], output=output, stack=stack, allowed=known)
                 return
             value = below[step]
         yield value
@@ -123,12 +115,9 @@ class _Reading:
             try:
                 self.outputs[name] = self.outputs_of(self.stacks[name])
             except OutputsError as error:
-                self.outputs[name] = Outputs({})
-                message = f"the outputs of this stack can't be read: {error}"
-                fix = "name it as `pulumi stack ls --all` does, in the backend of this stack, and bring it up first"
-                path = f"{OTHER_STACKS}.{name}"
-                self.problems[path] = Problem(path, message, self.stacks[name], fix=fix, code=Code.NOT_FOUND)
-        return None if f"{OTHER_STACKS}.{name}" in self.problems else self.outputs[name]
+                self.outputs[name] = None
+                self.refuse("other_stacks.unread", f"{OTHER_STACKS}.{name}", self.stacks[name], error=error)
+        return self.outputs[name]
 
 
 def _items(value: object) -> Mapping[str, object]:

@@ -6,11 +6,11 @@ the settings, the results of the look-ups and the files that the settings name.
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from azure_gpu.aks.spec import ClusterSpec
 from azure_gpu.catalog.problems import Code, Problem, Severity
-from azure_gpu.container_apps.job.args import ServerlessGpuJobSettings
+from azure_gpu.catalog.refusals import refused
 from azure_gpu.container_apps.job.spec import identity_problems
 from azure_gpu.foundation.spec import FoundationSpec
 from azure_gpu.ml.endpoint.spec import MlEndpointSpec
@@ -67,7 +67,8 @@ def plan(settings: Settings, look_ups: LookUps, project: str, stack: str) -> Pla
     kept = planning.found(look_ups.kept(own, project, stack))
     planning.add(*_names_shared(names, settings.parts["ml_workspace"].values()))
     if "identity" not in settings.parts["foundation"]["foundation"]:
-        planning.add(*_jobs_without_identity(settings.parts["jobs"]))
+        jobs = settings.parts["jobs"].items()
+        planning.add(*(problem for name, job in jobs for problem in identity_problems(f"jobs.{name}", cast(Any, job))))
     clusters = [spec.cluster for spec, _ in specs["clusters"].values()]
     planning.add(*_nothing_serves(planning.foundation, clusters, [*specs["ml_endpoints"].values()]))
     deployed = ended.deployed(ended.ended(planning.problems), look_ups.deployed)
@@ -87,24 +88,13 @@ def _names_taken_twice(names: Mapping[str, str]) -> Iterator[Problem]:
     for path, in_azure in names.items():
         taken = first.setdefault(in_azure.lower(), path)
         if taken != path:
-            yield Problem(
-                path=path,
-                message=f"this name in Azure is already used by {taken}",
-                value=in_azure,
-                allowed="a name that is unique among its kind in the stack",
-                fix="rename one of the two",
-            )
+            yield refused("stack.name_taken", path, in_azure, taken=taken)
 
 
 def _without_required(names: Names) -> list[Problem]:
     """Rejects parts without the section that they require."""
     return [
-        Problem(
-            path=kind.requires,
-            message=f"`{kind.section}` requires {BY_SECTION[kind.requires].noun}",
-            allowed="create, or existing: <id>",
-            fix=f"add {kind.requires}: create",
-        )
+        refused("stack.without_required", kind.requires, section=kind.section, noun=BY_SECTION[kind.requires].noun)
         for kind in KINDS
         if kind.requires and names[kind.section] and not names[kind.requires]
     ]
@@ -119,23 +109,9 @@ def _names_shared(names: Names, workspaces: Iterable[Mapping[str, Any]]) -> list
     computes = [each for workspace in workspaces for each in workspace.get("computes", {}).items()]
     machines = [name for name, compute in computes if "size" in compute]
     for key, noun, own in [*named, ("ml_workspace.computes", "a compute", machines)]:
-        problems += [_named_like(f"{key}.{name}", taken[name]) for name in own if name in taken]
+        problems += [refused("stack.name_shared", f"{key}.{name}", other=taken[name]) for name in own if name in taken]
         taken |= dict.fromkeys((name for name in own if name not in taken), noun)
     return problems
-
-
-def _jobs_without_identity(jobs: Mapping[str, ServerlessGpuJobSettings]) -> list[Problem]:
-    """Rejects jobs that require an identity, in a stack without one."""
-    return [problem for name, job in jobs.items() for problem in identity_problems(f"jobs.{name}", job)]
-
-
-def _named_like(path: str, other: str) -> Problem:
-    return Problem(
-        path=path,
-        message=f"this name is already used by {other}, and outputs and commands identify parts by it",
-        allowed=f"a name that isn't used by {other}",
-        fix="rename one of the two",
-    )
 
 
 def _component(path: str) -> str:
@@ -152,15 +128,7 @@ def _nothing_serves(
     speaking = any(endpoint.identity != "system" for endpoint in endpoints)
     if foundation.serving_identity is None or fetching or speaking:
         return []
-    return [
-        Problem(
-            path="foundation.serving_identity",
-            message="no endpoint or service of the stack uses this identity",
-            allowed="with an endpoint without a separate identity, or a service with a `model` on a cluster",
-            fix="remove it, or add an endpoint or a service that uses it",
-            severity=Severity.WARNING,
-        )
-    ]
+    return [refused("stack.nothing_serves", "foundation.serving_identity")]
 
 
 def _without_explained(of_settings: Sequence[Problem], found: Sequence[Problem]) -> list[Problem]:

@@ -21,11 +21,12 @@ from azure_gpu.container_apps.job.spec import ServerlessGpuJobSpec
 from azure_gpu.container_instances.spec import ContainerGroupSpec
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.azure_types import AzureType
-from azure_gpu.foundation.spec import FoundationSpec
+from azure_gpu.foundation.spec import PARTS, FoundationSpec
 from azure_gpu.images.spec import GalleryImageSpec
 from azure_gpu.ml.endpoint.spec import MlEndpointSpec
 from azure_gpu.ml.workspace.spec import MlWorkspaceSpec
 from azure_gpu.shared.context import Context
+from azure_gpu.shared.part import Part
 from azure_gpu.vm.spec import GpuVmSpec
 
 Parts = Mapping[str, Mapping[str, Any]]
@@ -94,16 +95,8 @@ Item = Name | SizeUse | MachinesUse | EnvironmentUse | PackageUse
 
 
 def foundation(_: Requesting, planned: tuple[FoundationSpec, object]) -> Iterator[Name]:
-    spec = planned[0]
-    parts = (
-        ("resource_group", azure_types.RESOURCE_GROUP, spec.resource_group),
-        ("identity", azure_types.USER_ASSIGNED_IDENTITY, spec.identity),
-        ("serving_identity", azure_types.USER_ASSIGNED_IDENTITY, spec.serving_identity),
-        ("registry", azure_types.REGISTRY, spec.registry),
-        ("log_workspace", azure_types.LOG_WORKSPACE, spec.log_workspace),
-        ("storage", azure_types.STORAGE_ACCOUNT, spec.storage),
-    )
-    for key, azure_type, part in parts:
+    for key, (azure_type, _what) in PARTS.items():
+        part: Part | None = getattr(planned[0], key)
         if part is not None and part.existing is None:
             yield _name(azure_type, part.name, f"foundation.{key}")
 

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from azure_gpu.catalog.problems import Problem, Severity
+from azure_gpu.catalog.problems import Problem
+from azure_gpu.catalog.refusals import refused
 from azure_gpu.formats import stack_file
 from azure_gpu.formats.stack_file import Steps
 from azure_gpu.shared import secret_places
@@ -60,32 +61,13 @@ def of_engine(environment: Mapping[str, str], stack: str, project: str = PROJECT
 def problems(encrypted: Encrypted, given: Collection[str], keeping: Collection[str | int]) -> list[Problem]:
     """Returns a problem for each encrypted value at a plain text key, a warning where its path isn't known. `given`: the sections
     that are set; `keeping`: those with a value at a key for secrets."""
-    found: list[Problem] = []
-    for steps in encrypted.places:
-        if not _keeps_secrets(steps):
-            found.append(_refused(steps))
-    for section in sorted(encrypted.unplaced.intersection(given)):
-        if section in keeping:
-            found.append(
-                Problem(
-                    path=section,
-                    message="a value in this section is encrypted, but it isn't known which; only keys for secrets keep it"
-                    " encrypted",
-                    fix=f"preview with `{COMMAND} preview`, which reads the stack file",
-                    severity=Severity.WARNING,
-                )
-            )
-        else:
-            found.append(
-                Problem(
-                    path=section,
-                    message="a value in this section is encrypted, but every key that is set in it is kept in plain text, in the"
-                    " state and in Azure",
-                    allowed=f"secrets in keys for them, such as {FOR_SECRETS}",
-                    fix="move the value to such a key, or write it in plain text if it isn't a secret",
-                )
-            )
-    return found
+    refusing = [_refused(steps) for steps in encrypted.places if not _keeps_secrets(steps)]
+    unplaced = sorted(encrypted.unplaced.intersection(given))
+    return [
+        *refusing,
+        *(refused("secret.unplaced", each, command=COMMAND) for each in unplaced if each in keeping),
+        *(refused("secret.unplaced_plain", each, key=FOR_SECRETS) for each in unplaced if each not in keeping),
+    ]
 
 
 def likely(found: Iterable[Leaf], encrypted: Encrypted) -> list[Problem]:
@@ -119,9 +101,9 @@ def _keeps_secrets(steps: Steps) -> bool:
 def _refused(steps: Steps) -> Problem:
     nearest = secret_places.nearest(steps, StackFile)
     plain = "write it in plain text if it isn't a secret"
-    return Problem(
-        path=path(steps),
-        message="this value is encrypted in the stack file, but this key is kept in plain text, in the state and in Azure",
+    return refused(
+        "secret.encrypted_plain_key",
+        path(steps),
         allowed=f"a secret in {path((*nearest, FOR_SECRETS))}" if nearest else "plain text",
         fix=f"set it with {_command(_moved(steps, nearest))} and remove it here, or {plain}" if nearest else plain,
     )
@@ -130,15 +112,8 @@ def _refused(steps: Steps) -> Problem:
 def _warned(text: Leaf) -> Problem:
     nearest = secret_places.nearest(text.steps, StackFile)
     to = text.steps if text.is_kept else _moved(text.steps, nearest) if nearest else ()
-    return Problem(
-        path=path(text.steps),
-        message="this looks like a secret, and is in plain text in the stack file"
-        + ("" if text.is_kept else ", in the state and in Azure"),
-        fix=f"set it with {_command(to)}" + ("" if text.is_kept else " and remove it here")
-        if to
-        else "keep secrets out of this key",
-        severity=Severity.WARNING,
-    )
+    fix = f"set it with {_command(to)}{'' if text.is_kept else ' and remove it here'}" if to else "keep secrets out of this key"
+    return refused("secret.likely_in_file" if text.is_kept else "secret.likely", path(text.steps), fix=fix)
 
 
 def _moved(steps: Steps, nearest: Steps) -> Steps:

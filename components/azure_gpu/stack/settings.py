@@ -7,12 +7,13 @@ wrong type become problems, and are omitted. One walk then makes an entry of eac
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 from azure_gpu.aks import login
 from azure_gpu.aks.args import AccessArgs, GpuClusterSettings
 from azure_gpu.catalog import regions
 from azure_gpu.catalog.problems import Problem, Severity, errors
+from azure_gpu.catalog.refusals import refused
 from azure_gpu.container_apps.job.args import DEFAULT_GPU
 from azure_gpu.formats import stack_file
 from azure_gpu.formats.dates import End, parse_day
@@ -22,7 +23,7 @@ from azure_gpu.shared.part import PartArgs
 from azure_gpu.shared.provider_keys import SUBSCRIPTION_ID
 from azure_gpu.shared.secret_places import leaves, put
 from azure_gpu.shared.validation import below, check, form, key_hints, written
-from azure_gpu.stack import common_file, entry_options, keep, other_stacks, secret_values, switches, taken_down
+from azure_gpu.stack import common_file, ended, entry_options, keep, other_stacks, secret_values, switches
 from azure_gpu.stack.file import EntryOptions, StackFile
 from azure_gpu.stack.keys import OTHER_STACKS, PROJECT, config_key
 from azure_gpu.stack.kinds import BY_SECTION, KINDS, Args, Kind, Parts
@@ -89,20 +90,20 @@ def read(
     folder: Path = Path(),
     outputs_of: other_stacks.Reader = other_stacks.unavailable,
     own_source: Callable[[], str] = no_source,
-    ended_of: taken_down.Reader = taken_down.unavailable,
+    ended_of: ended.Reader = ended.none_taken_down,
 ) -> Settings:
     """Reads the settings of `project` from the engine's configuration, whose keys are `namespace:key`, with the file that they
     extend. `today`: the date of the run, YYYY-MM-DD; `encrypted`: which of the values are secrets; `folder`: where paths begin;
     `outputs_of` reads other stacks; `own_source` finds the workloads' sources, where the file doesn't set them; `ended_of` finds
     past parts that were taken down."""
     sections, problems, warnings = _checked(configuration, encrypted, project, folder, outputs_of)
-    found, ended, of_entries = _entries(sections, sections.get("as_of") or today, ended_of)
+    found, past, of_entries = _entries(sections, sections.get("as_of") or today, ended_of)
     off = [part.path for each in found for part in (each.inner if each.enabled else [each]) if not part.enabled]
     parts: dict[str, dict[str, Any]] = {section: {} for section in key_hints(StackFile) if section in BY_SECTION}
     for each in found:
         if each.enabled:
             parts[each.kind.section][each.name] = each.declared()
-    problems += [*of_entries, *(switches.problems(parts, off, ended) if off else ())]
+    problems += [*of_entries, *(switches.problems(parts, off, past) if off else ())]
     provider = {key: text for key, text in configuration.items() if not key.startswith(config_key("", project))}
     given = {key: sections[key] for key in ("team", "location", "tags", "as_of", "protect_data", "lock_data") if key in sections}
     stack = cast(StackArgs, {**given, "subscription_id": provider.get(SUBSCRIPTION_ID, ""), "today": today})
@@ -114,30 +115,21 @@ def read(
         opts={each.path: each.opts for each in found if each.opts is not None},
         own_source=_with_own_source(parts["foundation"]["foundation"], own_source),
         kept=frozenset(each.path for each in found if each.kept and each.enabled),
-        off=tuple(path for path in off if path not in ended),
+        off=tuple(path for path in off if path not in past),
         unchecked=tuple(sections.get("unchecked", ())),
-        taken_down=ended,
+        taken_down=past,
         problems=problems,
-        warnings=[*warnings, *taken_down.warnings(ended)],
+        warnings=[*warnings, *ended.warnings(past)],
     )
-
-
-class _Checked(NamedTuple):
-    """The sections of a stack file without invalid values, and what is wrong with the others."""
-
-    sections: dict[str, Any]
-    problems: list[Problem]
-    warnings: list[Problem]
 
 
 def _checked(
     configuration: Mapping[str, str], encrypted: Encrypted, project: str, folder: Path, outputs_of: other_stacks.Reader
-) -> _Checked:
+) -> tuple[dict[str, Any], list[Problem], list[Problem]]:
     """Decodes, completes and checks the project's values: a string, with JSON for other types. Invalid JSON stays a string, which
-    is rejected."""
+    is rejected. Returns the sections without invalid values, what is wrong with these, and warnings of secrets."""
     prefix, hints = config_key("", project), key_hints(StackFile)
-    common, problems = common_file.read(configuration.get(prefix + common_file.EXTENDS, ""), project, folder)
-    whole = common_file.merged(common, configuration) if common else configuration
+    whole, problems = common_file.extended(configuration, project, folder)
     own = {key.removeprefix(prefix): text for key, text in whole.items() if key.startswith(prefix)}
     given = {name: text if hints.get(name, str) is str else stack_file.decoded(text) for name, text in own.items()}
     texts = [*leaves(given, StackFile, ())]
@@ -154,33 +146,23 @@ def _checked(
     warnings = [each for each in of_secrets if each.severity is Severity.WARNING]
     # Missing required keys have a problem already; an empty value allows validating the rest.
     sections: dict[str, Any] = {"team": "", "location": "", **(checked.value or {})}
-    return _Checked(sections, problems, [*warnings, *secret_values.likely(likely, encrypted)])
+    return sections, problems, [*warnings, *secret_values.likely(likely, encrypted)]
 
 
 def _of_another_project(keys: Iterable[str], project: str) -> list[Problem]:
     """Rejects keys in this project's default namespace where the project has another name, as they would be ignored."""
     return [
-        Problem(
-            path=key,
-            message="this key is in the namespace of another project, so it would be ignored",
-            allowed=f"keys of the project {project}, as Pulumi.yaml names it",
-            fix=f"write {config_key(key.removeprefix(config_key('')), project)}",
-        )
+        refused("stack.other_namespace", key, project=project, own=config_key(key.removeprefix(config_key("")), project))
         for key in keys
         if project != PROJECT and key.startswith(config_key(""))
     ]
 
 
-class _Entries(NamedTuple):
-    """The entries of a stack file, in its order."""
-
-    found: list[_Entry]
-    ended: Mapping[str, str]  # paths of those that were taken down after their last day, which are off, with their ends
-    problems: list[Problem]  # of the keys that exist only in a stack file
-
-
-def _entries(sections: Mapping[str, Any], today: str, ended_of: taken_down.Reader) -> _Entries:
-    """Makes the entries of checked sections. `today`: the stack's day; `ended_of`: selects the ended ones of past parts."""
+def _entries(
+    sections: Mapping[str, Any], today: str, ended_of: ended.Reader
+) -> tuple[list[_Entry], Mapping[str, str], list[Problem]]:
+    """Makes the entries of checked sections. `today`: the stack's day; `ended_of`: selects the ended ones of past parts. Returns
+    also the paths of those, which are off, with their ends, and problems of the keys that exist only in a stack file."""
     found: list[_Entry] = []
     for section, given in sections.items():
         kind = BY_SECTION.get(section)
@@ -188,13 +170,13 @@ def _entries(sections: Mapping[str, Any], today: str, ended_of: taken_down.Reade
             by_name = given.items() if kind.by_name else [(kind.name, given)]
             found += [_entry(kind, name, kind.path(name), args, today) for name, args in by_name]
     every = {part.path: part for each in found for part in (each, *each.inner)}
-    ended = ended_of({path: part.past for path, part in every.items() if part.past})
-    for path in ended:
+    past = ended_of({path: part.past for path, part in every.items() if part.past})
+    for path in past:
         every[path].enabled = False
     opts = {f"{each.path}.opts": (each.opts, each.kind) for each in found if each.opts is not None}
     problems = [problem for path, (own, kind) in opts.items() for problem in entry_options.problems(own, kind.section, path)]
     kept = (each.path for each in found if each.kept and each.enabled and "existing" in each.args)
-    return _Entries(found, ended, [*problems, *keep.problems(kept)])
+    return found, past, [*problems, *keep.problems(kept)]
 
 
 def _entry(kind: Kind, name: str, path: str, given: Mapping[str, Any], today: str, key: str = "") -> _Entry:

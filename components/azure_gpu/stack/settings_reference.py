@@ -34,8 +34,7 @@ def reference(stack_file: dict[str, Any]) -> str:
 
 def rows_below(node: dict[str, Any], path: str) -> Iterator[str]:
     """Yields the rows of the keys below a key, at any depth."""
-    for key in keys_below(node, path):
-        yield row(key.path, key.node, key.needed)
+    yield from (row(*key) for key in keys_below(node, path))
 
 
 class Key(NamedTuple):
@@ -44,13 +43,6 @@ class Key(NamedTuple):
     path: str  # user-defined names are `<name>`, entries of a list `[]`
     node: dict[str, Any]  # its JSON Schema
     needed: bool
-
-
-def every_key(stack_file: dict[str, Any]) -> Iterator[Key]:
-    """Yields all keys of a stack file, in order."""
-    for key, node in stack_file["properties"].items():
-        yield Key(key, node, key in stack_file["required"])
-        yield from keys_below(node, key)
 
 
 def keys_below(node: dict[str, Any], path: str) -> Iterator[Key]:

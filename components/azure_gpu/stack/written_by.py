@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from importlib.metadata import version
 
 from azure_gpu.catalog.problems import Problem
+from azure_gpu.catalog.refusals import refused
 from azure_gpu.shared import own_state
 
 OUTPUT = "azure_gpu_version"  # of the stack
@@ -31,15 +32,7 @@ def check(outputs: Mapping[str, object], own: str) -> list[Problem]:
     written = outputs.get(OUTPUT)
     if not isinstance(written, str) or _release(written) <= _release(own):
         return []
-    return [
-        Problem(
-            path="stack",
-            message="this stack was last updated by a newer version of azure-gpu, whose additions this one would delete",
-            value=written,
-            allowed=f"{own}, which runs here, or older",
-            fix=f"run azure-gpu {written} or a newer one",
-        )
-    ]
+    return [refused("stack.newer", "stack", written, own=own)]
 
 
 def _release(text: str) -> tuple[int, ...]:

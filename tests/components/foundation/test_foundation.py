@@ -15,7 +15,7 @@ import pulumi
 import pytest
 
 from azure_gpu.formats import azure_types
-from azure_gpu.foundation import uploads
+from azure_gpu.foundation import builds
 from azure_gpu.foundation.args import FoundationWiring
 from azure_gpu.foundation.foundation import Foundation
 from azure_gpu.shared import arm_reads, workloads
@@ -89,7 +89,7 @@ def test_before_a_deployment_its_workload_is_built_from_files_that_are_still_the
     requests.upload = Mock(side_effect=arm_reads.UnreadableError("TasksOperationsNotAllowed: no", 400))
     with pytest.raises(pulumi.RunError, match="can't be built: TasksOperationsNotAllowed: no\nfix: this registry isn't allowed"):
         asyncio.run(build(None))
-    monkeypatch.setattr(uploads, "contents", lambda _: ({}, frozenset()))
+    monkeypatch.setattr(builds, "contents", lambda _: ({}, frozenset()))
     with pytest.raises(pulumi.RunError, match="workloads has changed since the update began"):
         asyncio.run(build(None))
 

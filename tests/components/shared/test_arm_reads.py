@@ -24,7 +24,7 @@ def read(monkeypatch: pytest.MonkeyPatch, *codes: int) -> tuple[list[Any], list[
 
     def answer(*_: object) -> bytes:
         if left:
-            raise HTTPError("https://management.azure.com", left.pop(0), "", Message(), None)
+            raise HTTPError("https://management.azure.com", left.pop(0), "", Message(), io.BytesIO())
         return json.dumps(FOUND).encode()
 
     def build() -> None:

@@ -147,11 +147,11 @@ def test_a_registry_with_conditions_for_repositories_gets_the_role_that_it_honou
 def test_a_token_goes_to_the_cloud_of_the_configuration(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[tuple[str, str]] = []
 
-    def answer(url: str, headers: dict[str, str]) -> dict[str, Any]:
-        asked.append((url, headers.get("Authorization", "")))
-        return {"resourceManager": "https://arm.local/"}
+    def answer(request: Any, _: float) -> bytes:
+        asked.append((request.full_url, request.headers.get("Authorization", "")))
+        return b'{"resourceManager": "https://arm.local/"}'
 
-    monkeypatch.setattr(arm_reads, "_json", answer)
+    monkeypatch.setattr(arm_reads, "_sent_once", answer)
     answers = {"azure-native:authorization:getClientToken": {"token": "one"}}
     for variables in ({}, {"ARM_METADATA_HOSTNAME": "meta.local"}, {"ARM_ENVIRONMENT": "china"}):
         for key in ("ARM_METADATA_HOSTNAME", "ARM_ENVIRONMENT"):
@@ -173,7 +173,7 @@ def test_a_token_goes_to_the_cloud_of_the_configuration(monkeypatch: pytest.Monk
 
 
 def test_nothing_is_asked_without_a_token(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(arm_reads, "_json", lambda *_: pytest.fail("Azure was asked"))
+    monkeypatch.setattr(arm_reads, "_sent_once", lambda *_: pytest.fail("Azure was asked"))
 
     def build() -> None:
         with pytest.raises(arm_reads.UnreadableError, match="not logged in"):

@@ -33,7 +33,7 @@ ANSWERS: dict[str, Any] = {
 
 def of_stack(said: dict[str, Any]) -> dict[str, Any]:
     """What the program declares, in the form of the record."""
-    flagged = mock.patch("azure_gpu.shared.subscriptions.is_config_secret", lambda key: key.endswith("clientSecret"))
+    flagged = mock.patch("azure_gpu.shared.look_up.is_config_secret", lambda key: key.endswith("clientSecret"))
     with flagged:
         return recorded_bodies.declared_by_program({**configuration(said), **LOGIN}, ANSWERS)
 

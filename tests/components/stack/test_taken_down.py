@@ -8,7 +8,7 @@ import pytest
 from azure_gpu.catalog.problems import Severity
 from azure_gpu.shared import own_state
 from azure_gpu.shared.own_state import OwnResource
-from azure_gpu.stack import taken_down
+from azure_gpu.stack import ended as of_past
 from azure_gpu.stack.settings import Settings, read
 from tests.components.settings_of import configuration
 
@@ -68,7 +68,7 @@ def test_what_was_taken_down_is_what_the_stack_had_and_has_no_more(
     state = {f"urn:pulumi:s::p::{token}::{name}": OwnResource(type=token, outputs={}) for name in there}
     monkeypatch.setattr(own_state, "outputs", lambda: exported)
     monkeypatch.setattr(own_state, "resources", lambda of_stack_file: state)
-    assert taken_down.by_engine({"jobs.first": END}) == found
+    assert of_past.taken_down({"jobs.first": END}) == found
 
 
 def test_the_engine_is_not_asked_where_nothing_is_past(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -76,7 +76,7 @@ def test_the_engine_is_not_asked_where_nothing_is_past(monkeypatch: pytest.Monke
         raise AssertionError
 
     monkeypatch.setattr(own_state, "outputs", unasked)
-    assert taken_down.by_engine({}) == {}
+    assert of_past.taken_down({}) == {}
 
 
 def test_it_is_left_out_with_a_warning_and_the_rest_is_declared() -> None:

@@ -8,9 +8,6 @@ from azure_gpu.catalog.problems import Problem
 from azure_gpu.catalog.refusals import refused
 from azure_gpu.catalog.sources import observed
 
-REGISTRIES_PAGE = observed(
-    "MicrosoftDocs/azure-docs, articles/container-registry/tutorial-customer-managed-keys.md", 2023, 10, 31
-)
 DISKS_PAGE = observed("MicrosoftDocs/azure-aks-docs, articles/aks/azure-disk-customer-managed-keys.md", 2024, 2, 1)
 REGIONS_PAGE = observed("Microsoft Learn, virtual-machines/disk-encryption, Restrictions", 2024, 11, 8)
 _WITH_VERSION = re.compile(r"(?P<key>/subscriptions/.+/vaults/[^/]+/keys/[^/]+)/versions/[^/]+/?", re.IGNORECASE)

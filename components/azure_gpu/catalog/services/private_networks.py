@@ -11,8 +11,6 @@ from azure_gpu.catalog.services.machine_learning.compute import PRIVATE_ZONES
 from azure_gpu.catalog.sources import Source, observed
 
 JOBS_PAGE = observed("Microsoft Learn, container-apps/networking, Environment selection", 2026, 11, 29)
-TASKS_PAGE = observed("Microsoft Learn, container-registry/manage-network-bypass-policy-for-tasks", 2026, 11, 29)
-PREMIUM_PAGE = observed("Microsoft Learn, container-registry/container-registry-private-link", 2026, 11, 29)
 DELEGATION_THREAD = observed("MicrosoftDocs/azure-docs issue 47048", 2020, 1, 29)
 AKS_PAGE = observed("MicrosoftDocs/azure-aks-docs, articles/aks/concepts-network-cni-overview.md", 2026, 8, 21)
 BLOB_ZONE = "privatelink.blob.core.windows.net"

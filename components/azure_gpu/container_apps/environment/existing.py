@@ -26,14 +26,8 @@ def look_up(spec: JobEnvironmentSpec, asked_by: AskedBy = OF_STACK) -> tuple[dic
         has, problems = _has_already(spec, asked_by)
         return {gpu.value: gpu.profile_name for gpu in sorted(GpuModel) if gpu in spec.declared or gpu in has}, problems
     path = f"{spec.context.path(PATH)}.existing"
-    found, problems = existing.read(
-        lambda group, name, opts: app.get_managed_environment(resource_group_name=group, environment_name=name, opts=opts),
-        azure_types.MANAGED_ENVIRONMENT,
-        spec.existing,
-        path,
-        asked_by,
-        spec.context.subscription_id,
-    )
+    get, own = app.get_managed_environment, spec.context.subscription_id
+    found, problems = existing.get(get, azure_types.MANAGED_ENVIRONMENT, spec.existing, path, asked_by, own)
     if found is None:
         return {}, problems
     names, profiles = _names(found), _profiles(found, spec.needed)
@@ -69,14 +63,8 @@ def of_id(given: pulumi.Input[str], path: str, asked_by: AskedBy, own: str) -> t
     parsed = arm_ids.parse(text)
     profiles: dict[str, str] = {}
     if parsed is not None and not problems:
-        found, problems = existing.read(
-            lambda group, name, opts: app.get_managed_environment(resource_group_name=group, environment_name=name, opts=opts),
-            azure_types.MANAGED_ENVIRONMENT,
-            parsed,
-            path,
-            asked_by,
-            own,
-        )
+        get, azure_type = app.get_managed_environment, azure_types.MANAGED_ENVIRONMENT
+        found, problems = existing.get(get, azure_type, parsed, path, asked_by, own)
         profiles = _profiles(found, GpuModel) if found is not None else {}
     return EnvironmentOfJob(id=text, profiles=profiles, existing=True), problems
 
