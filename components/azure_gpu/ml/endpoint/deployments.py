@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from azure_gpu.catalog.services.machine_learning import deployments, endpoints
-from azure_gpu.catalog.services.machine_learning.deployments import MANAGED, AutoscaleRequest, LimitsRequest, Metric, Probe
+from azure_gpu.catalog.services.machine_learning.deployments import MANAGED, METRICS, AutoscaleRequest, LimitsRequest, Probe
 from azure_gpu.ml.dependencies import ComputeOfEndpoint
 from azure_gpu.ml.endpoint.args import (
     DEFAULT_COOLDOWN_MINUTES,
@@ -21,12 +21,6 @@ from azure_gpu.ml.endpoint.args import (
     MlProbeArgs,
 )
 from azure_gpu.shared.context import Tags
-
-METRIC_KEYS: Mapping[str, Metric] = {
-    "cpu_percent": "CpuUtilizationPercentage",
-    "gpu_percent": "GpuUtilizationPercentage",
-    "requests_per_minute": "RequestsPerMinute",
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,20 +105,15 @@ def _gpu(instance_type: str, kind: str, compute: ComputeOfEndpoint | None) -> bo
 
 
 def _autoscale(settings: MlAutoscaleArgs, path: str, kind: str, gpu: bool | None) -> AutoscaleRequest:
-    thresholds: dict[Metric, float] = {
-        # pyrefly: ignore[bad-typed-dict-key]
-        metric: float(settings[key])
-        for key, metric in METRIC_KEYS.items()
-        if key in settings
-    }
+    # pyrefly: ignore[bad-typed-dict-key]
+    thresholds = {key: float(settings[key]) for key in METRICS if key in settings}
     if kind == MANAGED and not thresholds:
-        thresholds = {"CpuUtilizationPercentage": DEFAULT_CPU_PERCENT}
+        thresholds = {"cpu_percent": DEFAULT_CPU_PERCENT}
     return AutoscaleRequest(
         path=path,
         least=int(settings.get("min", DEFAULT_MIN_INSTANCES)),
         most=int(settings["max"]),
         thresholds=thresholds,
-        threshold_paths={metric: f"{path}.{key}" for key, metric in METRIC_KEYS.items()},
         gpus=gpu,
         window_minutes=int(settings.get("window_minutes", DEFAULT_WINDOW_MINUTES)),
         cooldown_minutes=int(settings.get("cooldown_minutes", DEFAULT_COOLDOWN_MINUTES)),

@@ -83,7 +83,7 @@ def autoscale_profile(
     rules = [
         monitor.ScaleRuleArgs(
             metric_trigger=monitor.MetricTriggerArgs(
-                metric_name=metric,
+                metric_name=deployments.METRICS[key],
                 metric_resource_uri=deployment_id,
                 time_grain=minutes(1),
                 statistic=monitor.MetricStatisticType.AVERAGE,
@@ -96,7 +96,7 @@ def autoscale_profile(
                 direction=direction, type=monitor.ScaleType.CHANGE_COUNT, value="1", cooldown=minutes(scale.cooldown_minutes)
             ),
         )
-        for metric, most in scale.thresholds.items()
+        for key, most in scale.thresholds.items()
         for operator, threshold, direction in (
             (above, most, monitor.ScaleDirection.INCREASE),
             (below, deployments.shrink_below(most), monitor.ScaleDirection.DECREASE),

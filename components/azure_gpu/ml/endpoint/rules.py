@@ -11,19 +11,12 @@ from azure_gpu.catalog import names, spelling
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.catalog.refusals import refused
 from azure_gpu.catalog.services.machine_learning import deployments, endpoints
-from azure_gpu.catalog.services.machine_learning.deployments import (
-    MODEL_FOLDER_VARIABLE,
-    WHOLE,
-    DeploymentRequest,
-    EndpointRequest,
-    ProbeRequest,
-    TrafficRequest,
-)
+from azure_gpu.catalog.services.machine_learning.deployments import METRICS, MODEL_FOLDER_VARIABLE, WHOLE, TrafficRequest
 from azure_gpu.formats import azure_types
 from azure_gpu.ml.dependencies import ComputeOfEndpoint, WorkspaceOfEndpoint
 from azure_gpu.ml.endpoint.args import MANAGED as MANAGED_COMPUTE, MlEndpointSettings
-from azure_gpu.ml.endpoint.deployments import METRIC_KEYS, DeploymentSpec
-from azure_gpu.ml.endpoint.spec import AUTH_MODES, MlEndpointSpec
+from azure_gpu.ml.endpoint.deployments import DeploymentSpec
+from azure_gpu.ml.endpoint.spec import MlEndpointSpec
 from azure_gpu.ml.workspace.rules import same_names
 from azure_gpu.shared.wording import give_part, has_no, with_part
 
@@ -44,19 +37,19 @@ def deployment_problems(
     day: date,
 ) -> list[Problem]:
     """All problems of one deployment."""
-    request = DeploymentRequest(
-        kind=spec.kind,
-        name=spec.name,
-        endpoint_name=endpoint_name,
-        name_path=spec.path,
+    found = deployments.deployment_problems(
+        spec.kind,
+        spec.name,
+        endpoint_name,
+        spec.most,
+        spec.timeout_seconds,
+        day,
+        path=spec.path,
         instances_path=f"{spec.path}.autoscale.max" if spec.most > spec.instances else f"{spec.path}.instances",
-        timeout_path=f"{spec.path}.requests.timeout_seconds",
-        instances=spec.most if spec.autoscale else spec.instances,
-        request_timeout_s=spec.timeout_seconds,
     )
-    found = [*deployments.deployment_problems(request, day), *_machines(spec, compute), *_scale(spec)]
+    found += [*_machines(spec, compute), *_scale(spec)]
     for kind, probe in spec.probes.items():
-        found += deployments.probe_problems(ProbeRequest(probe, f"{spec.path}.probes.{kind}", liveness=kind == "liveness"))
+        found += deployments.probe_problems(probe, f"{spec.path}.probes.{kind}", liveness=kind == "liveness")
     found += deployments.limits_problems(spec.limits)
     if workspace is not None:
         found += [*_assets(spec, workspace), *_egress(spec, workspace)]
@@ -88,7 +81,7 @@ def _scale(spec: DeploymentSpec) -> Iterator[Problem]:
     if scale is None:
         return
     row = "endpoint.scaled_as_on_kubernetes" if spec.managed else "endpoint.scaled_as_on_machines"
-    for key in ("utilization_percent",) if spec.managed else (*METRIC_KEYS, "window_minutes", "cooldown_minutes"):
+    for key in ("utilization_percent",) if spec.managed else (*METRICS, "window_minutes", "cooldown_minutes"):
         if key in given:
             # pyrefly: ignore[bad-typed-dict-key]
             yield refused(row, f"{scale.path}.{key}", given[key])
@@ -162,20 +155,8 @@ def endpoint_problems(
         fitting = [MANAGED_COMPUTE, *(name for name, each in workspace["computes"].items() if each["kind"] == "Kubernetes")]
         found.append(_not_there("endpoint.compute_not_there", f"{spec.path}.compute", spec.compute, fitting))
     elif workspace is not None:
-        request = EndpointRequest(
-            name=spec.name,
-            auth_mode=spec.auth_mode,
-            kind=spec.kind,
-            name_path=f"{spec.path}.endpoint_name",
-            auth_path=f"{spec.path}.auth",
-            kind_path=f"{spec.path}.compute",
-            compute_path=f"{spec.path}.compute",
-            compute_kind=compute["kind"] if compute is not None else "",
-        )
-        reported = {problem.path for problem in found}
-        found += [
-            _in_stack_file_terms(one, spec) for one in deployments.endpoint_problems(request, day) if one.path not in reported
-        ]
+        kind = compute["kind"] if compute is not None else ""
+        found += deployments.endpoint_problems(spec.auth, spec.kind, spec.compute, kind, day, path=spec.path)
     if spec.network == "private" and not spec.managed:
         found.append(refused("endpoint.private_on_kubernetes", f"{spec.path}.network", spec.network))
     elif spec.network == "private" and workspace is not None and not workspace["reached_privately"]:
@@ -186,17 +167,8 @@ def endpoint_problems(
 def sharing_problems(args: MlEndpointSettings, spec: MlEndpointSpec) -> list[Problem]:
     """Problems of the deployments' names and of the traffic split."""
     path, below = f"{spec.path}.traffic", f"{spec.path}.deployments"
-    shares = deployments.traffic_problems(
-        TrafficRequest(
-            deployments=tuple(spec.deployments),
-            traffic=spec.traffic,
-            mirror=spec.mirror,
-            kind=spec.kind,
-            deployments_path=below,
-            traffic_path=path,
-            mirror_path=f"{spec.path}.mirror",
-        )
-    )
+    request = TrafficRequest(spec.path, tuple(spec.deployments), spec.traffic, spec.mirror, spec.kind)
+    shares = deployments.traffic_problems(request)
     if not spec.deployments:
         return [refused("endpoint.no_deployments", below), *shares]
     if len(spec.deployments) > 1 and "traffic" not in args:
@@ -216,15 +188,3 @@ def missing_dependencies(spec: MlEndpointSpec, *, identity: bool) -> Iterator[Pr
             allowed=f"system, or stack {with_part(spec.path, 'identity')}",
             fix=f"{give_part(spec.path, 'identity')}, or write identity: system",
         )
-
-
-def _in_stack_file_terms(problem: Problem, spec: MlEndpointSpec) -> Problem:
-    """A problem of auth or compute with the stack file's values."""
-    if problem.path == f"{spec.path}.compute":
-        return problem._replace(value=spec.compute or None)
-    if problem.path != f"{spec.path}.auth":
-        return problem
-    allowed, fix = problem.allowed, problem.fix
-    for ours, azures in AUTH_MODES.items():
-        allowed, fix = allowed.replace(azures, ours), fix.replace(azures, f"auth: {ours}")
-    return problem._replace(value=spec.auth, allowed=allowed, fix=fix)

@@ -2,13 +2,12 @@
 
 from datetime import date
 from decimal import Decimal
-from typing import get_args
 
 from azure_gpu.catalog.prices import PriceBook, packaged
 from azure_gpu.catalog.prices.hourly_cost import Machines, of_machines
 from azure_gpu.catalog.problems import Problem, Severity
 from azure_gpu.catalog.services.machine_learning import deployments, endpoints
-from azure_gpu.catalog.services.machine_learning.deployments import Metric, Probe, ProbeRequest
+from azure_gpu.catalog.services.machine_learning.deployments import Probe
 
 
 def refused(problems: list[Problem]) -> list[str]:
@@ -16,7 +15,7 @@ def refused(problems: list[Problem]) -> list[str]:
 
 
 def test_metrics_have_azures_names() -> None:
-    assert list(get_args(Metric)) == ["CpuUtilizationPercentage", "GpuUtilizationPercentage", "RequestsPerMinute"]
+    assert list(deployments.METRICS.values()) == ["CpuUtilizationPercentage", "GpuUtilizationPercentage", "RequestsPerMinute"]
 
 
 def test_probes_and_limits_are_the_services_where_nothing_is_said() -> None:
@@ -26,12 +25,10 @@ def test_probes_and_limits_are_the_services_where_nothing_is_said() -> None:
 
 
 def test_probes_have_no_zeros_and_liveness_one_success() -> None:
-    assert deployments.probe_problems(ProbeRequest(Probe(), "probe", liveness=True)) == []
-    assert len(deployments.probe_problems(ProbeRequest(Probe(0, 0, 0, 0, 0), "probe"))) == 5
-    assert refused(deployments.probe_problems(ProbeRequest(Probe(success_threshold=2), "probe", liveness=True))) == [
-        "probe.success_threshold"
-    ]
-    assert deployments.probe_problems(ProbeRequest(Probe(success_threshold=2), "probe")) == []
+    assert deployments.probe_problems(Probe(), "probe", liveness=True) == []
+    assert len(deployments.probe_problems(Probe(0, 0, 0, 0, 0), "probe")) == 5
+    assert refused(deployments.probe_problems(Probe(success_threshold=2), "probe", liveness=True)) == ["probe.success_threshold"]
+    assert deployments.probe_problems(Probe(success_threshold=2), "probe") == []
 
 
 def test_the_list_has_these_sizes_without_a_gpu() -> None:

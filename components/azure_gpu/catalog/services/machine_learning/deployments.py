@@ -6,111 +6,54 @@ A managed deployment grows by rules of Azure Monitor over its metrics; on Kubern
 import re
 from collections.abc import Iterator, Mapping
 from datetime import date
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from azure_gpu.catalog import lifecycle, spelling
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.catalog.refusals import refused
-from azure_gpu.catalog.services.machine_learning.compute import KUBERNETES, LEGACY_AKS
+from azure_gpu.catalog.services.machine_learning.compute import KUBERNETES
 from azure_gpu.catalog.services.machine_learning.endpoints import LEAST_INSTANCES
 from azure_gpu.catalog.sources import observed
 
-AUTH_MODES = ("Key", "AMLToken", "AADToken")
-OF_MANAGED = "AADToken"  # the one of them that Kubernetes endpoints don't take
 MANAGED = "Managed"
-KINDS = (MANAGED, KUBERNETES)
 
 MOST_INSTANCES = 50
-MOST_TIMEOUT_S = {MANAGED: 180, KUBERNETES: 300}  # of a request
+MOST_TIMEOUT_S, MOST_TIMEOUT_ON_KUBERNETES_S = 180, 300  # of a request
 _NAME = r"(?=.{3,32}\Z)[A-Za-z](?:-?[A-Za-z0-9])*"
 
 
-class EndpointRequest(NamedTuple):
-    """An online endpoint, and where each value was written."""
-
-    name: str
-    auth_mode: str
-    kind: str  # of its deployments: Managed or Kubernetes
-    name_path: str
-    auth_path: str
-    kind_path: str
-    compute_path: str
-    compute_kind: str = ""  # of the compute it names; empty with managed deployments
-
-
-class DeploymentRequest(NamedTuple):
-    """A deployment, and where each value was written. A managed one's size is checked by `machine_learning.size_problems`."""
-
-    kind: str
-    name: str
-    endpoint_name: str
-    name_path: str
-    instances_path: str
-    timeout_path: str
-    instances: int = LEAST_INSTANCES
-    request_timeout_s: float | None = None
-
-
-def endpoint_problems(request: EndpointRequest, as_of: date) -> list[Problem]:
-    """All problems of the endpoint on that day."""
-    problems = lifecycle.of_part("ml.endpoint", as_of, request.kind_path, request.kind)
-    problems += _name("an endpoint", request.name, request.name_path)
-    if request.auth_mode not in AUTH_MODES:
-        problems.append(refused("ml.unknown_auth", request.auth_path, request.auth_mode or None, allowed=", ".join(AUTH_MODES)))
-    if request.kind == KUBERNETES and request.auth_mode == OF_MANAGED:
-        problems.append(
-            refused(
-                "ml.entra_on_kubernetes",
-                request.auth_path,
-                request.auth_mode,
-                allowed=", ".join(mode for mode in AUTH_MODES if mode != OF_MANAGED),
-            )
-        )
-    if request.kind not in KINDS:
-        allowed = ", ".join(KINDS)
-        problems.append(refused("ml.unknown_endpoint_kind", request.kind_path, request.kind, allowed=allowed, managed=MANAGED))
-    problems += _compute(request)
+def endpoint_problems(auth: str, kind: str, compute: str, compute_kind: str, as_of: date, *, path: str) -> list[Problem]:
+    """All problems of the endpoint at `path` on that day. `kind`: Managed or Kubernetes. `compute`, `compute_kind`: of a compute
+    of the workspace; empty: it names none."""
+    at = f"{path}.compute"
+    problems = lifecycle.of_part("ml.endpoint", as_of, at, compute or None)
+    if kind == KUBERNETES and auth == "entra":
+        problems.append(refused("ml.entra_on_kubernetes", f"{path}.auth", auth))
+    if kind == KUBERNETES and compute_kind != KUBERNETES:
+        problems.append(refused("ml.endpoint_without_cluster", at, compute or None))
+    if kind == MANAGED and compute_kind:
+        problems.append(refused("ml.managed_with_compute", at, compute or None))
     return problems
 
 
-def deployment_problems(request: DeploymentRequest, as_of: date) -> list[Problem]:
-    """All problems of the deployment on that day."""
-    problems = lifecycle.of_part("ml.deployment", as_of, request.name_path, request.kind)
-    problems += _name("a deployment", request.name, request.name_path)
-    both = len(request.name) + len(request.endpoint_name)
-    if request.kind == KUBERNETES and not 6 <= both <= 62:
-        problems.append(refused("ml.length_of_names", request.name_path, both))
-    if request.instances > MOST_INSTANCES:
-        problems.append(
-            refused("ml.too_many_instances", request.instances_path, request.instances, most_instances=MOST_INSTANCES)
-        )
-    if request.instances < LEAST_INSTANCES:
-        problems.append(refused("ml.no_instance", request.instances_path, request.instances, least_instances=LEAST_INSTANCES))
-    most = MOST_TIMEOUT_S.get(request.kind)
-    if most is not None and request.request_timeout_s is not None and not 0 < request.request_timeout_s <= most:
-        problems.append(
-            refused("ml.request_timeout", request.timeout_path, request.request_timeout_s, request=request, most=most)
-        )
-    return problems
-
-
-def _name(what: str, name: str, path: str) -> Iterator[Problem]:
+def deployment_problems(
+    kind: str, name: str, endpoint_name: str, instances: int, timeout_s: float, as_of: date, *, path: str, instances_path: str
+) -> list[Problem]:
+    """All problems of the deployment at `path` on that day. A managed one's size is checked by `compute.size_problems`."""
+    problems = lifecycle.of_part("ml.deployment", as_of, path, kind)
     if re.fullmatch(_NAME, name) is None:
-        yield refused("ml.bad_name", path, name, what=what)
-
-
-def _compute(request: EndpointRequest) -> Iterator[Problem]:
-    if request.kind == KUBERNETES and request.compute_kind != KUBERNETES:
-        legacy = "; the kind AKS is of version 1" if request.compute_kind == LEGACY_AKS else ""
-        yield refused(
-            "ml.endpoint_without_cluster",
-            request.compute_path,
-            request.compute_kind or None,
-            legacy=legacy,
-            kubernetes=KUBERNETES,
-        )
-    if request.kind == MANAGED and request.compute_kind:
-        yield refused("ml.managed_with_compute", request.compute_path, request.compute_kind, kubernetes=KUBERNETES)
+        problems.append(refused("ml.bad_name", path, name))
+    both = len(name) + len(endpoint_name)
+    if kind == KUBERNETES and not 6 <= both <= 62:
+        problems.append(refused("ml.length_of_names", path, both))
+    if instances > MOST_INSTANCES:
+        problems.append(refused("ml.too_many_instances", instances_path, instances, most_instances=MOST_INSTANCES))
+    if instances < LEAST_INSTANCES:
+        problems.append(refused("ml.no_instance", instances_path, instances, least_instances=LEAST_INSTANCES))
+    most = MOST_TIMEOUT_ON_KUBERNETES_S if kind == KUBERNETES else MOST_TIMEOUT_S
+    if not 0 < timeout_s <= most:
+        problems.append(refused("ml.request_timeout", f"{path}.requests.timeout_seconds", timeout_s, kind=kind, most=most))
+    return problems
 
 
 DEFAULT_REQUEST_TIMEOUT_S = 5.0
@@ -130,14 +73,6 @@ class Probe(NamedTuple):
     failure_threshold: int = 30
 
 
-class ProbeRequest(NamedTuple):
-    """A probe and where its values were written."""
-
-    probe: Probe
-    path: str
-    liveness: bool = False
-
-
 class LimitsRequest(NamedTuple):
     """The request limits of a deployment, and where they were written. The timeout is checked in `deployments`."""
 
@@ -147,22 +82,15 @@ class LimitsRequest(NamedTuple):
     queue_s: float
 
 
-def probe_problems(request: ProbeRequest) -> list[Problem]:
-    """All problems of the probe."""
+def probe_problems(probe: Probe, path: str, *, liveness: bool = False) -> list[Problem]:
+    """All problems of the probe at `path`."""
     found = [
-        refused("ml.probe_below_one", f"{request.path}.{key}", value)
-        for key, value in (
-            ("initial_delay_seconds", request.probe.initial_delay),
-            ("period_seconds", request.probe.period),
-            ("timeout_seconds", request.probe.timeout),
-            ("success_threshold", request.probe.success_threshold),
-            ("failure_threshold", request.probe.failure_threshold),
-        )
+        refused("ml.probe_below_one", f"{path}.{key if key.endswith('threshold') else f'{key}_seconds'}", value)
+        for key, value in probe._asdict().items()
         if value < 1
     ]
-    if request.liveness and request.probe.success_threshold > 1:
-        path = f"{request.path}.success_threshold"
-        found.append(refused("ml.liveness_threshold", path, request.probe.success_threshold))
+    if liveness and probe.success_threshold > 1:
+        found.append(refused("ml.liveness_threshold", f"{path}.success_threshold", probe.success_threshold))
     return found
 
 
@@ -183,15 +111,13 @@ MOST_DEPLOYMENTS = 20  # an endpoint, more on request
 
 
 class TrafficRequest(NamedTuple):
-    """The shares of an endpoint, in percent by deployment, and where they were written."""
+    """The shares of an endpoint, in percent by deployment."""
 
+    path: str  # of the endpoint
     deployments: tuple[str, ...]
     traffic: Mapping[str, int]
     mirror: Mapping[str, int]
     kind: str  # of the endpoint: Managed or Kubernetes
-    deployments_path: str
-    traffic_path: str
-    mirror_path: str
 
 
 def traffic_problems(request: TrafficRequest) -> list[Problem]:
@@ -201,20 +127,19 @@ def traffic_problems(request: TrafficRequest) -> list[Problem]:
 
 def _most_deployments(request: TrafficRequest) -> Iterator[Problem]:
     if len(request.deployments) > MOST_DEPLOYMENTS:
-        yield refused(
-            "ml.too_many_deployments", request.deployments_path, len(request.deployments), most_deployments=MOST_DEPLOYMENTS
-        )
+        path, number = f"{request.path}.deployments", len(request.deployments)
+        yield refused("ml.too_many_deployments", path, number, most_deployments=MOST_DEPLOYMENTS)
 
 
 def _traffic_names(request: TrafficRequest) -> Iterator[Problem]:
-    for path, shares in ((request.traffic_path, request.traffic), (request.mirror_path, request.mirror)):
+    for key, shares in (("traffic", request.traffic), ("mirror", request.mirror)):
         for name in shares:
             if name in request.deployments:
                 continue
             close = spelling.nearest(name, request.deployments, 1)
             yield refused(
                 "ml.unknown_deployment",
-                f"{path}.{name}",
+                f"{request.path}.{key}.{name}",
                 name,
                 allowed=", ".join(request.deployments) or "none: the endpoint has no deployments",
                 fix=f"did you mean {close[0]}?" if close else f"declare the deployment, or remove {name}",
@@ -223,26 +148,20 @@ def _traffic_names(request: TrafficRequest) -> Iterator[Problem]:
 
 
 def _live(request: TrafficRequest) -> Iterator[Problem]:
+    path = f"{request.path}.traffic"
     out_of_range = {name: share for name, share in request.traffic.items() if not 0 <= share <= WHOLE}
     for name, share in out_of_range.items():
-        path = f"{request.traffic_path}.{name}"
-        yield refused("ml.bad_share", path, share, whole=WHOLE)
+        yield refused("ml.bad_share", f"{path}.{name}", share, whole=WHOLE)
     total = sum(request.traffic.values())
     if not out_of_range and total not in (0, WHOLE):
-        yield refused(
-            "ml.shares_in_total",
-            request.traffic_path,
-            total,
-            whole=WHOLE,
-            verb="take away" if total > WHOLE else "give out",
-            rest=abs(WHOLE - total),
-        )
+        verb = "take away" if total > WHOLE else "give out"
+        yield refused("ml.shares_in_total", path, total, whole=WHOLE, verb=verb, rest=abs(WHOLE - total))
     if not out_of_range and request.deployments and total == 0:
-        yield refused("ml.no_live_traffic", request.traffic_path, total, whole=WHOLE)
+        yield refused("ml.no_live_traffic", path, total, whole=WHOLE)
 
 
 def _mirrored(request: TrafficRequest) -> Iterator[Problem]:
-    path, mirrored = request.mirror_path, {name: share for name, share in request.mirror.items() if share != 0}
+    path, mirrored = f"{request.path}.mirror", {name: share for name, share in request.mirror.items() if share != 0}
     if not mirrored:
         return
     if request.kind == KUBERNETES:
@@ -264,25 +183,21 @@ LEAST_COOLDOWN_MINUTES, MOST_COOLDOWN_MINUTES = 1, 7 * 24 * 60
 SHRINK_BELOW = 0.4  # of the value at which a deployment grows: low enough that one instance less doesn't exceed it at once
 
 
-Metric = Literal[
-    "CpuUtilizationPercentage",
-    "GpuUtilizationPercentage",
-    "RequestsPerMinute",
-]
-"""What a deployment can be scaled by, as Azure Monitor spells it."""
-
-
-PERCENTAGES = ("CpuUtilizationPercentage", "GpuUtilizationPercentage")
+METRICS = {
+    "cpu_percent": "CpuUtilizationPercentage",
+    "gpu_percent": "GpuUtilizationPercentage",
+    "requests_per_minute": "RequestsPerMinute",
+}
+"""What a deployment can be scaled by, by its key, as Azure Monitor spells it."""
 
 
 class AutoscaleRequest(NamedTuple):
-    """The limits, and the value of each metric above which an instance is added, with where they were written."""
+    """The limits, and by the keys of `METRICS` the values above which an instance is added."""
 
     path: str
     least: int
     most: int
-    thresholds: Mapping[Metric, float]
-    threshold_paths: Mapping[Metric, str]
+    thresholds: Mapping[str, float]
     gpus: bool | None  # whether its instances have one; None: not known
     window_minutes: int
     cooldown_minutes: int
@@ -302,25 +217,20 @@ def _limits(request: AutoscaleRequest) -> Iterator[Problem]:
     if request.least < LEAST_INSTANCES:
         yield refused("ml.scales_to_zero", f"{request.path}.min", request.least, least_instances=LEAST_INSTANCES)
     if request.most < request.least:
-        yield refused(
-            "ml.instances_below_minimum",
-            f"{request.path}.max",
-            request.most,
-            request=request,
-            minimum=max(request.least, LEAST_INSTANCES),
-        )
+        minimum = max(request.least, LEAST_INSTANCES)
+        yield refused("ml.instances_below_minimum", f"{request.path}.max", request.most, request=request, minimum=minimum)
     elif request.most == request.least:
         yield refused("ml.instances_equal_minimum", f"{request.path}.max", request.most, request=request)
 
 
 def _thresholds(request: AutoscaleRequest) -> Iterator[Problem]:
-    for metric, value in request.thresholds.items():
-        path = request.threshold_paths[metric]
-        if metric in PERCENTAGES and not 0 < value <= 100:
+    for key, value in request.thresholds.items():
+        path = f"{request.path}.{key}"
+        if key != "requests_per_minute" and not 0 < value <= 100:
             yield refused("ml.bad_threshold", path, value)
-        if metric == "RequestsPerMinute" and not value > 0:
+        if key == "requests_per_minute" and not value > 0:
             yield refused("ml.bad_requests", path, value)
-        if metric == "GpuUtilizationPercentage" and request.gpus is False:
+        if key == "gpu_percent" and request.gpus is False:
             yield refused("ml.threshold_without_gpu", path, value)
 
 
@@ -330,14 +240,8 @@ def _times(request: AutoscaleRequest) -> Iterator[Problem]:
         ("cooldown_minutes", request.cooldown_minutes, LEAST_COOLDOWN_MINUTES, MOST_COOLDOWN_MINUTES),
     ):
         if not least <= minutes <= most:
-            yield refused(
-                "ml.autoscale_duration",
-                f"{request.path}.{key}",
-                minutes,
-                least=least,
-                most=most,
-                nearest=min(max(minutes, least), most),
-            )
+            path, nearest = f"{request.path}.{key}", min(max(minutes, least), most)
+            yield refused("ml.autoscale_duration", path, minutes, least=least, most=most, nearest=nearest)
 
 
 SERVER_PACKAGE = "azureml-inference-server-http"
