@@ -7,7 +7,7 @@ import asyncio
 from pathlib import Path
 from typing import NamedTuple
 
-from azure_gpu.formats.conda_file import CondaFileError, CondaPackage, read
+from azure_gpu.formats.conda_file import CondaFileError, Package, read
 from localazure.containers.build_log import BuildLog
 from localazure.containers.environments import Environments, Requirements
 from localazure.containers.images import Image
@@ -29,10 +29,10 @@ class CondaEnvironment(NamedTuple):
 
 def environment(text: str) -> CondaEnvironment:
     """The environment of a conda file's text. CondaFileError."""
-    file = read(text)
-    python = file.find("python")
-    lines = [_line(each) for each in file.packages if each.pip or each.name not in _OF_CONDA_ALONE]
-    names = {each.name for each in file.packages}
+    packages = read(text)
+    python = next((each for each in packages if each.name == "python"), None)
+    lines = [_line(each) for each in packages if each.pip or each.name not in _OF_CONDA_ALONE]
+    names = {each.name for each in packages}
     return CondaEnvironment(_version(python), "".join(f"{line}\n" for line in lines), bool(names & {SERVER, DEFAULTS}))
 
 
@@ -53,7 +53,7 @@ async def image(text: str, log: Path, root: Path, workdir: str) -> tuple[Image, 
     return made, requested.has_server
 
 
-def _version(python: CondaPackage | None) -> str:
+def _version(python: Package | None) -> str:
     digits = "".join(each if each.isdigit() or each == "." else " " for each in python.constraint).split() if python else []
     if not digits:
         return DEFAULT_PYTHON
@@ -63,7 +63,7 @@ def _version(python: CondaPackage | None) -> str:
     return ".".join(parts[:2])
 
 
-def _line(package: CondaPackage) -> str:
+def _line(package: Package) -> str:
     if package.pip:
         return package.text.strip()
     extras = f"[{','.join(package.extras)}]" if package.extras else ""

@@ -93,17 +93,9 @@ def _without_gpu(use: SizeUse, as_of: date, until: date | None, sizes: Sizes) ->
 
 def _workload_profile(use: SizeUse, as_of: date) -> list[Problem]:
     """For Container Apps, the size is the type of a workload profile."""
-    from azure_gpu.catalog.services.container_apps import ProfileRequest, profile_problems
+    from azure_gpu.catalog.services.container_apps import profile_problems
 
-    request = ProfileRequest(
-        name="gpu",
-        type=use.size,
-        location=use.region,
-        name_path=use.path,
-        type_path=use.path,
-        location_path=use.region_path,
-    )
-    return profile_problems(request, as_of)
+    return profile_problems(use.size, use.region, as_of, path=use.path, location_path=use.region_path)
 
 
 def _gpu_sku(use: SizeUse, as_of: date) -> list[Problem]:

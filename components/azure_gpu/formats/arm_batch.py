@@ -9,6 +9,7 @@ from azure_gpu.formats.body_reader import BodyReader, PartInFile, given
 from azure_gpu.formats.likely_secrets import is_secret_name
 
 _EXTENSION = "nvidiagpudriver"
+_MOUNTS = ("azureBlobFileSystem", "azureFileShare", "nfsMount")
 Put = Callable[[str, Any, BodyReader, str], None]
 
 
@@ -118,8 +119,7 @@ def _registries(containers: BodyReader) -> None:
     """Registries of the images. Nodes of a stack sign in as its identity alone."""
     for registry in containers.items("containerRegistries"):
         server = registry.text("registryServer") or "docker.io"
-        for key in ("userName", "password", "identityReference"):
-            registry.leave_given(key, f"it isn't copied: nodes fetch images of {server} as the stack's identity")
+        take("Batch registry", registry, told={"server": server})
         if server.lower().endswith(AZURE_REGISTRIES):
             role = "that identity needs the role AcrPull on it, if it isn't the stack's own"
             registry.change("registryServer", f"{server} is used as the stack's identity", role)
@@ -188,22 +188,12 @@ def _uses_identity(file: BodyReader) -> bool | None:
 def _mounts(of: BodyReader, secrets: list[str]) -> dict[str, Any]:
     mounts: dict[str, Any] = {}
     for one in of.items("mountConfiguration"):
-        blob, share = one.inside("azureBlobFileSystemConfiguration"), one.inside("azureFileShareConfiguration")
-        nfs = one.inside("nfsMountConfiguration")
-        if container := blob.text("containerName"):
-            name = blob.text("relativeMountPath") or container
-            mounts[name] = {
-                "azure_blob": given(container=container, account=blob.text("accountName"), options=blob.text("blobfuseOptions"))
-            }
-            for key in ("accountKey", "sasKey", "identityReference"):
-                blob.leave_given(key, "keys aren't copied: the mount uses the stack's identity")
-        elif url := share.text("azureFileUrl"):
-            name = share.text("relativeMountPath") or last(url)
-            mounts[name] = {"azure_file": given(url=url, account=share.text("accountName"), options=share.text("mountOptions"))}
-            share.leave_given("accountKey", "a secret, which isn't copied", "set it by the command below")
+        paths = [one.inside(f"{kind}Configuration").text("relativeMountPath") for kind in _MOUNTS]
+        found = take("Batch mount", one)
+        blob, share = found.get("azure_blob", {}), found.get("azure_file", {})
+        name = next(filter(None, paths), None) or blob.get("container") or last(share.get("url")) or "nfs"
+        if found:
+            mounts[name] = found
+        if share:
             secrets.append(f"mounts.{name}.azure_file.key")
-        elif source := nfs.text("source"):
-            name = nfs.text("relativeMountPath") or "nfs"
-            mounts[name] = {"nfs": given(source=source, options=nfs.text("mountOptions"))}
-        one.leave_given("cifsMountConfiguration", "a CIFS mount has no key in the stack file", "use azure_file or nfs")
     return mounts

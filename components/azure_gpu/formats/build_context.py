@@ -19,7 +19,7 @@ import os
 import posixpath
 import re
 import tarfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -84,7 +84,10 @@ def archive(context: Context) -> bytes:
 
 def content_hash(files: Mapping[str, bytes]) -> str:
     """As `context_hash` over a folder with these files."""
-    return _total((path, hashlib.sha256(files[path]).hexdigest()) for path in sorted(files, key=os.fsencode))
+    total = hashlib.sha256()
+    for path in sorted(files, key=os.fsencode):
+        total.update(f"{hashlib.sha256(files[path]).hexdigest()}  ./".encode() + os.fsencode(path) + b"\n")
+    return total.hexdigest()[:HASH_DIGITS]
 
 
 def context_files(folder: Path) -> list[str]:
@@ -112,14 +115,7 @@ def context_files(folder: Path) -> list[str]:
 
 def context_hash(folder: Path) -> str:
     """The first 16 hexadecimal digits of the hash over all files of the context, as the shell line above computes it."""
-    return _total((path, hashlib.sha256((folder / path).read_bytes()).hexdigest()) for path in context_files(folder))
-
-
-def _total(digests: Iterable[tuple[str, str]]) -> str:
-    total = hashlib.sha256()
-    for path, digest in digests:
-        total.update(f"{digest}  ./".encode() + os.fsencode(path) + b"\n")
-    return total.hexdigest()[:HASH_DIGITS]
+    return content_hash(contents(folder)[0])
 
 
 def _plain(path: str) -> str:

@@ -277,7 +277,7 @@ def _container(of: BodyReader, manifest: Manifest, section: str, key: str) -> di
     cpu, memory = requests.text("cpu") or limits.text("cpu"), limits.text("memory") or requests.text("memory")
     limits.default("cpu", cpu, message="a pod here requests CPU, and has no limit of it")
     requests.default("memory", memory, message="a pod here requests the memory that it is limited to")
-    cores, gib = _cores(cpu), _gib(memory)
+    cores, gib = _quantity(cpu, {"": 1, "m": 1e-3, "k": 1e3}), _quantity(memory, _SIZES)
     for key, text, read, first in (("cpu", cpu, cores, requests), ("memory", memory, gib, limits)):
         if text and read is None:
             reader = first if key in first else limits if first is requests else requests
@@ -285,17 +285,12 @@ def _container(of: BodyReader, manifest: Manifest, section: str, key: str) -> di
     return settings | given(environment=environment, cpu=cores, memory_in_gib=gib)
 
 
-def _cores(text: str | None) -> float | int | None:
+def _quantity(text: str | None, units: Mapping[str, float]) -> float | int | None:
+    """The number that a quantity of Kubernetes stands for; None if there is none, or if it is none."""
     found = _QUANTITY.fullmatch(text or "")
-    number = float(found[1]) / (1000 if found[2] == "m" else 1) if found else None
-    return int(number) if number is not None and number == int(number) else number
-
-
-def _gib(text: str | None) -> float | int | None:
-    found = _QUANTITY.fullmatch(text or "")
-    if found is None or found[2] not in _SIZES:
+    if found is None or found[2] not in units:
         return None
-    number = round(float(found[1]) * _SIZES[found[2]], 3)
+    number = round(float(found[1]) * units[found[2]], 3)
     return int(number) if number == int(number) else number
 
 
@@ -315,13 +310,9 @@ def _gpus(container: BodyReader, manifest: Manifest, key: str) -> tuple[int, boo
     limits, requests = resources.inside("limits"), resources.inside("requests")
     limited = {name.lower() for name in limits.names()}
     for one in (limits, requests):
-        for name in one.names():
-            if not is_gpu_resource(name):
-                continue
+        for name in filter(is_gpu_resource, one.names()):
             count = one.whole(name)
-            if one is requests and name.lower() in limited:
-                continue
-            if count is None or count == 0:
+            if not count or (one is requests and name.lower() in limited):
                 continue
             at = one.at(name)
             if name == GPU_RESOURCE:

@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, cast
 
+from azure_gpu.catalog.services.machine_learning.packages import Package
 from azure_gpu.formats import bounded_yaml
 
 LONGEST = 100_000  # characters; such files have some dozen lines
@@ -21,32 +21,8 @@ class CondaFileError(ValueError):
     """The text isn't a conda file. The message tells why."""
 
 
-@dataclass(frozen=True, slots=True)
-class CondaPackage:
-    """One package."""
-
-    name: str  # in lower case, with hyphens; empty where pip gets an option or an address that names none
-    extras: tuple[str, ...]  # cuda12 of jax[cuda12]
-    constraint: str  # empty: any version
-    pip: bool  # pip brings it
-    text: str  # as it is written
-
-
-@dataclass(frozen=True, slots=True)
-class CondaFile:
-    """What the file asks for."""
-
-    name: str  # empty: none
-    channels: tuple[str, ...]
-    packages: tuple[CondaPackage, ...]
-
-    def find(self, name: str) -> CondaPackage | None:
-        """The first package of this name."""
-        return next((package for package in self.packages if package.name == name), None)
-
-
-def read(text: str) -> CondaFile:
-    """The file that the text spells."""
+def read(text: str) -> tuple[Package, ...]:
+    """The packages. One has no name where pip gets an option, or an address that names none."""
     if len(text) > LONGEST:
         raise CondaFileError(f"it has {len(text)} characters, and such a file has at most {LONGEST}")
     try:
@@ -59,17 +35,12 @@ def read(text: str) -> CondaFile:
     dependencies = body.get("dependencies")
     if not isinstance(dependencies, list) or not dependencies:
         raise CondaFileError("it has no list under dependencies")
-    channels = body.get("channels")
-    if channels is not None and not isinstance(channels, list):
+    if not isinstance(body.get("channels"), list | None):
         raise CondaFileError("channels isn't a list")
-    return CondaFile(
-        name=_word(body.get("name")),
-        channels=tuple(_word(channel) for channel in cast(list[object], channels or [])),
-        packages=tuple(_packages(cast(list[object], dependencies))),
-    )
+    return tuple(_packages(cast(list[object], dependencies)))
 
 
-def _packages(dependencies: list[object]) -> Iterator[CondaPackage]:
+def _packages(dependencies: list[object]) -> Iterator[Package]:
     for each in dependencies:
         if isinstance(each, str):
             yield _package(each, pip=False)
@@ -89,16 +60,16 @@ def _word(value: object) -> str:
     return str(value) if is_word else ""
 
 
-def _package(text: str, *, pip: bool) -> CondaPackage:
+def _package(text: str, *, pip: bool) -> Package:
     wheel = _WHEEL.search(text)
     if pip and _OF_PIP.match(text.strip()):
         name = wheel["name"] if wheel else ""
-        return CondaPackage(_normal(name), (), "", pip, text)
+        return Package(_normal(name), (), "", pip, text)
     match = _PACKAGE.fullmatch(text.strip())
     if match is None:
         raise CondaFileError(f"not a package: {text[:80]}")
     extras = tuple(one.strip().lower() for one in (match["extras"] or "[]")[1:-1].split(",") if one.strip())
-    return CondaPackage(_normal(match["name"]), extras, match["constraint"].strip(), pip, text)
+    return Package(_normal(match["name"]), extras, match["constraint"].strip(), pip, text)
 
 
 def _normal(name: str) -> str:

@@ -37,7 +37,6 @@ class EdgeJobInFile(NamedTuple):
     name: str  # empty if the file has none
     settings: Mapping[str, Any]  # image, command, args, environment, visible_devices, …: only what the file has
     secrets: tuple[str, ...]  # variables that are likely secrets: to be given as `secret_environment`
-    at: str  # where it is written: file:line: path
 
 
 def read(text: str, file: str) -> tuple[list[EdgeJobInFile], list[Problem]]:
@@ -165,7 +164,7 @@ def _of_container(name: str, of: BodyReader, settings: Mapping[str, Any]) -> Edg
             secrets.append(variable)
         else:
             environment[variable] = one.text("value", free=True) or ""
-    return EdgeJobInFile(name, found | given(environment=environment), tuple(secrets), of.reading.document.at(of.path))
+    return EdgeJobInFile(name, found | given(environment=environment), tuple(secrets))
 
 
 def _has_names(of: BodyReader) -> bool:

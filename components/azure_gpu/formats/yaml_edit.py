@@ -28,25 +28,25 @@ def with_value(text: str, path: Path, value: object, *, in_place_of: Sequence[st
 
 
 def _with_value(text: str, path: Path, value: object, in_place_of: Sequence[str]) -> str:
-    node = _root(text)
+    node, column = _root(text), 0  # of the key that the node is under
     for at, step in enumerate(path):
         if isinstance(node, ScalarNode) and (node.value in in_place_of or node.value == ""):
-            return _in_place_of(text, node, path[:at], _nested(path[at:], value))
+            return _in_place_of(text, node, column, _nested(path[at:], value))
         if not isinstance(node, MappingNode):
             raise EditError(f"`{'.'.join(path[:at])}` isn't a mapping")
-        child = child_of(node, step)
-        if child is None:
+        found = _pair(node, step)
+        if found is None:
             return _added(text, node, step, _nested(path[at + 1 :], value))
-        node = child
+        column, node = found[0].start_mark.column, found[1]
     if not isinstance(node, ScalarNode) or isinstance(value, dict | list):
         raise EditError(f"`{'.'.join(path)}` has more than a word in it")
     space = " " if node.start_mark.index == node.end_mark.index else ""
     return text[: node.start_mark.index] + space + json.dumps(value) + text[node.end_mark.index :]
 
 
-def _in_place_of(text: str, node: ScalarNode, path: Path, value: object) -> str:
+def _in_place_of(text: str, node: ScalarNode, column: int, value: object) -> str:
     """A mapping where a word stands, a line for each key of it. A comment behind the word stays behind the key."""
-    indent = " " * (_key(text, path).start_mark.column + 2)
+    indent = " " * (column + 2)
     newline = _newline(text)
     before, after = text[: node.start_mark.index].rstrip(" "), text[node.end_mark.index :]
     rest, _, following = after.partition("\n")
@@ -94,26 +94,15 @@ def _root(text: str) -> Node:
     return root
 
 
-def _key(text: str, path: Path) -> Node:
-    """The key at `path`."""
-    node = _root(text)
-    for step in path[:-1]:
-        child = child_of(node, step)
-        if child is None:
-            raise EditError(f"there is no `{'.'.join(path)}`")
-        node = child
-    if isinstance(node, MappingNode):
-        for key, _ in node.value:
-            if isinstance(key, ScalarNode) and key.value == path[-1]:
-                return key
-    raise EditError(f"there is no `{'.'.join(path)}`")
-
-
 def child_of(node: Node, name: str) -> Node | None:
     """The node under a key of a mapping; None where the key isn't there."""
-    if not isinstance(node, MappingNode):
-        return None
-    return next((value for key, value in node.value if isinstance(key, ScalarNode) and key.value == name), None)
+    found = _pair(node, name)
+    return found[1] if found else None
+
+
+def _pair(node: Node, name: str) -> tuple[ScalarNode, Node] | None:
+    pairs = node.value if isinstance(node, MappingNode) else []
+    return next(((key, value) for key, value in pairs if isinstance(key, ScalarNode) and key.value == name), None)
 
 
 def _nested(path: Path, value: object) -> object:
@@ -128,13 +117,17 @@ def _newline(text: str) -> str:
 
 
 def _said(text: str) -> Any:
-    try:
-        content: Any = bounded_yaml.load(text)
-    except bounded_yaml.BoundedYamlError:
-        content = None
+    content = _loaded(text)
     if not isinstance(content, dict):
         raise EditError("the file can't be read as a mapping in YAML")
     return _apart(content)
+
+
+def _loaded(text: str) -> Any:
+    try:
+        return bounded_yaml.load(text)
+    except bounded_yaml.BoundedYamlError:
+        return None
 
 
 def _apart(value: Any) -> Any:
@@ -157,10 +150,6 @@ def _set(content: Any, path: Path, value: object, in_place_of: Sequence[str]) ->
 
 
 def _checked(text: str, wanted: Any) -> str:
-    try:
-        content: Any = bounded_yaml.load(text)
-    except bounded_yaml.BoundedYamlError:
-        content = None
-    if content != wanted:
+    if _loaded(text) != wanted:
         raise EditError("the file's layout doesn't take this change without another")
     return text

@@ -129,7 +129,8 @@ def _checked(
     """Decodes, completes and checks the project's values: a string, with JSON for other types. Invalid JSON stays a string, which
     is rejected. Returns the sections without invalid values, what is wrong with these, and warnings of secrets."""
     prefix, hints = config_key("", project), key_hints(StackFile)
-    whole, problems = common_file.extended(configuration, project, folder)
+    common, problems = common_file.read(configuration.get(prefix + common_file.EXTENDS, ""), project, folder)
+    whole = common_file.merged(common, configuration) if common else configuration
     own = {key.removeprefix(prefix): text for key, text in whole.items() if key.startswith(prefix)}
     given = {name: text if hints.get(name, str) is str else stack_file.decoded(text) for name, text in own.items()}
     texts = [*leaves(given, StackFile, ())]

@@ -7,7 +7,6 @@ from collections.abc import Iterable
 import pytest
 
 from azure_gpu.catalog import facts, sources, tables
-from azure_gpu.catalog.services import container_apps
 from azure_gpu.catalog.services.aks import clusters, dcgm, device_plugin, mig, systems
 from azure_gpu.catalog.services.batch import packages, scale
 from azure_gpu.catalog.services.machine_learning import compute, deployments, endpoints, extension
@@ -76,7 +75,6 @@ def test_what_a_fact_is_about_is_a_service_or_prices_or_one_of_the_things_beside
         ("batch.autoscale", "too few samples", [scale.ENOUGH_SAMPLES]),
         ("batch.packages", "applications in an account", [packages.MOST_OF_ACCOUNT]),
         ("batch.packages", "packages of an application", [packages.MOST_OF_APPLICATION]),
-        ("container_apps", "name of a profile", [container_apps.NAME_MOST]),
         ("machine_learning.compute", "who signs in to an attached machine", [compute.SERVICE_TAG]),
         ("machine_learning.compute", "kinds of compute in the API", compute.COMPUTE_KINDS),
         ("machine_learning.deployments", "default instance type", [endpoints.DEFAULT_INSTANCE_TYPE]),

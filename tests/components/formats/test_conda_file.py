@@ -3,7 +3,7 @@
 import pytest
 
 from azure_gpu.formats import conda_file
-from azure_gpu.formats.conda_file import CondaFileError, CondaPackage
+from azure_gpu.formats.conda_file import CondaFileError, Package
 from tests.support.tables import of_table
 
 # The conda_dependencies.yml of the second source document, and the myenv.yml of the fifth.
@@ -28,25 +28,21 @@ dependencies:
 
 def test_packages_of_conda_and_of_pip_are_read_by_the_names_that_both_compare() -> None:
     found = conda_file.read(WORKBENCH)
-    assert (found.name, found.channels) == ("project_environment", ())
-    assert [(each.name, each.constraint, each.pip) for each in found.packages] == [
+    assert [(each.name, each.constraint, each.pip) for each in found] == [
         ("python", "=3.5.2", False),
         ("tensorflow-gpu", "", False),
         ("azure-ml-api-sdk", "==0.1.0a10", True),
         ("cntk", "", True),
         ("", "", True),
     ]
-    assert found.find("cntk") == found.packages[3]
-    assert found.find("numpy") is None
 
 
-def test_channels_extras_and_spaces_are_read() -> None:
+def test_extras_and_spaces_are_read() -> None:
     found = conda_file.read(INFERENCE)
-    assert found.channels == ("conda-forge",)
-    assert found.packages[1:] == (
-        CondaPackage("tensorflow-gpu", (), "=1.12", False, "conda-forge::tensorflow-gpu=1.12"),
-        CondaPackage("scikit-learn", (), ">= 0.20", True, "Scikit_Learn >= 0.20"),
-        CondaPackage("jax", ("cuda12", "extra"), "==0.4", True, "jax[cuda12, extra]==0.4"),
+    assert found[1:] == (
+        Package("tensorflow-gpu", (), "=1.12", False, "conda-forge::tensorflow-gpu=1.12"),
+        Package("scikit-learn", (), ">= 0.20", True, "Scikit_Learn >= 0.20"),
+        Package("jax", ("cuda12", "extra"), "==0.4", True, "jax[cuda12, extra]==0.4"),
     )
 
 

@@ -42,7 +42,6 @@ def test_the_companions_job_is_taken_whole() -> None:
         "host_pid": True,
         "retries": 1,
     }
-    assert job.at == "job.yaml:11: spec.template.spec.containers[0]"
 
 
 def test_several_documents_are_several_jobs_each_with_its_own_lines() -> None:

@@ -11,8 +11,6 @@ from azure_gpu.catalog.refusals import refused
 from azure_gpu.catalog.sources import Source, observed
 from azure_gpu.catalog.tables import Keyed, Table
 
-NAME_MOST = 15  # characters in the name of a workload profile
-
 SERVERLESS_PAGE = observed("MicrosoftDocs/azure-docs, articles/container-apps/gpu-serverless-overview.md", 2024, 11, 6)
 REGIONS_PAGE = observed("Microsoft Learn, container-apps/gpu-serverless-overview, table of regions", 2026, 3, 1)
 QUOTAS_PAGE = observed("Microsoft Learn, container-apps/quotas", 2026, 9, 23)
@@ -97,55 +95,25 @@ def serverless_of(gpu: str) -> str:
     return next(one.type for one in PROFILES.values() if one.gpu == gpu and one.kind == "serverless")
 
 
-class ProfileRequest(NamedTuple):
-    """A workload profile of an environment, and where each value was written."""
-
-    name: str
-    type: str
-    location: str
-    name_path: str
-    type_path: str
-    location_path: str
-
-
-class ReplicaRequest(NamedTuple):
-    """What a replica with a GPU requests of a profile, and where each value was written."""
-
-    profile_type: str
-    cpu: float
-    memory_gib: float
-    profile_path: str
-    cpu_path: str
-    memory_path: str
-
-
-def profile_problems(request: ProfileRequest, as_of: date) -> list[Problem]:
-    """All reasons why an environment can't have this GPU profile on that day."""
-    problems = list(_name(request))
-    profile = PROFILES.get(request.type)
+def profile_problems(name: str, location: str, as_of: date, *, path: str, location_path: str) -> list[Problem]:
+    """All reasons why an environment can't have a GPU profile of this type on that day. `path`: where it is written."""
+    profile = PROFILES.get(name)
     if profile is None:
-        return [*problems, _unknown(request.type, request.type_path)]
-    problems += lifecycle.check(
-        profile.lifecycle, f"the workload profile {profile.type}", as_of, path=request.type_path, value=request.type
-    )
-    problems += _region(request, profile, as_of)
-    return problems
+        return [_unknown(name, path)]
+    what = f"the workload profile {name}"
+    of_profile = lifecycle.check(profile.lifecycle, what, as_of, path=path, value=name)
+    return [*of_profile, *_region(profile, location, as_of, location_path)]
 
 
-def replica_problems(request: ReplicaRequest, as_of: date) -> Iterator[Problem]:
-    """All problems of this replica on its profile on that day: CPU and memory against what the profile has."""
-    profile = PROFILES.get(request.profile_type)
-    if profile is None:
-        yield _unknown(request.profile_type, request.profile_path)
-        return
-    what = f"the workload profile {profile.type}"
-    yield from lifecycle.check(profile.lifecycle, what, as_of, path=request.profile_path, value=request.profile_type)
-    for amount, most, unit, path in (
-        (request.cpu, profile.vcpus, "vCPU", request.cpu_path),
-        (request.memory_gib, profile.memory_gib, "GiB", request.memory_path),
+def replica_problems(profile: Profile, cpu: float, memory_gib: float, path: str) -> Iterator[Problem]:
+    """A replica's CPU and memory against what its profile has."""
+    for key, amount, most, unit in (
+        ("cpu", cpu, profile.vcpus, "vCPU"),
+        ("memory_in_gib", memory_gib, profile.memory_gib, "GiB"),
     ):
         if amount > most:
-            yield refused("apps.replica_too_large", path, amount, source=profile.source, unit=unit, profile=profile, most=most)
+            at = f"{path}.{key}"
+            yield refused("apps.replica_too_large", at, amount, source=profile.source, unit=unit, profile=profile, most=most)
 
 
 def _unknown(given: str, path: str) -> Problem:
@@ -156,32 +124,20 @@ def _unknown(given: str, path: str) -> Problem:
     )
 
 
-def _name(request: ProfileRequest) -> Iterator[Problem]:
-    if not 1 <= len(request.name) <= NAME_MOST:
-        yield refused(
-            "apps.bad_profile_name",
-            request.name_path,
-            request.name,
-            name_most=NAME_MOST,
-            why="too long" if request.name else "empty",
-        )
-
-
-def _region(request: ProfileRequest, profile: Profile, as_of: date) -> Iterator[Problem]:
-    location = regions.normalise(request.location)
+def _region(profile: Profile, written: str, as_of: date, path: str) -> Iterator[Problem]:
+    location = regions.normalise(written)
     seen = profile.regions.get(location)
     if seen is not None:
         there = Lifecycle(seen=seen)
-        path, value = request.location_path, request.location
-        yield from lifecycle.check(there, f"{profile.type} in {location}", as_of, path=path, value=value)
+        yield from lifecycle.check(there, f"{profile.type} in {location}", as_of, path=path, value=written)
         return
     if location not in regions.known() or listed.has(listed.Azure.PROFILES, location, profile.type):
         return  # the region has a problem of its own, or Azure lists the profile there
     others = tuple(one.type for one in PROFILES.values() if location in one.regions)
     yield not_listed(
-        request.location_path,
+        path,
         f"the workload profile {profile.type} in {location}",
-        request.location,
+        written,
         listed.since(listed.Azure.PROFILES, location, profile.source if profile.kind == "dedicated" else REGIONS_PAGE),
         f"compare with `az containerapp env workload-profile list-supported --location {location}`",
         allowed=", ".join(sorted(profile.regions)),

@@ -6,7 +6,7 @@ from datetime import date
 
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.catalog.services import container_apps
-from azure_gpu.catalog.services.container_apps import ProfileRequest, profile_problems
+from azure_gpu.catalog.services.container_apps import profile_problems
 from azure_gpu.container_apps.environment.args import GpuModel, JobEnvironmentSettings
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.arm_ids import ArmId
@@ -57,18 +57,8 @@ def not_sold(spec: JobEnvironmentSpec, gpus: Iterable[GpuModel]) -> list[Problem
     if spec.existing is not None or not spec.location:
         return []
     path = f"{spec.context.path(PATH)}.gpus"
-    requests = [
-        ProfileRequest(
-            name=gpu.profile_name,
-            type=gpu.profile_type,
-            location=spec.location,
-            name_path=path,
-            type_path=path,
-            location_path=path,
-        )
-        for gpu in sorted(gpus)
-    ]
-    return [problem for request in requests for problem in profile_problems(request, spec.context.day)]
+    day, at = spec.context.day, {"path": path, "location_path": path}
+    return [each for gpu in sorted(gpus) for each in profile_problems(gpu.profile_type, spec.location, day, **at)]
 
 
 def _is_sold(gpu: GpuModel, location: str, day: date) -> bool:

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import date
 from decimal import Decimal
 from typing import Any, NamedTuple
 
@@ -116,8 +115,12 @@ def resolve(
         day,
         end.last,
     )
-    of_service = _of_service(gpu, spec.image, numbers, location, paths, day, in_existing_environment=in_existing_environment)
-    problems += [problem for problem in of_service if problem not in problems]
+    problems += container_apps.replica_problems(profile, spec.cpu, spec.memory_in_gib, path)
+    problems += container_cuda.check_replica(profile.type, spec.image or "", paths("image"))  # that of a workload isn't known
+    if not in_existing_environment:  # which is looked up instead
+        at = {"path": paths("gpu"), "location_path": paths.location}
+        of_environment = container_apps.profile_problems(profile.type, location, day, **at)
+        problems += [problem for problem in of_environment if problem not in problems]
     return spec, problems
 
 
@@ -145,42 +148,6 @@ def _of_settings(args: ServerlessGpuJobSettings, numbers: Mapping[str, float], p
     yield from _at_most(numbers["parallelism"], numbers["timeout_minutes"], args.get("event"), paths)
     yield from check_tags(args.get("tags", {}), paths("tags"))
     yield from check_region(args.get("location"), paths.location)
-
-
-def _of_service(
-    gpu: GpuModel,
-    image: str | None,
-    numbers: Mapping[str, float],
-    location: str,
-    paths: JobPaths,
-    day: date,
-    *,
-    in_existing_environment: bool,
-) -> list[Problem]:
-    """Validates against the service's limits at that date. `image` is None for a workload, whose CUDA version isn't known. An
-    existing environment is looked up instead of checked against the catalog."""
-    replica = container_apps.ReplicaRequest(
-        gpu.profile_type,
-        float(numbers["cpu"]),
-        float(numbers["memory_in_gib"]),
-        paths("gpu"),
-        paths("cpu"),
-        paths("memory_in_gib"),
-    )
-    problems = list(container_apps.replica_problems(replica, day))
-    problems += container_cuda.check_replica(gpu.profile_type, image or "", paths("image"))
-    if in_existing_environment:
-        return problems
-    profile = container_apps.ProfileRequest(
-        name=gpu.profile_name,
-        type=gpu.profile_type,
-        location=location,
-        name_path=paths("gpu"),
-        type_path=paths("gpu"),
-        location_path=paths.location,
-    )
-    # Both checks report the profile's lifecycle with the same message.
-    return [*problems, *(each for each in container_apps.profile_problems(profile, day) if each not in problems)]
 
 
 def identity_problems(path: str, args: ServerlessGpuJobSettings) -> list[Problem]:

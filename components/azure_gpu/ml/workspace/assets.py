@@ -15,7 +15,6 @@ from azure_gpu.catalog.container_cuda import image_cuda
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.catalog.refusals import refused
 from azure_gpu.catalog.services.machine_learning import deployments, packages
-from azure_gpu.catalog.services.machine_learning.packages import Package
 from azure_gpu.formats import azure_types, conda_file
 from azure_gpu.formats.azure_types import AzureType
 from azure_gpu.formats.conda_file import CondaFileError
@@ -257,7 +256,7 @@ def read_conda(specs: Mapping[str, EnvironmentSpec], root: Path = PROJECT) -> tu
             reason = error.strerror if isinstance(error, OSError) else reason_without_errno
             problems.append(refused("workspace.no_conda_file", path, file, reason=reason))
             continue
-        requested = [Package(each.name, each.extras, each.constraint, each.pip) for each in found.packages if each.name]
+        requested = [each for each in found if each.name]
         gpu = spec.gpu if "gpu" in spec.settings else spec.gpu or packages.need_gpu(requested)
         read[name] = replace(spec, conda=text, gpu=gpu)
         if gpu:

@@ -5,7 +5,7 @@ from datetime import date
 from hypothesis import given, strategies as st
 
 from azure_gpu.catalog.services import container_apps
-from azure_gpu.catalog.services.container_apps import ReplicaRequest, replica_problems
+from azure_gpu.catalog.services.container_apps import replica_problems
 
 T4 = "Consumption-GPU-NC8as-T4"
 A100 = "Consumption-GPU-NC24-A100"
@@ -28,5 +28,5 @@ def test_a_replica_is_taken_exactly_within_its_profile(
     row: tuple[str, str, int, int, int, int], cpu: float, memory: float
 ) -> None:
     name, _, _, _, vcpus, memory_gib = row
-    taken = not list(replica_problems(ReplicaRequest(name, cpu, memory, "profile", "cpu", "memory"), TODAY))
+    taken = not list(replica_problems(container_apps.PROFILES[name], cpu, memory, "job"))
     assert taken == (cpu <= vcpus and memory <= memory_gib)

@@ -15,7 +15,8 @@ class Package(NamedTuple):
     name: str  # in lower case, with hyphens
     extras: tuple[str, ...] = ()  # cuda12 of jax[cuda12]
     constraint: str = ""  # such as ==2.1.0+cpu
-    pip: bool = True
+    pip: bool = True  # pip brings it
+    text: str = ""  # as it is written
 
 
 # CPU-only packages, with their replacements for a GPU.
