@@ -49,7 +49,7 @@ _SHARE = ("active_thread_percentage", "pinned_memory_limit")  # of a GPU
 
 def read(documents: list[Reading], fitting: Fitting) -> Manifest:
     """`fitting` makes a name that the stack file takes. What isn't taken is in `left` of each reading."""
-    manifest = Manifest()
+    manifest = Manifest(fitting)
     later: list[tuple[str, BodyReader]] = []
     queues: list[tuple[str, BodyReader]] = []
     for body, path, reading in objects(documents):
@@ -57,13 +57,13 @@ def read(documents: list[Reading], fitting: Fitting) -> Manifest:
         if kind in kueue_manifest.KINDS:
             queues.append((kind, BodyReader(body, path, reading)))
         elif kind == JOB_SET:
-            _job_set(BodyReader(body, path, reading), manifest, fitting)
+            _job_set(BodyReader(body, path, reading), manifest)
         elif kind in (SERVICE, AUTOSCALER):
             later.append((kind, BodyReader(body, path, reading)))
         elif kind in (*RUNS, *SERVES):
-            _workload(kind, BodyReader(body, path, reading), manifest, fitting)
+            _workload(kind, BodyReader(body, path, reading), manifest)
         elif "kind" not in body:
-            _piece(body, path, reading, manifest, fitting)
+            _piece(body, path, reading, manifest)
         elif kind == device_plugin_config.KIND:
             device_plugin_config.read(BodyReader(body, path, reading), manifest)
         else:
@@ -71,29 +71,29 @@ def read(documents: list[Reading], fitting: Fitting) -> Manifest:
             fix = f"see {instead}" if instead else "apply it by kubectl"
             article = "an" if kind[:1] in "AEIOU" else "a"
             reading.leave(f"{path}.kind" if path else "kind", f"{article} {kind} has no key in the stack file", fix)
-    kueue_manifest.read(queues, manifest, fitting)
+    kueue_manifest.read(queues, manifest)
     for kind, reader in later:
         if kind == SERVICE:
             _service(reader, manifest)
         else:
-            _autoscaler(reader, manifest, fitting)
+            _autoscaler(reader, manifest)
     return manifest
 
 
-def _piece(body: Mapping[str, Any], path: str, reading: Reading, manifest: Manifest, fitting: Fitting) -> None:
+def _piece(body: Mapping[str, Any], path: str, reading: Reading, manifest: Manifest) -> None:
     """A pod's spec, a container, or less, as pages show them."""
     of = BodyReader(body, path, reading)
     pod = pod_in(of)
     if pod is not None:
-        _pod("Job", "job", of, pod, {}, manifest, fitting)
+        _pod("Job", "job", of, pod, {}, manifest)
     elif "env" in of or "image" in of:
-        _jobs_of([of], of.text("name") or "job", {}, False, manifest, fitting)
+        _jobs_of([of], of.text("name") or "job", {}, False, manifest)
         of.rest()
     else:
         reading.leave(path, "not a manifest of Kubernetes, nor a part of one")
 
 
-def _job_set(of: BodyReader, manifest: Manifest, fitting: Fitting) -> None:
+def _job_set(of: BodyReader, manifest: Manifest) -> None:
     """Workers that start together: a job with nodes, where they are all of one kind."""
     name, queue = metadata_of(of, JOB_SET)
     spec = of.inside("spec")
@@ -112,13 +112,16 @@ def _job_set(of: BodyReader, manifest: Manifest, fitting: Fitting) -> None:
     workers = (one.whole("replicas") or 1) * (settings.pop("parallelism", None) or settings.pop("nodes", None) or 1)
     settings |= given(nodes=workers if workers > 1 else None, retries=restarts, queue=queue)
     spec.default("suspend", False, queue is not None, message="a job here starts with the update")
-    _pod("Job", name, of, job.inside("template").inside("spec"), settings, manifest, fitting)
+    _pod("Job", name, of, job.inside("template").inside("spec"), settings, manifest)
 
 
-def _workload(kind: str, of: BodyReader, manifest: Manifest, fitting: Fitting) -> None:
+def _workload(kind: str, of: BodyReader, manifest: Manifest) -> None:
     name, queue = metadata_of(of, kind)
     spec = of.inside("spec")
-    template = _of_schedule(spec) if kind == "CronJob" else spec
+    template = spec
+    if kind == "CronJob":
+        take("manifest schedule", spec)
+        template = inside(spec, "jobTemplate.spec")
     if kind in SERVES:
         if queue is not None:
             of.inside("metadata").leave("labels", f"{QUEUE_NAME} {queue}: a service here takes any free GPUs")
@@ -134,17 +137,11 @@ def _workload(kind: str, of: BodyReader, manifest: Manifest, fitting: Fitting) -
         own = [str(label) for label, value in selected.items() if labels.peek(str(label)) == value]
         labels.skip(*own)  # by which the object finds its pods
         if kind in SERVES:
-            manifest.labels[fitting(name)] = {label: labels.peek(label) for label in labels.names()}
+            manifest.labels[manifest.fitting(name)] = {label: labels.peek(label) for label in labels.names()}
         leave_each(labels, "labels here are the stack's own", own)
         leave_each(inner.inside("metadata").inside("annotations"), "annotations here are the stack's own")
         pod = inner.inside("spec")
-    _pod(kind, name, of, pod, settings, manifest, fitting)
-
-
-def _of_schedule(spec: BodyReader) -> BodyReader:
-    """The Job of a CronJob."""
-    take("manifest schedule", spec)
-    return inside(spec, "jobTemplate.spec")
+    _pod(kind, name, of, pod, settings, manifest)
 
 
 def _service_settings(spec: BodyReader) -> dict[str, Any]:
@@ -156,9 +153,7 @@ def _service_settings(spec: BodyReader) -> dict[str, Any]:
     return given(replicas=replicas or None)
 
 
-def _pod(
-    kind: str, name: str, of: BodyReader, pod: BodyReader, job: dict[str, Any], manifest: Manifest, fitting: Fitting
-) -> None:
+def _pod(kind: str, name: str, of: BodyReader, pod: BodyReader, job: dict[str, Any], manifest: Manifest) -> None:
     """`of`: the whole object; `job`: its settings outside of the pod."""
     serves = kind in SERVES
     containers = pod.items("containers")
@@ -181,7 +176,7 @@ def _pod(
             _leave_container(one, "a pod here has one container")
     if len(chosen) > 1:
         pod.change("containers", f"the pod has {len(chosen)} containers; each becomes a separate job")
-    _jobs_of(chosen, name, job, serves, manifest, fitting)
+    _jobs_of(chosen, name, job, serves, manifest)
     of.rest()
 
 
@@ -211,13 +206,11 @@ def _leave_container(one: BodyReader, why: str) -> None:
     one.reading.leave(one.path, why + (f"; this one requests {requests}" if requests else ""))
 
 
-def _jobs_of(
-    containers: list[BodyReader], name: str, job: dict[str, Any], serves: bool, manifest: Manifest, fitting: Fitting
-) -> None:
+def _jobs_of(containers: list[BodyReader], name: str, job: dict[str, Any], serves: bool, manifest: Manifest) -> None:
     section = "services" if serves else "jobs"
     for index, container in enumerate(containers):
         own = name if len(containers) == 1 else f"{name}-{container.text('name') or index}"
-        key = fitting(own)
+        key = manifest.fitting(own)
         container.default("name", own, key, name, message=f"the container is named as {key}")
         settings = {**job, **_container(container, manifest, section, key)}
         count, refused = _gpus(container, manifest, key)
@@ -414,11 +407,11 @@ def _service(of: BodyReader, manifest: Manifest) -> None:
     of.rest()
 
 
-def _autoscaler(of: BodyReader, manifest: Manifest, fitting: Fitting) -> None:
+def _autoscaler(of: BodyReader, manifest: Manifest) -> None:
     spec = of.inside("spec")
     reference = spec.inside("scaleTargetRef")
     reference.skip("apiVersion", "kind")
-    target = fitting(reference.text("name") or "")
+    target = manifest.fitting(reference.text("name") or "")
     spec.leave_given("behavior", "services here scale at Kubernetes' own pace")
     low, high = spec.whole("minReplicas"), spec.whole("maxReplicas")
     percent = spec.whole("targetCPUUtilizationPercentage")

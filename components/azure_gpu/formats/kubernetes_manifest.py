@@ -29,6 +29,7 @@ _LIMIT = re.compile(r"0=(\d+[GM])")
 class Manifest:
     """What the documents of a file became. `refused`: what runs on GPUs that a cluster here doesn't have, by section."""
 
+    fitting: Fitting  # makes a name that a stack file takes
     jobs: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
     services: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
     refused: dict[str, dict[str, dict[str, Any]]] = field(default_factory=dict[str, dict[str, dict[str, Any]]])

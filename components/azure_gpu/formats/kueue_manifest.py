@@ -7,13 +7,13 @@ from azure_gpu.catalog.services.aks.device_plugin import GPU_RESOURCE
 from azure_gpu.formats.body_keys import take
 from azure_gpu.formats.body_reader import BodyReader, given
 from azure_gpu.formats.gpu_mentions import is_gpu_resource
-from azure_gpu.formats.kubernetes_manifest import POOL_LABELS, Fitting, Manifest, leave_each, mappings, metadata_of
+from azure_gpu.formats.kubernetes_manifest import POOL_LABELS, Manifest, leave_each, mappings, metadata_of
 
 QUEUE, LOCAL_QUEUE, FLAVOR = "ClusterQueue", "LocalQueue", "ResourceFlavor"
 KINDS = (QUEUE, LOCAL_QUEUE, FLAVOR)
 
 
-def read(found: list[tuple[str, BodyReader]], manifest: Manifest, fitting: Fitting) -> None:
+def read(found: list[tuple[str, BodyReader]], manifest: Manifest) -> None:
     """A queue for each ClusterQueue with GPUs. Jobs name a LocalQueue, and so get the ClusterQueue that it is of."""
     pools: dict[str, str] = {}
     local: dict[str, str] = {}
@@ -31,14 +31,14 @@ def read(found: list[tuple[str, BodyReader]], manifest: Manifest, fitting: Fitti
                 spec.change("clusterQueue", f"jobs of {name} are in the queue {local[name]}")
     for kind, of in found:
         if kind == QUEUE:
-            _queue(of.inside("metadata").text("name") or "queue", of.inside("spec"), manifest, pools, fitting)
+            _queue(of.inside("metadata").text("name") or "queue", of.inside("spec"), manifest, pools)
         of.rest()
     for job in manifest.jobs.values():
         if "queue" in job:
-            job["queue"] = fitting(local.get(job["queue"]) or str(job["queue"]))
+            job["queue"] = manifest.fitting(local.get(job["queue"]) or str(job["queue"]))
 
 
-def _queue(name: str, spec: BodyReader, manifest: Manifest, pools: Mapping[str, str], fitting: Fitting) -> None:
+def _queue(name: str, spec: BodyReader, manifest: Manifest, pools: Mapping[str, str]) -> None:
     take("manifest queue", spec)
     preemption = spec.inside("preemption")
     reclaim = preemption.choice("reclaimWithinCohort", {"Any": True, "LowerPriority": True, "Never": False})
@@ -61,6 +61,6 @@ def _queue(name: str, spec: BodyReader, manifest: Manifest, pools: Mapping[str, 
     if reclaim is False and settings:
         settings["reclaim"] = False
     if "gpus" in settings:
-        manifest.queues[fitting(name)] = settings
+        manifest.queues[manifest.fitting(name)] = settings
     else:
         spec.leave("resourceGroups", f"{name} has no GPUs", "set gpus of a queue")
