@@ -105,8 +105,9 @@ def profile_problems(name: str, location: str, as_of: date, *, path: str, locati
     return [*of_profile, *_region(profile, location, as_of, location_path)]
 
 
-def replica_problems(profile: Profile, cpu: float, memory_gib: float, path: str) -> Iterator[Problem]:
-    """A replica's CPU and memory against what its profile has."""
+def replica_problems(name: str, cpu: float, memory_gib: float, path: str) -> Iterator[Problem]:
+    """A replica's CPU and memory against what the profile of this type has."""
+    profile = PROFILES[name]
     for key, amount, most, unit in (
         ("cpu", cpu, profile.vcpus, "vCPU"),
         ("memory_in_gib", memory_gib, profile.memory_gib, "GiB"),

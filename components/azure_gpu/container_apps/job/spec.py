@@ -115,7 +115,7 @@ def resolve(
         day,
         end.last,
     )
-    problems += container_apps.replica_problems(profile, spec.cpu, spec.memory_in_gib, path)
+    problems += container_apps.replica_problems(profile.type, spec.cpu, spec.memory_in_gib, path)
     problems += container_cuda.check_replica(profile.type, spec.image or "", paths("image"))  # that of a workload isn't known
     if not in_existing_environment:  # which is looked up instead
         at = {"path": paths("gpu"), "location_path": paths.location}

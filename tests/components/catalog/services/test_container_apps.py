@@ -28,5 +28,5 @@ def test_a_replica_is_taken_exactly_within_its_profile(
     row: tuple[str, str, int, int, int, int], cpu: float, memory: float
 ) -> None:
     name, _, _, _, vcpus, memory_gib = row
-    taken = not list(replica_problems(container_apps.PROFILES[name], cpu, memory, "job"))
+    taken = not list(replica_problems(name, cpu, memory, "job"))
     assert taken == (cpu <= vcpus and memory <= memory_gib)
