@@ -5,7 +5,7 @@ The catalog checks whether a service supports the image at a date.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NotRequired, TypedDict
+from typing import Any, NotRequired, TypedDict
 
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.catalog.refusals import refused
@@ -53,6 +53,14 @@ class ImageChoice:
     def known(self) -> VmImage | None:
         """The image in the catalog, if it is known there."""
         return vm_images.find(self.reference, IMAGES) if self.reference is not None else None
+
+    def arguments(self, chosen: ImageReference | None, images: Mapping[str, ImageOfPool]) -> dict[str, Any]:
+        """The arguments of azure-native for the image. `chosen`: the one of the Marketplace; `images`: those of the stack."""
+        if self.of_gallery is not None:
+            return {"id": images[self.gallery_image]["id"]}
+        if self.image_id or chosen is None:
+            return {"id": self.image_id or None}
+        return {**chosen._asdict(), "version": self.version}
 
 
 def choose(settings: NamedImage, images: Mapping[str, ImageOfPool], path: str) -> tuple[ImageChoice, list[Problem]]:

@@ -1,6 +1,6 @@
-"""Inputs of a virtual machine: its image, disk, administrator, security and identity.
+"""Inputs of a virtual machine: its disk, administrator, security and identity.
 
-Its size, priority and boot diagnostics are in `vm.py`.
+Its size, image, priority and boot diagnostics are in `vm.py`.
 """
 
 from __future__ import annotations
@@ -19,18 +19,6 @@ def identity(args: GpuVmWiring) -> compute.VirtualMachineIdentityArgs:
         kind = compute.ResourceIdentityType.USER_ASSIGNED
         return compute.VirtualMachineIdentityArgs(type=kind, user_assigned_identities=[args["identity_id"]])
     return compute.VirtualMachineIdentityArgs(type=compute.ResourceIdentityType.SYSTEM_ASSIGNED)
-
-
-def image(spec: GpuVmSpec, args: GpuVmWiring) -> compute.ImageReferenceArgs:
-    chosen = spec.image
-    if chosen.reference is not None:
-        reference = chosen.reference
-        return compute.ImageReferenceArgs(
-            publisher=reference.publisher, offer=reference.offer, sku=reference.sku, version=chosen.version
-        )
-    if chosen.of_gallery is not None:
-        return compute.ImageReferenceArgs(id=args.get("images", {})[str(args.get("gallery_image", ""))]["id"])
-    return compute.ImageReferenceArgs(id=chosen.image_id)
 
 
 def disk(spec: GpuVmSpec) -> compute.OSDiskArgs:

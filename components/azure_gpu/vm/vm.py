@@ -120,7 +120,12 @@ class GpuVm(Component[GpuVmArgs, GpuVmWiring, GpuVmSpec], AttachableVm):
             eviction_policy=_EVICTION[spot.get("eviction", "deallocate")] if spot is not None else None,
             billing_profile=compute.BillingProfileArgs(max_price=price) if spot is not None else None,
             identity=inputs.identity(self._args),
-            storage_profile=compute.StorageProfileArgs(image_reference=inputs.image(spec, self._args), os_disk=inputs.disk(spec)),
+            storage_profile=compute.StorageProfileArgs(
+                image_reference=compute.ImageReferenceArgs(
+                    **spec.image.arguments(spec.image.reference, self._args.get("images", {}))
+                ),
+                os_disk=inputs.disk(spec),
+            ),
             plan=inputs.plan(spec),
             os_profile=inputs.os_profile(spec, self._args),
             network_profile=compute.NetworkProfileArgs(

@@ -26,25 +26,12 @@ EXTENSION = "gpu-driver"  # the extension's name on a node
 def deployment(spec: BatchPoolSpec, args: BatchPoolWiring) -> batch.DeploymentConfigurationArgs:
     """Returns the configuration of the virtual machines: image, containers and extensions."""
     machines = batch.VirtualMachineConfigurationArgs(
-        image_reference=_image(spec, args),
+        image_reference=batch.ImageReferenceArgs(**spec.image.arguments(spec.request.image, args.get("images", {}))),
         node_agent_sku_id=spec.request.node_agent,
         container_configuration=_containers(spec, args),
         extensions=_extensions(spec),
     )
     return batch.DeploymentConfigurationArgs(virtual_machine_configuration=machines)
-
-
-def _image(spec: BatchPoolSpec, args: BatchPoolWiring) -> batch.ImageReferenceArgs:
-    if spec.image.of_gallery is not None:
-        return batch.ImageReferenceArgs(id=args.get("images", {})[spec.image.gallery_image]["id"])
-    if spec.image.image_id:
-        return batch.ImageReferenceArgs(id=spec.image.image_id)
-    reference = spec.request.image
-    if reference is None:
-        return batch.ImageReferenceArgs()  # rejected before
-    return batch.ImageReferenceArgs(
-        publisher=reference.publisher, offer=reference.offer, sku=reference.sku, version=spec.image.version
-    )
 
 
 def _containers(spec: BatchPoolSpec, args: BatchPoolWiring) -> batch.ContainerConfigurationArgs | None:
