@@ -22,13 +22,8 @@ DEFAULT_DISK_TYPE = "Premium_LRS"
 DEFAULT_ADDRESS_SPACE = "10.71.0.0/24"
 DEFAULT_SHUTDOWN = "19:00"
 
-
 Driver = Annotated[RequestedMethod, Choice("VmDriver", "How the GPU driver is installed on the machine.")]
-
-
 Security = Annotated[Literal["auto", "standard", "trusted_launch"], Choice("VmSecurity", "How the machine boots.")]
-
-
 DiskType = Annotated[
     Literal["Premium_LRS", "StandardSSD_LRS", "Standard_LRS"],
     Choice(
@@ -41,11 +36,7 @@ VmOutbound = Annotated[
     Literal["default", "none"],
     Choice("VmOutbound", "How a machine without a public address reaches the internet, in a new network."),
 ]
-
-
 Bastion = Annotated[Literal["none", "developer", "basic"], Choice("VmBastion", "A Bastion in the machine's new network.")]
-
-
 Evicted = Annotated[Literal["deallocate", "delete"], Choice("VmEviction", "What happens to a Spot machine that Azure evicts.")]
 
 

@@ -141,11 +141,7 @@ def _one(mount_path: str, mount: MountArgs, args: Dependencies) -> "batch.MountC
 
 
 _LINUX_ONLY = "Microsoft Learn, batch/virtual-file-mount: blobs and NFS are mounted on Linux nodes only, read 2026-11-20"
-
-
 _SHARE = re.compile(r"https://([^./\s]+)\.file\.[^/\s?#]+/[^\s?#]+")
-
-
 _EXPORT = re.compile(r"(?:\[[0-9A-Fa-f:]+\]|[^\s:/\[\]]+):/\S*")
 
 
