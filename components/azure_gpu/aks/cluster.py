@@ -52,7 +52,7 @@ from azure_gpu.shared import (
 )
 from azure_gpu.shared.attachable import AttachableCluster, ClusterOfWorkspace
 from azure_gpu.shared.component import Component, OnlyInPython
-from azure_gpu.shared.context import Context, RegistryArgs, as_serving, declared, pull_role_of
+from azure_gpu.shared.context import Context, RegistryArgs, after, as_serving, declared, pull_role_of
 from azure_gpu.shared.look_up import AskedBy, told
 from azure_gpu.shared.program import Described
 from azure_gpu.shared.wired import Wired
@@ -211,7 +211,7 @@ class GpuCluster(Component[GpuClusterArgs, GpuClusterWiring, _Spec], AttachableC
 
     def _offered(self, plain: ClusterOfWorkspace, cluster: Cluster, on_it: Sequence[pulumi.Resource]) -> ClusterOfWorkspace:
         """The cluster as a workspace attaches it, once everything `on_it` exists."""
-        ready = pulumi.Output.all(cluster.resource_id, *(each.urn for each in on_it)).apply(lambda values: values[0])
+        ready = after(cluster.resource_id, on_it)
         return {**plain, "id": ready, "name": cluster.name, "resource_group_name": cluster.group}
 
     def _existing(self) -> Cluster:

@@ -6,7 +6,7 @@ vault, budget. Use one foundation per stack, as its parts are named after the st
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Literal, Unpack, cast, overload
 
@@ -21,7 +21,7 @@ from azure_gpu.formats import arm_ids, azure_types
 from azure_gpu.foundation import builds, purge
 from azure_gpu.foundation.args import FoundationArgs, FoundationWiring
 from azure_gpu.foundation.existing import FoundationLookup, look_up
-from azure_gpu.foundation.spec import FoundationSpec, resolve
+from azure_gpu.foundation.spec import PARTS, FoundationSpec, Key, resolve
 from azure_gpu.shared import (
     brakes,
     overrides,
@@ -41,6 +41,7 @@ from azure_gpu.shared.context import (
     RegistryArgs,
     ServingArgs,
     StorageArgs,
+    after,
     check_region,
     declared,
 )
@@ -61,12 +62,7 @@ LOG_RETENTION_DAYS = 30  # the service's default, made explicit
 
 # Keys that become arguments of the stack.
 _OF_STACK = frozenset({"team", "tags", "protect_data", "lock_data", "other_subscriptions"})
-_Part = Literal["resource_group", "identity", "serving_identity", "registry", "log_workspace", "storage"]
-_HOLDING_DATA = {
-    "registry": azure_types.REGISTRY,
-    "log_workspace": azure_types.LOG_WORKSPACE,
-    "storage": azure_types.STORAGE_ACCOUNT,
-}
+_HOLDING_DATA = {"registry": "registry", "log_workspace": "logs", "storage": "storage"}  # their ends of the logical name
 _Spec = tuple[FoundationSpec, FoundationLookup]
 _Wired = Wired[FoundationWiring, _Spec]
 
@@ -180,7 +176,7 @@ class Foundation(Component[FoundationArgs, FoundationWiring, _Spec]):
     def _location(self) -> pulumi.Input[str] | None:
         return declared(self._spec.context.location, cast("pulumi.Input[str] | None", self._args.get("location")))
 
-    def _with(self, part: _Part, *new_alone: str) -> pulumi.ResourceOptions:
+    def _with(self, part: Key, *new_alone: str) -> pulumi.ResourceOptions:
         """Returns the options of a created part, with its overrides; one that holds data is protected. `new_alone`: properties
         that one that exists keeps as they are."""
         # pyrefly: ignore[bad-assignment, bad-specialization]
@@ -192,13 +188,12 @@ class Foundation(Component[FoundationArgs, FoundationWiring, _Spec]):
             transformations=overrides.applied(settings.get("overrides"), self),
         )
 
-    def _protected(self, part: _Part) -> bool | None:
-        spec, logical = self._spec, {"log_workspace": "logs"}.get(part, part)
-        planned = {"registry": spec.registry, "log_workspace": spec.log_workspace, "storage": spec.storage}.get(part)
-        if planned is None:
+    def _protected(self, part: Key) -> bool | None:
+        context, planned = self._spec.context, cast("Part | None", getattr(self._spec, part))
+        if part not in _HOLDING_DATA or planned is None:
             return None
-        azure_type = _HOLDING_DATA[part]
-        return brakes.protect(spec.context, azure_type, f"{self._name}-{logical}", planned.name, spec.context.location)
+        logical = f"{self._name}-{_HOLDING_DATA[part]}"
+        return brakes.protect(context, PARTS[part][0], logical, planned.name, context.location)
 
     def _resource_group(self) -> pulumi.Output[str]:
         part = self._spec.resource_group
@@ -228,10 +223,9 @@ class Foundation(Component[FoundationArgs, FoundationWiring, _Spec]):
         if self._spec.network is not None:
             self.dependencies["private_network"] = private_network.declare(self._spec.network, self._surroundings)
 
-    def _private(self, part: str, of: pulumi.Output[str], zones: Mapping[str, str]) -> list[pulumi.Output[str]]:
-        """Declares the private endpoints of a part; returns their URNs. `zones`: by the part of the resource that has a name in
-        them."""
-        found: list[pulumi.Output[str]] = []
+    def _private(self, part: str, of: pulumi.Output[str], zones: Mapping[str, str]) -> list[pulumi.Resource]:
+        """Declares the private endpoints of a part. `zones`: by the part of the resource that has a name in them."""
+        found: list[pulumi.Resource] = []
         if "private_network" not in self.dependencies:
             return found
         for group, zone in zones.items():
@@ -239,8 +233,7 @@ class Foundation(Component[FoundationArgs, FoundationWiring, _Spec]):
             name = self._spec.context.name(azure_types.PRIVATE_ENDPOINT.arm_type, suffix)
             target = private_network.Target(id=of, group=group, connection=suffix)
             settings = private_network.endpoint_keys(self.dependencies["private_network"], [zone])
-            ready = private_network.endpoint(f"{self._name}-{suffix}", name, target, settings, self._surroundings)
-            found += [each.urn for each in ready]
+            found += private_network.endpoint(f"{self._name}-{suffix}", name, target, settings, self._surroundings)
         return found
 
     def _own_identity(self, part: Part | None) -> None:
@@ -261,14 +254,14 @@ class Foundation(Component[FoundationArgs, FoundationWiring, _Spec]):
         opts = pulumi.ResourceOptions(
             parent=self, protect=self._spec.context.protect, hooks=self._new_roles.hooks if self._new_roles else None
         )
-        urns = self._assigned("key-role", pulumi.Output.from_input(key.text), opts)
+        assigned = self._assigned("key-role", pulumi.Output.from_input(key.text), opts)
         self.dependencies["customer_managed_key"] = CustomerKey(
             id=key.text,
             vault_id=key.scope,
             location=found.location,
             identity_id=self.identity_id,
-            uri=_after(found.uri, urns),
-            uri_with_version=_after(found.uri_with_version, urns),
+            uri=after(found.uri, assigned),
+            uri_with_version=after(found.uri_with_version, assigned),
         )
 
     def _encrypted(self, *replacing: str) -> pulumi.ResourceOptions:
@@ -289,10 +282,10 @@ class Foundation(Component[FoundationArgs, FoundationWiring, _Spec]):
         self.serving_identity_id, principal_id, client_id = found or (None, None, None)
         self.serving_identity_principal_id, self.serving_identity_client_id = principal_id, client_id
         if part is not None and found is not None:
-            urns = self._assigned("serving-pull-role", self.registry_id)
-            urns += self._assigned("serving-blob-role", self.storage_account_id)
+            assigned = self._assigned("serving-pull-role", self.registry_id)
+            assigned += self._assigned("serving-blob-role", self.storage_account_id)
             self.dependencies["serving"] = ServingArgs(
-                id=_after(found[0], urns),
+                id=after(found[0], assigned),
                 name=self._spec.serving_identity_name,
                 client_id=found[2],
                 principal_id=found[1],
@@ -334,7 +327,7 @@ class Foundation(Component[FoundationArgs, FoundationWiring, _Spec]):
         if new is not None and self._spec.purges:
             self._purge(new)
         # Users of the registry wait for the role, for any image.
-        pulled_from = _after(server, before_pulling)
+        pulled_from = after(server, before_pulling)
         offered = RegistryArgs(name=part.name, id=registry_id, server=pulled_from, workload_images=images, pull_role=pull_role)
         if part.existing:
             offered["existing_id"] = part.existing.text
@@ -397,22 +390,20 @@ class Foundation(Component[FoundationArgs, FoundationWiring, _Spec]):
         )
 
     def _images(
-        self, registry: containerregistry.Registry, before_pulling: list[pulumi.Output[str]]
+        self, registry: containerregistry.Registry, before_pulling: list[pulumi.Resource]
     ) -> dict[str, pulumi.Input[str]]:
-        """Builds the images. A reference is known before its image is built; with the URNs, its users wait for image and role."""
+        """Builds the images. A reference is known before its image is built; its users wait for image and role."""
         images: dict[str, pulumi.Input[str]] = {}
         built = {each: self._build(each, registry) for each in self._spec.workloads}
         for workload, (build, image) in built.items():
-            images[workload] = pulumi.Output.all(registry.login_server, build.urn, *before_pulling).apply(
-                lambda values, image=image: f"{values[0]}/{image}"
-            )
+            images[workload] = pulumi.Output.concat(after(registry.login_server, [build, *before_pulling]), "/", image)
         return images
 
     def _assigned(
         self, end: str, scope: pulumi.Output[str] | None, opts: pulumi.ResourceOptions | None = None
-    ) -> list[pulumi.Output[str]]:
+    ) -> list[pulumi.Resource]:
         """Assigns a role of the spec on a part, whose id is `scope`, unless an administrator assigns roles, or it is assigned
-        already. Returns its URN."""
+        already."""
         rows = self._spec.assignments(self._found.pull_role) if self._spec.assign_roles else ()
         row = next((each for each in rows if each.end == end), None)
         if row is None or scope is None:
@@ -425,7 +416,7 @@ class Foundation(Component[FoundationArgs, FoundationWiring, _Spec]):
             return []
         own = self.serving_identity_principal_id if serves else self.identity_principal_id
         principal_id, kind = row.who if isinstance(row.who, Principal) else (cast("pulumi.Output[str]", own), SERVICE_PRINCIPAL)
-        assigned = role_of_identity.assign(
+        assignment = role_of_identity.assign(
             f"{self._name}-{end}",
             role=row.role,
             scope=scope,
@@ -434,7 +425,7 @@ class Foundation(Component[FoundationArgs, FoundationWiring, _Spec]):
             subscription_id=row.part.existing.subscription if row.part.existing else self._spec.context.subscription_id,
             opts=opts or self._child,
         )
-        return [assigned.urn]
+        return [assignment]
 
     def _build(self, workload: Workload, registry: containerregistry.Registry) -> tuple[resources.Deployment, str]:
         """Declares the registry's build of one workload; returns it with repository and tag. It runs again when the sources
@@ -507,14 +498,14 @@ class Foundation(Component[FoundationArgs, FoundationWiring, _Spec]):
         if part is None:
             return None
         storage_id = pulumi.Output.from_input(part.existing.text) if part.existing else self._new_storage(part)
-        before: list[pulumi.Output[str]] = []
+        before: list[pulumi.Resource] = []
         if part.existing is None:
             before = self._private("storage", storage_id, {"blob": BLOB_ZONE, "file": FILE_ZONE})
         before += self._assigned("blob-role", storage_id)
         for each in self._spec.assignments():
             if isinstance(each.who, Principal):
                 self._assigned(each.end, storage_id)
-        self.dependencies["storage"] = StorageArgs(name=part.name, id=_after(storage_id, before), is_own=part.existing is None)
+        self.dependencies["storage"] = StorageArgs(name=part.name, id=after(storage_id, before), is_own=part.existing is None)
         if part.existing is None:
             self.dependencies["storage"]["resource_group_name"] = self.resource_group_name
         return storage_id
@@ -599,11 +590,6 @@ class Foundation(Component[FoundationArgs, FoundationWiring, _Spec]):
                 parent=self, protect=self._spec.context.protect, deleted_with=account if self._spec.network else None
             ),
         )
-
-
-def _after(value: pulumi.Input[str], urns: Sequence[pulumi.Output[str]]) -> pulumi.Output[str]:
-    """Returns the value, known once the resources with these URNs are there."""
-    return pulumi.Output.all(value, *urns).apply(lambda values: values[0])
 
 
 def role_commands(spec: FoundationSpec, pull_role: str) -> list[str]:

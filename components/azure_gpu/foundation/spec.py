@@ -25,7 +25,7 @@ from azure_gpu.shared.workloads import Workload
 
 PATH = "foundation"  # in a stack file
 _PREMIUM = "Premium"
-_Key = Literal["resource_group", "identity", "serving_identity", "registry", "log_workspace", "storage"]
+Key = Literal["resource_group", "identity", "serving_identity", "registry", "log_workspace", "storage"]
 UPLOAD = "upload"  # in place of a URL
 _PUBLIC = "the URL of a repository that is read without a login"
 _PRIVATE = f"build private sources from the files here, by image_source: {UPLOAD}"
@@ -126,7 +126,7 @@ class RoleOn(NamedTuple):
 
 
 # The parts, by their keys: the type, and what is in the name in Azure.
-PARTS: Mapping[_Key, tuple[AzureType, str]] = {
+PARTS: Mapping[Key, tuple[AzureType, str]] = {
     "resource_group": (azure_types.RESOURCE_GROUP, ""),
     "identity": (azure_types.USER_ASSIGNED_IDENTITY, "identity"),
     "serving_identity": (azure_types.USER_ASSIGNED_IDENTITY, "serves"),

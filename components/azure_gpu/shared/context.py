@@ -3,7 +3,7 @@
 The program passes `StackArgs` to every component, which resolves them to a `Context`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import Any, NamedTuple, NotRequired, TypedDict, TypeVar, cast
@@ -360,6 +360,11 @@ def declared(decided: str, given: pulumi.Input[str] | None) -> pulumi.Input[str]
     """Returns the output that was given, else the resolved value; None where that isn't known: the provider then uses the
     resource group's location."""
     return given if given is not None and known(given) is None else decided or None
+
+
+def after(value: pulumi.Input[str], declared: Iterable[pulumi.Resource]) -> pulumi.Output[str]:
+    """Returns the value, known once these resources are there, so that what has it waits for them."""
+    return pulumi.Output.all(value, *(each.urn for each in declared)).apply(lambda values: values[0])
 
 
 def check_region(given: pulumi.Input[str] | None, path: str) -> list[Problem]:

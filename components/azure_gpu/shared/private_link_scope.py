@@ -17,7 +17,7 @@ from azure_gpu.catalog.services import private_link_scopes
 from azure_gpu.catalog.services.private_networks import BLOB_ZONE, ENDPOINTS, MONITOR_ZONES
 from azure_gpu.formats import azure_types
 from azure_gpu.shared import existing, private_network
-from azure_gpu.shared.context import Context, LinkScope, PrivateNetwork
+from azure_gpu.shared.context import Context, LinkScope, PrivateNetwork, after
 from azure_gpu.shared.look_up import AskedBy
 from azure_gpu.shared.part import Part, PartArgs, resolve_part
 from azure_gpu.shared.private_network import PrivateNetworkSpec, Surroundings
@@ -130,7 +130,7 @@ def declare(
     )
     linked = link(f"{at.name}-logs", name, scope, workspace_id, at, asked_by, context)
     target = private_network.Target(
-        id=_waited(scope["id"], [linked]), group=private_link_scopes.GROUP, connection=private_link_scopes.GROUP
+        id=after(scope["id"], [linked]), group=private_link_scopes.GROUP, connection=private_link_scopes.GROUP
     )
     endpoint = context.name(azure_types.PRIVATE_ENDPOINT.arm_type, "monitor")
     settings = private_network.endpoint_keys(of, [*MONITOR_ZONES, BLOB_ZONE])
@@ -168,8 +168,4 @@ def link(
 def _after(scope: LinkScope, declared: Sequence[pulumi.Resource]) -> LinkScope:
     """Returns the scope, whose name is known once these are there: it takes one change at a time. Source:
     hashicorp/terraform-provider-azurerm issue 22236 (2023-06-21)."""
-    return LinkScope({**scope, "name": _waited(scope["name"], declared)})
-
-
-def _waited(value: pulumi.Input[str], declared: Sequence[pulumi.Resource]) -> pulumi.Output[str]:
-    return pulumi.Output.all(value, *(each.urn for each in declared)).apply(lambda values: str(values[0]))
+    return LinkScope({**scope, "name": after(scope["name"], declared)})

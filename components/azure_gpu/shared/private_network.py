@@ -28,7 +28,7 @@ from azure_gpu.catalog.services.private_networks import (
 from azure_gpu.formats import arm_ids, azure_types
 from azure_gpu.formats.azure_types import AzureType
 from azure_gpu.shared import existing, read_network
-from azure_gpu.shared.context import Context, PrivateNetwork, known
+from azure_gpu.shared.context import Context, PrivateNetwork, after, known
 from azure_gpu.shared.look_up import AskedBy
 from azure_gpu.shared.validation import Choice, OpenInput
 
@@ -380,7 +380,7 @@ def _zones(spec: PrivateNetworkSpec, at: Surroundings, network_id: pulumi.Output
             virtual_network=privatedns.SubResourceArgs(id=network_id),
             opts=at.opts,  # deleted before its zone, which Azure doesn't delete while it has links
         )
-        found[name] = pulumi.Output.all(zone.id, link.urn).apply(lambda values: str(values[0]))
+        found[name] = after(zone.id, [link])
     return found
 
 

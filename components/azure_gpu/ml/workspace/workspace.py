@@ -39,7 +39,17 @@ from azure_gpu.ml.workspace.rules import missing_dependencies
 from azure_gpu.ml.workspace.spec import MlWorkspaceSpec, offer
 from azure_gpu.shared import brakes, log_settings, overrides, private_link_scope, private_network, retry_hooks
 from azure_gpu.shared.component import Component, OnlyInPython
-from azure_gpu.shared.context import Context, LinkScope, LogsArgs, as_serving, declared, dependencies_of, known, pull_role_of
+from azure_gpu.shared.context import (
+    Context,
+    LinkScope,
+    LogsArgs,
+    after,
+    as_serving,
+    declared,
+    dependencies_of,
+    known,
+    pull_role_of,
+)
 from azure_gpu.shared.look_up import AskedBy
 from azure_gpu.shared.program import Around, Described
 from azure_gpu.shared.validation import written
@@ -311,8 +321,7 @@ class MlWorkspace(Component[MlWorkspaceArgs, MlWorkspaceWiring, MlWorkspaceSpec]
         name = self._spec.context.name(azure_types.PRIVATE_ENDPOINT.arm_type, f"{self._name}-vault")
         target = private_network.Target(id=vault.id, group="vault", connection="vault")
         settings = private_network.endpoint_keys(self._args["private_network"], [VAULT_ZONE])
-        ready = private_network.endpoint(self._vault_name, name, target, settings, self._surroundings)
-        return pulumi.Output.all(vault.id, *(each.urn for each in ready)).apply(lambda values: str(values[0]))
+        return after(vault.id, private_network.endpoint(self._vault_name, name, target, settings, self._surroundings))
 
     def _insights(self) -> pulumi.Input[str]:
         spec = self._spec
