@@ -4,15 +4,14 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from azure_gpu.catalog.problems import Problem
-from azure_gpu.catalog.sources import Source
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.likely_secrets import holds_secret, is_secret_name
-from azure_gpu_policies import origins
 from azure_gpu_policies.known import UNKNOWN, at, entries, mapping, text
 from azure_gpu_policies.machines import CONTAINER_APP
 from azure_gpu_policies.model import PolicySettings, policy, texts
 from azure_gpu_policies.pods import pod_of
 from azure_gpu_policies.resources import Resource
+from azure_gpu_policies.rules import problem
 
 
 class Variable(NamedTuple):
@@ -21,8 +20,7 @@ class Variable(NamedTuple):
     name: str
     value: str
     path: str
-    instead: str  # as an instruction
-    source: Source
+    of: str  # the type of the row of `rules.tsv`: of the resource, or a pod
 
 
 def _variables(resource: Resource) -> Iterator[Variable]:
@@ -31,41 +29,33 @@ def _variables(resource: Resource) -> Iterator[Variable]:
     found = resource.properties
     pod = pod_of(resource)
     if pod is not None:
-        instead = "store it in a Secret, and set valueFrom with secretKeyRef"
         for container in pod.containers:
-            yield from _listed(container.properties, "env", container.path, instead, origins.POD_SECRETS)
+            yield from _listed(container.properties, "env", container.path, "pod")
     if resource.type == azure_types.CONTAINER_GROUP.token:
-        instead, page = "set secureValue in place of value", origins.GROUP_VARIABLE
         for key in ("initContainers", "containers"):
             for index, each in entries(found, key):
-                yield from _listed(each, "environmentVariables", resource.path(f"{key}[{index}]"), instead, page)
+                yield from _listed(each, "environmentVariables", resource.path(f"{key}[{index}]"), resource.type)
     if resource.type in (azure_types.JOB.token, CONTAINER_APP):
-        instead = "store it in configuration.secrets, and set secretRef in place of value"
         for key in ("initContainers", "containers"):
             for index, each in entries(found, "template", key):
-                here = resource.path(f"template.{key}[{index}]")
-                yield from _listed(each, "env", here, instead, origins.APP_SECRET)
+                yield from _listed(each, "env", resource.path(f"template.{key}[{index}]"), resource.type)
     if resource.type == azure_types.ML_ONLINE_DEPLOYMENT.token:
         variables = mapping(found, "properties", "environmentVariables") or {}
-        instead = "write ${{keyvault:…}} or ${{azureml://connections/…}}, or read it by the endpoint's identity"
         for name, value in variables.items():
             # An unknown value may be such a reference, to a vault that the same update creates.
             if isinstance(value, str) and value and not value.startswith("${{"):
-                path = resource.path(f"properties.environmentVariables.{name}")
-                yield Variable(name, value, path, instead, origins.ML_SECRETS)
+                yield Variable(name, value, resource.path(f"properties.environmentVariables.{name}"), resource.type)
     if resource.type == azure_types.BATCH_POOL.token:
-        instead = "let the task read it from a Key Vault by the pool's identity"
-        here = resource.path("startTask")
-        yield from _listed(at(found, "startTask"), "environmentSettings", here, instead, origins.BATCH_VARIABLE)
+        yield from _listed(at(found, "startTask"), "environmentSettings", resource.path("startTask"), resource.type)
 
 
-def _listed(container: Any, key: str, path: str, instead: str, source: Source) -> Iterator[Variable]:
+def _listed(container: Any, key: str, path: str, of: str) -> Iterator[Variable]:
     for index, each in entries(container, key):
         value = at(each, "value")
-        if isinstance(value, str) and value:
-            yield Variable(text(each, "name"), value, f"{path}.{key}[{index}].value", instead, source)
-        elif value is UNKNOWN and text(each, "name"):  # such as a password that the same update generates
-            yield Variable(text(each, "name"), "", f"{path}.{key}[{index}].value", instead, source)
+        # One that isn't known, such as a password that the same update generates, is one by its name.
+        if (isinstance(value, str) and value) or (value is UNKNOWN and text(each, "name")):
+            shown = value if isinstance(value, str) else ""
+            yield Variable(text(each, "name"), shown, f"{path}.{key}[{index}].value", of)
 
 
 def _plain_secrets(resource: Resource, settings: PolicySettings) -> Iterator[Problem]:
@@ -73,13 +63,7 @@ def _plain_secrets(resource: Resource, settings: PolicySettings) -> Iterator[Pro
     for each in _variables(resource):
         if each.name.lower() in allowed or not (is_secret_name(each.name) or holds_secret(each.value)):
             continue
-        yield Problem(
-            path=each.path,
-            message=f"the variable {each.name} is likely a secret, and everybody who may read the resource can read it",
-            allowed="a reference to a secret",
-            fix=each.instead,
-            source=str(each.source),
-        )
+        yield problem("plain-text-secret", each.path, of=each.of, variable=each.name)
 
 
 POLICIES = (

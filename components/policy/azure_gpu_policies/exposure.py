@@ -9,16 +9,14 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from azure_gpu.catalog.problems import Problem
-from azure_gpu.catalog.services.aks import network
 from azure_gpu.catalog.services.machine_learning import compute
-from azure_gpu.catalog.sources import Source
 from azure_gpu.formats import azure_types
-from azure_gpu_policies import keys, origins
+from azure_gpu_policies import keys
 from azure_gpu_policies.known import UNKNOWN, at, entries, is_open, is_word, text
 from azure_gpu_policies.machines import CONTAINER_APP
 from azure_gpu_policies.model import PolicySettings, policy, switch
 from azure_gpu_policies.resources import Resource
-from azure_gpu_policies.rules import of_rows, problems
+from azure_gpu_policies.rules import of_rows, problem, problems
 
 _NETWORK_ACCESS = "publicNetworkAccess"
 
@@ -30,27 +28,13 @@ def _address(resource: Resource, _: PolicySettings) -> Iterator[Problem]:
     if resource.type == azure_types.ML_COMPUTE.token:
         access = at(found, "properties", "properties", "remoteLoginPortPublicAccess")
         if is_word(access, "Enabled") or _has_open_ssh(found, access):
-            yield Problem(
-                path=resource.path("properties.properties.remoteLoginPortPublicAccess"),
-                message="the SSH port of each node is open to the internet",
-                value=access,
-                allowed="Disabled",
-                fix="write Disabled",
-                source=str(origins.ML_REMOTE_LOGIN),
-            )
+            yield problem("public-address/ssh", resource.path("properties.properties.remoteLoginPortPublicAccess"), access)
     if resource.type == CONTAINER_APP and at(found, "configuration", "ingress", "external") is True:
         ingress = at(found, "configuration", "ingress")
         rules, certificates = at(ingress, "ipSecurityRestrictions"), at(ingress, "clientCertificateMode")
         known = not is_open(rules) and certificates is not UNKNOWN
         if known and not _restricts(rules) and not is_word(certificates, "require"):
-            yield Problem(
-                path=resource.path("configuration.ingress.external"),
-                message="the app is reachable from the internet, unless it authenticates callers itself",
-                value=True,
-                allowed="false, or true with ipSecurityRestrictions that allow some addresses",
-                fix="write external: false, or list the allowed addresses in ipSecurityRestrictions",
-                source=str(origins.APP_INGRESS),
-            )
+            yield problem("public-address/app", resource.path("configuration.ingress.external"), True)
 
 
 def _has_open_ssh(cluster: object, access: object) -> bool:
@@ -89,21 +73,13 @@ def _kubernetes_api(resource: Resource, settings: PolicySettings) -> Iterator[Pr
     if settings["identity_is_enough"] and not everybody and not any(True for _ in problems("aks-local-accounts", resource)):
         return
     index, value = everybody[0] if everybody else (0, None)
-    yield Problem(
-        path=resource.path(f"apiServerAccessProfile.authorizedIPRanges{f'[{index}]' if everybody else ''}"),
-        message="the cluster's API server is reachable from the internet",
-        value=value,
-        allowed="addresses of your own, such as 203.0.113.0/24, or enablePrivateCluster: true",
-        fix="list the addresses of your people and pipelines, or make the cluster private",
-        source=str(network.RANGES_PAGE),
-    )
+    path = resource.path(f"apiServerAccessProfile.authorizedIPRanges{f'[{index}]' if everybody else ''}")
+    yield problem("public-kubernetes-api", path, value)
 
 
 class _Endpoint(NamedTuple):
     """How a service has a public endpoint."""
 
-    what: str
-    source: Source
     action: str = ""  # the path of what may deny all other networks; none
     keys: str = ""  # the policy that finds the keys that it accepts; none: it accepts none
     path: str = _NETWORK_ACCESS
@@ -112,19 +88,11 @@ class _Endpoint(NamedTuple):
 
 # The API of workspaces doesn't document the default.
 _ENDPOINTS = {
-    azure_types.ML_ONLINE_ENDPOINT.token: _Endpoint(
-        "the endpoint", origins.ML_ENDPOINT_NETWORK, keys="ml-endpoint-keys", path=f"properties.{_NETWORK_ACCESS}"
-    ),
-    azure_types.ML_WORKSPACE.token: _Endpoint("the workspace", origins.ML_WORKSPACE_NETWORK, by_default=False),
-    azure_types.STORAGE_ACCOUNT.token: _Endpoint(
-        "the storage account", origins.STORAGE_NETWORK, "networkRuleSet.defaultAction", "storage-shared-key"
-    ),
-    azure_types.REGISTRY.token: _Endpoint(
-        "the registry", origins.REGISTRY_NETWORK, "networkRuleSet.defaultAction", "registry-admin-user"
-    ),
-    azure_types.BATCH_ACCOUNT.token: _Endpoint(
-        "the Batch account", origins.BATCH_NETWORK, "networkProfile.accountAccess.defaultAction", "batch-shared-key"
-    ),
+    azure_types.ML_ONLINE_ENDPOINT.token: _Endpoint(keys="ml-endpoint-keys", path=f"properties.{_NETWORK_ACCESS}"),
+    azure_types.ML_WORKSPACE.token: _Endpoint(by_default=False),
+    azure_types.STORAGE_ACCOUNT.token: _Endpoint("networkRuleSet.defaultAction", "storage-shared-key"),
+    azure_types.REGISTRY.token: _Endpoint("networkRuleSet.defaultAction", "registry-admin-user"),
+    azure_types.BATCH_ACCOUNT.token: _Endpoint("networkProfile.accountAccess.defaultAction", "batch-shared-key"),
 }
 
 
@@ -138,14 +106,7 @@ def _endpoint(resource: Resource, settings: PolicySettings) -> Iterator[Problem]
     if action is UNKNOWN or is_word(action, "Deny") or (settings["identity_is_enough"] and not any(True for _ in found)):
         return
     or_else = f", or {of.action}: Deny with the networks that may" if of.action else ""
-    yield Problem(
-        path=resource.path(of.path),
-        message=f"{of.what} is reachable from the internet",
-        value=access,
-        allowed=f"Disabled{or_else}",
-        fix=f"write Disabled and add a private endpoint{or_else}",
-        source=str(of.source),
-    )
+    yield problem("public-endpoint", resource.path(of.path), access, resource.type, or_else=or_else)
 
 
 def _is_public(access: object) -> bool:

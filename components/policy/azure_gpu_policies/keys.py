@@ -4,12 +4,11 @@ from collections.abc import Iterator
 
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.formats import azure_types
-from azure_gpu_policies import origins
 from azure_gpu_policies.known import UNKNOWN, at, entries, is_word, mapping, text
 from azure_gpu_policies.machines import CONTAINER_APP
 from azure_gpu_policies.model import PolicySettings, policy
 from azure_gpu_policies.resources import Resource
-from azure_gpu_policies.rules import of_rows
+from azure_gpu_policies.rules import of_rows, problem
 
 _SHARED_KEY = "SharedKey"
 
@@ -23,27 +22,19 @@ def batch_account(resource: Resource, _: PolicySettings | None = None) -> Iterat
     named = [each for _, each in entries(resource.properties, "allowedAuthenticationModes")]
     if modes is UNKNOWN or (modes is not None and not any(is_word(each, _SHARED_KEY) for each in named)):
         return
-    yield Problem(
-        path=resource.path("allowedAuthenticationModes"),
-        message="anyone with one of the account's two keys can run anything on its pools",
-        value=", ".join(map(str, named)) or None,
-        allowed="AAD, TaskAuthenticationToken",
-        fix="write these two, and assign identities the role Azure Batch Data Contributor",
-        source=str(origins.BATCH_KEYS),
-    )
+    path = resource.path("allowedAuthenticationModes")
+    yield problem("batch-shared-key", path, ", ".join(map(str, named)) or None)
 
 
-# Where passwords of registries are: the list, the key in each entry, and the key for an identity in its place.
+# Where passwords of registries are: the list, and the key in each entry.
 _OF_REGISTRIES = (
-    (azure_types.CONTAINER_GROUP.token, "imageRegistryCredentials", "password", "identity", origins.GROUP_REGISTRY),
-    (azure_types.JOB.token, "configuration.registries", "passwordSecretRef", "identity", origins.APP_REGISTRY),
-    (CONTAINER_APP, "configuration.registries", "passwordSecretRef", "identity", origins.APP_REGISTRY),
+    (azure_types.CONTAINER_GROUP.token, "imageRegistryCredentials", "password"),
+    (azure_types.JOB.token, "configuration.registries", "passwordSecretRef"),
+    (CONTAINER_APP, "configuration.registries", "passwordSecretRef"),
     (
         azure_types.BATCH_POOL.token,
         "deploymentConfiguration.virtualMachineConfiguration.containerConfiguration.containerRegistries",
         "password",
-        "identityReference",
-        origins.BATCH_REGISTRY,
     ),
 )
 
@@ -53,30 +44,18 @@ def _machine(resource: Resource) -> Iterator[Problem]:
     disabled = at(linux, "disablePasswordAuthentication")
     has_password = at(resource.properties, "osProfile", "adminPassword") is not None
     if linux is not None and disabled is not UNKNOWN and disabled is not True and has_password:
-        yield Problem(
-            path=resource.path("osProfile.linuxConfiguration.disablePasswordAuthentication"),
-            message="the machine allows login with a password",
-            value=disabled,
-            allowed="true, with linuxConfiguration.ssh.publicKeys",
-            fix="write true, and set the public keys of those who log in",
-            source=str(origins.LINUX_PASSWORD),
-        )
+        path = resource.path("osProfile.linuxConfiguration.disablePasswordAuthentication")
+        yield problem("passwords/login", path, disabled)
 
 
 def _passwords(resource: Resource, _: PolicySettings) -> Iterator[Problem]:
     if resource.type == azure_types.VIRTUAL_MACHINE.token:
         yield from _machine(resource)
-    for token, below, key, instead, source in _OF_REGISTRIES:
+    for token, below, key in _OF_REGISTRIES:
         for index, each in entries(resource.properties, *below.split(".")) if resource.type == token else ():
             # A password is one even where it isn't known before an update; a reference may be to nothing.
             if text(each, key) if key == "passwordSecretRef" else at(each, key) is not None:
-                yield Problem(
-                    path=resource.path(f"{below}[{index}].{key}"),
-                    message="images are pulled with a password, which has to be kept and renewed",
-                    allowed="an identity with the role AcrPull",
-                    fix=f"remove it, and set {instead} to the id of a user-assigned identity",
-                    source=str(source),
-                )
+                yield problem("passwords/registry", resource.path(f"{below}[{index}].{key}"), of=token)
 
 
 POLICIES = (

@@ -5,10 +5,10 @@ from typing import Any, NamedTuple
 
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.catalog.services.aks import device_plugin
-from azure_gpu_policies import origins
 from azure_gpu_policies.known import UNKNOWN, at, entries, is_open, mapping, text
 from azure_gpu_policies.model import PolicySettings, policy, texts
 from azure_gpu_policies.resources import Resource
+from azure_gpu_policies.rules import problem
 
 # Path of the pod's spec, by kind.
 _SPECS: dict[str, tuple[str, ...]] = {
@@ -57,24 +57,10 @@ def _privileged(resource: Resource, settings: PolicySettings) -> Iterator[Proble
         return
     for key in _HOST_NAMESPACES:
         if at(pod.properties, key) is True:
-            yield Problem(
-                path=f"{pod.path}.{key}",
-                message="the pod shares the node's network, processes or memory",
-                value=True,
-                allowed="false",
-                fix="remove it",
-                source=str(origins.POD_STANDARDS),
-            )
+            yield problem("kubernetes-privileged/host", f"{pod.path}.{key}", True)
     for container in pod.containers:
         if at(container.properties, "securityContext", "privileged") is True:
-            yield Problem(
-                path=f"{container.path}.securityContext.privileged",
-                message="the container has full access to its node, with all of its GPUs",
-                value=True,
-                allowed="false",
-                fix=f"remove it; request GPUs by resources.limits with {device_plugin.GPU_RESOURCE}",
-                source=str(origins.POD_STANDARDS),
-            )
+            yield problem("kubernetes-privileged/container", f"{container.path}.securityContext.privileged", True)
 
 
 def _host_paths(resource: Resource, settings: PolicySettings) -> Iterator[Problem]:
@@ -86,14 +72,8 @@ def _host_paths(resource: Resource, settings: PolicySettings) -> Iterator[Proble
         host = at(each, "hostPath", "path")
         if not isinstance(host, str) or any(host.rstrip("/") == one or host.startswith(f"{one}/") for one in allowed):
             continue
-        yield Problem(
-            path=f"{pod.path}.volumes[{index}].hostPath.path",
-            message="the pod has access to files of its node",
-            value=host,
-            allowed=", ".join(allowed) or "no host path",
-            fix="use emptyDir for temporary files, and a persistentVolumeClaim for lasting ones",
-            source=str(origins.POD_STANDARDS),
-        )
+        path = f"{pod.path}.volumes[{index}].hostPath.path"
+        yield problem("kubernetes-host-path", path, host, paths=", ".join(allowed) or "no host path")
 
 
 def _gpu_limits(resource: Resource, settings: PolicySettings) -> Iterator[Problem]:
@@ -109,14 +89,8 @@ def _gpu_limits(resource: Resource, settings: PolicySettings) -> Iterator[Proble
         limited = [key for key in limits if _is_gpu(key)]
         for key in requested:
             if str(limits.get(key)) != str(requests[key]):
-                yield Problem(
-                    path=f"{container.path}.resources.limits.{key}",
-                    message="a request for GPUs must have an equal limit, or Kubernetes rejects the pod",
-                    value=limits.get(key),
-                    allowed=str(requests[key]),
-                    fix=f"write limits: {{{key}: {requests[key]}}}, and leave requests out",
-                    source=str(origins.POD_GPUS),
-                )
+                path = f"{container.path}.resources.limits.{key}"
+                yield problem("kubernetes-gpu-limits/limit", path, limits.get(key), key=key, requested=requests[key])
         if not requested and not limited:
             yield from _unasked(container)
 
@@ -126,14 +100,7 @@ def _unasked(container: Container) -> Iterator[Problem]:
     for index, each in entries(container.properties, "env"):
         value = at(each, "value")
         if text(each, "name") == _VISIBLE and isinstance(value, str) and value not in _NO_DEVICES:
-            yield Problem(
-                path=f"{container.path}.env[{index}].value",
-                message="the container uses GPUs without requesting them, so Kubernetes may assign the same ones to others",
-                value=value,
-                allowed=f"resources.limits with {device_plugin.GPU_RESOURCE}",
-                fix=f"remove the variable, and write limits: {{{device_plugin.GPU_RESOURCE}: 1}}",
-                source=str(origins.VISIBLE_DEVICES),
-            )
+            yield problem("kubernetes-gpu-limits/visible", f"{container.path}.env[{index}].value", value)
 
 
 def _is_gpu(resource: str) -> bool:

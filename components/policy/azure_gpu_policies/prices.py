@@ -22,6 +22,7 @@ from azure_gpu_policies.known import at, mapping, number, text
 from azure_gpu_policies.machines import CONTAINER_APP, Machines, machines_of
 from azure_gpu_policies.model import DATED, PolicySettings, number as a_number, policy
 from azure_gpu_policies.resources import Resource, Stack
+from azure_gpu_policies.rules import problem
 
 _WITHOUT_SIZES = (Service.CONTAINER_INSTANCES, Service.CONTAINER_APPS)
 
@@ -126,17 +127,8 @@ def _of_each(stack: Stack, settings: PolicySettings) -> Iterator[tuple[Resource,
         cost = cost_of(resource, stack)
         if cost is not None and cost.known.usd_hour is not None and cost.known.usd_hour > limit:
             day = settings.day(resource, *stack.around(resource))
-            yield (
-                resource,
-                Problem(
-                    path=cost.path,
-                    message=f"the maximum cost is {cost.known.text(day)}{_beside(cost.unknown)}",
-                    value=float(cost.known.usd_hour),
-                    allowed=f"at most {plain(limit)} USD/hour",
-                    fix="declare fewer machines, smaller ones, or Spot machines",
-                    source="Azure list prices in the catalog",
-                ),
-            )
+            why = f"the maximum cost is {cost.known.text(day)}{_beside(cost.unknown)}"
+            yield resource, problem("gpu-price-resource", cost.path, float(cost.known.usd_hour), why=why, limit=plain(limit))
 
 
 def _of_all(stack: Stack, settings: PolicySettings) -> Iterator[tuple[None, Problem]]:
@@ -152,17 +144,8 @@ def _of_all(stack: Stack, settings: PolicySettings) -> Iterator[tuple[None, Prob
     largest = sorted(costs, key=lambda each: each.known.usd_hour or Decimal(0), reverse=True)[:3]
     named = ", ".join(f"{each.resource.path('')} {plain(each.known.usd_hour)}" for each in largest if each.known.usd_hour)
     day = settings.day(*(each.resource for each in costs))
-    yield (
-        None,
-        Problem(
-            path="the stack",
-            message=f"the maximum cost of all machines with GPUs is {total.text(day)}{_beside(unknown)}; largest: {named}",
-            value=float(total.usd_hour),
-            allowed=f"at most {plain(limit)} USD/hour",
-            fix="declare fewer machines, smaller ones, or Spot machines",
-            source="Azure list prices in the catalog",
-        ),
-    )
+    why = f"the maximum cost of all machines with GPUs is {total.text(day)}{_beside(unknown)}; largest: {named}"
+    yield None, problem("gpu-price-stack", "the stack", float(total.usd_hour), why=why, limit=plain(limit))
 
 
 def _beside(unknown: tuple[str, ...] | list[str]) -> str:

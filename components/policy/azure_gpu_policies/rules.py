@@ -1,7 +1,8 @@
-"""Rules of one property, which are rows of `rules.tsv`: the type of resource, the path, and which value violates the policy.
+"""What the policies say, in rows of `rules.tsv`: the type of resource, the path, and which value violates the policy.
 
 `true`: only true; `not true` and `not false`: every other value, and none; a word: only that; `not` and a word: every other that
-is set. A value that isn't known before an update violates none.
+is set. A value that isn't known before an update violates none. `code`: a rule of this package decides, and takes the row's texts
+by `problem`.
 """
 
 import csv
@@ -11,7 +12,7 @@ from datetime import date
 from pathlib import Path
 
 from azure_gpu.catalog.problems import Problem
-from azure_gpu.catalog.sources import observed
+from azure_gpu.catalog.sources import Dated, Source
 from azure_gpu_policies.known import UNKNOWN, at, is_word
 from azure_gpu_policies.model import Policy, PolicySettings, policy
 from azure_gpu_policies.resources import Resource
@@ -31,15 +32,22 @@ def problems(name: str, resource: Resource, _: PolicySettings | None = None) -> 
         value = at(resource.properties, *row["path"].split("."))
         if row["policy"] != name or resource.type != f"{_TOKEN}{row['type']}" or not _violates(value, row["violated by"]):
             continue
-        read = date.fromisoformat(row["read"])
-        yield Problem(
-            path=resource.path(row["path"]),
-            message=row["message"],
-            value=value,
-            allowed=row["allowed"],
-            fix=row["fix"],
-            source=str(observed(row["source"], read.year, read.month, read.day)),
-        )
+        yield _problem(row, resource.path(row["path"]), value, {})
+
+
+def problem(name: str, path: str, value: object = None, of: str = "", **words: object) -> Problem:
+    """The problem that a rule in code has found. `of`: the row's type, where several have the name; `words` fill its texts."""
+    kind = of.removeprefix(_TOKEN)
+    [row] = [
+        each for each in _rows() if each["policy"] == name and each["violated by"] == "code" and (not of or each["type"] == kind)
+    ]
+    return _problem(row, path, value, words)
+
+
+def _problem(row: Mapping[str, str], path: str, value: object, words: Mapping[str, object]) -> Problem:
+    message, allowed, fix = (row[column].format_map(words) for column in ("message", "allowed", "fix"))
+    source = str(Source(row["source"], Dated.OBSERVED, date.fromisoformat(row["read"]))) if row["read"] else row["source"]
+    return Problem(path, message, value, allowed, fix, source=source)
 
 
 def of_rows(name: str) -> Policy:

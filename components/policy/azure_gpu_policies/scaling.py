@@ -7,42 +7,18 @@ from collections.abc import Iterator
 
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.catalog.size_use import Service
-from azure_gpu_policies import origins
 from azure_gpu_policies.machines import Machines, machines_of
 from azure_gpu_policies.model import PolicySettings, number, policy
 from azure_gpu_policies.resources import Resource
-
-_ORIGINS = {
-    Service.AKS: origins.NODE_POOL_SCALE,
-    Service.BATCH: origins.BATCH_SCALE,
-    Service.ML_COMPUTE: origins.ML_SCALE,
-    Service.CONTAINER_APPS: origins.APP_PROFILE,
-}
-_TO_ZERO = {
-    Service.AKS: "write enableAutoScaling: true with minCount: 0",
-    Service.BATCH: "write an autoScale formula that returns 0 while no task waits",
-    Service.ML_COMPUTE: "write minNodeCount: 0",
-    Service.CONTAINER_APPS: "use a serverless profile, or write minimumCount: 0",
-}
-_TO_MOST = {
-    Service.AKS: "write maxCount",
-    Service.BATCH: "end the formula with min(most, …) with the largest number of nodes",
-    Service.ML_COMPUTE: "write maxNodeCount",
-    Service.CONTAINER_APPS: "write maximumCount",
-}
+from azure_gpu_policies.rules import problem
 
 
 def _to_zero(resource: Resource, settings: PolicySettings) -> Iterator[Problem]:
     for each in machines_of(resource):
         if each.has_gpu and each.idle_path and each.idle is not None and each.idle > int(settings["idle_machines"]):
-            yield Problem(
-                path=each.idle_path,
-                message=f"{each.idle} {each.size} {'is' if each.idle == 1 else 'are'} billed while nothing runs",
-                value=_shown(each, each.idle),
-                allowed=f"at most {int(settings['idle_machines'])} idle",
-                fix=_TO_ZERO[each.service],
-                source=str(_ORIGINS[each.service]),
-            )
+            idle = f"{each.idle} {each.size} {'is' if each.idle == 1 else 'are'}"
+            most = int(settings["idle_machines"])
+            yield problem("gpu-scale-to-zero", each.idle_path, _shown(each, each.idle), each.service, idle=idle, allowed=most)
 
 
 def _maximum(resource: Resource, settings: PolicySettings) -> Iterator[Problem]:
@@ -51,20 +27,13 @@ def _maximum(resource: Resource, settings: PolicySettings) -> Iterator[Problem]:
         if not each.has_gpu or not each.most_path or each.service is Service.CONTAINER_APPS:
             continue
         if each.most is not None and each.most > allowed:
-            message = f"scales up to {each.most} {each.size}"
+            why = f"scales up to {each.most} {each.size}"
             value = _shown(each, each.most)
         elif each.most is None and each.scales and not each.open:
-            message, value = f"no maximum number of {each.size} is set", None
+            why, value = f"no maximum number of {each.size} is set", None
         else:
             continue
-        yield Problem(
-            path=each.most_path,
-            message=message,
-            value=value,
-            allowed=f"at most {allowed}",
-            fix=_TO_MOST[each.service],
-            source=str(_ORIGINS[each.service]),
-        )
+        yield problem("gpu-scale-maximum", each.most_path, value, each.service, why=why, allowed=allowed)
 
 
 def _shown(machines: Machines, value: int) -> int | None:
