@@ -100,31 +100,22 @@ def _whole(quota: float | None) -> int | None:
 
 
 class CountedUse(NamedTuple):
-    """Machines without a GPU, which aren't in the catalog, with their vCPUs."""
+    """The vCPUs that one use requests. Of machines without a GPU, which aren't in the catalog, a caller gives them."""
 
     use: SizeUse
     family: str  # empty: not known
     vcpus: int  # of all of them
+    also_spelt: str = ""  # by Azure Machine Learning, whose spelling isn't always the family's
 
 
 EndpointVcpus = Callable[[Size, int], int | None]
-
-
-class _Demand(NamedTuple):
-    """vCPUs that one use requests."""
-
-    use: SizeUse
-    family: str  # empty: no source names it
-    also_spelt: str  # by Azure Machine Learning, whose spelling isn't always the family's
-    vcpus: int
 
 
 def compute_problems(
     uses: Iterable[SizeUse], limits: Iterable[RegionLimits], *, beside: Iterable[CountedUse] = (), sizes: Sizes = SIZES
 ) -> list[Problem]:
     """Uses of virtual machines against the subscription's quotas, region by region. A region without limits is a warning."""
-    counted = [_Demand(each.use, each.family, "", each.vcpus) for each in beside if each.vcpus]
-    return list(_in_regions(uses, tuple(limits), sizes, _by_node, "virtual machines", _COMPUTE, counted))
+    return list(_in_regions(uses, tuple(limits), sizes, _by_node, "virtual machines", _COMPUTE, beside))
 
 
 def machine_learning_problems(
@@ -136,12 +127,11 @@ def machine_learning_problems(
     endpoint_vcpus: EndpointVcpus = endpoints.quota_vcpus,
 ) -> list[Problem]:
     """Uses of Azure Machine Learning against its quotas. Managed endpoints reserve more than they run (`endpoint_vcpus`)."""
-    counted = [_Demand(each.use, each.family, "", each.vcpus) for each in beside if each.vcpus]
 
     def vcpus(size: Size, use: SizeUse) -> int | None:
         return endpoint_vcpus(size, use.nodes) if use.service is Service.ML_ENDPOINT else _by_node(size, use)
 
-    return list(_in_regions(uses, tuple(limits), sizes, vcpus, "Azure Machine Learning", _ML, counted))
+    return list(_in_regions(uses, tuple(limits), sizes, vcpus, "Azure Machine Learning", _ML, beside))
 
 
 def batch_problems(
@@ -226,11 +216,11 @@ def _in_regions(
     vcpus: Callable[[Size, SizeUse], int | None],
     what: str,
     source: Source,
-    beside: Sequence[_Demand] = (),
+    beside: Iterable[CountedUse],
 ) -> Iterator[Problem]:
     demands, problems = _demands(uses, sizes, vcpus)
     yield from problems
-    demands += beside
+    demands += (each for each in beside if each.vcpus)
     for region in dict.fromkeys(regions.normalise(demand.use.region) for demand in demands):
         here = [demand for demand in demands if regions.normalise(demand.use.region) == region]
         listed = next((each for each in limits if regions.normalise(each.region) == region), None)
@@ -246,9 +236,9 @@ def _in_regions(
 
 def _demands(
     uses: Iterable[SizeUse], sizes: Sizes, vcpus: Callable[[Size, SizeUse], int | None]
-) -> tuple[list[_Demand], list[Problem]]:
+) -> tuple[list[CountedUse], list[Problem]]:
     """The demands, and a warning for each use whose vCPUs aren't known."""
-    demands: list[_Demand] = []
+    demands: list[CountedUse] = []
     problems: list[Problem] = []
     for use in uses:
         size = sizes.find(use.size)
@@ -262,18 +252,18 @@ def _demands(
             why = f"the number of vCPUs of {size.name} isn't known, so its quota wasn't checked"
             problems.append(_unknown(use.path, why, use.size, size.series.lifecycle.seen))
             continue
-        demands.append(_Demand(use, size.series.quota_family, endpoints.quota_family(size), counted))
+        demands.append(CountedUse(use, size.series.quota_family, counted, endpoints.quota_family(size)))
     return demands, problems
 
 
-def _families(demands: Sequence[_Demand], limits: Sequence[Limit], where: str, source: Source) -> Iterator[Problem]:
-    groups: list[list[_Demand]] = []
+def _families(demands: Sequence[CountedUse], limits: Sequence[Limit], where: str, source: Source) -> Iterator[Problem]:
+    groups: list[list[CountedUse]] = []
     for demand in demands:
-        group = next((each for each in groups if same_family(each[0].family, demand.family)), None)
-        if group is None:
-            groups.append([demand])
+        of_family = [group for group in groups if same_family(group[0].family, demand.family)]
+        if of_family:
+            of_family[0].append(demand)
         else:
-            group.append(demand)
+            groups.append([demand])
     for group in groups:
         first = group[0]
         limit = next((each for each in limits if first.family and _is_of(each, first)), None)
@@ -284,11 +274,11 @@ def _families(demands: Sequence[_Demand], limits: Sequence[Limit], where: str, s
             yield from _fits(group, limit, f"{VCPUS} of {limit.name} {where}", source)
 
 
-def _is_of(limit: Limit, demand: _Demand) -> bool:
+def _is_of(limit: Limit, demand: CountedUse) -> bool:
     return same_family(limit.name, demand.family) or same_family(limit.name, demand.also_spelt)
 
 
-def _total(demands: Sequence[_Demand], limit: Limit | None, name: str, where: str, source: Source) -> Iterator[Problem]:
+def _total(demands: Sequence[CountedUse], limit: Limit | None, name: str, where: str, source: Source) -> Iterator[Problem]:
     if not demands:
         return
     if limit is None:
@@ -297,7 +287,7 @@ def _total(demands: Sequence[_Demand], limit: Limit | None, name: str, where: st
         yield from _fits(demands, limit, f"{VCPUS} of {name} {where}", source)
 
 
-def _fits(demands: Sequence[_Demand], limit: Limit, what: str, source: Source) -> Iterator[Problem]:
+def _fits(demands: Sequence[CountedUse], limit: Limit, what: str, source: Source) -> Iterator[Problem]:
     """A problem if the demands for `what` together exceed what is left."""
     if limit.limit == NO_SEPARATE_LIMIT:
         return

@@ -135,9 +135,6 @@ def agent_of(distribution: Distribution) -> str:
     return agent.sku if agent else ""
 
 
-__all__ = ["DriverMethod", "MethodKind", "RequestedMethod", "choose"]
-
-
 def choose(
     request: PoolRequest,
     as_of: date,
@@ -150,30 +147,14 @@ def choose(
 
     With problems, the method is the closest to the requested one, so that the rest of the pool can be checked.
     """
-    method, problems = _choose(_Chooser(request, as_of, driver_version, package), requested)
+    method, problems = _Chooser(request, as_of, driver_version, package).by(requested)
     if problems or method.image is None:  # sources are sparse for some days: then images that were seen later are accepted
-        other, left = _choose(_Chooser(request, as_of, driver_version, package, seen_later=True), requested)
+        other, left = _Chooser(request, as_of, driver_version, package, seen_later=True).by(requested)
         if not left and other.image is not None:
             method, problems = other, left
     if not problems and method.image is None and request.image_kind == "Marketplace":
         problems = [no_image(request)]
     return method, problems or unused(method, request, driver_version, package)
-
-
-def _choose(chooser: "_Chooser", requested: RequestedMethod) -> tuple[DriverMethod, list[Problem]]:
-    match requested:
-        case "auto":
-            return chooser.auto()
-        case "image":
-            return chooser.by_image()
-        case "extension":
-            return chooser.by_extension()
-        case "package":
-            return chooser.by_package()
-        case "start_task":
-            return chooser.by_start_task()
-        case "none":
-            return chooser.plain("no driver is requested"), []
 
 
 class _Chooser:
@@ -186,6 +167,17 @@ class _Chooser:
         self._version = driver_version
         self._package = package
         self._windows = request.operating_system == "Windows"
+
+    def by(self, requested: RequestedMethod) -> tuple[DriverMethod, list[Problem]]:
+        if requested == "none":
+            return self.plain("no driver is requested"), []
+        ways = {
+            "image": self.by_image,
+            "extension": self.by_extension,
+            "package": self.by_package,
+            "start_task": self.by_start_task,
+        }
+        return ways.get(requested, self.auto)()
 
     def auto(self) -> tuple[DriverMethod, list[Problem]]:
         task = self._request.start_task
@@ -200,26 +192,20 @@ class _Chooser:
             return self.by_package()
         if self._version:
             return self.by_extension()
-        if (
-            self._windows and self._needs_gpu and (found := self._extension_method(self._extension()))
-        ):  # it is maintained, the images aren't
-            return found
-        if found := self._image_method() or self._extension_method(self._extension()):
+        extension = self._extension()
+        first = self._extension_method(extension) if self._windows and self._needs_gpu else None  # maintained, unlike images
+        if found := first or self._image_method() or self._extension_method(extension):
             return found
         return self._rejected("no known method installs the software"), self._nothing_works()
 
     def by_image(self) -> tuple[DriverMethod, list[Problem]]:
         request = self._request
         if request.image_kind != "Marketplace":
-            why = f"a {request.image_kind} image brings what its maker installed"
-            if request.image_kind == "managed image":
-                why = "a managed image brings what its maker installed"
+            why = f"a {request.image_kind.removesuffix(' image')} image brings what its maker installed"
             return self._method("gallery image", why, None), []
         if self._version:
-            problem = self._problem("driver_version", "a Marketplace image has a fixed driver version")
-            fix = "leave the version out, install a package of that version, or create a gallery image with it"
             method, _ = self._image_method() or (self.plain("the image determines the driver"), [])
-            return method, [problem._replace(value=self._version, fix=fix)]
+            return method, [refused("batch.version_of_image", request.at("driver_version"), self._version)]
         if found := self._image_method():
             return found
         return self._rejected("no Marketplace image brings what this pool needs"), self._nothing_works()
@@ -231,10 +217,7 @@ class _Chooser:
             return found
         # none fits: the method is returned anyway, and the rules report why it is invalid
         if extension is None:
-            problem = self._problem("driver", "the size has no GPU", Code.NOT_OFFERED)
-            return self._rejected("there is no extension"), [
-                problem._replace(fix="leave driver out, or choose a size with a GPU")
-            ]
+            return self._rejected("there is no extension"), [refused("batch.size_without_gpu", self._request.at("driver"))]
         unpinned = self._extension_method(extension._replace(settings={})) if of_marketplace else None
         image = unpinned[0].image if unpinned else self._base()
         return self._method("driver extension", self._extension_why(), image, extension=extension), []
@@ -242,8 +225,7 @@ class _Chooser:
     def by_package(self) -> tuple[DriverMethod, list[Problem]]:
         request = self._request
         if not self._package:
-            problem = self._problem("driver_package", "`driver: package` requires `driver_package`")
-            return self._rejected("the package isn't set"), [problem._replace(fix="set it to the application's id", value=None)]
+            return self._rejected("the package isn't set"), [refused("batch.no_driver_package", request.at("driver_package"))]
         listed = [one for one in request.package_references if one.application == self._package]
         reference = listed[0] if listed else PackageReference(self._package, self._version)
         version = self._version or reference.version
@@ -256,16 +238,10 @@ class _Chooser:
         )
         problems: list[Problem] = []
         if request.size is not None and (request.size.gpu is None or request.size.gpu.vendor != "NVIDIA"):
-            problem = self._problem(
-                "driver_package", f"`driver: package` installs an NVIDIA driver, and {request.size.name} has no NVIDIA GPU"
-            )
-            fix = "install another driver in a custom start task, or create a gallery image with it"
-            problems.append(problem._replace(value=self._package, fix=fix, code=Code.WRONG_DRIVER))
+            path = request.at("driver_package")
+            problems.append(refused("batch.package_for_nvidia", path, self._package, size=request.size))
         if request.start_task is not None:
-            problem = self._problem("start_task", "`driver: package` uses the pool's one start task for the driver")
-            problems.append(
-                problem._replace(fix="move your command to a job preparation task, or install the driver in your start task")
-            )
+            problems.append(refused("batch.two_start_tasks", request.at("start_task")))
         why = f"the start task installs the driver from the package {reference.application} {reference.version}".rstrip()
         why += ", which delays the node's start"
         image = self._base()
@@ -275,8 +251,7 @@ class _Chooser:
     def by_start_task(self) -> tuple[DriverMethod, list[Problem]]:
         task = self._request.start_task
         if task is None:
-            problem = self._problem("start_task", "`driver: start_task` requires a start task")
-            return self._rejected("there is no start task"), [problem._replace(fix="add start_task.command", value=None)]
+            return self._rejected("there is no start task"), [refused("batch.no_start_task", self._request.at("start_task"))]
         task = task._replace(installs_driver=True, driver_version=self._version or task.driver_version)
         image = self._base()
         return self._method("start task", "the pool's own start task installs the driver", image, start_task=task), []
@@ -354,14 +329,10 @@ class _Chooser:
         return driver_extension.driver_of(size, settings, self._request.operating_system) if size is not None else None
 
     def _extension_why(self) -> str:
-        size = self._request.size
-        driver = self._driver_of_extension(self._extension_settings())
+        size, extension = self._request.size, self._extension()
+        driver = self._driver_of_extension(extension.settings if extension else {})
         gpu = size.gpu.name if size and size.gpu else "GPU"
         return f"the driver extension installs {driver or 'a driver'} for the {gpu} on a plain image"
-
-    def _extension_settings(self) -> dict[str, object]:
-        extension = self._extension()
-        return dict(extension.settings) if extension else {}
 
     def _base(self) -> VmImage | ImageReference | None:
         """The image on which a driver is installed: the one that is set, else a plain one; None for a custom image."""
@@ -387,9 +358,7 @@ class _Chooser:
         request = self._request
         row = vm_images.find(image, IMAGES) if isinstance(image, ImageReference) else image
         named = images.find_agent(request.node_agent)
-        agent = (
-            named.sku if named is not None else request.node_agent
-        )  # one spelling, so that letter case doesn't replace the pool
+        agent = named.sku if named else request.node_agent  # one spelling, so that letter case doesn't replace the pool
         agent = agent or (agent_of(row.distribution) if row is not None else "")
         if not agent and image is None and self._windows:
             agent = agent_of(Distribution.WINDOWS_2022)  # one for every Windows
@@ -415,11 +384,7 @@ class _Chooser:
         """The problem that neither a Marketplace image nor the extension works; none if the image is rejected anyway."""
         request = self._request
         named = self._named
-        fix = (
-            "create a gallery image that has it"
-            if named is not None
-            else "set image to one that has it, or create a gallery image"
-        )
+        fix = "create a gallery image that has it" if named else "set image to one that has it, or create a gallery image"
         if not request.containers:  # the images that run containers have a driver of their own
             fix += ", or install it from an application package in the start task"
         if named is not None:
@@ -428,11 +393,6 @@ class _Chooser:
             other, problems = choose(request._replace(image=None, node_agent=""), self._as_of)
             if other.image is not None and not problems:
                 fix = f"leave image out: {other.why}"
-        what = request.size.name if request.size else "this pool"
-        needs = [str(request.operating_system)]
-        needs += ["containers"] if request.containers else []
-        needs += ["InfiniBand"] if request.rdma else []
-        on = f" on {request.image}" if request.image else ""
         return [
             refused(
                 "batch.no_method",
@@ -440,19 +400,11 @@ class _Chooser:
                 str(request.image) if request.image else None,
                 fix=fix,
                 source=BATCH_ARTICLE if named is not None else vm_images.HPC_IMAGES,
-                what=what,
-                listed=listed(needs),
-                on=on,
+                what=request.size.name if request.size else "this pool",
+                listed=listed([*_needs(request), *(["InfiniBand"] if request.rdma else [])]),
+                on=f" on {request.image}" if request.image else "",
             )
         ]
-
-    def _problem(self, key: str, message: str, code: Code = Code.IMPOSSIBLE) -> Problem:
-        return Problem(
-            path=self._request.at(key),
-            message=message,
-            source=str(sources.EXTENSIONS if key == "driver" else BATCH_ARTICLE),
-            code=code,
-        )
 
 
 def unused(method: DriverMethod, request: PoolRequest, driver_version: str, package: str) -> list[Problem]:
@@ -467,13 +419,12 @@ def unused(method: DriverMethod, request: PoolRequest, driver_version: str, pack
 
 def no_image(request: PoolRequest) -> Problem:
     """The problem that no image is known, though no driver is needed or something else installs it."""
-    needs = [str(request.operating_system), *(["containers"] if request.containers else [])]
-    return refused(
-        "batch.no_image_known",
-        request.at("image"),
-        source=sources.CONTAINERS if request.containers else BATCH_ARTICLE,
-        listed=listed(needs),
-    )
+    source = sources.CONTAINERS if request.containers else BATCH_ARTICLE
+    return refused("batch.no_image_known", request.at("image"), source=source, listed=listed(_needs(request)))
+
+
+def _needs(request: PoolRequest) -> list[str]:
+    return [request.operating_system, *(["containers"] if request.containers else [])]
 
 
 def image_why(image: VmImage, request: PoolRequest) -> str:
