@@ -364,7 +364,7 @@ def declared(decided: str, given: pulumi.Input[str] | None) -> pulumi.Input[str]
 
 def after(value: pulumi.Input[str], declared: Iterable[pulumi.Resource]) -> pulumi.Output[str]:
     """Returns the value, known once these resources are there, so that what has it waits for them."""
-    return pulumi.Output.all(value, *(each.urn for each in declared)).apply(lambda values: values[0])
+    return pulumi.Output.all(value, *(each.urn for each in declared)).apply(lambda values: str(values[0]))
 
 
 def check_region(given: pulumi.Input[str] | None, path: str) -> list[Problem]:

@@ -107,7 +107,9 @@ def profile_problems(name: str, location: str, as_of: date, *, path: str, locati
 
 def replica_problems(name: str, cpu: float, memory_gib: float, path: str) -> Iterator[Problem]:
     """A replica's CPU and memory against what the profile of this type has."""
-    profile = PROFILES[name]
+    profile = PROFILES.get(name)
+    if profile is None:
+        return  # the name has a problem of its own
     for key, amount, most, unit in (
         ("cpu", cpu, profile.vcpus, "vCPU"),
         ("memory_in_gib", memory_gib, profile.memory_gib, "GiB"),
