@@ -35,6 +35,17 @@ READERS: Mapping[str, Reader] = {
 ACCOUNT, POOL, CLUSTER, AGENT_POOL = list(READERS)[:4]
 
 
+# A body without a type is of one by a key, with one of others beside it.
+_BY_KEYS = (
+    (CLUSTER, "agentpoolprofiles", ""),
+    (POOL, "vmsize", "deploymentconfiguration virtualmachineconfiguration targetdedicatednodes scalesettings"),
+    (AGENT_POOL, "vmsize", "nodetaints orchestratorversion ossku scalesetpriority mode"),
+    (ACCOUNT, "poolallocationmode", ""),
+    (ACCOUNT, "accountendpoint", ""),
+    ("Microsoft.Compute/virtualMachines", "hardwareprofile", ""),
+)
+
+
 def kind_of(body: Mapping[str, Any]) -> str:
     """The type of a body, by its `type` or, of what `az` prints without one, by its keys. "" if it is none of Azure's."""
     by_lower = {str(key).lower(): value for key, value in body.items()}
@@ -42,22 +53,7 @@ def kind_of(body: Mapping[str, Any]) -> str:
     if isinstance(declared, str) and declared.lower().startswith("microsoft."):
         return next((one for one in READERS if one.lower() == declared.lower()), declared)
     keys = {*by_lower, *(str(key).lower() for key in mapping(by_lower.get("properties")))}
-    if "agentpoolprofiles" in keys:
-        return CLUSTER
-    if "vmsize" in keys and keys & {
-        "deploymentconfiguration",
-        "virtualmachineconfiguration",
-        "targetdedicatednodes",
-        "scalesettings",
-    }:
-        return POOL
-    if "vmsize" in keys and keys & {"nodetaints", "orchestratorversion", "ossku", "scalesetpriority", "mode"}:
-        return AGENT_POOL
-    if "poolallocationmode" in keys or "accountendpoint" in keys:
-        return ACCOUNT
-    if "hardwareprofile" in keys:
-        return "Microsoft.Compute/virtualMachines"
-    return ""
+    return next((kind for kind, key, others in _BY_KEYS if key in keys and (not others or keys & set(others.split()))), "")
 
 
 def read(kind: str, body: Mapping[str, Any], path: str, reading: Reading) -> list[PartInFile]:

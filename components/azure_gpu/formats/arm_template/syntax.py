@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from azure_gpu.formats.arm_template.values import RefusedError
+from azure_gpu.formats.tokens import Token, TokenReader, scan
 
 MAX_LENGTH = 24_576  # Microsoft Learn, azure-resource-manager/templates/best-practices: characters in one expression
 MAX_DEPTH = 40  # of calls and brackets in each other
@@ -43,12 +44,6 @@ _TOKEN = re.compile(
 )
 
 
-class Token(NamedTuple):
-    kind: str  # text, number, name, sign; "" at the end
-    text: str
-    at: int
-
-
 def is_expression(text: str) -> bool:
     """`[…]` is one; `[[…` is a text that begins with a bracket."""
     return text.startswith("[") and text.endswith("]") and not text.startswith("[[")
@@ -64,18 +59,10 @@ def parse(text: str) -> Node:
     """The tree of an expression, brackets included in `text`."""
     if len(text) > MAX_LENGTH:
         raise RefusedError(f"the expression is longer than {MAX_LENGTH} characters")
-    return _Parser(text[1:-1]).whole()
+    return _Parser(_tokens(text[1:-1])).whole()
 
 
-class _Parser:
-    """Recursive descent with one token of look-ahead."""
-
-    def __init__(self, text: str) -> None:
-        self._text = text
-        self._tokens = _tokens(text)
-        self._next = 0
-        self._depth = 0
-
+class _Parser(TokenReader):
     def whole(self) -> Node:
         node = self._operand()
         left = self._peek()
@@ -113,14 +100,7 @@ class _Parser:
             name += "." + self._expect("name", "the name of a function").text
         if self._peek().text != "(":
             raise RefusedError(f"'{name}' is not called", f"write {name}(…), or '{name}' in single quotes where a text is meant")
-        self._take()
-        arguments: list[Node] = []
-        while self._peek().text != ")":
-            if arguments:
-                self._expect(",", "a comma or the closing bracket")
-            arguments.append(self._operand())
-        self._take()
-        return Call(name, tuple(arguments))
+        return Call(name, self._in_brackets(self._operand, "bracket"))
 
     def _link(self, node: Node) -> Node:
         if self._take().text == ".":
@@ -128,21 +108,6 @@ class _Parser:
         index = self._operand()
         self._expect("]", "the closing ]")
         return Index(node, index)
-
-    def _peek(self) -> Token:
-        return self._tokens[self._next]
-
-    def _take(self) -> Token:
-        token = self._tokens[self._next]
-        if token.kind:
-            self._next += 1
-        return token
-
-    def _expect(self, wanted: str, what: str) -> Token:
-        token = self._take()
-        if wanted not in (token.kind, token.text):
-            raise self._unexpected(token, what)
-        return token
 
     def _unexpected(self, token: Token, wanted: str) -> RefusedError:
         given = f"'{_short(token.text)}' stands at position {token.at + 1}" if token.kind else "the expression ends"
@@ -155,19 +120,12 @@ class _Parser:
 
 
 def _tokens(text: str) -> list[Token]:
-    tokens: list[Token] = []
-    position, end = 0, len(text.rstrip())
-    while position < end:
-        match = _TOKEN.match(text, position)
-        if match is None or match.lastgroup is None:
-            at = position + len(text[position:]) - len(text[position:].lstrip())
-            sign = text[at]
-            fix = "texts stand in single quotes" if sign == '"' else "is its closing ' missing?" if sign == "'" else ""
-            raise RefusedError(f"'{_short(text[at:])}' at position {at + 1} can't be read", fix)
-        tokens.append(Token(match.lastgroup, match[match.lastgroup], match.start(match.lastgroup)))
-        position = match.end()
-    tokens.append(Token("", "", len(text)))
-    return tokens
+    tokens, position = scan(_TOKEN, text)
+    if rest := text[position:].strip():
+        at = text.index(rest, position)
+        fix = "texts stand in single quotes" if rest[0] == '"' else "is its closing ' missing?" if rest[0] == "'" else ""
+        raise RefusedError(f"'{_short(text[at:])}' at position {at + 1} can't be read", fix)
+    return [*tokens, Token("", "", len(text))]
 
 
 def _number(text: str) -> int:

@@ -7,6 +7,8 @@ import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from azure_gpu.formats.tokens import Token, TokenReader, scan
+
 MOST_DEPTH = 40  # of brackets, calls, signs and choices in each other
 _MOST_NODES_DEEP = 200  # with operators, methods and members; a walk over a formula recurses into each
 
@@ -89,12 +91,6 @@ class FaultError(Exception):
         self.message, self.at = message, at
 
 
-class _Token(NamedTuple):
-    kind: str  # number, text, name, sign; "" at the end
-    text: str
-    at: int
-
-
 _TOKEN = re.compile(
     r"(?:\s|//[^\n]*+)*+(?:"
     r"(?P<number>(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?(?![\w.]))"
@@ -121,14 +117,7 @@ def read(text: str) -> tuple[list[Statement], list[FaultError]]:
     return ([], faults) if faults else _Reader(tokens).statements()
 
 
-class _Reader:
-    """Recursive descent with one token of look-ahead."""
-
-    def __init__(self, tokens: list[_Token]) -> None:
-        self._tokens = tokens
-        self._next = 0
-        self._depth = 0
-
+class _Reader(TokenReader):
     def statements(self) -> tuple[list[Statement], list[FaultError]]:
         found: list[Statement] = []
         faults: list[FaultError] = []
@@ -217,14 +206,7 @@ class _Reader:
         return inner
 
     def _arguments(self) -> tuple[Node, ...]:
-        self._take()
-        arguments: list[Node] = []
-        while self._peek().text != ")":
-            if arguments:
-                self._expect(",", "a comma or the closing )")
-            arguments.append(self._expression())
-        self._take()
-        return tuple(arguments)
+        return self._in_brackets(self._expression, ")")
 
     def _deeper(self, read_one: Callable[[], Node]) -> Node:
         self._depth += 1
@@ -234,22 +216,7 @@ class _Reader:
         self._depth -= 1
         return node
 
-    def _peek(self) -> _Token:
-        return self._tokens[self._next]
-
-    def _take(self) -> _Token:
-        token = self._tokens[self._next]
-        if token.kind:
-            self._next += 1
-        return token
-
-    def _expect(self, wanted: str, what: str) -> _Token:
-        token = self._peek()
-        if wanted not in (token.kind, token.text):
-            raise self._unexpected(token, what)
-        return self._take()
-
-    def _unexpected(self, token: _Token, wanted: str) -> FaultError:
+    def _unexpected(self, token: Token, wanted: str) -> FaultError:
         if not token.kind:
             return FaultError(f"the formula ends where {wanted} is expected", token.at)
         return FaultError(f"{token.text} stands where {wanted} is expected", token.at)
@@ -267,19 +234,12 @@ def _too_deep(root: Node) -> int | None:
     return None
 
 
-def _tokens(text: str) -> tuple[list[_Token], list[FaultError]]:
-    tokens: list[_Token] = []
-    faults: list[FaultError] = []
-    position = 0
-    while (match := _TOKEN.match(text, position)) and match.lastgroup:
-        tokens.append(_Token(match.lastgroup, match[match.lastgroup], match.start(match.lastgroup)))
-        position = match.end()
+def _tokens(text: str) -> tuple[list[Token], list[FaultError]]:
+    tokens, position = scan(_TOKEN, text)
     blank = _BLANK.match(text, position)
     position = blank.end() if blank else position
-    if position < len(text):
-        faults.append(FaultError(_unreadable(text[position:]), position))
-    tokens.append(_Token("", "", len(text.rstrip())))
-    return tokens, faults
+    faults = [FaultError(_unreadable(text[position:]), position)] if position < len(text) else []
+    return [*tokens, Token("", "", len(text.rstrip()))], faults
 
 
 def _unreadable(rest: str) -> str:
