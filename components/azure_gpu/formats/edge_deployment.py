@@ -63,9 +63,6 @@ class _EdgeReading(Reading):
         super().__init__(document)
         self.wrong: list[Problem] = []
 
-    def reject(self, path: str, message: str, fix: str, value: object = None) -> None:
-        self.wrong.append(Problem(path=self.document.at(path), message=message, value=value, fix=fix))
-
     def problems(self) -> list[Problem]:
         warnings = [
             Problem(
@@ -80,15 +77,15 @@ class _EdgeReading(Reading):
         return [*self.wrong, *warnings]
 
 
-def _reading(of: BodyReader) -> _EdgeReading:
-    return cast(_EdgeReading, of.reading)
+def _reject(of: BodyReader, path: str, message: str, fix: str, value: object = None) -> None:
+    cast(_EdgeReading, of.reading).wrong.append(Problem(of.reading.document.at(path), message, value, fix=fix))
 
 
 def _jobs(of: BodyReader) -> list[EdgeJobInFile]:
     """The jobs of one object, or of a part of one."""
     if not of.names():
         fix = "write a Job, or the env of its container"
-        _reading(of).reject(of.path, "this is neither a manifest nor a piece of one", fix)
+        _reject(of, of.path, "this is neither a manifest nor a piece of one", fix)
         return []
     kind = of.text("kind")
     if kind is None:
@@ -113,7 +110,10 @@ def _of_object(kind: str, of: BodyReader) -> list[EdgeJobInFile]:
         spec = inside(spec, "jobTemplate.spec")
     of.skip("apiVersion", "status")
     name = of.inside("metadata").text("name") or ""
-    settings = _of_job(spec) if kind in ("Job", "CronJob") else {}
+    settings: dict[str, Any] = {}
+    if kind in ("Job", "CronJob"):
+        retries = spec.whole("backoffLimit")
+        settings = take("edge job", spec, retries=retries if retries is not None and retries >= 0 else None)
     return _of_pod(name, spec if kind == "Pod" else inside(spec, "template.spec"), settings)
 
 
@@ -124,14 +124,14 @@ def _of_piece(of: BodyReader) -> list[EdgeJobInFile]:
         return _of_pod("", pod, {})
     if "env" in of or "image" in of:
         return [_of_container(of.text("name") or "", of, {})]
-    _reading(of).reject(of.path, "no container here", "write a Job, or the env of its container")
+    _reject(of, of.path, "no container here", "write a Job, or the env of its container")
     return []
 
 
 def _of_pod(name: str, pod: BodyReader, settings: dict[str, Any]) -> list[EdgeJobInFile]:
     containers = pod.items("containers")
     if not containers:
-        _reading(pod).reject(pod.whole_path("containers"), "the pod has no container", "add one")
+        _reject(pod, pod.whole_path("containers"), "the pod has no container", "add one")
         return []
     settings = settings | take("edge pod", pod)
     found: list[EdgeJobInFile] = []
@@ -142,11 +142,6 @@ def _of_pod(name: str, pod: BodyReader, settings: dict[str, Any]) -> list[EdgeJo
     if len(containers) > 1:
         pod.change("containers", f"the pod has {len(containers)} containers; each becomes a separate job")
     return found
-
-
-def _of_job(job: BodyReader) -> dict[str, Any]:
-    retries = job.whole("backoffLimit")
-    return take("edge job", job, retries=retries if retries is not None and retries >= 0 else None)
 
 
 def _of_container(name: str, of: BodyReader, settings: Mapping[str, Any]) -> EdgeJobInFile:
@@ -173,24 +168,20 @@ def _has_names(of: BodyReader) -> bool:
     if env is not None and not isinstance(env, list):
         of.skip("env")
         fix = 'write each as `- name: …` with `value: "…"` below'
-        _reading(of).reject(of.whole_path("env"), "env is a list of variables", fix)
+        _reject(of, of.whole_path("env"), "env is a list of variables", fix)
         return False
-    nameless = [at for at, one in enumerate(cast(list[object], env or [])) if not _name_of(one)]
+    names = [mapping(one).get("name") for one in cast(list[object], env or [])]
+    nameless = [at for at, name in enumerate(names) if not (isinstance(name, str) and name.strip())]
     for at in nameless:
-        _reading(of).reject(f"{of.whole_path('env')}[{at}]", "a variable has no name", "write `- name: …`")
+        _reject(of, f"{of.whole_path('env')}[{at}]", "a variable has no name", "write `- name: …`")
     return not nameless
-
-
-def _name_of(variable: object) -> str:
-    name = mapping(variable).get("name")
-    return name.strip() if isinstance(name, str) else ""
 
 
 def _share(variable: str, value: str, one: BodyReader) -> dict[str, Any]:
     found = share(variable, value)
     if not found and variable == PERCENTAGE:
         message = "the share of a GPU's threads is a percentage"
-        _reading(one).reject(one.whole_path("value"), message, 'write "20" for a fifth', value)
+        _reject(one, one.whole_path("value"), message, 'write "20" for a fifth', value)
     elif not found:
         one.leave("value", "a memory limit is taken only for the first GPU, as in 0=4G")
     return found

@@ -103,8 +103,8 @@ def _deployment(of: BodyReader, folder: str, endpoint: str = "") -> Found:
     settings = take(
         "ML YAML deployment",
         of,
-        model=_model_of(of, extra, f"{endpoint}-{name}", folder),
-        environment=_environment_of(of, extra, f"{endpoint}-{name}", folder),
+        model=_asset_of(of, "model", _model_part, extra, f"{endpoint}-{name}", folder),
+        environment=_asset_of(of, "environment", _environment_part, extra, f"{endpoint}-{name}", folder),
         instances=instances,
         autoscale=given(min=low, max=high, utilization_percent=percent) if scaled else None,
         environment_variables=variables(of, "environment_variables", why, "let the program fetch it from a key vault"),
@@ -143,28 +143,24 @@ def _instance_type(
         return []
     instance = given(cpu=cpu, memory=memory, gpus=gpus)
     if "instance_type" in settings:
-        of.leave(
-            "resources",
-            f"{_listed(instance)}: the instance type decides what a pod gets",
-            "set them in the instance type of the compute",
-        )
+        listed = ", ".join(f"{key} {value}" for key, value in instance.items())
+        fix = "set them in the instance type of the compute"
+        of.leave("resources", f"{listed}: the instance type decides what a pod gets", fix)
         return []
     settings["instance_type"] = name
     types = {"": {"instance_types": {name: instance}}}
     return [PartInFile("ml_workspace", "computes", types, of.at("resources"), {"endpoint": endpoint})]
 
 
-def _listed(values: Mapping[str, Any]) -> str:
-    return ", ".join(f"{key} {value}" for key, value in values.items())
-
-
-def _model_of(of: BodyReader, extra: Found, name: str, folder: str) -> str | None:
-    """`name`: of a model that the file doesn't name, by endpoint and deployment."""
-    if not isinstance(of.raw("model"), dict):
-        return asset(of, "model")
-    inner = of.inside("model")
+def _asset_of(
+    of: BodyReader, key: str, part_of: Callable[[BodyReader, str, str], PartInFile], extra: Found, name: str, folder: str
+) -> str | None:
+    """A model or environment that is named, or written in place. `name`: of one that the file doesn't name."""
+    if not isinstance(of.raw(key), dict):
+        return asset(of, key)
+    inner = of.inside(key)
     name = inner.text("name") or name
-    extra.append(_model_part(inner, name, folder))
+    extra.append(part_of(inner, name, folder))
     return name
 
 
@@ -178,15 +174,6 @@ def _model_part(of: BodyReader, name: str, folder: str) -> PartInFile:
     if path and not remote:
         part.notes.append(f"{of.at()}: upload it with `python -m operations upload model {_beside(folder, path)}`")
     return part
-
-
-def _environment_of(of: BodyReader, extra: Found, name: str, folder: str) -> str | None:
-    if not isinstance(of.raw("environment"), dict):
-        return asset(of, "environment")
-    inner = of.inside("environment")
-    name = inner.text("name") or name
-    extra.append(_environment_part(inner, name, folder))
-    return name
 
 
 def _environment_part(of: BodyReader, name: str, folder: str) -> PartInFile:
@@ -218,14 +205,6 @@ def _environment_part(of: BodyReader, name: str, folder: str) -> PartInFile:
 def _beside(folder: str, path: str) -> str:
     """A path that the file names, from where the command runs. An absolute one stays, and so does one that leads upwards."""
     return posixpath.normpath(posixpath.join(folder, path.removeprefix("file://").removeprefix("file:")))
-
-
-def _environment(of: BodyReader, folder: str) -> Found:
-    return [_environment_part(of, of.text("name") or "environment", folder)]
-
-
-def _model(of: BodyReader, folder: str) -> Found:
-    return [_model_part(of, of.text("name") or "model", folder)]
 
 
 # Computes
@@ -438,6 +417,6 @@ READERS: Mapping[str, Callable[[BodyReader, str], Found]] = {
     "vmcompute": _machine,
     _JOB: _job,
     "commandcomponent": _job,
-    "environment": _environment,
-    "model": _model,
+    "environment": lambda of, folder: [_environment_part(of, of.text("name") or "environment", folder)],
+    "model": lambda of, folder: [_model_part(of, of.text("name") or "model", folder)],
 }

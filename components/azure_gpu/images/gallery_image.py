@@ -142,7 +142,7 @@ def _storage_profile(source: ArmId) -> compute.GalleryImageVersionStorageProfile
     if any(source.is_type(each) for each in DISKS):
         disk = compute.GalleryOSDiskImageArgs(source=compute.GalleryDiskImageSourceArgs(id=source.text))
         return compute.GalleryImageVersionStorageProfileArgs(os_disk_image=disk)
-    if source.is_type(VIRTUAL_MACHINE):
-        machine = compute.GalleryArtifactVersionFullSourceArgs(virtual_machine_id=source.text)
-        return compute.GalleryImageVersionStorageProfileArgs(source=machine)
-    return compute.GalleryImageVersionStorageProfileArgs(source=compute.GalleryArtifactVersionFullSourceArgs(id=source.text))
+    key = "virtual_machine_id" if source.is_type(VIRTUAL_MACHINE) else "id"
+    return compute.GalleryImageVersionStorageProfileArgs(
+        source=compute.GalleryArtifactVersionFullSourceArgs(**{key: source.text})
+    )

@@ -3,14 +3,16 @@
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from datetime import date
 from decimal import Decimal
-from typing import Any, NamedTuple
+from typing import Any
 
 from azure_gpu.catalog import container_cuda, lifecycle, names
 from azure_gpu.catalog.prices import container_apps as prices
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.catalog.refusals import refused
 from azure_gpu.catalog.services import container_apps
+from azure_gpu.catalog.services.container_apps import Profile
 from azure_gpu.container_apps.environment.args import GpuModel
 from azure_gpu.container_apps.job.args import (
     DEFAULT_FEWEST_EXECUTIONS,
@@ -64,27 +66,17 @@ class ServerlessGpuJobSpec:
     hourly_cost: float | None  # in USD, while an execution runs; None: not known
 
 
-class JobPaths(NamedTuple):
-    """The paths of one job's settings: `paths("cpu")` is `jobs.<name>.cpu`."""
-
-    path: str
-    location: str
-
-    def __call__(self, key: str) -> str:
-        return f"{self.path}.{key}"
-
-
 def resolve(
     name: str, args: ServerlessGpuJobSettings, context: Context, *, in_existing_environment: bool = False
 ) -> tuple[ServerlessGpuJobSpec, list[Problem]]:
     """Resolves and validates the job `name`. Pure."""
     path = context.path("jobs", name)
-    paths = JobPaths(path, f"{path}.location" if "location" in args else context.own_path("location"))
-    as_of, problems = resolve_day(args.get("as_of"), paths("as_of"))
+    location_path = f"{path}.location" if "location" in args else context.own_path("location")
+    as_of, problems = resolve_day(args.get("as_of"), f"{path}.as_of")
     day = as_of or context.day
     gpu = GpuModel(args.get("gpu", DEFAULT_GPU))
     profile = container_apps.PROFILES[gpu.profile_type]
-    end, end_problems = resolve_end(args.get("expires_after"), day, paths("expires_after"), "a job")
+    end, end_problems = resolve_end(args.get("expires_after"), day, f"{path}.expires_after", "a job")
     defaults = {"cpu": profile.vcpus, "memory_in_gib": profile.memory_gib, **DEFAULT_NUMBERS}
     numbers: dict[str, Any] = {key: args.get(key, default) for key, default in defaults.items()}
     numbers["completions"] = args.get("completions", numbers["parallelism"])
@@ -106,21 +98,8 @@ def resolve(
         expires_at=end.at,
         hourly_cost=_hourly_cost(gpu, numbers["cpu"], numbers["memory_in_gib"], location, int(numbers["parallelism"])),
     )
-    # Of what a job uses, only the profile may end before the job does.
-    problems += [*end_problems, *_of_settings(args, numbers, paths)]
-    problems += lifecycle.through(
-        lambda on: lifecycle.check(
-            profile.lifecycle, f"the workload profile {profile.type}", on, path=paths("gpu"), value=profile.type
-        ),
-        day,
-        end.last,
-    )
-    problems += container_apps.replica_problems(profile.type, spec.cpu, spec.memory_in_gib, path)
-    problems += container_cuda.check_replica(profile.type, spec.image or "", paths("image"))  # that of a workload isn't known
-    if not in_existing_environment:  # which is looked up instead
-        at = {"path": paths("gpu"), "location_path": paths.location}
-        of_environment = container_apps.profile_problems(profile.type, location, day, **at)
-        problems += [problem for problem in of_environment if problem not in problems]
+    problems += [*end_problems, *_of_settings(args, numbers, path), *check_region(args.get("location"), location_path)]
+    problems += _of_profile(profile, spec, day, end.last, path, "" if in_existing_environment else location_path)
     return spec, problems
 
 
@@ -130,24 +109,38 @@ def _hourly_cost(gpu: GpuModel, cpu: float, memory_in_gib: float, location: str,
     return float(one.usd_hour * parallelism) if one else None
 
 
-def _of_settings(args: ServerlessGpuJobSettings, numbers: Mapping[str, float], paths: JobPaths) -> Iterator[Problem]:
+def _of_profile(
+    profile: Profile, spec: ServerlessGpuJobSpec, day: date, last: date | None, path: str, location_path: str
+) -> list[Problem]:
+    """Validates against the profile, which alone of what a job uses may end before the job. `location_path`: "" in an existing
+    environment, which is looked up instead."""
+    what, at = f"the workload profile {profile.type}", f"{path}.gpu"
+    found = lifecycle.through(lambda on: lifecycle.check(profile.lifecycle, what, on, path=at, value=profile.type), day, last)
+    found += container_apps.replica_problems(profile.type, spec.cpu, spec.memory_in_gib, path)
+    found += container_cuda.check_replica(profile.type, spec.image or "", f"{path}.image")  # that of a workload isn't known
+    if location_path:
+        there = container_apps.profile_problems(profile.type, spec.location, day, path=at, location_path=location_path)
+        found += [problem for problem in there if problem not in found]
+    return found
+
+
+def _of_settings(args: ServerlessGpuJobSettings, numbers: Mapping[str, float], path: str) -> Iterator[Problem]:
     """Validates the settings by themselves. `numbers`: those of a replica and of an execution, defaults included."""
     image, job = known(args.get("image")), known(args.get("job_name"))
     if "image" in args and "workload" in args:
-        yield refused("jobs.image_and_workload", paths("image"), image, workloads=", ".join(Workload))
+        yield refused("jobs.image_and_workload", f"{path}.image", image, workloads=", ".join(Workload))
     elif image is not None:
-        yield from image_reference.check(image, paths("image"))
+        yield from image_reference.check(image, f"{path}.image")
     if job is not None:
-        yield from names.check(azure_types.JOB.arm_type, job, paths("job_name"))
+        yield from names.check(azure_types.JOB.arm_type, job, f"{path}.job_name")
     if "container_name" in args:
-        yield from names.check(names.CONTAINER, args["container_name"], paths("container_name"))
+        yield from names.check(names.CONTAINER, args["container_name"], f"{path}.container_name")
     for variable in sorted(args.get("environment", {}).keys() & args.get("secret_environment", {}).keys()):
-        yield refused("jobs.plain_and_secret", paths(f"environment.{variable}"))
-    yield from _triggers(args.get("schedule"), args.get("event"), paths)
-    yield from _numbers(numbers, paths)
-    yield from _at_most(numbers["parallelism"], numbers["timeout_minutes"], args.get("event"), paths)
-    yield from check_tags(args.get("tags", {}), paths("tags"))
-    yield from check_region(args.get("location"), paths.location)
+        yield refused("jobs.plain_and_secret", f"{path}.environment.{variable}")
+    yield from _triggers(args.get("schedule"), args.get("event"), path)
+    yield from _numbers(numbers, path)
+    yield from _at_most(numbers["parallelism"], numbers["timeout_minutes"], args.get("event"), path)
+    yield from check_tags(args.get("tags", {}), f"{path}.tags")
 
 
 def identity_problems(path: str, args: ServerlessGpuJobSettings) -> list[Problem]:
@@ -166,45 +159,45 @@ def identity_problems(path: str, args: ServerlessGpuJobSettings) -> list[Problem
     ]
 
 
-def _triggers(schedule: str | None, event: EventArgs | None, paths: JobPaths) -> Iterator[Problem]:
+def _triggers(schedule: str | None, event: EventArgs | None, path: str) -> Iterator[Problem]:
     if schedule is not None and event is not None:
-        yield refused("jobs.schedule_and_event", paths("event"), source=_TRIGGER_SOURCE)
+        yield refused("jobs.schedule_and_event", f"{path}.event", source=_TRIGGER_SOURCE)
     if schedule is not None:
         wrong = cron.fault(schedule)
         if wrong:
-            yield refused("jobs.schedule", paths("schedule"), schedule, allowed=cron.SPELLING, wrong=wrong)
+            yield refused("jobs.schedule", f"{path}.schedule", schedule, allowed=cron.SPELLING, wrong=wrong)
     if event is not None:
-        yield from _event(event, paths)
+        yield from _event(event, path)
 
 
-def _event(event: EventArgs, paths: JobPaths) -> Iterator[Problem]:
+def _event(event: EventArgs, path: str) -> Iterator[Problem]:
     if not event["rules"]:
-        yield refused("jobs.no_rule", paths("event.rules"))
+        yield refused("jobs.no_rule", f"{path}.event.rules")
     for name, rule in event["rules"].items():
         if not _RULE_NAME.fullmatch(name):
-            yield refused("jobs.rule_name", paths(f"event.rules.{name}"), name, source=_RULES_SOURCE)
+            yield refused("jobs.rule_name", f"{path}.event.rules.{name}", name, source=_RULES_SOURCE)
         if rule.get("use_identity", False) and rule.get("secrets"):
-            yield refused("jobs.identity_and_secrets", paths(f"event.rules.{name}.use_identity"))
+            yield refused("jobs.identity_and_secrets", f"{path}.event.rules.{name}.use_identity")
     least, most = event.get("min_executions", DEFAULT_FEWEST_EXECUTIONS), event.get("max_executions", DEFAULT_MOST_EXECUTIONS)
     polling = event.get("polling_interval_seconds", DEFAULT_POLLING_SECONDS)
-    yield from _at_least(polling, 1, paths("event.polling_interval_seconds"))
-    yield from _at_least(least, 0, paths("event.min_executions"))
-    yield from _at_least(most, max(least, 1), paths("event.max_executions"))
+    yield from _at_least(polling, 1, f"{path}.event.polling_interval_seconds")
+    yield from _at_least(least, 0, f"{path}.event.min_executions")
+    yield from _at_least(most, max(least, 1), f"{path}.event.max_executions")
 
 
-def _numbers(numbers: Mapping[str, float], paths: JobPaths) -> Iterator[Problem]:
+def _numbers(numbers: Mapping[str, float], path: str) -> Iterator[Problem]:
     for key in ("cpu", "memory_in_gib"):
         if numbers[key] <= 0:
-            yield refused("jobs.nothing_requested", paths(key), numbers[key])
+            yield refused("jobs.nothing_requested", f"{path}.{key}", numbers[key])
     for key, least in (("retries", 0), ("timeout_minutes", 1), ("parallelism", 1), ("completions", 1)):
-        yield from _at_least(numbers[key], least, paths(key))
+        yield from _at_least(numbers[key], least, f"{path}.{key}")
     parallelism, completions = numbers["parallelism"], numbers["completions"]
     if completions > max(parallelism, 1):
-        at = paths("completions")
+        at = f"{path}.completions"
         yield refused("jobs.completions", at, completions, source=_COMPLETIONS_SOURCE, parallelism=parallelism)
 
 
-def _at_most(parallelism: float, timeout: float, event: EventArgs | None, paths: JobPaths) -> Iterator[Problem]:
+def _at_most(parallelism: float, timeout: float, event: EventArgs | None, path: str) -> Iterator[Problem]:
     """Warns of a start, or a poll of events, with unusually high maximum costs."""
     executions = event.get("max_executions", DEFAULT_MOST_EXECUTIONS) if event is not None else 1
     if parallelism * executions > MANY_GPUS:
@@ -213,9 +206,9 @@ def _at_most(parallelism: float, timeout: float, event: EventArgs | None, paths:
             f"{executions} executions of {parallelism} replicas each at one poll" if poll else f"{parallelism} replicas at once"
         )
         key, value = ("event.max_executions", executions) if poll else ("parallelism", parallelism)
-        yield refused("jobs.many_gpus", paths(key), value, many=many, most=MANY_GPUS)
+        yield refused("jobs.many_gpus", f"{path}.{key}", value, many=many, most=MANY_GPUS)
     if timeout > MANY_HOURS * 60:
-        yield refused("jobs.many_hours", paths("timeout_minutes"), timeout, hours=timeout / 60, most=MANY_HOURS)
+        yield refused("jobs.many_hours", f"{path}.timeout_minutes", timeout, hours=timeout / 60, most=MANY_HOURS)
 
 
 def _at_least(value: float, least: int, path: str) -> Iterator[Problem]:
