@@ -13,7 +13,7 @@ from azure_gpu.catalog.prices import notes, packaged
 from azure_gpu.catalog.services import container_apps, container_instances, driver_extension, stack_edge, vm_images
 from azure_gpu.catalog.services.aks import dcgm, kubernetes_versions, sizes, systems as aks_systems
 from azure_gpu.catalog.services.batch import images, requirements as batch_requirements, sizes as batch
-from azure_gpu.catalog.services.machine_learning import compute as machine_learning_sizes, endpoints, extension
+from azure_gpu.catalog.services.machine_learning import compute as machine_learning_sizes, endpoints
 from azure_gpu.catalog.size_use import Service
 from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.catalog.sizes.model import Series, Size
@@ -179,7 +179,6 @@ def _services() -> Iterator[str]:
     yield table(_lifecycles(machine_learning_sizes.COMPUTE_SERIES))
     managed = [{key: value for key, value in each._asdict().items() if key != "vcpus"} for each in endpoints.MANAGED_SIZES]
     yield from _told("Sizes of managed online endpoints:", managed)
-    yield from _told("Settings of the extension for Kubernetes clusters:", list(extension.SETTINGS))
     yield from _facts("machine_learning")
     yield from _told("## Azure Stack Edge", [{"model": name, **device._asdict()} for name, device in stack_edge.DEVICES.items()])
     yield from _told("GPUs, and sizes of virtual machines with one:", _lifecycles({**stack_edge.GPUS, **stack_edge.GPU_SIZES}))

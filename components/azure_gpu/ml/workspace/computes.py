@@ -6,7 +6,7 @@ The service's own rules are in `catalog.services.machine_learning`; attached com
 from collections.abc import Iterator
 from datetime import date
 
-from azure_gpu.catalog import lifecycle, names, offers
+from azure_gpu.catalog import names, offers
 from azure_gpu.catalog.prices import packaged
 from azure_gpu.catalog.prices.hourly_cost import Machines, of_machines
 from azure_gpu.catalog.problems import Problem
@@ -109,7 +109,7 @@ def _machines(of: ComputeSpec, workspace: MlWorkspaceSpec, day: date) -> tuple[M
     )
     problems += compute.scale_problems(least, most, path)
     if spot:
-        problems += lifecycle.through(lambda on: compute.spot_problems(f"{path}.spot", on), day, end.last)
+        problems += compute.spot_problems(f"{path}.spot", day)
     problems += offers.check(use, day, prices=packaged(), until=end.last)
     return spec, [*problems, *_names(spec), *_placement_problems(spec, workspace)]
 

@@ -1,6 +1,6 @@
 """The resolved Azure ML workspace, `MlWorkspaceSpec`, its computes, and what the workspace offers to endpoints."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from typing import Any
@@ -89,14 +89,6 @@ class MachinesSpec(ComputeSpec):
         """Its name in the workspace."""
         return compute_name(self.name, self.replace, self.kept, subnet_id)
 
-    @property
-    def hourly_cost(self) -> float | None:
-        return self.cost.number
-
-    @property
-    def idle_hourly_cost(self) -> float | None:
-        return self.idle_cost.number
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MlWorkspaceSpec:
@@ -149,21 +141,6 @@ class MlWorkspaceSpec:
     @property
     def firewall(self) -> str:
         return self.settings.get("firewall", "basic")
-
-    @property
-    def hourly_cost(self) -> float | None:
-        """List price in USD an hour with the maximum number of machines; None if one is unknown."""
-        return _sum(spec.hourly_cost for spec in self.machines.values())
-
-    @property
-    def idle_cost(self) -> float | None:
-        """The same with the minimum number of machines."""
-        return _sum(spec.idle_hourly_cost for spec in self.machines.values())
-
-
-def _sum(costs: Iterable[float | None]) -> float | None:
-    known = list(costs)
-    return sum(cost for cost in known if cost is not None) if None not in known else None
 
 
 def offer(spec: MlWorkspaceSpec) -> WorkspaceOfEndpoint:

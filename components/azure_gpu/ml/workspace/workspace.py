@@ -134,8 +134,8 @@ class MlWorkspace(Component[MlWorkspaceArgs, MlWorkspaceWiring, MlWorkspaceSpec]
         self._roles_of_endpoints()
         self._children(target)
         self.expires_at = {key: each.expires_at for key, each in spec.machines.items()}
-        self.hourly_cost = {key: each.hourly_cost for key, each in spec.machines.items()}
-        self.idle_cost = {key: each.idle_hourly_cost for key, each in spec.machines.items()}
+        self.hourly_cost = {key: each.cost.number for key, each in spec.machines.items()}
+        self.idle_cost = {key: each.idle_cost.number for key, each in spec.machines.items()}
         self.dependencies = MlDependencies(ml_workspace=self._offered(target))
         self.around = Around(context=spec.context, dependencies=dependencies_of(self._args))
         self._announce()
