@@ -7,6 +7,7 @@ login; the one used here runs kubelogin and holds no secret.
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -78,7 +79,7 @@ def kubeconfig(spec: ClusterSpec, facts: ClusterFacts, cluster: Cluster, parent:
     def written(kubeconfigs: Sequence[containerservice.outputs.CredentialResultResponse]) -> str:
         found = cluster_kubeconfig.kubeconfig_of([{"value": each.value} for each in kubeconfigs])
         if not facts.entra:
-            return cluster_kubeconfig.as_given(found)
+            return json.dumps(found, indent=2)
         return cluster_kubeconfig.with_kubelogin(
             found,
             spec.name,

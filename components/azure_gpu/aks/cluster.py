@@ -491,7 +491,7 @@ class GpuCluster(Component[GpuClusterArgs, GpuClusterWiring, _Spec], AttachableC
         # Azure deletes them with the cluster, and their disks, shares and addresses with its node resource group. Source:
         # MicrosoftDocs/azure-aks-docs, articles/aks/delete-cluster.md, 2024-04-16.
         opts = pulumi.ResourceOptions(parent=self, provider=provider, deleted_with=cluster.declared)
-        declared = gpu_objects_declare.declare(
+        resources, served = gpu_objects_declare.declare(
             self._name,
             self._spec.objects,
             images=images,
@@ -499,8 +499,8 @@ class GpuCluster(Component[GpuClusterArgs, GpuClusterWiring, _Spec], AttachableC
             storage=self._args["storage"]["name"] if "storage" in self._args else "",
             service_account=SERVING_ACCOUNT if "serving" in self._args else SERVICE_ACCOUNT,
         )
-        cluster_access.admitted(self._spec, self._config, declared.served)
-        in_namespace = pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(depends_on=declared.resources[:1]))
+        cluster_access.admitted(self._spec, self._config, resources[:served])
+        in_namespace = pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(depends_on=resources[:1]))
         # Identities that the stack hasn't created aren't changed.
         if cluster.declared is not None and self._spec.pods_can_use_identity:
             args, serving = self._args, self._args.get("serving")
@@ -509,7 +509,7 @@ class GpuCluster(Component[GpuClusterArgs, GpuClusterWiring, _Spec], AttachableC
                 self._workload_identity(SERVICE_ACCOUNT, "credential", *own, in_namespace)
             if serving is not None and serving["is_own"]:
                 self._workload_identity(SERVING_ACCOUNT, "serving-credential", serving["id"], serving["client_id"], in_namespace)
-        return declared.resources
+        return resources
 
     def _workload_identity(
         self,

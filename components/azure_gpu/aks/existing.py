@@ -36,29 +36,23 @@ def look_up_network(spec: ClusterSpec, asked_by: AskedBy) -> tuple[NetworkAddres
         return NOT_READ, problems
     read = _addresses(found)
     of_ranges = network.check_network(spec.ranges, read, paths_of_ranges(spec))
-    of_subnets = [*_place(spec.subnet, spec.most_nodes, found, path), *_place_of_api_server(spec, found)]
-    return read, [*of_ranges, *of_subnets, *_name_servers(spec, found)]
+    return read, [*of_ranges, *_places(spec, spec.subnet, found), *_name_servers(spec, found)]
 
 
-def _place(subnet: ArmId, most_nodes: int, found: Found, path: str) -> Iterator[Problem]:
-    shown = read_network.shown(found, subnet.name)
-    if shown is None:
-        yield from read_network.no_such_subnet(found, subnet, path)
-        return
-    yield from private_networks.check_subnet(private_networks.CLUSTERS, shown, path)
-    yield from private_networks.check_nodes(shown, most_nodes, path)
-
-
-def _place_of_api_server(spec: ClusterSpec, found: Found) -> Iterator[Problem]:
-    """The problems of the API server's subnet, which has to be in the network of the nodes'."""
-    subnet, nodes, path = spec.access.api_server_subnet, spec.subnet, f"{spec.path}.access.api_server_subnet_id"
-    if subnet is None or nodes is None or subnet.key == nodes.key or subnet.scope.lower() != nodes.scope.lower():
-        return  # nothing to read, or refused already
-    shown = read_network.shown(found, subnet.name)
-    if shown is None:
-        yield from read_network.no_such_subnet(found, subnet, path)
-    else:
-        yield from private_networks.check_subnet(private_networks.API_SERVERS, shown, path)
+def _places(spec: ClusterSpec, nodes: ArmId, found: Found) -> Iterator[Problem]:
+    """The problems of the nodes' subnet, and of the API server's, which has to be in the same network."""
+    places = [(private_networks.CLUSTERS, nodes, f"{spec.path}.subnet_id")]
+    server = spec.access.api_server_subnet
+    if server is not None and server.key != nodes.key and server.scope.lower() == nodes.scope.lower():  # else refused already
+        places.append((private_networks.API_SERVERS, server, f"{spec.path}.access.api_server_subnet_id"))
+    for purpose, subnet, path in places:
+        shown = read_network.shown(found, subnet.name)
+        if shown is None:
+            yield from read_network.no_such_subnet(found, subnet, path)
+            continue
+        yield from private_networks.check_subnet(purpose, shown, path)
+        if subnet is nodes:
+            yield from private_networks.check_nodes(shown, spec.most_nodes, path)
 
 
 def tell_of_restart(before: containerservice.GetManagedClusterResult, path: str, parent: pulumi.Resource) -> None:

@@ -96,8 +96,3 @@ def with_kubelogin(
         "current-context": name,
     }
     return json.dumps(whole, indent=2)
-
-
-def as_given(config: Mapping[str, Any]) -> str:
-    """The kubeconfig of a cluster without Entra, which grants access by itself and so is a secret."""
-    return json.dumps(config, indent=2)

@@ -60,16 +60,6 @@ class InState(NamedTuple):
         """Whether a resource of this logical name is in the state with other inputs."""
         return self.hashes.get(resource, hashed) != hashed
 
-    @property
-    def names(self) -> list[str]:
-        """Names of the pools in its inputs."""
-        return [str(each.get("name") or "") for each in self.listed]
-
-    @property
-    def system(self) -> Profile | None:
-        """The system pool in Azure."""
-        return next((each for each in self.shown if each.get("name") == SYSTEM_POOL), None)
-
 
 NOT_THERE = InState()
 
@@ -123,8 +113,8 @@ def declared(in_state: InState, system: Any, *, as_listed: bool) -> Declared:
     if as_listed:
         left_alone = [f"agentPoolProfiles[{index}].{key}" for index in range(len(in_state.listed)) for key in _LEFT_ALONE]
         return Declared(list(in_state.listed), left_alone)
-    now = in_state.system
-    if now is not None and in_state.names[0] != SYSTEM_POOL:  # the index in the path would select another pool
+    now = next((each for each in in_state.shown if each.get("name") == SYSTEM_POOL), None)
+    if now is not None and in_state.listed[0].get("name") != SYSTEM_POOL:  # the index in the path would select another pool
         return Declared([{**_profile(system), "count": now["count"]} if scaled and "count" in now else system], [])
     left_alone = ["agentPoolProfiles[0].powerState", *(["agentPoolProfiles[0].count"] if scaled else [])]
     return Declared([system], left_alone)

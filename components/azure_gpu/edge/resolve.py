@@ -122,7 +122,7 @@ def unanswered(spec: EdgeSharingSpec) -> list[Problem]:
 
 def workloads(args: EdgeSharingSettings) -> set[Workload]:
     """The workloads that the registry has to build for the jobs."""
-    return kubernetes_jobs.workloads(list(args.get("jobs", {}).values()))
+    return kubernetes_jobs.workloads(args.get("jobs", {}).values())
 
 
 def _kubeconfig(args: EdgeSharingSettings, path: str, read: Reader) -> tuple[str | None, list[Problem]]:

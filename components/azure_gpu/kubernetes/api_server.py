@@ -15,7 +15,6 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple, cast
@@ -52,8 +51,7 @@ class NotAllowedError(NotReachedError):
     """The cluster denies the request."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Permission:
+class Permission(NamedTuple):
     """A permission that a login may have."""
 
     verb: str
@@ -105,21 +103,15 @@ def answer_problem(kubeconfig: str, context: str, path: str) -> Problem | None:
     return refused("kubernetes.unhealthy", path, status=response.status) if response.status >= 400 else None
 
 
-def is_allowed(kubeconfig: str, permission: Permission, context: str = "") -> bool:
+def is_allowed(kubeconfig: str, permission: Permission) -> bool:
     """Whether the login has a permission. False while the cluster doesn't know it yet. Raises NotReachedError without a
     response."""
-    attributes = {
-        "verb": permission.verb,
-        "resource": permission.resource,
-        "group": permission.group,
-        "namespace": permission.namespace,
-    }
     review = {
         "apiVersion": "authorization.k8s.io/v1",
         "kind": "SelfSubjectAccessReview",
-        "spec": {"resourceAttributes": {key: value for key, value in attributes.items() if value}},
+        "spec": {"resourceAttributes": {key: value for key, value in permission._asdict().items() if value}},
     }
-    response = Connection(kubeconfig, context).request("POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", review)
+    response = Connection(kubeconfig).request("POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", review)
     return response.status in (200, 201) and bool(_mapping(_mapping(response.body).get("status")).get("allowed"))
 
 
@@ -139,7 +131,7 @@ def wait_until_allowed(
     last, failures = NotReachedError(""), 0
     for question in count():
         try:
-            if is_allowed(kubeconfig, replace(permission, namespace=f"{_NAMESPACE}-{question}")):
+            if is_allowed(kubeconfig, permission._replace(namespace=f"{_NAMESPACE}-{question}")):
                 return
             last = NotAllowedError(f"the cluster still refuses {permission.verb} {permission.resource}")
         except LoginFailedError as error:

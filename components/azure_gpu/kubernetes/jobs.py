@@ -4,7 +4,7 @@ How the job gets its GPU is passed in as a `Placement`.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,7 +17,7 @@ from azure_gpu.catalog.services.gpu_sharing import SharingRequest
 from azure_gpu.catalog.sizes.model import Gpu
 from azure_gpu.formats.kubernetes_manifest import MEMORY, PERCENTAGE, VISIBLE
 from azure_gpu.kubernetes import worker_group
-from azure_gpu.kubernetes.args import JobSettings
+from azure_gpu.kubernetes.args import ClusterServiceSettings, JobSettings
 from azure_gpu.kubernetes.manifests import filled
 from azure_gpu.kubernetes.objects import Manifest
 from azure_gpu.shared.workloads import Workload, image_problems, not_built
@@ -211,9 +211,8 @@ def _environment(spec: JobSpec) -> list[dict[str, Any]]:
     return [variable for _, variable in sorted({**plain, **secret}.items())]
 
 
-def secret_manifest(spec: JobSpec, settings: JobSettings) -> Manifest:
+def secret_manifest(spec: JobSpec, given: Mapping[str, pulumi.Input[str]]) -> Manifest:
     """The Secret with the job's secret variables."""
-    given = settings.get("secret_environment", {})
     values = {name: pulumi.Output.secret(given[name]) for name in spec.secret_names}
     return filled("secret", name=spec.name, secret=spec.secret_name, namespace=spec.placement.namespace, values=values)
 
@@ -223,6 +222,6 @@ def image_of(spec: JobSpec, images: Mapping[str, pulumi.Input[str]]) -> pulumi.I
     return images[spec.workload] if spec.workload is not None else spec.image
 
 
-def workloads(jobs: Sequence[JobSettings]) -> set[Workload]:
-    """The workloads that the registry has to build for these jobs."""
-    return {Workload(job["workload"]) for job in jobs if "workload" in job}
+def workloads(settings: Iterable[JobSettings | ClusterServiceSettings]) -> set[Workload]:
+    """The workloads that the registry has to build for these jobs and services."""
+    return {Workload(each["workload"]) for each in settings if "workload" in each}

@@ -21,7 +21,6 @@ from azure_gpu.kubernetes.jobs import Placement, too_small
 from azure_gpu.kubernetes.manifests import filled
 from azure_gpu.kubernetes.objects import Manifest
 from azure_gpu.shared.wording import has_no
-from azure_gpu.shared.workloads import Workload
 
 # Logs in with the pod's token and copies a folder.
 _FETCH = (
@@ -65,8 +64,7 @@ class ServiceSpec:
 
 def resolve(name: str, settings: ClusterServiceSettings, placement: Placement, path: str) -> tuple[ServiceSpec, list[Problem]]:
     """Resolves the service whose settings are at `path`, with its problems. Pure."""
-    shared = cast(JobSettings, {key: value for key, value in settings.items() if key in JobSettings.__annotations__})
-    job, problems = jobs.resolve(name, shared, placement, path)
+    job, problems = jobs.resolve(name, cast(JobSettings, settings), placement, path)  # what both have has the same keys
     scale, probes, model = settings.get("autoscale"), settings.get("probes", {}), settings.get("model")
     spec = ServiceSpec(
         job=job,
@@ -171,8 +169,3 @@ def _model(spec: ServiceSpec, account: pulumi.Input[str], identity: str) -> dict
     """The container that fetches the model before the server starts, and the volume that both share."""
     words = {"container": spec.model_container, "path": spec.model_path, "fetch": _FETCH}
     return filled("model", identity=identity, account=account, **words)
-
-
-def workloads(settings: Mapping[str, ClusterServiceSettings]) -> set[Workload]:
-    """The workloads that the registry has to build for these services."""
-    return {Workload(service["workload"]) for service in settings.values() if "workload" in service}

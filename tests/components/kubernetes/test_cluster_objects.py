@@ -12,7 +12,7 @@ import pytest
 
 from azure_gpu.catalog.problems import Severity
 from azure_gpu.catalog.services.groups import JOBSET
-from azure_gpu.kubernetes import services as kubernetes_services, worker_group
+from azure_gpu.kubernetes import jobs as kubernetes_jobs, worker_group
 from azure_gpu.kubernetes.args import ClusterServiceSettings, SharingArgs, sharing_request
 from azure_gpu.kubernetes.gpu_objects import declare as gpu_objects_declare, serving
 from azure_gpu.kubernetes.gpu_objects.resolve import resolve_objects
@@ -209,4 +209,4 @@ def test_what_a_service_with_a_model_needs_is_said_with_everything_else(
 def test_the_registry_builds_what_services_run() -> None:
     every = {"digits": SCORING, "small": {"image": "a/b:1", "gpus": 0}}
     services = {name: args_of(ClusterServiceSettings, settings) for name, settings in every.items()}
-    assert kubernetes_services.workloads(services) == {"scoring"}
+    assert kubernetes_jobs.workloads(services.values()) == {"scoring"}

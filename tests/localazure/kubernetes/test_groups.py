@@ -170,7 +170,7 @@ def _team(cpus: int) -> QueueSpec:
 
 def _waits(cluster: NodeAgent, namespace: str, name: str) -> str:
     """Why Kueue doesn't admit the group; "" where it has."""
-    found = cluster.get(f"/apis/{queues.API_VERSION}/namespaces/{namespace}/workloads").get("items", [])
+    found = cluster.get(f"/apis/kueue.x-k8s.io/v1beta1/namespaces/{namespace}/workloads").get("items", [])
     own = next((one for one in found if one["metadata"]["ownerReferences"][0]["name"] == name), {})
     conditions = {one["type"]: one for one in (own.get("status") or {}).get("conditions") or ()}
     reserved = conditions.get("QuotaReserved") or {}

@@ -5,7 +5,6 @@ Components that serve GPUs are in the namespace gpu-resources, run only on GPU n
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 import pulumi
 
@@ -18,16 +17,6 @@ from azure_gpu.kubernetes.manifests import filled
 from azure_gpu.kubernetes.objects import Manifest
 
 JOBS_LEVEL = "baseline"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DeclaredObjects:
-    """The declared objects."""
-
-    namespace: str
-    jobs: dict[str, str]  # name in Kubernetes, by the name in the stack file
-    resources: list[pulumi.Resource]
-    served: list[pulumi.Resource]  # of these, what serves GPUs
 
 
 def missing_images(spec: ClusterObjectsSpec, images: Mapping[str, object]) -> list[Problem]:
@@ -52,9 +41,9 @@ def declare(
     opts: pulumi.ResourceOptions,
     storage: pulumi.Input[str] = "",
     service_account: str = "",
-) -> DeclaredObjects:
-    """Declares all objects of the cluster `name`. `opts` has the parent and the provider. Services fetch models from the account
-    `storage` as `service_account`."""
+) -> tuple[list[pulumi.Resource], int]:
+    """Declares all objects of the cluster `name`. Returns them, and how many of the first serve GPUs. `opts` has parent and
+    provider. Services fetch models from the account `storage` as `service_account`."""
     if pulumi.runtime.is_dry_run():  # an update shows its preview first
         for line in announcements(spec):
             pulumi.log.info(line, opts.parent)
@@ -65,18 +54,8 @@ def declare(
         groups.append(objects.controller(f"{name}-kueue", KUEUE.of(spec.mirror), after(opts, groups)))
     groups += _in_order(name, list(queues.manifests(spec.queues, spec.namespace)), after(opts, [*namespace, *groups]))
     jobs = declare_jobs(name, spec.jobs, spec.settings.get("jobs", {}), images, after(opts, [*served, *namespace, *groups]))
-    return DeclaredObjects(
-        namespace=spec.namespace,
-        jobs={job: each.name for job, each in spec.jobs.items()},
-        served=served,
-        resources=[
-            *served,
-            *namespace,
-            *groups,
-            *jobs,
-            *_services(name, spec, images, storage, service_account, after(opts, [*served, *namespace])),
-        ],
-    )
+    running = _services(name, spec, images, storage, service_account, after(opts, [*served, *namespace]))
+    return [*served, *namespace, *groups, *jobs, *running], len(served)
 
 
 def _services(
@@ -87,18 +66,13 @@ def _services(
     service_account: str,
     opts: pulumi.ResourceOptions,
 ) -> list[pulumi.Resource]:
-    """Services, each with its Secret if it has one."""
     declared: list[pulumi.Resource] = []
     for service, each in spec.services.items():
-        before: list[pulumi.Resource] = []
-        if each.job.secret_names:
-            variables = spec.settings.get("services", {})[service].get("secret_environment", {})
-            secret = kubernetes_jobs.secret_manifest(each.job, {"secret_environment": variables})
-            before.append(objects.declare(f"{name}-secret-{service}", secret, opts))
+        own = spec.settings.get("services", {})[service].get("secret_environment", {})
         image = kubernetes_jobs.image_of(each.job, images)
-        for manifest in services.manifests(each, image, storage, service_account):
-            before.append(objects.declare(_logical(name, manifest), manifest, after(opts, before[:1])))
-        declared += before
+        manifests = services.manifests(each, image, storage, service_account)
+        named = [(_logical(name, manifest), manifest) for manifest in manifests]
+        declared += _with_secret(f"{name}-secret-{service}", each.job, own, named, opts)
     return declared
 
 
@@ -112,12 +86,24 @@ def declare_jobs(
     """The Jobs of the cluster `name`, each with its Secret if it has one."""
     declared: list[pulumi.Resource] = []
     for job, spec in specs.items():
-        before: list[pulumi.Resource] = []
-        if spec.secret_names:
-            secret = kubernetes_jobs.secret_manifest(spec, settings[job])
-            before.append(objects.declare(f"{name}-secret-{job}", secret, opts))
+        own = settings[job].get("secret_environment", {})
         manifest = kubernetes_jobs.manifest(spec, kubernetes_jobs.image_of(spec, images))
-        declared += [*before, objects.declare(f"{name}-job-{job}", manifest, after(opts, before))]
+        declared += _with_secret(f"{name}-secret-{job}", spec, own, [(f"{name}-job-{job}", manifest)], opts)
+    return declared
+
+
+def _with_secret(
+    name: str,
+    spec: kubernetes_jobs.JobSpec,
+    own: Mapping[str, pulumi.Input[str]],
+    manifests: Sequence[tuple[str, Manifest]],
+    opts: pulumi.ResourceOptions,
+) -> list[pulumi.Resource]:
+    """The Secret `name` of a job's or service's secret variables, if it has any, and its objects; all after the first of them."""
+    named = [(name, kubernetes_jobs.secret_manifest(spec, own)), *manifests] if spec.secret_names else manifests
+    declared: list[pulumi.Resource] = []
+    for logical, manifest in named:
+        declared.append(objects.declare(logical, manifest, after(opts, declared[:1])))
     return declared
 
 

@@ -13,12 +13,11 @@ from azure_gpu.catalog.services.groups import SOURCE
 from azure_gpu.formats.tags import NODE_POOL
 from azure_gpu.kubernetes import jobs as kubernetes_jobs
 from azure_gpu.kubernetes.gpu_objects.args import ClusterObjectsSettings, QueueArgs
-from azure_gpu.kubernetes.gpu_objects.spec import GpuPool, QueueSpec
+from azure_gpu.kubernetes.gpu_objects.spec import GpuPool, QueueSpec, pool_of
 from azure_gpu.kubernetes.jobs import JobSpec, too_small
 from azure_gpu.kubernetes.manifests import filled
 from azure_gpu.kubernetes.objects import Manifest
 
-API_VERSION = "kueue.x-k8s.io/v1beta1"
 _UNLIMITED = {"cpu": "1M", "memory": "1000000Ti"}  # in Kubernetes' notation, so that a refresh finds no difference
 
 
@@ -29,9 +28,7 @@ def resolve(given: Mapping[str, QueueArgs], pools: Sequence[GpuPool], path: str)
     for name, own in given.items():
         at = f"{path}.queues.{name}"
         problems += [*kubernetes_jobs.name_problems(name, at), *_numbers(own, at)]
-        pool = next((each for each in pools if each.name == own["pool"]), None) if "pool" in own else None
-        if "pool" not in own and len(pools) == 1:
-            pool = pools[0]
+        pool = pool_of(own.get("pool"), pools)
         if pool is None:
             problems.append(_no_pool(own, pools, at))
             continue

@@ -27,7 +27,7 @@ from azure_gpu.kubernetes.gpu_objects.args import (
     DevicePluginArgs,
     MetricsArgs,
 )
-from azure_gpu.kubernetes.gpu_objects.spec import GPU_TAINT, ClusterObjectsSpec, GpuPool, PoolNodes
+from azure_gpu.kubernetes.gpu_objects.spec import GPU_TAINT, ClusterObjectsSpec, GpuPool, PoolNodes, pool_of
 from azure_gpu.kubernetes.jobs import JobSpec, Placement, too_small
 from azure_gpu.kubernetes.objects import toleration
 from azure_gpu.kubernetes.services import ServiceSpec
@@ -47,7 +47,7 @@ def resolve_objects(
     jobs: dict[str, JobSpec] = {}
     problems = [problem for pool in pools for problem in _pool_problems(pool, by_plugin=by_plugin)]
     for name, job in settings.get("jobs", {}).items():
-        pool = _pool_of(job, pools)
+        pool = pool_of(job.get("pool"), pools)
         jobs[name], more = kubernetes_jobs.resolve(name, job, _placement(job, pool, namespace), f"{path}.jobs.{name}")
         problems += [*more, *_job_problems(job, pool, pools, f"{path}.jobs.{name}")]
     team_queues, more = queues.resolve(settings["queues"], pools, path) if "queues" in settings else ({}, [])
@@ -56,7 +56,7 @@ def resolve_objects(
     for name, service in settings.get("services", {}).items():
         at, pod = f"{path}.services.{name}", cast(ClusterJobSettings, service)  # what a pod requests has the same keys in both
         with_gpu = service.get("gpus", DEFAULT_GPUS) != 0
-        pool = _pool_of(pod, pools) if with_gpu else None
+        pool = pool_of(pod.get("pool"), pools) if with_gpu else None
         place = _placement(pod, pool, namespace) if with_gpu else _without_gpu(pod, namespace)
         services[name], more = kubernetes_services.resolve(name, service, place, at)
         problems += [*more, *(_job_problems(pod, pool, pools, at) if with_gpu else _problems_without_gpu(pod, at))]
@@ -89,8 +89,7 @@ def resolve_objects(
 
 def workloads(settings: ClusterObjectsSettings) -> set[Workload]:
     """The workloads that the registry has to build for jobs and services."""
-    of_jobs = kubernetes_jobs.workloads(list(settings.get("jobs", {}).values()))
-    return of_jobs | kubernetes_services.workloads(settings.get("services", {}))
+    return kubernetes_jobs.workloads([*settings.get("jobs", {}).values(), *settings.get("services", {}).values()])
 
 
 def _placement(job: ClusterJobSettings, pool: GpuPool | None, namespace: str) -> Placement:
@@ -144,13 +143,6 @@ def _default_counters(pools: Iterable[PoolNodes]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _pool_of(job: ClusterJobSettings, pools: Sequence[GpuPool]) -> "GpuPool | None":
-    """The pool of the job: its `pool`, else the only one."""
-    if "pool" in job:
-        return next((pool for pool in pools if pool.name == job["pool"]), None)
-    return pools[0] if len(pools) == 1 else None
-
-
 def _pool_problems(pool: GpuPool, *, by_plugin: bool) -> Iterator[Problem]:
     """Problems of the pool's sharing, and of NVIDIA's plugin on its GPUs."""
     gpu, sharing = pool.nodes.gpu, pool.nodes.sharing
@@ -166,7 +158,7 @@ def _pool_problems(pool: GpuPool, *, by_plugin: bool) -> Iterator[Problem]:
         yield refused("kubernetes.not_nvidia", f"{pool.path}.size", pool.nodes.size, gpu=gpu)
 
 
-def _job_problems(job: ClusterJobSettings, pool: "GpuPool | None", pools: Sequence[GpuPool], path: str) -> Iterator[Problem]:
+def _job_problems(job: ClusterJobSettings, pool: GpuPool | None, pools: Sequence[GpuPool], path: str) -> Iterator[Problem]:
     """Problems of the job's placement on the cluster."""
     gpus, parallelism = job.get("gpus", DEFAULT_GPUS), job.get("parallelism", DEFAULT_PARALLELISM)
     for key, value in (("gpus", gpus), ("parallelism", parallelism)):

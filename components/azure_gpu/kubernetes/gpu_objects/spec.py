@@ -4,6 +4,7 @@ The same sharing always has the same key, so that pools with the same sharing us
 affect the others.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -121,6 +122,13 @@ class GpuPool:
     nodes: PoolNodes
     min_nodes: int
     max_nodes: int
+
+
+def pool_of(name: str | None, pools: Sequence[GpuPool]) -> GpuPool | None:
+    """The pool of this name; None as the name: the only one there is."""
+    if name is None:
+        return pools[0] if len(pools) == 1 else None
+    return next((pool for pool in pools if pool.name == name), None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
