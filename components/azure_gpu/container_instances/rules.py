@@ -24,8 +24,7 @@ def problems_of(spec: ContainerGroupSpec, path: str, day: date, last: date | Non
     """Returns the problems of the group at `path`: names, missing secrets, what would be left out without a word, and the
     catalog's at a date. Azure itself judges ports, probes, mounts and zones."""
     settings = spec.settings
-    if "containers" in settings:
-        yield from _form(settings, path)
+    yield from _form(settings, path)
     for container in (*spec.init_containers, *spec.containers):
         if container.path != path:
             yield from names.check(names.CONTAINER, container.name, container.path)
@@ -33,7 +32,6 @@ def problems_of(spec: ContainerGroupSpec, path: str, day: date, last: date | Non
         secret = container.settings.get("secret_environment", {})
         for variable in sorted(secret.keys() & container.settings.get("environment", {}).keys()):
             yield refused("variables.set_twice", f"{container.path}.environment.{variable}")
-    yield from _init_order(settings, path)
     group_name = known(settings.get("group_name"))
     if group_name is not None:
         yield from names.check(azure_types.CONTAINER_GROUP.arm_type, group_name, f"{path}.group_name")
@@ -50,19 +48,15 @@ def problems_of(spec: ContainerGroupSpec, path: str, day: date, last: date | Non
 
 
 def _form(settings: ContainerGroupSettings, path: str) -> Iterator[Problem]:
-    """Rejects `containers` together with keys of a single container."""
+    """Rejects `containers` together with keys of a single container, and an order that isn't one of all init containers."""
     of_one = ", ".join(key for key in settings if key in ContainerBasics.__annotations__ or key == "container_name")
-    if of_one:
-        yield refused("group.one_and_several", f"{path}.containers", ", ".join(settings.get("containers", {})), of_one=of_one)
-    if not settings.get("containers"):
+    several, given = settings.get("containers"), list(settings.get("init_containers", {}))
+    if several is not None and of_one:
+        yield refused("group.one_and_several", f"{path}.containers", ", ".join(several), of_one=of_one)
+    if several is not None and not several:
         yield refused("group.no_container", f"{path}.containers")
-
-
-def _init_order(settings: ContainerGroupSettings, path: str) -> Iterator[Problem]:
-    given = list(settings.get("init_containers", {}))
-    order = settings.get("init_order", given)
+    order, names = settings.get("init_order", given), ", ".join(given)
     if sorted(order) != sorted(given):
-        names = ", ".join(given)
         allowed = names or "none: there are no init containers"
         yield refused("group.init_order", f"{path}.init_order", ", ".join(order), allowed=allowed, names=names)
 

@@ -16,7 +16,7 @@ from azure_gpu.formats.mail_address import is_address
 from azure_gpu.shared.installation import COMMAND
 from azure_gpu.shared.validation import written
 from azure_gpu.shared.wording import give_secret
-from azure_gpu.vm.args import DEFAULT_SHUTDOWN, AdminArgs, DiskArgs, GpuVmSettings, ShutdownArgs, VmSpotArgs
+from azure_gpu.vm.args import DEFAULT_SHUTDOWN, AdminArgs, GpuVmSettings, ShutdownArgs, VmSpotArgs
 from azure_gpu.vm.spec import GpuVmSpec
 
 DISK_GB = (30, 4095)  # of an OS disk
@@ -25,33 +25,35 @@ _ZONE = re.compile(r"[123]")
 _SIZE_NAME = re.compile(r"(?:(?:Standard|Basic)_)?[A-Za-z][A-Za-z0-9_-]{0,60}", re.IGNORECASE)
 
 
-def problems_of(settings: GpuVmSettings, spec: GpuVmSpec, size: Size | None, day: date) -> list[Problem]:
-    path = spec.path
-    return [
-        *_size(settings, size, path),
-        *_image(spec, size, day, path),
-        *_admin(settings.get("admin", AdminArgs()), spec.operating_system, path),
-        *_boot(settings, spec, size, path),
-        *_proof(settings, spec, path),
-        *_zone_and_spot(settings, path),
-        *_disk(settings.get("disk", DiskArgs()), path),
-        *_shutdown(written(settings.get("shutdown", ShutdownArgs())), path),
-        *_outbound(settings, spec, path),
-    ]
-
-
-def _size(settings: GpuVmSettings, size: Size | None, path: str) -> Iterator[Problem]:
+def problems_of(settings: GpuVmSettings, spec: GpuVmSpec, size: Size | None, day: date) -> Iterator[Problem]:
+    path, choice, disk, (least, most) = spec.path, spec.image, spec.disk, DISK_GB
     if size is None and not _SIZE_NAME.fullmatch(settings["size"]):
         yield refused("vm.bad_size", f"{path}.size", settings["size"], command=COMMAND)
     if size is not None and size.gpu is None:
         yield refused("vm.no_gpu", f"{path}.size", size.name, command=COMMAND)
-
-
-def _image(spec: GpuVmSpec, size: Size | None, day: date, path: str) -> Iterator[Problem]:
-    choice = spec.image
     if choice.reference is not None:
-        here = f"{path}.{'image' if 'image' in spec.settings else 'size'}"
+        here = f"{path}.{'image' if 'image' in settings else 'size'}"
         yield from vm_images.image_problems(choice.reference, day, here, IMAGES, size=size, trusted_launch=spec.trusted_launch)
+    yield from _admin(settings.get("admin", AdminArgs()), spec.operating_system, path)
+    if settings.get("security", "auto") == "trusted_launch":
+        yield from security.trusted_launch_problems(size, choice.known, f"{path}.security")
+    yield from _driver(settings, spec, path)
+    if "zone" in settings and _ZONE.fullmatch(settings["zone"]) is None:
+        yield refused("vm.bad_zone", f"{path}.zone", settings["zone"])
+    price = written(settings.get("spot", VmSpotArgs())).get("max_price", spot_price.ANY_PRICE)
+    if not spot_price.is_possible(price):
+        yield spot_price.refused(f"{path}.spot.max_price", price)
+    if "size_gb" in disk and not least <= disk["size_gb"] <= most:
+        yield refused("vm.bad_disk_size", f"{path}.disk.size_gb", disk["size_gb"], least=least, most=most)
+    yield from _shutdown(written(settings.get("shutdown", ShutdownArgs())), path)
+
+
+def _driver(settings: GpuVmSettings, spec: GpuVmSpec, path: str) -> Iterator[Problem]:
+    if settings.get("prove_driver", False) and spec.driver.kind == "none":
+        yield refused("vm.nothing_to_prove", f"{path}.prove_driver", True)
+    closed = settings.get("outbound", "default") == "none" and not spec.network.public_address
+    if closed and spec.driver.kind == "extension":
+        yield refused("vm.driver_without_outbound", f"{path}.outbound", "none", source=_EXTENSION_PAGE)
 
 
 def _admin(settings: AdminArgs, system: OperatingSystem, path: str) -> Iterator[Problem]:
@@ -75,30 +77,6 @@ def _admin(settings: AdminArgs, system: OperatingSystem, path: str) -> Iterator[
         yield from admins.password_problems(password, f"{here}.password", give_secret(f"{here}.password"))
 
 
-def _boot(settings: GpuVmSettings, spec: GpuVmSpec, size: Size | None, path: str) -> Iterator[Problem]:
-    if settings.get("security", "auto") == "trusted_launch":
-        yield from security.trusted_launch_problems(size, spec.image.known, f"{path}.security")
-
-
-def _proof(settings: GpuVmSettings, spec: GpuVmSpec, path: str) -> Iterator[Problem]:
-    if settings.get("prove_driver", False) and spec.driver.kind == "none":
-        yield refused("vm.nothing_to_prove", f"{path}.prove_driver", True)
-
-
-def _zone_and_spot(settings: GpuVmSettings, path: str) -> Iterator[Problem]:
-    if "zone" in settings and _ZONE.fullmatch(settings["zone"]) is None:
-        yield refused("vm.bad_zone", f"{path}.zone", settings["zone"])
-    price = written(settings.get("spot", VmSpotArgs())).get("max_price", spot_price.ANY_PRICE)
-    if not spot_price.is_possible(price):
-        yield spot_price.refused(f"{path}.spot.max_price", price)
-
-
-def _disk(settings: DiskArgs, path: str) -> Iterator[Problem]:
-    least, most = DISK_GB
-    if "size_gb" in settings and not least <= settings["size_gb"] <= most:
-        yield refused("vm.bad_disk_size", f"{path}.disk.size_gb", settings["size_gb"], least=least, most=most)
-
-
 def _shutdown(settings: ShutdownArgs, path: str) -> Iterator[Problem]:
     here = f"{path}.shutdown"
     if not settings.get("enabled", True):
@@ -108,9 +86,3 @@ def _shutdown(settings: ShutdownArgs, path: str) -> Iterator[Problem]:
     yield from shutdown.check(time, zone, f"{here}.time", f"{here}.timezone")
     if "mail_to" in settings and not is_address(settings["mail_to"]):
         yield refused("vm.bad_mail", f"{here}.mail_to", settings["mail_to"])
-
-
-def _outbound(settings: GpuVmSettings, spec: GpuVmSpec, path: str) -> Iterator[Problem]:
-    closed = settings.get("outbound", "default") == "none" and not spec.network.public_address
-    if closed and spec.driver.kind == "extension":
-        yield refused("vm.driver_without_outbound", f"{path}.outbound", "none", source=_EXTENSION_PAGE)

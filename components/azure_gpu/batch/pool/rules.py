@@ -37,22 +37,27 @@ _REPLICAS = observed("Microsoft Learn, azure-arm-batch: id of ImageReference", 2
 _WITHOUT_ADDRESSES = "Microsoft Learn, batch/simplified-node-communication-pool-no-public-ip, of 2022-05-26: prerequisites"
 
 
-def problems_of(spec: BatchPoolSpec, path: str) -> list[Problem]:
+def problems_of(spec: BatchPoolSpec, path: str) -> Iterator[Problem]:
     """Validates the pool at `path`."""
     settings = spec.settings
     mounts = settings.get("mounts", {})
-    return [
-        *_size(spec, path),
-        *_names(spec, path),
-        *_metadata(settings, path),
-        *_start_task(settings, path),
-        *_containers(settings, path),
-        *_network(settings, path),
-        *mount_problems(mounts, spec.request.operating_system, f"{path}.mounts"),
-        *_mounts_by_key(spec, path),
-        *check_tags(settings.get("tags", {}), f"{path}.tags"),
-        *unmanaged_containers(mounts, spec.own_containers, spec.dependencies.storage, f"{path}.mounts"),
-    ]
+    if spec.request.size is None and spec.request.size_name is None:
+        yield refused("pool.bad_size", f"{path}.size", spec.size, command=COMMAND)
+    if "pool_name" in settings:
+        yield from _name(spec, f"{path}.pool_name")
+    for key in (key for key in settings.get("metadata", {}) if key in (LOGICAL_NAME, POOL_MPI)):
+        yield refused("pool.own_metadata", f"{path}.metadata.{key}", key, logical_name=LOGICAL_NAME, pool_mpi=POOL_MPI)
+    if "start_task" in settings:
+        yield from _start_task(settings["start_task"], f"{path}.start_task")
+    for index, image in enumerate(written(settings.get("containers", ContainersArgs())).get("images", [])):
+        yield from image_reference.check(image, f"{path}.containers.images[{index}]")
+    yield from _network(settings, path)
+    yield from mount_problems(mounts, spec.request.operating_system, f"{path}.mounts")
+    if spec.replace == "side-by-side":  # the hash in the name doesn't include the key, so a new key would keep the name
+        for mount_path in (mount_path for mount_path, mount in mounts.items() if "azure_file" in mount):
+            yield refused("pool.key_side_by_side", f"{path}.mounts.{mount_path}.azure_file")
+    yield from check_tags(settings.get("tags", {}), f"{path}.tags")
+    yield from unmanaged_containers(mounts, spec.own_containers, spec.dependencies.storage, f"{path}.mounts")
 
 
 def fit_problems(
@@ -90,32 +95,14 @@ def quota(spec: BatchPoolSpec, account: BatchAccountLimits | None, path: str) ->
     return [each._replace(severity=Severity.WARNING) for each in found if each.code is Code.NO_QUOTA]
 
 
-def _size(spec: BatchPoolSpec, path: str) -> Iterator[Problem]:
-    if spec.request.size is None and spec.request.size_name is None:
-        yield refused("pool.bad_size", f"{path}.size", spec.size, command=COMMAND)
-
-
-def _names(spec: BatchPoolSpec, path: str) -> Iterator[Problem]:
-    if "pool_name" not in spec.settings:
-        return
+def _name(spec: BatchPoolSpec, path: str) -> Iterator[Problem]:
     base_name, behind = spec.base_name, f"-{'0' * HASH_LENGTH}" if spec.replace == "side-by-side" else ""
-    whole = base_name + behind if base_name else ""
-    for problem in names.check(azure_types.BATCH_POOL.arm_type, whole, f"{path}.pool_name"):
+    for problem in names.check(azure_types.BATCH_POOL.arm_type, base_name + behind if base_name else "", path):
         room = f", {len(behind)} of them for the hash of side-by-side" if behind else ""
         yield problem._replace(value=base_name, allowed=problem.allowed + room, fix=problem.fix.replace(behind, ""))
 
 
-def _metadata(settings: BatchPoolSettings, path: str) -> Iterator[Problem]:
-    for key in settings.get("metadata", {}):
-        if key in (LOGICAL_NAME, POOL_MPI):
-            yield refused("pool.own_metadata", f"{path}.metadata.{key}", key, logical_name=LOGICAL_NAME, pool_mpi=POOL_MPI)
-
-
-def _start_task(settings: BatchPoolSettings, path: str) -> Iterator[Problem]:
-    task = settings.get("start_task")
-    if task is None:
-        return
-    here = f"{path}.start_task"
+def _start_task(task: StartTaskArgs, here: str) -> Iterator[Problem]:
     if not task["command"].strip():
         yield refused("pool.no_command", f"{here}.command")
     retries = task.get("retries", DEFAULT_RETRIES)
@@ -149,11 +136,6 @@ def _resource_file(file: ResourceFileArgs, path: str) -> Iterator[Problem]:
         yield refused("pool.bad_file_mode", f"{path}.mode", file["mode"])
 
 
-def _containers(settings: BatchPoolSettings, path: str) -> Iterator[Problem]:
-    for index, image in enumerate(written(settings.get("containers", ContainersArgs())).get("images", [])):
-        yield from image_reference.check(image, f"{path}.containers.images[{index}]")
-
-
 def _network(settings: BatchPoolSettings, path: str) -> Iterator[Problem]:
     subnet = settings.get("subnet_id")
     if isinstance(subnet, str):  # outputs can't be validated
@@ -169,14 +151,6 @@ def cloud_services_problems(settings: BatchPoolSettings, of_catalog: list[Proble
     here = f"{path}.cloud_services"
     if settings.get("cloud_services", False) and here not in {problem.path for problem in errors(of_catalog)}:
         yield refused("pool.cloud_services", here, True)
-
-
-def _mounts_by_key(spec: BatchPoolSpec, path: str) -> Iterator[Problem]:
-    """Rejects mounts by key with side-by-side replacement: the hash in the name doesn't include the key, so a new key would keep
-    the name."""
-    by_key = [mount_path for mount_path, mount in spec.settings.get("mounts", {}).items() if "azure_file" in mount]
-    for mount_path in by_key if spec.replace == "side-by-side" else ():
-        yield refused("pool.key_side_by_side", f"{path}.mounts.{mount_path}.azure_file")
 
 
 def missing_dependencies(path: str, settings: BatchPoolSettings, *, identity: bool, storage: bool) -> list[Problem]:
