@@ -72,8 +72,8 @@ class Host(Provider):
         SPELLING.set(lambda problem: f"{property_path(problem.path, path, args_type)}: {self._reason(problem)}")
         try:
             component = getattr(azure_gpu, kind)(name, args, options)
-        except Refused as refused:
-            self._refuse(refused.problems, path, args_type)
+        except Refused as error:
+            self._refuse(error.problems, path, args_type)
         outputs: dict[str, Any] = self._spec["resources"][resource_type]["properties"]
         attributes = {camel(each): each for each in type(component).__annotations__}
         state = {output: self._on_wire(getattr(component, attributes[output]), spec) for output, spec in outputs.items()}

@@ -9,8 +9,9 @@ known, so the PUT comes first.
 After the PATCH the pool is as declared, and the state isn't: a refresh takes the change in.
 """
 
+import json
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any
 
 import pulumi
 
@@ -59,14 +60,7 @@ async def instead(args: pulumi.ErrorHookArgs, component: pulumi.Resource, provid
         )
 
 
-async def _plain(value: Any) -> Any:
-    """The value as JSON has it: without the marks of secrets, and with integers."""
-    if isinstance(value, pulumi.Output):
-        return await _plain(await cast("pulumi.Output[Any]", value).future())
-    if isinstance(value, Mapping):
-        return {key: await _plain(each) for key, each in cast(Mapping[str, Any], value).items()}
-    if isinstance(value, list):
-        return [await _plain(each) for each in cast(list[Any], value)]
-    if isinstance(value, float) and value.is_integer():  # the engine has no integers
-        return int(value)
-    return value
+async def _plain(value: Mapping[str, Any]) -> dict[str, Any]:
+    """The value as JSON has it: without the marks of secrets, and with integers, which the engine doesn't have."""
+    known = await pulumi.Output.from_input(value).future()
+    return json.loads(json.dumps(known), parse_float=lambda text: int(float(text)) if float(text).is_integer() else float(text))
