@@ -11,7 +11,6 @@ from azure_gpu.catalog.services.vm_images import IMAGES, ImageReference, find
 from azure_gpu.catalog.size_use import Service
 from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.catalog.sizes.model import Size
-from azure_gpu.catalog.sources import Dated
 from localazure.arm.store import Body
 
 MIG_PAGE = date(2026, 5, 22)  # Microsoft Learn, articles/aks/gpu-multi-instance.md
@@ -56,7 +55,7 @@ def outside(lifecycle: Lifecycle, what: str, as_of: date, region: str = "") -> s
     end = lifecycle.end_in(region)
     if end is not None and as_of > end.day:
         return f"{what} retired on {end.day.isoformat()}."
-    if as_of < lifecycle.seen.day and lifecycle.seen.dated is Dated.VALID_FROM:
+    if as_of < lifecycle.seen.day and lifecycle.seen.dated == "valid from":
         return f"{what} came on {lifecycle.seen.day.isoformat()}."
     return ""
 
@@ -71,8 +70,8 @@ def of_image(reference: ImageReference | None, as_of: date) -> Body:
         "ended": outside(image.lifecycle, f"The image {reference}", as_of),
         "generations": list(image.generations),
         "has": sorted(str(each) for each in image.has),
-        "system": image.distribution.operating_system,
-        "distribution": image.distribution.value,
+        "system": image.operating_system,
+        "distribution": image.distribution,
         "batch_only": image.batch_only,
         "plan": dict(zip(("name", "product", "publisher"), image.plan, strict=True)) if image.plan else None,
     }

@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 from azure_gpu.catalog.services import driver_extension, vm_images
 from azure_gpu.catalog.services.batch import images, installs
-from azure_gpu.catalog.services.vm_images import IMAGES, ImageReference, Software
+from azure_gpu.catalog.services.vm_images import IMAGES, ImageReference
 from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.catalog.sizes.model import Size
 from localazure.arm.store import Body
@@ -69,7 +69,7 @@ def _driver(properties: Body, machine: Body) -> str:
     """From the image, an extension, or a start task that calls an installer which is known by its name."""
     names = [str((machine.get("imageReference") or {}).get(part) or "") for part in ("publisher", "offer", "sku")]
     image = vm_images.find(ImageReference(*names), IMAGES)
-    of_image = image is not None and Software.NVIDIA_DRIVER in image.has
+    of_image = image is not None and "NVIDIA driver" in image.has
     requested = (driver_extension.PUBLISHER.lower(), driver_extension.NVIDIA_LINUX.lower())
     extensions = {(str(one.get("publisher")).lower(), str(one.get("type")).lower()) for one in machine.get("extensions") or ()}
     started = installs.installs_driver(str((properties.get("startTask") or {}).get("commandLine") or ""))

@@ -8,7 +8,7 @@ from datetime import date
 from azure_gpu.catalog import durations, lifecycle
 from azure_gpu.catalog.services.batch import images
 from azure_gpu.catalog.services.batch.scale import MOST_TASK_SLOTS, SLOTS_PER_CORE
-from azure_gpu.catalog.services.vm_images import Distribution, ImageReference, Software
+from azure_gpu.catalog.services.vm_images import ImageReference
 from azure_gpu.catalog.size_use import OperatingSystem, Service
 from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.formats import azure_types
@@ -94,14 +94,14 @@ def _facts(change: Change, account: Resource) -> Body:
         "image": image,
         "boots": boots,
         "fits": not boots or not generations or bool(set(boots) & set(generations)),
-        "containers": any(each in image.get("has", ()) for each in (Software.CONTAINERS, Software.WINDOWS_CONTAINERS)),
+        "containers": any(each in image.get("has", ()) for each in ("Docker-compatible containers", "Windows containers")),
         "agent": _agent(sku, image, change.as_of),
     }
 
 
 def _agent(sku: str, image: Body, as_of: date) -> Body:
     agent = images.find_agent(sku)
-    expected = images.agent_for(Distribution(image["distribution"])) if image else None
+    expected = images.agent_for(image["distribution"]) if image else None
     return {
         "sku": agent.sku if agent is not None else sku,
         "ended": size_facts.outside(agent.lifecycle, f"The node agent {agent.sku}", as_of) if agent is not None else "",

@@ -7,7 +7,6 @@ catalog's; a patch that no source names is shown as `.0`.
 from datetime import date
 
 from azure_gpu.catalog.services.aks import kubernetes_versions
-from azure_gpu.catalog.sources import Dated
 from localazure.arm.errors import ArmError
 from localazure.arm.store import Body
 from localazure.kinds.managed_cluster_refusals import invalid, not_allowed, version_not_supported
@@ -84,7 +83,7 @@ def _not_there(version: str, as_of: date, *, lts: bool) -> str:
     end = row.lts_end if lts else row.end
     if end is not None and as_of > end.day:
         return f"Kubernetes {row.name} on AKS retired on {end.day.isoformat()}"
-    began = row.planned is None and row.general.dated is Dated.VALID_FROM
+    began = row.planned is None and row.general.dated == "valid from"
     if began and as_of < row.general.day:
         return f"Kubernetes {row.name} on AKS came on {row.general.day.isoformat()}"
     return ""

@@ -89,7 +89,7 @@ def _properties(image: VmImage) -> Body:
     return {
         "architecture": "x64",
         "hyperVGeneration": generation,
-        "osDiskImage": {"operatingSystem": image.distribution.operating_system},
+        "osDiskImage": {"operatingSystem": image.operating_system},
         "dataDiskImages": [],
         "automaticOSUpgradeProperties": {"automaticOSUpgradeSupported": False},
         "features": [{"name": "SecurityType", "value": security}] if security != "None" else [],

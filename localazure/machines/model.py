@@ -4,7 +4,7 @@ import math
 from typing import Any, NamedTuple
 
 from azure_gpu.catalog.services import vm_images
-from azure_gpu.catalog.services.vm_images import IMAGES, Distribution, ImageReference, Software, VmImage
+from azure_gpu.catalog.services.vm_images import IMAGES, Distribution, ImageReference, VmImage
 from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.catalog.sizes.model import Size
@@ -14,7 +14,7 @@ from localazure.arm.store import Body, Resource
 UNKNOWN_VERSION = "1.0.0"  # of an image of which no source names a version
 DEFAULT_USER = "azureuser"
 DRIVER_OF_IMAGES = "580.173.02"  # Azure/azhpc-images, versions.json, 2026-07-29
-_DOCKER = frozenset({Software.CONTAINERS, Software.NVIDIA_CONTAINERS})
+_DOCKER = frozenset({"Docker-compatible containers", "NVIDIA container toolkit"})
 
 
 class MachineSettings(NamedTuple):
@@ -51,7 +51,7 @@ class MachineSettings(NamedTuple):
     @property
     def image_driver(self) -> str:
         """The version of the NVIDIA driver that the image brings; "" where it brings none."""
-        return DRIVER_OF_IMAGES if self.image is not None and Software.NVIDIA_DRIVER in self.image.has else ""
+        return DRIVER_OF_IMAGES if self.image is not None and "NVIDIA driver" in self.image.has else ""
 
     @property
     def image_has_docker(self) -> bool:
@@ -59,7 +59,7 @@ class MachineSettings(NamedTuple):
 
     @property
     def image_has_gpu_containers(self) -> bool:
-        return self.image is not None and Software.NVIDIA_CONTAINERS in self.image.has
+        return self.image is not None and "NVIDIA container toolkit" in self.image.has
 
     @property
     def distribution(self) -> Distribution | None:
@@ -145,7 +145,7 @@ def exact_version(properties: Body) -> str:
 def system_of(properties: Body, image: VmImage | None) -> OperatingSystem:
     """By what is known of the image, else by the profile and the disk, else by the image's name."""
     if image is not None:
-        return image.distribution.operating_system
+        return image.operating_system
     storage: Body = properties.get("storageProfile") or {}
     told = (storage.get("osDisk") or {}).get("osType")
     if told:

@@ -181,9 +181,9 @@ def read(monkeypatch: pytest.MonkeyPatch, folder: Path, found: Mapping[tuple[Azu
 
         return answer
 
-    monkeypatch.setattr(lists, "locations", lambda *_: found[Azure.LOCATIONS, ""])
+    monkeypatch.setattr(lists, "locations", lambda *_: found["locations", ""])
     monkeypatch.setattr(
-        lists, "of_regions", lambda *_: {key: reader(value) for key, value in found.items() if key[0] is not Azure.LOCATIONS}
+        lists, "of_regions", lambda *_: {key: reader(value) for key, value in found.items() if key[0] != "locations"}
     )
     login: SignIn = None  # type: ignore[assignment]
     return azure_lists.refresh(login, "s", [], day, {path.name: path for path in folder.iterdir()})
@@ -193,10 +193,10 @@ def test_what_azure_lists_is_kept_whole_by_place_and_its_second_reading_has_what
     monkeypatch: pytest.MonkeyPatch, folder: Path
 ) -> None:
     first = {
-        (Azure.LOCATIONS, ""): ["westeurope", "belgiumcentral"],
-        (Azure.SIZES, "westeurope"): {"standard_nc4as_t4_v3": 1, "standard_nc6": 1, "standard_d4s_v5": 1},
-        (Azure.PROFILES, "westeurope"): ["Consumption", "Consumption-GPU-NC8as-T4"],
-        (Azure.KUBERNETES, "westeurope"): ["1.37", "1.37.1"],
+        ("locations", ""): ["westeurope", "belgiumcentral"],
+        ("VM sizes", "westeurope"): {"standard_nc4as_t4_v3": 1, "standard_nc6": 1, "standard_d4s_v5": 1},
+        ("workload profiles of Container Apps", "westeurope"): ["Consumption", "Consumption-GPU-NC8as-T4"],
+        ("Kubernetes versions of AKS", "westeurope"): ["1.37", "1.37.1"],
     }
     result = read(monkeypatch, folder, first, date(2026, 12, 1))
     assert {
@@ -210,10 +210,10 @@ def test_what_azure_lists_is_kept_whole_by_place_and_its_second_reading_has_what
     path.write_text(text, encoding="utf-8")
     second = {
         **first,
-        (Azure.LOCATIONS, ""): ["westeurope", "denmarkeast"],
-        (Azure.SIZES, "westeurope"): OSError("no route"),
-        (Azure.PROFILES, "westeurope"): [],
-        (Azure.KUBERNETES, "westeurope"): ["1.38"],
+        ("locations", ""): ["westeurope", "denmarkeast"],
+        ("VM sizes", "westeurope"): OSError("no route"),
+        ("workload profiles of Container Apps", "westeurope"): [],
+        ("Kubernetes versions of AKS", "westeurope"): ["1.38"],
     }
     result = read(monkeypatch, folder, second, date(2026, 12, 8))
     assert {(each.what.value, each.subject) for each in result.changes} == {
@@ -228,8 +228,8 @@ def test_what_azure_lists_is_kept_whole_by_place_and_its_second_reading_has_what
         "Azure's list of workload profiles of Container Apps in westeurope",
     ]
     now = listed.read(result.texts[path])
-    assert now[Azure.SIZES, "westeurope"].source.day == date(2026, 12, 1)
-    assert now[Azure.LOCATIONS, ""].names == {"westeurope", "denmarkeast"}
+    assert now["VM sizes", "westeurope"].source.day == date(2026, 12, 1)
+    assert now["locations", ""].names == {"westeurope", "denmarkeast"}
 
 
 def test_age_lists_what_is_due_with_source_and_command_on_any_day(capsys: pytest.CaptureFixture[str]) -> None:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from azure_gpu.catalog import regions, sources, tables
 from azure_gpu.catalog.problems import Code, End, Problem, Severity, not_listed
 from azure_gpu.catalog.refusals import refused
-from azure_gpu.catalog.sources import Dated, Source
+from azure_gpu.catalog.sources import Source
 from azure_gpu.catalog.tables import Keyed, Row, Table
 
 WARNING_DAYS = 180  # a retirement this near is worth a warning
@@ -92,7 +92,7 @@ def check(
         return [each._replace(end=End(f"{what}{where}", end.day)) for each in found]
     problems: list[Problem] = []
     if as_of < lifecycle.seen.day:
-        begun = lifecycle.seen.dated is Dated.VALID_FROM
+        begun = lifecycle.seen.dated == "valid from"
         name = "end.not_begun" if begun else "end.first_seen"
         problems.append(refused(name, path, value, source=lifecycle.seen, seen=lifecycle.seen, what=what, as_of=as_of))
     if lifecycle.doubt is not None and as_of >= lifecycle.doubt.day:
@@ -128,7 +128,7 @@ def as_of_day(source: Source, as_of: date, problem: Problem) -> Iterator[Problem
     problem = problem._replace(source=str(source))
     if as_of >= source.day:
         yield problem
-    elif source.dated is Dated.OBSERVED:
+    elif source.dated == "observed on":
         doubt = f"first seen on {source.day.isoformat()}, whether it applied on {as_of.isoformat()} is not known"
         yield problem._replace(
             message=f"{problem.message}; {doubt}",

@@ -5,30 +5,28 @@ subscription's own: they are asked for each time, and never kept.
 """
 
 from collections.abc import Mapping
-from enum import StrEnum
 from functools import cache
-from typing import NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 from azure_gpu.catalog import tables
-from azure_gpu.catalog.sources import Dated, Source
+from azure_gpu.catalog.sources import Source
 from azure_gpu.catalog.tables import Table
 
-
-class Azure(StrEnum):
-    """The lists, by what they list."""
-
-    LOCATIONS = "locations"  # of a subscription; no place
-    SIZES = "VM sizes"
-    KUBERNETES = "Kubernetes versions of AKS"
-    PROFILES = "workload profiles of Container Apps"
-    BATCH_SIZES = "VM sizes of Batch"
-    ML_SIZES = "VM sizes of Azure Machine Learning"
+Azure = Literal[
+    "locations",  # of a subscription; no place
+    "VM sizes",
+    "Kubernetes versions of AKS",
+    "workload profiles of Container Apps",
+    "VM sizes of Batch",
+    "VM sizes of Azure Machine Learning",
+]
+"""The lists, by what they list."""
 
 
 TABLE = Table(
     tables.beside(__file__, "listed.csv"),
     {
-        "list": f"what is listed: {', '.join(Azure)}",
+        "list": f"what is listed: {', '.join(get_args(Azure))}",
         "place": "the region, as ARM spells it; empty for a list of regions",
         "names": "all that is on the list, in lower case",
         "day": "on which Azure was asked",
@@ -47,11 +45,11 @@ def read(text: str) -> dict[tuple[Azure, str], Reading]:
     """The lists of a table's text, by their place. Raises TableError for an invalid row or a second one of a list."""
     found: dict[tuple[Azure, str], Reading] = {}
     for row in tables.rows(TABLE, text):
-        what, place = row.one_of("list", Azure), row["place"]
+        what, place = row.one_of("list", get_args(Azure)), row["place"]
         if (what, place) in found:
             raise row.wrong("place", "one row for each list and place")
         where = f"Azure's list of {what}{f' in {place}' if place else ''}"
-        found[what, place] = Reading(frozenset(row.texts("names")), Source(where, Dated.OBSERVED, row.day("day")))
+        found[what, place] = Reading(frozenset(row.texts("names")), Source(where, "observed on", row.day("day")))
     return found
 
 

@@ -15,7 +15,7 @@ from azure_gpu.catalog.size_use import OperatingSystem, Service, SizeUse
 from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.catalog.sizes.lookup import Sizes
 from azure_gpu.catalog.sizes.model import Driver, Size
-from azure_gpu.catalog.sources import Dated, Source
+from azure_gpu.catalog.sources import Source
 
 # Which drivers let software run that calls one of them; GRID carries CUDA too.
 # Source: Microsoft Learn, virtual-machines/linux/n-series-driver-setup.
@@ -207,7 +207,7 @@ def _region(size: Size, use: SizeUse, as_of: date, prices: PriceBook) -> Iterato
     region = regions.normalise(use.region)
     if region not in regions.known() or prices.on_demand(size.name, region) is not None or use.service is Service.STACK_EDGE:
         return
-    if listed.has(listed.Azure.SIZES, region, size.name):
+    if listed.has("VM sizes", region, size.name):
         return  # Azure sells it there, at a price that isn't known
     elsewhere = [(name, price) for name in prices.regions_of(size.name) if (price := prices.on_demand(size.name, name))]
     newest = max((price for _, price in elsewhere), key=lambda price: price.day, default=None)
@@ -218,7 +218,7 @@ def _region(size: Size, use: SizeUse, as_of: date, prices: PriceBook) -> Iterato
     if newest is None or newest.day > as_of:
         return  # the price lists don't speak of that day
     if not sources.holds("prices", newest.day, as_of):
-        source = Source(newest.source, Dated.OBSERVED, newest.day)
+        source = Source(newest.source, "observed on", newest.day)
         yield not_listed(use.region_path, f"a price of {size.name} in {region}", use.region, source, _LISTING.format(region))
         return
     yield refused(

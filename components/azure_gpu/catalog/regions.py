@@ -66,14 +66,14 @@ def may_be(region: str) -> bool:
 def check(region: str, path: str) -> list[Problem]:
     """Checks a region. One that isn't on the list may be newer than it, which is a warning; what can't be a name is an error."""
     name = normalise(region)
-    if name in known() or listed.has(listed.Azure.LOCATIONS, "", name):
+    if name in known() or listed.has("locations", "", name):
         return []
     if not may_be(name):
         return [refused("region.bad_name", path, region)]
     meant = spelling.slips(name, known())
     newest = max((source for each in known().values() for source in each.sources), key=lambda source: source.day)
     fix = f"write {meant[0]!r} if that is meant" if meant else "compare with `az account list-locations --output table`"
-    return [problems.not_listed(path, "the region", region, listed.since(listed.Azure.LOCATIONS, "", newest), fix)]
+    return [problems.not_listed(path, "the region", region, listed.since("locations", "", newest), fix)]
 
 
 _NAME = "(?!global$)[a-z]{4,}[0-9]?[a-z]*"  # eastus2euap is one

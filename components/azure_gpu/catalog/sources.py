@@ -11,9 +11,8 @@ price is shown with its day at any age. `operations catalog age` shows what is d
 
 from collections.abc import Iterator, Mapping
 from datetime import date, timedelta
-from enum import StrEnum
 from functools import cache
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 from azure_gpu.catalog import tables
 from azure_gpu.catalog.tables import Row, Table
@@ -21,9 +20,11 @@ from azure_gpu.catalog.tables import Row, Table
 FACTS_DAY = date(2026, 11, 20)  # on which the facts were last gathered; the date of sources without a date
 
 
-class Dated(StrEnum):
-    VALID_FROM = "valid from"
-    OBSERVED = "observed on"
+Dated = Literal[
+    "valid from",
+    "observed on",
+]
+"""What the date of a source means."""
 
 
 class Source(NamedTuple):
@@ -39,12 +40,12 @@ class Source(NamedTuple):
 
 def observed(where: str, year: int, month: int, day: int) -> Source:
     """A source that was observed on that day."""
-    return Source(where, Dated.OBSERVED, date(year, month, day))
+    return Source(where, "observed on", date(year, month, day))
 
 
 def valid_from(where: str, year: int, month: int, day: int) -> Source:
     """A source of what began, or ended, on that day."""
-    return Source(where, Dated.VALID_FROM, date(year, month, day))
+    return Source(where, "valid from", date(year, month, day))
 
 
 TABLE = Table(
@@ -83,7 +84,7 @@ class Sources(Mapping[str, Source]):
 
 def _source(row: Row) -> Source:
     key = row.filled("key")
-    source = Source(row.filled("title"), row.one_of("dated", Dated), row.day("date"))
+    source = Source(row.filled("title"), row.one_of("dated", get_args(Dated)), row.day("date"))
     if not key.endswith(f"@{source.day.isoformat()}") or " " in key or ";" in key or "=" in key:
         raise row.wrong("key", f"a short name without spaces that ends in @{source.day.isoformat()}")
     return source

@@ -156,7 +156,7 @@ def _runs_same(candidate: Size, size: Size, use: SizeUse) -> bool:
 def _sold_there(candidate: Size, use: SizeUse, prices: PriceBook) -> bool:
     """Whether the size has a price in the region, or anywhere if the region is unknown. Stack Edge has no prices; its rules list
     its sizes."""
-    sold = prices.has(candidate.name, use.region) or listed.has(listed.Azure.SIZES, use.region, candidate.name)
+    sold = prices.has(candidate.name, use.region) or listed.has("VM sizes", use.region, candidate.name)
     return sold or use.service is Service.STACK_EDGE
 
 

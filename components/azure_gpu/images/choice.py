@@ -97,7 +97,7 @@ def _marketplace(text: str, path: str) -> tuple[ImageChoice, list[Problem]]:
         key="image",
         reference=reference,
         version=parts[3] if len(parts) == 4 else LATEST,
-        operating_system=known.distribution.operating_system if known else None,
+        operating_system=known.operating_system if known else None,
     ), []
 
 

@@ -61,8 +61,7 @@ def choose(
 def fit_problems(settings: GpuVmSettings, choice: ImageChoice, size: Size | None, path: str) -> list[Problem]:
     """Problems of the image together with the rest of the machine."""
     problems: list[Problem] = []
-    known = choice.known.distribution.operating_system if choice.known else None
-    of_image = choice.of_gallery["os_type"] if choice.of_gallery else known
+    of_image = choice.of_gallery["os_type"] if choice.of_gallery else choice.known.operating_system if choice.known else None
     if of_image is not None and settings.get("os_type", of_image) != of_image:
         words = {"allowed": of_image, "of_image": of_image}
         problems.append(refused("vm.other_system", f"{path}.os_type", str(settings.get("os_type")), **words))

@@ -12,7 +12,7 @@ from datetime import date
 from pathlib import Path
 
 from azure_gpu.catalog.problems import Problem
-from azure_gpu.catalog.sources import Dated, Source
+from azure_gpu.catalog.sources import Source
 from azure_gpu_policies.known import UNKNOWN, at, is_word
 from azure_gpu_policies.model import Policy, PolicySettings, policy
 from azure_gpu_policies.resources import Resource
@@ -46,7 +46,7 @@ def problem(name: str, path: str, value: object = None, of: str = "", **words: o
 
 def _problem(row: Mapping[str, str], path: str, value: object, words: Mapping[str, object]) -> Problem:
     message, allowed, fix = (row[column].format_map(words) for column in ("message", "allowed", "fix"))
-    source = str(Source(row["source"], Dated.OBSERVED, date.fromisoformat(row["read"]))) if row["read"] else row["source"]
+    source = str(Source(row["source"], "observed on", date.fromisoformat(row["read"]))) if row["read"] else row["source"]
     return Problem(path, message, value, allowed, fix, source=source)
 
 

@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 
 from azure_gpu.catalog.services import vm_images
-from azure_gpu.catalog.services.vm_images import IMAGES, ImageReference, Software
+from azure_gpu.catalog.services.vm_images import IMAGES, ImageReference
 from localazure.batch.nodes import launch
 from localazure.batch.nodes.node import PROGRAMS, Node
 from localazure.batch.pool_settings import PoolSettings
@@ -39,7 +39,7 @@ def brought_by(settings: PoolSettings) -> bool:
         return True
     names = [str(image.get(part) or "") for part in ("publisher", "offer", "sku")]
     known = vm_images.find(ImageReference(*names), IMAGES)
-    return known is not None and Software.HPC_X in known.has
+    return known is not None and "HPC-X MPI" in known.has
 
 
 async def install(node: Node, services: Services) -> None:

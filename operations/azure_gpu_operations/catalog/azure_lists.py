@@ -13,7 +13,7 @@ from azure_gpu.catalog import listed, regions
 from azure_gpu.catalog.lifecycle import Status
 from azure_gpu.catalog.listed import Azure, Reading
 from azure_gpu.catalog.sizes import SIZES
-from azure_gpu.catalog.sources import Dated, Source
+from azure_gpu.catalog.sources import Source
 from azure_gpu_operations.azure import SignIn
 from azure_gpu_operations.catalog.changes import Change, Refreshed, What
 from azure_gpu_operations.preflight import lists
@@ -32,9 +32,9 @@ def refresh(login: SignIn, subscription: str, only: Iterable[str], today: date, 
     except (OSError, ValueError) as error:
         result.failed[path.name] = str(error)
         return result
-    first: Mapping[tuple[Azure, str], Callable[[], Any]] = {(Azure.LOCATIONS, ""): partial(lists.locations, login, subscription)}
+    first: Mapping[tuple[Azure, str], Callable[[], Any]] = {("locations", ""): partial(lists.locations, login, subscription)}
     new = _read(first, today, result)
-    places = [*only] or sorted(new[Azure.LOCATIONS, ""].names if new else ())
+    places = [*only] or sorted(new["locations", ""].names if new else ())
     new |= _read(lists.of_regions(login, subscription, places), today, result)
     result.changes += [change for key, reading in new.items() for change in _changes(key, old.get(key), reading)]
     after = listed.write({**old, **new})
@@ -50,11 +50,11 @@ def _read(
     for (what, place), outcome in fetch(readers, limit_seconds=_LIMIT_SECONDS).items():
         where = f"Azure's list of {what}{f' in {place}' if place else ''}"
         names = frozenset(str(name).lower() for name in outcome.value or ())
-        kept = names & _WORDS if what in (Azure.SIZES, Azure.BATCH_SIZES, Azure.ML_SIZES) else names
+        kept = names & _WORDS if what in ("VM sizes", "VM sizes of Batch", "VM sizes of Azure Machine Learning") else names
         if outcome.value is None or not names:
             result.failed[where] = outcome.missing or "the list is empty"
         elif kept:
-            found[what, place] = Reading(kept, Source(where, Dated.OBSERVED, today))
+            found[what, place] = Reading(kept, Source(where, "observed on", today))
     return found
 
 
@@ -66,7 +66,7 @@ def _changes(key: tuple[Azure, str], old: Reading | None, new: Reading) -> Itera
         yield Change(What.NEW, f"{what}{where}: {name}", "", "listed", source)
     for name in sorted(before - new.names):
         yield Change(What.GONE, f"{what}{where}: {name}", "listed", "", source)
-    for name in sorted(new.names) if what is Azure.SIZES else ():
+    for name in sorted(new.names) if what == "VM sizes" else ():
         size = SIZES.find(name)
         if size is not None and size.lifecycle.status(new.source.day, regions.normalise(place)) is Status.RETIRED:
             end = size.lifecycle.end_in(place)

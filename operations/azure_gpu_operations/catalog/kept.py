@@ -5,7 +5,6 @@ from datetime import date
 from typing import NamedTuple
 
 from azure_gpu.catalog import listed, regions, sources, tables
-from azure_gpu.catalog.listed import Azure
 from azure_gpu.catalog.prices import container_apps as meters, price_table
 from azure_gpu.catalog.services import container_apps, driver_extension, stack_edge, vm_images
 from azure_gpu.catalog.services.aks import clusters, kubernetes_versions, sizes
@@ -58,13 +57,23 @@ def _meter_rows() -> list[tuple[str, date]]:
 def _of_services() -> Iterator[Kept]:
     of_regions = (source for each in regions.known().values() for source in each.sources)
     for what, source, azure, refresh in (
-        ("regions", _newest(of_regions), Azure.LOCATIONS, _AZURE),
-        ("workload profiles of Container Apps by region", container_apps.REGIONS_PAGE, Azure.PROFILES, _AZURE),
-        ("VM sizes of Batch", batch.SIZES, Azure.BATCH_SIZES, _AZURE),
-        ("series of Azure Machine Learning compute", machine_learning.TARGETS_PAGE, Azure.ML_SIZES, _AZURE),
+        ("regions", _newest(of_regions), "locations", _AZURE),
+        (
+            "workload profiles of Container Apps by region",
+            container_apps.REGIONS_PAGE,
+            "workload profiles of Container Apps",
+            _AZURE,
+        ),
+        ("VM sizes of Batch", batch.SIZES, "VM sizes of Batch", _AZURE),
+        ("series of Azure Machine Learning compute", machine_learning.TARGETS_PAGE, "VM sizes of Azure Machine Learning", _AZURE),
         ("sizes of managed online endpoints", endpoints.LIST, None, _BY_HAND),
         ("Kubernetes versions of AKS", kubernetes_versions.source(), None, _PAGES),
-        ("Kubernetes patches of AKS", _newest(each.source for each in kubernetes_versions.SEEN), Azure.KUBERNETES, _PAGES),
+        (
+            "Kubernetes patches of AKS",
+            _newest(each.source for each in kubernetes_versions.SEEN),
+            "Kubernetes versions of AKS",
+            _PAGES,
+        ),
         ("GPU series of AKS", _newest(each.lifecycle.seen for each in sizes.LISTED.values()), None, _BY_HAND),
         ("node agents of Batch", _newest(each.lifecycle.seen for each in images.AGENTS), None, _BY_HAND),
         ("NVIDIA GPUs on AKS", sizes.NVIDIA_PAGE, None, _BY_HAND),

@@ -188,11 +188,11 @@ def of_regions(
     learning = management_client(MachineLearningServicesMgmtClient, login, subscription_id, retries())
     found: dict[tuple[listed.Azure, str], Callable[[], Collection[str]]] = {}
     for place in places:
-        found[listed.Azure.SIZES, place] = partial(_sizes, compute, place)
-        found[listed.Azure.BATCH_SIZES, place] = partial(_batch_sizes, batch, place)
-        found[listed.Azure.ML_SIZES, place] = partial(_ml_sizes, learning, place)
-        found[listed.Azure.KUBERNETES, place] = partial(kubernetes_versions, login, subscription_id, place)
-        found[listed.Azure.PROFILES, place] = partial(profiles, login, subscription_id, place)
+        found["VM sizes", place] = partial(_sizes, compute, place)
+        found["VM sizes of Batch", place] = partial(_batch_sizes, batch, place)
+        found["VM sizes of Azure Machine Learning", place] = partial(_ml_sizes, learning, place)
+        found["Kubernetes versions of AKS", place] = partial(kubernetes_versions, login, subscription_id, place)
+        found["workload profiles of Container Apps", place] = partial(profiles, login, subscription_id, place)
     return found
 
 

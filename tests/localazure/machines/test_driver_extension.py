@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from azure_gpu.catalog.services.vm_images import IMAGES, Distribution
+from azure_gpu.catalog.services.vm_images import IMAGES
 from azure_gpu.catalog.sizes import SIZES
 from localazure.machines import extensions
 from localazure.machines.extensions import Extension, ExtensionError
@@ -25,9 +25,9 @@ class WithDrivers(Machines):
         self.drivers.append(version)
 
 
-def settings(size: str, distribution: Distribution) -> MachineSettings:
+def settings(size: str, distribution: str) -> MachineSettings:
     empty: dict[str, Any] = dict.fromkeys(MachineSettings._fields, "")
-    image = next(each for each in IMAGES if each.distribution is distribution)
+    image = next(each for each in IMAGES if each.distribution == distribution)
     given = {"size": SIZES.find(size), "size_name": size, "image": image, "windows": False, "secure_boot": False}
     return MachineSettings(**{**empty, **given})
 
@@ -36,7 +36,7 @@ def settings(size: str, distribution: Distribution) -> MachineSettings:
 def test_the_lists_decide_as_long_as_they_hold(size: str, maker: str, distribution: str, day: str, fails: str) -> None:
     machines = WithDrivers()
     machine, extension = Machine.__new__(Machine), Extension("driver", "Microsoft.HpcCompute", f"{maker}GpuDriverLinux", {})
-    machine.settings = settings(size, Distribution[distribution])
+    machine.settings = settings(size, distribution)
     judged = date.fromisoformat(day)
     if fails:
         with pytest.raises(ExtensionError, match=fails):

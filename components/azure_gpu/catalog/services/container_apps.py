@@ -134,14 +134,16 @@ def _region(profile: Profile, written: str, as_of: date, path: str) -> Iterator[
         there = Lifecycle(seen=seen)
         yield from lifecycle.check(there, f"{profile.type} in {location}", as_of, path=path, value=written)
         return
-    if location not in regions.known() or listed.has(listed.Azure.PROFILES, location, profile.type):
+    if location not in regions.known() or listed.has("workload profiles of Container Apps", location, profile.type):
         return  # the region has a problem of its own, or Azure lists the profile there
     others = tuple(one.type for one in PROFILES.values() if location in one.regions)
     yield not_listed(
         path,
         f"the workload profile {profile.type} in {location}",
         written,
-        listed.since(listed.Azure.PROFILES, location, profile.source if profile.kind == "dedicated" else REGIONS_PAGE),
+        listed.since(
+            "workload profiles of Container Apps", location, profile.source if profile.kind == "dedicated" else REGIONS_PAGE
+        ),
         f"compare with `az containerapp env workload-profile list-supported --location {location}`",
         allowed=", ".join(sorted(profile.regions)),
     )._replace(instead=others)

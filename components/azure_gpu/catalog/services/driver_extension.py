@@ -11,7 +11,7 @@ from typing import NamedTuple
 from azure_gpu.catalog import drivers, lifecycle
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.catalog.refusals import refused
-from azure_gpu.catalog.services.vm_images import Distribution
+from azure_gpu.catalog.services.vm_images import Distribution, system_of
 from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.catalog.sizes.model import Driver, Size, Vendor
 from azure_gpu.catalog.sources import BATCH_ARTICLE, Source, observed
@@ -78,28 +78,28 @@ class Entry(NamedTuple):
 def _entry(driver: Driver, version: str, *distributions: Distribution) -> Entry:
     return Entry(
         driver=driver,
-        operating_system=distributions[0].operating_system,
+        operating_system=system_of(distributions[0]),
         version=version,
         distributions=frozenset(distributions),
     )
 
 
-_UBUNTU_GRID = (Distribution.UBUNTU_20_04, Distribution.UBUNTU_22_04, Distribution.UBUNTU_24_04)
-_CENTOS_7 = (Distribution.CENTOS_7, Distribution.CENTOS_7_3, Distribution.CENTOS_7_4, Distribution.CENTOS_HPC_7_4)
-_WINDOWS = (Distribution.WINDOWS_2016, Distribution.WINDOWS_2019, Distribution.WINDOWS_2022)
+_UBUNTU_GRID = ("Ubuntu 20.04 LTS", "Ubuntu 22.04 LTS", "Ubuntu 24.04 LTS")
+_CENTOS_7 = ("CentOS 7", "CentOS 7.3", "CentOS 7.4", "CentOS-HPC 7.4")
+_WINDOWS = ("Windows Server 2016", "Windows Server 2019", "Windows Server 2022")
 ENTRIES: tuple[Entry, ...] = (
-    _entry(Driver.CUDA, "535.54, CUDA 12.2", Distribution.UBUNTU_22_04),
-    _entry(Driver.CUDA, "530.30, CUDA 12.1", Distribution.UBUNTU_20_04, Distribution.UBUNTU_18_04),
-    _entry(Driver.CUDA, "455.23, CUDA 11.1", Distribution.RHEL_8, Distribution.CENTOS_8),
-    _entry(Driver.CUDA, "CUDA 10.0.130", Distribution.RHEL_7, *_CENTOS_7),
-    _entry(Driver.GRID, "the newest of the list", *_UBUNTU_GRID, Distribution.RHEL_8),
+    _entry(Driver.CUDA, "535.54, CUDA 12.2", "Ubuntu 22.04 LTS"),
+    _entry(Driver.CUDA, "530.30, CUDA 12.1", "Ubuntu 20.04 LTS", "Ubuntu 18.04 LTS"),
+    _entry(Driver.CUDA, "455.23, CUDA 11.1", "Red Hat Enterprise Linux 8", "CentOS 8"),
+    _entry(Driver.CUDA, "CUDA 10.0.130", "Red Hat Enterprise Linux 7", *_CENTOS_7),
+    _entry(Driver.GRID, "the newest of the list", *_UBUNTU_GRID, "Red Hat Enterprise Linux 8"),
     _entry(Driver.CUDA, "560.94", *_WINDOWS),
     _entry(Driver.GRID, "538.46 (2016 and 2019), 553.62 (2022)", *_WINDOWS),
     _entry(Driver.AMD_GRAPHICS, "the newest of the series; Windows Server 2016 with NVv4", *_WINDOWS),
-    _entry(Driver.ROCM, "6.3.3", Distribution.UBUNTU_22_04, Distribution.UBUNTU_24_04),
+    _entry(Driver.ROCM, "6.3.3", "Ubuntu 22.04 LTS", "Ubuntu 24.04 LTS"),
 )
 # What was there before the list, from the third source document: the extension on an NC machine with Ubuntu 16.04.
-BEFORE_THE_LIST: Mapping[tuple[str, Distribution], Source] = {("NC", Distribution.UBUNTU_16_04): BATCH_ARTICLE}
+BEFORE_THE_LIST: Mapping[tuple[str, Distribution], Source] = {("NC", "Ubuntu 16.04 LTS"): BATCH_ARTICLE}
 
 
 class ExtensionRequest(NamedTuple):
@@ -147,7 +147,7 @@ def extension_problems(
     if size.gpu is None:
         yield refused("extension.no_gpu", request.path, size.name)
         return
-    operating_system = distribution.operating_system if distribution else _system_of(request.type)
+    operating_system = system_of(distribution) if distribution else _system_of(request.type)
     right = type_for(size.gpu.vendor, operating_system)
     if not _same(request.type, right):
         yield refused("extension.other_gpu", request.path, request.type, allowed=right, gpu=size.gpu, system=operating_system)
@@ -236,10 +236,10 @@ def _without_cuda(request: ExtensionRequest, size: Size, as_of: date) -> Iterato
 
 def _system(request: ExtensionRequest, size: Size, driver: Driver, distribution: Distribution, as_of: date) -> Iterator[Problem]:
     allowed = frozenset(one for entry in ENTRIES if entry.driver is driver for one in entry.distributions)
-    same_system = sorted(one for one in allowed if one.operating_system == distribution.operating_system)
+    same_system = sorted(one for one in allowed if system_of(one) == system_of(distribution))
     if distribution in allowed:
         return
-    earliest, newest = lists(size, distribution.operating_system)
+    earliest, newest = lists(size, system_of(distribution))
     if as_of < earliest.day:
         if (size.series.name, distribution) not in BEFORE_THE_LIST:
             words = {"source": earliest, "driver": driver, "day": as_of, "listed": ", ".join(same_system)}

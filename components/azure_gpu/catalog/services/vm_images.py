@@ -2,8 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
-from enum import StrEnum
-from typing import NamedTuple, get_args
+from typing import Literal, NamedTuple, get_args
 
 from azure_gpu.catalog import lifecycle, sources, spelling, tables
 from azure_gpu.catalog.lifecycle import SOLD, Lifecycle
@@ -18,48 +17,48 @@ X64 = "x64"
 FOR_GRACE = "microsoft-dsvm:ubuntu-hpc:2404-gb"  # for the Arm64 processors of GB200 and GB300; not known to work in Batch
 
 
-class Distribution(StrEnum):
-    """The operating system inside an image, as the tables of Batch and of the driver extension distinguish them."""
-
-    UBUNTU_16_04 = "Ubuntu 16.04 LTS"
-    UBUNTU_18_04 = "Ubuntu 18.04 LTS"
-    UBUNTU_20_04 = "Ubuntu 20.04 LTS"
-    UBUNTU_22_04 = "Ubuntu 22.04 LTS"
-    UBUNTU_24_04 = "Ubuntu 24.04 LTS"
-    CENTOS_7 = "CentOS 7"  # where no source gives the minor version
-    CENTOS_7_3 = "CentOS 7.3"
-    CENTOS_7_4 = "CentOS 7.4"
-    CENTOS_HPC_7_4 = "CentOS-HPC 7.4"
-    CENTOS_8 = "CentOS 8"
-    RHEL_7 = "Red Hat Enterprise Linux 7"
-    RHEL_8 = "Red Hat Enterprise Linux 8"
-    ALMALINUX_8 = "AlmaLinux 8"
-    ALMALINUX_9 = "AlmaLinux 9"
-    AZURE_LINUX_3 = "Azure Linux 3"
-    WINDOWS_2008_R2 = "Windows Server 2008 R2"
-    WINDOWS_2012 = "Windows Server 2012"
-    WINDOWS_2012_R2 = "Windows Server 2012 R2"
-    WINDOWS_2016 = "Windows Server 2016"
-    WINDOWS_2019 = "Windows Server 2019"
-    WINDOWS_2022 = "Windows Server 2022"
-
-    @property
-    def operating_system(self) -> OperatingSystem:
-        return "Windows" if self.startswith("Windows") else "Linux"
+Distribution = Literal[
+    "Ubuntu 16.04 LTS",
+    "Ubuntu 18.04 LTS",
+    "Ubuntu 20.04 LTS",
+    "Ubuntu 22.04 LTS",
+    "Ubuntu 24.04 LTS",
+    "CentOS 7",  # where no source gives the minor version
+    "CentOS 7.3",
+    "CentOS 7.4",
+    "CentOS-HPC 7.4",
+    "CentOS 8",
+    "Red Hat Enterprise Linux 7",
+    "Red Hat Enterprise Linux 8",
+    "AlmaLinux 8",
+    "AlmaLinux 9",
+    "Azure Linux 3",
+    "Windows Server 2008 R2",
+    "Windows Server 2012",
+    "Windows Server 2012 R2",
+    "Windows Server 2016",
+    "Windows Server 2019",
+    "Windows Server 2022",
+]
+"""The operating system inside an image, as the tables of Batch and of the driver extension distinguish them."""
 
 
-class Software(StrEnum):
-    """Software in an image."""
+def system_of(distribution: Distribution) -> OperatingSystem:
+    return "Windows" if distribution.startswith("Windows") else "Linux"
 
-    NVIDIA_DRIVER = "NVIDIA driver"
-    ROCM_DRIVER = "AMD ROCm driver"
-    RDMA_DRIVERS = "RDMA drivers"  # for the network before SR-IOV: H16r, NC24r and their like
-    INFINIBAND_DRIVERS = "InfiniBand drivers"  # SR-IOV
-    INTEL_MPI = "Intel MPI 5.1"
-    HPC_X = "HPC-X MPI"
-    CONTAINERS = "Docker-compatible containers"
-    NVIDIA_CONTAINERS = "NVIDIA container toolkit"
-    WINDOWS_CONTAINERS = "Windows containers"
+
+Software = Literal[
+    "NVIDIA driver",
+    "AMD ROCm driver",
+    "RDMA drivers",  # for the network before SR-IOV: H16r, NC24r and their like
+    "InfiniBand drivers",  # SR-IOV
+    "Intel MPI 5.1",
+    "HPC-X MPI",
+    "Docker-compatible containers",
+    "NVIDIA container toolkit",
+    "Windows containers",
+]
+"""Software in an image."""
 
 
 class ImageReference(NamedTuple):
@@ -95,6 +94,10 @@ class VmImage(NamedTuple):
     trusted_launch_doubt: Source | None = None  # a report of failure under Trusted Launch
     batch_only: bool = False  # usable only in Batch pools
     note: str = ""
+
+    @property
+    def operating_system(self) -> OperatingSystem:
+        return system_of(self.distribution)
 
 
 def find(reference: ImageReference, images: Sequence[VmImage]) -> VmImage | None:
@@ -150,7 +153,7 @@ def image_problems(
     if image is None:
         yield _unknown(reference, path, images)
         return
-    others = [name for name in _AFTER[image.distribution.operating_system] if name.lower() != str(image.reference).lower()]
+    others = [name for name in _AFTER[image.operating_system] if name.lower() != str(image.reference).lower()]
     instead = sold(others, as_of, images)
     yield from lifecycle.check(
         image.lifecycle,
@@ -220,8 +223,8 @@ def read(rows: Iterable[Row], known: Mapping[str, Source]) -> Iterator[VmImage]:
     for row in rows:
         image = VmImage(
             reference=ImageReference(row.filled("publisher"), row.filled("offer"), row["sku"]),
-            distribution=row.one_of("distribution", Distribution),
-            has=frozenset(row.several("has", Software)),
+            distribution=row.one_of("distribution", get_args(Distribution)),
+            has=frozenset(row.several("has", get_args(Software))),
             generations=row.several("generations", get_args(VmGeneration)),
             lifecycle=lifecycle.read(row, known),
             newest=row["newest"],

@@ -12,7 +12,7 @@ from azure_gpu.catalog import lifecycle, tables
 from azure_gpu.catalog.lifecycle import Lifecycle
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.catalog.sizes.lookup import PREFIX, normalise
-from azure_gpu.catalog.sources import RETIREMENTS, Dated, Source, observed
+from azure_gpu.catalog.sources import RETIREMENTS, Source, observed
 from azure_gpu.catalog.tables import Listed, Table
 
 TABLE = Table(
@@ -41,7 +41,7 @@ SERIES: Sequence[CpuSeries] = Listed(
             name,
             row.filled("pattern"),
             row["announced"],
-            Lifecycle(seen=_SEEN, end=Source(f"{RETIREMENTS.where}: {name}", Dated.VALID_FROM, row.day("end"))),
+            Lifecycle(seen=_SEEN, end=Source(f"{RETIREMENTS.where}: {name}", "valid from", row.day("end"))),
         )
         for name, row in tables.by_name(tables.read(TABLE), "series").items()
     )

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.catalog.services import vm_images
 from azure_gpu.catalog.services.machines.shutdown import DEALLOCATED, RUNNING
-from azure_gpu.catalog.services.vm_images import IMAGES, ImageReference, Software
+from azure_gpu.catalog.services.vm_images import IMAGES, ImageReference
 from azure_gpu.formats.dates import instant
 from azure_gpu.shared.installation import COMMAND
 from azure_gpu_operations import virtual_machines
@@ -285,7 +285,7 @@ def brings_containers(body: Mapping[str, Any]) -> bool:
     storage = (body.get("properties") or {}).get("storageProfile") or {}
     reference = storage.get("imageReference") or {}
     known = vm_images.find(ImageReference(*(str(reference.get(key) or "") for key in ("publisher", "offer", "sku"))), IMAGES)
-    return known is not None and Software.CONTAINERS in known.has
+    return known is not None and "Docker-compatible containers" in known.has
 
 
 def _is_stopped(view: StackView, name: str, machine: Machine, request: VmRequest) -> bool:

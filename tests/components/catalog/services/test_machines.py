@@ -28,7 +28,7 @@ def image(text: str) -> VmImage:
 
 def request(size: str, of_image: str, requested: RequestedMethod = "auto", **changed: object) -> DriverRequest:
     known = image(of_image)
-    base = DriverRequest(SIZES.find(size), known, known.distribution.operating_system, False, "vm.driver", "vm.image", requested)
+    base = DriverRequest(SIZES.find(size), known, known.operating_system, False, "vm.driver", "vm.image", requested)
     return base._replace(**changed)
 
 

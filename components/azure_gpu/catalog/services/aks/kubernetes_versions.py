@@ -14,7 +14,7 @@ from azure_gpu.catalog import lifecycle, tables
 from azure_gpu.catalog.lifecycle import Lifecycle
 from azure_gpu.catalog.problems import End, Problem, not_listed
 from azure_gpu.catalog.refusals import refused
-from azure_gpu.catalog.sources import Dated, Source
+from azure_gpu.catalog.sources import Source
 from azure_gpu.catalog.tables import Listed, Row, Table
 
 PAGE = "Microsoft Learn, articles/aks/supported-kubernetes-versions.md"
@@ -53,7 +53,7 @@ def read(rows: Iterator[Row]) -> Iterator[KubernetesVersion]:
     for name, row in tables.by_name(rows, "version").items():
         if number(name) is None:
             raise row.wrong("version", "a minor version such as 1.35")
-        page = Source(PAGE, Dated.OBSERVED, row.day("read"))
+        page = Source(PAGE, "observed on", row.day("read"))
         general = _first_day(row, page)
         yield KubernetesVersion(
             name=name,
@@ -78,7 +78,7 @@ def _last_day(what: str, column: str, row: Row, page: Source) -> Source:
 
 
 def _dated(what: str, page: Source, day: date) -> Source:
-    return Source(f"{page.where} of {page.day.isoformat()}: {what}", Dated.VALID_FROM, day)
+    return Source(f"{page.where} of {page.day.isoformat()}: {what}", "valid from", day)
 
 
 def _day(text: str, column: str, row: Row) -> date:
@@ -94,7 +94,7 @@ VERSIONS: Sequence[KubernetesVersion] = Listed(lambda: read(tables.read(TABLE)))
 @cache
 def source() -> Source:
     """The page as it was last read."""
-    return Source(PAGE, Dated.OBSERVED, max(row.day("read") for row in tables.read(TABLE)))
+    return Source(PAGE, "observed on", max(row.day("read") for row in tables.read(TABLE)))
 
 
 def number(version: str) -> tuple[int, int] | None:
@@ -196,7 +196,7 @@ class Seen(NamedTuple):
 
 SEEN: Sequence[Seen] = Listed(
     lambda: (
-        Seen(row.texts("versions"), Source(row.filled("where"), Dated.OBSERVED, row.day("day")))
+        Seen(row.texts("versions"), Source(row.filled("where"), "observed on", row.day("day")))
         for row in tables.read(PATCHES_TABLE)
     )
 )

@@ -4,9 +4,9 @@ A pod with the label that runs as an annotated service account gets variables an
 webhook. Entra exchanges that token for one of the identity if a federated credential has the same issuer, subject and audience.
 """
 
-from azure_gpu.catalog.sources import FACTS_DAY, Dated, Source
+from azure_gpu.catalog.sources import FACTS_DAY, Source
 
-SOURCE = Source("Microsoft Learn, aks/workload-identity-overview", Dated.OBSERVED, FACTS_DAY)
+SOURCE = Source("Microsoft Learn, aks/workload-identity-overview", "observed on", FACTS_DAY)
 
 USE_LABEL = "azure.workload.identity/use"  # of a pod, with the value "true"
 USES_IDENTITY = {USE_LABEL: "true"}

@@ -56,7 +56,7 @@ def read(rows: Iterator[Row], known: Mapping[str, Source]) -> Iterator[NodeAgent
         yield NodeAgent(
             sku=name,
             operating_system=row.one_of("operating_system", get_args(OperatingSystem)),
-            distributions=frozenset(row.several("distributions", Distribution)),
+            distributions=frozenset(row.several("distributions", get_args(Distribution))),
             lifecycle=lifecycle.read(row, known),
         )
 
@@ -118,9 +118,9 @@ def misfit(image: VmImage, size: Size) -> Misfit | None:
     gpu = size.gpu
     if gpu is None:
         return None
-    if gpu.vendor == "AMD" and Software.ROCM_DRIVER in image.has and Driver.ROCM not in size.series.drivers:
+    if gpu.vendor == "AMD" and "AMD ROCm driver" in image.has and Driver.ROCM not in size.series.drivers:
         return Misfit(f"{gpu.model} of {size.name} has no ROCm driver, and {image.reference} brings one", gpu.source)
-    if gpu.vendor != "NVIDIA" or Software.NVIDIA_DRIVER not in image.has:
+    if gpu.vendor != "NVIDIA" or "NVIDIA driver" not in image.has:
         return None
     if Driver.CUDA not in size.series.drivers:
         return Misfit(f"{size.name} needs a GRID driver, and {image.reference} brings a compute driver", _GRID_ALONE)
@@ -134,8 +134,8 @@ def misfit(image: VmImage, size: Size) -> Misfit | None:
     return None
 
 
-_DRIVERS = {"NVIDIA": Software.NVIDIA_DRIVER, "AMD": Software.ROCM_DRIVER}
-_CONTAINERS = {"Linux": Software.CONTAINERS, "Windows": Software.WINDOWS_CONTAINERS}
+_DRIVERS = {"NVIDIA": "NVIDIA driver", "AMD": "AMD ROCm driver"}
+_CONTAINERS = {"Linux": "Docker-compatible containers", "Windows": "Windows containers"}
 
 
 def distribution_of(request: PoolRequest, images: Sequence[VmImage] = IMAGES) -> Distribution | None:
@@ -201,7 +201,7 @@ def _agent_fits(request: PoolRequest, image: VmImage | None) -> Iterator[Problem
 
 
 def _brings(request: PoolRequest, image: VmImage, others: tuple[str, ...]) -> Iterator[Problem]:
-    if image.distribution.operating_system != request.operating_system:
+    if image.operating_system != request.operating_system:
         yield refused(
             "batch.image_of_other_system",
             request.at("image"),
@@ -210,7 +210,7 @@ def _brings(request: PoolRequest, image: VmImage, others: tuple[str, ...]) -> It
             request=request,
             image=image,
         )
-    if request.containers is not None and _CONTAINERS[image.distribution.operating_system] not in image.has:
+    if request.containers is not None and _CONTAINERS[image.operating_system] not in image.has:
         yield refused(
             "batch.image_without_containers", request.at("image"), str(request.image), instead=others, choice=choice(others)
         )
@@ -240,7 +240,7 @@ def _network(request: PoolRequest, image: VmImage, others: tuple[str, ...]) -> I
     if size is None or not request.rdma or not size.rdma:
         return
     needed = network_software(size)
-    if needed not in image.has and (image.batch_only or needed is Software.INFINIBAND_DRIVERS):
+    if needed not in image.has and (image.batch_only or needed == "InfiniBand drivers"):
         yield refused(  # a warning where a start task may install them
             "batch.image_without_infiniband",
             request.at("image"),
@@ -255,4 +255,4 @@ def _network(request: PoolRequest, image: VmImage, others: tuple[str, ...]) -> I
 
 def network_software(size: Size) -> Software:
     """The drivers for the size's InfiniBand: those of before SR-IOV, or of today."""
-    return Software.RDMA_DRIVERS if requirements.before_sr_iov(size) else Software.INFINIBAND_DRIVERS
+    return "RDMA drivers" if requirements.before_sr_iov(size) else "InfiniBand drivers"

@@ -23,7 +23,7 @@ from azure_gpu.catalog.services.batch.request import (
     StartTask,
 )
 from azure_gpu.catalog.services.driver_extension import ExtensionRequest
-from azure_gpu.catalog.services.vm_images import IMAGES, Distribution, ImageReference, Software, VmImage
+from azure_gpu.catalog.services.vm_images import IMAGES, Distribution, ImageReference, VmImage
 from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.catalog.sizes.model import Driver
 from azure_gpu.catalog.sources import BATCH_ARTICLE
@@ -78,7 +78,7 @@ def with_containers(operating_system: OperatingSystem) -> Sequence[str]:
     """Names of images without drivers that run containers."""
     if operating_system != "Windows":
         return ()
-    return [name for name, image in BY_NAME.items() if Software.WINDOWS_CONTAINERS in image.has]
+    return [name for name, image in BY_NAME.items() if "Windows containers" in image.has]
 
 
 def first(
@@ -305,7 +305,7 @@ class _Chooser:
             return None
         candidates = [named] if named is not None else [BY_NAME[name] for name in plain(self._request.operating_system)]
         for image in candidates:
-            if Software.NVIDIA_DRIVER not in image.has and serves(
+            if "NVIDIA driver" not in image.has and serves(
                 image, self._request, self._as_of, extension=extension, seen_later=self._seen_later or named is not None
             ):
                 return self._method("driver extension", self._extension_why(), image, extension=extension), []
@@ -361,7 +361,7 @@ class _Chooser:
         agent = named.sku if named else request.node_agent  # one spelling, so that letter case doesn't replace the pool
         agent = agent or (agent_of(row.distribution) if row is not None else "")
         if not agent and image is None and self._windows:
-            agent = agent_of(Distribution.WINDOWS_2022)  # one for every Windows
+            agent = agent_of("Windows Server 2022")  # one for every Windows
         newest = driver_extension.HANDLER_VERSIONS[-1]
         of_linux = extension is not None and extension.type == driver_extension.NVIDIA_LINUX
         return DriverMethod(

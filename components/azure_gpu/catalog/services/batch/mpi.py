@@ -148,8 +148,8 @@ def _in_image(mpi: Mpi, request: PoolRequest, as_of: date) -> Iterator[Problem]:
 def _brings(mpi: Mpi, has: frozenset[Software]) -> bool:
     """The images with HPC-X have a module of Intel MPI too; no Marketplace image has Microsoft MPI."""
     if mpi == "hpcx":
-        return Software.HPC_X in has
-    return mpi == "intel_mpi" and bool({Software.INTEL_MPI, Software.HPC_X} & has)
+        return "HPC-X MPI" in has
+    return mpi == "intel_mpi" and bool({"Intel MPI 5.1", "HPC-X MPI"} & has)
 
 
 # The most nodes in a pool whose nodes talk to each other. These limits can't be raised.

@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple, get_args
 from azure_gpu.catalog import tables
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.catalog.refusals import refused
-from azure_gpu.catalog.services.vm_images import Distribution
+from azure_gpu.catalog.services.vm_images import Distribution, system_of
 from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.catalog.sizes.model import Size
 from azure_gpu.catalog.tables import Listed, Table
@@ -63,7 +63,7 @@ def _read(*, cloud_services: bool) -> Iterator[Requirement]:
             yield Requirement(
                 capability=row.one_of("capability", get_args(Capability)),
                 operating_system=row.one_of("operating_system", get_args(OperatingSystem)),
-                distributions=frozenset(row.several("distributions", Distribution)),
+                distributions=frozenset(row.several("distributions", get_args(Distribution))),
                 software=row.texts("software"),
                 drivers=row.filled("drivers"),
                 sizes=frozenset(row.texts("sizes")),
@@ -96,7 +96,7 @@ def system_problems(size: Size, distribution: Distribution, as_of: date, path: s
     """The operating system against the tables: an error while the article was published, a warning later."""
     if not any(distribution in each.distributions for each in REQUIREMENTS):
         return
-    for requirement in of(size, distribution.operating_system, rdma=rdma):
+    for requirement in of(size, system_of(distribution), rdma=rdma):
         if distribution not in requirement.distributions:
             yield refused(
                 f"batch.system_without_capability{'' if as_of <= STILL_PUBLISHED else '_in_2018'}",

@@ -35,14 +35,14 @@ def size_problems(size: Size, use: SizeUse, as_of: date, series: Mapping[str, Li
     yield from lifecycle.of_part("batch.service", as_of, use.region_path, use.region, use.region)
     in_batch = series.get(size.series.name)
     if in_batch is None:
-        if listed.has(listed.Azure.BATCH_SIZES, use.region, size.name):
+        if listed.has("VM sizes of Batch", use.region, size.name):
             return
         fix = "list a region's sizes with `az batch location list-skus --location <region>`"
         yield not_listed(
             use.path,
             f"{size.name} in Batch, which takes almost every size,",
             use.size,
-            listed.since(listed.Azure.BATCH_SIZES, use.region, sources.SIZES),
+            listed.since("VM sizes of Batch", use.region, sources.SIZES),
             fix,
         )
         return

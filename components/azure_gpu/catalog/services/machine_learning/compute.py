@@ -37,7 +37,7 @@ def size_problems(size: Size, use: SizeUse, as_of: date) -> Iterator[Problem]:
 
 def _series(size: Size, use: SizeUse, as_of: date) -> Iterator[Problem]:
     known = COMPUTE_SERIES.get(size.series.name)
-    if known is None and listed.has(listed.Azure.ML_SIZES, use.region, size.name):
+    if known is None and listed.has("VM sizes of Azure Machine Learning", use.region, size.name):
         return
     if known is None:
         what = f"the series {size.series.name} in Azure Machine Learning compute"
@@ -45,7 +45,7 @@ def _series(size: Size, use: SizeUse, as_of: date) -> Iterator[Problem]:
             use.path,
             what,
             use.size,
-            listed.since(listed.Azure.ML_SIZES, use.region, TARGETS_PAGE),
+            listed.since("VM sizes of Azure Machine Learning", use.region, TARGETS_PAGE),
             "list a region's sizes with `az ml compute list-sizes`",
         )
         return

@@ -12,11 +12,11 @@ from azure_gpu.catalog.refusals import refused
 from azure_gpu.catalog.services import driver_extension
 from azure_gpu.catalog.services.batch.images import misfit
 from azure_gpu.catalog.services.driver_extension import ExtensionRequest
-from azure_gpu.catalog.services.vm_images import Distribution, Software, VmImage
+from azure_gpu.catalog.services.vm_images import Distribution, VmImage
 from azure_gpu.catalog.size_use import OperatingSystem
 from azure_gpu.catalog.sizes.model import Size
 
-_BRINGS = frozenset({Software.NVIDIA_DRIVER, Software.ROCM_DRIVER})
+_BRINGS = frozenset({"NVIDIA driver", "AMD ROCm driver"})
 
 
 RequestedMethod = Literal[
@@ -92,7 +92,7 @@ def _fits(request: DriverRequest, image: VmImage) -> Iterator[Problem]:
     size = request.size
     if size is None or size.gpu is None:
         return
-    of_amd = Software.ROCM_DRIVER in image.has
+    of_amd = "AMD ROCm driver" in image.has
     if of_amd != (size.gpu.vendor == "AMD"):
         words = {"source": image.lifecycle.seen, "image": image, "vendor": "AMD" if of_amd else "NVIDIA", "size": size}
         yield refused("vm.image_of_other_vendor", request.image_path, str(image.reference), **words)
