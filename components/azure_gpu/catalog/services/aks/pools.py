@@ -75,10 +75,11 @@ def check(request: PoolRequest, as_of: date) -> list[Problem]:
         of_nodes = frozenset({system}) if system is not None else frozenset[systems.NodeSystem]()
         problems += sizes.in_pool(size, of_nodes, request.driver, as_of, request.at("size"), request.at("driver"))
         if request.secure_boot and size.gpu is not None and system == "Ubuntu" and request.driver != NO_DRIVER:
-            problems.append(_secure_boot(request))
+            problems.append(refused("aks.secure_boot_driver", request.at("secure_boot"), True))
         if size.gpu is not None and size.rdma and INFINIBAND_FEATURE not in request.features:
             what = "nodes share an InfiniBand network only with a feature flag"
-            problems += lifecycle.as_of_day(AMD_PAGE, as_of, systems.needs_feature(INFINIBAND_FEATURE, what, request.at("size")))
+            unknown = refused("aks.feature_unknown", request.at("size"), what=what, feature=INFINIBAND_FEATURE)
+            problems += lifecycle.as_of_day(AMD_PAGE, as_of, unknown)
     return problems
 
 
@@ -94,10 +95,6 @@ def check_nodes(least: int, most: int, least_path: str, most_path: str) -> Itera
 def _name(name: str, path: str) -> Iterator[Problem]:
     if re.fullmatch(_NAME, name) is None or len(name) > NAME_LENGTH:
         yield refused("aks.bad_pool_name", path, name, name_length=NAME_LENGTH, length=len(name))
-
-
-def _secure_boot(request: PoolRequest) -> Problem:
-    return refused("aks.secure_boot_driver", request.at("secure_boot"), True)
 
 
 def _skip_driver_tag(tags: Mapping[str, str], path: str, as_of: date) -> Iterator[Problem]:

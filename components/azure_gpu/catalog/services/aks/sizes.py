@@ -127,7 +127,8 @@ def in_pool(
         return
     yield from lifecycle.check(row.lifecycle, f"{size.name} on AKS", as_of, path=path, value=size.name)
     if not row.documented:
-        yield _undocumented(size, row, path)
+        words = {"source": row.lifecycle.seen, "documented": AMD_SIZES[0]}
+        yield refused("aks.amd_undocumented", path, size.name, **words)
     if not row.installs_driver and driver != NO_DRIVER:
         yield from _needs_no_driver(size, driver, as_of, driver_path, None if row.documented else row.lifecycle.seen)
     brings_own = row.installs_driver and driver == NO_DRIVER
@@ -163,10 +164,6 @@ def _needs_no_driver(size: Size, driver: str | None, as_of: date, path: str, lac
         return
     what, fix = f"a driver of AKS for {size.name}", f"{_TRY}, or set the pool's driver to {NO_DRIVER}"
     yield from lifecycle.on_list(lacking, as_of, what, problem, fix)
-
-
-def _undocumented(size: Size, row: Listing, path: str) -> Problem:
-    return refused("aks.amd_undocumented", path, size.name, source=row.lifecycle.seen, documented=AMD_SIZES[0])
 
 
 def _wrong_system(size: Size, row: Listing, systems: frozenset[NodeSystem], as_of: date, path: str) -> Iterator[Problem]:

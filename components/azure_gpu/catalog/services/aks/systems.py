@@ -107,11 +107,6 @@ def check(os_sku: str, size: Size | None, as_of: date, path: str) -> Iterator[Pr
         yield refused("aks.os_sku_without_gpus", path, os_sku, fix=fix, instead=sku.instead, sku=sku)
 
 
-def needs_feature(feature: str, what: str, path: str) -> Problem:
-    """The warning that the subscription must have a feature flag that isn't in the request."""
-    return refused("aks.feature_unknown", path, what=what, feature=feature)
-
-
 def check_network_plugin(plugin: str, as_of: date, path: str) -> list[Problem]:
     """The problems of a cluster's network plugin on that day. Azure CNI has no end."""
     return lifecycle.of_part("aks.kubenet", as_of, path, plugin) if plugin == "kubenet" else []

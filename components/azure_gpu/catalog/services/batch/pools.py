@@ -77,12 +77,30 @@ def problems(request: PoolRequest, as_of: date, *, prices: PriceBook | None = No
     """All problems of this pool on that day, its size included, and warnings, all at once. `until` is the
     pool's last day."""
     of_pool = lifecycle.through(lambda day: check(request, day), as_of, until)
-    return [*_of_size(request, as_of, prices or packaged(), until), *of_pool]
+    use = use_of(request)
+    of_size = offers.check(use, as_of, prices=prices or packaged(), until=until) if use is not None else []
+    return [*of_size, *of_pool]
 
 
 def check(request: PoolRequest, as_of: date) -> list[Problem]:
     """The same without the general rules for the size. Empty: no known problem."""
-    return list(_all(request, as_of))
+    return [
+        *name_problems(request),
+        *pool_problems(request, as_of),
+        *_in_cloud_services(request),
+        *images.image_problems(request, as_of),
+        *scale.scale_problems(request),
+        *scale.slot_problems(request),
+        *mpi.mpi_problems(request, as_of),
+        *container_problems(request),
+        *packages.reference_problems(request),
+        *installs.install_problems(request, as_of),
+    ]
+
+
+def _in_cloud_services(request: PoolRequest) -> Iterator[Problem]:
+    if request.cloud_services and request.size is not None:
+        yield from requirements.cloud_services_problems(request.size, request.at("size"))
 
 
 def use_of(request: PoolRequest) -> SizeUse | None:
@@ -103,22 +121,3 @@ def use_of(request: PoolRequest) -> SizeUse | None:
         needs=request.needs,
         rdma=request.rdma,
     )
-
-
-def _of_size(request: PoolRequest, as_of: date, prices: PriceBook, until: date | None) -> list[Problem]:
-    use = use_of(request)
-    return offers.check(use, as_of, prices=prices, until=until) if use is not None else []
-
-
-def _all(request: PoolRequest, as_of: date) -> Iterator[Problem]:
-    yield from name_problems(request)
-    yield from pool_problems(request, as_of)
-    if request.cloud_services and request.size is not None:
-        yield from requirements.cloud_services_problems(request.size, request.at("size"))
-    yield from images.image_problems(request, as_of)
-    yield from scale.scale_problems(request)
-    yield from scale.slot_problems(request)
-    yield from mpi.mpi_problems(request, as_of)
-    yield from container_problems(request)
-    yield from packages.reference_problems(request)
-    yield from installs.install_problems(request, as_of)
