@@ -219,7 +219,7 @@ def code(spec: MlWorkspaceSpec, target: WorkspaceTarget) -> dict[str, ml.CodeVer
     return {key: _version(ml.CodeVersion, key, each, inputs.code(each), target) for key, each in spec.assets.code.items()}
 
 
-_Version = TypeVar("_Version", ml.ModelVersion, ml.EnvironmentVersion, ml.CodeVersion)
+_Version = TypeVar("_Version", "ml.ModelVersion", "ml.EnvironmentVersion", "ml.CodeVersion")
 
 
 def _version(
