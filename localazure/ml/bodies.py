@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from starlette.types import Message, Receive
 
-from localazure.ml import refusals
+from localazure.ml import scoring_errors
 
 MOST_BYTES = 100 * 1024 * 1024  # of the embedded Azure; the service publishes no limit for a request
 MOST_TOGETHER = 512 * 1024 * 1024  # of all requests under way
@@ -50,9 +50,9 @@ class Share:
     def take(self, count: int) -> None:
         """RefusedError where the body is too large, or all of them together are."""
         if self.taken + count > MOST_BYTES:
-            raise refusals.too_large(MOST_BYTES)
+            raise scoring_errors.too_large(MOST_BYTES)
         if self._memory.taken + count > MOST_TOGETHER:
-            raise refusals.no_memory(MOST_TOGETHER)
+            raise scoring_errors.no_memory(MOST_TOGETHER)
         self.taken += count
         self._memory.taken += count
 
@@ -60,7 +60,7 @@ class Share:
 async def whole(receive: Receive, declared: bytes, share: Share) -> bytes:
     """All of it. `declared`: the Content-Length, or b"". RefusedError where it is too large or doesn't come; ClientGoneError."""
     if declared.isdigit() and int(declared) > MOST_BYTES:
-        raise refusals.too_large(MOST_BYTES)
+        raise scoring_errors.too_large(MOST_BYTES)
     chunks: list[bytes] = []
     more = True
     last = asyncio.get_running_loop().time() + WHOLE_SECONDS
@@ -83,4 +83,4 @@ async def _next(receive: Receive, last: float) -> Message:
     except TimeoutError:
         idle = moment <= last
         why = f"nothing came for {IDLE_SECONDS:g} seconds" if idle else f"it takes more than {WHOLE_SECONDS:g} seconds"
-        raise refusals.slow_body(why) from None
+        raise scoring_errors.slow_body(why) from None

@@ -16,10 +16,10 @@ from urllib.parse import quote
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from localazure.faults import ABORT
-from localazure.ml import bodies, refusals
-from localazure.ml.gate import Gate
+from localazure.ml import bodies, scoring_errors
+from localazure.ml.authentication import Gate
 from localazure.ml.live import LiveEndpoint
-from localazure.ml.refusals import RefusedError
+from localazure.ml.scoring_errors import RefusedError
 from localazure.ml.slots import AdmittedRequest, Instance, LiveDeployment, NotReadyError, TooManyError
 from localazure.ml.upstream import Answer, Headers, LostError, NobodyListensError
 from localazure.waiting import canceled
@@ -117,7 +117,7 @@ class Router:
         name, _, below = rest.partition("/")
         endpoint = self._find(region.lower(), name.lower())
         if endpoint is None:
-            raise refusals.no_endpoint(name)
+            raise scoring_errors.no_endpoint(name)
         return endpoint, f"/{below}"
 
     def _copy(self, shadow: LiveDeployment, request: "_Request") -> None:
@@ -167,11 +167,11 @@ def _chosen(endpoint: LiveEndpoint, named: bytes) -> LiveDeployment:
         name = named.decode("latin-1")
         deployment = endpoint.named(name)
         if deployment is None:
-            raise refusals.no_deployment(name, endpoint.name)
+            raise scoring_errors.no_deployment(name, endpoint.name)
         return deployment
     deployment = endpoint.next()
     if deployment is None:
-        raise refusals.no_traffic(endpoint.name)
+        raise scoring_errors.no_traffic(endpoint.name)
     return deployment
 
 
@@ -241,13 +241,13 @@ def _told(endpoint: LiveEndpoint, deployment: LiveDeployment) -> Iterator[None]:
     try:
         yield
     except TooManyError:
-        raise refusals.too_many(deployment.name, kubernetes=endpoint.kubernetes) from None
+        raise scoring_errors.too_many(deployment.name, kubernetes=endpoint.kubernetes) from None
     except NotReadyError:
-        raise refusals.not_ready(deployment.name) from None
+        raise scoring_errors.not_ready(deployment.name) from None
     except LostError:
-        raise refusals.lost(deployment.name) from None
+        raise scoring_errors.lost(deployment.name) from None
     except TimeoutError:
-        raise refusals.timed_out(deployment.settings.timeout_seconds, kubernetes=endpoint.kubernetes) from None
+        raise scoring_errors.timed_out(deployment.settings.timeout_seconds, kubernetes=endpoint.kubernetes) from None
 
 
 async def _copied(shadow: LiveDeployment, request: _Request) -> None:

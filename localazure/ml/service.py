@@ -16,8 +16,8 @@ from localazure.containers.runtime import Runtime
 from localazure.kubernetes.clusters import Clusters
 from localazure.ml import assets, clusters, failures, settings
 from localazure.ml.access import Identity
+from localazure.ml.authentication import Gate, own_token
 from localazure.ml.downloads import InitializerLog, fetch
-from localazure.ml.gate import Gate, own_token
 from localazure.ml.generations import MODELS, Containers, Generation, Plan, new
 from localazure.ml.images import served
 from localazure.ml.live import LiveEndpoint

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.engine.fakes import Machine
+from tests.engine.pretended_machine import Machine
 
 
 @pytest.fixture

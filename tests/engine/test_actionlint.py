@@ -3,7 +3,7 @@
 import pytest
 
 from engine.actionlint_tool import VERSION
-from tests.engine.fakes import Machine
+from tests.engine.pretended_machine import Machine
 
 
 def test_the_pinned_one_on_path_is_used(machine: Machine) -> None:

@@ -11,7 +11,7 @@ import pytest
 from engine import go, pulumi_tools
 from engine.answers import answer
 from engine.progress import Progress
-from tests.engine.fakes import RealMachine, alive, finished, program
+from tests.engine.pretended_machine import RealMachine, alive, finished, program
 from tests.support.embedded import until
 from tests.support.patience import SECONDS
 

@@ -3,7 +3,7 @@
 import pytest
 
 from engine import go
-from tests.engine.fakes import Machine
+from tests.engine.pretended_machine import Machine
 
 BUILT = ["pulumi", "pulumi-language-python", "pulumi-language-python-served"]
 COPIED = "pulumi-language-python-exec"

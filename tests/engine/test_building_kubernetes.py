@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.engine.fakes import Machine
+from tests.engine.pretended_machine import Machine
 
 SERVERS = {
     "etcd": "etcd Version: 3.6.8",

@@ -10,8 +10,8 @@ from unittest import mock
 import pytest
 
 from engine import download
-from tests.engine.archives import Mirror, breaks_off_after, mirror, tar, zipped
-from tests.engine.fakes import PINNED, Machine, Result
+from tests.engine.download_site import Mirror, breaks_off_after, mirror, tar, zipped
+from tests.engine.pretended_machine import PINNED, Machine, Result
 
 pytestmark = pytest.mark.slow
 PULUMI = f"https://get.pulumi.com/releases/sdk/pulumi-{PINNED}-linux-x64.tar.gz"

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from tests.engine.fakes import PINNED, Machine
+from tests.engine.pretended_machine import PINNED, Machine
 
 HOSTS = ["pulumi-language-nodejs", "pulumi-language-yaml"]
 BUILT = ["pulumi-language-nodejs", "pulumi-language-nodejs-served", "pulumi-language-yaml"]

@@ -8,8 +8,8 @@ import pytest
 
 from engine import command, download, official
 from engine.official import LINUX, PLATFORMS, Archive, Pinned
-from tests.engine.archives import tar, zipped
-from tests.engine.fakes import PINNED, Machine
+from tests.engine.download_site import tar, zipped
+from tests.engine.pretended_machine import PINNED, Machine
 
 SUM = "ab" * 32
 ONE = Archive("https://example.com/{platform}/tool.tar.gz", "https://example.com/sums", ("tool", "tool-*"), {LINUX: "linux-x64"})

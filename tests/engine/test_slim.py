@@ -8,7 +8,7 @@ import pytest
 
 from engine import go, kubernetes_tools, language_tools, pulumi_tools, slim
 from engine.pins import GoModule
-from tests.engine.fakes import Machine
+from tests.engine.pretended_machine import Machine
 
 _GO = "go"
 _BUILDS = (

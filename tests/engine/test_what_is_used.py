@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.engine.fakes import PINNED, Machine, program
+from tests.engine.pretended_machine import PINNED, Machine, program
 
 ROOT = Path(__file__).parents[2]
 

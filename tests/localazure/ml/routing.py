@@ -6,11 +6,11 @@ from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from typing import Any, cast
 
+from localazure.ml.authentication import Gate
 from localazure.ml.bodies import GONE
-from localazure.ml.gate import Gate
 from localazure.ml.live import LiveEndpoint
-from localazure.ml.refusals import access_denied
 from localazure.ml.router import Router
+from localazure.ml.scoring_errors import access_denied
 from localazure.ml.slots import Instance, LiveDeployment, Settings
 from localazure.ml.upstream import Upstream
 from tests.localazure.coroutines import within

@@ -40,7 +40,7 @@ def test_a_body_that_is_too_large_or_never_comes_is_refused(monkeypatch: pytest.
                 await asyncio.Event().wait()  # for ever
             return incoming.pop()
 
-        with pytest.raises(bodies.refusals.RefusedError) as refused:
+        with pytest.raises(bodies.scoring_errors.RefusedError) as refused:
             await bodies.whole(receive, b"10", bodies.Share(bodies.Memory()))
         assert refused.value.status == 408
         assert not blue.requests
@@ -56,7 +56,7 @@ def test_a_body_that_comes_drop_by_drop_is_given_up(monkeypatch: pytest.MonkeyPa
         await asyncio.sleep(0.01)
         return {"type": "http.request", "body": b"a", "more_body": True}
 
-    with pytest.raises(bodies.refusals.RefusedError) as refused:
+    with pytest.raises(bodies.scoring_errors.RefusedError) as refused:
         play_coroutine(bodies.whole(receive, b"100", bodies.Share(bodies.Memory())))
     assert (refused.value.status, refused.value.code) == (408, "RequestBodyTimeout")
 

@@ -14,7 +14,7 @@ import jwt
 from azure_gpu.catalog import roles
 from localazure.arm.errors import ArmError
 from localazure.kinds.roles import has_role
-from localazure.ml import refusals
+from localazure.ml import scoring_errors
 from localazure.ml.live import LiveEndpoint
 from localazure.services import Services
 from localazure.weather import reach
@@ -41,15 +41,15 @@ class Gate:
     def check(self, endpoint: LiveEndpoint, authorization: bytes) -> None:
         """RefusedError 401, or 403 from outside of a private endpoint's network."""
         if endpoint.private and not reach.by_endpoint(endpoint.key.rsplit("/", 2)[0], self._services):
-            raise refusals.not_public(endpoint.name)
+            raise scoring_errors.not_public(endpoint.name)
         scheme, _, given = authorization.partition(b" ")
         given = given.strip()
         if scheme.lower() != b"bearer" or not given:
-            raise refusals.bad_header()
+            raise scoring_errors.bad_header()
         match endpoint.auth_mode:
             case "Key":
                 if not any(hmac.compare_digest(key, given) for key in endpoint.keys):
-                    raise refusals.access_denied("Invalid key of the endpoint.")
+                    raise scoring_errors.access_denied("Invalid key of the endpoint.")
             case "AMLToken":
                 self._check_own_token(endpoint, given)
             case _:
@@ -61,18 +61,18 @@ class Gate:
                 token, endpoint.secret, algorithms=[_ALGORITHM], options={"verify_exp": False, "require": ["exp"]}
             )
         except jwt.PyJWTError:
-            raise refusals.access_denied("Invalid token of the endpoint.") from None
+            raise scoring_errors.access_denied("Invalid token of the endpoint.") from None
         if claims["exp"] <= self._services.clock.now().timestamp():
-            raise refusals.access_denied("The token has expired.")
+            raise scoring_errors.access_denied("The token has expired.")
 
     def _check_entra_token(self, endpoint: LiveEndpoint, authorization: str) -> None:
         try:
             principal = self._services.tokens.check(authorization, AUDIENCES).object_id
         except ArmError as error:
-            raise refusals.access_denied(error.message) from None
+            raise scoring_errors.access_denied(error.message) from None
         if not self._may_score(principal, endpoint.key):
             why = f"The principal '{principal}' has no role on the endpoint that allows the action '{SCORE}'."
-            raise refusals.access_denied(why)
+            raise scoring_errors.access_denied(why)
 
     def _may_score(self, principal: str, endpoint_key: str) -> bool:
         """Roles are looked up in the store, which is too slow for each request."""

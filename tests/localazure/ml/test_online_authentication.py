@@ -15,9 +15,9 @@ from localazure.arm.caller import Caller
 from localazure.arm.store import Resource, Store
 from localazure.lists.deviations import Deviations
 from localazure.ml import conda, service
-from localazure.ml.gate import Gate, own_token
+from localazure.ml.authentication import Gate, own_token
 from localazure.ml.live import LiveEndpoint
-from localazure.ml.refusals import RefusedError
+from localazure.ml.scoring_errors import RefusedError
 from localazure.weather.state import Weather
 from tests.localazure.parts import arm_id
 
