@@ -1,47 +1,14 @@
-"""Security groups, public addresses and Bastion hosts: kept, validated by their rules, and shown. They let through
-and keep away nobody.
+"""Public addresses and Bastion hosts: kept, validated by their rules, and shown.
 
 Source: Microsoft Learn, REST reference of Microsoft.Network 2024-05-01.
 """
 
 from azure_gpu.formats import azure_types
-from localazure import evidence
 from localazure.arm.kind import Change, Kind
 from localazure.arm.store import Body, Resource
 from localazure.arm.words import number
-from localazure.kinds import network_security_rules as security_rules
 from localazure.kinds.network_common import named, refused, users_of
 from localazure.services import Services
-
-
-class NetworkSecurityGroups(Kind):
-    azure_type = azure_types.NETWORK_SECURITY_GROUP
-
-    def check(self, change: Change) -> None:
-        given = change.properties.get("securityRules") or ()
-        rules = ((str(rule.get("name") or ""), rule.get("properties") or {}) for rule in given)
-        security_rules.check_rules(rules, change.as_of)
-
-    async def provision(self, change: Change) -> Body:
-        security_rules.keep(change.id, change.body.get("properties", {}).pop("securityRules", None) or [], change.services)
-        return {}
-
-    def live(self, resource: Resource, services: Services) -> Body:
-        waiting: list[Body] = resource.properties.get("securityRules") or []  # in the answer to a PUT that has just begun
-        rules = named(waiting, resource.id, "securityRules") if waiting else security_rules.shown(resource.id, services)
-        shown: Body = {"securityRules": rules, "defaultSecurityRules": _default_rules(resource)}
-        users = users_of(resource.key, "networkSecurityGroup", services)
-        for name, kind in (("networkInterfaces", azure_types.NETWORK_INTERFACE), ("subnets", azure_types.SUBNET)):
-            found = [{"id": one.id.text} for one in users if one.id.is_type(kind.arm_type)]
-            if found:
-                shown[name] = found
-        return {"properties": shown}
-
-    def check_removal(self, resource: Resource, services: Services) -> None:
-        used = users_of(resource.key, "networkSecurityGroup", services)
-        if used:
-            by = ", ".join(one.id.text for one in used)
-            raise refused("InUseNetworkSecurityGroupCannotBeDeleted", group=resource.id.text, by=by)
 
 
 class PublicAddresses(Kind):
@@ -111,27 +78,3 @@ def _configuration_of(user: Resource, key: str) -> str:
         if str(((each.get("properties") or {}).get("publicIPAddress") or {}).get("id") or "").lower() == key:
             return f"{user.id.text}/{kind}/{each['name']}"
     return user.id.text
-
-
-def _default_rules(group: Resource) -> list[Body]:
-    rules = [
-        {
-            "name": name,
-            "properties": {
-                "description": description,
-                "protocol": "*",
-                "sourcePortRange": "*",
-                "destinationPortRange": "*",
-                "sourceAddressPrefix": source,
-                "destinationAddressPrefix": destination,
-                "access": name.partition("Deny")[1] or "Allow",
-                "priority": priority,
-                "direction": direction,
-                **security_rules.NO_LISTS,
-            },
-        }
-        for name, priority, direction, source, destination, description in evidence.types()[
-            azure_types.NETWORK_SECURITY_GROUP.arm_type
-        ]["default_rules"]
-    ]
-    return named(rules, group.id, "defaultSecurityRules")
