@@ -59,7 +59,7 @@ def problems_of(spec: ClusterSpec, pool_systems: Mapping[str, str]) -> list[Prob
 
 
 def _system_pool(pool: SystemPool, path: str) -> Iterator[Problem]:
-    if pool.spot and written(pool.spot).get("enabled", True):
+    if pool.spot is not False and written(pool.spot).get("enabled", True):
         yield refused("aks.system_pool_spot", f"{path}.spot", True)
     size = SIZES.find(pool.size)
     if size is not None and size.gpu is not None:

@@ -9,7 +9,12 @@ from azure_gpu.formats.body_reader import BodyReader, PartInFile, given
 from azure_gpu.formats.likely_secrets import is_secret_name
 
 _EXTENSION = "nvidiagpudriver"
-_MOUNTS = ("azureBlobFileSystem", "azureFileShare", "nfsMount")
+# The keys of a mount, with the body's names and what each requires.
+_MOUNTS = {
+    "azure_blob": ("azureBlobFileSystem", "container"),
+    "azure_file": ("azureFileShare", "url"),
+    "nfs": ("nfsMount", "source"),
+}
 Put = Callable[[str, Any, BodyReader, str], None]
 
 
@@ -188,8 +193,12 @@ def _uses_identity(file: BodyReader) -> bool | None:
 def _mounts(of: BodyReader, secrets: list[str]) -> dict[str, Any]:
     mounts: dict[str, Any] = {}
     for one in of.items("mountConfiguration"):
-        paths = [one.inside(f"{kind}Configuration").text("relativeMountPath") for kind in _MOUNTS]
+        paths = [one.inside(f"{wire}Configuration").text("relativeMountPath") for wire, _ in _MOUNTS.values()]
         found = take("Batch mount", one)
+        for kind, (wire, required) in _MOUNTS.items():
+            if kind in found and required not in found[kind]:
+                del found[kind]
+                one.leave(f"{wire}Configuration", f"it has no {required}")
         blob, share = found.get("azure_blob", {}), found.get("azure_file", {})
         name = next(filter(None, paths), None) or blob.get("container") or last(share.get("url")) or "nfs"
         if found:

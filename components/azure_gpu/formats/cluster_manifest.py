@@ -283,7 +283,7 @@ def _quantity(text: str | None, units: Mapping[str, float]) -> float | int | Non
     found = _QUANTITY.fullmatch(text or "")
     if found is None or found[2] not in units:
         return None
-    number = round(float(found[1]) * units[found[2]], 3)
+    number = round(float(found[1]) * units[found[2]], 3 if units is _SIZES else 6)
     return int(number) if number == int(number) else number
 
 

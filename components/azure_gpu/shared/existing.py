@@ -50,14 +50,14 @@ def parts(given: pulumi.Input[str]) -> pulumi.Output[ArmId]:
 
 
 def check_id(text: str, azure_type: AzureType, path: str, subscription_id: str = "") -> list[Problem]:
-    """Checks that a text is an ARM id of the expected type."""
+    """Checks that a text is an ARM id of the expected type, in a resource group and below no other resource."""
     example = azure_type.path.replace("{subscriptionId}", subscription_id or "<subscription>").replace("{", "<").replace("}", ">")
     found = arm_ids.parse(text)
-    if found is None:
-        return [refused("existing.not_an_id", path, text, allowed=example)]
-    if not found.is_type(azure_type.arm_type):
+    if found is not None and not found.is_type(azure_type.arm_type):
         words = {"expected": azure_type.arm_type, "given": found.type, "one": _one(azure_type)}
         return [refused("existing.other_type", path, text, allowed=example, **words)]
+    if found is None or found.text.count("/") != azure_type.path.count("/"):
+        return [refused("existing.not_an_id", path, text, allowed=example)]
     return []
 
 

@@ -20,10 +20,9 @@ def container_problems(request: PoolRequest) -> Iterator[Problem]:
         return
     if request.operating_system == "Windows":
         if request.rdma:
-            path = f"{request.at('containers')}.type"
-            yield refused("batch.rdma_in_windows_containers", path, str(request.operating_system))
+            yield refused("batch.rdma_in_windows_containers", request.at("containers.type"), str(request.operating_system))
         if not containers.elevated:
-            yield refused("batch.containers_not_elevated", f"{request.at('containers')}.elevated", containers.elevated)
+            yield refused("batch.containers_not_elevated", request.at("containers.elevated"), containers.elevated)
 
 
 COMMUNICATION_MODES = ("Default", "Simplified", "Classic")
