@@ -28,8 +28,8 @@ class FromTheCheckout(BuildHookInterface[Any]):
 
     def _tags(self) -> Path:
         sys.path.insert(0, self.root)
-        from azure_gpu.shared.workloads import Workload  # of this checkout: the library isn't installed
+        from azure_gpu.shared import workloads  # of this checkout: the library isn't installed
 
         written = Path(self._made.name) / "tags.json"
-        written.write_text(json.dumps({each.value: each.tag for each in Workload}, indent=2) + "\n", encoding="utf-8")
+        written.write_text(json.dumps({each: workloads.tag(each) for each in workloads.NAMES}, indent=2) + "\n", encoding="utf-8")
         return written

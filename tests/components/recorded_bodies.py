@@ -32,7 +32,7 @@ import yaml
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.formats import stack_file
 from azure_gpu.formats.build_context import context_hash
-from azure_gpu.shared.workloads import Workload
+from azure_gpu.shared import workloads
 from azure_gpu.stack import secret_values, written_by
 from azure_gpu.stack.look_ups import BY_PROVIDER
 from azure_gpu.stack.plan import plan
@@ -219,8 +219,8 @@ def _in_any_order(registration: dict[str, Any]) -> dict[str, Any]:
 def _without_hashes(value: Any) -> Any:
     """The tags of the workloads' images change with their sources, which is no change of a body's form."""
     text = json.dumps(value, sort_keys=True)
-    for workload in Workload:
-        text = re.sub(context_hash(workload.context), f"hash-of-{workload}", text)
+    for workload in workloads.NAMES:
+        text = re.sub(context_hash(workloads.context(workload)), f"hash-of-{workload}", text)
     return json.loads(text)
 
 

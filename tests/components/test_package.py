@@ -14,8 +14,8 @@ import pytest
 
 import azure_gpu
 from azure_gpu.formats.build_context import context_hash
+from azure_gpu.shared import workloads
 from azure_gpu.shared.installation import WORKLOADS
-from azure_gpu.shared.workloads import Workload
 from tests.support.embedded import CHECKOUT
 from tests.support.installed import UV, built_wheel, environment
 
@@ -23,8 +23,8 @@ from tests.support.installed import UV, built_wheel, environment
 ENTRY = re.compile(r"^## (\d+\.\d+\.\d+) - (?:unreleased|\d{4}-\d\d-\d\d)$", re.MULTILINE)
 PRINT_TAGS = """
 from azure_gpu.formats.build_context import context_hash
-from azure_gpu.shared.workloads import Workload
-print(*(f"{each} {each.tag} {context_hash(each.context) if each.context.is_dir() else ''}" for each in Workload), sep="\\n")
+from azure_gpu.shared.workloads import NAMES, context, tag
+print(*(f"{each} {tag(each)} {context_hash(context(each)) if context(each).is_dir() else ''}" for each in NAMES), sep="\\n")
 """
 PRINT_LOADED = """
 import sys
@@ -84,7 +84,7 @@ def test_the_wheels_hold_the_library_with_its_data_and_the_verbs_with_the_progra
     held, of_verbs = (set(zipfile.ZipFile(each).namelist()) for each in (wheel, verbs))
     assert {"azure_gpu/py.typed", "azure_gpu/LICENSE", *sources(CHECKOUT / "components" / "azure_gpu")} <= held
     assert {"azure_gpu_operations/LICENSE", *sources(CHECKOUT / "operations" / "azure_gpu_operations")} <= of_verbs
-    dockerfiles = {(each.context / each.dockerfile).relative_to(WORKLOADS) for each in Workload}
+    dockerfiles = {(workloads.context(each) / workloads.dockerfile(each)).relative_to(WORKLOADS) for each in workloads.NAMES}
     assert {f"azure_gpu_operations/workload_sources/{each.as_posix()}" for each in dockerfiles} <= of_verbs
     assert {f"azure_gpu_operations/workload_sources/digits/samples/{digit}.png" for digit in range(10)} <= of_verbs
     program = {Path(name).name: zipfile.ZipFile(verbs).read(name).decode() for name in of_verbs if "/program/" in name}
@@ -140,7 +140,8 @@ def test_the_installed_catalog_reads_its_data_without_pulumi(library: Path, tmp_
 
 @pytest.mark.slow
 def test_an_installed_workload_has_the_same_image_tag_as_the_checkouts(library: Path, tmp_path: Path) -> None:
-    assert printed(library, PRINT_TAGS, tmp_path) == [f"{each.value} {context_hash(each.context)} " for each in Workload]
+    tags = [f"{each} {context_hash(workloads.context(each))} " for each in workloads.NAMES]
+    assert printed(library, PRINT_TAGS, tmp_path) == tags
 
 
 @pytest.mark.slow
@@ -166,7 +167,7 @@ def test_pip_installs_it_from_a_clone_by_its_folder(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert printed(python, "import azure_gpu; print(azure_gpu.__version__)", tmp_path) == [version("azure-gpu")]
-    assert printed(python, PRINT_TAGS, tmp_path) == [f"{each.value} {' '.join([each.tag] * 2)}" for each in Workload]
+    assert printed(python, PRINT_TAGS, tmp_path) == [f"{each} {' '.join([workloads.tag(each)] * 2)}" for each in workloads.NAMES]
     done = subprocess.run([python.with_name("azure-gpu"), "sizes"], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr.count("\n")) == (1, 1)
     assert done.stderr.endswith("is missing; run: pip install azure-gpu-operations\n")

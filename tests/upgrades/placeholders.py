@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from azure_gpu.formats.build_context import context_hash
-from azure_gpu.shared.workloads import Workload
+from azure_gpu.shared import workloads
 from tests.components.recording import SECRET_SIGNATURE
 from tests.support.embedded import CHECKOUT, ServedAzure
 from tests.upgrades.program import tag_of
@@ -32,8 +32,8 @@ def put(record: Record, azure: ServedAzure) -> Record:
     there = (secret for secret in secrets if secret in text)
     for number, secret in enumerate(sorted(there, key=lambda each: (-len(each), text.find(each)))):
         text = text.replace(secret, f"secret-{number}")
-    for workload in Workload:
-        text = text.replace(context_hash(workload.context), tag_of(workload.context))
+    for context in map(workloads.context, workloads.NAMES):
+        text = text.replace(context_hash(context), tag_of(context))
     text = text.replace(str(azure.state), "/state").replace(str(CHECKOUT), "/checkout")
     return json.loads(_PORT.sub(r"\1:8443", text))
 

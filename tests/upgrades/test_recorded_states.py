@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from azure_gpu.shared.workloads import Workload
+from azure_gpu.shared.workloads import NAMES
 from azure_gpu.stack import written_by
 from tests.components.recorded_bodies import has_most
 from tests.support.embedded import CHECKOUT
@@ -160,11 +160,8 @@ CHANGES: dict[str, set[str]] = {
     "A task that purges the registry": {"create azuregpu:index:Foundation$azure-native:containerregistry:Task::foundation-purge"},
     # Images are built by deployments; the records of runs go. Images keep their tags.
     "Builds": {
-        *(f"create azuregpu:index:Foundation$azure-native:resources:Deployment::foundation-build-{each}" for each in Workload),
-        *(
-            f"delete azuregpu:index:Foundation$azure-native:containerregistry:TaskRun::foundation-build-{each}"
-            for each in Workload
-        ),
+        *(f"create azuregpu:index:Foundation$azure-native:resources:Deployment::foundation-build-{each}" for each in NAMES),
+        *(f"delete azuregpu:index:Foundation$azure-native:containerregistry:TaskRun::foundation-build-{each}" for each in NAMES),
     },
 }
 ADDED = set[str]().union(*CHANGES.values())

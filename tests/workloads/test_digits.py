@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 
 from azure_gpu.formats.build_context import context_files, context_hash
-from azure_gpu.shared.workloads import Workload
+from azure_gpu.shared import workloads
 from localazure.arm.store import Store
 from localazure.containers.images import Image as BuiltImage, Images
 from localazure.folder import default_cache
@@ -71,8 +71,8 @@ def test_the_data_is_what_a_training_without_files_writes(mnist_python: Path, tm
 
 
 def test_the_image_is_built_from_what_it_needs_and_nothing_else() -> None:
-    sent = context_files(Workload.DIGITS.context)
-    assert Workload.DIGITS.dockerfile in sent
+    sent = context_files(workloads.context("digits"))
+    assert workloads.dockerfile("digits") in sent
     assert {name.split("/")[0] for name in sent} == {"digits", "mnist", "scoring"}
     assert {"scoring/serve.py", "scoring/requirements.lock", "mnist/mnist_training/training.py"} <= set(sent)
     assert sorted(name for name in sent if name.startswith("digits/")) == [
@@ -121,8 +121,8 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def build(cache: Path, log: Path, **arguments: str) -> BuiltImage:
     images = Images(cache, Store(cache / "state.db"))
-    given = {"CONTEXT_HASH": context_hash(Workload.DIGITS.context), **arguments}
-    return of(images.build(Workload.DIGITS.context, Workload.DIGITS.dockerfile, given, [], log))
+    given = {"CONTEXT_HASH": context_hash(workloads.context("digits")), **arguments}
+    return of(images.build(workloads.context("digits"), workloads.dockerfile("digits"), given, [], log))
 
 
 # The stack `local` builds this image each time, and its endpoint has to tell the samples (tests/stack/test_promised_commands.py).

@@ -7,10 +7,9 @@ import pulumi
 
 from azure_gpu.formats import azure_types
 from azure_gpu.foundation.common import CommonArgs
-from azure_gpu.shared.context import OfStack
+from azure_gpu.shared.context import OfStack, WorkloadChoice
 from azure_gpu.shared.overrides import Overrides, OverridesOf
 from azure_gpu.shared.validation import Choice, OpenInput
-from azure_gpu.shared.workloads import WorkloadName
 
 OsType = Annotated[Literal["Linux", "Windows"], Choice("ContainerGroupOsType", "The operating system of the containers.")]
 RestartPolicy = Annotated[
@@ -56,7 +55,7 @@ class InitContainerSettings(TypedDict):
 
     image: NotRequired[OpenInput[str]]
     """Image to run, by tag or preferably by digest. Exactly one of `image` and `workload` is required."""
-    workload: NotRequired[WorkloadName]
+    workload: NotRequired[WorkloadChoice]
     """Workload of this repository to run, built by the stack's registry."""
     command: NotRequired[Sequence[str]]
     """Program and arguments in place of the image's own. Default: the image's."""

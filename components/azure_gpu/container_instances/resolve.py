@@ -19,7 +19,7 @@ from azure_gpu.shared.workloads import Workload
 def workloads(args: ContainerGroupSettings) -> set[Workload]:
     """Returns the workloads of the group's containers."""
     inside: list[InitContainerSettings] = [*args.get("containers", {}).values(), *args.get("init_containers", {}).values()]
-    return {Workload(one["workload"]) for one in (args, *inside) if "workload" in one}
+    return {one["workload"] for one in (args, *inside) if "workload" in one}
 
 
 def resolve(

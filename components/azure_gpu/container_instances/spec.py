@@ -26,7 +26,7 @@ class InitContainerSpec:
 
     @property
     def workload(self) -> Workload | None:
-        return Workload(self.settings["workload"]) if "workload" in self.settings else None
+        return self.settings.get("workload")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

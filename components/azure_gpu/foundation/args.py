@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal, NotRequired, TypedDict
 
 from azure_gpu.formats import azure_types
-from azure_gpu.shared.context import StackArgs
+from azure_gpu.shared.context import StackArgs, WorkloadChoice
 from azure_gpu.shared.overrides import Overrides, OverridesOf
 from azure_gpu.shared.part import NamedPartArgs
 from azure_gpu.shared.principals import PrincipalsArgs
@@ -12,7 +12,6 @@ from azure_gpu.shared.private_link_scope import PrivateLinkScopeArgs
 from azure_gpu.shared.private_network import PrivateNetworkArgs
 from azure_gpu.shared.program import OwnerArgs
 from azure_gpu.shared.validation import Choice, OpenInput
-from azure_gpu.shared.workloads import WorkloadName
 
 
 class ResourceGroupArgs(NamedPartArgs):
@@ -111,7 +110,7 @@ class FoundationSettings(TypedDict):
 class _Workloads(TypedDict):
     """Workloads to build, and role assignments."""
 
-    workloads: NotRequired[Sequence[WorkloadName]]
+    workloads: NotRequired[Sequence[WorkloadChoice]]
     """Plain: the workloads whose images the registry builds. Default: none."""
     image_source: NotRequired[str]
     """Plain: the sources of `workloads`: `https://…/repository.git#<commit>`, or `upload`, which uploads them from the

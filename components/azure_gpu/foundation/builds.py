@@ -21,7 +21,7 @@ from pulumi_azure_native import containerregistry
 from azure_gpu.catalog import error_fixes
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.build_context import Context, contents
-from azure_gpu.shared import arm_reads, arm_templates
+from azure_gpu.shared import arm_reads, arm_templates, workloads
 from azure_gpu.shared.hooks import called, kind
 from azure_gpu.shared.registry_build import BuildFailedError, Registry
 from azure_gpu.shared.workloads import Workload
@@ -53,8 +53,8 @@ def template(
             "runRequest": arm_templates.literal(
                 {
                     "type": "DockerBuildRequest",
-                    "sourceLocation": f"{source}:{workload.source}",
-                    "dockerFilePath": workload.dockerfile,
+                    "sourceLocation": f"{source}:{workloads.source(workload)}",
+                    "dockerFilePath": workloads.dockerfile(workload),
                     "imageNames": [f"{workload}:{tag}"],
                     "isPushEnabled": True,
                     "platform": {"os": "Linux", "architecture": "amd64"},
@@ -100,8 +100,8 @@ def hooks(
 
 def _read(workload: Workload, tag: str) -> Context:
     """The context of a workload, whose hash was `tag` when the update began."""
-    files, executable = contents(workload.context)
-    context = Context(workload.value, files, f"the workload {workload}", executable, dockerfile=workload.dockerfile)
+    files, executable = contents(workloads.context(workload))
+    context = Context(workload, files, f"the workload {workload}", executable, dockerfile=workloads.dockerfile(workload))
     if context.tag != tag:
-        raise pulumi.RunError(f"{workload.source} has changed since the update began; run `pulumi up` again")
+        raise pulumi.RunError(f"{workloads.source(workload)} has changed since the update began; run `pulumi up` again")
     return context

@@ -12,7 +12,16 @@ from azure_gpu.formats import arm_ids
 from azure_gpu.formats.arm_ids import ArmId
 from azure_gpu.formats.build_context import BuildContextError
 from azure_gpu.foundation.spec import PARTS, PATH, UPLOAD, FoundationSpec, RoleOn
-from azure_gpu.shared import arm_reads, assigned_already, customer_key, existing, private_link_scope, private_network, sdk_types
+from azure_gpu.shared import (
+    arm_reads,
+    assigned_already,
+    customer_key,
+    existing,
+    private_link_scope,
+    private_network,
+    sdk_types,
+    workloads,
+)
 from azure_gpu.shared.customer_key import KeyFacts
 from azure_gpu.shared.look_up import OF_STACK, AskedBy
 from azure_gpu.shared.part import Part
@@ -102,12 +111,12 @@ def _pull_role(registry: ArmId, asked_by: AskedBy, own: str) -> str:
 def _image_tags(spec: FoundationSpec) -> tuple[dict[Workload, str], list[Problem]]:
     tags: dict[Workload, str] = {}
     problems: list[Problem] = []
-    if missing := [each for each in spec.workloads if spec.uploads and not each.context.is_dir()]:
+    if missing := [each for each in spec.workloads if spec.uploads and not workloads.context(each).is_dir()]:
         path = spec.context.own_path("image_source")
         return tags, [refused("foundation.sources_missing", path, UPLOAD, names=", ".join(missing))]
     for workload in spec.workloads:
         try:
-            tags[workload] = workload.tag
+            tags[workload] = workloads.tag(workload)
         except BuildContextError as error:
-            problems.append(refused("foundation.unbuildable", workload.source, error=error))
+            problems.append(refused("foundation.unbuildable", workloads.source(workload), error=error))
     return tags, problems

@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from pulumi_azure_native import containerregistry
 
 from azure_gpu.formats.build_context import HASH_DIGITS
-from azure_gpu.shared.workloads import Workload
+from azure_gpu.shared.workloads import NAMES, Workload
 
 SCHEDULE = "0 1 * * Sun"
 DAYS = 60  # twice as long as the service knows of a run, by which `run` finds an image again: container-registry-tasks-logs
@@ -30,8 +30,8 @@ def step(used: Mapping[Workload, str]) -> containerregistry.EncodedTaskStepArgs:
     """Returns what the task does. `used`: the tags of images that the stack uses."""
     # No dollar sign, which means an alias in a task's file.
     tag = f"^{f'(?!{{{{.Values.{_USED}}}}})' if used else ''}[0-9a-f]{{{HASH_DIGITS}}}(?!.)"
-    command = f"acr purge --filter '({'|'.join([*Workload, OF_SCRIPTS])}):{tag}' --ago {DAYS}d --keep {KEPT} --untagged"
-    tags = "|".join(used[each] for each in Workload if each in used)
+    command = f"acr purge --filter '({'|'.join([*NAMES, OF_SCRIPTS])}):{tag}' --ago {DAYS}d --keep {KEPT} --untagged"
+    tags = "|".join(used[each] for each in NAMES if each in used)
     return containerregistry.EncodedTaskStepArgs(
         type="EncodedTask",
         encoded_task_content=base64.b64encode(f"version: v1.1.0\nsteps:\n- cmd: {command}\n".encode()).decode(),

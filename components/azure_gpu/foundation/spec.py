@@ -172,7 +172,7 @@ def resolve(args: FoundationWiring, context: Context) -> tuple[FoundationSpec, l
         network=network,
         link_scope=link_scope,
         key=key,
-        workloads=tuple(Workload(workload) for workload in args.get("workloads", [])),
+        workloads=tuple(args.get("workloads", [])),
         image_source=args.get("image_source", ""),
         purges=_purge_of(args, bool(args.get("workloads"))),
         assign_roles=args.get("assign_roles", True),

@@ -2,7 +2,7 @@
 
 See https://www.pulumi.com/docs/iac/extending-pulumi/schema/:
 
-- a TypedDict is an object type, an enum or a literal is an enum type, a shorthand of an object is a `oneOf`;
+- a TypedDict is an object type, a choice is an enum type, a shorthand of an object is a `oneOf`;
 - a component or an ARM id is a `oneOf` of the resource and a string;
 - a value that isn't an input is `plain`, as it must be known; a value that the state must not show is `secret`. SDKs make the
   whole property secret, so a map by name, whose keys must be known, isn't marked: the component marks its values.
@@ -14,7 +14,6 @@ import inspect
 import json
 import re
 from collections.abc import Iterator, Mapping
-from enum import Enum
 from importlib.metadata import metadata
 from typing import Any, Literal, Union, cast, get_args, get_origin, is_typeddict
 
@@ -176,8 +175,6 @@ class _Types:
             yield {"type": "object", "additionalProperties": self._type(get_args(kind)[1], as_output=as_output)}
         elif get_origin(kind) is not None:
             yield {"type": "array", "items": self._type(get_args(kind)[0], as_output=as_output)}
-        elif choices(kind):
-            yield {"$ref": self._enum(kind)}
         elif kind in _SCALARS:
             yield {"type": _SCALARS[kind]}
 
@@ -196,10 +193,6 @@ class _Types:
     def _choice(self, choice: Choice, texts: list[str]) -> str:
         labels = dict(choice.labels)
         return self._members(choice.name, choice, choice.meaning, {text: labels.get(text, _label(text)) for text in texts})
-
-    def _enum(self, kind: type[Enum]) -> str:
-        meaning = " ".join(inspect.cleandoc(kind.__doc__ or "").split())
-        return self._members(_type_name(kind), kind, meaning, {each.value: _pascal(each.name) for each in kind})
 
     def _word(self, word: str) -> str:
         """Returns the enum type of a shorthand word."""

@@ -7,8 +7,8 @@ import pulumi
 
 from azure_gpu.catalog.services.aks.mig import SINGLE
 from azure_gpu.catalog.services.gpu_sharing import SharingRequest, Strategy
+from azure_gpu.shared.context import WorkloadChoice
 from azure_gpu.shared.validation import Choice, OpenInput
-from azure_gpu.shared.workloads import WorkloadName
 
 StrategyChoice = Annotated[Strategy, Choice("Strategy", "")]
 
@@ -53,7 +53,7 @@ class JobSettings(TypedDict):
 
     image: NotRequired[OpenInput[str]]
     """Image to run, by tag or better by digest. Exactly one of `image` and `workload` is required."""
-    workload: NotRequired[WorkloadName]
+    workload: NotRequired[WorkloadChoice]
     """Workload of this repository to run, built by the stack's registry."""
     command: NotRequired[Sequence[str]]
     """Program to run instead of the image's entrypoint. Default: the image's."""
@@ -124,7 +124,7 @@ class ClusterServiceSettings(TypedDict):
 
     image: NotRequired[OpenInput[str]]
     """Image to run, by tag or better by digest. Exactly one of `image` and `workload` is required."""
-    workload: NotRequired[WorkloadName]
+    workload: NotRequired[WorkloadChoice]
     """Workload of this repository to run, such as scoring, built by the stack's registry."""
     command: NotRequired[Sequence[str]]
     """Program to run instead of the image's entrypoint. Default: the image's."""

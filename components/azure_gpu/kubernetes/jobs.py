@@ -78,7 +78,7 @@ def resolve(name: str, settings: JobSettings, placement: Placement, path: str) -
     spec = JobSpec(
         name=name,
         image=settings.get("image", ""),
-        workload=Workload(settings["workload"]) if "workload" in settings else None,
+        workload=settings.get("workload"),
         command=tuple(settings.get("command", [])),
         args=tuple(settings.get("args", [])),
         environment={**settings.get("environment", {}), **placement.environment},
@@ -224,4 +224,4 @@ def image_of(spec: JobSpec, images: Mapping[str, pulumi.Input[str]]) -> pulumi.I
 
 def workloads(settings: Iterable[JobSettings | ClusterServiceSettings]) -> set[Workload]:
     """The workloads that the registry has to build for these jobs and services."""
-    return {Workload(each["workload"]) for each in settings if "workload" in each}
+    return {each["workload"] for each in settings if "workload" in each}

@@ -6,7 +6,7 @@ The program passes `StackArgs` to every component, which resolves them to a `Con
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from typing import Any, NamedTuple, NotRequired, TypedDict, TypeVar, cast
+from typing import Annotated, Any, NamedTuple, NotRequired, TypedDict, TypeVar, cast
 
 import pulumi
 
@@ -17,9 +17,12 @@ from azure_gpu.formats import tags as keys
 from azure_gpu.formats.dates import resolve_day
 from azure_gpu.shared import wording
 from azure_gpu.shared.naming import physical_name
+from azure_gpu.shared.validation import Choice
+from azure_gpu.shared.workloads import Workload
 
 Tags = Mapping[str, pulumi.Input[str]]
 """Tags of a resource by key."""
+WorkloadChoice = Annotated[Workload, Choice("Workload", "A folder of `workloads/` with a Dockerfile.")]
 _WRITTEN_KEYS = (keys.AS_OF, keys.EXPIRES_AT, keys.PROJECT, keys.STACK, keys.TEAM)
 _OWN_KEYS = (*_WRITTEN_KEYS, keys.STOPPED_SINCE)
 

@@ -1,6 +1,6 @@
 """Validates values against type annotations, and generates JSON Schemas from them.
 
-An annotation is a TypedDict, `Mapping[str, …]`, `Sequence[…]`, a choice, a `str` enum, `str`, `int`, `float`, `bool`, `Any`, a
+An annotation is a TypedDict, `Mapping[str, …]`, `Sequence[…]`, a choice, `str`, `int`, `float`, `bool`, `Any`, a
 component, `pulumi.Input[…]` or `OpenInput[…]` of one of them, a union of them, or `Annotated[…]` with an object whose
 method `check` takes a value and its path and returns problems. A choice is a `Literal` with a `Choice`. `check` returns the value
 without its invalid parts, and one problem for each of these.
@@ -19,7 +19,6 @@ import sys
 import textwrap
 from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import Enum
 from types import UnionType
 from typing import (
     Annotated,
@@ -139,20 +138,18 @@ def below(annotation: Any, step: str | int) -> Any:
 
 
 def choice_of(annotation: Any) -> Choice | None:
-    """Returns what schemas show of a choice; None for any other annotation, also for an enum."""
+    """Returns what schemas show of a choice; None for any other annotation."""
     return next((each for each in getattr(annotation, "__metadata__", ()) if isinstance(each, Choice)), None)
 
 
 def choices(kind: Any) -> list[str]:
-    """Returns the texts of a choice or an enum; none for any other annotation."""
-    if _is_class(kind, Enum):
-        return [str(member.value) for member in kind]
+    """Returns the texts of a choice; none for any other annotation."""
     return list(get_args(get_args(kind)[0])) if choice_of(kind) is not None else []
 
 
 def form(annotation: Any) -> Any:
     """Returns the main form of an annotation, as in a stack file: `T` of `pulumi.Input[T]`, the object of `Object | bool`, the
-    choice, the enum of `Enum | Literal[…]`, the string of `Component | str`."""
+    choice, the string of `Component | str`."""
     kinds = [each for each in alternatives(annotation) if not _is_output_type(each) and get_origin(each) is not Literal]
     plain = [each for each in kinds if not _is_class(each, pulumi.Resource)]
     return next((each for each in plain if each is Any or not _is_scalar(each)), (plain or kinds)[0])

@@ -11,7 +11,7 @@ from azure_gpu.aks.args import GpuClusterSettings, GpuPoolArgs
 from azure_gpu.batch.account.args import BatchAccountSettings
 from azure_gpu.batch.pool.args import BatchPoolSettings
 from azure_gpu.budget.args import BudgetSettings
-from azure_gpu.container_apps.environment.args import GpuModelName
+from azure_gpu.container_apps.environment.args import GpuModel
 from azure_gpu.container_apps.job.args import ServerlessGpuJobSettings
 from azure_gpu.container_instances.args import ContainerGroupSettings
 from azure_gpu.edge.args import EdgeSharingSettings
@@ -98,7 +98,7 @@ class JobEntry(ServerlessGpuJobSettings, Entry, Switched):
 class JobEnvironmentEntry(PartArgs, Entry, Kept):
     """The environment of jobs, with the engine's options for it."""
 
-    gpus: NotRequired[Sequence[GpuModelName]]
+    gpus: NotRequired[Sequence[GpuModel]]
     """GPUs of a created environment beside those of its jobs, T4 and A100, so that quota can be requested before a job uses one.
     Default: none."""
     overrides: NotRequired[Annotated[Overrides, OverridesOf(azure_types.MANAGED_ENVIRONMENT)]]

@@ -27,7 +27,6 @@ from azure_gpu.catalog import regions
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.catalog.refusals import refused
 from azure_gpu.container_apps.environment import spec as environment_spec
-from azure_gpu.container_apps.environment.args import GpuModel
 from azure_gpu.container_apps.job.args import DEFAULT_GPU
 from azure_gpu.container_apps.job.spec import resolve as resolve_job
 from azure_gpu.container_instances import resolve as group_resolve
@@ -147,7 +146,7 @@ def _budget(planning: Planning, _: str, args: Any) -> Any:
 def _job_environment(planning: Planning, _: str, args: Any) -> Any:
     """Returns also the workload profiles by GPU. Problems of GPUs that jobs use are reported at the jobs."""
     spec = planning.found(environment_spec.resolve(args, planning.context, planning.foundation.resource_group.name))
-    of_jobs = {GpuModel(job.get("gpu", DEFAULT_GPU)) for job in planning.settings["jobs"].values()}
+    of_jobs = {job.get("gpu", DEFAULT_GPU) for job in planning.settings["jobs"].values()}
     planning.add(*environment_spec.not_sold(spec, set(spec.needed) - of_jobs))
     return spec, planning.found(planning.look_ups.environment(spec))
 
@@ -263,7 +262,7 @@ def _images(_: Args, declared: Parts, _location: str) -> Args:
 
 
 def _of_pool(pool: BatchPoolSettings) -> Iterable[Workload]:
-    return (Workload(each) for each in written(pool.get("containers", ContainersArgs())).get("workloads", []))
+    return written(pool.get("containers", ContainersArgs())).get("workloads", [])
 
 
 def _facts(section: str) -> dict[str, Any]:
@@ -311,7 +310,7 @@ KINDS = (
         resolve=_job,
         requests=requests.job,
         depends_on=_environment_of,
-        workloads=lambda job: (Workload(job["workload"]),) if "workload" in job else (),
+        workloads=lambda job: (job["workload"],) if "workload" in job else (),
         spec_name="job_name",
         outputs={"jobs": "job_id", **_WORK},
     ),

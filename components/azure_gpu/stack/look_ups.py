@@ -17,6 +17,7 @@ from azure_gpu.batch.account.args import AccountFacts
 from azure_gpu.batch.account.spec import BatchAccountSpec
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.container_apps.environment import existing as environment_existing
+from azure_gpu.container_apps.environment.args import profile_name
 from azure_gpu.container_apps.environment.spec import JobEnvironmentSpec
 from azure_gpu.edge import resolve as edge_resolve
 from azure_gpu.edge.spec import EdgeSharingSpec
@@ -67,7 +68,7 @@ BY_PROVIDER = LookUps(
 # For a plan without Azure: existing parts are assumed to be as the settings expect.
 ASSUMED = LookUps(
     foundation=lambda _: (FoundationLookup(image_tags={}), []),
-    environment=lambda spec: ({gpu.value: gpu.profile_name for gpu in spec.declared}, []),
+    environment=lambda spec: ({gpu: profile_name(gpu) for gpu in spec.declared}, []),
     account=lambda spec: (spec.assumed, []),
     cluster=lambda _: (ClusterFacts(), []),
     pools=lambda _: {},

@@ -13,6 +13,7 @@ from azure_gpu.batch.account.spec import BatchAccountSpec
 from azure_gpu.batch.pool.spec import BatchPoolSpec
 from azure_gpu.budget.spec import BudgetSpec
 from azure_gpu.catalog import regions
+from azure_gpu.catalog.services.container_apps import serverless_of
 from azure_gpu.catalog.services.machine_learning import endpoints
 from azure_gpu.catalog.size_use import Service, SizeUse
 from azure_gpu.catalog.sizes import SIZES
@@ -132,8 +133,8 @@ def job_environment(part: Requesting, planned: tuple[JobEnvironmentSpec, object]
         for name, args in part.settings["jobs"].items()
         if regions.normalise(args.get("location", part.context.location)) == region
     }
-    for profile in sorted({job.gpu.profile_type for job in jobs.values()}):
-        of_profile = {name: job for name, job in jobs.items() if job.gpu.profile_type == profile}
+    for profile in sorted({serverless_of(job.gpu) for job in jobs.values()}):
+        of_profile = {name: job for name, job in jobs.items() if serverless_of(job.gpu) == profile}
         yield EnvironmentUse(
             environment=spec.existing.text if spec.existing else own,
             profile=profile,
@@ -146,7 +147,7 @@ def job(part: Requesting, spec: ServerlessGpuJobSpec) -> Iterator[Item]:
     yield _name(azure_types.JOB, spec.job_name, f"jobs.{part.name}")
     yield SizeUse(
         service=Service.CONTAINER_APPS,
-        size=spec.gpu.profile_type,
+        size=serverless_of(spec.gpu),
         region=spec.location,
         nodes=spec.parallelism,
         path=f"jobs.{part.name}.gpu",

@@ -4,9 +4,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from azure_gpu.catalog.sizes import SIZES
-from azure_gpu.container_apps.environment.args import GpuModel
+from azure_gpu.container_apps.environment.args import GpuModel, profile_name
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.autoscale_formula import bounds
+from azure_gpu.shared.validation import choices
 from azure_gpu_operations.graph.recorded import Resource
 from azure_gpu_operations.observed.bodies import at
 
@@ -66,7 +67,7 @@ def _of(resource: Resource) -> Sequence[Machines]:
 def _job(inputs: Mapping[str, Any]) -> Machines:
     """A job of Container Apps, whose replicas are billed while they run."""
     profile = str(inputs.get("workloadProfileName", ""))
-    gpu = next((each.value for each in GpuModel if each.profile_name == profile), profile)
+    gpu = next((each for each in choices(GpuModel) if profile_name(each) == profile), profile)
     configuration = inputs.get("configuration", {})
     trigger: Mapping[str, Any] = next((each for key, each in configuration.items() if key.endswith("TriggerConfig")), {})
     executions = _count(at(trigger, "scale", "maxExecutions")) or 1

@@ -15,7 +15,7 @@ ARGS: JobEnvironmentWiring = {
     "resource_group_name": "group",
     "create": True,
     "location": "eastus",
-    "gpus": [GpuModel.T4],
+    "gpus": ["T4"],
 }
 
 
@@ -25,10 +25,10 @@ TYPES = {"Consumption": "Consumption", "gpu-a100": "Consumption-GPU-NC24-A100", 
 @pytest.mark.parametrize(
     ("used", "there", "declared"),
     [
-        ([GpuModel.T4], [], ["Consumption", "gpu-t4"]),  # East US has both
-        ([GpuModel.T4, GpuModel.A100, GpuModel.T4], [], ["Consumption", "gpu-a100", "gpu-t4"]),
-        ([GpuModel.T4], ["Consumption", "gpu-a100", "gpu-t4"], ["Consumption", "gpu-a100", "gpu-t4"]),
-        ([GpuModel.A100], ["Consumption", "gpu-t4"], ["Consumption", "gpu-a100", "gpu-t4"]),  # a job that changed its GPU
+        (["T4"], [], ["Consumption", "gpu-t4"]),  # East US has both
+        (["T4", "A100", "T4"], [], ["Consumption", "gpu-a100", "gpu-t4"]),
+        (["T4"], ["Consumption", "gpu-a100", "gpu-t4"], ["Consumption", "gpu-a100", "gpu-t4"]),
+        (["A100"], ["Consumption", "gpu-t4"], ["Consumption", "gpu-a100", "gpu-t4"]),  # a job that changed its GPU
         (None, [], ["Consumption", "gpu-a100", "gpu-t4"]),  # its jobs aren't known to a program's environment
     ],
 )

@@ -11,9 +11,8 @@ from azure_gpu.container_apps.job.job import ServerlessGpuJob
 from azure_gpu.container_apps.job.spec import resolve
 from azure_gpu.shared.context import resolve_stack
 from azure_gpu.shared.refusal import Refused
-from azure_gpu.shared.validation import key_docstrings
+from azure_gpu.shared.validation import choices, key_docstrings
 from azure_gpu.shared.wired import Wired
-from azure_gpu.shared.workloads import Workload
 from tests.components.recording import PROJECT, STACK, declare
 from tests.components.settings_of import STACK_ARGS
 
@@ -37,8 +36,8 @@ def test_the_name_of_a_secret_is_one_that_the_service_takes(variable: str) -> No
 def test_all_that_a_job_misses_in_its_surroundings_is_said_at_once() -> None:
     args: ServerlessGpuJobWiring = {
         **ARGS,
-        "gpu": GpuModel.A100,
-        "workload": Workload.MNIST,
+        "gpu": "A100",
+        "workload": "mnist",
         "event": {"rules": {"queue": {"type": "azure-queue", "use_identity": True}}},
     }
     with pytest.raises(Refused) as refused:
@@ -68,7 +67,7 @@ def test_the_defaults_in_the_docstrings_are_those_that_a_job_gets() -> None:
     for wanted, defaults in ((EventArgs, of_events), (ServerlessGpuJobSettings, of_job)):
         told = key_docstrings(wanted)
         assert [key for key, default in defaults.items() if not told[key].endswith(f"Default: {default}.")] == []
-    for gpu in GpuModel:
+    for gpu in choices(GpuModel):
         machine, _ = resolve("one", {**said, "gpu": gpu}, context)
         told = key_docstrings(ServerlessGpuJobSettings)
         assert f"{machine.cpu:g} with a" in told["cpu"]

@@ -8,7 +8,6 @@ from azure_gpu.container_instances.resolve import resolve
 from azure_gpu.shared.context import resolve_stack
 from azure_gpu.shared.refusal import Refused
 from azure_gpu.shared.wired import Wired
-from azure_gpu.shared.workloads import Workload
 from tests.components.recording import PROJECT, STACK, declare
 from tests.components.settings_of import STACK_ARGS
 
@@ -18,7 +17,7 @@ ARGS: ContainerGroupWiring = {**WITHOUT_IMAGE, "image": "python:3.11"}
 
 
 def test_a_workload_that_no_registry_has_built_is_refused() -> None:
-    args: ContainerGroupWiring = {"stack": STACK_ARGS, "resource_group_name": "group", "workload": Workload.MNIST}
+    args: ContainerGroupWiring = {"stack": STACK_ARGS, "resource_group_name": "group", "workload": "mnist"}
     with pytest.raises(Refused, match=r"container_groups\.one\.workload: no registry builds this workload; given: 'mnist'"):
         declare(lambda: ContainerGroup("one", Wired(args)))
 

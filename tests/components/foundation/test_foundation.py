@@ -21,7 +21,6 @@ from azure_gpu.foundation.foundation import Foundation
 from azure_gpu.shared import arm_reads, workloads
 from azure_gpu.shared.refusal import Refused
 from azure_gpu.shared.wired import Wired
-from azure_gpu.shared.workloads import Workload
 from tests.components.recording import declare
 from tests.components.settings_of import STACK_ARGS
 
@@ -32,10 +31,10 @@ EVERYTHING: FoundationWiring = {
     "registry": {"create": True},
     "log_workspace": {"create": True},
     "storage": {"create": True},
-    "workloads": [Workload.MNIST, Workload.SCORING, Workload.VECTOR_ADD],
+    "workloads": ["mnist", "scoring", "vector_add"],
     "image_source": "https://github.com/someone/fork.git#0123abc",
 }
-UPLOADED: FoundationWiring = {**EVERYTHING, "workloads": [Workload.DIGITS], "image_source": "upload"}
+UPLOADED: FoundationWiring = {**EVERYTHING, "workloads": ["digits"], "image_source": "upload"}
 
 
 def test_outputs_are_what_the_class_says() -> None:

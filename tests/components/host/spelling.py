@@ -1,7 +1,6 @@
 """Arguments as a program in Python writes them, under the names of the schema, as the engine sends them."""
 
 from collections.abc import Mapping
-from enum import Enum
 from typing import Any, cast, is_typeddict
 
 from azure_gpu.host.names import camel
@@ -18,4 +17,4 @@ def in_schema(value: Any, annotation: Any) -> Any:
         }
     if isinstance(value, list | tuple):
         return [in_schema(each, below(annotation, 0)) for each in cast(list[Any], value)]
-    return value.value if isinstance(value, Enum) else value
+    return value

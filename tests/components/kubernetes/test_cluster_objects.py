@@ -17,7 +17,6 @@ from azure_gpu.kubernetes.args import ClusterServiceSettings, SharingArgs, shari
 from azure_gpu.kubernetes.gpu_objects import declare as gpu_objects_declare, serving
 from azure_gpu.kubernetes.gpu_objects.resolve import resolve_objects
 from azure_gpu.kubernetes.gpu_objects.spec import GpuPool, PoolNodes
-from azure_gpu.shared.workloads import Workload
 from azure_gpu.stack.settings import read
 from tests.components import recorded_bodies
 from tests.components.recording import COMPUTED, PROJECT, STACK, SUBSCRIPTION, declare, plain
@@ -131,7 +130,7 @@ def test_an_amd_pool_is_taken_where_the_plugin_is_somebody_elses() -> None:
 
 
 def test_a_workload_that_no_registry_has_built_is_named() -> None:
-    spec, _ = resolve_objects({"jobs": {"train": {"workload": Workload.MNIST}}}, [pool("Standard_NC4as_T4_v3")], "clusters.c")
+    spec, _ = resolve_objects({"jobs": {"train": {"workload": "mnist"}}}, [pool("Standard_NC4as_T4_v3")], "clusters.c")
     [problem] = gpu_objects_declare.missing_images(spec, {})
     assert problem.path == "clusters.c.jobs.train.workload"
     assert gpu_objects_declare.missing_images(spec, {"mnist": "registry/mnist:1"}) == []

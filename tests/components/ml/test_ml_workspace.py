@@ -20,7 +20,6 @@ from azure_gpu.shared.context import OfStack
 from azure_gpu.shared.look_up import OF_STACK
 from azure_gpu.shared.refusal import Refused
 from azure_gpu.shared.wired import Wired
-from azure_gpu.shared.workloads import Workload
 from tests.components.ml.ml_workspaces import CLUSTERS, CUDA, END, EVERYTHING, T4, VMS
 from tests.components.recording import KEYS, UNKNOWN, Recorded, Registration, declare
 from tests.components.settings_of import STACK_ARGS, args_of
@@ -33,7 +32,7 @@ FOUNDATION: FoundationWiring = {
     "registry": {"create": True},
     "log_workspace": {"create": True},
     "storage": {"create": True},
-    "workloads": [Workload.SCORING, Workload.DIGITS],
+    "workloads": ["scoring", "digits"],
     "image_source": "https://github.com/someone/fork.git#0123abc",
     "write_blobs": True,
 }
@@ -214,7 +213,7 @@ def test_a_workspace_without_what_it_stands_on_is_refused_with_all_of_it() -> No
         "stack": STACK_ARGS,
         "resource_group_name": "group",
         "computes": {"t4": {"size": T4, "expires_after": END}},
-        "environments": {"scoring": {"workload": Workload.SCORING}},
+        "environments": {"scoring": {"workload": "scoring"}},
     }
     with pytest.raises(Refused) as refused:
         declare(lambda: MlWorkspace("ml", Wired(args)), lookups=KEYS)

@@ -17,10 +17,9 @@ from azure_gpu.catalog.services.batch.scale import Scenario
 from azure_gpu.formats import azure_types
 from azure_gpu.foundation.common import CommonArgs
 from azure_gpu.images.args import ImageComponent, ImageOfPool, SystemChoice
-from azure_gpu.shared.context import OfStack
+from azure_gpu.shared.context import OfStack, WorkloadChoice
 from azure_gpu.shared.overrides import Overrides, OverridesOf
 from azure_gpu.shared.validation import Choice, OpenInput
-from azure_gpu.shared.workloads import WorkloadName
 
 DEFAULT_SCENARIO = "pending_tasks"
 DEFAULT_RETRIES = 0
@@ -113,7 +112,7 @@ class ContainersArgs(TypedDict):
     """Plain: whether tasks run in containers. Default: true."""
     images: NotRequired[Sequence[str]]
     """Plain: images that each node pulls at start, so that tasks don't wait for them. Default: none."""
-    workloads: NotRequired[Sequence[WorkloadName]]
+    workloads: NotRequired[Sequence[WorkloadChoice]]
     """Plain: workloads of this repository that the stack's registry builds for tasks. Nodes pull them with the first task, so a
     new build doesn't require a new pool. Default: none."""
 

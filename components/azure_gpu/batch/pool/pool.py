@@ -31,7 +31,7 @@ from azure_gpu.shared.program import Described
 from azure_gpu.shared.renewal import Renewal
 from azure_gpu.shared.validation import written
 from azure_gpu.shared.wired import Wired
-from azure_gpu.shared.workloads import Workload, not_built
+from azure_gpu.shared.workloads import not_built
 
 __all__ = ["HOW_REPLACED", "REPLACING", "REPLACING_WITHOUT_PATH", "BatchPool"]
 
@@ -167,7 +167,7 @@ def _missing(path: str, args: BatchPoolWiring) -> list[Problem]:
     images = args["registry"]["workload_images"] if "registry" in args else {}
     requested = written(args.get("containers", ContainersArgs())).get("workloads", [])
     unbuilt = [
-        not_built(Workload(workload), images, f"{path}.containers.workloads[{index}]")
+        not_built(workload, images, f"{path}.containers.workloads[{index}]")
         for index, workload in enumerate(requested)
         if workload not in images
     ]

@@ -1,38 +1,25 @@
 """The arguments of an environment for GPU jobs, with their defaults, and its data for jobs."""
 
 from collections.abc import Sequence
-from enum import StrEnum
 from typing import Annotated, Literal, NotRequired, TypedDict
 
 import pulumi
 
-from azure_gpu.catalog.services import container_apps
 from azure_gpu.formats import azure_types
 from azure_gpu.foundation.common import CommonArgs
 from azure_gpu.shared.context import OfStack
 from azure_gpu.shared.overrides import Overrides, OverridesOf
 from azure_gpu.shared.part import PartArgs
-from azure_gpu.shared.validation import OpenInput
+from azure_gpu.shared.validation import Choice, OpenInput
+
+GpuModel = Annotated[
+    Literal["T4", "A100"], Choice("JobGpuModel", "The GPUs of Container Apps, billed by the second. A replica has one.")
+]
 
 
-class GpuModel(StrEnum):
-    """The GPUs of Container Apps, billed by the second. A replica has one."""
-
-    T4 = "T4"  # 16 GB
-    A100 = "A100"  # 80 GB, in fewer regions
-
-    @property
-    def profile_type(self) -> str:
-        """The type of the workload profile with this GPU."""
-        return container_apps.serverless_of(self.value)
-
-    @property
-    def profile_name(self) -> str:
-        """The name of that profile in a created environment; the type's name is too long."""
-        return f"gpu-{self.value.lower()}"
-
-
-GpuModelName = GpuModel | Literal["T4", "A100"]
+def profile_name(gpu: str) -> str:
+    """The name of the workload profile with this GPU in a created environment; the type's name is too long."""
+    return f"gpu-{gpu.lower()}"
 
 
 class JobEnvironmentSettings(PartArgs):
@@ -40,7 +27,7 @@ class JobEnvironmentSettings(PartArgs):
 
     location: NotRequired[OpenInput[str]]
     """The Azure region of its jobs. Default: the resource group's."""
-    gpus: NotRequired[Sequence[GpuModelName]]
+    gpus: NotRequired[Sequence[GpuModel]]
     """Plain: the GPUs of its jobs. A created environment has a workload profile for each of them, and keeps those that it has:
     Azure rejects an environment with a GPU without quota, and can't remove a profile in use. Default: every GPU in the region."""
     subnet_id: NotRequired[OpenInput[str]]

@@ -12,13 +12,8 @@ import pulumi
 from pulumi_azure_native import app
 
 from azure_gpu.catalog.problems import Problem
-from azure_gpu.container_apps.environment.args import (
-    EnvironmentOfJob,
-    GpuModel,
-    JobDependencies,
-    JobEnvironmentArgs,
-    JobEnvironmentWiring,
-)
+from azure_gpu.catalog.services.container_apps import serverless_of
+from azure_gpu.container_apps.environment.args import EnvironmentOfJob, JobDependencies, JobEnvironmentArgs, JobEnvironmentWiring
 from azure_gpu.container_apps.environment.existing import look_up
 from azure_gpu.container_apps.environment.spec import JobEnvironmentSpec, not_sold, resolve
 from azure_gpu.foundation import common
@@ -87,7 +82,7 @@ class JobEnvironment(Component[JobEnvironmentArgs, JobEnvironmentWiring, _Spec])
         """Returns the ARM id. Logs go through Azure Monitor, which needs no key of the workspace."""
         args, logs = self._args, self._args.get("logs")
         profiles = [
-            app.WorkloadProfileArgs(name=profile, workload_profile_type=GpuModel(gpu).profile_type)
+            app.WorkloadProfileArgs(name=profile, workload_profile_type=serverless_of(gpu))
             for gpu, profile in sorted(of_gpus.items())
         ]
         environment = app.ManagedEnvironment(

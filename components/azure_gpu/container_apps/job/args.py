@@ -8,17 +8,16 @@ from typing import Annotated, NotRequired, TypedDict
 
 import pulumi
 
-from azure_gpu.container_apps.environment.args import GpuModel, GpuModelName, JobDependencies
+from azure_gpu.container_apps.environment.args import GpuModel, JobDependencies
 from azure_gpu.container_apps.environment.environment import JobEnvironment
 from azure_gpu.formats import azure_types
 from azure_gpu.foundation.common import CommonArgs
-from azure_gpu.shared.context import OfStack
+from azure_gpu.shared.context import OfStack, WorkloadChoice
 from azure_gpu.shared.overrides import Overrides, OverridesOf
 from azure_gpu.shared.validation import OpenInput
-from azure_gpu.shared.workloads import WorkloadName
 
 PLACEHOLDER = "mcr.microsoft.com/k8se/quickstart-jobs:latest"  # Microsoft's own sample: it prints a line and ends
-DEFAULT_GPU = GpuModel.T4
+DEFAULT_GPU: GpuModel = "T4"
 DEFAULT_NUMBERS = {"retries": 0, "timeout_minutes": 60, "parallelism": 1}
 DEFAULT_POLLING_SECONDS = 30  # the service's default, made explicit
 DEFAULT_FEWEST_EXECUTIONS = 0
@@ -55,12 +54,12 @@ class EventArgs(TypedDict):
 class ServerlessGpuJobSettings(TypedDict):
     """Settings of a GPU job. Plain, except where marked as wired."""
 
-    gpu: NotRequired[GpuModelName]
+    gpu: NotRequired[GpuModel]
     """The GPU of each replica, which has one. Default: T4."""
     image: NotRequired[OpenInput[str]]
     """Image to run, by tag or preferably by digest; at most one of `image` and `workload`. Default: Microsoft's sample, which
     prints a line and ends, for a job that gets its image when it is started."""
-    workload: NotRequired[WorkloadName]
+    workload: NotRequired[WorkloadChoice]
     """Workload of this repository to run, built by the stack's registry. Default: none."""
     command: NotRequired[Sequence[str]]
     """Program to run in place of the image's own. Default: the image's."""

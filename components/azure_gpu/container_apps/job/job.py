@@ -98,7 +98,7 @@ class ServerlessGpuJob(Component[ServerlessGpuJobArgs, ServerlessGpuJobWiring, S
             resource_group_name=wiring["resource_group_name"],
             location=declared(spec.location, wiring.get("location")),
             environment_id=environment["id"],
-            workload_profile_name=environment["profiles"][spec.gpu.value],
+            workload_profile_name=environment["profiles"][spec.gpu],
             configuration=_configuration(spec, wiring, _secrets(wiring.get("secret_environment", {}), wiring.get("event"))),
             template=app.JobTemplateArgs(containers=[_container(spec, wiring)]),
             identity=_identity(wiring.get("identity_id")),
@@ -123,8 +123,8 @@ def _missing(path: str, spec: ServerlessGpuJobSpec, wiring: ServerlessGpuJobWiri
     if spec.workload is not None and spec.workload not in images:
         problems.append(not_built(spec.workload, images, f"{path}.workload"))
     profiles = wiring["runs_in"]["profiles"]
-    if spec.gpu.value not in profiles:
-        problems.append(refused("jobs.no_profile", f"{path}.gpu", spec.gpu.value, allowed=", ".join(profiles) or "none"))
+    if spec.gpu not in profiles:
+        problems.append(refused("jobs.no_profile", f"{path}.gpu", spec.gpu, allowed=", ".join(profiles) or "none"))
     if "identity_id" not in wiring:
         problems += identity_problems(path, wiring)
     return problems

@@ -27,10 +27,10 @@ from azure_gpu.container_apps.job.args import (
 )
 from azure_gpu.formats import azure_types, cron, image_reference
 from azure_gpu.formats.dates import resolve_day, resolve_end
+from azure_gpu.shared import workloads
 from azure_gpu.shared.context import Context, Tags, check_region, check_tags, known
 from azure_gpu.shared.naming import physical_name
 from azure_gpu.shared.wording import give_part, stacks, with_part
-from azure_gpu.shared.workloads import Workload
 
 _RULE_NAME = re.compile(r"[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?")
 _RULES_SOURCE = "the service's own refusal, quoted in DFE-Digital/terraform-azurerm-container-apps-hosting pull request 96"
@@ -53,7 +53,7 @@ class ServerlessGpuJobSpec:
     container_name: str
     gpu: GpuModel
     image: str | None  # as written; None where a workload is run
-    workload: Workload | None
+    workload: workloads.Workload | None
     cpu: float
     memory_in_gib: float
     retries: int
@@ -74,8 +74,8 @@ def resolve(
     location_path = f"{path}.location" if "location" in args else context.own_path("location")
     as_of, problems = resolve_day(args.get("as_of"), f"{path}.as_of")
     day = as_of or context.day
-    gpu = GpuModel(args.get("gpu", DEFAULT_GPU))
-    profile = container_apps.PROFILES[gpu.profile_type]
+    gpu = args.get("gpu", DEFAULT_GPU)
+    profile = container_apps.PROFILES[container_apps.serverless_of(gpu)]
     end, end_problems = resolve_end(args.get("expires_after"), day, f"{path}.expires_after", "a job")
     defaults = {"cpu": profile.vcpus, "memory_in_gib": profile.memory_gib, **DEFAULT_NUMBERS}
     numbers: dict[str, Any] = {key: args.get(key, default) for key, default in defaults.items()}
@@ -86,7 +86,7 @@ def resolve(
         container_name=args.get("container_name") or physical_name(names.CONTAINER, [name]),
         gpu=gpu,
         image=None if "workload" in args else known(args.get("image", PLACEHOLDER)),
-        workload=Workload(args["workload"]) if "workload" in args else None,
+        workload=args.get("workload"),
         cpu=float(numbers["cpu"]),
         memory_in_gib=float(numbers["memory_in_gib"]),
         retries=int(numbers["retries"]),
@@ -105,7 +105,7 @@ def resolve(
 
 def _hourly_cost(gpu: GpuModel, cpu: float, memory_in_gib: float, location: str, parallelism: int) -> float | None:
     """Returns the list price of an execution's replicas in USD per hour, while they run."""
-    one = prices.packaged_meters().hourly_cost(Decimal(str(cpu)), Decimal(str(memory_in_gib)), gpu.value, location)
+    one = prices.packaged_meters().hourly_cost(Decimal(str(cpu)), Decimal(str(memory_in_gib)), gpu, location)
     return float(one.usd_hour * parallelism) if one else None
 
 
@@ -128,7 +128,7 @@ def _of_settings(args: ServerlessGpuJobSettings, numbers: Mapping[str, float], p
     """Validates the settings by themselves. `numbers`: those of a replica and of an execution, defaults included."""
     image, job = known(args.get("image")), known(args.get("job_name"))
     if "image" in args and "workload" in args:
-        yield refused("jobs.image_and_workload", f"{path}.image", image, workloads=", ".join(Workload))
+        yield refused("jobs.image_and_workload", f"{path}.image", image, workloads=", ".join(workloads.NAMES))
     elif image is not None:
         yield from image_reference.check(image, f"{path}.image")
     if job is not None:

@@ -12,12 +12,11 @@ import pulumi
 from azure_gpu.formats import azure_types
 from azure_gpu.foundation.common import CommonArgs
 from azure_gpu.shared.attachable import AttachableCluster, AttachableVm, ClusterOfWorkspace, VmOfWorkspace
-from azure_gpu.shared.context import OfStack
+from azure_gpu.shared.context import OfStack, WorkloadChoice
 from azure_gpu.shared.overrides import Overrides, OverridesOf
 from azure_gpu.shared.part import PartArgs
 from azure_gpu.shared.private_network import PrivateEndpointArgs
 from azure_gpu.shared.validation import Choice, OpenInput
-from azure_gpu.shared.workloads import WorkloadName
 
 DEFAULT_MIN_NODES = 0
 DEFAULT_MAX_NODES = 1
@@ -237,7 +236,7 @@ class EnvironmentArgs(TypedDict):
     """Its name in the workspace, shared by several versions. Default: the name here."""
     version: NotRequired[str]
     """Its version, such as "1", in quotes. Required without workload, whose default is the image's tag. Default: none."""
-    workload: NotRequired[WorkloadName]
+    workload: NotRequired[WorkloadChoice]
     """A workload of this repository, whose image the stack's registry builds: `scoring` has a server for the model of its
     deployment, `digits` for the one in its image, if the deployment has none. Exactly one of workload and image. Default:
     none."""

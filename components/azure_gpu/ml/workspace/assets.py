@@ -26,8 +26,8 @@ from azure_gpu.shared.installation import COMMAND
 from azure_gpu.shared.workloads import Workload, image_problems
 
 PROJECT = Path()  # paths in a stack file are relative to the project's folder, in which the engine runs the program
-SERVES = (Workload.SCORING, Workload.DIGITS)  # workloads whose image has a server
-WITHOUT_MODEL = (Workload.SCORING,)  # those without a model in their image
+SERVES = ("scoring", "digits")  # workloads whose image has a server
+WITHOUT_MODEL = ("scoring",)  # those without a model in their image
 MODEL_TYPES = {"custom": "custom_model", "triton": "triton_model", "mlflow": "mlflow_model"}
 _VERSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,254}")
 _URI = re.compile(r"(?:azureml|https)://\S+")
@@ -143,7 +143,7 @@ def resolve(settings: MlWorkspaceSettings, path: str) -> tuple[Assets, list[Prob
 
 def workloads(settings: MlWorkspaceSettings) -> set[Workload]:
     """The workloads that the registry has to build for the environments."""
-    return {Workload(each["workload"]) for each in settings.get("environments", {}).values() if "workload" in each}
+    return {each["workload"] for each in settings.get("environments", {}).values() if "workload" in each}
 
 
 def _model_problems(spec: ModelSpec) -> Iterator[Problem]:
@@ -165,7 +165,7 @@ def _model_problems(spec: ModelSpec) -> Iterator[Problem]:
 
 
 def _environment(name: str, settings: EnvironmentArgs, path: str) -> EnvironmentSpec:
-    workload = Workload(settings["workload"]) if "workload" in settings else None
+    workload = settings.get("workload")
     own = RoutesArgs() if workload in SERVES else None
     routes = settings.get("routes", own)
     image = settings.get("image", "")
