@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import date
 from decimal import Decimal
 from typing import Any
 
@@ -12,7 +11,6 @@ from azure_gpu.catalog.prices import container_apps as prices
 from azure_gpu.catalog.problems import Problem
 from azure_gpu.catalog.refusals import refused
 from azure_gpu.catalog.services import container_apps
-from azure_gpu.catalog.services.container_apps import Profile
 from azure_gpu.container_apps.environment.args import GpuModel
 from azure_gpu.container_apps.job.args import (
     DEFAULT_FEWEST_EXECUTIONS,
@@ -99,7 +97,16 @@ def resolve(
         hourly_cost=_hourly_cost(gpu, numbers["cpu"], numbers["memory_in_gib"], location, int(numbers["parallelism"])),
     )
     problems += [*end_problems, *_of_settings(args, numbers, path), *check_region(args.get("location"), location_path)]
-    problems += _of_profile(profile, spec, day, end.last, path, "" if in_existing_environment else location_path)
+    # Of what a job uses, only the profile may end before the job does.
+    what, at = f"the workload profile {profile.type}", f"{path}.gpu"
+    problems += lifecycle.through(
+        lambda on: lifecycle.check(profile.lifecycle, what, on, path=at, value=profile.type), day, end.last
+    )
+    problems += container_apps.replica_problems(profile.type, spec.cpu, spec.memory_in_gib, path)
+    problems += container_cuda.check_replica(profile.type, spec.image or "", f"{path}.image")  # that of a workload isn't known
+    if not in_existing_environment:  # which is looked up instead
+        there = container_apps.profile_problems(profile.type, location, day, path=at, location_path=location_path)
+        problems += [problem for problem in there if problem not in problems]
     return spec, problems
 
 
@@ -107,21 +114,6 @@ def _hourly_cost(gpu: GpuModel, cpu: float, memory_in_gib: float, location: str,
     """Returns the list price of an execution's replicas in USD per hour, while they run."""
     one = prices.packaged_meters().hourly_cost(Decimal(str(cpu)), Decimal(str(memory_in_gib)), gpu, location)
     return float(one.usd_hour * parallelism) if one else None
-
-
-def _of_profile(
-    profile: Profile, spec: ServerlessGpuJobSpec, day: date, last: date | None, path: str, location_path: str
-) -> list[Problem]:
-    """Validates against the profile, which alone of what a job uses may end before the job. `location_path`: "" in an existing
-    environment, which is looked up instead."""
-    what, at = f"the workload profile {profile.type}", f"{path}.gpu"
-    found = lifecycle.through(lambda on: lifecycle.check(profile.lifecycle, what, on, path=at, value=profile.type), day, last)
-    found += container_apps.replica_problems(profile.type, spec.cpu, spec.memory_in_gib, path)
-    found += container_cuda.check_replica(profile.type, spec.image or "", f"{path}.image")  # that of a workload isn't known
-    if location_path:
-        there = container_apps.profile_problems(profile.type, spec.location, day, path=at, location_path=location_path)
-        found += [problem for problem in there if problem not in found]
-    return found
 
 
 def _of_settings(args: ServerlessGpuJobSettings, numbers: Mapping[str, float], path: str) -> Iterator[Problem]:
