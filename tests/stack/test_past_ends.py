@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from azure_gpu.stack.taken_down import OUTPUT
 
+from azure_gpu.stack.ended import TAKEN_DOWN
 from tests.support.embedded import SUBSCRIPTION, ServedAzure
 from tests.support.stack import ProgramStack, changes_of
 
@@ -82,7 +82,7 @@ def test_a_part_is_listed_taken_down_and_not_brought_back_while_the_rest_goes_on
         assert ("second-job" in {step.name for step in steps}, bool(steps)) == (changed, changed)
         assert {step.operation for step in steps} <= {"update"}
         assert "jobs.first.expires_after: it was taken down after its last day: it isn't declared until" in said
-    assert stack.outputs()[OUTPUT] == {"jobs.first": "2026-12-01T00:00:00Z"}
+    assert stack.outputs()[TAKEN_DOWN] == {"jobs.first": "2026-12-01T00:00:00Z"}
     assert "first" not in stack.outputs()["jobs"]
 
     # A new part with a past day is refused as before; a later day brings the old one back.
@@ -92,7 +92,7 @@ def test_a_part_is_listed_taken_down_and_not_brought_back_while_the_rest_goes_on
     assert "jobs.third.expires_after: must be after 2026-12-05" in refused.stdout + refused.stderr
     stack.configure(says("2026-12-05", {"first": LATER, "second": {**LATER, "cpu": 8}}))
     assert ("create", "first-job") in {(step.operation, step.name) for step in stack.changes()}
-    assert OUTPUT not in stack.outputs()
+    assert TAKEN_DOWN not in stack.outputs()
 
 
 def test_what_is_protected_or_locked_stays_and_says_why(stack: ProgramStack) -> None:
