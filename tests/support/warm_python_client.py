@@ -1,6 +1,6 @@
 # The client of warm_python_server.py, of which warm_python.py makes a script: hands over a command with its files, and signals.
 # It loads next to nothing: it is started twice a run of the engine, and more often.
-import _signal
+import _signal  # pyrefly: ignore[missing-import]
 import _socket
 import marshal
 import os

@@ -6,7 +6,7 @@ In: a folder. Out: a SavedModel in it under each name below. Their scores are su
 import sys
 from pathlib import Path
 
-import tensorflow as tf
+import tensorflow as tf  # pyrefly: ignore[missing-import]
 
 FOLDER = Path(sys.argv[1])
 
