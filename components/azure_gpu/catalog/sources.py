@@ -97,12 +97,6 @@ def named() -> Sources:
 
 
 # Sources of rules.
-WORKBENCH_ARTICLE = observed(
-    "Microsoft Docs, Azure Machine Learning Workbench: how to use GPU (article of 2017-09-14)", 2017, 9, 14
-)
-INFERENCE_ARTICLE = observed(
-    "Microsoft Docs, machine-learning/service: deploy a model for inference with GPU (article of 2019-05-02)", 2019, 5, 2
-)
 BATCH_ARTICLE = observed(
     "Microsoft Docs, Azure Batch: use compute-intensive virtual machines (article of 2018-12-17)", 2018, 12, 17
 )

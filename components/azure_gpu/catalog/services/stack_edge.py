@@ -16,7 +16,6 @@ from azure_gpu.catalog.sizes.model import Size
 from azure_gpu.catalog.sources import observed, valid_from
 
 _ARTICLES = "Microsoft Learn, articles/databox-online"
-COMPANION = observed(f"{_ARTICLES}/azure-stack-edge-gpu-deploy-kubernetes-gpu-sharing.md", 2021, 3, 12)
 VM_PAGE_2022 = observed(f"{_ARTICLES}/azure-stack-edge-gpu-deploy-gpu-virtual-machine.md", 2022, 6, 24)
 VM_PAGE = observed(f"{_ARTICLES}/azure-stack-edge-gpu-overview-gpu-virtual-machines.md", 2024, 8, 16)
 _FPGA_PAGE = f"{_ARTICLES}, troubleshooting of Azure Stack Edge Pro FPGA"

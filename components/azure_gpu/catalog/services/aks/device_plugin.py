@@ -18,7 +18,7 @@ IMAGE = "nvcr.io/nvidia/k8s-device-plugin:v0.18.0"  # what AKS's page deploys; s
 # bundle/manifests (2025-11-24).
 PINNED_IMAGE = f"{IMAGE}@sha256:2d16df5f3f12081b4bd6b317cf697e5c7a195c53cec7e0bab756db02a06b985c"
 
-CHART = observed("NVIDIA/k8s-device-plugin v0.18.0, deployments/helm and deployments/static", 2025, 10, 21)
+# The chart: NVIDIA/k8s-device-plugin v0.18.0, deployments/helm and deployments/static (2025-10-21).
 MPS_ROOT = "/run/nvidia/mps"  # on the node; the chart's own value
 # Of the chart that NVIDIA's depends on. Source of the digest: what the registry is filled from, kubernetes/k8s.io,
 # registry.k8s.io/images/k8s-staging-nfd/images.yaml, as soltysh/k8s.io a12d13ee has it (read on 2026-11-25).

@@ -15,8 +15,6 @@ from azure_gpu.catalog.sources import observed
 if TYPE_CHECKING:  # it loads with the first range that is looked at
     import ipaddress
 
-RANGES_PAGE = observed("Microsoft Learn, articles/aks/api-server-authorized-ip-ranges.md", 2024, 5, 19)
-PRIVATE_PAGE = observed("Microsoft Learn, articles/aks/private-clusters.md", 2026, 8, 5)
 POLICIES_PAGE = observed("MicrosoftDocs/azure-aks-docs, Plan pod networking for AKS workloads", 2026, 9, 9)
 VNET_INTEGRATION_PAGE = observed(
     "MicrosoftDocs/azure-aks-docs, articles/aks/api-server-vnet-integration.md at 0154c991", 2026, 11, 30

@@ -19,7 +19,6 @@ from azure_gpu.catalog.tables import Keyed, Row, Table
 AGENT_BAKER = observed("Azure/AgentBaker, components.json and pkg/agent/baker.go", 2026, 8, 21)
 NVIDIA_PAGE = observed("Microsoft Learn, articles/aks/use-nvidia-gpu.md", 2026, 7, 2)
 AMD_PAGE = observed("Microsoft Learn, articles/aks/use-amd-gpus.md", 2025, 6, 4)
-WINDOWS_PAGE = observed("Microsoft Learn, articles/aks/use-windows-gpu.md", 2024, 3, 18)
 _GPU_PAGE_2023 = observed("Microsoft Learn, articles/aks/gpu-cluster.md", 2023, 4, 10)
 
 INSTALL = "Install"  # the default: AKS installs the driver

@@ -13,7 +13,7 @@ from azure_gpu.catalog.refusals import refused
 from azure_gpu.catalog.sources import observed
 from azure_gpu.catalog.tables import Keyed, Table
 
-STATES_PAGE = observed("MicrosoftDocs/azure-compute-docs, articles/virtual-machines/states-billing.md", 2023, 10, 31)
+# States: MicrosoftDocs/azure-compute-docs, articles/virtual-machines/states-billing.md (2023-10-31).
 PREFIX = "PowerState/"
 
 
