@@ -142,6 +142,8 @@ class Changes:
     async def delete(self, kind: Kind, resource_id: ArmId) -> Response:
         """A resource's group that is missing is 404, as ARM answers; its own absence is as its type has it, often 204."""
         async with self._locks.of(kind, resource_id):
+            if checks.extended_gone_group(kind, resource_id, self._store):
+                return answers.respond(kind.absent_status)
             refusal = partial(checks.without_group, kind.delete_without_group, "delete", kind, resource_id)
             group = checks.group_of(resource_id, self._store, refusal)
             resource = self._store.get(resource_id.key)

@@ -6,7 +6,7 @@ Each check raises ArmError in the words of ARM. What a service refuses beyond th
 from collections.abc import Callable
 
 from azure_gpu.catalog import names, regions
-from azure_gpu.formats import arm_ids
+from azure_gpu.formats import arm_ids, azure_types
 from azure_gpu.formats.arm_ids import RESOURCE_GROUP_TYPE, ArmId
 from localazure import shapes
 from localazure.arm import requested_version, unknown_members
@@ -103,6 +103,15 @@ def without_group(code: str, operation: str, kind: Kind, resource_id: ArmId) -> 
             return _no_group(resource_id.resource_group)
 
 
+def extended_gone_group(kind: Kind, resource_id: ArmId, store: Store) -> bool:
+    """Whether it is an assignment at a resource group that is gone: nothing is left to delete, and nothing refused
+    (Test_Authorization_v1api20220401_CreationAndDeletion, 2024-06-11)."""
+    alone = kind.arm_type == azure_types.ROLE_ASSIGNMENT.arm_type and _above(kind, resource_id) is None
+    return (
+        alone and bool(resource_id.resource_group) and store.group(resource_id.subscription, resource_id.resource_group) is None
+    )
+
+
 def above_of_deleted(kind: Kind, resource_id: ArmId, store: Store) -> None:
     """The refusal of a deletion below a resource that is gone, where the service has a code for it (agent pools:
     Test_Latest_Reconciled_Generation_Reconciles_AllEvents, 2024-08-01). A registry's replications have none."""
@@ -119,7 +128,8 @@ def _above(kind: Kind, resource_id: ArmId) -> ArmId | None:
 
 def parent(kind: Kind, resource_id: ArmId, group: Resource | None, store: Store) -> None:
     """Nothing is created below what doesn't exist or is on its way out."""
-    if group is not None and group.state == "Deleting":
+    # A role assignment is still made: Test_Authorization_v1api20220401_CreationAndDeletion (2024-06-11).
+    if group is not None and group.state == "Deleting" and kind.arm_type != azure_types.ROLE_ASSIGNMENT.arm_type:
         raise conflict(
             f"The resource group '{group.id.name}' is in deprovisioning state and cannot perform this operation.",
             "ResourceGroupBeingDeleted",
@@ -138,7 +148,7 @@ def location(kind: Kind, body: Body, resource_id: ArmId, previous: Resource | No
     given = body.get("location")
     if kind.location == "none":
         return
-    if given is None and kind.location == "required":
+    if given is None and kind.location in ("required", "any"):
         if previous is None or not previous.location:
             raise ArmError(400, "LocationRequired", "The location property is required for this definition.", target="location")
         given = previous.location
@@ -147,7 +157,8 @@ def location(kind: Kind, body: Body, resource_id: ArmId, previous: Resource | No
     region = regions.normalise(given)
     # Azure opens regions, and the list is of a day: whatever has the form of a region's name is one. Azure refuses BadLocation
     # with these codes (recorded: Test_NewResourceGroup_Error).
-    if region != "global" if kind.location == "global" else not regions.may_be(region):
+    allowed = kind.location in ("global", "any") if region == "global" else kind.location != "global" and regions.may_be(region)
+    if not allowed:
         raise _not_there(kind, given)
     if previous is not None and previous.location != region:
         raise _elsewhere(kind, resource_id, previous, region)

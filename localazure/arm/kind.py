@@ -111,7 +111,7 @@ class Kind:
 
     azure_type: AzureType
     extra_api_versions: frozenset[str] = frozenset()  # served beyond those of the installed SDK; give the reason beside each
-    location: Literal["required", "global", "none"] = "required"  # "global": the body may give "global" only
+    location: Literal["required", "any", "global", "none"] = "required"  # "any": a region or "global"; "global": nothing else
     parent_type: str | None = None  # ARM type of the parent; None: the resource group
     between: str = ""  # in an id, behind the parent's: a part that isn't a resource, such as "/blobServices/default"
     long_running: bool = False  # PUT answers at once and `provision` runs in the background
@@ -270,7 +270,7 @@ class Kind:
         refusals.judge(self.arm_type, change.body, change.as_of, before=before, facts=facts, form=self.refusal)
         for path, arm_type in self.row.get("references", {}).items():
             for given in conditions.found(path, "set", change.body, {}):
-                check_reference({"id": given}, change, arm_type)
+                check_reference({"id": given}, change, arm_type, self._error("reference_error", {"reference": given}))
 
     def facts(self, change: Change) -> Body:  # noqa: ARG002
         """What the conditions of the table of refusals ask for beside the body."""
@@ -387,13 +387,14 @@ def patched(under: Body, patch: Body) -> Body:
     return result
 
 
-def check_reference(reference: Any, change: Change, arm_type: str) -> str:
-    """The id in `{"id": …}`, whose resource has to be there; "" where nothing is given."""
+def check_reference(reference: Any, change: Change, arm_type: str, own: ArmError | None = None) -> str:
+    """The id in `{"id": …}`, whose resource has to be there; "" where nothing is given. `own`: the refusal of the type that names
+    it, where it has one."""
     given = str((reference or {}).get("id") or "")
     parsed = parse(given)
     here = parsed is not None and parsed.is_type(arm_type) and parsed.subscription == SUBSCRIPTION
     if given and (parsed is None or not here or change.services.store.get(parsed.key) is None):
-        raise missing_reference(given, change.id.text)
+        raise own or missing_reference(given, change.id.text)
     return given
 
 

@@ -4,6 +4,7 @@ Defaults of the service: Microsoft Learn, REST reference of Microsoft.Insights/c
 """
 
 import uuid
+from datetime import date
 
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.arm_ids import parse
@@ -14,6 +15,8 @@ from localazure.services import Services
 from localazure.weather import own_acts
 
 RETENTION_DAYS = 90
+# The day after the last recording of a component without a workspace: Test_Insights_v1api20240101preview_CreationAndDeletion.
+_WORKSPACE_BASED = date(2025, 2, 5)
 _GROUPS, _WORKSPACES = "2024-03-01", "2023-09-01"
 
 
@@ -34,13 +37,16 @@ class InsightsComponents(Kind):
         application, key = str(uuid.uuid4()), str(uuid.uuid4())
         region = change.body["location"]
         if not change.properties.get("WorkspaceResourceId"):
-            kept["WorkspaceResourceId"] = await self._make_workspace(change, application)
+            if change.as_of < _WORKSPACE_BASED:
+                kept["IngestionMode"] = "ApplicationInsights"
+            else:
+                kept["WorkspaceResourceId"] = await self._make_workspace(change, application)
         return {
             "properties": {
                 "AppId": application,
                 "ApplicationId": change.id.name,
                 "ConnectionString": f"InstrumentationKey={key};IngestionEndpoint=https://{region}-0.in.applicationinsights.azure.com/"
-                f";ApplicationId={application}",
+                f";LiveEndpoint=https://{region}.livediagnostics.monitor.azure.com/;ApplicationId={application}",
                 "CreationDate": change.services.clock.stamp(),
                 "InstrumentationKey": key,
                 **kept,

@@ -27,9 +27,7 @@ class PrivateLinkScopes(Kind):
     azure_type = azure_types.PRIVATE_LINK_SCOPE
 
     def live(self, resource: Resource, services: Services) -> Body:
-        return {
-            "properties": {"privateEndpointConnections": [_connection(resource, each) for each in _endpoints(resource, services)]}
-        }
+        return {"properties": {"privateEndpointConnections": connections(resource, services)}}
 
 
 class ScopedResources(Kind):
@@ -78,6 +76,11 @@ def names_of(scope: Resource, services: Services) -> list[tuple[str, str]]:
     return [*((name, member) for member, name in _OF_ALL.items()), *of_workspaces]
 
 
+def connections(target: Resource, services: Services, action: str = "actionsRequired") -> list[Body]:
+    """The private endpoints that lead to a resource, as it shows them. `action`: how its service spells that member."""
+    return [_connection(target, each, action) for each in _endpoints(target, services)]
+
+
 def _endpoints(scope: Resource, services: Services) -> list[Resource]:
     return [
         each
@@ -87,7 +90,7 @@ def _endpoints(scope: Resource, services: Services) -> list[Resource]:
     ]
 
 
-def _connection(scope: Resource, endpoint: Resource) -> Body:
+def _connection(scope: Resource, endpoint: Resource, action: str) -> Body:
     name = f"{endpoint.id.name}.{guid(endpoint.key + scope.key)}"
     return {
         "id": f"{scope.id.text}/privateEndpointConnections/{name}",
@@ -95,11 +98,7 @@ def _connection(scope: Resource, endpoint: Resource) -> Body:
         "type": f"{scope.id.type}/privateEndpointConnections",
         "properties": {
             "privateEndpoint": {"id": endpoint.id.text},
-            "privateLinkServiceConnectionState": {
-                "status": "Approved",
-                "description": "Auto-Approved",
-                "actionsRequired": "None",
-            },
+            "privateLinkServiceConnectionState": {"status": "Approved", "description": "Auto-Approved", action: "None"},
             "provisioningState": "Succeeded",
         },
     }

@@ -4,7 +4,7 @@ Source: Microsoft Learn, REST reference of Microsoft.Network 2024-05-01.
 """
 
 from azure_gpu.formats import azure_types
-from localazure.arm.kind import Change, Kind
+from localazure.arm.kind import Change, Kind, merged
 from localazure.arm.store import Body, Resource
 from localazure.arm.words import number
 from localazure.kinds.network_common import named, refused, users_of
@@ -62,7 +62,8 @@ class BastionHosts(Kind):
             raise refused("PublicIPAddressInUse", resource=change.id.text, address=address, by=by)
 
     def live(self, resource: Resource, services: Services) -> Body:  # noqa: ARG002
-        parts = resource.properties.get("ipConfigurations")
+        given = resource.properties.get("ipConfigurations") or []
+        parts = [merged({"properties": {"privateIPAllocationMethod": "Dynamic"}}, each) for each in given]
         return {"properties": {"ipConfigurations": named(parts, resource.id, "bastionHostIpConfigurations")} if parts else {}}
 
 

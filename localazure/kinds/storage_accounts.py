@@ -17,7 +17,7 @@ from localazure.arm.kind import Answer, Call, Change, Kind, action
 from localazure.arm.store import Body, Resource
 from localazure.blobs.errors import BlobError
 from localazure.blobs.service import Blobs
-from localazure.kinds import blob_containers, vault_keys
+from localazure.kinds import blob_containers, private_link_scopes, vault_keys
 from localazure.services import Services, Settings
 
 KEY_BYTES = 64
@@ -56,7 +56,6 @@ class StorageAccounts(Kind):
                 "keyCreationTime": dict.fromkeys(_KEY_NAMES, made),
                 "primaryEndpoints": {name: f"https://{change.id.name}.{name}.{_SUFFIX}/" for name in _SERVICES},
                 "primaryLocation": change.body["location"],
-                "privateEndpointConnections": [],
                 "statusOfPrimary": "available",
             },
         }
@@ -65,8 +64,10 @@ class StorageAccounts(Kind):
         await self._drop_blobs(resource.id.name)
         await asyncio.to_thread(shutil.rmtree, _shares(services.settings, resource.id.name), ignore_errors=True)
 
-    def live(self, resource: Resource, services: Services) -> Body:  # noqa: ARG002
-        return {"properties": {"primaryEndpoints": {"blob": self._blobs.endpoint(resource.id.name)}}}
+    def live(self, resource: Resource, services: Services) -> Body:
+        connected = private_link_scopes.connections(resource, services, "actionRequired")
+        endpoints = {"blob": self._blobs.endpoint(resource.id.name)}
+        return {"properties": {"primaryEndpoints": endpoints, "privateEndpointConnections": connected}}
 
     @action("listKeys")
     async def list_keys(self, resource: Resource, call: Call) -> Answer:  # noqa: ARG002

@@ -13,10 +13,17 @@ from localazure import evidence
 from localazure.arm.errors import ArmError
 from localazure.arm.kind import Change, Kind, check_reference, merged
 from localazure.arm.store import Body, Resource
-from localazure.kinds.network_common import etag, invalid, refused, users_of
+from localazure.arm.words import guid
+from localazure.kinds.network_common import etag, ids_in, invalid, refused, users_of
+from localazure.kinds.stored import type_of
 from localazure.services import Services
 
 Network = IPv4Network | IPv6Network
+PEERING = type_of("Microsoft.Network/virtualNetworks/virtualNetworkPeerings")
+_CONFIGURATIONS = {
+    azure_types.NETWORK_INTERFACE.arm_type: "ipConfigurations",
+    azure_types.BASTION_HOST.arm_type: "bastionHostIpConfigurations",
+}
 
 
 class VirtualNetworks(Kind):
@@ -59,11 +66,15 @@ class VirtualNetworks(Kind):
 
     def live(self, resource: Resource, services: Services) -> Body:
         shown = [
-            {"id": one.id.text, "name": one.id.name, **subnet_view(one, services)} for one in subnets_of(resource.id, services)
+            {"id": one.id.text, "name": one.id.name, "type": one.id.type, **subnet_view(one, services)}
+            for one in subnets_of(resource.id, services)
         ]
-        return {
-            "properties": {"subnets": shown, "virtualNetworkPeerings": resource.properties.get("virtualNetworkPeerings") or []}
-        }
+        joined = [
+            merged(_joining(one), {"properties": {**_peered(one, services), "provisioningState": "Succeeded"}})
+            for one in services.store.of_type(PEERING.arm_type, resource.key)
+        ]
+        given = resource.properties.get("virtualNetworkPeerings") or []
+        return {"properties": {"subnets": shown, "virtualNetworkPeerings": joined or given}}
 
     def check_removal(self, resource: Resource, services: Services) -> None:
         for subnet in subnets_of(resource.id, services):
@@ -88,12 +99,38 @@ class Subnets(Kind):
             raise refused("InUsePrefixCannotBeDeleted", subnet=change.id.name)
 
     def live(self, resource: Resource, services: Services) -> Body:
-        return {
-            "properties": {"ipConfigurations": _configurations(resource, services)} if _configurations(resource, services) else {}
-        }
+        return {"properties": _use(resource, services)}
 
     def check_removal(self, resource: Resource, services: Services) -> None:
         check_unused(resource, services)
+
+
+class Peerings(Kind):
+    """One side of two joined networks: connected as soon as the other has one, too (Microsoft Learn, REST reference of
+    "Virtual Network Peerings - Create Or Update" 2024-05-01)."""
+
+    azure_type = PEERING
+
+    def live(self, resource: Resource, services: Services) -> Body:
+        return {"properties": _peered(resource, services)}
+
+
+def _joining(peering: Resource) -> Body:
+    own = {"id": peering.id.text, "name": peering.id.name, "type": peering.id.type, "etag": etag(peering)}
+    return {**own, "properties": {"resourceGuid": guid(peering.key), **peering.properties}}
+
+
+def _peered(peering: Resource, services: Services) -> Body:
+    other = services.store.get(str((peering.properties.get("remoteVirtualNetwork") or {}).get("id")))
+    theirs = services.store.of_type(PEERING.arm_type, other.key) if other is not None else []
+    connected = any(peering.id.scope.lower() in ids_in(one.body, "remoteVirtualNetwork") for one in theirs)
+    space = other.properties["addressSpace"] if other is not None else {}
+    return {
+        "peeringState": "Connected" if connected else "Initiated",
+        "peeringSyncLevel": "FullyInSync" if connected else "RemoteNotInSync",
+        "remoteAddressSpace": space,
+        "remoteVirtualNetworkAddressSpace": space,
+    }
 
 
 def subnets_of(network: ArmId, services: Services) -> list[Resource]:
@@ -101,9 +138,8 @@ def subnets_of(network: ArmId, services: Services) -> list[Resource]:
 
 
 def subnet_view(subnet: Resource, services: Services) -> Body:
-    found = _configurations(subnet, services)
-    more = {"ipConfigurations": found} if found else {}
-    return {"etag": etag(subnet), "properties": {**subnet.properties, **more, "provisioningState": "Succeeded"}}
+    shown = {**subnet.properties, **_use(subnet, services), "provisioningState": "Succeeded"}
+    return {"etag": etag(subnet), "properties": shown}
 
 
 def check_unused(subnet: Resource, services: Services) -> None:
@@ -122,13 +158,20 @@ def _texts(subnet: Resource) -> set[str]:
     return {str(one) for one in prefixes(subnet.properties)}
 
 
-def _configurations(subnet: Resource, services: Services) -> list[Body]:
-    found: list[Body] = []
-    for nic in services.store.of_type(azure_types.NETWORK_INTERFACE.arm_type):
-        for each in nic.properties.get("ipConfigurations") or ():
-            if str(((each.get("properties") or {}).get("subnet") or {}).get("id") or "").lower() == subnet.key:
-                found.append({"id": f"{nic.id.text}/ipConfigurations/{each['name']}"})
-    return found
+def _use(subnet: Resource, services: Services) -> Body:
+    """What has an address in the subnet, and the private endpoints in it: Test_Network_v1api20240301_CreationAndDeletion
+    (2024-11-08)."""
+    users = users_of(subnet.key, "subnet", services)
+    configurations = [
+        {"id": f"{one.id.text}/{_CONFIGURATIONS[one.id.type]}/{each['name']}"}
+        for one in users
+        if one.id.type in _CONFIGURATIONS
+        for each in one.properties.get("ipConfigurations") or ()
+        if subnet.key in ids_in(each, "subnet")
+    ]
+    endpoints = [{"id": one.id.text} for one in users if one.id.is_type(azure_types.PRIVATE_ENDPOINT.arm_type)]
+    found: Body = {"ipConfigurations": configurations} if configurations else {}
+    return found | ({"privateEndpoints": endpoints, "purpose": "PrivateEndpoints"} if endpoints else {})
 
 
 def _spaces(properties: Body, network: ArmId) -> list[Network]:

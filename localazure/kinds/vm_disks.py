@@ -3,7 +3,10 @@
 Source: Microsoft Learn, REST reference of Microsoft.Compute/disks 2024-03-02.
 """
 
+import csv
+import functools
 import re
+from pathlib import Path
 
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.arm_ids import ArmId, parse
@@ -42,6 +45,7 @@ class Disks(Kind):
         machine = machine_of(resource, services)
         size = int(resource.properties.get("diskSizeGB") or 0)
         properties: Body = {
+            **_performance(str((resource.body.get("sku") or {}).get("name")), size),
             "diskSizeBytes": size * 2**30,
             "diskState": _state(machine, self._machines),
             "timeCreated": resource.created_at,
@@ -110,6 +114,22 @@ def make(machine: ArmId, disk: Body, location: str, zones: list[str], system: st
         "managedDisk": {"id": disk_id.text, "storageAccountType": sku},
         "diskSizeGB": disk.get("diskSizeGB") or DEFAULT_GB.get(system, 4),
     }
+
+
+def _performance(sku: str, size: int) -> Body:
+    """The IOPS and MB/s of a disk of `size` GiB, and the tier of a Premium one: Microsoft Learn, virtual-machines/disks-types."""
+    kind, place = sku.split("_")[0], next((row for row in _tiers() if size <= int(row["up to GiB"])), None)
+    if place is None or kind not in place:
+        return {}
+    tier, iops, throughput = place[kind].split()
+    found: Body = {"diskIOPSReadWrite": int(iops), "diskMBpsReadWrite": int(throughput)}
+    return {**found, "tier": tier} if kind == "Premium" else found
+
+
+@functools.cache
+def _tiers() -> tuple[dict[str, str], ...]:
+    with Path(__file__).with_name("disk_tiers.tsv").open(encoding="utf-8", newline="") as file:
+        return tuple(csv.DictReader(file, delimiter="\t"))
 
 
 def _state(machine: Resource | None, machines: Machines) -> str:

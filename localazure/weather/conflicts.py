@@ -1,10 +1,10 @@
 """What can't be changed while something beside it is being changed: pools of one cluster, an endpoint and its deployments, and
-network interfaces whose network isn't ready.
+network interfaces and subnets whose network isn't ready.
 """
 
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.arm_ids import ArmId, parse
-from localazure.arm.errors import ArmError
+from localazure.arm.errors import ArmError, refusal_of
 from localazure.arm.store import Body, Resource
 from localazure.kinds.network_common import ids_in
 from localazure.services import Services
@@ -12,7 +12,7 @@ from localazure.weather.parts import ENDPOINT_CONFLICTS, NETWORK_CONFLICTS, POOL
 
 _CLUSTER, _POOL = azure_types.MANAGED_CLUSTER.arm_type, azure_types.AGENT_POOL.arm_type
 _ENDPOINT, _DEPLOYMENT = azure_types.ML_ONLINE_ENDPOINT.arm_type, azure_types.ML_ONLINE_DEPLOYMENT.arm_type
-_INTERFACE = azure_types.NETWORK_INTERFACE.arm_type
+_INTERFACE, _SUBNET = azure_types.NETWORK_INTERFACE.arm_type, azure_types.SUBNET.arm_type
 # What a network interface names, and how the service calls its change: of an address by Azure Service Operator, recording
 # Test_MachineLearning_Workspaces_20240401_CRUD, 2025-04-01; of a subnet by hashicorp/terraform issue 7986; the last is assumed.
 _OPERATIONS = {
@@ -33,6 +33,8 @@ def check(resource_id: ArmId, body: Body | None, services: Services) -> None:
         _check_endpoint(endpoint, resource_id, services)
     elif weather.holds(NETWORK_CONFLICTS) and resource_id.is_type(_INTERFACE) and body is not None:
         _check_references(resource_id, body, services)
+    elif weather.holds(NETWORK_CONFLICTS) and resource_id.is_type(_SUBNET):
+        _check_subnets(resource_id, services)
 
 
 def _check_pools(cluster: str, key: str, services: Services) -> None:
@@ -61,6 +63,14 @@ def _check_endpoint(key: str, resource_id: ArmId, services: Services) -> None:
         )
     # The service's own sentence isn't known.
     raise ArmError(409, "Conflict", f"An operation is already in progress on the online endpoint '{name}'. Try again later.")
+
+
+def _check_subnets(subnet: ArmId, services: Services) -> None:
+    """Test_RedHatOpenShift_OpenShiftCluster_CRUD (2024-08-18)."""
+    network = services.store.get(subnet.scope)
+    beside = [*([network] if network else []), *services.store.of_type(_SUBNET, subnet.scope)]
+    if any(each.key != subnet.key and _is_busy(each, services) for each in beside):
+        raise refusal_of("Microsoft.Network", "AnotherOperationInProgress")
 
 
 def _check_references(interface: ArmId, body: Body, services: Services) -> None:

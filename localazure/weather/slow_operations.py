@@ -14,6 +14,7 @@ _SLOW = {
         azure_types.ML_ONLINE_DEPLOYMENT,
         azure_types.PRIVATE_LINK_SCOPED_RESOURCE,
         azure_types.PRIVATE_ZONE_LINK,
+        azure_types.RESOURCE_GROUP,
     )
 } | {
     kind.arm_type: NETWORK_CONFLICTS

@@ -51,3 +51,21 @@ def test_a_private_link_scope_takes_one_change_at_a_time(group: EmbeddedAzure) -
     assert approved["properties"]["privateEndpoint"]["id"] == f"{NETWORKS}/privateEndpoints/lab"
     [shown] = group.get(logs["id"], "2023-09-01").json()["properties"]["privateLinkScopedResources"]
     assert shown["resourceId"] == f"{scope}/scopedResources/logs"
+
+
+def test_networks_are_connected_when_both_have_a_peering(group: EmbeddedAzure) -> None:
+    hub, spoke = (
+        group.made(
+            f"{NETWORKS}/virtualNetworks/{name}",
+            {"location": "eastus", "properties": {"addressSpace": {"addressPrefixes": [prefix]}}},
+            NETWORK,
+        )["id"]
+        for name, prefix in (("hub", "10.1.0.0/16"), ("spoke", "10.2.0.0/16"))
+    )
+    for here, there, state in ((hub, spoke, "Initiated"), (spoke, hub, "Connected")):
+        joined = {"properties": {"remoteVirtualNetwork": {"id": there}}}
+        peering = group.made(f"{here}/virtualNetworkPeerings/side", joined, NETWORK)
+        assert group.get(peering["id"], NETWORK).json()["properties"]["peeringState"] == state
+    [side] = group.get(hub, NETWORK).json()["properties"]["virtualNetworkPeerings"]
+    shown = side["properties"]
+    assert (shown["peeringState"], shown["remoteAddressSpace"]) == ("Connected", {"addressPrefixes": ["10.2.0.0/16"]})

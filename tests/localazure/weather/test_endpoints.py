@@ -121,6 +121,18 @@ def test_a_network_interface_waits_for_what_it_names(arm: ArmHarness) -> None:
     )
 
 
+def test_a_subnet_waits_for_the_others_of_its_network(arm: ArmHarness) -> None:
+    subnet = f"{GROUP}/providers/Microsoft.Network/virtualNetworks/net/subnets/"
+    kept(arm, f"{subnet}one")
+    on(arm, "network-conflicts")
+    conflicts.check(arm_id(f"{subnet}two"), {}, arm.services)
+    begun(arm, f"{subnet}one")
+    conflicts.check(arm_id(f"{subnet}one"), {}, arm.services)
+    with pytest.raises(ArmError) as refused:
+        conflicts.check(arm_id(f"{subnet}two"), {}, arm.services)
+    assert (refused.value.status, refused.value.code) == (409, "AnotherOperationInProgress")
+
+
 def test_an_autoscale_setting_lifts_a_deployment_to_its_least(
     arm: ArmHarness,
     time: Time,
