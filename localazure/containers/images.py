@@ -18,10 +18,13 @@ from localazure.arm.store import Store
 from localazure.containers import machine
 from localazure.containers.build_log import BuildFailedError, BuildLog
 from localazure.containers.builder import Builder, Built
-from localazure.containers.environments import Environments
+from localazure.containers.environments import Environments, Requirements
+from localazure.containers.image_tree import ImageTree
 from localazure.containers.locks import alone
 
 __all__ = ["BuildFailedError", "Image", "Images"]
+
+MACHINE = "localhost"  # the registry of what this machine made without one
 
 _RECIPE = 2  # raised when the builder makes something else out of the same Dockerfile
 _MANIFEST = "manifest.json"
@@ -65,6 +68,24 @@ class Images:
         for reference in references:
             self.tag(reference, image)
         return image
+
+    async def of_packages(self, python: str, requirements: str, step: str, log: Path) -> tuple[Image, str]:
+        """An image of a Python with packages and nothing else, and the reference that means it. Or BuildFailedError."""
+        build_log = BuildLog(log)
+        try:
+            environment = await self._environments.make(python, (Requirements(requirements),), step, build_log)
+        finally:
+            build_log.close()
+        folder = self._folder / f"packages-{environment.name}"
+        async with alone(folder.with_suffix(".lock")):
+            image = self._load(folder)
+            if image is None:
+                tree = ImageTree(folder / "root")
+                await asyncio.to_thread(tree.root.mkdir, parents=True, exist_ok=True)
+                image = await asyncio.to_thread(self._finish, folder, Built(tree, environment=environment))
+        reference = f"{MACHINE}/packages:{environment.name}"
+        self.tag(reference, image)
+        return image, reference
 
     def tag(self, reference: str, image: Image) -> None:
         """Lets a reference mean an image; its digest means it too, under the same name."""

@@ -15,6 +15,7 @@ from azure_gpu.formats import image_reference
 from azure_gpu.formats.image_reference import ImageReference
 from localazure.arm.errors import ArmError
 from localazure.arm.store import Body, Resource
+from localazure.containers.images import MACHINE
 from localazure.kinds import images, public_images, registry_access
 from localazure.kinds.registry_builds import LOGIN_SUFFIX
 from localazure.kubernetes.agent import process_spec
@@ -49,7 +50,7 @@ async def record(text: str, credentials: list[Body], cluster: str, services: Ser
     reference = image_reference.parse(text)
     if reference is None:
         raise RefusedError(f'failed to pull and unpack image "{text}": invalid reference format')
-    if not public_images.is_public(reference):
+    if not public_images.is_public(reference) and reference.registry != MACHINE:
         _check(reference, credentials, cluster, services)
     try:
         return process_spec.record_of(await images.pull(text, services))

@@ -249,9 +249,9 @@ class Run:
             raise ArmError(400, "UserError", f"{begin} {error.message}") from error
 
     async def _from_conda(self, text: str, log: Path) -> Image:
-        root = self._services.settings.state / "ml-job-files" / ".plain-root"
         try:
-            return (await conda.image(text, log, root, "/"))[0]
+            requested = conda.environment(text)
+            return (await self._services.images.of_packages(requested.python, requested.requirements, "the conda file", log))[0]
         except CondaFileError as error:
             message = f"Image build failed: the environment's conda file can't be read: {error}."
             raise ArmError(400, "UserError", message) from error

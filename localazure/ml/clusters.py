@@ -3,13 +3,12 @@
 The `Cluster` is looked up each time; ArmError in the service's words where it is missing.
 """
 
-from azure_gpu.formats import azure_types
 from azure_gpu.formats.arm_ids import parse
 from localazure.arm.store import Body, Resource
 from localazure.kinds import ml_compute_rules, ml_computes
 from localazure.kubernetes.client import KubeError
 from localazure.kubernetes.clusters import Clusters
-from localazure.ml import assets, failures
+from localazure.ml import failures
 from localazure.ml.pod_forms import shape_of
 from localazure.ml.pods import Cluster
 from localazure.services import Services
@@ -36,13 +35,11 @@ def of_deployment(key: str, clusters: Clusters, services: Services) -> Cluster:
         raise failures.of(_CALL_FAILED, error.message) from error
     own: Body = ml_compute_rules.inner(compute.body)
     default = str(own.get("defaultInstanceType") or ml_compute_rules.DEFAULT_INSTANCE_TYPE)
-    environment = assets.version(str(deployment.properties["environmentId"]), azure_types.ML_ENVIRONMENT_VERSION, services)
     return Cluster(
         api=api,
         namespace=str(own.get("namespace") or "default"),
         folder=clusters.folder(cluster.key),
         shape=shape_of(deployment.properties, ml_computes.instance_types(compute), default),
-        image=str(environment.properties["image"]),
     )
 
 

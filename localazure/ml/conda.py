@@ -3,15 +3,9 @@
 Channels aren't used: a package that only conda has makes the build fail.
 """
 
-import asyncio
-from pathlib import Path
 from typing import NamedTuple
 
 from azure_gpu.formats.conda_file import CondaFileError, Package, read
-from localazure.containers.build_log import BuildLog
-from localazure.containers.environments import Environments, Requirements
-from localazure.containers.images import Image
-from localazure.folder import default_cache
 
 SERVER = "azureml-inference-server-http"
 DEFAULTS = "azureml-defaults"  # brings the server too
@@ -34,23 +28,6 @@ def environment(text: str) -> CondaEnvironment:
     lines = [_line(each) for each in packages if each.pip or each.name not in _OF_CONDA_ALONE]
     names = {each.name for each in packages}
     return CondaEnvironment(_version(python), "".join(f"{line}\n" for line in lines), bool(names & {SERVER, DEFAULTS}))
-
-
-async def image(text: str, log: Path, root: Path, workdir: str) -> tuple[Image, bool]:
-    """An image with the packages of a conda file's text and nothing else, and whether the server is among them.
-
-    `log`: where the output of making it goes; `root`: an empty folder. CondaFileError, BuildFailedError.
-    """
-    requested = environment(text)
-    build_log = BuildLog(log)
-    try:
-        requirements = (Requirements(requested.requirements),)
-        folder = await Environments(default_cache()).make(requested.python, requirements, "the conda file", build_log)
-    finally:
-        build_log.close()
-    await asyncio.to_thread(root.mkdir, mode=0o700, parents=True, exist_ok=True)
-    made = Image(digest=f"sha256:{folder.name}", root=root, environment=folder, entrypoint=(), cmd=(), env={}, workdir=workdir)
-    return made, requested.has_server
 
 
 def _version(python: Package | None) -> str:

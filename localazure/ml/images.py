@@ -4,12 +4,12 @@ ArmError in the service's words where there is none.
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
 from azure_gpu.catalog.services.machine_learning import deployments
 from azure_gpu.formats.conda_file import CondaFileError
-from localazure.arm.errors import not_implemented
 from localazure.arm.store import Body, Resource
 from localazure.containers.build_log import BuildFailedError
 from localazure.containers.images import Image
@@ -35,6 +35,7 @@ class Served(NamedTuple):
     """An image, how it is started, and where it answers."""
 
     image: Image
+    reference: str  # the name that a cluster pulls it by
     command: tuple[str, ...]  # empty: the image's own
     variables: Mapping[str, str]
     score: Route
@@ -54,12 +55,11 @@ async def served(environment: Resource, code: Body, identity: Identity | None, l
     script = str(code.get("scoringScript") or "")
     variables = {"AML_APP_ROOT": CODE, "AZUREML_ENTRY_SCRIPT": script} if script else {}
     if properties.get("condaFile"):
-        if identity is None:
-            raise not_implemented("an environment with a conda file on Kubernetes; set an image that has its packages")
-        image = await _from_conda(str(properties["condaFile"]), log, services)
-        return Served(image, ("python", "-m", _MODULE, "--entry_script", script or "main.py"), variables, *routes)
-    image = await _pulled(str(properties.get("image") or ""), identity, services)
-    return Served(image, (), variables, *routes)
+        image, reference = await _from_conda(str(properties["condaFile"]), log, services)
+        command = ("python", "-m", _MODULE, "--entry_script", f"{CODE}/{script or 'main.py'}")
+        return Served(replace(image, workdir=CODE), reference, command, variables, *routes)
+    reference = str(properties.get("image") or "")
+    return Served(await _pulled(reference, identity, services), reference, (), variables, *routes)
 
 
 def _routes(given: Body) -> tuple[Route, Route, Route]:
@@ -84,16 +84,17 @@ async def _pulled(text: str, identity: Identity | None, services: Services) -> I
         raise failures.bad_argument(f"User container image download failed: {error.message}") from error
 
 
-async def _from_conda(text: str, log: Path, services: Services) -> Image:
+async def _from_conda(text: str, log: Path, services: Services) -> tuple[Image, str]:
     try:
-        image, has_server = await conda.image(text, log, services.settings.state / "ml-endpoints" / "plain-root", CODE)
+        requested = conda.environment(text)
+        made = await services.images.of_packages(requested.python, requested.requirements, "the conda file", log)
     except CondaFileError as error:
         raise failures.image_build(f"The environment's conda file can't be read: {error}.") from error
     except BuildFailedError as error:
         shown = "\n".join(error.message.splitlines()[-_KEPT_LINES:])
         raise failures.image_build(f"The environment of the conda file could not be made: {shown}") from error
-    if not has_server:
+    if not requested.has_server:
         raise failures.image_build(
             f"A required package {conda.SERVER} is missing in the conda file. Please see https://aka.ms/azmlinfsrvmissing"
         )
-    return image
+    return made

@@ -11,7 +11,7 @@ from azure_gpu.catalog.services.aks.device_plugin import GPU_RESOURCE
 from azure_gpu.catalog.services.machine_learning.extension import OF_SCOPES, TOLERATED
 from localazure.ml import network
 from localazure.ml.generations import Generation, Plan
-from localazure.ml.images import Route
+from localazure.ml.images import CODE, Route
 from localazure.ml.settings import Probe
 
 Body = dict[str, Any]
@@ -24,14 +24,12 @@ _LEAVE_SECONDS = 2  # between a pod's leaving the traffic and its end, in which 
 _RESOURCES: dict[str, str] = {"cpu": "cpu", "memory": "memory", "gpu": GPU_RESOURCE}
 
 
-def object_of(
-    name: str, namespace: str, generation: Generation, plan: Plan, image: str, readiness: Probe, shape: Body, files: Path
-) -> Body:
+def object_of(name: str, namespace: str, generation: Generation, plan: Plan, readiness: Probe, shape: Body, files: Path) -> Body:
     """`shape`: `nodeSelector` and `resources` of a pod; `files`: where model and code of the generation lie."""
     labels = {LABEL: name, GENERATION: generation.id, "app": "azureml-online"}
     container: Body = {
         "name": CONTAINER,
-        "image": image,
+        "image": plan.served.reference,
         "ports": [{"containerPort": port} for port in plan.served.ports],
         "env": [{"name": key, "value": value} for key, value in _variables(plan, files).items()],
         "resources": shape["resources"],
@@ -39,6 +37,8 @@ def object_of(
         "livenessProbe": _probe(plan.served.liveness, plan.liveness, plan.liveness.period, plan.liveness.initial_delay),
         "readinessProbe": _probe(plan.served.readiness, readiness, _OFTEN_SECONDS, 0),
     }
+    if plan.served.command:
+        container["command"] = [word.replace(CODE, network.outside(files / "code")) for word in plan.served.command]
     tolerations = [{"key": key, "operator": "Equal", "value": "true"} for key in TOLERATED]
     tolerations += [{"key": key, "operator": "Exists"} for key in OF_SCOPES]
     pod: Body = {"containers": [container], "tolerations": tolerations, "terminationGracePeriodSeconds": 30}

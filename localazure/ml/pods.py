@@ -41,7 +41,6 @@ class Cluster(NamedTuple):
     namespace: str
     folder: Path  # of the cluster
     shape: Body  # what each pod requests
-    image: str  # as the environment names it
 
 
 class _Unschedulable(NamedTuple):
@@ -145,7 +144,7 @@ class RunningOnCluster:
             if await cluster.api.find(f"/api/v1/namespaces/{cluster.namespace}") is None:
                 raise failures.of("NamespaceNotFound", f"The cluster has no namespace '{cluster.namespace}'.")
             body = pod_forms.object_of(
-                self._name, cluster.namespace, generation, plan, cluster.image, readiness, cluster.shape, self.folder(generation)
+                self._name, cluster.namespace, generation, plan, readiness, cluster.shape, self.folder(generation)
             )
             await cluster.api.apply(f"{_path(cluster)}/{self._name}", body, field_manager=_MANAGER)
         except KubeError as error:

@@ -20,7 +20,6 @@ ENDPOINT = f"{WORKSPACE}/onlineEndpoints/digits"
 ENVIRONMENT = f"{WORKSPACE}/environments/own/versions/1"
 REGISTRY = "images"
 OURS = f"{REGISTRY}{LOGIN_SUFFIX}/tiny:1"
-CONDA = "dependencies: [python=3.11]"
 
 
 class NoImages:
@@ -58,5 +57,4 @@ def test_the_endpoint_pulls_for_its_machines_and_a_clusters_nodes_for_themselves
 def test_an_environment_has_an_image_or_a_conda_file(services: Services) -> None:
     assert "the tag ':1' isn't" in refusal(services, "Managed", image="no/image::1")[1]
     assert "reaches no registry example.org" in refusal(services, "Managed", image="example.org/a:1")[1]
-    assert "an environment with a conda file on Kubernetes" in refusal(services, KUBERNETES, image=OURS, condaFile=CONDA)[1]
     assert refusal(services, "Managed", condaFile="name: x")[0] == "ImageBuildFailure"

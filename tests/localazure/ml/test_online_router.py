@@ -78,7 +78,7 @@ def test_pods_of_two_generations_are_each_asked_at_their_own_route(tmp_path: Pat
             running.take_up(
                 Generation(name, "d", "f", [5001, path], [5001, "/"]), probe({"readinessProbe": PROBE}, "readinessProbe")
             )
-        await running._took(cast(Any, Cluster(cast(Any, None), "n", tmp_path, {}, "i")), pods)
+        await running._took(cast(Any, Cluster(cast(Any, None), "n", tmp_path, {})), pods)
         assert [(each.name, each.scoring_path) for each in live.instances] == [("old", b"/score"), ("new", b"/v2/predict")]
         await running.close()
 

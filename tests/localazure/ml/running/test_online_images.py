@@ -97,8 +97,11 @@ def test_an_endpoint_on_a_cluster_is_served_by_pods(world: Images, cluster: OnCl
     one = world.endpoint(compute=cluster.compute)
     assert "endpointComputeType Kubernetes" in ml.refused(one.try_deploy("blue"))[2]
     one.deploy("blue", instances=2, **on_kubernetes(world))
+    one.deploy("conda", endpointComputeType="Kubernetes", instanceType="small")
     one.share(blue=100)
     with one.client() as client:
+        answer = client.post(one.uri, json={"echo": 7}, headers={"azureml-model-deployment": "conda"}).json()
+        assert (answer["answer"], answer["weights"], answer["echo"]) == ("conda", "one", 7)
         answers = [client.post(one.uri, json={}).json() for _ in range(20)]
         assert {(each["answer"], each["weights"], each["path"]) for each in answers} == {("blue", "one", "/predict")}
         assert len({each["pid"] for each in answers}) == 2
