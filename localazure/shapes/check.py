@@ -86,14 +86,16 @@ def _problems(shape: Shape, value: Any, path: str, options: _Options) -> Iterato
 
 
 def _object_problems(shape: ObjectShape, body: Mapping[str, Any], path: str, options: _Options) -> Iterator[BodyProblem]:
+    def of_another_version(name: str) -> bool:
+        return options.version != "" and presence(shape.name, name, options.version) == "missing"
+
     for name, each in shape.properties.items():
-        if options.creating and each.required and body.get(name) is None:
+        if options.creating and each.required and body.get(name) is None and not of_another_version(name):
             yield BodyProblem(_join(path, name), "missing", f"the required property '{_join(path, name)}' is missing")
     for name, value in body.items():
         here = _join(path, name)
         each = shape.properties.get(name)
-        of_another_version = options.version != "" and presence(shape.name, name, options.version) == "missing"
-        if of_another_version or (each is None and shape.additional is None):
+        if of_another_version(name) or (each is None and shape.additional is None):
             what = shape.name.split(":")[-1]
             yield BodyProblem(here, "unknown", f"'{here}' is not a property of '{what}'", owner=shape.name)
         elif each is None:

@@ -42,12 +42,14 @@ def test_a_version_that_is_newer_than_the_shape_keeps_what_the_shape_lacks(arm: 
     assert arm.get(REGISTRY, "2026-09-01-preview").json()["properties"]["later"] is True
 
 
-def test_an_early_version_of_aks_reads_past_what_came_later(arm: ArmHarness) -> None:
-    body = cluster(bogus=1, aiToolchainOperatorProfile={"enabled": True})
+def test_an_early_version_of_aks_reads_past_what_came_later_and_does_not_require_it(arm: ArmHarness) -> None:
+    mesh = {"mode": "Istio", "istio": {"components": {"egressGateways": [{"enabled": True}]}}}  # which have names since 2025
+    body = cluster(bogus=1, aiToolchainOperatorProfile={"enabled": True}, serviceMeshProfile=mesh)
     arm.succeeded(arm.put(CLUSTER.replace("/gpu", "/early"), body, "2023-10-01"))
     found = arm.get(CLUSTER.replace("/gpu", "/early")).json()["properties"]
     assert "bogus" not in found
     assert "aiToolchainOperatorProfile" not in found
+    assert found["serviceMeshProfile"]["istio"]["components"] == mesh["istio"]["components"]
 
 
 def test_a_patch_at_an_early_version_leaves_what_came_later(arm: ArmHarness) -> None:
