@@ -1,6 +1,7 @@
 """Rows of tables beside the tests, in YAML: `tables/<name of the module>.yaml` has the rows of each test, by its name."""
 
 import functools
+import inspect
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ def of_table(*names: str, more: Sequence[Any] = ()) -> Callable[[Callable[..., N
     """Decorates a test that takes one row, with the names of its arguments. `more`: rows that only a program can write."""
 
     def decorated(of_one: Callable[..., None]) -> Callable[[], None]:
-        rows = [*rows_of(of_one.__code__.co_filename, of_one.__name__.removeprefix("test_")), *more]
+        rows = [*rows_of(inspect.unwrap(of_one).__code__.co_filename, of_one.__name__.removeprefix("test_")), *more]
         return each_row(names[0] if len(names) == 1 else names, rows)(of_one)
 
     return decorated

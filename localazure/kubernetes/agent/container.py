@@ -19,7 +19,7 @@ from localazure.kubernetes.agent.images import Credential, PullError, credential
 from localazure.kubernetes.agent.pod_status import CREATING, ContainerState, is_sidecar, should_restart
 from localazure.kubernetes.agent.probes import Beside
 from localazure.kubernetes.agent.runs import ActorRun, Known, ProcessRun, Run
-from localazure.kubernetes.devices import StartError
+from localazure.kubernetes.node_gpus import StartError
 from localazure.kubernetes.pki import Pki
 
 if TYPE_CHECKING:
@@ -316,17 +316,17 @@ class Container:
     async def _act(self, known: Known) -> ActorRun | None:
         env = await self._variables()
         command, args = program(self.spec, env)
-        actor = infrastructure.actor(self.spec["image"], command or (), args or ())
-        if actor is None:
+        found = infrastructure.program(self.spec["image"], command or (), args or ())
+        if found is None:
             return None
+        actor, version, arguments = found
         context = infrastructure.ActorContext(
-            node=self.pod.node.record,
-            pod=self.pod.body,
+            version=version,
+            arguments=arguments,
             env=env,
             mounts=self.pod.mounted(self.spec, env),
             devices=self.pod.node.devices,
             api=self.pod.api,
-            log=lambda _: None,  # the run's own
         )
         record = {"image_name": self.state.image, "image_id": self.state.image_id}
         return ActorRun.begin(known, actor, context, record)

@@ -93,7 +93,7 @@ class Node:
     def apply(self, record: Body) -> None:
         """Another record of the same node."""
         self.record = record
-        self.devices.apply(record)
+        self.devices.node = record
         self._due.set()
 
     async def stop(self) -> None:

@@ -112,6 +112,7 @@ def status(pod: "Pod") -> Body:
 _MOUNT_SECONDS, _MOST_MOUNT_SECONDS = 0.5, 122.0  # pkg/util/goroutinemap/exponentialbackoff
 _REFRESH_SECONDS = 60.0  # ConfigMaps, Secrets and tokens in volumes
 _ENDED = ("Succeeded", "Failed")
+_UNEXPECTED = "UnexpectedAdmissionError"
 _UNKNOWN = {  # pkg/kubelet/status/status_manager.go, TerminatePod
     "exitCode": 137,
     "reason": "ContainerStatusUnknown",
@@ -303,8 +304,8 @@ class Pod:
                     self.node.devices.allocate(self.uid, one.name, _extended(one.spec), self._reusable(one))
             except RefusedError as error:
                 self._give_back()
-                self.failure = (error.reason, error.message)
-                self.event("Warning", error.reason, error.message)
+                self.failure = (_UNEXPECTED, error.message)
+                self.event("Warning", *self.failure)
                 self.over = True
                 self.changed()
                 return False

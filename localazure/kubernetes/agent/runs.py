@@ -255,7 +255,7 @@ class ActorRun:
 
     async def _act(self, actor: Actor) -> int:
         try:
-            return await actor.run(self._context)
+            return await actor(self._context)
         except asyncio.CancelledError:
             raise
         except Exception as error:  # noqa: BLE001 - a program that fails, as any other

@@ -6,11 +6,10 @@ An actor is one program of an infrastructure image, emulated as a coroutine insi
 import asyncio
 import contextlib
 import posixpath
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Protocol
 
 from localazure.kubernetes.client import KubeApi
 from localazure.kubernetes.devices import NodeDevices
@@ -20,18 +19,18 @@ from localazure.kubernetes.devices import NodeDevices
 class ActorContext:
     """One container."""
 
-    node: Mapping[str, Any]  # its record of nodes.json
-    pod: Mapping[str, Any]
+    version: tuple[int, int]  # of its image
+    arguments: Sequence[str]  # of its program
     env: Mapping[str, str]
     mounts: Mapping[str, Path]  # where it is mounted: folder or file of this machine
     devices: NodeDevices
     api: KubeApi
-    log: Callable[[str], None]  # a line of its output
+    log: Callable[[str], None] = print  # a line of its output
     stopping: asyncio.Event = field(default_factory=asyncio.Event)  # it is asked to end
 
     @property
     def node_name(self) -> str:
-        return str(self.node["name"])
+        return str(self.devices.node["name"])
 
     def path(self, inside: str) -> Path | None:
         """Where a path of the container lies on this machine; None outside its mounts, also where `..` leads out of one."""
@@ -54,9 +53,7 @@ class ActorContext:
     def klog(self, text: str, *, level: str = "I", where: str = "main.go:1") -> None:
         """A line as programs in Go log it; only the first line has the head."""
         now = datetime.now(UTC)
-        head = f"{level}{now:%m%d %H:%M:%S.%f}       1 {where}] "
-        for number, line in enumerate(text.split("\n")):
-            self.log(f"{head if number == 0 else ''}{line}")
+        self.log(f"{level}{now:%m%d %H:%M:%S.%f}       1 {where}] {text}")
 
     async def pause(self, seconds: float | None = None) -> bool:
         """Waits so long, or for ever. True: the container is asked to end."""
@@ -66,13 +63,8 @@ class ActorContext:
         return self.stopping.is_set()
 
 
-class Actor(Protocol):
-    """One program."""
-
-    async def run(self, context: ActorContext) -> int:
-        """Until the container ends by itself or is asked to. The exit code."""
-        ...
+Actor = Callable[[ActorContext], Awaitable[int]]  # until the container ends by itself or is asked to; the exit code
 
 
 class WrongUseError(Exception):
-    """The program ends at once with exit code 1, after this line."""
+    """The program ends with exit code 1, after it has said this."""

@@ -6,26 +6,25 @@ Behaviour: NVIDIA/k8s-device-plugin, cmd/gpu-feature-discovery and internal/lm.
 
 import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from azure_gpu.catalog.services.aks.device_plugin import GPU_RESOURCE, MIG_PREFIX, SHARED_PRODUCT_SUFFIX
 from azure_gpu.catalog.services.aks.mig import SINGLE
 from localazure.kubernetes.client import KubeError
-from localazure.kubernetes.infrastructure import device_plugin
 from localazure.kubernetes.infrastructure.context import ActorContext, WrongUseError
-from localazure.kubernetes.infrastructure.device_plugin import MPS, NONE, ConfigError, DeviceMapError, PluginConfig, read_config
+from localazure.kubernetes.infrastructure.device_plugin import MPS, NONE, PluginConfig, read_config
 from localazure.kubernetes.node_gpus import NodeGpu
 
 _FAMILIES = {3: "kepler", 5: "maxwell", 6: "pascal", 9: "hopper", 10: "blackwell", 12: "blackwell"}
 
 
 def labels_of(gpus: Sequence[NodeGpu], config: PluginConfig, driver: str, cuda: str, machine: str) -> dict[str, str]:
-    """All labels but the timestamp; none without a GPU. DeviceMapError where the discovery ends with an error."""
+    """All labels but the timestamp; none without a GPU. WrongUseError where the discovery ends with an error."""
     if not gpus:
         return {}
     cut = [gpu for gpu in gpus if gpu.instances]
     if config.strategy == MPS and cut:
-        raise DeviceMapError(
+        raise WrongUseError(
             "error creating sharing labeler: failed to check MPS-capable: MPS sharing is not supported for mig devices"
         )
     labels = {
@@ -72,7 +71,7 @@ def _instances(cut: Sequence[NodeGpu], config: PluginConfig) -> dict[str, str]:
 
 
 def _base(resource: str, count: int, product: str, config: PluginConfig | None) -> dict[str, str]:
-    sharing = config.of(resource) if config else None
+    sharing = config.shared.get(resource) if config else None
     replicas = 0 if config is None else sharing.replicas if sharing else 1
     suffix = SHARED_PRODUCT_SUFFIX if sharing and not sharing.rename else ""
     return {
@@ -122,33 +121,24 @@ MACHINE = "Virtual Machine"  # what the firmware of Azure's machines says of its
 SLEEP_SECONDS = 60.0
 
 
-class FeatureDiscovery:
+async def feature_discovery(context: ActorContext) -> int:
     """One run of the program."""
-
-    def __init__(self, version: tuple[int, int], arguments: Sequence[str]) -> None:
-        self._version = version
-        self._arguments = arguments
-        self._before: dict[str, str] = {}
-
-    async def run(self, context: ActorContext) -> int:
-        try:
-            return await self._discover(context, device_plugin.flags_of(self._arguments, context.env))
-        except (ConfigError, DeviceMapError, WrongUseError, KubeError) as error:
-            context.klog(str(error), level="E", where="main.go:154")
-            return 1
-
-    async def _discover(self, context: ActorContext, values: Mapping[str, str]) -> int:
+    before: dict[str, str] = {}
+    try:
         while True:
-            config = read_config(context, self._arguments, self._version)
+            config = read_config(context)
             context.klog("Start running", where="main.go:248")
             state = context.devices.programs_of.state()
             found = labels_of(context.devices.gpus, config, state["driver_version"], state["cuda_version"], MACHINE)
             if not found:
                 context.klog("No labels generated from any source", level="W", where="main.go:300")
-            if not device_plugin.switch(values, "no-timestamp"):
+            if not config.switch("no-timestamp"):
                 found = {"nvidia.com/gfd.timestamp": str(int(time.time())), **found}
-            labels = {**dict.fromkeys(self._before), **found}  # without what there was before
+            labels = {**dict.fromkeys(before), **found}  # without what there was before
             await context.api.patch(f"/api/v1/nodes/{context.node_name}", {"metadata": {"labels": labels}})
-            self._before = found
-            if device_plugin.switch(values, "oneshot") or await context.pause(SLEEP_SECONDS):
+            before = found
+            if config.switch("oneshot") or await context.pause(SLEEP_SECONDS):
                 return 0
+    except (WrongUseError, KubeError) as error:
+        context.klog(str(error), level="E", where="main.go:154")
+        return 1

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from localazure.kubernetes.client import KubeApi
 from localazure.kubernetes.devices import NodeDevices
-from localazure.kubernetes.infrastructure import ActorContext, actor
+from localazure.kubernetes.infrastructure import ActorContext, program
 from localazure.kubernetes.model import ClusterShape, PoolShape
 from localazure.kubernetes.node_templates import record
 from tests.support.patience import SECONDS
@@ -35,56 +35,44 @@ def pool(name: str = "t4", size: str = "Standard_NC4as_T4_v3", **changed: Any) -
 class World:
     """One node."""
 
-    def __init__(self, folder: Path, shape: PoolShape | None = None, clock: Callable[[], float] | None = None) -> None:
+    def __init__(self, folder: Path, shape: PoolShape | None = None) -> None:
         self.folder = folder
         self.node = record(shape or pool(), CLUSTER, 0, "2026-11-22T00:00:00Z")
-        self.changes: list[tuple[dict[str, int], dict[str, int]]] = []
-        self.clock = clock
         self.devices = self.reborn()
 
     def reborn(self) -> NodeDevices:
         """The devices as another process of the agent finds them."""
-        extra: dict[str, Any] = {"clock": self.clock} if self.clock else {}
-
-        def changed() -> None:
-            if hasattr(self, "devices"):
-                self.changes.append((self.devices.capacity(), self.devices.allocatable()))
-
-        self.devices = NodeDevices(self.node, self.folder / "node", changed, **extra)
+        self.devices = NodeDevices(self.node, self.folder / "node", lambda: None)
         return self.devices
 
     def container(
         self,
-        *,
-        image: str = PLUGIN,
-        command: Sequence[str] = (),
+        *command: str,
         args: Sequence[str] = (),
         env: Mapping[str, str] | None = None,
-        files: Mapping[str, str] | None = None,
+        config: str | None = None,
         mounts: Mapping[str, Path] | None = None,
         api: object = None,
-        uid: str = "plugin-pod",
     ) -> "Container":
-        """`files`: by path of the container their text."""
-        folders: dict[str, Path] = dict(mounts or {})
-        for number, (path, text) in enumerate((files or {}).items()):
-            file = self.folder / f"file-{uid}-{number}"
-            file.write_text(text, encoding="utf-8")
-            folders[path] = file
-        made = actor(image, command, args)
-        assert made is not None, image
-        return Container(made, self, dict(env or {}), folders, api, uid)
+        """One of the device plugin's image. `config`: the text of its file, which a variable names."""
+        made = program(PLUGIN, command, args)
+        assert made is not None
+        variables, folders = dict(env or {}), dict(mounts or {})
+        if config is not None:
+            variables["CONFIG_FILE"], folders["/config/config.yaml"] = "/config/config.yaml", self.folder / "config.yaml"
+            (self.folder / "config.yaml").write_text(config, encoding="utf-8")
+        return Container(made, self, variables, folders, api)
 
 
 class Container:
     """One that runs within `async with`."""
 
-    def __init__(self, made: Any, world: World, env: dict[str, str], mounts: dict[str, Path], api: object, uid: str) -> None:
+    def __init__(self, made: Any, world: World, env: dict[str, str], mounts: dict[str, Path], api: object) -> None:
         self.lines: list[str] = []
-        self._actor = made
+        self._program, version, arguments = made
         self.context = ActorContext(
-            node=world.node,
-            pod={"metadata": {"name": uid, "namespace": "gpu-resources", "uid": uid}},
+            version=version,
+            arguments=arguments,
             env=env,
             mounts=mounts,
             devices=world.devices,
@@ -98,20 +86,18 @@ class Container:
 
     async def ended(self) -> int:
         """The exit code of a program that ends by itself."""
-        return await asyncio.wait_for(self._actor.run(self.context), SECONDS)
+        return await asyncio.wait_for(self._program(self.context), SECONDS)
 
     @contextlib.asynccontextmanager
-    async def running(self) -> AsyncIterator["Container"]:
-        """Ends it as the kubelet does; it has to end with 0."""
-        task = asyncio.ensure_future(self._actor.run(self.context))
+    async def running(self, says: str = "") -> AsyncIterator["Container"]:
+        """From when it has said this. Ends it as the kubelet does; it has to end with 0."""
+        task = asyncio.ensure_future(self._program(self.context))
         try:
+            await eventually(lambda: says in self.text, f"{says!r} in:\n{self.text}")
             yield self
         finally:
             self.context.stopping.set()
-            self.code = await asyncio.wait_for(task, SECONDS)
-
-    async def says(self, text: str) -> None:
-        await eventually(lambda: text in self.text, f"{text!r} in:\n{self.text}")
+            assert await asyncio.wait_for(task, SECONDS) == 0
 
 
 async def eventually(true: Callable[[], Any], what: str) -> Any:

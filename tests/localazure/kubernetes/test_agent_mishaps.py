@@ -14,8 +14,8 @@ from localazure.kubernetes.agent.node import Node
 from localazure.kubernetes.agent.settings import Settings
 from localazure.kubernetes.client import KubeApi, KubeError, Patch
 from localazure.kubernetes.control_plane_folder import ClusterFolder
-from localazure.kubernetes.devices import StartError
 from localazure.kubernetes.events import Events
+from localazure.kubernetes.node_gpus import StartError
 from tests.localazure.coroutines import in_a_loop
 from tests.localazure.kubernetes.gpu_world import eventually
 from tests.support.loopback import run
