@@ -7,18 +7,17 @@ pkg/kubelet/images.
 
 import asyncio
 import contextlib
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from azure_gpu.formats import image_reference
 from localazure.folder import read_json
 from localazure.kubernetes import infrastructure
-from localazure.kubernetes.agent import controllers, probes, process_spec, runs, times
-from localazure.kubernetes.agent.environment import ConfigError, MissingError, program, variables
+from localazure.kubernetes.agent import controllers, environment, probes, process_spec, runs, times
+from localazure.kubernetes.agent.environment import MissingError, program, variables
 from localazure.kubernetes.agent.images import Credential, PullError, credentials_of
 from localazure.kubernetes.agent.pod_status import CREATING, ContainerState, is_sidecar, should_restart
 from localazure.kubernetes.agent.probes import Beside
-from localazure.kubernetes.agent.runs import ActorRun, Known, ProcessRun, Run
+from localazure.kubernetes.agent.runs import ActorRun, Known, ProcessRun
 from localazure.kubernetes.node_gpus import StartError
 from localazure.kubernetes.pki import Pki
 
@@ -27,128 +26,11 @@ if TYPE_CHECKING:
 
 Body = dict[str, Any]
 _FIRST_BACKOFF, _MOST_BACKOFF = 10.0, 300.0
-_SHOWN_SECONDS = 2.0  # for which a failure is shown before the waiting for the next try is
-_NEVER_SECONDS = 10.0
-
-
-class Pulling:
-    """For one run of one container."""
-
-    def __init__(self, pod: "Pod", container: "Container") -> None:
-        self._pod = pod
-        self._container = container
-        self._image: str = container.spec["image"]
-
-    async def image(self) -> Body | None:
-        if infrastructure.known(self._image):
-            self._event("Normal", "Pulled", f'Container image "{self._image}" already present on machine')
-            state = self._container.state
-            state.image, state.image_id = self._image, self._image
-            return None
-        reference = image_reference.parse(self._image)
-        if reference is None:
-            await self._invalid()
-        return await self._pulled(str(reference))
-
-    async def _invalid(self) -> None:
-        """For ever: the pod's image doesn't change by itself."""
-        why = f'couldn\'t parse image name "{self._image}": invalid reference format'
-        message = f'Failed to apply default image tag "{self._image}": {why}'
-        while True:
-            self._event("Warning", "InspectFailed", message)
-            self._event("Warning", "Failed", "Error: InvalidImageName")
-            self._wait("InvalidImageName", message)
-            await asyncio.sleep(_FIRST_BACKOFF)
-
-    async def _pulled(self, whole: str) -> Body:
-        policy = self._container.spec.get("imagePullPolicy") or "IfNotPresent"
-        present = self._pod.node.images
-        backoff = _FIRST_BACKOFF
-        while True:
-            try:
-                record = await self._try(whole, policy, present)
-            except PullError as error:
-                await self._failed(str(error), backoff)
-                backoff = min(backoff * 2, _MOST_BACKOFF)
-                continue
-            if record is None:
-                message = f'Container image "{self._image}" is not present with pull policy of Never'
-                self._event("Warning", "ErrImageNeverPull", message)
-                self._event("Warning", "Failed", "Error: ErrImageNeverPull")
-                self._wait("ErrImageNeverPull", message)
-                await asyncio.sleep(_NEVER_SECONDS)
-                continue
-            present[whole] = record
-            state = self._container.state
-            state.image, state.image_id = whole, f"{whole.partition('@')[0].rpartition(':')[0] or whole}@{record['digest']}"
-            return record
-
-    async def _try(self, whole: str, policy: str, present: dict[str, Body]) -> Body | None:
-        if policy != "Always" and whole in present:
-            self._event(
-                "Normal", "Pulled", f'Container image "{self._image}" already present on machine and can be accessed by the pod'
-            )
-            return present[whole]
-        if policy == "Never":
-            return None
-        self._event("Normal", "Pulling", f'Pulling image "{self._image}"')
-        loop = asyncio.get_running_loop()
-        began = loop.time()
-        record = await self._record(whole)
-        took = f"{int((loop.time() - began) * 1000)}ms"
-        size = f"Image size: {record.get('size', 0)} bytes."
-        self._event("Normal", "Pulled", f'Successfully pulled image "{self._image}" in {took} ({took} including waiting). {size}')
-        return record
-
-    async def _record(self, whole: str) -> Body:
-        controller = controllers.of_image(whole)
-        if controller is None:
-            return await self._pod.registry.pull(whole, await self._credentials())
-        settings = self._pod.node.settings
-        found = controllers.record(controller, settings.groups, self._pod.node.folder / "images")
-        if isinstance(found, str):
-            raise PullError(f'failed to pull image "{self._image}": {found}')
-        return found
-
-    async def _failed(self, message: str, backoff: float) -> None:
-        whole = f"rpc error: code = Unknown desc = {message}"
-        self._event("Warning", "Failed", f'Failed to pull image "{self._image}": {whole}')
-        self._event("Warning", "Failed", "Error: ErrImagePull")
-        self._wait("ErrImagePull", whole)
-        await asyncio.sleep(_SHOWN_SECONDS)
-        waiting = f'Back-off pulling image "{self._image}"'
-        self._event("Normal", "BackOff", waiting)
-        self._event("Warning", "Failed", "Error: ImagePullBackOff")
-        self._wait("ImagePullBackOff", f"{waiting}: ErrImagePull: {whole}")
-        await asyncio.sleep(backoff - _SHOWN_SECONDS)
-
-    async def _credentials(self) -> list[Credential]:
-        found: list[Credential] = []
-        missing: list[str] = []
-        for one in self._pod.body["spec"].get("imagePullSecrets") or ():
-            try:
-                secret = await self._pod.sources.secret(one["name"], optional=False)
-                found += credentials_of(secret or {})
-            except MissingError:
-                missing.append(one["name"])
-        if missing:
-            text = f"Unable to retrieve some image pull secrets ({', '.join(missing)})"
-            self._pod.event(
-                "Warning", "FailedToRetrieveImagePullSecret", f"{text}; attempting to pull the image may not succeed."
-            )
-        return found
-
-    def _wait(self, reason: str, message: str) -> None:
-        self._container.state.wait(reason, message)
-        self._pod.changed()
-
-    def _event(self, kind: str, reason: str, message: str) -> None:
-        self._pod.event(kind, reason, message, self._container.path)
-
-
 _BACKOFF_RESET = 600.0
+_SHOWN_SECONDS = 2.0  # for which a failure is shown before the waiting for the next try is
 _CONFIG_SECONDS = 2.0  # between two tries to make a container whose configuration lacks something
 _KEPT = 2  # runs whose logs stay
+_NO_CONFIG = "CreateContainerConfigError"
 
 
 class Container:
@@ -159,21 +41,26 @@ class Container:
         self.spec = spec
         self.init = init
         self.name: str = spec["name"]
+        self.image: str = spec["image"]
         self.state = ContainerState(self.name)
-        self.run: Run | None = None
+        self.run: ProcessRun | ActorRun | None = None
         self._attempt = -1
         self._backoff = 0.0
         self._probing: asyncio.Task[None] | None = None
         self._beginning: asyncio.Future[ProcessRun] | None = None
         self._took_up = False
 
-    @property
-    def path(self) -> str:
-        """In events."""
-        return f"spec.{'initContainers' if self.init else 'containers'}{{{self.name}}}"
-
     def known(self, attempt: int) -> Known:
         return runs.known(self.pod.folder, self.pod.uid, self.name, attempt)
+
+    def event(self, kind: str, reason: str, message: str) -> None:
+        self.pod.event(kind, reason, message, f"spec.{'initContainers' if self.init else 'containers'}{{{self.name}}}")
+
+    def _fails(self, reason: str, message: str) -> None:
+        """It can't begin yet, and is shown as waiting for this reason."""
+        self.event("Warning", "Failed", f"Error: {message if reason == _NO_CONFIG else reason}")
+        self.state.wait(reason, message)
+        self.pod.changed()
 
     # Its life
 
@@ -190,15 +77,18 @@ class Container:
                 self._probing = asyncio.create_task(self._probe())
                 terminated = await self.run.ended()
                 await self._stop_probing()
-                self.run = None
-                self.state.end(terminated)
-                self.state.ready = self.init and terminated["exitCode"] == 0
+                self._ended(terminated)
             assert terminated is not None, "a container that isn't running has ended"
             code = int(terminated["exitCode"])
             self.pod.changed()
             if not should_restart(self.pod.body, self.spec, code, init=self.init):
                 return code
             await self._back_off(terminated)
+
+    def _ended(self, terminated: Body) -> None:
+        self.run = None
+        self.state.end(terminated)
+        self.state.ready = self.init and terminated["exitCode"] == 0
 
     async def take_up(self) -> None:
         """Finds what an earlier agent began."""
@@ -217,18 +107,15 @@ class Container:
         self.state.image, self.state.image_id = record.get("image_name", ""), record.get("image_id", "")
         self.state.container_id = known.container_id
         if record.get("terminated"):
-            self.state.end(record["terminated"])
-            self.state.ready = self.init and record["terminated"]["exitCode"] == 0
+            self._ended(record["terminated"])
             return
         if record.get("kind") == "process":
-            self.run = await ProcessRun.adopt(known, message_from_log=self._message_from_log)
+            self.run = await ProcessRun.adopt(known)
+            if self.run.is_over:
+                self._ended(await self.run.ended())
         elif record.get("kind") == "actor":
             self.run = await self._act(known)
-        if isinstance(self.run, ProcessRun) and self.run.is_over:
-            terminated, self.run = await self.run.ended(), None
-            self.state.end(terminated)
-            self.state.ready = self.init and terminated["exitCode"] == 0
-        elif self.run is not None:
+        if self.run is not None:
             self.state.run(self.run.since, known.container_id)
             told = self._told_before(known.container_id)
             self.state.ready, self.state.started = bool(told.get("ready")), bool(told.get("started"))
@@ -244,12 +131,11 @@ class Container:
         if record.get("terminated"):
             return record["terminated"]
         state = read_json(known.folder / "state.json") or {}
-        return ProcessRun(known, False).terminated() if state.get("current") else None
+        return ProcessRun(known).terminated() if state.get("current") else None
 
     async def _begin(self) -> None:
         """Starts the next run, or notes one that couldn't be started."""
-        pulling = Pulling(self.pod, self)
-        image = await pulling.image()
+        image = await self._image()
         env = await self._variables()
         self._attempt += 1
         self.state.restarts = self._attempt
@@ -258,12 +144,12 @@ class Container:
             self.run = await self._act(known) if image is None else await self._process(known, image, env)
         except (StartError, OSError, ValueError) as error:  # also of names that this machine can't have, too long or with a null
             message = str(error.strerror or error) if isinstance(error, OSError) else str(error)
-            self._event("Warning", "Failed", f"Error: {message}")
+            self.event("Warning", "Failed", f"Error: {message}")
             self.state.container_id = known.container_id
             self.state.end(runs.note_failure(known, "StartError", message))
             return
-        self._event("Normal", "Created", "Container created")
-        self._event("Normal", "Started", "Container started")
+        self.event("Normal", "Created", "Container created")
+        self.event("Normal", "Started", "Container started")
         assert self.run is not None, "an actor or a process was begun"
         self.state.run(self.run.since, known.container_id)
         self.pod.changed()
@@ -275,32 +161,21 @@ class Container:
         """Until all that they are made of is there."""
         while True:
             try:
-                return await variables(self.spec, self.pod.body, self.pod.sources, self.pod.context)
-            except ConfigError as error:
-                self.state.wait("CreateContainerConfigError", str(error))
-                self._event("Warning", "Failed", f"Error: {error}")
-                self.pod.changed()
+                return await variables(self.spec, self.pod)
+            except MissingError as error:
+                self._fails(_NO_CONFIG, str(error))
                 await asyncio.sleep(_CONFIG_SECONDS)
 
-    async def _process(self, known: Known, image: Body, env: Mapping[str, str]) -> ProcessRun:
+    async def _process(self, known: Known, image: Body, env: dict[str, str]) -> ProcessRun:
         pod, devices = self.pod, self.pod.node.devices
-        given = {**env, **pod.port_variables(self.spec, env)}
-        name = f"{pod.namespace}/{pod.name}"
-        gpu_env = devices.environment(pod.uid, self.name, env, host_pid=bool(pod.body["spec"].get("hostPID")), pod=name)
-        process = process_spec.Process(
-            container=self.spec,
-            image=process_spec.image_of(image),
-            env=given,
-            gpu_env=gpu_env,
-            programs=devices.programs(pod.uid, self.name),
-            mounts=process_spec.mounts_of(self.spec, env, pod.volumes),
-            uid=pod.uid,
-            grace_seconds=float(pod.grace_seconds),
-            bundle=pod.node.settings.bundle,
-            network=await pod.network.variables(pod, {**image["env"], **env}),
+        gpu_env = devices.environment(
+            pod.uid, self.name, env, host_pid=bool(pod.body["spec"].get("hostPID")), pod=f"{pod.namespace}/{pod.name}"
         )
-        spec = process.on_disk(known.folder)
-        if (controller := controllers.of_image(self.spec["image"])) is not None:
+        spec = process_spec.spec_of(pod, self.spec, process_spec.image_of(image), env, known.folder)
+        spec["env"] |= {**await pod.network.variables(pod, {**image["env"], **env}), **gpu_env}
+        if programs := devices.programs(pod.uid, self.name):
+            spec["env"]["PATH"] = f"{programs}:{spec['env']['PATH']}"
+        if (controller := controllers.of_image(self.image)) is not None:
             pki = Pki(pod.node.settings.authority.parent)
             known.folder.mkdir(mode=0o700, exist_ok=True)
             spec = controllers.fit(
@@ -308,15 +183,13 @@ class Container:
             )
         if why := process_spec.missing(spec, known.folder):
             raise StartError(f"failed to create containerd task: failed to create shim task: {why}: unknown")
-        record = {"image": image, "image_name": self.state.image, "image_id": self.state.image_id}
-        beginning = ProcessRun.begin(known, spec, record, message_from_log=self._message_from_log)
+        beginning = ProcessRun.begin(known, spec, {"image": image, **self._record})
         self._beginning = asyncio.ensure_future(beginning)  # who is deleted meanwhile has something to end
         return await asyncio.shield(self._beginning)
 
     async def _act(self, known: Known) -> ActorRun | None:
         env = await self._variables()
-        command, args = program(self.spec, env)
-        found = infrastructure.program(self.spec["image"], command or (), args or ())
+        found = infrastructure.program(self.image, *program(self.spec, env))
         if found is None:
             return None
         actor, version, arguments = found
@@ -328,12 +201,13 @@ class Container:
             devices=self.pod.node.devices,
             api=self.pod.api,
         )
-        record = {"image_name": self.state.image, "image_id": self.state.image_id}
-        return ActorRun.begin(known, actor, context, record)
+        return ActorRun(known, actor, context, self._record)
 
     @property
-    def _message_from_log(self) -> bool:
-        return self.spec.get("terminationMessagePolicy") == "FallbackToLogsOnError"
+    def _record(self) -> Body:
+        """What the next agent has to know of a run."""
+        tells = self.spec.get("terminationMessagePolicy") == "FallbackToLogsOnError"
+        return {"image_name": self.state.image, "image_id": self.state.image_id, "message_from_log": tells}
 
     async def _back_off(self, terminated: Body) -> None:
         """Waits before the next run: not before the first, then 10 seconds, doubled each time up to 300."""
@@ -345,17 +219,99 @@ class Container:
             return
         whole = f"{int(wait // 60)}m{int(wait % 60)}s" if wait >= 60 else f"{int(wait)}s"
         pod = f"{self.pod.name}_{self.pod.namespace}({self.pod.uid})"
-        self._event("Warning", "BackOff", f"Back-off restarting failed container {self.name} in pod {pod}")
+        self.event("Warning", "BackOff", f"Back-off restarting failed container {self.name} in pod {pod}")
         self.state.wait("CrashLoopBackOff", f"back-off {whole} restarting failed container={self.name} pod={pod}")
         self.pod.changed()
         await asyncio.sleep(wait)
+
+    # Its image
+
+    async def _image(self) -> Body | None:
+        """Its record, as soon as it is there."""
+        if infrastructure.known(self.image):
+            self.event("Normal", "Pulled", f'Container image "{self.image}" already present on machine')
+            self.state.image = self.state.image_id = self.image
+            return None
+        reference = image_reference.parse(self.image)
+        while reference is None:  # for ever: the pod's image doesn't change by itself
+            why = f'couldn\'t parse image name "{self.image}": invalid reference format'
+            message = f'Failed to apply default image tag "{self.image}": {why}'
+            self.event("Warning", "InspectFailed", message)
+            self._fails("InvalidImageName", message)
+            await asyncio.sleep(_FIRST_BACKOFF)
+        whole, backoff = str(reference), _FIRST_BACKOFF
+        while True:
+            try:
+                record = await self._pulled(whole)
+            except PullError as error:
+                await self._pull_failed(str(error), backoff)
+                backoff = min(backoff * 2, _MOST_BACKOFF)
+                continue
+            if record is not None:
+                break
+            message = f'Container image "{self.image}" is not present with pull policy of Never'
+            self.event("Warning", "ErrImageNeverPull", message)
+            self._fails("ErrImageNeverPull", message)
+            await asyncio.sleep(_FIRST_BACKOFF)
+        self.pod.node.images[whole] = record
+        self.state.image = whole
+        self.state.image_id = f"{whole.partition('@')[0].rpartition(':')[0] or whole}@{record['digest']}"
+        return record
+
+    async def _pulled(self, whole: str) -> Body | None:
+        """None where it isn't there and mustn't be pulled."""
+        policy, present = self.spec.get("imagePullPolicy") or "IfNotPresent", self.pod.node.images
+        if policy != "Always" and whole in present:
+            self.event(
+                "Normal", "Pulled", f'Container image "{self.image}" already present on machine and can be accessed by the pod'
+            )
+            return present[whole]
+        if policy == "Never":
+            return None
+        self.event("Normal", "Pulling", f'Pulling image "{self.image}"')
+        loop = asyncio.get_running_loop()
+        began = loop.time()
+        if (controller := controllers.of_image(whole)) is None:
+            record = await self.pod.registry.pull(whole, await self._credentials())
+        else:
+            found = controllers.record(controller, self.pod.node.settings.groups, self.pod.node.folder / "images")
+            if isinstance(found, str):
+                raise PullError(f'failed to pull image "{self.image}": {found}')
+            record = found
+        took = f"{int((loop.time() - began) * 1000)}ms"
+        size = f"Image size: {record.get('size', 0)} bytes."
+        self.event("Normal", "Pulled", f'Successfully pulled image "{self.image}" in {took} ({took} including waiting). {size}')
+        return record
+
+    async def _pull_failed(self, message: str, backoff: float) -> None:
+        whole = f"rpc error: code = Unknown desc = {message}"
+        self.event("Warning", "Failed", f'Failed to pull image "{self.image}": {whole}')
+        self._fails("ErrImagePull", whole)
+        await asyncio.sleep(_SHOWN_SECONDS)
+        waiting = f'Back-off pulling image "{self.image}"'
+        self.event("Normal", "BackOff", waiting)
+        self._fails("ImagePullBackOff", f"{waiting}: ErrImagePull: {whole}")
+        await asyncio.sleep(backoff - _SHOWN_SECONDS)
+
+    async def _credentials(self) -> list[Credential]:
+        found: list[Credential] = []
+        missing: list[str] = []
+        for one in self.pod.body["spec"].get("imagePullSecrets") or ():
+            try:
+                found += credentials_of(await environment.data(self.pod, environment.SECRET, {"name": one["name"]}))
+            except MissingError:
+                missing.append(one["name"])
+        if missing:
+            text = f"Unable to retrieve some image pull secrets ({', '.join(missing)})"
+            self.pod.event("Warning", "FailedToRetrieveImagePullSecret", f"{text}; attempting to pull the image may not succeed.")
+        return found
 
     # Its probes and hooks
 
     async def _probe(self) -> None:
         if self.init and not is_sidecar(self.spec):
             return
-        plain = {} if infrastructure.known(self.spec["image"]) else self.spec  # what is emulated answers nothing
+        plain = {} if infrastructure.known(self.image) else self.spec  # what is emulated answers nothing
         told = probes.ProbeListener(self._has_started, self._is_ready, self._is_unhealthy, self._restart)
         await probes.run(plain, self.once, told)
 
@@ -368,10 +324,10 @@ class Container:
         self.pod.changed()
 
     def _is_unhealthy(self, probe: str, why: str) -> None:
-        self._event("Warning", "Unhealthy", f"{probe} probe failed: {why}")
+        self.event("Warning", "Unhealthy", f"{probe} probe failed: {why}")
 
     async def _restart(self, probe: str) -> None:
-        self._event("Normal", "Killing", f"Container {self.name} failed {probe} probe, will be restarted")
+        self.event("Normal", "Killing", f"Container {self.name} failed {probe} probe, will be restarted")
         if self.run is not None:
             await self.run.end(self.pod.grace_seconds)
 
@@ -402,8 +358,8 @@ class Container:
     async def _post_start(self) -> None:
         hook = (self.spec.get("lifecycle") or {}).get("postStart")
         if hook and (why := await self.once(hook, self.pod.grace_seconds)):
-            self._event("Warning", "FailedPostStartHook", "PostStartHook failed")
-            self._event("Normal", "Killing", f"FailedPostStartHook: {why}"[:200])
+            self.event("Warning", "FailedPostStartHook", "PostStartHook failed")
+            self.event("Normal", "Killing", f"FailedPostStartHook: {why}"[:200])
             if self.run is not None:
                 await self.run.end(self.pod.grace_seconds)
 
@@ -416,16 +372,14 @@ class Container:
         run = self.run
         if run is None:
             return
-        self._event("Normal", "Killing", message or f"Stopping container {self.name}")
+        self.event("Normal", "Killing", message or f"Stopping container {self.name}")
         loop = asyncio.get_running_loop()
         until = loop.time() + seconds
         hook = (self.spec.get("lifecycle") or {}).get("preStop")
         if hook and seconds and (await self.once(hook, seconds)):
-            self._event("Warning", "FailedPreStopHook", "PreStopHook failed")
+            self.event("Warning", "FailedPreStopHook", "PreStopHook failed")
         await run.end(max(0.0, until - loop.time()))
-        self.run = None
-        self.state.end(await run.ended())
-        self.state.ready = self.init and (self.state.terminated or {}).get("exitCode") == 0
+        self._ended(await run.ended())
         self.pod.changed()
 
     async def leave(self) -> None:
@@ -440,9 +394,6 @@ class Container:
             with contextlib.suppress(asyncio.CancelledError):
                 await self._probing
         self._probing = None
-
-    def _event(self, kind: str, reason: str, message: str) -> None:
-        self.pod.event(kind, reason, message, self.path)
 
     def waits_for_init(self) -> None:
         """Its pod has init containers that haven't ended."""

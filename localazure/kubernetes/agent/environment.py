@@ -1,7 +1,7 @@
 """The variables, command and arguments of a container, as its pod's specification makes them; and what they are made from.
 
-ConfigMaps and Secrets are asked for at that moment, `MissingError` where there is none; the downward API tells of the pod itself.
-Variables are in order, with `$(NAME)` filled in. `ConfigError` is what a container waits with as CreateContainerConfigError.
+ConfigMaps and Secrets are asked for at that moment; the downward API tells of the pod itself. Variables are in order, with
+`$(NAME)` filled in. With `MissingError` a container waits as CreateContainerConfigError.
 Behaviour: kubelet v1.36.2, pkg/kubelet/kubelet_pods.go (makeEnvironmentVariables), third_party/forked/golang/expansion,
 pkg/fieldpath/fieldpath.go and pkg/api/v1/resource/helpers.go.
 """
@@ -9,53 +9,40 @@ pkg/fieldpath/fieldpath.go and pkg/api/v1/resource/helpers.go.
 import base64
 import re
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from localazure.kubernetes import quantities
-from localazure.kubernetes.client import KubeApi
+from localazure.kubernetes.agent.node_forms import ADDRESS
+
+if TYPE_CHECKING:
+    from localazure.kubernetes.agent.pod import Pod
+
+Body = dict[str, Any]
+CONFIG_MAP, SECRET = "configmap", "secret"
+_ONE_OF_MANY = re.compile(r"metadata\.(labels|annotations)\['(.+)'\]")
+_REFERENCE = re.compile(r"\$(?:(\$)|\(([^)]*)\))")
 
 
 class MissingError(Exception):
     """What a pod refers to doesn't exist."""
 
 
-class Sources:
-    """One pod's namespace."""
-
-    def __init__(self, api: KubeApi, namespace: str) -> None:
-        self._api = api
-        self.namespace = namespace
-
-    async def config_map(self, name: str, *, optional: bool) -> dict[str, bytes] | None:
-        found = await self._api.find(f"/api/v1/namespaces/{self.namespace}/configmaps/{name}")
-        if found is None:
-            return _none_of(f'configmap "{name}" not found', optional=optional)
-        texts = {key: text.encode() for key, text in (found.get("data") or {}).items()}
-        return texts | {key: base64.b64decode(text) for key, text in (found.get("binaryData") or {}).items()}
-
-    async def secret(self, name: str, *, optional: bool) -> dict[str, bytes] | None:
-        found = await self._api.find(f"/api/v1/namespaces/{self.namespace}/secrets/{name}")
-        if found is None:
-            return _none_of(f'secret "{name}" not found', optional=optional)
-        return {key: base64.b64decode(text) for key, text in (found.get("data") or {}).items()}
+async def data(pod: "Pod", kind: str, reference: Body) -> dict[str, bytes]:
+    """Of a ConfigMap or Secret of the pod's namespace, by name; nothing where it is optional and isn't there."""
+    name = reference.get("secretName") or reference.get("name", "")
+    found = await pod.api.find(f"/api/v1/namespaces/{pod.namespace}/{kind}s/{name}")
+    if found is None:
+        if reference.get("optional"):
+            return {}
+        raise MissingError(f'{kind} "{name}" not found')
+    plain, encoded = (found.get("data"), found.get("binaryData")) if kind == CONFIG_MAP else ({}, found.get("data"))
+    texts = {key: text.encode() for key, text in (plain or {}).items()}
+    return texts | {key: base64.b64decode(text) for key, text in (encoded or {}).items()}
 
 
-def _none_of(message: str, *, optional: bool) -> None:
-    if not optional:
-        raise MissingError(message)
-
-
-Body = dict[str, Any]
-_ONE_OF_MANY = re.compile(r"metadata\.(labels|annotations)\['(.+)'\]")
-
-
-class FieldError(Exception):
-    """A field that doesn't exist for the asking."""
-
-
-def field(pod: Body, path: str, host_ip: str, pod_ip: str) -> str:
+def field(pod: "Pod", path: str) -> str:
     """The text of `fieldRef.fieldPath`."""
-    metadata, spec = pod["metadata"], pod["spec"]
+    metadata, spec = pod.body["metadata"], pod.body["spec"]
     found = _ONE_OF_MANY.fullmatch(path)
     if found:
         return str((metadata.get(found[1]) or {}).get(found[2], ""))
@@ -67,29 +54,27 @@ def field(pod: Body, path: str, host_ip: str, pod_ip: str) -> str:
         "metadata.annotations": _map(metadata.get("annotations")),
         "spec.nodeName": spec.get("nodeName", ""),
         "spec.serviceAccountName": spec.get("serviceAccountName", ""),
-        "status.hostIP": host_ip,
-        "status.hostIPs": host_ip,
-        "status.podIP": pod_ip,
-        "status.podIPs": pod_ip,
+        **dict.fromkeys(("status.hostIP", "status.hostIPs"), ADDRESS),
+        **dict.fromkeys(("status.podIP", "status.podIPs"), pod.ip),
     }
     if path not in texts:
-        raise FieldError(f"unsupported fieldPath: {path}")
+        raise MissingError(f"unsupported fieldPath: {path}")
     return str(texts[path])
 
 
-def resource(pod: Body, reference: Body, container: Body | None, allocatable: Body) -> str:
+def resource(pod: "Pod", reference: Body, container: Body | None = None) -> str:
     """The text of a `resourceFieldRef`. A limit that isn't set is what the node has."""
     name = reference.get("containerName")
     if name:
-        every = [*pod["spec"]["containers"], *(pod["spec"].get("initContainers") or [])]
+        every = [*pod.body["spec"]["containers"], *(pod.body["spec"].get("initContainers") or [])]
         container = next((one for one in every if one["name"] == name), None)
     if container is None:
-        raise FieldError(f"container {name} not found")
+        raise MissingError(f"container {name} not found")
     which, _, kind = reference["resource"].partition(".")
     resources = container.get("resources") or {}
     amount = (resources.get(which) or {}).get(kind)
     if amount is None and which == "limits":
-        amount = allocatable.get(kind)
+        amount = pod.node.allocatable.get(kind)
     return str(quantities.divided(amount or "0", reference.get("divisor") or "1"))
 
 
@@ -102,75 +87,46 @@ def _quoted(text: str) -> str:
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
 
 
-_REFERENCE = re.compile(r"\$(?:(\$)|\(([^)]*)\))")
-
-
-class ConfigError(Exception):
-    """Why the container can't be made yet."""
-
-
-class PodContext(NamedTuple):
-    """What a container's variables are made from, beside its pod."""
-
-    host_ip: str
-    pod_ip: str
-    allocatable: Body  # of its node
-    api_host: str
-    api_port: str
-
-
-async def variables(container: Body, pod: Body, sources: Sources, context: PodContext) -> dict[str, str]:
-    """ConfigError where something that it refers to doesn't exist."""
-    cluster = {
-        "KUBERNETES_SERVICE_HOST": context.api_host,
-        "KUBERNETES_SERVICE_PORT": context.api_port,
-        "KUBERNETES_SERVICE_PORT_HTTPS": context.api_port,
+async def variables(container: Body, pod: "Pod") -> dict[str, str]:
+    """MissingError where something that it refers to doesn't exist."""
+    port = pod.node.settings.api_port
+    known = {
+        "KUBERNETES_SERVICE_HOST": pod.node.settings.api_host,
+        "KUBERNETES_SERVICE_PORT": port,
+        "KUBERNETES_SERVICE_PORT_HTTPS": port,
     }
-    try:
-        found = await _from_whole(container, sources)
-        known = {**cluster, **found}
-        for one in container.get("env") or ():
-            text = await _text(one, container, pod, sources, context, known)
-            if text is not None:
-                known[one["name"]] = text
-    except (MissingError, FieldError) as error:
-        raise ConfigError(str(error)) from error
+    for one in container.get("envFrom") or ():
+        for key, kind in (("configMapRef", CONFIG_MAP), ("secretRef", SECRET)):
+            content = await data(pod, kind, one[key]) if key in one else {}
+            known |= {one.get("prefix", "") + name: _text(text) for name, text in sorted(content.items())}
+    for one in container.get("env") or ():
+        origin = one.get("valueFrom")
+        text = await _value(origin, one["name"], container, pod) if origin else expanded(one.get("value", ""), known)
+        if text is not None:
+            known[one["name"]] = text
     return known
 
 
-async def _from_whole(container: Body, sources: Sources) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for one in container.get("envFrom") or ():
-        for kind, ask in (("configMapRef", sources.config_map), ("secretRef", sources.secret)):
-            reference = one.get(kind)
-            content = await ask(reference["name"], optional=bool(reference.get("optional"))) if reference else None
-            for key, text in sorted((content or {}).items()):
-                found[one.get("prefix", "") + key] = text.decode("utf-8", errors="replace")
-    return found
+def _text(content: bytes) -> str:
+    return content.decode("utf-8", errors="replace")
 
 
-async def _text(
-    one: Body, container: Body, pod: Body, sources: Sources, context: PodContext, known: Mapping[str, str]
-) -> str | None:
-    """The value of one variable; None where it is left out."""
-    origin = one.get("valueFrom")
-    if not origin:
-        return expanded(one.get("value", ""), known)
+async def _value(origin: Body, variable: str, container: Body, pod: "Pod") -> str | None:
+    """None where the variable is left out."""
     if "fieldRef" in origin:
-        return field(pod, origin["fieldRef"]["fieldPath"], context.host_ip, context.pod_ip)
+        return field(pod, origin["fieldRef"]["fieldPath"])
     if "resourceFieldRef" in origin:
-        return resource(pod, origin["resourceFieldRef"], container, context.allocatable)
-    for kind, ask, shown in (("configMapKeyRef", sources.config_map, "ConfigMap"), ("secretKeyRef", sources.secret, "Secret")):
-        if kind in origin:
-            reference = origin[kind]
-            optional = bool(reference.get("optional"))
-            content = await ask(reference["name"], optional=optional)
-            if content is not None and reference["key"] in content:
-                return content[reference["key"]].decode("utf-8", errors="replace")
-            if optional:
+        return resource(pod, origin["resourceFieldRef"], container)
+    for key, kind, shown in (("configMapKeyRef", CONFIG_MAP, "ConfigMap"), ("secretKeyRef", SECRET, "Secret")):
+        if key in origin:
+            reference = origin[key]
+            content = await data(pod, kind, reference)
+            if reference["key"] in content:
+                return _text(content[reference["key"]])
+            if reference.get("optional"):
                 return None
-            raise MissingError(f"couldn't find key {reference['key']} in {shown} {sources.namespace}/{reference['name']}")
-    raise MissingError(f"the embedded Azure does not implement {', '.join(origin)} of the variable {one['name']}")
+            raise MissingError(f"couldn't find key {reference['key']} in {shown} {pod.namespace}/{reference['name']}")
+    raise MissingError(f"the embedded Azure does not implement {', '.join(origin)} of the variable {variable}")
 
 
 def expanded(text: str, known: Mapping[str, str]) -> str:
@@ -182,10 +138,7 @@ def expanded(text: str, known: Mapping[str, str]) -> str:
     return _REFERENCE.sub(filled, text)
 
 
-def program(container: Body, known: Mapping[str, str]) -> tuple[list[str] | None, list[str] | None]:
-    """Command and arguments; None where the image's hold."""
-    command, args = container.get("command"), container.get("args")
-    return (
-        [expanded(word, known) for word in command] if command else None,
-        [expanded(word, known) for word in args] if args else None,
-    )
+def program(container: Body, known: Mapping[str, str]) -> tuple[list[str], list[str]]:
+    """Command and arguments; empty where the image's hold."""
+    command, args = ([expanded(word, known) for word in container.get(key) or ()] for key in ("command", "args"))
+    return command, args

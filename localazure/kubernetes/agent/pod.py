@@ -7,15 +7,15 @@ kubelet.go (SyncPod).
 import asyncio
 import contextlib
 import logging
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from localazure.folder import read_json
-from localazure.kubernetes import infrastructure, quantities
+from localazure.kubernetes import quantities
 from localazure.kubernetes.agent import controllers, pod_status, records, times, volumes
 from localazure.kubernetes.agent.container import Container
-from localazure.kubernetes.agent.environment import PodContext, Sources
 from localazure.kubernetes.agent.images import Registry
 from localazure.kubernetes.agent.network import Network, new_loopback
 from localazure.kubernetes.agent.node import Node
@@ -29,84 +29,6 @@ Body = dict[str, Any]
 log = logging.getLogger(__name__)
 _AGAIN_SECONDS = 0.5
 _TOO_MANY = 429
-
-
-class Reporting:
-    """Of one pod."""
-
-    def __init__(self, pod: "Pod") -> None:
-        self._pod = pod
-        self._due = asyncio.Event()
-        self._news = asyncio.Event()
-        self._sent: Body | None = None
-
-    def changed(self) -> None:
-        self._due.set()
-        self._news.set()
-
-    async def next_change(self) -> None:
-        self._news.clear()
-        await self._news.wait()
-
-    async def run(self) -> None:
-        """For ever."""
-        while True:
-            await self._due.wait()
-            self._due.clear()
-            await self._tell()
-
-    async def last(self) -> None:
-        """The status as it is now has been told when this returns."""
-        await self._tell()
-
-    async def _tell(self) -> None:
-        while True:
-            now = status(self._pod)
-            if now == self._sent:
-                return
-            patch = {"metadata": {"uid": self._pod.uid}, "status": now}
-            path = f"/api/v1/namespaces/{self._pod.namespace}/pods/{self._pod.name}/status"
-            try:
-                told = await self._pod.api.patch(path, patch, kind="strategic")
-            except KubeError as error:
-                if error.status in (404, 409):  # gone, or another pod has the name now
-                    return
-                log.warning("status of %s/%s: %s", self._pod.namespace, self._pod.name, error)
-                if 400 <= error.status < 500 and error.status != _TOO_MANY:
-                    return  # it won't be taken the next time either
-                await asyncio.sleep(_AGAIN_SECONDS)
-                continue
-            self._sent = now
-            if told["metadata"]["uid"] == self._pod.uid and not self._pod.body["metadata"].get("deletionTimestamp"):
-                self._pod.body = {**self._pod.body, "status": told.get("status", {})}
-            return
-
-
-def status(pod: "Pod") -> Body:
-    """The whole status as it is now."""
-    states, now = pod.states, times.now()
-    before = pod.body.get("status") or {}
-    phase = "Failed" if pod.failure else pod_status.phase(pod.body, states, over=pod.over)
-    if before.get("phase") in ("Succeeded", "Failed"):
-        phase = before["phase"]
-    found: Body = {
-        "observedGeneration": pod.body["metadata"].get("generation", 1),
-        "phase": phase,
-        "conditions": pod_status.conditions(pod.body, states, phase, now, sandbox=pod.mounted_all),
-        "startTime": pod.start_time,
-        "hostIP": ADDRESS,
-        "hostIPs": [{"ip": ADDRESS}],
-        "containerStatuses": pod_status.container_statuses(pod.body["spec"]["containers"], states),
-    }
-    if pod.inits:
-        found["initContainerStatuses"] = pod_status.container_statuses(pod.body["spec"]["initContainers"], states)
-    if pod.ip:
-        found |= {"podIP": pod.ip, "podIPs": [{"ip": pod.ip}]}
-    if pod.failure:
-        found |= {"reason": pod.failure[0], "message": pod.failure[1]}
-        if not pod.mounted_all:  # it was never taken: its containers have no status
-            found.pop("containerStatuses")
-    return found
 
 
 _MOUNT_SECONDS, _MOST_MOUNT_SECONDS = 0.5, 122.0  # pkg/util/goroutinemap/exponentialbackoff
@@ -146,7 +68,7 @@ class Pod:
         self.folder = folder
         self.network = network
         self.volumes = folder / ".volumes"
-        self.sources = Sources(api, self.namespace)
+        self.path = f"/api/v1/namespaces/{self.namespace}/pods/{self.name}"
         self._events = events
         self.inits = [Container(self, one, init=True) for one in body["spec"].get("initContainers") or ()]
         self.mains = [Container(self, one, init=False) for one in body["spec"]["containers"]]
@@ -158,8 +80,9 @@ class Pod:
         self._ending = asyncio.Event()  # it is deleted
         self._object_gone = False
         self._gave_back = False
-        self._reporting = Reporting(self)
-        self.changed = self._reporting.changed
+        self._due = asyncio.Event()  # its status may have changed
+        self._news = asyncio.Event()  # the same, for whoever waits for it here
+        self._sent: Body | None = None
 
     @property
     def containers(self) -> list[Container]:
@@ -182,11 +105,6 @@ class Pod:
         """The address of this machine that is its own; the machine's where it shares its node's network, or was begun without."""
         return ADDRESS if self.body["spec"].get("hostNetwork") else str(self._record.get("loopback", ADDRESS))
 
-    @property
-    def context(self) -> PodContext:
-        server = self.node.settings
-        return PodContext(ADDRESS, self.ip, self.node.allocatable, server.api_host, server.api_port)
-
     # What it is told
 
     def update(self, body: Body) -> None:
@@ -199,11 +117,70 @@ class Pod:
         self._object_gone = True
         self._ending.set()
 
+    # Its status
+
+    @property
+    def _status(self) -> Body:
+        """The whole of it as it is now."""
+        states, now = self.states, times.now()
+        before = self.body.get("status") or {}
+        phase = "Failed" if self.failure else pod_status.phase(self.body, states, over=self.over)
+        if before.get("phase") in _ENDED:
+            phase = before["phase"]
+        found: Body = {
+            "observedGeneration": self.body["metadata"].get("generation", 1),
+            "phase": phase,
+            "conditions": pod_status.conditions(self.body, states, phase, now, sandbox=self.mounted_all),
+            "startTime": self.start_time,
+            "hostIP": ADDRESS,
+            "hostIPs": [{"ip": ADDRESS}],
+            "containerStatuses": pod_status.container_statuses(self.body["spec"]["containers"], states),
+        }
+        if self.inits:
+            found["initContainerStatuses"] = pod_status.container_statuses(self.body["spec"]["initContainers"], states)
+        if self.ip:
+            found |= {"podIP": self.ip, "podIPs": [{"ip": self.ip}]}
+        if self.failure:
+            found |= {"reason": self.failure[0], "message": self.failure[1]}
+            if not self.mounted_all:  # it was never taken: its containers have no status
+                found.pop("containerStatuses")
+        return found
+
+    def changed(self) -> None:
+        self._due.set()
+        self._news.set()
+
+    async def _report(self) -> None:
+        """For ever."""
+        while True:
+            await self._due.wait()
+            self._due.clear()
+            await self._tell()
+
+    async def _tell(self) -> None:
+        """The status as it is now has been told when this returns, where it is taken."""
+        while (now := self._status) != self._sent:
+            patch = {"metadata": {"uid": self.uid}, "status": now}
+            try:
+                told = await self.api.patch(f"{self.path}/status", patch, kind="strategic")
+            except KubeError as error:
+                if error.status in (404, 409):  # gone, or another pod has the name now
+                    return
+                log.warning("status of %s/%s: %s", self.namespace, self.name, error)
+                if 400 <= error.status < 500 and error.status != _TOO_MANY:
+                    return  # it won't be taken the next time either
+                await asyncio.sleep(_AGAIN_SECONDS)
+                continue
+            self._sent = now
+            if told["metadata"]["uid"] == self.uid and not self.body["metadata"].get("deletionTimestamp"):
+                self.body = {**self.body, "status": told.get("status", {})}
+            return
+
     # Its life
 
     async def run(self) -> None:
         """Until it is gone. Where it is cancelled, because the agent ends, its processes continue."""
-        beside = [asyncio.create_task(self._reporting.run())]
+        beside = [asyncio.create_task(self._report())]
         for one in self.containers:
             if (controller := controllers.of_image(one.spec["image"])) is not None:
                 attending = controllers.attend(self.api, self, controller, self.node.settings.authority)
@@ -214,10 +191,10 @@ class Pod:
             await self._ending.wait()
             await self._end()
             if not self._object_gone:
-                await self._reporting.last()
+                await self._tell()
                 await self._delete()
             self._give_back()
-            await asyncio.to_thread(volumes.remove, self.folder)
+            await asyncio.to_thread(shutil.rmtree, self.folder, ignore_errors=True)  # links lead to what isn't the pod's
         except BaseException:
             await asyncio.gather(*(one.leave() for one in self.containers))
             raise
@@ -330,7 +307,7 @@ class Pod:
         wait = _MOUNT_SECONDS
         while True:
             try:
-                await volumes.prepare(self.body, self._volume_context())
+                await volumes.prepare(self)
                 self.mounted_all = True
                 self.changed()
                 return
@@ -339,15 +316,11 @@ class Pod:
                 await asyncio.sleep(wait)
                 wait = min(wait * 2, _MOST_MOUNT_SECONDS)
 
-    def _volume_context(self) -> volumes.VolumeContext:
-        lenient = all(infrastructure.known(one.spec["image"]) for one in self.containers)
-        return volumes.VolumeContext(self.api, self.sources, self.context, self.node.host, self.volumes, lenient)
-
     async def _refresh(self) -> None:
         while True:
             await asyncio.sleep(_REFRESH_SECONDS)
             with contextlib.suppress(Exception):  # what can't be read now stays as it is
-                await volumes.refresh(self.body, self._volume_context())
+                await volumes.prepare(self, again=True)
 
     async def _run_containers(self) -> None:
         """Init containers one after the other, sidecars until the end, then the others together."""
@@ -378,7 +351,8 @@ class Pod:
 
     async def _until_started(self, container: Container, life: asyncio.Task[int]) -> None:
         while not container.state.started and not life.done():
-            await self._reporting.next_change()
+            self._news.clear()
+            await self._news.wait()
 
     async def _end(self) -> None:
         """Everything that still runs ends within the time that whoever deleted the pod has left it."""
@@ -391,10 +365,9 @@ class Pod:
         self._over()
 
     async def _delete(self) -> None:
-        path = f"/api/v1/namespaces/{self.namespace}/pods/{self.name}"
         while not self._object_gone:
             try:
-                await self.api.delete(path, grace_seconds=0, uid=self.uid)
+                await self.api.delete(self.path, grace_seconds=0, uid=self.uid)
                 return
             except KubeError as error:
                 log.warning("pod %s/%s can't be deleted: %s", self.namespace, self.name, error)

@@ -10,8 +10,7 @@ import os
 import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from localazure.containers.container_spec import ContainerSpec
 from localazure.containers.images import Image
@@ -19,6 +18,9 @@ from localazure.containers.volumes import Mount
 from localazure.kubernetes import quantities
 from localazure.kubernetes.agent.environment import expanded, program
 from localazure.kubernetes.node_gpus import StartError
+
+if TYPE_CHECKING:
+    from localazure.kubernetes.agent.pod import Pod
 
 Body = dict[str, Any]
 
@@ -41,49 +43,25 @@ def record_of(image: Image) -> Body:
     return {**dataclasses.asdict(image), **paths, "entrypoint": list(image.entrypoint), "cmd": list(image.cmd)}
 
 
-class Process(NamedTuple):
-    """One container that is to be a process."""
-
-    container: Body
-    image: Image
-    env: Mapping[str, str]
-    gpu_env: Mapping[str, str]  # over all others
-    programs: Path | None  # first on PATH
-    mounts: tuple[Mount, ...]
-    uid: str
-    grace_seconds: float
-    network: Mapping[str, str] = MappingProxyType({})  # what puts it into the pod's network
-    bundle: str = ""  # the authorities that it trusts; a real container trusts the public ones
-
-    def on_disk(self, folder: Path) -> Body:
-        """`folder`: of the run."""
-        content = self._spec(self._words()).on_disk(folder)
-        content["env"] |= {**self.network, **self.gpu_env}
-        if self.programs is not None:
-            content["env"]["PATH"] = f"{self.programs}:{content['env']['PATH']}"
-        return content
-
-    def _words(self) -> tuple[str, ...]:
-        command, args = program(self.container, {**self.image.env, **self.env})
-        if command is None:
-            return (*self.image.entrypoint, *(self.image.cmd if args is None else args))
-        return (*command, *(args or ()))
-
-    def _spec(self, words: Sequence[str]) -> ContainerSpec:
-        workdir = self.container.get("workingDir") or self.image.workdir
-        limit = ((self.container.get("resources") or {}).get("limits") or {}).get("memory")
-        return ContainerSpec(
-            name=self.container["name"],
-            image=dataclasses.replace(self.image, workdir=workdir),
-            command=tuple(words),
-            env=self.env,
-            machines_env={"SSL_CERT_FILE": self.bundle, "REQUESTS_CA_BUNDLE": self.bundle} if self.bundle else {},
-            restart_policy="Never",
-            run=self.uid,
-            mounts=self.mounts,
-            memory_bytes=quantities.whole(limit) if limit else 0,
-            stop_seconds=self.grace_seconds,
-        )
+def spec_of(pod: "Pod", container: Body, image: Image, env: Mapping[str, str], folder: Path) -> Body:
+    """Of a container that is to be a process. `folder`: of the run."""
+    given = {**env, **pod.port_variables(container, env)}
+    command, args = program(container, {**image.env, **given})
+    limit = ((container.get("resources") or {}).get("limits") or {}).get("memory")
+    bundle = pod.node.settings.bundle  # a real container trusts the public authorities
+    spec = ContainerSpec(
+        name=container["name"],
+        image=dataclasses.replace(image, workdir=container.get("workingDir") or image.workdir),
+        command=(*command, *args) if command else (*image.entrypoint, *(args or image.cmd)),
+        env=given,
+        machines_env={"SSL_CERT_FILE": bundle, "REQUESTS_CA_BUNDLE": bundle} if bundle else {},
+        restart_policy="Never",
+        run=pod.uid,
+        mounts=mounts_of(container, env, pod.volumes),
+        memory_bytes=quantities.whole(limit) if limit else 0,
+        stop_seconds=float(pod.grace_seconds),
+    )
+    return spec.on_disk(folder)
 
 
 def resolved_mounts(container: Body, env: Mapping[str, str]) -> list[tuple[str, str, str]]:

@@ -12,7 +12,7 @@ import os
 import shutil
 import signal
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from localazure.containers import shim_log, supervision
 from localazure.containers.runtime import stand_over
@@ -37,21 +37,6 @@ class Known(NamedTuple):
     @property
     def log(self) -> Path:
         return self.folder / "log"
-
-
-class Run(Protocol):
-    """One run that has begun."""
-
-    known: Known
-    since: str
-
-    async def ended(self) -> Body:
-        """The `terminated` of its container's state. Where waiting is cancelled the run continues."""
-        ...
-
-    async def end(self, seconds: float) -> None:
-        """Asks it to end, and kills it after the given seconds; returns when it has ended."""
-        ...
 
 
 def known(pod_folder: Path, uid: str, container: str, attempt: int) -> Known:
@@ -89,47 +74,59 @@ def note_failure(one: Known, reason: str, message: str) -> Body:
 class ProcessRun:
     """Below a shim, which outlives the agent."""
 
-    def __init__(self, one: Known, message_from_log: bool) -> None:
+    def __init__(self, one: Known) -> None:
         self.known = one
-        self._message_from_log = message_from_log
-        self.since = times.whole(str(self._current().get("startTime") or times.now()))
+        self.since = times.whole(str((self._state().get("current") or {}).get("startTime") or times.now()))
 
     @classmethod
-    async def begin(cls, one: Known, spec: Body, record: Body, *, message_from_log: bool) -> "ProcessRun":
+    async def begin(cls, one: Known, spec: Body, record: Body) -> "ProcessRun":
         one.folder.mkdir(mode=0o700, exist_ok=True)
         records.write(one.folder / "spec.json", spec, SECRET_MODE)
         records.write(one.folder / "run.json", {"kind": "process", **record})
         await stand_over(one.folder)
-        return cls(one, message_from_log)
+        return cls(one)
 
     @classmethod
-    async def adopt(cls, one: Known, *, message_from_log: bool) -> "ProcessRun":
+    async def adopt(cls, one: Known) -> "ProcessRun":
         """Resumes what an earlier agent began. Where its shim is lost another settles what became of it."""
-        state = read_json(one.folder / "state.json")
-        if supervision.holder(one.folder) is None and not (state or {}).get("ended"):
+        run = cls(one)
+        if supervision.holder(one.folder) is None and not run.is_over:
             await stand_over(one.folder)
-        return cls(one, message_from_log)
+        return cls(one)
 
-    def _current(self) -> Body:
-        return (read_json(self.known.folder / "state.json") or {}).get("current") or {}
+    def _state(self) -> Body:
+        """As its shim tells it."""
+        return read_json(self.known.folder / "state.json") or {}
 
     @property
     def is_over(self) -> bool:
-        state = read_json(self.known.folder / "state.json") or {}
-        return bool(state.get("ended")) and supervision.holder(self.known.folder) is None
+        return bool(self._state().get("ended")) and supervision.holder(self.known.folder) is None
 
-    @property
-    def pid(self) -> int:
-        """Of the container's own process; 0 where it has none any more."""
-        return int((read_json(self.known.folder / "state.json") or {}).get("pid") or 0)
+    async def end(self, seconds: float) -> None:
+        """Asks it to end, and kills it after the given seconds; returns when it has ended."""
+        ended = asyncio.ensure_future(self.ended())
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + seconds
+        try:
+            while not ended.done():
+                supervision.signal_leader(supervision.holder(self.known.folder) or 0, signal.SIGTERM)
+                await asyncio.wait([ended], timeout=min(2.0, max(0.0, deadline - loop.time())))
+                if not ended.done() and loop.time() >= deadline:
+                    if pid := int(self._state().get("pid") or 0):
+                        with contextlib.suppress(ProcessLookupError, PermissionError):
+                            os.killpg(pid, signal.SIGKILL)
+                    await asyncio.wait([ended], timeout=1.0)
+        finally:
+            ended.cancel()
 
     async def ended(self) -> Body:
+        """The `terminated` of its container's state. Where waiting is cancelled the run continues."""
         await _holder_ended(self.known.folder)
         await asyncio.to_thread(leftovers.end, self.known.folder)
         return self.terminated()
 
     def terminated(self) -> Body:
-        state = read_json(self.known.folder / "state.json") or {}
+        state = self._state()
         current = state.get("current") or {}
         code = int(current.get("exitCode", KILLED))
         detail = current.get("detailStatus")
@@ -143,28 +140,9 @@ class ProcessRun:
             "finishedAt": times.whole(str(current.get("finishTime") or times.now())),
             "containerID": self.known.container_id,
         }
-        message = _end_of_log(self.known.log) if code and self._message_from_log else ""
+        tells = code and (read_json(self.known.folder / "run.json") or {}).get("message_from_log")
+        message = _end_of_log(self.known.log) if tells else ""
         return {**found, "message": message} if message else found
-
-    async def end(self, seconds: float) -> None:
-        ended = asyncio.ensure_future(self.ended())
-        loop = asyncio.get_running_loop()
-        deadline = loop.time() + seconds
-        try:
-            while not ended.done():
-                supervision.signal_leader(supervision.holder(self.known.folder) or 0, signal.SIGTERM)
-                await asyncio.wait([ended], timeout=min(2.0, max(0.0, deadline - loop.time())))
-                if not ended.done() and loop.time() >= deadline:
-                    self._kill()
-                    await asyncio.wait([ended], timeout=1.0)
-        finally:
-            ended.cancel()
-
-    def _kill(self) -> None:
-        pid = self.pid
-        if pid:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(pid, signal.SIGKILL)
 
 
 async def _holder_ended(folder: Path) -> None:
@@ -208,22 +186,17 @@ def _end_of_log(log: Path) -> str:
 class ActorRun:
     """Inside this process."""
 
-    def __init__(self, one: Known, actor: Actor, context: ActorContext, since: str) -> None:
+    def __init__(self, one: Known, actor: Actor, context: ActorContext, record: Body) -> None:
+        one.folder.mkdir(mode=0o700, exist_ok=True)
+        before = read_json(one.folder / "run.json") or {}
         self.known = one
-        self.since = since
+        self.since: str = before.get("since") or times.now()
+        records.write(one.folder / "run.json", {"kind": "actor", "since": self.since, **record})
         self._context = context
         self._log = (one.folder / "log").open("ab", buffering=0)
         context.log = self._write
         self._task = asyncio.create_task(self._act(actor), name=one.folder.name)
         self._terminated: Body | None = None
-
-    @classmethod
-    def begin(cls, one: Known, actor: Actor, context: ActorContext, record: Body) -> "ActorRun":
-        one.folder.mkdir(mode=0o700, exist_ok=True)
-        before = read_json(one.folder / "run.json")
-        since = before["since"] if before else times.now()
-        records.write(one.folder / "run.json", {"kind": "actor", "since": since, **record})
-        return cls(one, actor, context, since)
 
     async def ended(self) -> Body:
         await asyncio.wait([self._task])

@@ -5,16 +5,21 @@ folder of the node's own, which begins empty, and never this machine's. `MountEr
 FailedMount. What needs a driver is refused explicitly.
 """
 
-import shutil
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from localazure.folder import SECRET_MODE
+from localazure.kubernetes import infrastructure
 from localazure.kubernetes.agent import environment
-from localazure.kubernetes.agent.environment import MissingError, PodContext, Sources
-from localazure.kubernetes.client import KubeApi, KubeError
+from localazure.kubernetes.agent.environment import CONFIG_MAP, SECRET, MissingError
+from localazure.kubernetes.client import KubeError
+
+if TYPE_CHECKING:
+    from localazure.kubernetes.agent.pod import Pod
 
 Body = dict[str, Any]
+Files = dict[str, tuple[bytes, int]]  # by path, content and mode
+_FILES = ("configMap", "secret", "downwardAPI", "serviceAccountToken", "projected")
 _EXPIRATION = 3600
 _CHECKED = {"Directory": ("not a directory", Path.is_dir), "File": ("not a file", Path.is_file)}
 
@@ -23,64 +28,38 @@ class MountError(Exception):
     """A volume that can't be made now."""
 
 
-class VolumeContext(NamedTuple):
-    """What the volumes of one pod are made with."""
-
-    api: KubeApi
-    sources: Sources
-    pod: PodContext
-    host: Path  # the node's own disk
-    folder: Path  # of the pod's volumes
-    lenient: bool  # the pod is of infrastructure images alone: paths of the host are there whatever their type
-
-
-async def prepare(pod: Body, context: VolumeContext) -> None:
-    """Makes what doesn't exist yet. MountError for the first volume that can't be made."""
-    context.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    for volume in pod["spec"].get("volumes") or ():
-        name = volume["name"]
+async def prepare(pod: "Pod", *, again: bool = False) -> None:
+    """Makes what doesn't exist yet, or writes `again` what may have changed. MountError for the first that can't be made."""
+    pod.volumes.mkdir(mode=0o700, parents=True, exist_ok=True)
+    for volume in pod.body["spec"].get("volumes") or ():
+        if again and not any(kind in volume for kind in _FILES):
+            continue
         try:
-            await _make(volume, pod, context)
-        except (MissingError, environment.FieldError) as error:
-            raise MountError(f'MountVolume.SetUp failed for volume "{name}" : {error}') from error
-        except KubeError as error:
-            raise MountError(f'MountVolume.SetUp failed for volume "{name}" : {error.message}') from error
-        except OSError as error:
-            raise MountError(f'MountVolume.SetUp failed for volume "{name}" : {error.strerror}') from error
-        except ValueError as error:  # a path that no machine can have
-            raise MountError(f'MountVolume.SetUp failed for volume "{name}" : {error}') from error
+            await _make(volume, pod)
+        except (MissingError, KubeError, OSError, ValueError) as error:  # ValueError: a path that no machine can have
+            why = error.message if isinstance(error, KubeError) else error.strerror if isinstance(error, OSError) else error
+            raise MountError(f'MountVolume.SetUp failed for volume "{volume["name"]}" : {why}') from error
 
 
-async def refresh(pod: Body, context: VolumeContext) -> None:
-    """Writes again what may have changed since: ConfigMaps, Secrets, tokens."""
-    for volume in pod["spec"].get("volumes") or ():
-        if any(kind in volume for kind in _FILES):
-            await _make(volume, pod, context)
-
-
-async def _make(volume: Body, pod: Body, context: VolumeContext) -> None:
-    target = context.folder / volume["name"]
-    if "emptyDir" in volume:
+async def _make(volume: Body, pod: "Pod") -> None:
+    target = pod.volumes / volume["name"]
+    kind = next((key for key in volume if key != "name"), "emptyDir")
+    if kind == "emptyDir":
         target.mkdir(mode=0o777, exist_ok=True)
-    elif "hostPath" in volume:
-        _link(volume, target, context)
-    elif any(kind in volume for kind in _FILES):
-        files = await _files_of(volume, pod, context)
-        _write(target, files)
+    elif kind == "hostPath":
+        _link(volume["hostPath"]["path"], volume["hostPath"].get("type") or "", target, pod)
+    elif kind in _FILES:
+        _write(target, await _files(kind, volume[kind], volume[kind].get("defaultMode", 0o644), pod))
     else:
-        kind = next((key for key in volume if key != "name"), "emptyDir")
-        if kind == "emptyDir":
-            target.mkdir(mode=0o777, exist_ok=True)
-            return
         raise MissingError(f"the embedded Azure does not implement volumes of the kind {kind}")
 
 
-def _link(volume: Body, target: Path, context: VolumeContext) -> None:
-    path, kind = volume["hostPath"]["path"], volume["hostPath"].get("type") or ""
-    there = context.host / path.lstrip("/")
-    if not there.resolve().is_relative_to(context.host.resolve()):
+def _link(path: str, kind: str, target: Path, pod: "Pod") -> None:
+    there = pod.node.host / path.lstrip("/")
+    if not there.resolve().is_relative_to(pod.node.host.resolve()):
         raise MissingError(f"hostPath {path} points outside the node")
-    if kind in ("", "DirectoryOrCreate") or context.lenient:
+    # Of a pod of infrastructure images alone paths of the host are there whatever their type.
+    if kind in ("", "DirectoryOrCreate") or all(infrastructure.known(one.spec["image"]) for one in pod.containers):
         if not there.exists():
             there.mkdir(mode=0o755, parents=True, exist_ok=True)
     elif kind == "FileOrCreate":
@@ -94,78 +73,54 @@ def _link(volume: Body, target: Path, context: VolumeContext) -> None:
         target.symlink_to(there)
 
 
-async def _files_of(volume: Body, pod: Body, context: VolumeContext) -> dict[str, tuple[bytes, int]]:
-    kind = next(key for key in volume if key in _FILES)
-    if kind == "projected":
-        mode = volume["projected"].get("defaultMode", 0o644)
-        files: dict[str, tuple[bytes, int]] = {}
-        for source in volume["projected"].get("sources") or ():
-            one = next((key for key in source if key in _FILES), "")
-            if not one:
-                raise MissingError(f"the embedded Azure does not implement the projection {', '.join(source)}")
-            files |= await _FILES[one](source[one], source[one].get("name", ""), mode, pod, context)
-        return files
-    given = volume[kind]
-    return await _FILES[kind](
-        given, given.get("secretName") or given.get("name", ""), given.get("defaultMode", 0o644), pod, context
-    )
+async def _files(kind: str, given: Body, mode: int, pod: "Pod") -> Files:
+    """Of a volume, or of a source of a projected one."""
+    match kind:
+        case "projected":
+            files: Files = {}
+            for source in given.get("sources") or ():
+                one = next((key for key in source if key in _FILES), "")
+                if not one:
+                    raise MissingError(f"the embedded Azure does not implement the projection {', '.join(source)}")
+                files |= await _files(one, source[one], mode, pod)
+            return files
+        case "serviceAccountToken":
+            return {given["path"]: (await _token(given, pod), 0o600 & mode | 0o400)}
+        case "downwardAPI":
+            return {item["path"]: (_told(item, pod).encode(), item.get("mode") or mode) for item in given.get("items") or ()}
+        case _:
+            content = await environment.data(pod, CONFIG_MAP if kind == "configMap" else SECRET, given)
+            return _chosen(content, given, mode)
 
 
-async def _of_config_map(given: Body, name: str, mode: int, _: Body, context: VolumeContext) -> dict[str, tuple[bytes, int]]:
-    optional = bool(given.get("optional"))
-    content = await context.sources.config_map(name, optional=optional)
-    return _chosen(content or {}, given, mode, optional=optional)
+def _told(item: Body, pod: "Pod") -> str:
+    if "fieldRef" in item:
+        return environment.field(pod, item["fieldRef"]["fieldPath"])
+    return environment.resource(pod, item["resourceFieldRef"])
 
 
-async def _of_secret(given: Body, name: str, mode: int, _: Body, context: VolumeContext) -> dict[str, tuple[bytes, int]]:
-    optional = bool(given.get("optional"))
-    content = await context.sources.secret(name, optional=optional)
-    return _chosen(content or {}, given, mode, optional=optional)
-
-
-async def _of_token(given: Body, _: str, mode: int, pod: Body, context: VolumeContext) -> dict[str, tuple[bytes, int]]:
+async def _token(given: Body, pod: "Pod") -> bytes:
     """A token of the pod's service account, bound to the pod."""
-    metadata, account = pod["metadata"], pod["spec"].get("serviceAccountName") or "default"
-    bound = {"apiVersion": "v1", "kind": "Pod", "name": metadata["name"], "uid": metadata["uid"]}
+    account = pod.body["spec"].get("serviceAccountName") or "default"
+    bound = {"apiVersion": "v1", "kind": "Pod", "name": pod.name, "uid": pod.uid}
     spec: Body = {"expirationSeconds": given.get("expirationSeconds", _EXPIRATION), "boundObjectRef": bound}
     spec["audiences"] = [given["audience"]] if given.get("audience") else []
     request = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": spec}
-    made = await context.api.create(f"/api/v1/namespaces/{metadata['namespace']}/serviceaccounts/{account}/token", request)
-    return {given["path"]: (made["status"]["token"].encode(), 0o600 & mode | 0o400)}
+    made = await pod.api.create(f"/api/v1/namespaces/{pod.namespace}/serviceaccounts/{account}/token", request)
+    return made["status"]["token"].encode()
 
 
-async def _of_pod(given: Body, _: str, mode: int, pod: Body, context: VolumeContext) -> dict[str, tuple[bytes, int]]:
-    pod_context = context.pod
-    files: dict[str, tuple[bytes, int]] = {}
-    for item in given.get("items") or ():
-        if "fieldRef" in item:
-            text = environment.field(pod, item["fieldRef"]["fieldPath"], pod_context.host_ip, pod_context.pod_ip)
-        else:
-            text = environment.resource(pod, item["resourceFieldRef"], None, pod_context.allocatable)
-        files[item["path"]] = (text.encode(), item.get("mode") or mode)
-    return files
-
-
-_FILES = {
-    "configMap": _of_config_map,
-    "secret": _of_secret,
-    "downwardAPI": _of_pod,
-    "serviceAccountToken": _of_token,
-    "projected": _of_config_map,  # never called: it is made of the others
-}
-
-
-def _chosen(content: dict[str, bytes], given: Body, mode: int, *, optional: bool) -> dict[str, tuple[bytes, int]]:
+def _chosen(content: dict[str, bytes], given: Body, mode: int) -> Files:
     items = given.get("items")
     if not items:
         return {key: (text, mode) for key, text in content.items()}
     missing = [item["key"] for item in items if item["key"] not in content]
-    if missing and not optional:
+    if missing and not given.get("optional"):
         raise MissingError(f"references non-existent config key: {missing[0]}")
     return {item["path"]: (content[item["key"]], item.get("mode") or mode) for item in items if item["key"] in content}
 
 
-def _write(target: Path, files: dict[str, tuple[bytes, int]]) -> None:
+def _write(target: Path, files: Files) -> None:
     """Each file is replaced whole; what isn't named any more goes."""
     target.mkdir(mode=0o755, exist_ok=True)
     for path, (content, mode) in files.items():
@@ -179,8 +134,3 @@ def _write(target: Path, files: dict[str, tuple[bytes, int]]) -> None:
     for old in sorted(target.rglob("*"), reverse=True):
         if not old.is_dir() and str(old.relative_to(target)) not in files:
             old.unlink(missing_ok=True)
-
-
-def remove(folder: Path) -> None:
-    """Links lead to what isn't the pod's."""
-    shutil.rmtree(folder, ignore_errors=True)

@@ -4,6 +4,7 @@ import asyncio
 import base64
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -54,21 +55,23 @@ def backing_off(name: str, code: int = 1) -> ContainerState:
     return state
 
 
+WHOLE: Any = SimpleNamespace(body=POD, ip="10.244.1.4", node=SimpleNamespace(allocatable={"memory": "2Gi"}))
+
+
 def test_the_downward_api_divides_and_rounds_up() -> None:
     container = {"name": "main", "resources": {"limits": {"cpu": "250m"}, "requests": {"memory": "1Mi"}}}
-    allocatable = {"memory": "2Gi"}
-    assert environment.resource(POD, {"resource": "limits.cpu", "divisor": "1m"}, container, allocatable) == "250"
-    assert environment.resource(POD, {"resource": "limits.cpu", "divisor": "0"}, container, allocatable) == "1"
-    assert environment.resource(POD, {"resource": "limits.memory", "divisor": "1Mi"}, container, allocatable) == "2048"
-    assert environment.resource(POD, {"resource": "requests.memory"}, container, allocatable) == "1048576"
+    assert environment.resource(WHOLE, {"resource": "limits.cpu", "divisor": "1m"}, container) == "250"
+    assert environment.resource(WHOLE, {"resource": "limits.cpu", "divisor": "0"}, container) == "1"
+    assert environment.resource(WHOLE, {"resource": "limits.memory", "divisor": "1Mi"}, container) == "2048"
+    assert environment.resource(WHOLE, {"resource": "requests.memory"}, container) == "1048576"
 
 
 def test_the_downward_api_knows_labels_and_annotations_one_and_all() -> None:
-    assert environment.field(POD, "metadata.labels['app']", "h", "p") == "x"
-    assert environment.field(POD, "metadata.annotations", "h", "p") == 'a/b="say \\"it\\""'
-    assert environment.field(POD, "status.podIP", "h", "10.244.1.4") == "10.244.1.4"
-    with pytest.raises(environment.FieldError, match=r"spec\.hostname"):
-        environment.field(POD, "spec.hostname", "h", "p")
+    assert environment.field(WHOLE, "metadata.labels['app']") == "x"
+    assert environment.field(WHOLE, "metadata.annotations") == 'a/b="say \\"it\\""'
+    assert environment.field(WHOLE, "status.podIP") == "10.244.1.4"
+    with pytest.raises(environment.MissingError, match=r"spec\.hostname"):
+        environment.field(WHOLE, "spec.hostname")
 
 
 # Variables
@@ -83,8 +86,8 @@ def test_references_to_variables_are_filled_in(text: str, filled: str) -> None:
 
 
 def test_command_and_arguments_are_kept_apart_because_each_replaces_a_part_of_the_images() -> None:
-    assert environment.program({"args": ["$(A)"]}, {"A": "1"}) == (None, ["1"])
-    assert environment.program({"command": ["run"]}, {}) == (["run"], None)
+    assert environment.program({"args": ["$(A)"]}, {"A": "1"}) == ([], ["1"])
+    assert environment.program({"command": ["run"]}, {}) == (["run"], [])
 
 
 def test_pull_secrets_are_read_in_both_of_their_forms() -> None:
