@@ -21,155 +21,52 @@ def default_cache() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "azure-gpu"
 
 
+class _Below:
+    """A path of the folder, by its name there."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, folder: "LocalFolder", _: object) -> Path:
+        return folder.root / self._name
+
+
 @dataclass(frozen=True, slots=True)
 class LocalFolder:
     """All paths of one state folder. Nothing is made before `create`."""
 
     root: Path
-
-    @property
-    def database(self) -> Path:
-        return self.root / "azure.sqlite"
-
-    @property
-    def batch_database(self) -> Path:
-        """Jobs and tasks of Batch."""
-        return self.root / "batch.sqlite"
-
-    @property
-    def batch(self) -> Path:
-        """A folder for each node of Batch pools."""
-        return self.root / "batch"
-
-    @property
-    def authority(self) -> Path:
-        """The certificate authority's key and certificate."""
-        return self.root / "ca"
-
-    @property
-    def authority_certificate(self) -> Path:
-        return self.authority / "ca.pem"
-
-    @property
-    def ca_bundle(self) -> Path:
-        """What clients trust: the system's authorities and ours."""
-        return self.root / "ca-bundle.pem"
-
-    @property
-    def logs(self) -> Path:
-        return self.root / "logs"
-
-    @property
-    def server_log(self) -> Path:
-        return self.logs / "azure.log"
-
-    @property
-    def endpoint(self) -> Path:
-        """Where the server answers and which process it is."""
-        return self.root / "endpoint.json"
-
-    @property
-    def environment(self) -> Path:
-        return self.root / "env"
-
-    @property
-    def identity(self) -> Path:
-        """Tenant, service principal with its secret, token signing key, admin token, passphrase: made once for this folder."""
-        return self.root / "identity.json"
-
-    @property
-    def weather(self) -> Path:
-        """Names the weather that the server is started in; not there: rough."""
-        return self.root / "weather"
-
-    @property
-    def nothing_runs(self) -> Path:
-        """There where nothing runs on the server of this folder: no process is started for what is declared."""
-        return self.root / "nothing-runs"
-
-    @property
-    def still_programs(self) -> Path:
-        """First on PATH where nothing runs: programs that would ask what runs."""
-        return self.root / "still"
-
-    @property
-    def still_kubeconfig(self) -> Path:
-        """The cluster of whoever isn't given one, where nothing runs."""
-        return self.still_programs / "kubeconfig"
-
-    @property
-    def start_lock(self) -> Path:
-        """Held by whoever starts or stops the server."""
-        return self.root / "start.lock"
-
-    @property
-    def server_lock(self) -> Path:
-        """Held by the server for as long as it lives."""
-        return self.root / "server.lock"
-
-    @property
-    def pulumi_home(self) -> Path:
-        return self.root / "pulumi"
-
-    @property
-    def backend(self) -> Path:
-        """Pulumi's file backend: the stacks' state."""
-        return self.root / "stacks"
-
-    @property
-    def containers(self) -> Path:
-        """What running containers write: logs and state files."""
-        return self.root / "containers"
-
-    @property
-    def replicas(self) -> Path:
-        """The same, of the replicas of Container Apps jobs."""
-        return self.root / "replicas"
-
-    @property
-    def machines(self) -> Path:
-        """A folder for each virtual machine."""
-        return self.root / "machines"
-
-    @property
-    def machine_containers(self) -> Path:
-        """The containers that run on virtual machines."""
-        return self.root / "machine-containers"
-
-    @property
-    def ml_jobs(self) -> Path:
-        """What the nodes of Azure ML's clusters run."""
-        return self.root / "ml-jobs"
-
-    @property
-    def ml_endpoints(self) -> Path:
-        """What the deployments of online endpoints run, and their files and logs."""
-        return self.root / "ml-endpoints"
-
-    @property
-    def blobs(self) -> Path:
-        """What Azurite keeps."""
-        return self.root / "blobs"
-
-    @property
-    def clusters(self) -> Path:
-        """A folder for each Kubernetes cluster."""
-        return self.root / "clusters"
-
-    @property
-    def kubernetes_bin(self) -> Path:
-        """Names the folder of the control plane's programs, where there is one."""
-        return self.root / "kubernetes-bin"
-
-    @property
-    def groups_bin(self) -> Path:
-        """Names the folder of the controllers of groups and of their charts, where there is one."""
-        return self.root / "groups-bin"
-
-    @property
-    def providers_bin(self) -> Path:
-        """Names folders that have Pulumi's own provider plugins, as a PULUMI_HOME has them; a line each."""
-        return self.root / "providers-bin"
+    database = _Below("azure.sqlite")
+    batch_database = _Below("batch.sqlite")  # jobs and tasks of Batch
+    batch = _Below("batch")  # a folder for each node of Batch pools
+    authority = _Below("ca")  # the certificate authority's key and certificate
+    authority_certificate = _Below("ca/ca.pem")
+    ca_bundle = _Below("ca-bundle.pem")  # what clients trust: the system's authorities and ours
+    logs = _Below("logs")
+    server_log = _Below("logs/azure.log")
+    endpoint = _Below("endpoint.json")  # where the server answers and which process it is
+    environment = _Below("env")
+    # Tenant, service principal with its secret, token signing key, admin token, passphrase: made once for this folder.
+    identity = _Below("identity.json")
+    weather = _Below("weather")  # names the weather that the server is started in; not there: rough
+    nothing_runs = _Below("nothing-runs")  # there where no process is started for what is declared
+    still_programs = _Below("still")  # first on PATH where nothing runs: programs that would ask what runs
+    still_kubeconfig = _Below("still/kubeconfig")  # the cluster of whoever isn't given one, where nothing runs
+    start_lock = _Below("start.lock")  # held by whoever starts or stops the server
+    server_lock = _Below("server.lock")  # held by the server for as long as it lives
+    pulumi_home = _Below("pulumi")
+    backend = _Below("stacks")  # Pulumi's file backend: the stacks' state
+    containers = _Below("containers")  # what running containers write: logs and state files
+    replicas = _Below("replicas")  # the same, of the replicas of Container Apps jobs
+    machines = _Below("machines")  # a folder for each virtual machine
+    machine_containers = _Below("machine-containers")  # the containers that run on virtual machines
+    ml_jobs = _Below("ml-jobs")  # what the nodes of Azure ML's clusters run
+    ml_endpoints = _Below("ml-endpoints")  # what the deployments of online endpoints run, and their files and logs
+    blobs = _Below("blobs")  # what Azurite keeps
+    clusters = _Below("clusters")  # a folder for each Kubernetes cluster
+    kubernetes_bin = _Below("kubernetes-bin")  # names the folder of the control plane's programs, where there is one
+    groups_bin = _Below("groups-bin")  # names the folder of the controllers of groups and of their charts, where there is one
+    providers_bin = _Below("providers-bin")  # names folders with Pulumi's own plugins, as a PULUMI_HOME has them; a line each
 
     def stack_config(self, stack: str) -> Path:
         return self.root / f"Pulumi.{stack}.yaml"
