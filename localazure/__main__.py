@@ -11,17 +11,14 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
-from azure_gpu.catalog.policies import everything
 from azure_gpu.formats import dates
-from localazure import endpoint, evidence, lifecycle
+from localazure import endpoint, evidence, fault, lifecycle
 from localazure.entra import identity as identities
 from localazure.errors import CommandError
-from localazure.fault import AT_ONCE, FIELDS, KINDS, PATH, QUOTA_SERVICES, REGISTRATION_STATES, RESTRICTION_REASONS, STANDING
 from localazure.folder import LocalFolder
 from localazure.nothing_runs import choice
 from localazure.plugin import installation
 from localazure.weather import state
-from localazure.weather.parts import PARTS
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 NOT_RUNNING = 3
@@ -91,99 +88,20 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _add_faults(parser: argparse.ArgumentParser) -> None:
+    """A command for each kind, with what it takes."""
     faults = parser.add_subparsers(required=True, metavar="FAULT")
     faults.add_parser("list", help="list active faults").set_defaults(run=_fault_list)
     faults.add_parser("clear", help="clear all faults").set_defaults(run=_fault_clear)
-    for kind in KINDS:
-        fault = faults.add_parser(kind, help=_FAULT_HELP[kind])
-        fault.set_defaults(run=_fault_add, kind=kind)
-        if kind in (*STANDING, *AT_ONCE):
-            _add_standing(fault, kind)
-            continue
-        fault.add_argument("--method", default="*", help="GET, PUT, ...; default: all")
-        fault.add_argument("--path", default="*", help="glob over the path, such as '*/containerGroups/*'; default: all")
-        fault.add_argument("--count", type=int, default=1, help="number of requests; 0: until cleared; default: 1")
-        if "status" in FIELDS[kind]:
-            fault.add_argument("--status", type=int, default=500, help="400 to 599; default: 500")
-            fault.add_argument("--code", default="InternalServerError")
-            fault.add_argument("--message", default="Injected fault.")
-        if kind in ("throttle", "delay", "timeout"):
-            fault.add_argument("--seconds", type=float, default=1, help="duration; default: 1")
-
-
-def _add_standing(fault: argparse.ArgumentParser, kind: str) -> None:
-    """Arguments of the faults that hold until they are cleared, or happen at once."""
-    match kind:
-        case "clock":
-            fault.add_argument("date", type=_day, help="YYYY-MM-DD; until cleared")
-        case "quota":
-            fault.add_argument("service", choices=QUOTA_SERVICES)
-            fault.add_argument("location", help="such as westeurope")
-            fault.add_argument(
-                "name",
-                help="a family such as 'Standard NCASv3_T4 Family', cores, lowPriorityCores; accounts of batch; "
-                "ContainerGroups or StandardCores of aci; SubscriptionConsumptionT4Gpus of apps",
+    for name, kind in fault.KINDS.items():
+        added = faults.add_parser(name, help=kind.help)
+        added.set_defaults(run=_fault_add, kind=name)
+        for member, taken in kind.takes.items():
+            is_option = ("default" in taken or "option" in taken) and "nargs" not in taken
+            given = {each: taken[each] for each in ("default", "nargs", "metavar", "help") if each in taken}
+            allowed = fault.choices(taken) or None
+            added.add_argument(
+                f"--{member}" if is_option else member, type=_READ.get(taken.get("is", ""), str), choices=allowed, **given
             )
-            fault.add_argument("limit", type=int)
-            fault.add_argument("--used", type=int, default=0, help="used amount; default: 0")
-        case "capacity":
-            fault.add_argument("location", help="such as westeurope")
-        case "provider":
-            fault.add_argument("name", help="namespace, such as Microsoft.Batch")
-            fault.add_argument("registration", choices=REGISTRATION_STATES)
-        case "restrict":
-            fault.add_argument("name", help="size, such as Standard_NC4as_T4_v3")
-            fault.add_argument("location", help="such as westeurope")
-            fault.add_argument("--zone", default="", help="1, 2 or 3; default: the whole region")
-            fault.add_argument("--reason", choices=RESTRICTION_REASONS, default=RESTRICTION_REASONS[0])
-        case "weather" | "calm":
-            fault.add_argument("name", metavar="PART", choices=PARTS, help="a part of docs/weather.md")
-            if kind == "weather":
-                fault.add_argument("--seconds", type=float, help="duration; default: that of the part")
-        case "policy-deny" | "policy-tag":
-            fault.add_argument("name", metavar="ASSIGNMENT", help="name of the policy assignment")
-            fault.add_argument("--path", default="*", help="glob over ids, such as '*/storageAccounts/*'; default: all")
-            if kind == "policy-deny":
-                fault.add_argument("property", help="path in the body, such as properties.publicNetworkAccess")
-                fault.add_argument("value", nargs="?", default="", help="the denied value; default: any")
-            else:
-                fault.add_argument("tag", help="name of the tag")
-                fault.add_argument("value", help="value of the tag")
-        case "policy-assign":
-            fault.add_argument("name", metavar="ASSIGNMENT", help="name of the policy assignment")
-            fault.add_argument("definition", choices=sorted({each.definition for each in everything() if each.parametrized}))
-            fault.add_argument("value", help="its parameter: allowed regions or sizes, with commas, or the name of a tag")
-        case "inside":
-            fault.add_argument("name", metavar="NETWORK", help="id of the virtual network; until cleared")
-        case "evict":
-            fault.add_argument("name", metavar="[CLUSTER/]POOL[/NODE]", help="the pool or node whose Spot nodes are evicted")
-        case _:
-            fault.add_argument("name", help="action, such as Microsoft.Authorization/roleAssignments/write")
-
-
-_FAULT_HELP = {
-    "fail": "answer with an error",
-    "fail-later": "accept the request, and fail its long operation",
-    "wrong-answer": "process the request, and answer with an error",
-    "throttle": "answer 429 with Retry-After",
-    "delay": "delay the answer",
-    "lose-answer": "process the request and close the connection without an answer",
-    "reset": "close the connection without processing the request",
-    "timeout": "answer 504 GatewayTimeout after a delay, without processing the request",
-    "clock": "validate at another date",
-    "quota": "change a quota of the subscription",
-    "capacity": "leave a region without capacity for container groups, jobs with GPUs and nodes of Batch pools",
-    "provider": "change the registration of a resource provider",
-    "restrict": "restrict a VM size for the subscription",
-    "forbid": "remove a permission of the caller",
-    "inside": "let all requests come from inside of a virtual network",
-    "weather": "turn one part of rough weather on",
-    "calm": "turn one part of rough weather off",
-    "policy-deny": "assign a policy that denies a value of a property",
-    "policy-tag": "assign a policy that adds a tag",
-    "policy-assign": "assign a built-in definition whose parameter decides, such as the allowed regions",
-    "evict": "evict Spot nodes of a Batch pool or a cluster's pool",
-}
 
 
 def _serve(folder: LocalFolder, checkout: Path, options: argparse.Namespace) -> int:
@@ -288,10 +206,10 @@ def _asking(folder: LocalFolder) -> Callable[[str, str, Any], tuple[int, dict[st
 
 
 def _fault_add(folder: LocalFolder, checkout: Path, options: argparse.Namespace) -> int:  # noqa: ARG001
-    values: dict[str, Any] = {name: getattr(options, name) for name in FIELDS[options.kind]}
-    fault = {name: value.isoformat() if isinstance(value, date) else value for name, value in values.items()}
-    fault = {name: value for name, value in fault.items() if value is not None} | {"kind": options.kind}
-    _print_faults([_control(folder, "PUT", fault)])
+    values: dict[str, Any] = {name: getattr(options, name) for name in fault.KINDS[options.kind].takes}
+    given = {name: value.isoformat() if isinstance(value, date) else value for name, value in values.items()}
+    given = {name: value for name, value in given.items() if value is not None} | {"kind": options.kind}
+    _print_faults([_control(folder, "PUT", given)])
     return 0
 
 
@@ -308,15 +226,15 @@ def _fault_clear(folder: LocalFolder, checkout: Path, options: argparse.Namespac
 
 def _control(folder: LocalFolder, method: str, body: Any = None) -> dict[str, Any]:
     server = lifecycle.running(folder)
-    status, answer = endpoint.ask(folder, server, method, PATH, body, identities.load(folder).admin_token)
+    status, answer = endpoint.ask(folder, server, method, fault.PATH, body, identities.load(folder).admin_token)
     if status != 200:
         raise CommandError(answer["error"]["message"])
     return answer
 
 
 def _print_faults(faults: list[dict[str, Any]]) -> None:
-    for fault in faults:
-        print(", ".join(f"{name} {fault[name]}" for name in ("kind", *FIELDS[fault["kind"]]) if fault[name] != ""))
+    for each in faults:
+        print(", ".join(f"{name} {each[name]}" for name in ("kind", *fault.KINDS[each["kind"]].takes) if each[name] != ""))
     if not faults:
         print("no faults")
 
@@ -327,6 +245,8 @@ def _day(text: str) -> date:
         raise argparse.ArgumentTypeError(f"{text!r} is not {dates.SPELLING}")
     return day
 
+
+_READ: dict[str, Callable[[str], Any]] = {"int": int, "number": float, "day": _day}
 
 if __name__ == "__main__":
     sys.exit(main())
