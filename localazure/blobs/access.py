@@ -11,15 +11,14 @@ import hmac
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from azure_gpu.catalog import roles
 from azure_gpu.formats import azure_types
 from localazure.arm.errors import ArmError
 from localazure.arm.store import Resource
 from localazure.blobs import sas, shared_key
 from localazure.blobs.addresses import Address
 from localazure.blobs.containers import container_key
-from localazure.blobs.errors import BlobError, permission_mismatch
-from localazure.blobs.operations import RBAC, Operation
+from localazure.blobs.errors import BlobError, blob_error
+from localazure.blobs.operations import GRANTING, RBAC, Operation
 from localazure.kinds.roles import has_role
 from localazure.services import Services
 from localazure.weather import reach
@@ -28,25 +27,6 @@ from localazure.weather.parts import OWNER_WITHOUT_DATA
 AUDIENCE = "https://storage.azure.com"
 _OLDEST_WITH_TOKENS = "2017-11-09"
 _OLDEST_WITH_CHALLENGE = "2019-12-12"
-# What built-in roles allow, below RBAC. Microsoft Learn, role-based-access-control/built-in-roles/storage, read 2026-11-21.
-_READER = frozenset({"containers/read", "containers/blobs/read"})
-_CONTRIBUTOR = _READER | {
-    "containers/write", "containers/delete", "containers/blobs/write", "containers/blobs/delete", "containers/blobs/add/action",
-}  # fmt: skip
-_DATA_OWNER = _CONTRIBUTOR | {
-    "containers/getAcl/action", "containers/setAcl/action", "containers/blobs/filter/action", "containers/blobs/tags/read",
-    "containers/blobs/tags/write",
-}  # fmt: skip
-_MANAGEMENT = frozenset({"read", "write", "containers/read", "containers/write", "containers/delete"})
-_GRANTED = {
-    roles.STORAGE_BLOB_DATA_READER: _READER,
-    roles.STORAGE_BLOB_DATA_CONTRIBUTOR: _CONTRIBUTOR,
-    roles.STORAGE_BLOB_DATA_OWNER: _DATA_OWNER,
-    roles.OWNER: _MANAGEMENT,
-    roles.CONTRIBUTOR: _MANAGEMENT,
-    roles.STORAGE_ACCOUNT_CONTRIBUTOR: _MANAGEMENT,
-    roles.READER: frozenset({"read", "containers/read"}),
-}
 
 
 class Incoming(NamedTuple):
@@ -95,11 +75,14 @@ class Access:
         """BlobError where the request may not do the operation."""
         account = self.account(request.address.account)
         if reach.is_shut(account, self._services):
-            raise BlobError(403, "AuthorizationFailure", "This request is not authorized to perform this operation.")
+            raise blob_error("AuthorizationFailure")
         authorization = request.headers.get("authorization", "")
         scheme = authorization.partition(" ")[0].lower()
         if authorization and sas.is_given(request.query):
-            raise _invalid_information("A request carries an Authorization header or a signature in its address, not both.")
+            raise blob_error(
+                "InvalidAuthenticationInfo",
+                detail="A request carries an Authorization header or a signature in its address, not both.",
+            )
         if sas.is_given(request.query):
             return self._by_signature(request, operation, account)
         if scheme == "bearer":
@@ -111,7 +94,10 @@ class Access:
             shared_key.check(authorization, request.address.account, keys, *parts, now)
             return Grant()
         if authorization:
-            raise _invalid_information(f"Authentication scheme {authorization.partition(' ')[0][:40]} is not supported.")
+            raise blob_error(
+                "InvalidAuthenticationInfo",
+                detail=f"Authentication scheme {authorization.partition(' ')[0][:40]} is not supported.",
+            )
         return self._public(request, operation, account)
 
     def principal_may(self, principal: str, action: str, account: Resource, container: str) -> bool:
@@ -120,9 +106,8 @@ class Access:
             forbidden = {name.lower() for name in self._services.deviations.forbidden()}
             if f"{RBAC}{action}".lower() in forbidden or not self._services.weather.holds(OWNER_WITHOUT_DATA):
                 return f"{RBAC}{action}".lower() not in forbidden
-        granting = [role for role, actions in _GRANTED.items() if action in actions]
         scope = container_key(account, container) if container else account.key
-        return has_role(self._services, principal, granting, scope)
+        return has_role(self._services, principal, GRANTING.get(action, ()), scope)
 
     def own_key(self, account: str) -> str:
         """The key by which this server itself signs addresses of an account, so that they hold where it takes no keys too."""
@@ -132,10 +117,10 @@ class Access:
 
     def _by_token(self, request: Incoming, operation: Operation, account: Resource) -> Grant:
         if request.version < _OLDEST_WITH_TOKENS:
-            raise _invalid_information("Authentication scheme Bearer is not supported in this version.")
+            raise blob_error("InvalidAuthenticationInfo", detail="Authentication scheme Bearer is not supported in this version.")
         principal = self._principal(request)
         if not self.principal_may(principal, operation.action, account, request.address.container):
-            raise permission_mismatch()
+            raise blob_error("AuthorizationPermissionMismatch")
         return Grant()
 
     def _principal(self, request: Incoming) -> str:
@@ -167,18 +152,14 @@ class Access:
             if operation.name == "GetAccountInformation":
                 return
             if operation.resource_type not in signed.resource_types or not operation.account_letters:
-                raise BlobError(
-                    403,
-                    "AuthorizationResourceTypeMismatch",
-                    "This request is not authorized to perform this operation using this resource type.",
-                )
+                raise blob_error("AuthorizationResourceTypeMismatch")
             letters = operation.account_letters
         else:
             letters = operation.service_letters
             if operation.on_container and not signed.on_container:
-                raise permission_mismatch()
+                raise blob_error("AuthorizationPermissionMismatch")
         if not set(letters) & set(signed.letters):
-            raise permission_mismatch()
+            raise blob_error("AuthorizationPermissionMismatch")
 
     def _public(self, request: Incoming, operation: Operation, account: Resource) -> Grant:
         """Anonymous reads, where account and container are open for them."""
@@ -191,33 +172,17 @@ class Access:
         if operation.name in listing and access == "Container":
             return Grant()
         if request.version >= _OLDEST_WITH_CHALLENGE:
-            raise BlobError(
-                401,
-                "NoAuthenticationInformation",
-                "Server failed to authenticate the request. Please refer to the information in the www-authenticate header.",
-                headers=self._challenge(),
-            )
+            raise blob_error("NoAuthenticationInformation", headers=self._challenge())
         if request.method in ("GET", "HEAD") and not opened:
-            raise BlobError(409, "PublicAccessNotPermitted", "Public access is not permitted on this storage account.")
-        raise BlobError(404, "ResourceNotFound", "The specified resource does not exist.")
+            raise blob_error("PublicAccessNotPermitted")
+        raise blob_error("ResourceNotFound")
 
     def _keys(self, account: Resource) -> list[str]:
         if account.properties.get("allowSharedKeyAccess") is False:
-            raise BlobError(
-                403, "KeyBasedAuthenticationNotPermitted", "Key based authentication is not permitted on this storage account."
-            )
+            raise blob_error("KeyBasedAuthenticationNotPermitted")
         return [str(key["value"]) for key in account.private["keys"].values()]
 
     def _challenge(self) -> dict[str, str]:
         settings = self._services.settings
         authority = f"{settings.url}/{settings.tenant_id}/oauth2/authorize"
         return {"WWW-Authenticate": f"Bearer authorization_uri={authority} resource_id={AUDIENCE}"}
-
-
-def _invalid_information(detail: str) -> BlobError:
-    return BlobError(
-        400,
-        "InvalidAuthenticationInfo",
-        "Authentication information is not given in the correct format. Check the value of Authorization header.",
-        detail=detail,
-    )

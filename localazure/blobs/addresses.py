@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 from urllib.parse import quote, unquote_to_bytes, urlsplit
 
-from localazure.blobs.errors import BlobError, invalid_query, invalid_uri
+from localazure.blobs.errors import BlobError, blob_error
 from localazure.blobs.hosts import SUFFIX
 
 PREFIX = "/blob/"
@@ -53,7 +53,7 @@ class RequestedUrl(NamedTuple):
 def of_path(raw_path: str) -> Address:
     """The address that a request's path names. BlobError 400 where it can't be read in one way alone."""
     if not raw_path.startswith(PREFIX):
-        raise invalid_uri(f"it does not begin with {PREFIX}")
+        raise blob_error("InvalidUri", why=f"it does not begin with {PREFIX}")
     account, _, rest = raw_path[len(PREFIX) :].partition("/")
     container, _, blob = rest.partition("/")
     if not _ACCOUNT.fullmatch(account):
@@ -89,11 +89,11 @@ def query_of(raw_query: str) -> dict[str, str]:
         name, _, value = pair.partition("=")
         name, value = _decoded(name.replace("+", "%20")), _decoded(value.replace("+", "%20"))
         if name in query or _CONTROL.search(name + value):
-            raise invalid_query(name)
+            raise blob_error("InvalidQueryParameterValue", name=name)
         query[name] = value
     lower = {name.lower() for name in query}
     if len(lower) != len(query):
-        raise invalid_query("a name that stands there twice")
+        raise blob_error("InvalidQueryParameterValue", name="a name that stands there twice")
     return query
 
 
@@ -119,10 +119,10 @@ def _container(raw: str) -> str:
 def _blob(raw: str) -> str:
     name = _decoded(raw).replace("\\", "/")  # the service reads a backslash as a slash
     if _CONTROL.search(name):
-        raise invalid_uri("a blob's name holds a control character")
+        raise blob_error("InvalidUri", why="a blob's name holds a control character")
     segments = name.split("/")
     if any(segment in (".", "..") for segment in segments):
-        raise invalid_uri("a blob's name holds a dot segment")
+        raise blob_error("InvalidUri", why="a blob's name holds a dot segment")
     if len(name) > _LONGEST_BLOB_NAME or len(segments) > _MOST_SEGMENTS:
         raise BlobError(
             400,
@@ -135,8 +135,8 @@ def _blob(raw: str) -> str:
 
 def _decoded(raw: str) -> str:
     if re.search("%(?![0-9A-Fa-f]{2})", raw):
-        raise invalid_uri("incomplete percent-encoding")
+        raise blob_error("InvalidUri", why="incomplete percent-encoding")
     try:
         return unquote_to_bytes(raw).decode("utf-8")
     except UnicodeDecodeError:
-        raise invalid_uri("invalid UTF-8") from None
+        raise blob_error("InvalidUri", why="invalid UTF-8") from None

@@ -8,6 +8,7 @@ from localazure.arm.store import Body, Resource
 from localazure.services import Services
 
 _PUBLIC = {"container": "Container", "blob": "Blob"}  # x-ms-blob-public-access -> ARM's publicAccess
+PUBLIC = "x-ms-blob-public-access"
 _METADATA = "x-ms-meta-"
 
 
@@ -64,7 +65,7 @@ def headers_of(properties: Mapping[str, object]) -> dict[str, str]:
     headers: dict[str, str] = {}
     public = str(properties.get("publicAccess") or "None")
     if public != "None":
-        headers["x-ms-blob-public-access"] = public.lower()
+        headers[PUBLIC] = public.lower()
     metadata = properties.get("metadata")
     if isinstance(metadata, dict):
         headers |= {f"{_METADATA}{name.lower()}": str(value) for name, value in metadata.items()}
@@ -87,7 +88,7 @@ def _change(account: Resource, container: str, properties: Body, services: Servi
 
 
 def _public(headers: Mapping[str, str]) -> str:
-    return _PUBLIC.get(headers.get("x-ms-blob-public-access", ""), "None")
+    return _PUBLIC.get(headers.get(PUBLIC, ""), "None")
 
 
 def _metadata(headers: Mapping[str, str]) -> dict[str, str]:

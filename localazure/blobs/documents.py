@@ -8,7 +8,7 @@ import xml.etree.ElementTree as ElementTree
 from collections.abc import AsyncIterator
 from xml.parsers import expat
 
-from localazure.blobs.errors import BlobError
+from localazure.blobs.errors import BlobError, blob_error
 
 ROOTS = {
     "PutBlockList": "BlockList",
@@ -50,9 +50,7 @@ async def _whole(content: AsyncIterator[bytes]) -> bytes:
     async for chunk in content:
         whole += chunk
         if len(whole) > _MOST_BYTES:
-            raise BlobError(
-                413, "RequestBodyTooLarge", "The request body is too large and exceeds the maximum permissible limit."
-            )
+            raise blob_error("RequestBodyTooLarge")
     return bytes(whole)
 
 
@@ -61,4 +59,4 @@ async def _one(whole: bytes) -> AsyncIterator[bytes]:
 
 
 def _invalid(why: str) -> BlobError:
-    return BlobError(400, "InvalidXmlDocument", f"XML specified is not syntactically valid: {why}.")
+    return blob_error("InvalidXmlDocument", why=why)

@@ -8,6 +8,8 @@ from xml.sax.saxutils import escape
 
 from starlette.responses import Response
 
+from localazure import evidence
+
 
 class BlobError(Exception):
     """A refusal, raised anywhere below the front, which answers it."""
@@ -35,45 +37,15 @@ class BlobError(Exception):
         )
 
 
+def blob_error(code: str, *, detail: str = "", headers: dict[str, str] | None = None, **words: str) -> BlobError:
+    """A refusal with the status and the sentence of its row in `localazure/evidence/codes.tsv`."""
+    row = evidence.codes()["Blob storage", code]
+    return BlobError(int(row.status), code, row.message.format(**words), detail=detail, headers=headers)
+
+
 def not_implemented(what: str) -> BlobError:
     """501: real blob storage may know `what`, the embedded one doesn't imitate it."""
     return BlobError(501, "NotImplemented", f"The embedded Azure does not implement {what}.")
-
-
-def authentication_failed(detail: str) -> BlobError:
-    return BlobError(
-        403,
-        "AuthenticationFailed",
-        "Server failed to authenticate the request. Make sure the value of Authorization header is formed correctly including "
-        "the signature.",
-        detail=detail,
-    )
-
-
-def permission_mismatch() -> BlobError:
-    return BlobError(
-        403, "AuthorizationPermissionMismatch", "This request is not authorized to perform this operation using this permission."
-    )
-
-
-def invalid_uri(why: str) -> BlobError:
-    return BlobError(400, "InvalidUri", f"The request URI is invalid: {why}.")
-
-
-def invalid_query(name: str) -> BlobError:
-    return BlobError(
-        400,
-        "InvalidQueryParameterValue",
-        f"Value for one of the query parameters specified in the request URI is invalid: {name}.",
-    )
-
-
-def invalid_header(name: str) -> BlobError:
-    return BlobError(400, "InvalidHeaderValue", f"The value for one of the HTTP headers is not in the correct format: {name}.")
-
-
-def blob_not_found() -> BlobError:
-    return BlobError(404, "BlobNotFound", "The specified blob does not exist.")
 
 
 def _text(text: str) -> str:

@@ -15,7 +15,7 @@ from localazure.arm.store import Resource
 from localazure.blobs import containers, documents, upstream
 from localazure.blobs.access import Access, Grant, Incoming
 from localazure.blobs.addresses import of_path, query_of
-from localazure.blobs.errors import BlobError, invalid_header, not_implemented
+from localazure.blobs.errors import BlobError, blob_error, not_implemented
 from localazure.blobs.hosts import SIGNED_PATH
 from localazure.blobs.operations import Operation, operation_of, passed_on
 from localazure.blobs.upstream import Upstream
@@ -81,7 +81,7 @@ class Front:
         query = passed_on(incoming.query)
         async with self._keeper.answer(incoming.method, incoming.address, query, headers, content) as response:
             if grant.new_blobs_alone and response.status == 409:
-                raise BlobError(403, "UnauthorizedBlobOverwrite", "This request is not authorized to perform blob overwrites.")
+                raise blob_error("UnauthorizedBlobOverwrite")
             upstream.check_answer(response, operation.name)
             if response.status < 300:
                 containers.after(operation.name, account, incoming.address.container, incoming.headers, self._services)
@@ -110,7 +110,7 @@ class _Begun:
 
 def _unexpected(method: str) -> BlobError:
     log.exception("blob storage: %s failed", method)
-    return BlobError(500, "InternalError", "The server encountered an internal error. Please retry the request.")
+    return blob_error("InternalError")
 
 
 def _incoming(request: Request) -> Incoming:
@@ -120,13 +120,13 @@ def _incoming(request: Request) -> Incoming:
     for name, value in request.scope["headers"]:
         key = name.decode("latin-1").lower()
         if key in headers and (key in upstream.PASSED or key == "authorization" or key.startswith("x-ms-")):
-            raise invalid_header(f"{key} stands there twice")
+            raise blob_error("InvalidHeaderValue", name=f"{key} stands there twice")
         headers.setdefault(key, value.decode("latin-1"))
     client = request.client.host if request.client else ""
     signed_path = request.scope.get(SIGNED_PATH, raw_path)
     version = headers.get("x-ms-version", "")
     if version and not _VERSION.fullmatch(version):
-        raise invalid_header("x-ms-version")
+        raise blob_error("InvalidHeaderValue", name="x-ms-version")
     address, query = of_path(raw_path), query_of(raw_query)
     return Incoming(request.method, signed_path, raw_query, headers, address, query, client, version)
 
@@ -137,7 +137,7 @@ def _content(request: Request, headers: dict[str, str]) -> AsyncIterator[bytes] 
         headers.pop("content-length", None)  # no operation reads the body of such a request
         return None
     if not headers.get("content-length", "").isdecimal():
-        raise BlobError(411, "MissingContentLengthHeader", "The Content-Length header was not specified.")
+        raise blob_error("MissingContentLengthHeader")
     return request.stream()
 
 
@@ -145,4 +145,4 @@ def _check_public_access(operation: Operation, account: Resource, headers: Mappi
     """A container can be opened to everybody where its account allows it alone."""
     opens = operation.name in ("CreateContainer", "SetContainerACL") and "x-ms-blob-public-access" in headers
     if opens and account.properties.get("allowBlobPublicAccess") is not True:
-        raise BlobError(409, "PublicAccessNotPermitted", "Public access is not permitted on this storage account.")
+        raise blob_error("PublicAccessNotPermitted")

@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 from localazure.blobs import shared_key
 from localazure.blobs.addresses import Address
-from localazure.blobs.errors import BlobError, authentication_failed, not_implemented
+from localazure.blobs.errors import blob_error, not_implemented
 
 VERSION = "2021-12-02"  # by which we sign: one that every client of today takes
 _VERSION = re.compile(r"20\d\d-\d\d-\d\d")
@@ -42,7 +42,7 @@ def check_signature(given: Mapping[str, str], address: Address, keys: list[str])
     text = _text(given, address)
     if not shared_key.is_signed_by(keys, text, given["sig"]):
         shown = text.replace("\n", "\\n")
-        raise authentication_failed(f"Signature did not match. String to sign used was {shown}.")
+        raise blob_error("AuthenticationFailed", detail=f"Signature did not match. String to sign used was {shown}.")
 
 
 def is_signed_by(key: str, given: Mapping[str, str], address: Address) -> bool:
@@ -57,7 +57,7 @@ def _text(given: Mapping[str, str], address: Address) -> str:
         raise not_implemented("signatures by a stored access policy")
     version = given.get("sv", "")
     if not _VERSION.fullmatch(version) or version < _OLDEST:
-        raise authentication_failed(f"sv is missing or no version that is taken: '{version}'.")
+        raise blob_error("AuthenticationFailed", detail=f"sv is missing or no version that is taken: '{version}'.")
     if "ss" in given:
         return account_text(given, address.account)
     return service_text(given, *_resource(given, address))
@@ -67,21 +67,15 @@ def signed(given: Mapping[str, str], client: str, now: datetime) -> Signed:
     """What a signature says, once it has been found good."""
     _check_time(given, now)
     if given.get("spr", "https") not in ("https", "https,http", "http,https"):
-        raise BlobError(
-            403, "AuthorizationProtocolMismatch", "This request is not authorized to perform this operation using this protocol."
-        )
+        raise blob_error("AuthorizationProtocolMismatch")
     if "sip" in given:
         _check_client(given["sip"], client)
     if "ss" in given:
         if "b" not in given["ss"]:
-            raise BlobError(
-                403,
-                "AuthorizationServiceMismatch",
-                "This request is not authorized to perform this operation using this service.",
-            )
+            raise blob_error("AuthorizationServiceMismatch")
         return Signed(given.get("sp", ""), given.get("srt", ""), False)
     if not given.get("sp"):
-        raise authentication_failed("sp is mandatory. Cannot be empty.")
+        raise blob_error("AuthenticationFailed", detail="sp is mandatory. Cannot be empty.")
     return Signed(given["sp"], "", given["sr"] == "c")
 
 
@@ -117,7 +111,7 @@ def _resource(given: Mapping[str, str], address: Address) -> tuple[str, str]:
     if kind in ("d", "bv"):
         raise not_implemented(f"shared access signatures of the resource '{kind}'")
     if kind not in _RESOURCES:
-        raise authentication_failed("sr is mandatory. Cannot be empty.")
+        raise blob_error("AuthenticationFailed", detail="sr is mandatory. Cannot be empty.")
     container = f"/blob/{address.account}/{address.container}"
     snapshot = given.get("snapshot", "") if kind == "bs" else ""
     return (container if kind == "c" else f"{container}/{address.blob}"), snapshot
@@ -126,11 +120,12 @@ def _resource(given: Mapping[str, str], address: Address) -> tuple[str, str]:
 def _check_time(given: Mapping[str, str], now: datetime) -> None:
     start, expiry = parse_time(given.get("st", "")), parse_time(given.get("se", ""))
     if expiry is None or (given.get("st") and start is None):
-        raise authentication_failed("Signed expiry time or start time is missing or is no time.")
+        raise blob_error("AuthenticationFailed", detail="Signed expiry time or start time is missing or is no time.")
     if (start is not None and now < start) or now >= expiry:
-        raise authentication_failed(
-            f"Signature not valid in the specified time frame: Start [{given.get('st', '')}] - Expiry [{given['se']}] - "
-            f"Current [{now:%a, %d %b %Y %H:%M:%S} GMT]"
+        raise blob_error(
+            "AuthenticationFailed",
+            detail=f"Signature not valid in the specified time frame: Start [{given.get('st', '')}] - Expiry [{given['se']}] - "
+            f"Current [{now:%a, %d %b %Y %H:%M:%S} GMT]",
         )
 
 
@@ -142,11 +137,7 @@ def _check_client(allowed: str, client: str) -> None:
     except (ValueError, TypeError):
         inside = False
     if not inside:
-        raise BlobError(
-            403,
-            "AuthorizationSourceIPMismatch",
-            "This request is not authorized to perform this operation using this source IP " + client + ".",
-        )
+        raise blob_error("AuthorizationSourceIPMismatch", client=client)
 
 
 def _whole_microseconds(text: str) -> str:

@@ -4,6 +4,7 @@ Made once by the server. Nothing runs before it is needed.
 """
 
 import re
+import xml.etree.ElementTree as ElementTree
 from datetime import datetime
 
 from starlette.routing import BaseRoute, Mount
@@ -12,8 +13,7 @@ from localazure.arm.store import Body
 from localazure.blobs import installation, sas
 from localazure.blobs.access import Access
 from localazure.blobs.addresses import Address
-from localazure.blobs.admin import BlobAdmin
-from localazure.blobs.containers import container_key, record
+from localazure.blobs.containers import PUBLIC, container_key, headers_of, record
 from localazure.blobs.errors import BlobError
 from localazure.blobs.front import Front
 from localazure.blobs.keeper import Keeper
@@ -24,6 +24,8 @@ from localazure.kinds.attached_identities import principal_of
 from localazure.services import Services
 
 _SECRETS = "blobs/secrets"
+_CONTAINER = {"restype": "container"}
+_ACL = {**_CONTAINER, "comp": "acl"}
 _LETTERS = re.compile("[racwdlt]+")
 
 
@@ -37,7 +39,6 @@ class Blobs(Transfers):
         self._endpoint = f"{settings.url}/blob"
         self._process = Keeper(self._folder, settings.state / "logs", self._endpoint, secrets["keeper"], installation.installed)
         super().__init__(services, Access(services, secrets["delegation"]), Upstream(self._process))
-        self._admin = BlobAdmin(self._keeper)
         self._front = Front(services, self._access, self._keeper)
 
     def routes(self) -> list[BaseRoute]:
@@ -83,7 +84,15 @@ class Blobs(Transfers):
 
     async def put_container(self, account: str, container: str, properties: Body) -> None:
         """Makes a container, or sets what ARM's body says of one that is there. BlobError where that isn't possible."""
-        await self._admin.put(Address(account, container), properties)
+        headers, address = headers_of(properties), Address(account, container)
+        status, _ = await self._keeper.told("PUT", address, _CONTAINER, headers, taken=(409,))
+        if status != 409:
+            return
+        public = {name: value for name, value in headers.items() if name == PUBLIC}
+        metadata = {name: value for name, value in headers.items() if name != PUBLIC}
+        await self._keeper.told("PUT", address, {**_CONTAINER, "comp": "metadata"}, metadata)
+        _, policies = await self._keeper.told("GET", address, _ACL)
+        await self._keeper.told("PUT", address, _ACL, public, policies)
 
     async def ensure_container(self, account_name: str, container: str) -> None:
         """Makes a container where there is none of this name, as Azure's services do in an account that they keep things in."""
@@ -93,33 +102,53 @@ class Blobs(Transfers):
             record(account, container, {"publicAccess": "None"}, self._services)
 
     async def _ensure(self, address: Address) -> None:
-        await self._admin.ensure(address)
+        await self._keeper.told("PUT", address, _CONTAINER, taken=(409,))
 
     async def exists(self, account_name: str, container: str, blob: str) -> bool:
-        return self._process.has_content and await self._admin.exists(Address(account_name, container, blob))
+        return self._process.has_content and await self._is_there("HEAD", Address(account_name, container, blob), {}) is not None
 
     async def any_below(self, account_name: str, container: str, path: str) -> bool:
         """Whether there is a blob of this name, or one in a folder of this name; with "", any blob of the container."""
         if not self._process.has_content:
             return False
-        if path and await self._admin.exists(Address(account_name, container, path)):
+        if path and await self._is_there("HEAD", Address(account_name, container, path), {}) is not None:
             return True
-        return await self._admin.any_below(Address(account_name, container), f"{path}/" if path else "")
+        query = {**_CONTAINER, "comp": "list", "maxresults": "1"} | ({"prefix": f"{path}/"} if path else {})
+        found = await self._is_there("GET", Address(account_name, container), query)
+        return found is not None and ElementTree.fromstring(found).find("Blobs/Blob") is not None  # noqa: S314
+
+    async def _is_there(self, method: str, address: Address, query: dict[str, str]) -> bytes | None:
+        """What is answered of it; None where it doesn't exist."""
+        status, said = await self._keeper.told(method, address, query, taken=(404,))
+        return None if status == 404 else said
 
     async def delete(self, account_name: str, container: str, blob: str) -> None:
         """Deletes a blob with its snapshots, where it is there."""
         if self._process.has_content:
-            await self._admin.delete(Address(account_name, container, blob))
+            including = {"x-ms-delete-snapshots": "include"}
+            await self._keeper.told("DELETE", Address(account_name, container, blob), {}, including, taken=(404,))
 
     async def drop_container(self, account: str, container: str) -> None:
-        """Deletes a container with its blobs, where it is there."""
-        if self._process.has_content:
-            await self._admin.drop(Address(account, container))
+        """Deletes a container with its blobs, where it is there. A lease doesn't hold it: its account's owner asks."""
+        if not self._process.has_content:
+            return
+        address = Address(account, container)
+        status, _ = await self._keeper.told("DELETE", address, _CONTAINER, taken=(404, 412))
+        if status == 412:
+            breaking = {"x-ms-lease-action": "break", "x-ms-lease-break-period": "0"}
+            await self._keeper.told("PUT", address, {**_CONTAINER, "comp": "lease"}, breaking)
+            await self._keeper.told("DELETE", address, _CONTAINER, taken=(404,))
 
     async def drop_account(self, account_name: str) -> None:
         """Deletes all containers that are kept under an account's name: when it goes, and when one of this name is made."""
-        if self._process.has_content:
-            await self._admin.drop_all(Address(account_name.lower()))
+        account = account_name.lower()
+        while self._process.has_content:
+            _, listed = await self._keeper.told("GET", Address(account), {"comp": "list"})
+            names = [each.text or "" for each in ElementTree.fromstring(listed).iterfind("Containers/Container/Name")]  # noqa: S314
+            if not names:
+                return
+            for name in names:
+                await self.drop_container(account, name)
 
 
 def _secrets(services: Services) -> dict[str, str]:

@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from email.utils import parsedate_to_datetime
 from urllib.parse import unquote
 
-from localazure.blobs.errors import authentication_failed
+from localazure.blobs.errors import blob_error
 
 SCHEME = "SharedKey"
 SIGNED_HEADERS = (  # in this order; Batch signs the same
@@ -60,13 +60,15 @@ def check(
     name, _, given = authorization.partition(" ")[2].strip().partition(":")
     # The Python clients take all of an address's path for the account's name: "blob/data".
     if name.removeprefix("blob/") != account:
-        raise authentication_failed(f"The account name '{name}' is not that of the address, '{account}'.")
+        raise blob_error("AuthenticationFailed", detail=f"The account name '{name}' is not that of the address, '{account}'.")
     _check_date(headers, now)
     signed = string_to_sign(name, method, raw_path, raw_query, headers)
     if not is_signed_by(keys, signed, given):
         shown = signed.replace("\n", "\\n")
-        raise authentication_failed(
-            f"The MAC signature found in the HTTP request is not the same as any computed signature. String to sign: '{shown}'."
+        raise blob_error(
+            "AuthenticationFailed",
+            detail="The MAC signature found in the HTTP request is not the same as any computed signature. "
+            f"String to sign: '{shown}'.",
         )
 
 
@@ -99,6 +101,6 @@ def _check_date(headers: Mapping[str, str], now: datetime) -> None:
         sent = parsedate_to_datetime(given)
         age = abs(now - sent)
     except (ValueError, TypeError, OverflowError):
-        raise authentication_failed("Request date header not specified, or no date.") from None
+        raise blob_error("AuthenticationFailed", detail="Request date header not specified, or no date.") from None
     if age > _CLOCK_SKEW:
-        raise authentication_failed(f"Request date header too old: '{given}'.")
+        raise blob_error("AuthenticationFailed", detail=f"Request date header too old: '{given}'.")

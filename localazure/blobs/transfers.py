@@ -14,8 +14,7 @@ from azure_gpu.formats import azure_types
 from localazure.blobs import upstream
 from localazure.blobs.access import Access, Incoming
 from localazure.blobs.addresses import Address, RequestedUrl, of_path, of_url, query_of
-from localazure.blobs.admin import error_of
-from localazure.blobs.errors import BlobError, blob_not_found, permission_mismatch
+from localazure.blobs.errors import BlobError, blob_error
 from localazure.blobs.operations import Operation, operation_of
 from localazure.blobs.upstream import Upstream
 from localazure.folder import random_secret
@@ -52,7 +51,7 @@ class Transfers:
             await self._read(requested.address, requested.query.get("snapshot", ""), target)
             return [target]
         if requested.address.level == "service":
-            raise blob_not_found()
+            raise blob_error("BlobNotFound")
         listing = operation_of("container", "GET", {"restype": "container", "comp": "list"})
         self._judge(requested, listing, identity_id)
         return await self._read_all(requested, prefix, target, identity_id)
@@ -71,10 +70,7 @@ class Transfers:
         self._judge(RequestedUrl(address, requested.query), writing, identity_id)
         size = path.stat().st_size  # what a running task adds to the file meanwhile isn't uploaded
         headers = {"x-ms-blob-type": "BlockBlob", "content-length": str(size), "content-type": "application/octet-stream"}
-        async with self._keeper.answer("PUT", address, {}, headers, _content(path, size)) as response:
-            said = b"".join([chunk async for chunk in response.aiter_stream()])
-        if response.status != 201:
-            raise error_of(response.status, said)
+        await self._keeper.told("PUT", address, {}, headers, _content(path, size))
 
     async def begin_append(self, url: str, principal: str | None = None) -> None:
         """Makes an empty append blob, in place of what is there. `principal`: who; None: what the address's signature allows.
@@ -100,12 +96,8 @@ class Transfers:
         else:
             account = self._access.account(requested.address.account)
             if not self._access.principal_may(principal, operation.action, account, requested.address.container):
-                raise permission_mismatch()
-        sent = {**headers, "content-length": str(len(content)), "content-type": "text/plain"}
-        async with self._keeper.answer("PUT", requested.address, query, sent, content) as response:
-            said = b"".join([chunk async for chunk in response.aiter_stream()])
-        if response.status != 201:
-            raise error_of(response.status, said)
+                raise blob_error("AuthorizationPermissionMismatch")
+        await self._keeper.told("PUT", requested.address, query, {**headers, "content-type": "text/plain"}, content)
 
     def _asked(self, url: str) -> RequestedUrl | None:
         """What an address names in this server; also one of Azure's own for an account that is here."""
@@ -125,7 +117,7 @@ class Transfers:
             principal = principal_of(identity_id, self._services)
             may = self._access.principal_may
             if principal is None or not may(principal, operation.action, account, requested.address.container):
-                raise permission_mismatch()
+                raise blob_error("AuthorizationPermissionMismatch")
             return
         method = "PUT" if operation.creates else "GET"
         as_request = Incoming(method, "", "", {}, requested.address, requested.query, "127.0.0.1", upstream.VERSION)
@@ -153,10 +145,7 @@ class Transfers:
         while True:
             query = {"restype": "container", "comp": "list"} | ({"prefix": prefix} if prefix else {})
             query |= {"marker": marker} if marker else {}
-            async with self._keeper.answer("GET", container, query, {}) as response:
-                said = b"".join([chunk async for chunk in response.aiter_stream()])
-            if response.status != 200:
-                raise error_of(response.status, said)
+            _, said = await self._keeper.told("GET", container, query)
             document = ElementTree.fromstring(said)  # noqa: S314 - the keeper wrote it
             for each in document.iter("Blob"):
                 yield each.findtext("Name") or ""
@@ -171,7 +160,7 @@ class Transfers:
         try:
             async with self._keeper.answer("GET", address, {"snapshot": snapshot} if snapshot else {}, {}) as response:
                 if response.status != 200:
-                    raise error_of(response.status, b"".join([chunk async for chunk in response.aiter_stream()]))
+                    raise upstream.error_of(response.status, await upstream.whole(response))
                 with half.open("wb") as writing:
                     async for chunk in response.aiter_stream():
                         writing.write(chunk)

@@ -4,14 +4,16 @@ Nothing of a client's request is passed on that isn't listed here, so nothing ca
 """
 
 import re
+import xml.etree.ElementTree as ElementTree
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from types import MappingProxyType
 from urllib.parse import quote, urlencode
 
 import httpcore
 
 from localazure.blobs.addresses import Address
-from localazure.blobs.errors import BlobError, invalid_header, not_implemented
+from localazure.blobs.errors import BlobError, blob_error, not_implemented
 from localazure.blobs.keeper import Keeper, KeeperError
 
 VERSION = "2025-11-05"  # of the service's API, as Azurite 3.35 speaks it
@@ -81,7 +83,7 @@ class Upstream:
                     continue
                 raise _lost() from error
             except httpcore.LocalProtocolError as error:  # such as a body that is shorter than was told
-                raise BlobError(400, "InvalidInput", "One of the request inputs is not valid.") from error
+                raise blob_error("InvalidInput") from error
             except (httpcore.NetworkError, httpcore.TimeoutException) as error:
                 raise _lost() from error
             try:
@@ -91,6 +93,24 @@ class Upstream:
             finally:
                 await opened.__aexit__(None, None, None)
             return
+
+    async def told(
+        self,
+        method: str,
+        address: Address,
+        query: Mapping[str, str] = MappingProxyType({}),
+        headers: Mapping[str, str] = MappingProxyType({}),
+        content: AsyncIterator[bytes] | bytes = b"",
+        taken: tuple[int, ...] = (),
+    ) -> tuple[int, bytes]:
+        """Status and whole body of an answer. BlobError for one that is neither good nor one of `taken`."""
+        length = {"content-length": str(len(content))} if method == "PUT" and isinstance(content, bytes) else {}
+        body = content if method == "PUT" else None
+        async with self.answer(method, address, query, {**headers, **length}, body) as response:
+            said = await whole(response)
+        if response.status >= 300 and response.status not in taken:
+            raise error_of(response.status, said)
+        return response.status, said
 
     async def close(self) -> None:
         await self._pool.aclose()
@@ -102,6 +122,20 @@ class Upstream:
             raise not_implemented(f"blob storage on this machine: {error}") from error
 
 
+async def whole(response: httpcore.Response) -> bytes:
+    return b"".join([chunk async for chunk in response.aiter_stream()])
+
+
+def error_of(status: int, content: bytes) -> BlobError:
+    """The keeper's refusal as ours."""
+    try:
+        document = ElementTree.fromstring(content)  # noqa: S314 - the keeper wrote it
+        code, message = document.findtext("Code") or "", document.findtext("Message") or ""
+    except ElementTree.ParseError:
+        code, message = "", ""
+    return BlobError(status, code or "InternalError", message.partition("\n")[0] or f"Blob storage answered {status}.")
+
+
 def passed_on(headers: Mapping[str, str]) -> dict[str, str]:
     """What the keeper gets to see of a client's headers. BlobError where one requests what isn't served."""
     passed: dict[str, str] = {}
@@ -110,7 +144,7 @@ def passed_on(headers: Mapping[str, str]) -> dict[str, str]:
             raise not_implemented(f"the header {name}")
         if name in PASSED or (_OWN.fullmatch(name) and name not in _KEPT_BACK):
             if any(ord(each) < 0x20 or ord(each) > 0x7E for each in value):
-                raise invalid_header(name)
+                raise blob_error("InvalidHeaderValue", name=name)
             passed[name] = value
     return passed
 
@@ -123,9 +157,10 @@ def check_answer(response: httpcore.Response, operation: str) -> None:
     if response.status < 400 or b"x-ms-error-code" in given:
         return
     if response.status < 500 or _UNREADABLE in given:
-        status = response.status if response.status < 500 else 400
-        raise BlobError(status, "InvalidInput", "One of the request inputs is not valid.")
-    raise BlobError(500, "InternalError", "The server encountered an internal error. Please retry the request.")
+        error = blob_error("InvalidInput")
+        error.status = response.status if response.status < 500 else 400
+        raise error
+    raise blob_error("InternalError")
 
 
 def answered(response: httpcore.Response, own: Mapping[str, str]) -> list[tuple[bytes, bytes]]:
@@ -136,4 +171,4 @@ def answered(response: httpcore.Response, own: Mapping[str, str]) -> list[tuple[
 
 
 def _lost() -> BlobError:
-    return BlobError(503, "ServerBusy", "The server is currently unable to receive requests. Please retry your request.")
+    return blob_error("ServerBusy")
