@@ -3,14 +3,14 @@
 Each check raises ArmError in the words of ARM. What a service refuses beyond that is its kind's `check`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from azure_gpu.catalog import names, regions
 from azure_gpu.formats import arm_ids, azure_types
 from azure_gpu.formats.arm_ids import RESOURCE_GROUP_TYPE, ArmId
 from localazure import shapes
 from localazure.arm import requested_version, unknown_members
-from localazure.arm.errors import ArmError, conflict, resource_not_found
+from localazure.arm.errors import ArmError, arm_error, conflict, resource_not_found
 from localazure.arm.kind import Kind
 from localazure.arm.store import Body, Resource, Store
 
@@ -20,47 +20,19 @@ MAX_TAG_VALUE = 256
 
 
 def api_version(kind: Kind, given: str) -> None:
-    """The query's `api-version` has to be one that the type knows; "" is none."""
-    if not given:
-        raise missing_api_version()
-    supported = shapes.api_versions(kind.azure_type) | kind.extra_api_versions
-    if given.lower() in supported:
-        return
-    versions = ", ".join(sorted(supported, reverse=True))
-    if kind.arm_type == RESOURCE_GROUP_TYPE:
-        raise invalid_api_version(given, versions)
-    raise ArmError(
-        400,
-        "NoRegisteredProviderFound",
-        f"No registered resource provider found for API version '{given}' for type '{kind.arm_type.partition('/')[2]}'. "
-        f"The supported api-versions are '{versions}'.",
-    )
+    """The query's `api-version` has to be one that the type knows."""
+    own = "" if kind.arm_type == RESOURCE_GROUP_TYPE else kind.arm_type.partition("/")[2]
+    version_among(shapes.api_versions(kind.azure_type) | kind.extra_api_versions, given, own)
 
 
-def listed_api_version(served_type: str, supported: frozenset[str], given: str) -> None:
-    """The same for a list that isn't a resource type."""
+def version_among(supported: Collection[str], given: str, served: str = "") -> None:
+    """The same of what isn't a resource type: of what `served` names, or of Resource Manager itself. "" is no version."""
     if not given:
-        raise missing_api_version()
+        raise arm_error("MissingApiVersionParameter")
     if given.lower() not in supported:
-        listed = ", ".join(sorted(supported, reverse=True))
-        raise ArmError(
-            400,
-            "NoRegisteredProviderFound",
-            f"No registered resource provider found for API version '{given}' for type '{served_type}'. "
-            f"The supported api-versions are '{listed}'.",
-        )
-
-
-def missing_api_version() -> ArmError:
-    return ArmError(
-        400, "MissingApiVersionParameter", "The api-version query parameter (?api-version=) is required for all requests."
-    )
-
-
-def invalid_api_version(given: str, versions: str) -> ArmError:
-    return ArmError(
-        400, "InvalidApiVersionParameter", f"The api-version '{given}' is invalid. The supported versions are '{versions}'."
-    )
+        versions = ", ".join(sorted(supported, reverse=True))
+        code = "NoRegisteredProviderFound" if served else "InvalidApiVersionParameter"
+        raise arm_error(code, given=given, served=served, versions=versions)
 
 
 def name(kind: Kind, resource_id: ArmId) -> None:
@@ -130,10 +102,7 @@ def parent(kind: Kind, resource_id: ArmId, group: Resource | None, store: Store)
     """Nothing is created below what doesn't exist or is on its way out."""
     # A role assignment is still made: Test_Authorization_v1api20220401_CreationAndDeletion (2024-06-11).
     if group is not None and group.state == "Deleting" and kind.arm_type != azure_types.ROLE_ASSIGNMENT.arm_type:
-        raise conflict(
-            f"The resource group '{group.id.name}' is in deprovisioning state and cannot perform this operation.",
-            "ResourceGroupBeingDeleted",
-        )
+        raise arm_error("ResourceGroupBeingDeleted", name=group.id.name)
     if kind.parent_type is None:
         return
     above = store.get(kind.parent_id(resource_id))
@@ -150,7 +119,7 @@ def location(kind: Kind, body: Body, resource_id: ArmId, previous: Resource | No
         return
     if given is None and kind.location in ("required", "any"):
         if previous is None or not previous.location:
-            raise ArmError(400, "LocationRequired", "The location property is required for this definition.", target="location")
+            raise arm_error("LocationRequired", target="location")
         given = previous.location
     if not isinstance(given, str):
         return  # the body's shape has something to say about it
@@ -167,32 +136,15 @@ def location(kind: Kind, body: Body, resource_id: ArmId, previous: Resource | No
 
 def _not_there(kind: Kind, given: str) -> ArmError:
     listed = ",".join(["global"] if kind.location == "global" else sorted(regions.known()))
-    if kind.arm_type == RESOURCE_GROUP_TYPE:
-        return ArmError(
-            400,
-            "LocationNotAvailableForResourceGroup",
-            f"The provided location '{given}' is not available for resource group. List of available regions is '{listed}'.",
-        )
-    return ArmError(
-        400,
-        "LocationNotAvailableForResourceType",
-        f"The provided location '{given}' is not available for resource type '{kind.arm_type}'. "
-        f"List of available regions for the resource type is '{listed}'.",
-    )
+    is_group = kind.arm_type == RESOURCE_GROUP_TYPE
+    code = "LocationNotAvailableForResourceGroup" if is_group else "LocationNotAvailableForResourceType"
+    return arm_error(code, given=given, listed=listed, type=kind.arm_type)
 
 
 def _elsewhere(kind: Kind, resource_id: ArmId, previous: Resource, region: str) -> ArmError:
-    if kind.arm_type == RESOURCE_GROUP_TYPE:
-        return conflict(
-            f"Invalid resource group location '{region}'. The Resource group already exists in location '{previous.location}'.",
-            "InvalidResourceGroupLocation",
-        )
-    return conflict(
-        f"The resource '{resource_id.name}' already exists in location '{previous.location}' in resource group "
-        f"'{resource_id.resource_group}'. A resource with the same name cannot be created in location '{region}'. "
-        "Please select a new resource name.",
-        "InvalidResourceLocation",
-    )
+    code = "InvalidResourceGroupLocation" if kind.arm_type == RESOURCE_GROUP_TYPE else "InvalidResourceLocation"
+    where = {"name": resource_id.name, "group": resource_id.resource_group}
+    return arm_error(code, was=previous.location, region=region, **where)
 
 
 def tags(body: Body) -> None:
@@ -201,7 +153,7 @@ def tags(body: Body) -> None:
     if not isinstance(given, dict):
         return
     if len(given) > MAX_TAGS:
-        raise ArmError(400, "InvalidTags", f"{len(given)} tags were given; a resource takes at most {MAX_TAGS}.", target="tags")
+        raise arm_error("InvalidTags", target="tags", number=len(given), most=MAX_TAGS)
     for key, value in given.items():
         if len(key) > MAX_TAG_KEY or (isinstance(value, str) and len(value) > MAX_TAG_VALUE):
             raise ArmError(
@@ -291,14 +243,9 @@ def exists(resource: Resource | None, kind: Kind, resource_id: ArmId) -> Resourc
 
 def _no_parent(operation: str, kind: Kind, resource_id: ArmId) -> ArmError:
     below, over = resource_id.text.rsplit("/", 2)[-2:], kind.parent_id(resource_id).rsplit("/", 1)[-1]
-    return ArmError(
-        404,
-        "ParentResourceNotFound",
-        f"Failed to perform '{operation}' on resource(s) of type '{kind.arm_type.partition('/')[2]}', because "
-        f"the parent resource '{kind.parent_id(resource_id)}' could not be found.",
-        target=f"{over}/{below[1]}",
-    )
+    words = {"operation": operation, "type": kind.arm_type.partition("/")[2], "parent": kind.parent_id(resource_id)}
+    return arm_error("ParentResourceNotFound", target=f"{over}/{below[1]}", **words)
 
 
 def _no_group(name: str) -> ArmError:
-    return ArmError(404, "ResourceGroupNotFound", f"Resource group '{name}' could not be found.")
+    return arm_error("ResourceGroupNotFound", name=name)

@@ -44,10 +44,17 @@ class ArmError(Exception):
         return {"error": self.content()}
 
 
-def refusal_of(service: str, code: str, **words: str) -> ArmError:
+def refusal_of(service: str, code: str, *, target: str = "", **words: object) -> ArmError:
     """A refusal that has one sentence, that of its row in `localazure/evidence/codes.tsv`."""
     row = evidence.codes()[service, code]
-    return ArmError(int(row.status), code, row.message.format(**words))
+    return ArmError(int(row.status), code, row.message.format(**words), target=target)
+
+
+def arm_error(code: str, *, target: str = "", details: Sequence[ArmError] = (), **words: object) -> ArmError:
+    """The same of Azure Resource Manager itself."""
+    error = refusal_of("Azure Resource Manager", code, target=target, **words)
+    error.details = tuple(details)
+    return error
 
 
 def not_implemented(what: str) -> ArmError:
@@ -71,13 +78,7 @@ def conflict(message: str, code: str = "Conflict") -> ArmError:
 
 def not_authorized(caller: Caller, action: str, scope: str) -> ArmError:
     """A right that the caller doesn't have."""
-    return ArmError(
-        403,
-        "AuthorizationFailed",
-        f"The client '{caller.app_id}' with object id '{caller.object_id}' does not have authorization to perform action "
-        f"'{action}' over scope '{scope}' or the scope is invalid. If access was recently granted, please refresh your "
-        "credentials.",
-    )
+    return arm_error("AuthorizationFailed", app=caller.app_id, object=caller.object_id, action=action, scope=scope)
 
 
 def resource_not_found(arm_type: str, name: str, resource_group: str) -> ArmError:
@@ -86,8 +87,4 @@ def resource_not_found(arm_type: str, name: str, resource_group: str) -> ArmErro
     steps = arm_type.split("/")
     names = name.split("/")
     path = "/".join([steps[0], *(f"{kind}/{one}" for kind, one in zip(steps[1:], names, strict=True))])
-    return ArmError(
-        404,
-        "ResourceNotFound",
-        f"The Resource '{path}' {where} was not found. For more details please go to https://aka.ms/ARMResourceNotFoundFix",
-    )
+    return arm_error("ResourceNotFound", path=path, where=where)

@@ -5,7 +5,7 @@ refused explicitly.
 import re
 from collections.abc import Collection, Mapping
 
-from localazure.arm.errors import ArmError
+from localazure.arm.errors import arm_error
 
 _CONDITION = re.compile(r"\s*(?P<name>[A-Za-z]+)\s+eq\s+'(?P<value>(?:[^']|'')*)'\s*(?P<more>and\b|$)", re.IGNORECASE)
 
@@ -19,12 +19,7 @@ def parse(text: str, allowed: Collection[str]) -> dict[str, str]:
     while position < len(text):
         found = _CONDITION.match(text, position)
         if found is None or found["name"].lower() not in {name.lower() for name in allowed}:
-            raise ArmError(
-                400,
-                "InvalidFilterInQueryString",
-                f"Invalid $filter '{text}' specified in the query string. The embedded Azure takes conditions of the form "
-                f"name eq 'value', joined by 'and', with the names {', '.join(sorted(allowed))}.",
-            )
+            raise arm_error("InvalidFilterInQueryString", text=text, names=", ".join(sorted(allowed)))
         conditions[found["name"].lower()] = found["value"].replace("''", "'")
         position = found.end()
     return conditions

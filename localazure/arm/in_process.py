@@ -14,7 +14,7 @@ from localazure.arm import answers, checks, paths, requested_version
 from localazure.arm.actions import Calls
 from localazure.arm.caller import Caller
 from localazure.arm.changes import Changes
-from localazure.arm.errors import ArmError, not_implemented
+from localazure.arm.errors import ArmError, arm_error, not_implemented
 from localazure.arm.kind import Change, Kind
 from localazure.arm.operations import Operations
 from localazure.arm.store import Body, Operation, Resource
@@ -41,7 +41,7 @@ class InProcessArm:
         if target.id is None or target.tail:
             raise not_implemented(f"the resource type '{_type_of(resource_id)}'")
         if target.id.subscription.lower() not in SUBSCRIPTIONS:
-            raise ArmError(404, "SubscriptionNotFound", f"The subscription '{target.id.subscription}' could not be found.")
+            raise arm_error("SubscriptionNotFound", subscription=target.id.subscription)
         return target.kind, target.id
 
     def prepared(self, resource_id: str, version: str, body: Body, caller: Caller) -> Change:

@@ -21,7 +21,7 @@ from azure_gpu.formats.azure_types import AzureType
 from localazure import evidence
 from localazure.arm import refusals, words
 from localazure.arm.caller import Caller
-from localazure.arm.errors import ArmError, conflict, not_implemented, refusal_of, resource_not_found
+from localazure.arm.errors import ArmError, arm_error, conflict, not_implemented, refusal_of, resource_not_found
 from localazure.arm.store import Body, Resource, Store
 from localazure.evidence import Refusal
 from localazure.services import Services
@@ -225,11 +225,7 @@ class Kind:
             # Sentence and code: of galleries jenkins-infra/azure pull request 1544 (2026-09-14), of private zones
             # learntocloud/networking-lab issue 8 (2026-02-22).
             ids = ", ".join(child.id.text.partition("/providers/")[2] for child in children[:5])
-            raise conflict(
-                f"Cannot delete resource while nested resources exist. Some existing nested resource IDs include: '{ids}'. "
-                "Please delete all nested resources before deleting this resource.",
-                "CannotDeleteResource",
-            )
+            raise arm_error("CannotDeleteResource", ids=ids)
 
     def invalid_name(self, name: str, allowed: str) -> ArmError:
         """The service's error for an invalid name. `allowed` is the rule in words."""

@@ -10,7 +10,7 @@ from typing import Literal
 
 from azure_gpu.formats.arm_ids import ArmId
 from azure_gpu.formats.azure_types import MANAGEMENT_LOCK
-from localazure.arm.errors import ArmError, conflict
+from localazure.arm.errors import ArmError, arm_error
 from localazure.arm.store import Store
 
 READ_ONLY, CAN_NOT_DELETE = "ReadOnly", "CanNotDelete"
@@ -38,8 +38,4 @@ def _locked(operation: Operation, key: str, store: Store) -> Iterator[str]:
 
 def _locked_by(operation: Operation, resource_id: ArmId, scopes: list[str]) -> ArmError:
     named = ",".join(f"'{each}'" for each in scopes)
-    return conflict(
-        f"The scope '{resource_id.text}' cannot perform {operation} operation because following scope(s) are locked: {named}. "
-        "Please remove the lock and try again.",
-        "ScopeLocked",
-    )
+    return arm_error("ScopeLocked", scope=resource_id.text, operation=operation, locked=named)

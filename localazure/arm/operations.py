@@ -14,7 +14,7 @@ from typing import Any
 from azure_gpu.formats.arm_ids import parse
 from localazure import activity_log
 from localazure.arm import removal
-from localazure.arm.errors import ArmError
+from localazure.arm.errors import ArmError, arm_error
 from localazure.arm.kind import Change, Kind, Polling, merged
 from localazure.arm.locks import Locks
 from localazure.arm.store import Body, Operation, Resource
@@ -183,8 +183,7 @@ class Operations:
             self._end(operation, "Failed", error.content())
         except Exception:
             log.exception("operation %s on %s failed", operation.id, operation.resource_id)
-            internal = ArmError(500, "InternalServerError", "The embedded Azure failed with an internal error; see its log.")
-            self._end(operation, "Failed", internal.content())
+            self._end(operation, "Failed", arm_error("InternalServerError").content())
         else:
             self._end(operation, "Succeeded")
 

@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from azure_gpu.formats import arm_ids
 from azure_gpu.formats.arm_ids import RESOURCE_GROUP_TYPE, ArmId
-from localazure.arm.errors import ArmError, not_implemented
+from localazure.arm.errors import arm_error, not_implemented
 from localazure.arm.kind import Kind
 
 
@@ -73,7 +73,7 @@ def _type_of(namespace: str, pairs: list[str]) -> str:
 def _parsed(segments: list[str]) -> ArmId:
     parsed = arm_ids.parse("/" + "/".join(segments))
     if parsed is None:
-        raise ArmError(400, "InvalidRequestUri", f"'/{'/'.join(segments)}' is not the id of a resource.")
+        raise arm_error("InvalidRequestUri", path=f"/{'/'.join(segments)}")
     return parsed
 
 

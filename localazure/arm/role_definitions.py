@@ -18,7 +18,7 @@ TYPE = "BuiltInRole"
 
 def listed(conditions: str, version: str) -> Response:
     """All definitions, or those with a name: `roleName eq 'AcrPull'`. They hold at every scope."""
-    _check_version(version)
+    checks.version_among(API_VERSIONS, version)
     requested = filters.parse(conditions, ("roleName", "type"))
     return answers.listed(
         _definition(role)
@@ -28,7 +28,7 @@ def listed(conditions: str, version: str) -> Response:
 
 
 def one(role: str, version: str) -> Response:
-    _check_version(version)
+    checks.version_among(API_VERSIONS, version)
     if role.lower() not in roles.NAMES:
         raise ArmError(404, "RoleDefinitionDoesNotExist", f"The specified role definition with ID '{role}' does not exist.")
     return answers.respond(200, _definition(role.lower()))
@@ -41,10 +41,3 @@ def _definition(role: str) -> Body:
         "type": "Microsoft.Authorization/roleDefinitions",
         "properties": {"roleName": roles.NAMES[role], "type": TYPE, "assignableScopes": ["/"], "permissions": []},
     }
-
-
-def _check_version(given: str) -> None:
-    if not given:
-        raise checks.missing_api_version()
-    if given.lower() not in API_VERSIONS:
-        raise checks.invalid_api_version(given, ", ".join(sorted(API_VERSIONS, reverse=True)))

@@ -17,7 +17,7 @@ from localazure.arm import answers, checks, paths, requested_version, role_defin
 from localazure.arm.actions import Calls
 from localazure.arm.caller import Caller
 from localazure.arm.changes import Changes
-from localazure.arm.errors import ArmError, not_implemented
+from localazure.arm.errors import ArmError, arm_error, not_implemented
 from localazure.arm.in_process import InProcessArm
 from localazure.arm.kind import Kind, merged
 from localazure.arm.locks import Locks
@@ -85,8 +85,7 @@ class Arm:
             return  # the client has gone
         except Exception:
             log.exception("%s %s failed", request.method, request.url.path)
-            message = "The embedded Azure failed with an internal error; see its log."
-            response = answers.refused(ArmError(500, "InternalServerError", message))
+            response = answers.refused(arm_error("InternalServerError"))
         await response(scope, receive, send)
 
     async def _answer(self, request: Request) -> Response:
@@ -102,7 +101,7 @@ class Arm:
                 return requested.subscriptions() if arrived.segments[0].lower() == "subscriptions" else requested.tenants()
             case ["subscriptions", subscription, *below]:
                 if subscription not in SUBSCRIPTIONS:
-                    raise ArmError(404, "SubscriptionNotFound", f"The subscription '{arrived.segments[1]}' could not be found.")
+                    raise arm_error("SubscriptionNotFound", subscription=arrived.segments[1])
                 throttling.check(arrived.method, subscription, self._services)
                 rights.check(arrived.caller, arrived.method, request.url.path, self._services)
                 return await self._in_subscription_logged(arrived, below)
@@ -258,7 +257,7 @@ def _only(arrived: CheckedRequest, method: str) -> None:
 
 
 def _initiative(arrived: CheckedRequest, services: Services) -> Response:
-    checks.listed_api_version("policySetDefinitions", policies.LIST_VERSIONS, arrived.query("api-version"))
+    checks.version_among(policies.LIST_VERSIONS, arrived.query("api-version"), "policySetDefinitions")
     found = policies.initiative(arrived.segments, services)
     if found is None:
         name = arrived.segments[-1]

@@ -31,10 +31,7 @@ class Subscriptions:
 
     def api_version(self, given: str) -> None:
         supported = EXTRA_API_VERSIONS | shapes.api_versions(self._kinds[RESOURCE_GROUP_TYPE.lower()].azure_type)
-        if not given:
-            raise checks.missing_api_version()
-        if given.lower() not in supported:
-            raise checks.invalid_api_version(given, ", ".join(sorted(supported, reverse=True)))
+        checks.version_among(supported, given)
 
     def tenants(self) -> Response:
         tenant = self._services.settings.tenant_id

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from azure_gpu.catalog.problems import Problem
-from localazure.arm.errors import ArmError, not_implemented
+from localazure.arm.errors import ArmError, arm_error, not_implemented
 from localazure.weather.policies import DisallowedError
 
 FILE = "template"  # what the documents of requests are called
@@ -69,14 +69,7 @@ def not_valid(name: str, errors: Sequence[ArmError]) -> ArmError:
 
 
 def failed(target: str, errors: Sequence[ArmError]) -> ArmError:
-    return ArmError(
-        409,
-        "DeploymentFailed",
-        "At least one resource deployment operation failed. Please list deployment operations for details. Please see "
-        "https://aka.ms/arm-deployment-operations for usage details.",
-        target=target,
-        details=errors,
-    )
+    return arm_error("DeploymentFailed", target=target, details=errors)
 
 
 def parameter_values(problems: Sequence[Problem]) -> ArmError:
@@ -85,9 +78,7 @@ def parameter_values(problems: Sequence[Problem]) -> ArmError:
         if "key vault" in problem.message:
             return not_implemented("parameters from a key vault")
     sentences = " ".join(_sentence(problem) for problem in problems)
-    return ArmError(
-        400, "InvalidDeploymentParameterValue", f"{sentences} Please specify the value or use the parameter reference."
-    )
+    return arm_error("InvalidDeploymentParameterValue", sentences=sentences)
 
 
 def unreadable(problems: Sequence[Problem]) -> ArmError:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from azure_gpu.formats import arm_template, lenient_json
 from azure_gpu.formats.document import Document
-from localazure.arm.errors import ArmError, not_implemented
+from localazure.arm.errors import ArmError, arm_error, not_implemented
 from localazure.arm.store import Body
 from localazure.deployments import refusals
 
@@ -59,12 +59,7 @@ def of_document(document: Document) -> DeploymentRequest:
     if mode == "Complete":
         raise not_implemented("the mode 'Complete' of a deployment")
     if mode is None:
-        raise ArmError(
-            400,
-            "InvalidDeploymentMode",
-            f"The deployment mode '{properties.get('mode')}' is not valid. The allowed modes are 'Incremental' and 'Complete'.",
-            target="properties.mode",
-        )
+        raise arm_error("InvalidDeploymentMode", target="properties.mode", mode=properties.get("mode"))
     given = properties.get("parameters") or {}
     if not isinstance(given, dict):
         raise ArmError(400, "InvalidRequestContent", "The request content was invalid: 'parameters' is not an object.")

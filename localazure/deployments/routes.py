@@ -19,7 +19,7 @@ from azure_gpu.formats.document import Document
 from localazure.arm import answers, checks, filters
 from localazure.arm.as_of import request_date
 from localazure.arm.caller import Caller
-from localazure.arm.errors import ArmError, conflict, not_implemented
+from localazure.arm.errors import ArmError, arm_error, not_implemented
 from localazure.arm.in_process import InProcessArm
 from localazure.arm.operations import Operations
 from localazure.arm.requests import content_of
@@ -110,9 +110,7 @@ class DeploymentRoutes:
                 record = _there(stored, path.name)
                 found = [step for step in _steps(record) if step["id"].lower() == operation_id]
                 if not found:
-                    raise ArmError(
-                        404, "DeploymentOperationNotFound", f"Deployment operation '{operation_id}' could not be found."
-                    )
+                    raise arm_error("DeploymentOperationNotFound", id=operation_id)
                 return answers.respond(200, view.operation(record, found[0]))
             case _:
                 return _unknown(sent.method, "/".join(["deployments", *path.tail]))
@@ -325,7 +323,7 @@ def _environment(url: str, tenant: str) -> Body:
 
 def _there(record: Resource | None, name: str) -> Resource:
     if record is None:
-        raise ArmError(404, "DeploymentNotFound", f"Deployment '{name}' could not be found.")
+        raise arm_error("DeploymentNotFound", name=name)
     return record
 
 
@@ -337,7 +335,7 @@ def _steps(record: Resource) -> list[Body]:
 def _parsed(resource_id: str) -> ArmId:
     parsed = parse(resource_id)
     if parsed is None:
-        raise ArmError(400, "InvalidRequestUri", f"'{resource_id}' is not the id of a resource.")
+        raise arm_error("InvalidRequestUri", path=resource_id)
     return parsed
 
 
@@ -351,29 +349,19 @@ def _groups_in(expanded: Expanded) -> set[str]:
 def _no_location(name: str) -> ArmError:
     """MicrosoftDocs/azure-docs issue 69681 (2021-01-29); with this address: AzureCosmosDB/AgentMemoryToolkit issue 17
     (2026-06-01), of a validation."""
-    message = f"The 'location' property must be specified for '{name}'. Please see https://aka.ms/arm-deployment-subscription"
-    return ArmError(400, "InvalidDeployment", f"{message} for usage details.")
+    return arm_error("InvalidDeployment", name=name)
 
 
 def _check_name(deployment_id: str) -> None:
     name = deployment_id.rsplit("/", 1)[1]
     if not _NAME.fullmatch(name):
-        raise ArmError(
-            400,
-            "InvalidDeploymentName",
-            f"The provided deployment name '{name}' is not valid. It takes 1 to 64 letters, digits, and -._().",
-            target="deploymentName",
-        )
+        raise arm_error("InvalidDeploymentName", target="deploymentName", name=name)
 
 
 def _active(record: Resource) -> ArmError:
     started = datetime.fromisoformat(record.created_at)
-    return conflict(
-        f"Unable to edit or replace deployment '{record.id.name}': previous deployment from '{started:{_WRITTEN}}' is still "
-        f"active (expiration time is '{started + timedelta(days=7):{_WRITTEN}}'). "
-        "Please see https://aka.ms/arm-deploy for usage details.",
-        "DeploymentActive",
-    )
+    expires = f"{started + timedelta(days=7):{_WRITTEN}}"
+    return arm_error("DeploymentActive", name=record.id.name, started=f"{started:{_WRITTEN}}", expires=expires)
 
 
 def _state_filter(conditions: str) -> str:

@@ -97,7 +97,7 @@ def at(segments: Sequence[str]) -> list[tuple[Row, Mapping[str, str]]]:
 
 def answered(asked: Asked) -> Response:
     row = asked.row
-    checks.listed_api_version(row.shown_type, row.all_versions(), asked.query("api-version"))
+    checks.version_among(row.all_versions(), asked.query("api-version"), row.shown_type)
     answer = _ANSWERS[row.answer](asked)
     if isinstance(answer, Response):
         return answer
