@@ -4,12 +4,13 @@ They are created over ARM, as by any other client, with their resource groups an
 the directory.
 """
 
+import tomllib
 from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.arm_ids import ArmId, parse
-from azure_gpu.formats.azure_types import AzureType
 from localazure.arm.kind import merged
 from localazure.shapes import default_api_version
 from localazure.subscriptions import SUBSCRIPTION
@@ -21,41 +22,9 @@ NOT_SERVED = ("Microsoft.Compute/snapshots", "Microsoft.Insights/actionGroups")
 GROUPS_VERSION = "2024-03-01"
 _ELSEWHERE = f"/subscriptions/{SUBSCRIPTION}/resourceGroups/elsewhere/providers"
 _PEOPLE = f"/subscriptions/{SUBSCRIPTION}/resourceGroups/people/providers/Microsoft.ManagedIdentity/userAssignedIdentities"
-_DISK, _GATEWAY = f"{_ELSEWHERE}/Microsoft.Compute/snapshots/disk", f"{_ELSEWHERE}/Microsoft.Network/natGateways/out"
+_GATEWAY = f"{_ELSEWHERE}/Microsoft.Network/natGateways/out"
 _TYPES = {each.arm_type.lower(): each for each in azure_types.ALL}
-_NODES = {"name": "system", "mode": "System", "count": 1, "vmSize": "Standard_D4s_v5", "type": "VirtualMachineScaleSets"}
-# What the service requires beside a location, by type.
-_REQUIRED: dict[AzureType, dict[str, Any]] = {
-    azure_types.REGISTRY: {"sku": {"name": "Basic"}},
-    azure_types.STORAGE_ACCOUNT: {"kind": "StorageV2", "sku": {"name": "Standard_LRS"}},
-    azure_types.KEY_VAULT: {
-        "properties": {
-            "tenantId": "00000000-0000-0000-0000-000000000000",  # which isn't looked at
-            "sku": {"family": "A", "name": "standard"},
-            "enableRbacAuthorization": True,
-            "enablePurgeProtection": True,
-        }
-    },
-    azure_types.KEY_VAULT_KEY: {"properties": {"kty": "RSA"}},
-    azure_types.PRIVATE_LINK_SCOPE: {
-        "properties": {"accessModeSettings": {"ingestionAccessMode": "Open", "queryAccessMode": "Open"}}
-    },
-    azure_types.VIRTUAL_NETWORK: {"properties": {"addressSpace": {"addressPrefixes": ["172.20.0.0/16"]}}},
-    azure_types.SUBNET: {"properties": {"addressPrefix": "172.20.1.0/24"}},
-    azure_types.MANAGED_CLUSTER: {
-        "identity": {"type": "SystemAssigned"},
-        "properties": {"dnsPrefix": "theirs", "agentPoolProfiles": [_NODES]},
-    },
-    azure_types.GALLERY_IMAGE: {
-        "properties": {
-            "osType": "Linux",
-            "osState": "Generalized",
-            "hyperVGeneration": "V2",
-            "identifier": {"publisher": "p", "offer": "o", "sku": "s"},
-        }
-    },
-    azure_types.GALLERY_IMAGE_VERSION: {"properties": {"storageProfile": {"osDiskImage": {"source": {"id": _DISK}}}}},
-}
+_REQUIRED: dict[str, dict[str, Any]] = tomllib.loads(Path(__file__).with_name("referenced.toml").read_text(encoding="utf-8"))
 _GLOBAL = (azure_types.PRIVATE_ZONE, azure_types.PRIVATE_LINK_SCOPE)
 # What a subnet has, by the section that names it: a group reaches the internet only by its subnet's NAT gateway.
 _SUBNETS: dict[str, dict[str, Any]] = {
@@ -104,7 +73,7 @@ def body_of(each: ArmId, expected: Expected, decided: Mapping[str, Any] | None =
         if azure_type in (azure_types.SUBNET, azure_types.KEY_VAULT_KEY)
         else {"location": "global" if azure_type in _GLOBAL else expected.location}
     )
-    body = merged(placed, _REQUIRED.get(azure_type, {}))
+    body = merged(placed, _REQUIRED.get(azure_type.arm_type, {}))
     body = merged(body, {"properties": dict(decided)}) if decided else body
     if azure_type is azure_types.SUBNET:
         body = merged(body, {"properties": _SUBNETS.get(expected.section, {})})

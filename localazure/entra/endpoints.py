@@ -1,13 +1,16 @@
 """Endpoints that a client uses before ARM: the cloud's metadata, OpenID discovery, signing keys, and tokens.
 
-Keys of the metadata document: those that azure-cli 2.91 and azure-native 3.29 read. Token errors in Entra's form and numbers.
-Source of the numbers: Microsoft Learn, identity-platform/reference-error-codes.
+The documents are in `documents.json`; keys of the cloud's metadata are those that azure-cli 2.91 and azure-native 3.29 read.
+Token errors have Entra's form and numbers. Source of the numbers: Microsoft Learn, identity-platform/reference-error-codes.
 """
 
 import hmac
+import json
 from collections.abc import Callable
 from datetime import datetime
-from typing import Any, NamedTuple
+from pathlib import Path
+from string import Template
+from typing import NamedTuple
 from urllib.parse import parse_qsl
 
 from starlette.requests import Request
@@ -44,8 +47,11 @@ class Endpoints:
     def __init__(self, identity: Identity, tokens: Tokens, url: str, directory: Directory) -> None:
         self._identity = identity
         self._tokens = tokens
-        self._url = url
         self._directory = directory
+        # Every address in them is this server's own: nothing points outside of the machine.
+        text = Path(__file__).with_name("documents.json").read_text(encoding="utf-8")
+        words = {"url": url, "host": url.removeprefix("https://"), "tenant": identity.tenant_id, "issuer": tokens.issuer}
+        self._documents = json.loads(Template(text).substitute(words, name=CLOUD_NAME))
 
     def routes(self) -> list[Route]:
         return [
@@ -59,7 +65,7 @@ class Endpoints:
         ]
 
     async def metadata(self, request: Request) -> JSONResponse:
-        cloud = _cloud(self._url, self._identity.tenant_id)
+        cloud = self._documents["cloud"]
         return JSONResponse([cloud] if request.query_params.get("api-version") == _LIST_VERSION else cloud)
 
     async def image_aliases(self, request: Request) -> JSONResponse:  # noqa: ARG002
@@ -68,21 +74,7 @@ class Endpoints:
     async def discovery(self, request: Request) -> JSONResponse:
         if refusal := self._wrong_tenant(request):
             return refusal
-        authority = f"{self._url}/{self._identity.tenant_id}"
-        return JSONResponse(
-            {
-                "issuer": self._tokens.issuer,
-                "token_endpoint": f"{authority}/oauth2/v2.0/token",
-                "authorization_endpoint": f"{authority}/oauth2/v2.0/authorize",
-                "jwks_uri": f"{authority}/discovery/v2.0/keys",
-                "response_types_supported": ["code", "token"],
-                "subject_types_supported": ["pairwise"],
-                "grant_types_supported": ["client_credentials"],
-                "id_token_signing_alg_values_supported": ["RS256"],
-                "token_endpoint_auth_methods_supported": ["client_secret_post", "private_key_jwt"],
-                "tenant_region_scope": "local",
-            }
-        )
+        return JSONResponse(self._documents["discovery"])
 
     async def keys(self, request: Request) -> JSONResponse:
         return self._wrong_tenant(request) or JSONResponse(self._tokens.keys())
@@ -160,36 +152,3 @@ def _refused(status: int, error: str, number: int, text: str) -> JSONResponse:
     return JSONResponse(
         {"error": error, "error_description": f"AADSTS{number}: {text}", "error_codes": [number]}, status_code=status
     )
-
-
-def _cloud(url: str, tenant: str) -> dict[str, Any]:
-    """One cloud. Every address is this server's own: nothing points outside of the machine."""
-    host = url.removeprefix("https://")
-    return {
-        "name": CLOUD_NAME,
-        "portal": url,
-        "authentication": {
-            "loginEndpoint": url,
-            "audiences": [url, f"{url}/"],
-            "tenant": tenant,
-            "identityProvider": "AAD",
-        },
-        "resourceManager": f"{url}/",
-        "graph": url,
-        "graphAudience": url,
-        "microsoftGraphResourceId": url,
-        "gallery": url,
-        "batch": f"{url}/batch",
-        "sqlManagement": url,
-        "media": url,
-        "activeDirectoryDataLake": url,
-        "vmImageAliasDoc": f"{url}{IMAGE_ALIASES}",
-        "suffixes": {
-            "acrLoginServer": host,
-            "azureDataLakeAnalyticsCatalogAndJob": host,
-            "azureDataLakeStoreFileSystem": host,
-            "keyVaultDns": host,
-            "sqlServerHostname": host,
-            "storage": f"core.{host}",
-        },
-    }
