@@ -18,6 +18,7 @@ from starlette.routing import BaseRoute
 from azure_gpu.formats import conditions
 from azure_gpu.formats.arm_ids import ArmId, parse
 from azure_gpu.formats.azure_types import AzureType
+from azure_gpu.formats.conditions import Judged
 from localazure import evidence
 from localazure.arm import refusals, words
 from localazure.arm.caller import Caller
@@ -278,10 +279,24 @@ class Kind:
 
     def defaults(self, change: Change) -> Body:
         """The service's defaults, and what stays of what is there, in the body's shape. The body is merged over them, deeply."""
-        found = self._filled("defaults", Resource(id=change.id, body=change.body), change.services)
+        before = change.previous.body if change.previous else {}
+        facts = {"date": change.as_of.isoformat(), "new": change.creating, **self.default_facts(change)}
+        own = words.of(Resource(id=change.id, body=change.body), change.services)
+        return defaults_of(self.row, Judged(change.body, before, facts), self.kept(change), own)
+
+    def default_facts(self, change: Change) -> Body:  # noqa: ARG002
+        """What the conditions and the words of the row's defaults need beside the body."""
+        return {}
+
+    def kept(self, change: Change) -> Body:
+        """What stays of what is there where the body doesn't name it."""
+        found: Body = {}
         for path in self.row.get("keeps", ()) if change.previous else ():
             found = merged(found, _at(path, change.previous.body if change.previous else {}))
-        return found
+        if "changeable" not in self.row or change.previous is None:
+            return found
+        before = change.previous.properties.items()
+        return merged(found, {"properties": {name: each for name, each in before if name not in self.row["changeable"]}})
 
     def begun(self, change: Change) -> Body:
         """What the service sets before it answers, as `provision` returns it."""
@@ -317,7 +332,7 @@ class Kind:
         return {}
 
     def _filled(self, name: str, resource: Resource, services: Services) -> Body:
-        return words.filled(self.row.get(name, {}), resource, services)
+        return words.filled(self.row.get(name, {}), words.of(resource, services))
 
     def expanded(self, resource: Resource, what: str, services: Services) -> Body:  # noqa: ARG002
         """What `$expand=what` adds to the answer of GET, in its shape. `what` is in lower case."""
@@ -358,6 +373,17 @@ def _below(kind: type[Kind], what: str) -> Mapping[str, str]:
     """The names of methods by the patterns that they answer at."""
     marks = {name: getattr(getattr(kind, name), "at", {}) for name in dir(kind)}
     return {pattern: name for name, at in marks.items() for pattern in at.get(what, ())}
+
+
+def defaults_of(row: Mapping[str, Any], judged: Judged, kept: Body, otherwise: words.Meaning) -> Body:
+    """Those of a row, then those of each condition that holds of the body over what came before; `kept` lies over them all."""
+    meant = words.of_defaults(judged, otherwise)
+    found: Body = words.filled(row.get("defaults", {}), meant)
+    for condition, more in row.get("defaults_where", {}).items():
+        whole = judged._replace(body=merged(merged(found, kept), judged.body))
+        if any(conditions.matching("", condition, whole)):
+            found = merged(found, words.filled(more, meant))
+    return merged(found, kept)
 
 
 def merged(under: Body, over: Body) -> Body:

@@ -1,18 +1,23 @@
 """Words in braces that stand for a value in the table of types, `localazure/evidence/types.toml`: `{name}`, `{now}`, `{new id}`.
 
 A text that is one word alone becomes the word's value, whatever its type. GUIDs and etags of a resource are always the same.
+Among defaults `{@path}` is a fact, and `{was.path}` what stood there.
 """
 
 import hashlib
 import re
 import uuid
+from collections.abc import Callable
 from typing import Any
 
+from azure_gpu.formats.conditions import Judged, value_at
 from localazure.arm.store import Body, Resource
 from localazure.services import Services
 
 _NAMESPACE = uuid.UUID("5c1f7f3e-8f0e-5e0b-9f5b-0d8e6f3c2b11")  # of the GUIDs below; chosen once
-_WORD = re.compile(r"\{([A-Za-z ]+)\}")
+_WORD = re.compile(r"\{([A-Za-z@_. ]+)\}")
+
+Meaning = Callable[[str], Any]
 
 
 def guid(text: str) -> str:
@@ -23,21 +28,32 @@ def number(text: str, below: int) -> int:
     return int(hashlib.sha256(text.encode()).hexdigest()[:12], 16) % below
 
 
-def filled(value: Any, resource: Resource, services: Services) -> Any:
-    """A copy of `value` with what its words mean for a resource. What isn't known is left out of objects."""
+def filled(value: Any, meant: Meaning) -> Any:
+    """A copy of `value` with what its words mean. What isn't known is left out of objects."""
     match value:
         case str():
             alone = _WORD.fullmatch(value)
-            if alone:
-                return _meaning(alone[1], resource, services)
-            return _WORD.sub(lambda found: str(_meaning(found[1], resource, services)), value)
+            return meant(alone[1]) if alone else _WORD.sub(lambda found: str(meant(found[1])), value)
         case list():
-            return [filled(each, resource, services) for each in value]
+            return [filled(each, meant) for each in value]
         case dict():
-            found = {name: filled(each, resource, services) for name, each in value.items()}
+            found = {name: filled(each, meant) for name, each in value.items()}
             return {name: each for name, each in found.items() if each is not None}
         case _:
             return value
+
+
+def of(resource: Resource, services: Services) -> Meaning:
+    return lambda word: _meaning(word, resource, services)
+
+
+def of_defaults(judged: Judged, otherwise: Meaning) -> Meaning:
+    def meant(word: str) -> Any:
+        if word.startswith("@"):
+            return value_at(judged.facts, word[1:])
+        return value_at(judged.before, word[4:]) if word.startswith("was.") else otherwise(word)
+
+    return meant
 
 
 def _meaning(word: str, resource: Resource, services: Services) -> Any:

@@ -4,7 +4,6 @@ Its network rules and the encryption of its data are kept as they
 are given and change nothing. What lies below an account (jobs and tasks) is served at `accountEndpoint`, by `localazure/batch`.
 Statuses, headers and families: Azure Service Operator's session Test_Batch_Account_CRUD_v20240701 (2025-11-11); that an
 update is done when it is answered: the Azure CLI's test_batch_general_arm_cmd (2021-02-22), where it is a PATCH.
-Defaults of the service: Microsoft Learn, REST reference of Microsoft.Batch 2024-07-01, "Batch Account - Create".
 """
 
 import base64
@@ -42,17 +41,6 @@ class BatchAccounts(Kind):
     def check(self, change: Change) -> None:
         super().check(change)
         batch_account_rules.check(change)
-
-    def defaults(self, change: Change) -> Body:
-        defaults: Body = {
-            "allowedAuthenticationModes": list(batch_account_rules.AUTHENTICATION_MODES),
-            "encryption": {"keySource": "Microsoft.Batch"},
-            "poolAllocationMode": "BatchService",
-            "publicNetworkAccess": "Enabled",
-        }
-        if change.properties.get("autoStorage"):
-            defaults["autoStorage"] = {"authenticationMode": "StorageKeys"}
-        return {"identity": {"type": "None"}, "properties": defaults}
 
     def begun(self, change: Change) -> Body:
         resource = change.stored

@@ -1,7 +1,6 @@
 """Pools of Azure Batch as ARM resources. `localazure.batch.pools` runs their nodes and reports their live state.
 
-A PUT is answered with 200 at once, and nodes come and go afterwards, as at the service. Defaults of the service: Microsoft Learn,
-REST reference of Microsoft.Batch 2024-07-01, "Pool - Create".
+A PUT is answered with 200 at once, and nodes come and go afterwards, as at the service.
 """
 
 from typing import Any
@@ -45,22 +44,6 @@ class BatchPools(Kind):
 
     def check(self, change: Change) -> None:
         batch_pool_rules.check(change, self.defaults(change), self.arm_type)
-
-    def defaults(self, change: Change) -> Body:
-        properties: Body = {
-            "interNodeCommunication": "Disabled",
-            "scaleSettings": _scale(change.properties.get("scaleSettings") or {}),
-            "targetNodeCommunicationMode": "Default",
-            "taskSchedulingPolicy": {"nodeFillType": "Spread"},
-            "taskSlotsPerNode": 1,
-        }
-        if change.properties.get("startTask"):
-            properties["startTask"] = {"maxTaskRetryCount": 0, "waitForSuccess": True}
-        image = _image(change.properties)
-        if image.get("publisher"):
-            machine = {"imageReference": {"version": "latest"}}
-            properties["deploymentConfiguration"] = {"virtualMachineConfiguration": machine}
-        return {"identity": {"type": "None"}, "properties": properties}
 
     async def provision(self, change: Change) -> Body:
         await self._pools.apply(key_of(change.id), change.body, change.as_of, change.id.name)
@@ -112,23 +95,12 @@ def key_of(pool: ArmId) -> PoolKey:
     return PoolKey(pool.scope.lower(), pool.name.lower())
 
 
-def _scale(given: Body) -> Body:
-    if given.get("autoScale"):
-        return {"autoScale": {"evaluationInterval": "PT15M"}}
-    return {"fixedScale": {"resizeTimeout": "PT15M", "targetDedicatedNodes": 0, "targetLowPriorityNodes": 0}}
-
-
 def _as_it_is(status: Body) -> Body:
     return {
         "targetDedicatedNodes": status.get("currentDedicatedNodes") or 0,
         "targetLowPriorityNodes": status.get("currentLowPriorityNodes") or 0,
         "resizeTimeout": "PT15M",
     }
-
-
-def _image(properties: Body) -> Body:
-    deployment = properties.get("deploymentConfiguration") or {}
-    return (deployment.get("virtualMachineConfiguration") or {}).get("imageReference") or {}
 
 
 def _communication(properties: Body) -> str:

@@ -59,22 +59,6 @@ class KubernetesExtensions(Kind):
         judged = {"id": change.id.text, "properties": {"extensionType": EXTENSION_TYPE, _SETTINGS: _settings(change)}}
         refusals.judge(JUDGED_AS, judged, change.as_of, facts=_facts(change, cluster))
 
-    def defaults(self, change: Change) -> Body:
-        kept = change.previous.properties if change.previous else {}
-        secret = {_PROTECTED: kept[_PROTECTED]} if kept.get(_PROTECTED) else {}
-        is_ml = change.properties["extensionType"] == EXTENSION_TYPE
-        scope = kept.get("scope") or {"cluster": {"releaseNamespace": "azureml"} if is_ml else {}}
-        return {
-            "properties": {
-                "autoUpgradeMinorVersion": True,
-                "releaseTrain": "Stable",
-                "scope": scope,
-                _SETTINGS: {},
-                _PROTECTED: {},
-                **secret,
-            },
-        }
-
     async def provision(self, change: Change) -> Body:
         properties = change.properties
         known = VERSIONS.get(str(properties["extensionType"]).lower(), UNKNOWN_VERSION)

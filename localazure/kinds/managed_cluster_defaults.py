@@ -1,11 +1,11 @@
-"""Defaults of AKS for a cluster, and what an existing cluster keeps when an update doesn't name it.
+"""What the defaults of a cluster, rows of `localazure/evidence/types.toml`, depend on; its names, and what of it stays.
 
 Recorded defaults: Azure Service Operator's sessions Test_AKS_ManagedCluster_20250801_CRUD (2026-01-24),
 Test_KubernetesConfiguration_Extension_20230501_CRUD (2026-03-20) and Test_AKS_ManagedCluster_20260301_CRUD (2026-09-10). The
 others: Microsoft Learn, REST reference of Microsoft.ContainerService 2025-09-01, "Managed Clusters - Create Or Update".
 """
 
-from localazure.arm.kind import Change, merged
+from localazure.arm.kind import Change
 from localazure.arm.store import Body, Resource
 from localazure.kinds import managed_cluster_node_group, managed_cluster_versions as versions
 
@@ -15,40 +15,32 @@ ISSUER_SINCE = (1, 34)
 # Kubenet with 1.26 to 1.29 at any API version (Test_Containerservice_v1api20240901_CreationAndDeletion, 2024-11-06, and nine
 # more), overlay with 1.30 (Test_Latest_Reconciled_Generation_Reconciles_AllEvents, 2024-08-01, and three more).
 OVERLAY_SINCE = (1, 30)
-_KEPT = (
-    "aadProfile",
-    "disableLocalAccounts",
-    "diskEncryptionSetID",
-    "dnsPrefix",
-    "enableRBAC",
-    "fqdnSubdomain",
-    "identityProfile",
-    "kubernetesVersion",
-    "linuxProfile",
-    "networkProfile",
-    "nodeResourceGroup",
-    "servicePrincipalProfile",
-)
 
 
-def of(change: Change) -> Body:
-    """The same however often it is requested."""
-    kept = {}
-    if change.previous is not None:
-        before = change.previous.properties
-        kept = {name: before[name] for name in _KEPT if name in before}
-    given = change.properties
-    balancer = (kept.get("networkProfile") or {}).get("loadBalancerProfile")
-    if balancer and _names_its_addresses((given.get("networkProfile") or {}).get("loadBalancerProfile") or {}):
-        # Addresses of the client's own take the place of AKS's.
-        rest = {name: value for name, value in balancer.items() if name != "managedOutboundIPs"}
-        kept["networkProfile"] = {**kept["networkProfile"], "loadBalancerProfile": rest}
-    # A body without a tier leaves the cluster its own (20250801).
-    sku = (change.previous.body.get("sku") or {}) if change.previous else {}
+def facts(change: Change) -> Body:
+    given, before = change.properties, change.previous.properties if change.previous else {}
+    newest = versions.minor_of(versions.chosen(change.as_of))
+    version = str(given.get("kubernetesVersion") or before.get("kubernetesVersion") or newest)
+    network = {**(before.get("networkProfile") or {}), **(given.get("networkProfile") or {})}
+    issuer = bool((before.get("oidcIssuerProfile") or {}).get("enabled"))  # one that is there stays
     return {
-        "sku": {"name": "Base", "tier": "Free", **sku},
-        "properties": merged(_defaults(change, merged(kept, given)), kept),
+        "version": version,
+        "plugin": "azure" if _is_from(OVERLAY_SINCE, version) else "kubenet",
+        "services": network.get("serviceCidr") or "10.0.0.0/16",
+        "pods": network.get("podCidr") or "10.244.0.0/16",
+        "group": managed_cluster_node_group.default_name(change.id, change.body["location"]),
+        "issuer": _is_from(ISSUER_SINCE, version) if change.creating else issuer,
     }
+
+
+def kept(change: Change, kept: Body) -> Body:
+    """Of what stays, a load balancer has no addresses of AKS where the client names its own."""
+    network = (kept.get("properties") or {}).get("networkProfile") or {}
+    given = (change.properties.get("networkProfile") or {}).get("loadBalancerProfile") or {}
+    if not network.get("loadBalancerProfile") or not (given.get("outboundIPs") or given.get("outboundIPPrefixes")):
+        return kept
+    rest = {name: value for name, value in network["loadBalancerProfile"].items() if name != "managedOutboundIPs"}
+    return {**kept, "properties": {**kept["properties"], "networkProfile": {**network, "loadBalancerProfile": rest}}}
 
 
 def names(cluster: Resource, unique: str) -> Body:
@@ -64,42 +56,6 @@ def names(cluster: Resource, unique: str) -> Body:
     return made
 
 
-def _defaults(change: Change, given: Body) -> Body:
-    version = str(given.get("kubernetesVersion") or versions.minor_of(versions.chosen(change.as_of)))
-    network = _network(given.get("networkProfile") or {}, version)
-    defaults: Body = {
-        "autoUpgradeProfile": {"nodeOSUpgradeChannel": "NodeImage"},
-        "bootstrapProfile": {"artifactSource": "Direct"},
-        "disableLocalAccounts": False,
-        "enableRBAC": True,
-        "kubernetesVersion": version,
-        "metricsProfile": {"costAnalysis": {"enabled": False}},
-        "networkProfile": network,
-        "nodeProvisioningProfile": {"mode": "Manual", "defaultNodePools": "Auto"},
-        "nodeResourceGroup": managed_cluster_node_group.default_name(change.id, change.body["location"]),
-        "oidcIssuerProfile": {"enabled": _has_issuer(change, version)},
-        "securityProfile": {},
-        "storageProfile": {name: {"enabled": True} for name in ("diskCSIDriver", "fileCSIDriver", "snapshotController")},
-        "supportPlan": "KubernetesOfficial",
-        "workloadAutoScalerProfile": {},
-    }
-    if str((change.body.get("identity") or {}).get("type") or "None") != "None":
-        defaults["servicePrincipalProfile"] = {"clientId": "msi"}
-    if given.get("aadProfile"):
-        defaults["aadProfile"] = {"adminGroupObjectIDs": [], "tenantID": change.services.settings.tenant_id}
-    if given.get("linuxProfile") and network["networkPlugin"] == "azure" and "podCidr" not in network:
-        # Recorded with Azure CNI (20230501), and not with its overlay (az's test_aks_create_gpu_driver_flow, 2025-03-21).
-        defaults["windowsProfile"] = {"adminUsername": "azureuser", "enableCSIProxy": True}
-    return defaults
-
-
-def _has_issuer(change: Change, version: str) -> bool:
-    """An issuer that is there stays; of new clusters those of the later versions have one."""
-    if change.previous is not None:
-        return bool((change.previous.properties.get("oidcIssuerProfile") or {}).get("enabled"))
-    return _is_from(ISSUER_SINCE, version)
-
-
 def _is_from(since: tuple[int, int], version: str) -> bool:
     try:
         return versions.numbers(version)[:2] >= since
@@ -107,36 +63,6 @@ def _is_from(since: tuple[int, int], version: str) -> bool:
         return False
 
 
-def _network(given: Body, version: str) -> Body:
-    plugin = given.get("networkPlugin") or ("azure" if _is_from(OVERLAY_SINCE, version) else "kubenet")
-    defaults: Body = {
-        "dnsServiceIP": "10.0.0.10",
-        "ipFamilies": ["IPv4"],
-        "loadBalancerSku": "standard",
-        "networkPlugin": plugin,
-        "outboundType": "loadBalancer",
-        "serviceCidr": "10.0.0.0/16",
-    }
-    defaults["serviceCidrs"] = [given.get("serviceCidr") or defaults["serviceCidr"]]
-    if plugin == "azure":
-        defaults |= {"networkDataplane": "azure", "networkPolicy": "none"}
-    if not given.get("networkPlugin"):
-        defaults["networkPluginMode"] = "overlay"
-    mode = given.get("networkPluginMode") or defaults.get("networkPluginMode") or ""
-    if plugin == "kubenet" or str(mode).lower() == "overlay":
-        defaults["podCidr"] = given.get("podCidr") or "10.244.0.0/16"
-        defaults["podCidrs"] = [defaults["podCidr"]]
-    if has_balancer({**defaults, **given}):
-        own = _names_its_addresses(given.get("loadBalancerProfile") or {})
-        managed: Body = {} if own else {"managedOutboundIPs": {"count": 1}}
-        defaults["loadBalancerProfile"] = {"backendPoolType": "nodeIPConfiguration", **managed}
-    return defaults
-
-
 def has_balancer(network: Body) -> bool:
     """Whether nodes reach the outside through a standard load balancer of AKS."""
     return network.get("outboundType") == "loadBalancer" and str(network.get("loadBalancerSku")).lower() == "standard"
-
-
-def _names_its_addresses(profile: Body) -> bool:
-    return bool(profile.get("outboundIPs") or profile.get("outboundIPPrefixes"))

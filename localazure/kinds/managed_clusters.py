@@ -66,7 +66,7 @@ class ManagedClusters(ClusterAccess):
             raise wrong_power(change.previous.state, STOPPED, "updating")
         properties = change.body["properties"] = without_empty(change.properties)
         profiles = properties.pop(_POOLS, None)
-        whole = merged(managed_cluster_defaults.of(change), change.body)
+        whole = merged(self.defaults(change), change.body)
         running = str(change.previous.private.get("version") or "") if change.previous else ""
         requested, plan = whole["properties"]["kubernetesVersion"], str(whole["properties"]["supportPlan"])
         managed_cluster_rules.check_version(requested, running, plan, change.as_of)
@@ -78,8 +78,11 @@ class ManagedClusters(ClusterAccess):
         if planned:
             properties[_POOLS] = [{"name": name, **pool} for name, pool in planned.items()]
 
-    def defaults(self, change: Change) -> Body:
-        return managed_cluster_defaults.of(change)
+    def default_facts(self, change: Change) -> Body:
+        return managed_cluster_defaults.facts(change)
+
+    def kept(self, change: Change) -> Body:
+        return managed_cluster_defaults.kept(change, super().kept(change))
 
     def begun(self, change: Change) -> Body:
         """Names, identity and issuer are in the answer to the PUT that creates the cluster.

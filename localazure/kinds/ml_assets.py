@@ -23,7 +23,6 @@ from localazure.services import Services
 
 # The parameters of a list of code → the properties that azure-ai-ml 1.35.2 gives a version that it has uploaded.
 _HASHES = {"hash": "hash_sha256", "hashversion": "hash_version"}
-_CHANGEABLE = frozenset({"description", "isArchived", "properties", "stage", "tags"})
 _EARLIER_TYPES = ("CustomModel", "MLFlowModel", "TritonModel")  # ModelType of API version 2021-10-01, in templates still
 MODEL_TYPES = ("custom_model", "mlflow_model", "triton_model")  # azure-ai-ml 1.35.2, AssetTypes
 
@@ -59,7 +58,7 @@ class _Versions(MlKind):
             self.check_new(change)
             return
         before, given = change.previous.properties, change.properties
-        for name in sorted({*before, *given} - _CHANGEABLE):
+        for name in sorted({*before, *given} - {*self.row["changeable"]}):
             if name in given and given[name] != before.get(name):
                 message = (
                     f"The version '{change.id.name}' of '{_name(change.id)}' exists, and its '{name}' can't be changed. "
@@ -70,11 +69,6 @@ class _Versions(MlKind):
     def check_new(self, change: Change) -> None:
         """What speaks against a version that doesn't exist yet. ArmError."""
         raise NotImplementedError
-
-    def defaults(self, change: Change) -> Body:
-        kept = change.previous.properties if change.previous else {}
-        lasting = {name: value for name, value in kept.items() if name not in _CHANGEABLE}
-        return merged(super().defaults(change), {"properties": lasting})
 
     async def provision(self, change: Change) -> Body:
         if change.previous is None:

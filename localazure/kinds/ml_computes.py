@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.arm_ids import ArmId
-from localazure.arm.kind import Answer, Call, Change, action, merged
+from localazure.arm.kind import Answer, Call, Change, action
 from localazure.arm.store import Body, Resource
 from localazure.kinds import ml_compute_rules, ml_quotas
 from localazure.kinds.ml_compute_rules import AML_COMPUTE, DEFAULT_INSTANCE_TYPE, KUBERNETES, inner, kind_of
@@ -16,7 +16,6 @@ from localazure.kinds.ml_kind import MlKind
 from localazure.machines.ml_jobs import JobRunner
 from localazure.services import Services
 
-IDLE_TIME = "PT120S"  # azure-ai-ml 1.35.2, AmlCompute.idle_time_before_scale_down
 _ACTION = "underlyingresourceaction"
 # Microsoft Learn, machine-learning/how-to-manage-kubernetes-instance-types, "Default instance type"
 _DEFAULT_TYPE: Body = {
@@ -39,27 +38,6 @@ class MlComputes(MlKind):
 
     def check(self, change: Change) -> None:
         ml_compute_rules.check(change, self.arm_type)
-
-    def defaults(self, change: Change) -> Body:
-        before = change.previous.body if change.previous else {}
-        common: Body = {"computeLocation": change.body["location"], "disableLocalAuth": False, "description": ""}
-        kept = {name: before["properties"][name] for name in ("resourceId",) if name in before.get("properties", {})}
-        match kind_of(change.body):
-            case "AmlCompute":
-                own: Body = {
-                    "enableNodePublicIp": True,
-                    "osType": "Linux",
-                    "remoteLoginPortPublicAccess": "NotSpecified",
-                    "scaleSettings": {"minNodeCount": 0, "nodeIdleTimeBeforeScaleDown": IDLE_TIME},
-                    "vmPriority": "Dedicated",
-                }
-            case "Kubernetes":
-                own = {"namespace": "default", "defaultInstanceType": DEFAULT_INSTANCE_TYPE}
-            case _:
-                own = {"sshPort": 22}
-        # What of a compute never changes needn't be said again.
-        lasting = inner(before)
-        return {"properties": {**common, **kept, "properties": merged(own, lasting)}}
 
     def begun(self, change: Change) -> Body:
         compute, services = change.stored, change.services

@@ -18,9 +18,7 @@ from localazure.kinds.ml_kind import MlKind, bad_request, user_error, workspace_
 from localazure.machines.ml_jobs import JobRunner
 from localazure.services import Services
 
-_CHANGEABLE = frozenset({"description", "displayName", "isArchived", "tags", "properties", "services", "experimentName"})
 _ENDED = ("Completed", "Failed", "Canceled")
-EXPERIMENT = "Default"
 _NEEDED: Mapping[str, AzureType] = {
     "environmentId": azure_types.ML_ENVIRONMENT_VERSION,
     "codeId": azure_types.ML_CODE_VERSION,
@@ -38,7 +36,7 @@ class MlJobs(MlKind):
     def check(self, change: Change) -> None:
         properties = change.properties
         if change.previous is not None:
-            _check_unchanged(change.previous.properties, properties)
+            self._check_unchanged(change.previous.properties, properties)
             return
         if properties.get("jobType") != "Command":
             raise not_implemented(f"a job of the type '{properties.get('jobType')}'")
@@ -56,12 +54,11 @@ class MlJobs(MlKind):
             properties[name] = found.id.text
         self._jobs.check(change)
 
-    def defaults(self, change: Change) -> Body:
-        kept = change.previous.properties if change.previous else {}
-        lasting = {name: value for name, value in kept.items() if name not in _CHANGEABLE}
-        name = change.id.name
-        first: Body = {"displayName": name, "experimentName": EXPERIMENT, "isArchived": False, "tags": {}, "properties": {}}
-        return {"properties": merged(first, lasting)}
+    def _check_unchanged(self, before: Body, properties: Body) -> None:
+        for name, value in properties.items():
+            same = value == before.get(name) or str(value).lower() == str(before.get(name)).lower()
+            if not same and name not in self.row["changeable"]:
+                raise bad_request(f"'{name}' of a job can't be changed.", target=f"properties.{name}")
 
     async def provision(self, change: Change) -> Body:
         if change.previous is None and change.resource is not None:
@@ -99,9 +96,3 @@ def _check_compute(properties: Body, workspace: Resource, services: Services) ->
             f"The compute '{given}' isn't a compute of the workspace '{workspace.id.name}'.", target="properties.computeId"
         )
     properties["computeId"] = found.id.text
-
-
-def _check_unchanged(before: Body, properties: Body) -> None:
-    for name, value in properties.items():
-        if name not in _CHANGEABLE and value != before.get(name) and str(value).lower() != str(before.get(name)).lower():
-            raise bad_request(f"'{name}' of a job can't be changed.", target=f"properties.{name}")

@@ -4,7 +4,6 @@ Created in the background: the service fetches image, model and code as the endp
 ready. A failed one stays, so that its logs can be read. Rules: `ml_online_deployment_rules`; what runs: `localazure/ml`.
 """
 
-from azure_gpu.catalog.services.machine_learning.compute import KUBERNETES
 from azure_gpu.catalog.services.machine_learning.deployments import MANAGED, MOST_INSTANCES
 from azure_gpu.catalog.services.machine_learning.endpoints import DEFAULT_INSTANCE_TYPE, LEAST_INSTANCES
 from azure_gpu.formats import azure_types
@@ -51,20 +50,8 @@ class MlOnlineDeployments(MlKind):
                 )
                 raise refusals.invalid(message, f"properties.{what}.{resource.id.name}")
 
-    def defaults(self, change: Change) -> Body:
-        kubernetes = change.properties.get("endpointComputeType") == KUBERNETES
-        defaults: Body = {
-            "appInsightsEnabled": False,
-            "livenessProbe": dict(PROBE),
-            "readinessProbe": dict(PROBE),
-            "requestSettings": dict(REQUESTS),
-            "scaleSettings": {"scaleType": "TargetUtilization" if kubernetes else "Default"},
-        }
-        if change.properties.get("endpointComputeType") == MANAGED:
-            defaults |= {"egressPublicNetworkAccess": "Enabled", "instanceType": DEFAULT_INSTANCE_TYPE}
-        if (change.properties.get("scaleSettings") or {}).get("scaleType"):
-            del defaults["scaleSettings"]
-        return {"sku": {"name": "Default", "capacity": 1}, "properties": defaults}
+    def default_facts(self, change: Change) -> Body:  # noqa: ARG002
+        return {"probe": PROBE, "requests": REQUESTS, "size": DEFAULT_INSTANCE_TYPE}
 
     async def provision(self, change: Change) -> Body:
         if change.previous is None and change.properties.get("endpointComputeType") == MANAGED:
