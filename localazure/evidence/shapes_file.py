@@ -4,21 +4,14 @@ python -m localazure.evidence.shapes_file > localazure/shapes/shapes.json
 """
 
 from azure_gpu.formats.azure_types import ALL
-from localazure.shapes import introspect
-from localazure.shapes.written import Writing
+from localazure.shapes.introspect import Writing
 from localazure.wiring import without_backends
 
 
 def text() -> str:
     writing = Writing()
     for each in dict.fromkeys((*ALL, *(kind.azure_type for kind in without_backends()))):
-        writing.add(
-            each,
-            introspect.arm_shape(each),
-            inputs=introspect.sdk_inputs(each),
-            version=introspect.default_api_version(each),
-            versions=introspect.api_versions(each),
-        )
+        writing.add(each)
     return writing.text()
 
 

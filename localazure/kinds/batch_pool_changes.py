@@ -6,6 +6,7 @@ and deploymentConfiguration (`batch_refusals`). The service is known to refuse s
 weather. Else letter case of names and ids makes no difference here.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 from azure_gpu.formats import azure_types
@@ -13,6 +14,7 @@ from localazure import shapes
 from localazure.arm.store import Body
 from localazure.kinds.batch_refusals import cannot_be_updated
 from localazure.shapes import ArrayShape, ObjectShape, Shape, StringShape
+from localazure.shapes.convert import Walk
 
 UPDATABLE = frozenset(
     {
@@ -76,13 +78,9 @@ def _shape_of(name: str) -> Shape:
 
 def _folded(shape: Shape, value: Any) -> Any:
     """`value` with its names and ids in lower case; secrets, and what has no form of its own, stay as they are."""
-    match shape, value:
-        case StringShape(), str():
-            return value.lower()
-        case ArrayShape(), list():
-            return [_folded(shape.items, each) for each in value]
-        case ObjectShape(), dict():
-            known = shape.properties
-            return {name: each if known[name].secret else _folded(known[name].shape, each) for name, each in value.items()}
-        case _:
-            return value
+    return shapes.walked(shape, value, _folded_object, lambda each, text: text.lower() if isinstance(each, StringShape) else text)
+
+
+def _folded_object(shape: ObjectShape, value: Mapping[str, Any], on: Walk) -> Body:
+    known = shape.properties
+    return {name: each if known[name].secret else on(known[name].shape, each) for name, each in value.items()}

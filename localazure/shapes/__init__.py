@@ -6,7 +6,15 @@ A container's memory is spelled `memoryInGB` there; clients that spell it `memor
 """
 
 from localazure.shapes.check import BodyProblem, body_problems
-from localazure.shapes.convert import from_arm, to_arm, without_read_only, without_secrets
+from localazure.shapes.convert import (
+    from_arm,
+    respelled,
+    to_arm,
+    walked,
+    without_other_versions,
+    without_read_only,
+    without_secrets,
+)
 from localazure.shapes.model import (
     AnyShape,
     ArrayShape,
@@ -19,8 +27,6 @@ from localazure.shapes.model import (
     StringShape,
     UnionShape,
 )
-from localazure.shapes.respell import respelled
-from localazure.shapes.versions import without_other_versions
 from localazure.shapes.written import api_versions, arm_shape, default_api_version, sdk_inputs
 
 __all__ = [
@@ -43,6 +49,7 @@ __all__ = [
     "respelled",
     "sdk_inputs",
     "to_arm",
+    "walked",
     "without_other_versions",
     "without_read_only",
     "without_secrets",

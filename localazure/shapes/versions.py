@@ -12,9 +12,7 @@ above them: what one shows at a version that lacks it by the packages isn't in t
 import functools
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
-
-from localazure.shapes.model import ArrayShape, MapShape, ObjectShape, Shape, UnionShape
+from typing import Literal, NamedTuple
 
 Presence = Literal["there", "missing", "unknown"]
 _NEVER, _NOTHING = "*", "-"
@@ -36,27 +34,6 @@ def presence(name: str, member: str, version: str) -> Presence:
     if until == _NEVER or (until and version <= until) or (gone and version >= gone):
         return "missing"
     return "there"
-
-
-def without_other_versions(shape: Shape, value: Any, version: str) -> Any:
-    """`value` without the members that `version` doesn't have."""
-    match shape, value:
-        case ObjectShape(), Mapping():
-            kept: dict[str, Any] = {}
-            for name, given in value.items():
-                if presence(shape.name, name, version) != "missing":
-                    known = shape.properties.get(name)
-                    kept[name] = without_other_versions(known.shape, given, version) if known else given
-            return kept
-        case ArrayShape(), list():
-            return [without_other_versions(shape.items, each, version) for each in value]
-        case MapShape(), Mapping():
-            return {key: without_other_versions(shape.values, each, version) for key, each in value.items()}
-        case UnionShape(), Mapping():
-            option = shape.options.get(str(value.get(shape.discriminator)))
-            return without_other_versions(option, value, version) if option else value
-        case _:
-            return value
 
 
 @functools.cache

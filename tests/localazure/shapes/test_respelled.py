@@ -1,8 +1,7 @@
 """Names of properties are read without regard to letter case, keys of free maps are not."""
 
 from azure_gpu.formats.azure_types import CONTAINER_GROUP
-from localazure.shapes import arm_shape
-from localazure.shapes.respell import respelled
+from localazure.shapes import arm_shape, respelled
 
 SHAPE = arm_shape(CONTAINER_GROUP)
 
