@@ -203,7 +203,8 @@ class Kind:
         if which not in self.row:
             return None
         status, code, message, *target = self.row[which]
-        return ArmError(status, code, message.format_map(values), target="".join(target))
+        row = Refusal(self.arm_type, "", "", "", "", str(status), code, message, "".join(target), "", "assumed", "")
+        return self.refusal(row, message.format_map(values), row.target, values.get("name"))
 
     def busy_with(self, resource: Resource, operation: str) -> ArmError:  # noqa: ARG002
         """The same, where the error depends on the running operation: put, delete, or the name of an action."""

@@ -1,4 +1,4 @@
-"""Rules of Azure Batch for accounts beside those of the table, and what isn't implemented here.
+"""What the refusals of Batch accounts depend on beside the body, and what an account's settings mean.
 
 Read of the service itself: the sentence of a name that is taken (Azure/azure-rest-api-specs, example
 LocationCheckNameAvailability_AlreadyExists of 2025-06-01). How it refuses an auto-storage account isn't known;
@@ -6,28 +6,34 @@ InvalidPropertyValue, its general code, stands there.
 """
 
 from azure_gpu.formats import azure_types
-from localazure.arm.errors import not_implemented
 from localazure.arm.kind import Change
 from localazure.arm.store import Body, Resource
 from localazure.kinds import attached_identities
-from localazure.kinds.batch_refusals import cannot_be_updated, invalid_value, refusal
 from localazure.lists.batch import ACCOUNTS
 from localazure.services import Services
 
-BY_IDENTITY = "BatchAccountManagedIdentity"
 SHARED_KEY = "SharedKey"
+BY_IDENTITY = "BatchAccountManagedIdentity"
 AUTHENTICATION_MODES = (SHARED_KEY, "AAD", "TaskAuthenticationToken")  # all of them where the body says nothing
-_STORAGE = "properties.autoStorage"
 
 
-def check(change: Change) -> None:
-    properties = change.body.setdefault("properties", {})
-    if change.previous is None:
-        _check_name(change)
-    elif properties.get("poolAllocationMode", "BatchService") != change.previous.properties.get("poolAllocationMode"):
-        raise cannot_be_updated("properties.poolAllocationMode")
-    if properties.get("autoStorage"):
-        _check_storage(properties["autoStorage"], change.body.get("identity") or {}, change.services)
+def facts(change: Change) -> Body:
+    """A name is taken once in a region, and here once in all of them: the address of an account names no region."""
+    services, region, name = change.services, change.body["location"], change.id.name.lower()
+    accounts = services.store.of_type(azure_types.BATCH_ACCOUNT.arm_type) if change.creating else []
+    taken = [other.location == region for other in accounts if other.id.name.lower() == name]
+    limit, used = services.deviations.quota("batch", region, "accounts", ACCOUNTS)
+    linked = change.properties.get("autoStorage") or {}
+    storage = services.store.at(linked.get("storageAccountId") or "", azure_types.STORAGE_ACCOUNT)
+    node = (linked.get("nodeIdentityReference") or {}).get("resourceId")
+    return {
+        "taken": ("here" if taken[0] else "elsewhere") if taken else "",
+        "limit": limit,
+        "full": change.creating and sum(other.location == region for other in accounts) + used >= limit,
+        "storage": storage.id.name if storage is not None else "",
+        "keyless": storage is not None and storage.properties.get("allowSharedKeyAccess") is False,
+        "node_identity": node is None or attached_identities.principal_of(node, services) is not None,
+    }
 
 
 def allows_shared_key(account: Resource) -> bool:
@@ -39,38 +45,3 @@ def storage_of(account: Resource, services: Services) -> Resource | None:
     """The storage account that is linked to this account; None where none is, or where it is gone."""
     given = (account.properties.get("autoStorage") or {}).get("storageAccountId")
     return services.store.get(given) if given else None
-
-
-def _check_name(change: Change) -> None:
-    """A name is taken once in a region, and here once in all of them: the address of an account names no region."""
-    services, region = change.services, change.body["location"]
-    accounts = services.store.of_type(azure_types.BATCH_ACCOUNT.arm_type)
-    for other in accounts:
-        if other.id.name.lower() == change.id.name.lower():
-            if other.location != region:
-                raise not_implemented(f"two Batch accounts named '{change.id.name}' in different regions")
-            raise refusal(409, "AccountAlreadyExists", f"An account named '{change.id.name}' is already in use.")
-    limit, used = services.deviations.quota("batch", region, "accounts", ACCOUNTS)
-    if sum(other.location == region for other in accounts) + used >= limit:
-        # The service's own code isn't known.
-        message = f"The regional account quota of Batch accounts of {limit} for the specified subscription has been reached."
-        raise refusal(409, "SubscriptionQuotaExceeded", message)
-
-
-def _check_storage(given: Body, identity: Body, services: Services) -> None:
-    storage_id = given["storageAccountId"]
-    storage = services.store.at(storage_id, azure_types.STORAGE_ACCOUNT)
-    if storage is None:
-        reason = f"There is no storage account '{storage_id}'."
-        raise invalid_value(f"{_STORAGE}.storageAccountId", reason, storage_id)
-    if given.get("authenticationMode") == BY_IDENTITY:
-        if identity.get("type", "None") == "None":
-            reason = "The authentication mode BatchAccountManagedIdentity needs an identity of the Batch account."
-            raise invalid_value(f"{_STORAGE}.authenticationMode", reason, BY_IDENTITY)
-    elif storage.properties.get("allowSharedKeyAccess") is False:
-        reason = f"The storage account '{storage.id.name}' allows no access by key; {BY_IDENTITY} needs none."
-        raise invalid_value(f"{_STORAGE}.authenticationMode", reason, given.get("authenticationMode") or "StorageKeys")
-    node = (given.get("nodeIdentityReference") or {}).get("resourceId")
-    if node is not None and attached_identities.principal_of(node, services) is None:
-        reason = f"There is no user-assigned identity '{node}'."
-        raise invalid_value(f"{_STORAGE}.nodeIdentityReference.resourceId", reason, node)

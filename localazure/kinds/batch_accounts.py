@@ -10,12 +10,12 @@ import base64
 import secrets
 
 from azure_gpu.formats import azure_types
-from localazure.arm.errors import ArmError
+from localazure.arm import refusals
 from localazure.arm.kind import Answer, Call, Change, Kind, action, merged
 from localazure.arm.store import Body, Resource
 from localazure.batch.work import Work
-from localazure.kinds import batch_account_rules, batch_quotas
-from localazure.kinds.batch_refusals import invalid_state, invalid_value
+from localazure.kinds import batch_account_rules, batch_quotas, batch_refusals
+from localazure.kinds.batch_refusals import invalid_value, refused
 from localazure.services import Services
 
 KEY_BYTES = 64
@@ -31,16 +31,16 @@ class BatchAccounts(Kind):
     def __init__(self, work: Work) -> None:
         self._work = work
 
-    def invalid_name(self, name: str, allowed: str) -> ArmError:
-        return invalid_value("accountName", f"An account name takes {allowed}.", name)
+    refusal = staticmethod(batch_refusals.form)
 
     def patched(self, under: Body, patch: Body) -> Body:
         """A PATCH replaces what it names as a whole."""
         return replaced(under, patch, _REPLACED_WHOLE)
 
     def check(self, change: Change) -> None:
-        super().check(change)
-        batch_account_rules.check(change)
+        whole, before = merged(self.defaults(change), change.body), change.previous.body if change.previous else None
+        facts = {"name": change.id.name, **batch_account_rules.facts(change)}
+        refusals.judge(self.arm_type, whole, change.as_of, before=before, facts=facts, form=self.refusal)
 
     def begun(self, change: Change) -> Body:
         resource = change.stored
@@ -84,7 +84,7 @@ class BatchAccounts(Kind):
     @action("syncAutoStorageKeys")
     async def synchronise_storage_keys(self, resource: Resource, call: Call) -> Answer:
         if not resource.properties.get("autoStorage"):
-            raise invalid_state("No storage account is linked to this Batch account.")
+            raise refused("OperationInvalidForCurrentState", "No storage account is linked to this Batch account.")
         resource.private["storage_keys_read"] = call.services.clock.stamp()
         call.services.store.put(resource)
         return Answer(status=204)
@@ -104,7 +104,8 @@ def replaced(under: Body, patch: Body, whole: tuple[str, ...]) -> Body:
 def _refuse_without_keys(account: Resource) -> None:
     """`azure-mgmt-batch` 19.0.0, get_keys: fails for an account that doesn't allow SharedKey. Its own code isn't known."""
     if not batch_account_rules.allows_shared_key(account):
-        raise invalid_state("SharedKey isn't among the allowed authentication modes of this account; it has no keys.")
+        reason = "SharedKey isn't among the allowed authentication modes of this account; it has no keys."
+        raise refused("OperationInvalidForCurrentState", reason)
 
 
 def _new_key() -> str:

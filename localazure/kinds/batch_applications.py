@@ -13,15 +13,17 @@ from datetime import timedelta
 
 from azure_gpu.catalog.services.batch.packages import MOST_OF_ACCOUNT, MOST_OF_APPLICATION
 from azure_gpu.formats import azure_types
+from azure_gpu.formats.arm_ids import ArmId
 from localazure.arm import answers
 from localazure.arm.errors import ArmError
 from localazure.arm.kind import Answer, Call, Change, Kind, action
 from localazure.arm.store import Body, Resource
 from localazure.blobs.errors import BlobError
 from localazure.blobs.service import Blobs
+from localazure.kinds import batch_refusals
 from localazure.kinds.batch_account_rules import BY_IDENTITY, storage_of
 from localazure.kinds.batch_packages import ACTIVE, FORMAT, PENDING
-from localazure.kinds.batch_refusals import invalid_state, invalid_value, missing, refusal
+from localazure.kinds.batch_refusals import invalid_value, refused
 from localazure.kinds.blob_containers import as_arm
 from localazure.services import Services
 
@@ -32,27 +34,20 @@ HOURS = 4  # how long the address of a package holds
 class BatchApplications(Kind):
     azure_type = azure_types.BATCH_APPLICATION
 
-    def invalid_name(self, name: str, allowed: str) -> ArmError:
-        return invalid_value("applicationName", f"An application's name takes {allowed}.", name)
+    refusal = staticmethod(batch_refusals.form)
 
     def check_removal(self, resource: Resource, services: Services) -> None:
         """Told of the service in Azure/BatchExplorer issue 831."""
         versions = services.store.of_type(azure_types.BATCH_APPLICATION_PACKAGE.arm_type, resource.key)
         if versions:
             names = ", ".join(version.id.name for version in versions)
-            raise invalid_state(f"The application '{resource.id.name}' has packages: {names}. Delete them first.")
+            raise _not_now(f"The application '{resource.id.name}' has packages: {names}. Delete them first.")
 
-    def check(self, change: Change) -> None:
-        properties = change.body.setdefault("properties", {})
-        store = change.services.store
-        if change.previous is None and len(store.of_type(self.arm_type, change.id.scope)) >= MOST_OF_ACCOUNT:
-            raise refusal(409, "ApplicationQuotaReached", f"A Batch account has at most {MOST_OF_ACCOUNT} applications.")
-        default = properties.get("defaultVersion")
+    def facts(self, change: Change) -> Body:
+        store, default = change.services.store, change.properties.get("defaultVersion")
+        others = store.of_type(self.arm_type, change.id.scope) if change.creating else []
         there = change.services.settings.nothing_runs or store.get(f"{change.id.key}/versions/{default}") is not None
-        if default and not there:
-            # azure-mgmt-batch 19.0.0, ApplicationProperties.default_version: the name of an existing package alone
-            reason = f"The application '{change.id.name}' has no version '{default}'."
-            raise refusal(404, "ApplicationPackageNotFound", "The specified application package does not exist.", Reason=reason)
+        return {"full": len(others) >= MOST_OF_ACCOUNT, "most": MOST_OF_ACCOUNT, "there": there}
 
 
 class BatchApplicationPackages(Kind):
@@ -61,26 +56,23 @@ class BatchApplicationPackages(Kind):
     def __init__(self, blobs: Blobs) -> None:
         self._blobs = blobs
 
-    def invalid_name(self, name: str, allowed: str) -> ArmError:
-        return invalid_value("versionName", f"A version takes {allowed}.", name)
+    refusal = staticmethod(batch_refusals.form)
 
-    def check(self, change: Change) -> None:
-        application = change.services.store.get(change.id.scope)
-        account = change.services.store.get(application.id.scope) if application else None
-        if application is None or account is None:
+    def facts(self, change: Change) -> Body:
+        store = change.services.store
+        application = store.get(change.id.scope)
+        if application is None:
             raise ValueError("a package is changed below its application")
-        storage = storage_of(account, change.services)
-        if storage is None:
-            raise invalid_state("Packages require a storage account that is linked to this Batch account.")
-        if change.previous is not None and not application.properties.get("allowUpdates", True):
-            reason = f"The application '{application.id.name}' lets no version be overwritten."
-            raise refusal(
-                409, "ApplicationPackageAlreadyExists", "The specified application package already exists.", Reason=reason
-            )
-        versions = change.services.store.of_type(self.arm_type, application.key)
-        if change.previous is None and len(versions) >= MOST_OF_APPLICATION:
-            raise refusal(409, "ApplicationPackageQuotaReached", f"An application has at most {MOST_OF_APPLICATION} packages.")
-        _check_access(account, storage, self._blobs)
+        account, storage = _account(change.id, change.services)
+        others = store.of_type(self.arm_type, application.key) if change.creating else []
+        return {
+            "application": application.id.name,
+            "storage": storage.id.name if storage is not None else "",
+            "fixed": not change.creating and not application.properties.get("allowUpdates", True),
+            "full": len(others) >= MOST_OF_APPLICATION,
+            "most": MOST_OF_APPLICATION,
+            "shut": storage is not None and not _may_write(account, storage, self._blobs),
+        }
 
     async def provision(self, change: Change) -> Body:
         resource = change.stored
@@ -92,16 +84,14 @@ class BatchApplicationPackages(Kind):
         return {"properties": {"state": PENDING}}
 
     async def remove(self, resource: Resource, services: Services) -> None:
-        account = services.store.get(resource.id.scope.rsplit("/", 2)[0])
-        storage = storage_of(account, services) if account else None
+        _, storage = _account(resource.id, services)
         if storage is not None:
             lies = resource.private["blob"]
             with _of_storage():
                 await self._blobs.delete(storage.id.name, lies["container"], lies["name"])
 
     def live(self, resource: Resource, services: Services) -> Body:
-        account = services.store.get(resource.id.scope.rsplit("/", 2)[0])
-        storage = storage_of(account, services) if account else None
+        _, storage = _account(resource.id, services)
         if storage is None:
             return {}
         lies, ends = resource.private["blob"], services.clock.now() + timedelta(hours=HOURS)
@@ -113,14 +103,14 @@ class BatchApplicationPackages(Kind):
     async def activate(self, resource: Resource, call: Call) -> Answer:
         given = call.body.get("format")
         if not given:
-            raise missing("format")
+            raise refused("MissingRequiredProperty", path="format")
         if given != FORMAT:
             raise invalid_value("format", f"The format of a package is {FORMAT}.", given)
         storage, lies = _storage(resource, call.services), resource.private["blob"]
         with _of_storage():
             uploaded = await self._blobs.exists(storage.id.name, lies["container"], lies["name"])
         if not uploaded:
-            raise invalid_state("Nothing was uploaded to the package's storageUrl yet.")
+            raise _not_now("Nothing was uploaded to the package's storageUrl yet.")
         now = call.services.clock.stamp()
         resource.service = {"properties": {"state": ACTIVE, "format": FORMAT, "lastActivationTime": now}}
         resource.changed_at = now
@@ -137,11 +127,20 @@ def _of_storage() -> Iterator[None]:
         raise as_arm(error) from error
 
 
+def _not_now(reason: str) -> ArmError:
+    return refused("OperationInvalidForCurrentState", reason)
+
+
+def _account(package: ArmId, services: Services) -> tuple[Resource | None, Resource | None]:
+    """The account of a package, and the storage account that is linked to it."""
+    account = services.store.get(package.scope.rsplit("/", 2)[0])
+    return account, storage_of(account, services) if account else None
+
+
 def _storage(package: Resource, services: Services) -> Resource:
-    account = services.store.get(package.id.scope.rsplit("/", 2)[0])
-    storage = storage_of(account, services) if account else None
+    _, storage = _account(package.id, services)
     if storage is None:
-        raise invalid_state("Packages require a storage account that is linked to this Batch account.")
+        raise _not_now("Packages require a storage account that is linked to this Batch account.")
     return storage
 
 
@@ -152,16 +151,9 @@ def _place(package: Resource) -> Body:
     return {"container": f"app-{letters}"[:50].rstrip("-") + f"-{digest}", "name": f"{package.id.name}-{uuid.uuid4()}"}
 
 
-def _check_access(account: Resource, storage: Resource, blobs: Blobs) -> None:
+def _may_write(account: Resource | None, storage: Resource, blobs: Blobs) -> bool:
     """An account that signs on by its identity needs a role on the storage account before it can hand out addresses."""
-    linked = account.properties["autoStorage"]
-    if linked.get("authenticationMode") != BY_IDENTITY:
-        return
+    if account is None or account.properties["autoStorage"].get("authenticationMode") != BY_IDENTITY:
+        return True
     attached = (account.body.get("identity") or {}).get("userAssignedIdentities") or {}
-    if attached and not any(blobs.may(identity, storage.id.name, write=True) for identity in attached):
-        reason = (
-            f"The identity of the Batch account has no role that lets it write blobs of the storage account '{storage.id.name}'."
-        )
-        raise refusal(
-            403, "AutoStorageAuthenticationFailed", "The linked storage account refused the Batch account.", Reason=reason
-        )
+    return not attached or any(blobs.may(identity, storage.id.name, write=True) for identity in attached)

@@ -12,7 +12,7 @@ from azure_gpu.formats.arm_ids import parse
 from localazure.arm.errors import ArmError
 from localazure.arm.store import Body, Resource
 from localazure.kinds.batch_account_rules import storage_of
-from localazure.kinds.batch_refusals import refusal
+from localazure.kinds.batch_refusals import refused
 from localazure.services import Services
 
 ACTIVE, PENDING = "Active", "Pending"
@@ -86,6 +86,4 @@ def _why(account: Resource, application: str, version: str, services: Services) 
 
 
 def _unsatisfied(index: int, reason: str) -> ArmError:
-    path = f"properties.applicationPackages[{index}]"
-    message = "One or more application package references could not be satisfied."
-    return refusal(409, "InvalidApplicationPackageReferences", message, Reason=reason, PropertyPath=path)
+    return refused("InvalidApplicationPackageReferences", reason, f"properties.applicationPackages[{index}]")

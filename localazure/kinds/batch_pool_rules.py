@@ -20,13 +20,12 @@ from localazure.arm.errors import not_implemented
 from localazure.arm.kind import Change, merged
 from localazure.arm.store import Body, Resource
 from localazure.kinds import attached_identities, batch_packages, batch_pool_changes, batch_quotas
-from localazure.kinds.batch_refusals import form, invalid_value, refusal
+from localazure.kinds.batch_refusals import form, invalid_value, refused
 from localazure.kinds.gallery_images import image_at
 from localazure.subscriptions import SUBSCRIPTION
 from localazure.weather.parts import WHOLE_POOLS
 
 MACHINE = "properties.deploymentConfiguration.virtualMachineConfiguration"
-FIXED = "properties.scaleSettings.fixedScale"
 AUTO = "properties.scaleSettings.autoScale"
 
 
@@ -47,14 +46,13 @@ def check(change: Change, defaults: Body, arm_type: str) -> None:
         batch_pool_changes.check(change.previous.properties, whole)
         properties.update(batch_pool_changes.kept(change.previous.properties, properties))
     refusals.judge(arm_type, change.body, change.as_of, facts=_facts(change, account), form=form)
-    _check_formula(properties)
     _check_identities(change.body)
     batch_packages.check(properties.get("applicationPackages") or [], account, change.services)
     if change.previous is None:
         _check_image(change)
         quota = batch_quotas.pool_quota(account, change.services)
         if len(batch_quotas.pools_of(account.key, change.services)) >= quota:
-            raise refusal(409, "PoolQuotaReached", "Pool quota for the account has been reached.")
+            raise refused("PoolQuotaReached")
 
 
 def refuse_cloud_services(body: Body) -> None:
@@ -88,8 +86,9 @@ def _facts(change: Change, account: Resource) -> Body:
         "new": change.previous is None,
         "size": properties.get("vmSize"),
         "fixed": fixed is not None,
-        "resize_minutes": _minutes((fixed or {}).get("resizeTimeout"), f"{FIXED}.resizeTimeout"),
-        "interval_minutes": _minutes(auto.get("evaluationInterval"), f"{AUTO}.evaluationInterval"),
+        "resize_minutes": _minutes((fixed or {}).get("resizeTimeout")),
+        "interval_minutes": _minutes(auto.get("evaluationInterval")),
+        "misread": _misread(auto["formula"]) if auto else "",
         "most_slots": min(SLOTS_PER_CORE * (size.get("vcpus") or MOST_TASK_SLOTS), MOST_TASK_SLOTS),
         "image": image,
         "boots": boots,
@@ -114,26 +113,19 @@ def _marketplace(image: Body) -> ImageReference | None:
     return ImageReference(*names) if all(names) else None
 
 
-def _minutes(text: object, path: str) -> float | None:
-    if text is None:
-        return None
+def _minutes(text: object) -> float | str | None:
+    """What isn't a duration is a word."""
     found = durations.length(text) if isinstance(text, str) else None
-    if found is None:
-        raise invalid_value(path, "It takes an ISO 8601 duration, such as PT15M.", text)
-    return found.total_seconds() / 60
+    return found.total_seconds() / 60 if found is not None else None if text is None else "unreadable"
 
 
 def system_of(node_agent: str) -> OperatingSystem:
     return "Windows" if ".windows" in node_agent.lower() else "Linux"
 
 
-def _check_formula(properties: Body) -> None:
-    auto = (properties.get("scaleSettings") or {}).get("autoScale")
-    found = [each for each in formula_problems(auto["formula"], f"{AUTO}.formula") if each.severity == "error"] if auto else []
-    if found:
-        details = {"Reason": " ".join(f"{each.message[0].upper()}{each.message[1:]}." for each in found)}
-        message = "The specified autoscaling formula has a syntax error."
-        raise refusal(400, "AutoScalingFormulaSyntaxError", message, **details, PropertyPath=f"{AUTO}.formula")
+def _misread(formula: str) -> str:
+    found = [each.message for each in formula_problems(formula, f"{AUTO}.formula") if each.severity == "error"]
+    return " ".join(f"{each[0].upper()}{each[1:]}." for each in found)
 
 
 def _check_identities(body: Body) -> None:

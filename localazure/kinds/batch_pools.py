@@ -8,14 +8,12 @@ from typing import Any
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.arm_ids import ArmId
 from localazure.arm import answers
-from localazure.arm.errors import ArmError
 from localazure.arm.kind import Answer, Call, Change, Kind, action
 from localazure.arm.store import Body, Resource
 from localazure.batch.model import PoolKey
 from localazure.batch.pools import Pools
-from localazure.kinds import batch_pool_rules
+from localazure.kinds import batch_pool_rules, batch_refusals
 from localazure.kinds.batch_accounts import replaced
-from localazure.kinds.batch_refusals import invalid_value, refusal
 from localazure.services import Services
 
 _STILL: Body = {"allocationState": "Steady", "currentDedicatedNodes": 0, "currentLowPriorityNodes": 0}
@@ -27,12 +25,7 @@ class BatchPools(Kind):
     def __init__(self, pools: Pools) -> None:
         self._pools = pools
 
-    def invalid_name(self, name: str, allowed: str) -> ArmError:
-        return invalid_value("poolName", f"A pool's name takes {allowed}.", name)
-
-    def busy(self, resource: Resource) -> ArmError:  # noqa: ARG002 - the one long operation is a deletion
-        message = "The specified pool has been marked for deletion and is being reclaimed."
-        return refusal(409, "PoolBeingDeleted", message)
+    refusal = staticmethod(batch_refusals.form)
 
     def normalise(self, body: Body) -> Body:
         batch_pool_rules.refuse_cloud_services(body)
