@@ -57,6 +57,12 @@ def arm_error(code: str, *, target: str = "", details: Sequence[ArmError] = (), 
     return error
 
 
+def refused(name: str, /, *, details: Sequence[ArmError] = (), **words: object) -> ArmError:
+    """The refusal of a row of `localazure/evidence/sentences.tsv`, by its name there."""
+    row = evidence.sentences()[name]
+    return ArmError(int(row.status), row.code, row.message.format(**words), target=row.target.format(**words), details=details)
+
+
 def not_implemented(what: str) -> ArmError:
     """501: Azure may support `what`; the embedded Azure doesn't."""
     return ArmError(501, "NotImplemented", f"The embedded Azure does not implement {what}.")

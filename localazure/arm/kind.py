@@ -22,7 +22,7 @@ from azure_gpu.formats.conditions import Judged
 from localazure import evidence
 from localazure.arm import refusals, words
 from localazure.arm.caller import Caller
-from localazure.arm.errors import ArmError, arm_error, conflict, not_implemented, refusal_of, resource_not_found
+from localazure.arm.errors import ArmError, arm_error, conflict, not_implemented, refused, resource_not_found
 from localazure.arm.store import Body, Resource, Store
 from localazure.evidence import Refusal
 from localazure.services import Services
@@ -422,7 +422,7 @@ def check_reference(reference: Any, change: Change, arm_type: str, own: ArmError
 
 
 def missing_reference(reference: str, by: str) -> ArmError:
-    return refusal_of("Microsoft.Network", "InvalidResourceReference", reference=reference, by=by)
+    return refused("InvalidResourceReference", reference=reference, by=by)
 
 
 def _at(path: str, body: Body) -> Body:

@@ -2,10 +2,10 @@
 
 A rank is the best that is known: *recorded* (a session with Azure shows it; name and date), *documented* (a page, an official
 example or client, or a public report quotes it), *assumed* (nobody is quoted). `refusals.tsv` is what bodies are judged by
-(`localazure.arm.refusals`), `codes.tsv` has the codes of refusals that depend on more than a body, `not_judged.tsv` what Azure
-may refuse though nobody is known to have seen it, and is let through. `recorded.tsv` has which operations the sessions show,
-`runs.tsv` what runs for a type, and `services.tsv` the services of modules; `coverage` makes the page of them. `types.toml` has
-the types that are served.
+(`localazure.arm.refusals`), `codes.tsv` has the codes of refusals that depend on more than a body, `sentences.tsv` what such a
+refusal says (`localazure.arm.errors.refused`), `not_judged.tsv` what Azure may refuse though nobody is known to have seen it, and
+is let through. `recorded.tsv` has which operations the sessions show, `runs.tsv` what runs for a type, and `services.tsv` the
+services of modules; `coverage` makes the page of them. `types.toml` has the types that are served.
 """
 
 import functools
@@ -36,6 +36,18 @@ class Code(NamedTuple):
     source: str  # session and date, page or report and date; of what is assumed, what it is assumed from
     status: str = ""  # this, or a failure's category, and the next, with words in braces: where it is always the same
     message: str = ""
+
+
+class Sentence(NamedTuple):
+    """What a refusal says that code decides. Words in braces stand for what the code tells."""
+
+    service: str
+    name: str
+    status: str
+    code: str
+    message: str
+    target: str
+    source: str  # of the sentence, where that of its code says less
 
 
 class Refusal(NamedTuple):
@@ -73,6 +85,12 @@ def codes() -> Mapping[tuple[str, str], Code]:
     """By service and code."""
     rows = [Code(service, code, cast(Rank, rank), *rest) for service, code, rank, *rest in read("codes.tsv")]
     return {(row.service, row.code): row for row in rows}
+
+
+@functools.cache
+def sentences() -> Mapping[str, Sentence]:
+    """By name."""
+    return {row.name: row for row in (Sentence(*each) for each in read("sentences.tsv")[1:])}
 
 
 @functools.cache

@@ -1,4 +1,4 @@
-"""What the resources of Microsoft.Network have in common: their looks, their names, who uses whom, how they refuse.
+"""What the resources of Microsoft.Network have in common: their looks, their names, who uses whom.
 
 Networks are kept and shown, and carry nothing: every process of this machine reaches every other.
 """
@@ -7,20 +7,9 @@ from collections.abc import Iterator
 
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.arm_ids import ArmId
-from localazure.arm.errors import ArmError, refusal_of
 from localazure.arm.store import Body, Resource
 from localazure.arm.words import guid
 from localazure.services import Services
-
-
-def refused(code: str, **words: str) -> ArmError:
-    """A refusal of Microsoft.Network, whose codes and sentences tools and forums know."""
-    return refusal_of("Microsoft.Network", code, **words)
-
-
-def invalid(message: str, target: str = "") -> ArmError:
-    """What stands where none of its codes is known, with the reason in words of ours."""
-    return ArmError(400, "InvalidRequestFormat", f"Cannot parse the request. {message}", target=target)
 
 
 def etag(resource: Resource) -> str:

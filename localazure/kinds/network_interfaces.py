@@ -8,10 +8,11 @@ from collections.abc import Collection
 
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.arm_ids import parse
+from localazure.arm.errors import refused
 from localazure.arm.kind import Change, Kind, check_reference, missing_reference
 from localazure.arm.store import Body, Resource
 from localazure.arm.words import guid, number
-from localazure.kinds.network_common import invalid, named, refused, users_of
+from localazure.kinds.network_common import named, users_of
 from localazure.kinds.virtual_networks import prefixes
 from localazure.services import Services
 from localazure.weather import reserved_interfaces
@@ -36,7 +37,9 @@ class NetworkInterfaces(Kind):
             self._check_configuration(each, change)
         check_reference(change.properties.get("networkSecurityGroup"), change, azure_types.NETWORK_SECURITY_GROUP.arm_type)
         if sum(bool((one.get("properties") or {}).get("primary")) for one in configurations) != 1 and len(configurations) > 1:
-            raise invalid("Exactly one IP configuration must be primary.", "properties.ipConfigurations")
+            raise refused(
+                "network: invalid", message="Exactly one IP configuration must be primary.", target="properties.ipConfigurations"
+            )
 
     def _check_configuration(self, each: Body, change: Change) -> None:
         properties = each.get("properties") or {}

@@ -11,9 +11,10 @@ from azure_gpu.formats import azure_types
 from azure_gpu.formats.arm_ids import ArmId, parse
 from localazure import evidence
 from localazure.arm import refusals as table
+from localazure.arm.errors import refused
 from localazure.arm.kind import Change, Kind
 from localazure.arm.store import Body, Resource
-from localazure.kinds.network_common import etag, invalid, named, refused, users_of
+from localazure.kinds.network_common import etag, named, users_of
 from localazure.kinds.stored import type_of
 from localazure.services import Services
 
@@ -83,7 +84,9 @@ def keep(group: ArmId, rules: list[Body], services: Services) -> None:
         for rule in rules:
             parsed = parse(f"{group.text}/securityRules/{rule['name']}")
             if parsed is None:
-                raise invalid("A security rule has an invalid name.", "properties.securityRules")
+                raise refused(
+                    "network: invalid", message="A security rule has an invalid name.", target="properties.securityRules"
+                )
             body = {"properties": {**NO_LISTS, **(rule.get("properties") or {})}}
             store.put(Resource(id=parsed, body=body, created_at=now, changed_at=now))
 

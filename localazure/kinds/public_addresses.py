@@ -4,10 +4,11 @@ Source: Microsoft Learn, REST reference of Microsoft.Network 2024-05-01.
 """
 
 from azure_gpu.formats import azure_types
+from localazure.arm.errors import refused
 from localazure.arm.kind import Change, Kind, merged
 from localazure.arm.store import Body, Resource
 from localazure.arm.words import number
-from localazure.kinds.network_common import named, refused, users_of
+from localazure.kinds.network_common import named, users_of
 from localazure.services import Services
 
 

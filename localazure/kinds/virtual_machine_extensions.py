@@ -4,13 +4,13 @@ Forms: Microsoft Learn, REST reference of Microsoft.Compute/virtualMachines/exte
 """
 
 from azure_gpu.formats import azure_types
-from localazure.arm.errors import not_implemented
+from localazure.arm.errors import not_implemented, refused
 from localazure.arm.kind import Change, Kind
 from localazure.arm.store import Body, Resource
-from localazure.kinds import vm_refusals as refusals, vm_views
+from localazure.kinds import vm_views
 from localazure.machines import extensions
 from localazure.machines.extensions import Extension, ExtensionError
-from localazure.machines.machine import UP, Machine
+from localazure.machines.machine import UP
 from localazure.machines.machines import Machines
 from localazure.services import Services
 
@@ -28,16 +28,14 @@ class VirtualMachineExtensions(Kind):
             raise not_implemented("settings of an extension from a key vault")
         machine = self._machines.find(change.id.scope)
         if machine is None or machine.power not in UP:
-            raise refusals.extensions_need_power()
+            raise refused("vm: extensions need power")
         extension = extension_of(change.id.name, properties)
         if not extensions.known(extension):
-            raise not_implemented(f"the extension {extension.publisher}.{extension.type}")
+            raise not_implemented(f"the extension {_handler(extension)}")
         self._check_only_one(change, extension)
         if machine.settings.windows != _for_windows(extension):
             system = "Windows" if machine.settings.windows else "Linux"
-            raise refusals.bad_request(
-                f"Handler '{extension.publisher}.{extension.type}' is not for the operating system of the VM, which is {system}."
-            )
+            raise refused("extension: other system", handler=_handler(extension), system=system)
 
     def _check_only_one(self, change: Change, extension: Extension) -> None:
         """A handler is on a machine once, whatever the extension is called."""
@@ -45,46 +43,32 @@ class VirtualMachineExtensions(Kind):
         for other in vm_views.extensions_of(machine, change.services) if machine else ():
             same = extension_of(other.id.name, other.properties).kind == extension.kind
             if same and other.key != change.id.key:
-                raise refusals.bad_request(
-                    f"Multiple VMExtensions per handler not supported for OS type 'Linux'. VMExtension '{change.id.name}' with "
-                    f"handler "
-                    f"'{extension.publisher}.{extension.type}' already added or specified in input."
-                )
+                raise refused("extension: twice", name=change.id.name, handler=_handler(extension))
 
     async def provision(self, change: Change) -> Body:
         machine = self._machines.find(change.id.scope)
         resource = change.resource
         if machine is None or resource is None:
-            raise refusals.extensions_need_power()
+            raise refused("vm: extensions need power")
         if change.services.settings.nothing_runs:
             return {}
         await machine.early.wait()
-        self._applied(change, machine, resource)
-        return {}
-
-    def _applied(self, change: Change, machine: Machine, resource: Resource) -> None:
         extension = extension_of(change.id.name, change.properties)
         try:
             resource.private["message"] = extensions.apply(machine, extension, change.as_of, self._machines)
         except ExtensionError as error:
             resource.private["message"] = str(error)
-            if change.properties.get("suppressFailures"):
-                return
-            raise refusals.refused(
-                "VMExtensionProvisioningError",
-                name=extension.name,
-                publisher=extension.publisher,
-                kind=extension.type,
-                message=str(error),
-            ) from error
+            if not change.properties.get("suppressFailures"):
+                words = {"name": extension.name, "publisher": extension.publisher, "kind": extension.type}
+                raise refused("VMExtensionProvisioningError", **words, message=error) from error
+        return {}
 
     def check_removal(self, resource: Resource, services: Services) -> None:  # noqa: ARG002
         machine = self._machines.find(resource.id.scope)
         if machine is not None and machine.power not in UP:
-            raise refusals.extensions_need_power()
+            raise refused("vm: extensions need power")
 
-    async def remove(self, resource: Resource, services: Services) -> None:
-        """The driver stays: the service's extension leaves what it has installed."""
+    # `remove` does nothing: the driver stays, as the service's extension leaves what it has installed.
 
     def expanded(self, resource: Resource, what: str, services: Services) -> Body:  # noqa: ARG002
         if "instanceview" not in what:
@@ -100,6 +84,10 @@ def extension_of(name: str, properties: Body) -> Extension:
         type=str(properties.get("type")),
         settings=settings if isinstance(settings, dict) else {},
     )
+
+
+def _handler(extension: Extension) -> str:
+    return f"{extension.publisher}.{extension.type}"
 
 
 def _for_windows(extension: Extension) -> bool:

@@ -5,10 +5,9 @@ virtual-machines/linux/run-command-managed.
 """
 
 from azure_gpu.formats import azure_types
-from localazure.arm.errors import ArmError, not_implemented
+from localazure.arm.errors import not_implemented, refused
 from localazure.arm.kind import Change, Kind
 from localazure.arm.store import Body, Resource
-from localazure.kinds import vm_refusals as refusals
 from localazure.machines.machine import UP, Machine
 from localazure.machines.machines import Machines
 from localazure.machines.run_commands import PENDING, RUNNING, SUCCEEDED, Script
@@ -34,7 +33,7 @@ class VirtualMachineRunCommands(Kind):
         super().check(change)
         machine = self._machines.find(change.id.scope)
         if machine is None or machine.power not in UP:
-            raise refusals.extensions_need_power()
+            raise refused("vm: extensions need power")
         if machine.settings.windows:
             raise not_implemented("scripts on Windows machines")
         self._script(change, machine)
@@ -59,9 +58,8 @@ class VirtualMachineRunCommands(Kind):
             return {}
         kept = await self._machines.commands.settled(machine, change.id.name.lower())
         if change.properties.get("treatFailureAsDeploymentFailure") and kept["state"] not in (SUCCEEDED, RUNNING):
-            raise refusals.refused(
-                "VMExtensionProvisioningError", name=change.id.name, publisher=_PUBLISHER, kind=_TYPE, message=kept["message"]
-            )
+            words = {"name": change.id.name, "publisher": _PUBLISHER, "kind": _TYPE, "message": kept["message"]}
+            raise refused("VMExtensionProvisioningError", **words)
         return {}
 
     async def remove(self, resource: Resource, services: Services) -> None:  # noqa: ARG002
@@ -78,7 +76,7 @@ class VirtualMachineRunCommands(Kind):
     def _machine(self, change: Change) -> Machine:
         machine = self._machines.find(change.id.scope)
         if machine is None:
-            raise ArmError(409, "OperationNotAllowed", f"The virtual machine of '{change.id.text}' is gone.")
+            raise refused("vm: gone", id=change.id.text)
         return machine
 
     def _script(self, change: Change, machine: Machine) -> Script:
@@ -109,7 +107,4 @@ def _principal(url: str, identity: Body | None, machine: Machine, services: Serv
             return principal
         if not chosen and resource_id == machine.settings.id.text:
             return principal
-    what = f"'{chosen}'" if chosen else "(system-assigned)"
-    raise refusals.invalid(
-        "outputBlobManagedIdentity", f"The virtual machine has no managed identity {what} to write the blob with."
-    )
+    raise refused("run command: no identity", which=f"'{chosen}'" if chosen else "(system-assigned)")

@@ -9,11 +9,11 @@ import uuid
 from collections.abc import Awaitable, Callable
 
 from azure_gpu.formats import azure_types
-from localazure.arm.errors import ArmError, not_implemented
+from localazure.arm.errors import ArmError, not_implemented, refused
 from localazure.arm.kind import Answer, Call, Change, Kind, action, merged, reading
 from localazure.arm.store import Body, Resource
 from localazure.batch.nodes.connection import AgentLostError
-from localazure.kinds import vm_disks, vm_refusals as refusals, vm_rules, vm_views
+from localazure.kinds import vm_disks, vm_rules, vm_views
 from localazure.machines import model
 from localazure.machines.machine import DEALLOCATED, UP, Machine
 from localazure.machines.machines import Machines
@@ -47,13 +47,8 @@ class VirtualMachines(Kind):
     def __init__(self, machines: Machines) -> None:
         self._machines = machines
 
-    def busy(self, resource: Resource) -> ArmError:
-        return refusals.not_allowed(
-            f"Another operation on the virtual machine '{resource.id.name}' is in progress. Please try again later."
-        )
-
     def busy_with(self, resource: Resource, operation: str) -> ArmError:
-        return refusals.command_in_progress() if operation == _RUN_COMMAND else self.busy(resource)
+        return refused("vm: command in progress") if operation == _RUN_COMMAND else self.busy(resource)
 
     def preempts(self, action: str, operation: str) -> bool:
         return operation == _RUN_COMMAND and action in _POWER
@@ -153,24 +148,20 @@ class VirtualMachines(Kind):
         self._live(resource)
         disk = (resource.properties.get("storageProfile") or {}).get("osDisk") or {}
         if (disk.get("diffDiskSettings") or {}).get("option") == "Local":
-            raise refusals.not_allowed(
-                "Operation 'deallocate' is not supported for VMs or VM Scale Set instances using an ephemeral OS disk."
-            )
+            raise refused("vm: ephemeral disk")
         return _accepted(lambda: self._machines.stop(resource.key, deallocate=True))
 
     @action("powerOff")
     async def power_off(self, resource: Resource, call: Call) -> Answer:  # noqa: ARG002
         machine = self._live(resource)
         if machine.power == DEALLOCATED:
-            raise refusals.not_allowed(
-                f"Operation 'powerOff' is not allowed on VM '{resource.id.name}' since the VM is deallocated."
-            )
+            raise refused("vm: deallocated", name=resource.id.name)
         return _accepted(lambda: self._machines.stop(resource.key, deallocate=False))
 
     @action("restart")
     async def restart(self, resource: Resource, call: Call) -> Answer:  # noqa: ARG002
         if self._live(resource).power not in UP:
-            raise refusals.needs_power(resource.id.name)
+            raise refused("vm: needs power", name=resource.id.name)
         return _accepted(lambda: self._machines.restart(resource.key))
 
     @action(_RUN_COMMAND)
@@ -178,7 +169,7 @@ class VirtualMachines(Kind):
         machine = self._live(resource)
         script = _script(call.body, windows=machine.settings.windows)
         if machine.power not in UP:
-            raise refusals.needs_power(resource.id.name)
+            raise refused("vm: needs power", name=resource.id.name)
         if machine.settings.windows:
             raise not_implemented("scripts on Windows machines")
 
@@ -212,7 +203,7 @@ class VirtualMachines(Kind):
     def _live(self, resource: Resource) -> Machine:
         machine = self._machines.find(resource.key)
         if machine is None:
-            raise refusals.not_allowed(f"The virtual machine '{resource.id.name}' doesn't exist: its creation failed.")
+            raise refused("vm: never made", name=resource.id.name)
         return machine
 
 
@@ -227,26 +218,21 @@ async def _run_to_its_end(work: Callable[[], Awaitable[Body]]) -> Body:
     try:
         return await work()
     except AgentLostError:
-        raise ArmError(409, "OperationPreempted", "The virtual machine was stopped while the script ran.") from None
+        raise refused("vm: stopped meanwhile") from None
 
 
 def _script(body: Body, *, windows: bool) -> Script:
     command = str(body.get("commandId") or "")
     if not command:
-        raise refusals.missing("commandId")
+        raise refused("vm: missing", name="commandId")
     requested = POWERSHELL if windows else SHELL
     if command not in (SHELL, POWERSHELL):
         raise not_implemented(f"the run command '{command}'; only {SHELL} and {POWERSHELL} are supported")
     if command != requested:
-        raise ArmError(
-            400,
-            "BadRequest",
-            f"The command '{command}' is not supported on this operating system; it is {requested}.",
-            target="commandId",
-        )
+        raise refused("vm: other shell", command=command, requested=requested)
     lines = body.get("script") or []
     if not isinstance(lines, list) or not lines:
-        raise refusals.missing("script")
+        raise refused("vm: missing", name="script")
     parameters = tuple((str(one.get("name") or ""), str(one.get("value") or "")) for one in body.get("parameters") or ())
     values = tuple(value for _, value in parameters)  # as arguments too: Azure/azure-cli issue 7505
     return Script("\n".join(str(line) for line in lines) + "\n", parameters, values)
@@ -255,7 +241,7 @@ def _script(body: Body, *, windows: bool) -> Script:
 def _check_capacity(resource: Resource, services: Services) -> None:
     if services.deviations.lacks_capacity(resource.location):
         reserved_interfaces.reserve(resource, services)
-        raise refusals.refused("ZonalAllocationFailed" if resource.body.get("zones") else "AllocationFailed")
+        raise refused("ZonalAllocationFailed" if resource.body.get("zones") else "AllocationFailed")
 
 
 def _make_disks(resource: Resource, services: Services) -> Body:
@@ -291,19 +277,14 @@ def _check_unchanged(previous: Resource, change: Change) -> None:
     for path in _FIXED:
         given = _at(change.properties, path)
         had = _at(before["properties"], path)
-        if given is None:
-            continue
-        same = _like(had, given)
-        if not same:
+        if given is not None and not _like(had, given):
             what = path[-1] if path[-1] in ("imageReference", "customData", "adminUsername", "priority") else ".".join(path[-2:])
-            raise refusals.change_not_allowed(what)
+            raise refused("vm: unchangeable", what=what)
     if _luns(change.properties) != _luns(before["properties"]):
         raise not_implemented("attaching data disks to an existing virtual machine, or detaching them")
     zones = change.body.get("zones")
     if zones is not None and zones != (previous.body.get("zones") or []):
-        raise ArmError(
-            409, "ResourceLocationChangeNotAllowed", "Changing the zones of a virtual machine is not allowed.", target="zones"
-        )
+        raise refused("vm: zones")
 
 
 def _luns(properties: Body) -> list[object]:

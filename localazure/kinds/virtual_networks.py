@@ -10,11 +10,11 @@ from ipaddress import IPv4Network, IPv6Network
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.arm_ids import ArmId, parse
 from localazure import evidence
-from localazure.arm.errors import ArmError
+from localazure.arm.errors import refused
 from localazure.arm.kind import Change, Kind, check_reference, merged
 from localazure.arm.store import Body, Resource
 from localazure.arm.words import guid
-from localazure.kinds.network_common import etag, ids_in, invalid, refused, users_of
+from localazure.kinds.network_common import etag, ids_in, users_of
 from localazure.kinds.stored import type_of
 from localazure.services import Services
 
@@ -57,7 +57,7 @@ class VirtualNetworks(Kind):
             for subnet in given:
                 subnet_id = parse(f"{change.id.text}/subnets/{subnet['name']}")
                 if subnet_id is None:
-                    raise invalid("A subnet has an invalid name.", "properties.subnets")
+                    raise refused("network: invalid", message="A subnet has an invalid name.", target="properties.subnets")
                 before = store.get(subnet_id.key)
                 body = {"properties": merged(defaults, subnet.get("properties") or {})}
                 created = before.created_at if before else now
@@ -177,8 +177,7 @@ def _use(subnet: Resource, services: Services) -> Body:
 def _spaces(properties: Body, network: ArmId) -> list[Network]:
     space: Body = properties.get("addressSpace") or {}
     if not space.get("addressPrefixes"):
-        message = f"Virtual network {network.name} has no address prefix."
-        raise ArmError(400, "InvalidRequestContent", message, target="properties.addressSpace")
+        raise refused("network: no prefix", what=f"Virtual network {network.name}", target="properties.addressSpace")
     for text in space["addressPrefixes"]:
         if _network(str(text)) is None:
             raise refused("InvalidAddressPrefixFormat", prefix=str(text), resource=network.text)
@@ -191,8 +190,7 @@ def _check_subnet(properties: Body, name: str, spaces: list[Network], change: Ch
     whole = change.id.is_type(azure_types.VIRTUAL_NETWORK.arm_type)
     network_name = change.id.name if whole else change.id.scope.rsplit("/", 1)[-1]
     if not texts:
-        message = f"Subnet {name} has no address prefix."
-        raise ArmError(400, "InvalidRequestContent", message, target="properties.addressPrefix")
+        raise refused("network: no prefix", what=f"Subnet {name}", target="properties.addressPrefix")
     for text in texts:
         network = _network(text)
         if network is None:

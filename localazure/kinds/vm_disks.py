@@ -10,11 +10,10 @@ from pathlib import Path
 
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.arm_ids import ArmId, parse
-from localazure.arm.errors import ArmError, not_implemented
+from localazure.arm.errors import not_implemented, refused
 from localazure.arm.kind import Change, Kind, merged
 from localazure.arm.store import Body, Resource
 from localazure.arm.words import guid
-from localazure.kinds import vm_refusals as refusals
 from localazure.machines.machines import Machines
 from localazure.services import Services
 
@@ -56,7 +55,7 @@ class Disks(Kind):
     def check_removal(self, resource: Resource, services: Services) -> None:
         machine = machine_of(resource, services)
         if machine is not None:
-            raise refusals.not_allowed(f"Disk {resource.id.name} is attached to VM {machine.id.text}.")
+            raise refused("disk: attached", name=resource.id.name, machine=machine.id.text)
 
 
 def machine_of(disk: Resource, services: Services) -> Resource | None:
@@ -93,13 +92,13 @@ def make(machine: ArmId, disk: Body, location: str, zones: list[str], system: st
     given = str((disk.get("managedDisk") or {}).get("id") or "")
     disk_id = parse(given or f"{group}/providers/{azure_types.DISK.arm_type}/{name}")
     if disk_id is None:
-        raise refusals.invalid("managedDisk.id", f"The value '{given}' of parameter 'managedDisk.id' is invalid.")
+        raise refused("vm: invalid id", given=given, name="managedDisk.id")
     store, now = services.store, services.clock.stamp()
     sku = str((disk.get("managedDisk") or {}).get("storageAccountType") or "Premium_LRS")
     before = store.get(disk_id.key)
     if disk.get("createOption") == "Attach":
         if before is None:
-            raise ArmError(404, "ResourceNotFound", f"The disk {disk_id.text} was not found.", target="dataDisks")
+            raise refused("vm: no disk", disk=disk_id.text)
         return {"managedDisk": {"id": before.id.text, "storageAccountType": (before.body.get("sku") or {}).get("name", sku)}}
     if before is None:
         creation = {"createOption": "FromImage"} if system else {"createOption": "Empty"}

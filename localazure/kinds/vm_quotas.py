@@ -7,9 +7,8 @@ and deallocated"). Nodes of AKS and Batch are counted by those.
 
 from azure_gpu.catalog.sizes.model import same_family
 from azure_gpu.formats import azure_types
-from localazure.arm.errors import ArmError
+from localazure.arm.errors import refused
 from localazure.arm.store import Body
-from localazure.kinds.vm_refusals import over_quota
 from localazure.kubernetes.node_templates import quota_family, quota_vcpus
 from localazure.lists.compute import FAMILY_VCPUS, SPOT_VCPUS, TOTAL_VCPUS
 from localazure.services import Services
@@ -17,8 +16,8 @@ from localazure.services import Services
 SPOT, ALL = "lowPriorityCores", "cores"
 
 
-def shortage(properties: Body, region: str, but: str, services: Services) -> ArmError | None:
-    """The refusal of a machine with these properties; None where it fits. `but`: the key of the machine itself."""
+def check(properties: Body, region: str, but: str, services: Services) -> None:
+    """ArmError for a machine with these properties that doesn't fit. `but`: the key of the machine itself."""
     size, spot = size_of(properties), is_spot(properties)
     requested = quota_vcpus(size)
     family = quota_family(size)
@@ -39,8 +38,9 @@ def shortage(properties: Body, region: str, but: str, services: Services) -> Arm
     for name, shown, taken, default in rows:
         limit, elsewhere = services.deviations.quota("compute", region, name, default)
         if requested > limit - elsewhere - taken:
-            return over_quota(shown, region, limit, elsewhere + taken, requested)
-    return None
+            used_now = elsewhere + taken
+            words = {"name": shown, "region": region, "limit": limit, "used": used_now, "requested": requested}
+            raise refused("vm: over quota", **words, needed=used_now + requested)
 
 
 def size_of(properties: Body) -> str:

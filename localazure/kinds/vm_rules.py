@@ -1,7 +1,4 @@
-"""Rules of Microsoft.Compute for virtual machines: the facts that the table of refusals needs, and missing resources.
-
-Sentences: `vm_refusals`.
-"""
+"""Rules of Microsoft.Compute for virtual machines: the facts that the table of refusals needs, and missing resources."""
 
 from azure_gpu.catalog.size_use import Service
 from azure_gpu.catalog.sizes import SIZES
@@ -9,10 +6,10 @@ from azure_gpu.formats import azure_types
 from azure_gpu.formats.arm_ids import parse
 from localazure import size_facts
 from localazure.arm import refusals as table
-from localazure.arm.errors import ArmError
+from localazure.arm.errors import refused
 from localazure.arm.kind import Change, merged, missing_reference
 from localazure.arm.store import Body
-from localazure.kinds import vm_quotas, vm_refusals as refusals
+from localazure.kinds import vm_quotas
 from localazure.kinds.gallery_images import image_at
 from localazure.kinds.network_interfaces import machine_of
 from localazure.machines import model
@@ -30,9 +27,7 @@ def check(change: Change, arm_type: str) -> None:
     _check_image(change)
     _check_interfaces(change)
     if change.previous is None or _resized(change):
-        short = vm_quotas.shortage(properties, str(change.body.get("location")), change.id.key, change.services)
-        if short is not None:
-            raise short
+        vm_quotas.check(properties, str(change.body.get("location")), change.id.key, change.services)
 
 
 def _facts(change: Change) -> Body:
@@ -87,35 +82,26 @@ def _check_size(change: Change) -> None:
     name, region = vm_quotas.size_of(change.properties), str(change.body.get("location"))
     for _, zone in change.services.deviations.restrictions(name, region):
         if not zone or zone in (change.body.get("zones") or ()):
-            raise refusals.refused("SkuNotAvailable", size=name, region=region)
+            raise refused("SkuNotAvailable", size=name, region=region)
 
 
 def _check_image(change: Change) -> None:
     given = str(((change.properties.get("storageProfile") or {}).get("imageReference") or {}).get("id") or "")
-    if given:
-        size = SIZES.find(vm_quotas.size_of(change.properties))
-        _check_own_image(change, given, size.series.generations if size else ())
-
-
-def _check_own_image(change: Change, given: str, boots: tuple[str, ...]) -> None:
-    parsed = parse(given)
+    if not given:
+        return
+    parsed, size = parse(given), SIZES.find(vm_quotas.size_of(change.properties))
+    boots = size.series.generations if size else ()
     types = (azure_types.GALLERY_IMAGE.arm_type, azure_types.GALLERY_IMAGE_VERSION.arm_type)
     if parsed is None:
-        raise refusals.invalid("imageReference.id", f"The value '{given}' of parameter 'imageReference.id' is invalid.")
+        raise refused("vm: invalid id", given=given, name="imageReference.id")
     if parsed.subscription != SUBSCRIPTION or not any(parsed.is_type(each) for each in types):
         return
     definition = image_at(parsed, change.services)
     if definition is None:
-        raise ArmError(
-            404,
-            "GalleryImageNotFound",
-            f"The gallery image {given} is not available in {change.body['location']} region. Please contact image owner to "
-            "replicate to this region, or change your requested region.",
-            target="imageReference",
-        )
-    generation = f"Gen{str(definition.properties['hyperVGeneration'])[1:]}"
-    if boots and generation not in boots:
-        raise refusals.wrong_generation(vm_quotas.size_of(change.properties), generation)
+        raise refused("vm: no image", image=given, region=change.body["location"])
+    number = str(definition.properties["hyperVGeneration"])[1:]
+    if boots and f"Gen{number}" not in boots:
+        raise refused("vm: wrong generation", size=vm_quotas.size_of(change.properties), number=number)
 
 
 def _check_interfaces(change: Change) -> None:
@@ -126,13 +112,9 @@ def _check_interfaces(change: Change) -> None:
         given = str(each.get("id") or "")
         nic = store.get(given) if given else None
         if nic is None:
-            raise refusals.no_interface(given)
+            raise refused("vm: no interface", reference=given)
         if not nic.id.is_type(azure_types.NETWORK_INTERFACE.arm_type) or nic.location != change.body.get("location"):
             raise missing_reference(given, change.id.text)
         other = machine_of(nic, change.services)
         if other is not None and other.key != change.id.key:
-            raise ArmError(
-                409,
-                "OperationNotAllowed",
-                f"Network interface {nic.id.text} is in use by virtual machine {other.id.text}: an interface is attached to one.",
-            )
+            raise refused("vm: interface in use", nic=nic.id.text, machine=other.id.text)

@@ -4,7 +4,7 @@ network interfaces and subnets whose network isn't ready.
 
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.arm_ids import ArmId, parse
-from localazure.arm.errors import ArmError, refusal_of
+from localazure.arm.errors import ArmError, refused
 from localazure.arm.store import Body, Resource
 from localazure.kinds.network_common import ids_in
 from localazure.services import Services
@@ -70,7 +70,7 @@ def _check_subnets(subnet: ArmId, services: Services) -> None:
     network = services.store.get(subnet.scope)
     beside = [*([network] if network else []), *services.store.of_type(_SUBNET, subnet.scope)]
     if any(each.key != subnet.key and _is_busy(each, services) for each in beside):
-        raise refusal_of("Microsoft.Network", "AnotherOperationInProgress")
+        raise refused("AnotherOperationInProgress")
 
 
 def _check_references(interface: ArmId, body: Body, services: Services) -> None:

@@ -29,7 +29,8 @@ class Found(NamedTuple):
 
 @cache
 def all_of() -> list[Found]:
-    return [*(each for path in sorted(ROOT.rglob("*.py")) for each in _of_module(path)), *_of_types()]
+    of_sentences = (Found(each.service, each.code, "evidence/sentences.tsv", 0) for each in evidence.sentences().values())
+    return [*(each for path in sorted(ROOT.rglob("*.py")) for each in _of_module(path)), *_of_types(), *of_sentences]
 
 
 def _of_types() -> Iterator[Found]:
@@ -52,13 +53,7 @@ def _of_module(path: Path) -> Iterator[Found]:
         for call in _calls(function):
             for node in _arguments(call):
                 for code in _codes(node, function, path):
-                    yield Found(_service_in(call) or service, code, module, call.lineno)
-
-
-def _service_in(call: ast.Call) -> str:
-    """The service that `refusal_of` names."""
-    first = call.args[0] if call.args else None
-    return str(first.value) if isinstance(first, ast.Constant) and str(first.value).startswith("Microsoft.") else ""
+                    yield Found(service, code, module, call.lineno)
 
 
 def _functions(tree: ast.Module) -> Iterator[ast.AST]:
