@@ -6,7 +6,7 @@ Shared by the kinds whose resources run something.
 import uuid
 
 from azure_gpu.formats import azure_types
-from localazure.arm.errors import ArmError
+from localazure.arm.errors import refused
 from localazure.arm.kind import Change
 from localazure.arm.store import Body, Resource
 from localazure.services import Services
@@ -16,13 +16,7 @@ def check(change: Change) -> None:
     """ArmError 400 for an attached identity that doesn't exist."""
     for identity_id in (change.body.get("identity") or {}).get("userAssignedIdentities") or {}:
         if principal_of(identity_id, change.services) is None:
-            # The service's own code for this isn't known.
-            raise ArmError(
-                400,
-                "FailedIdentityOperation",
-                f"Identity operation for resource '{change.id.text}' failed: there is no user-assigned identity '{identity_id}'.",
-                target="identity.userAssignedIdentities",
-            )
+            raise refused("no identity", id=change.id.text, identity=identity_id)
 
 
 def own(resource: Resource, services: Services) -> Body:

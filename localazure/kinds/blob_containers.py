@@ -5,15 +5,13 @@ Source: Microsoft Learn, REST reference of Microsoft.Storage/storageAccounts/blo
 """
 
 from azure_gpu.formats import azure_types
-from localazure.arm.errors import ArmError
+from localazure.arm.errors import ArmError, refused
 from localazure.arm.kind import Change, Kind
 from localazure.arm.store import Body, Resource
 from localazure.blobs import containers
 from localazure.blobs.errors import BlobError
 from localazure.blobs.service import Blobs
 from localazure.services import Services
-
-_ENCRYPTION_SCOPE = "$account-encryption-key"
 
 
 class BlobContainers(Kind):
@@ -33,11 +31,11 @@ class BlobContainers(Kind):
     def check(self, change: Change) -> None:
         scope = change.id.scope.rsplit("/", 1)[1]
         if scope.lower() != "default":
-            raise ArmError(404, "ResourceNotFound", f"There is no blob service '{scope}'; an account has only 'default'.")
+            raise refused("container: no service", service=scope)
         account = change.services.store.get(self.parent_id(change.id))
         opened = account is not None and account.properties.get("allowBlobPublicAccess") is True
         if change.properties.get("publicAccess", "None") != "None" and not opened:
-            raise ArmError(409, "PublicAccessNotPermitted", "Public access is not permitted on this storage account.")
+            raise refused("container: public")
 
     async def provision(self, change: Change) -> Body:
         account = self.parent_id(change.id).rsplit("/", 1)[1].lower()

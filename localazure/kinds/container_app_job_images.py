@@ -1,16 +1,11 @@
-"""Whether a job may pull its images, and how Container Apps refuses. Its codes and sentences were read in
-
-- InvalidParameterValueInContainerTemplate, MANIFEST_UNKNOWN: Azure-Samples/call-center-voice-agent-accelerator issue 3,
-  PacktPublishing/Pragmatic-Microservices-with-CSharp-and-Azure issue 81
-- UNAUTHORIZED: Azure/container-apps-deploy-action issue 85
-"""
+"""Whether a job may pull its images. UNAUTHORIZED, in a refusal: Azure/container-apps-deploy-action issue 85."""
 
 from urllib.parse import quote
 
-from localazure.arm.errors import ArmError
+from localazure.arm.errors import ArmError, refused
 from localazure.arm.store import Body, Resource
 from localazure.kinds import images
-from localazure.kinds.images import CODE, Credential, UnavailableError
+from localazure.kinds.images import Credential, UnavailableError
 from localazure.kinds.registry_builds import login_server
 from localazure.services import Services
 
@@ -41,12 +36,8 @@ def check(body: Body, containers: list[Body], previous: Resource | None, service
 def _invalid(container: Body, error: UnavailableError) -> ArmError:
     """The service's sentence, and among the details what it doesn't say."""
     target = f"template.containers.{container['name']}.image"
-    message = (
-        f"The following field(s) are either invalid or missing. Field '{target}' is invalid with details: "
-        f"'Invalid value: \"{container['image']}\": {_reason(error)}';."
-    )
-    details = [ArmError(400, CODE, error.message, target=target)] if error.reference is not None else []
-    return ArmError(400, CODE, message, target=target, details=details)
+    details = [refused("job: image, why", why=error.message, path=target)] if error.reference is not None else []
+    return refused("job: image", path=target, image=container["image"], why=_reason(error), details=details)
 
 
 def _reason(error: UnavailableError) -> str:

@@ -1,9 +1,4 @@
-"""Rules of Container Apps for jobs and the templates of executions: facts for the table of refusals, and other resources.
-
-ManagedEnvironmentNotFound and ManagedEnvironmentNotProvisioned: Azure Service Operator's session
-Test_App_v1api20250101_CreationAndDeletion (2026-04-02). ContainerAppInvalidName, in `jobs`: DefangLabs/pulumi-defang pull
-request 543.
-"""
+"""Rules of Container Apps for jobs and the templates of executions: facts for the table of refusals, and other resources."""
 
 import re
 from datetime import date
@@ -14,13 +9,12 @@ from azure_gpu.formats import azure_types, cron
 from azure_gpu.formats.arm_ids import parse
 from localazure import size_facts
 from localazure.arm import refusals
-from localazure.arm.errors import ArmError
+from localazure.arm.errors import refused
 from localazure.arm.kind import Change
 from localazure.arm.store import Body, Resource
 from localazure.kinds import attached_identities, environment_profiles
 from localazure.services import Services
 
-INVALID = "InvalidRequestContent"
 DEFAULT_RESOURCES = {"cpu": 0.5, "memory": "1Gi"}  # Microsoft Learn, container-apps/containers: allocations of a container
 TRIGGERS = {"Manual": "manualTriggerConfig", "Schedule": "scheduleTriggerConfig", "Event": "eventTriggerConfig"}
 TEMPLATES = "Microsoft.App/jobs/templates"  # as the table of refusals has them: a job's, or one execution's
@@ -108,8 +102,7 @@ def _check_registries(body: Body) -> None:
     for index, registry in enumerate(body["properties"]["configuration"].get("registries") or []):
         identity = registry.get("identity") or ""
         if identity and identity.lower() != "system" and not attached_identities.is_attached(body, identity):
-            message = f"The identity '{identity}' of the registry '{registry.get('server')}' isn't assigned to the job."
-            raise ArmError(400, INVALID, message, target=f"properties.configuration.registries[{index}]")
+            raise refused("job: registry identity", identity=identity, server=registry.get("server"), index=index)
 
 
 def _profile(environment: Resource, name: str | None) -> str:
@@ -123,19 +116,14 @@ def _profile(environment: Resource, name: str | None) -> str:
 
 def _environment(change: Change) -> Resource:
     given = change.properties.get("environmentId") or ""
-    target = "properties.environmentId"
     environment = change.services.store.at(given, azure_types.MANAGED_ENVIRONMENT)
     if environment is None:
-        raise ArmError(404, "ManagedEnvironmentNotFound", f"Environment {given} was not found.", target=target)
+        raise refused("job: no environment", id=given)
     if change.previous is not None and str(change.previous.properties["environmentId"]).lower() != given.lower():
-        raise ArmError(400, INVALID, "The environment of a job can't be changed.", target=target)
+        raise refused("job: other environment")
     if environment.state != "Succeeded":
-        message = f"The environment '{given}' has not been provisioned successfully."
-        raise ArmError(400, "ManagedEnvironmentNotProvisioned", message, target=target)
+        raise refused("job: environment not ready", id=given)
     if environment.location != change.body["location"]:
-        message = (
-            f"The job is in '{change.body['location']}' and its managed environment '{environment.id.name}' in "
-            f"'{environment.location}'; both have to be in the same region."
-        )
-        raise ArmError(400, INVALID, message, target="location")
+        words = {"region": change.body["location"], "environment": environment.id.name, "other": environment.location}
+        raise refused("job: other region", **words)
     return environment

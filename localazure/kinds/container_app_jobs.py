@@ -13,7 +13,7 @@ from azure_gpu.formats import azure_types
 from localazure import shapes
 from localazure.apps import capacity, identity_endpoint, log_stream, records, schedule
 from localazure.apps.executions import Executions, Work
-from localazure.arm.errors import ArmError, resource_not_found
+from localazure.arm.errors import refused, resource_not_found
 from localazure.arm.kind import Answer, Call, Change, Kind, action, merged, reading
 from localazure.arm.store import Body, Resource
 from localazure.containers.container_spec import ContainerSpec
@@ -142,7 +142,7 @@ class Jobs(Kind):
     @reading("executions")
     async def list_executions(self, resource: Resource, call: Call) -> Answer:
         if call.query.get("$filter"):
-            raise ArmError(400, "InvalidFilterInQueryString", "The embedded Azure takes no $filter on the executions of a job.")
+            raise refused("job: filter")
         found = self._executions.all_of(resource.key)
         return Answer(body={"value": [job_views.execution(resource, record, self._executions) for record in found]})
 
@@ -215,9 +215,9 @@ def _template(resource: Resource, call: Call) -> Body:
         return _without_nothing(resource.properties["template"])
     problems = shapes.body_problems(_template_shape(), call.body, creating=True)
     if problems:
-        details = [ArmError(400, job_rules.INVALID, problem.message, target=problem.path) for problem in problems]
-        message = "The request content was invalid: " + "; ".join(problem.message for problem in problems) + "."
-        raise ArmError(400, job_rules.INVALID, message, target=problems[0].path, details=details)
+        details = [refused("job: template, one", problem=each.message, path=each.path) for each in problems]
+        told = "; ".join(each.message for each in problems)
+        raise refused("job: template", problems=told, path=problems[0].path, details=details)
     sizes = {one["name"]: one.get("resources") for one in _all_containers(resource.properties["template"])}
     template = {
         kind: [
@@ -269,7 +269,7 @@ def _work(job_key: str, executions: Executions, services: Services) -> Work:
     async def make(record: Body, replica: Body) -> tuple[list[ContainerSpec], list[ContainerSpec]]:
         job = services.store.get(job_key)
         if job is None:
-            raise ArmError(404, "ResourceNotFound", "The job was deleted.")
+            raise refused("job: deleted")
         template = record["template"]
         job_images.check(job.body, _all_containers(template), job, services)
         found: list[list[ContainerSpec]] = []

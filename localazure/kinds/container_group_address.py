@@ -1,13 +1,12 @@
 """The address of a container group: its DNS name label, and what the service shows of it.
 
-The address is this machine's: `127.0.0.1`, and a name that no name server knows. The sentence of a label that is taken:
-shahiddev/docker-k8s-workshop pull 2; the code DnsNameLabelNotAvailable was read in two public troubleshooting tables only.
+The address is this machine's: `127.0.0.1`, and a name that no name server knows.
 """
 
 import hashlib
 
 from azure_gpu.formats import azure_types
-from localazure.arm.errors import ArmError
+from localazure.arm.errors import refused
 from localazure.arm.kind import Change
 from localazure.arm.store import Body, Resource
 
@@ -47,11 +46,7 @@ def check_label(change: Change) -> None:
         return
     for other in change.services.store.of_type(azure_types.CONTAINER_GROUP.arm_type):
         if other.key != change.id.key and fqdn(other.id.resource_group, other.body) == requested:
-            label = change.properties["ipAddress"]["dnsNameLabel"]
-            message = (
-                f"The DNS name label '{label}' in container group '{change.id.name}' not available. Try using a different label."
-            )
-            raise ArmError(400, "DnsNameLabelNotAvailable", message, target="properties.ipAddress.dnsNameLabel")
+            raise refused("group: label taken", label=change.properties["ipAddress"]["dnsNameLabel"], group=change.id.name)
 
 
 def answered(resource: Resource) -> Body:

@@ -1,14 +1,10 @@
-"""Checks a region's capacity and the subscription's quota for a container group. Both are unlimited unless a fault limits them.
-
-Sentences of the service were read in MicrosoftDocs/azure-docs issues 48142 and 51860 (no capacity) and 51738 (quota). The code
-ContainerGroupQuotaReached is an older one: Microsoft's troubleshooting page of 2024 shows ServiceUnavailable with that sentence.
-"""
+"""A region's capacity and the subscription's quota for a container group. Both are unlimited unless a fault limits them."""
 
 from collections.abc import Mapping
 
 from azure_gpu.catalog.services.container_instances import GPU_SKUS
 from azure_gpu.formats import azure_types
-from localazure.arm.errors import ArmError, conflict
+from localazure.arm.errors import ArmError, refused
 from localazure.arm.kind import Change
 from localazure.arm.store import Body, Store
 from localazure.lists.deviations import Deviations
@@ -22,11 +18,7 @@ _UNLIMITED = -1
 
 def unavailable(body: Body) -> ArmError:
     """The service's refusal of a group that a region has no machine for."""
-    message = (
-        f"The requested resource is not available in the location '{body['location']}' at this moment. Please retry with a "
-        f"different resource request or in another location. Resource requested: {requested(body)}"
-    )
-    return ArmError(409, "ServiceUnavailable", message)
+    return refused("group: no capacity", region=body["location"], requested=requested(body))
 
 
 def requested(body: Body) -> str:
@@ -47,11 +39,8 @@ def check(change: Change) -> None:
     for name, amount in _asked(change.body).items():
         limit, used = usage(name, change.body["location"], change.services.store, deviations)
         if limit != _UNLIMITED and used + amount > limit:
-            raise conflict(
-                f"Resource type '{azure_types.CONTAINER_GROUP.arm_type}' container group quota '{name}' exceeded in region "
-                f"'{change.body['location']}'. Limit: '{limit}', Usage: '{used:g}' Requested: '{amount:g}'.",
-                "ContainerGroupQuotaReached",
-            )
+            words = {"name": name, "region": change.body["location"]}
+            raise refused("group: over quota", **words, limit=limit, used=used, requested=amount)
 
 
 def usage(name: str, region: str, store: Store, deviations: Deviations, default: int = _UNLIMITED) -> tuple[int, float]:

@@ -1,7 +1,7 @@
 """Whether a container group may pull its images, and how the service refuses one that it can't reach."""
 
 from azure_gpu.formats import image_reference
-from localazure.arm.errors import ArmError
+from localazure.arm.errors import ArmError, refused
 from localazure.arm.store import Body, Resource
 from localazure.containers.images import Image
 from localazure.kinds import images, public_images
@@ -37,8 +37,8 @@ def check_access(group: str, body: Body, services: Services) -> None:
         try:
             images.check(text, may, services)
         except UnavailableError as error:
-            if error.reference is None:  # the service's own code isn't known
-                raise ArmError(400, "InvalidImageName", f"'{text}': {error.message}.", target=target) from error
+            if error.reference is None:
+                raise refused("group: image name", image=text, why=error.message, path=target) from error
             raise inaccessible(text, group, target, error.message) from error
         subnet = reach.leads_nowhere(properties.get("subnetIds") or [], services)
         if subnet and reference is not None and public_images.is_public(reference):
@@ -48,12 +48,8 @@ def check_access(group: str, body: Body, services: Services) -> None:
 
 def inaccessible(image: str, group: str, target: str, reason: str) -> ArmError:
     """The service's sentence, and among the details what it never says: why."""
-    message = (
-        f"The image '{image}' in container group '{group}' is not accessible. Please check the image and registry credential."
-    )
-    return ArmError(
-        400, "InaccessibleImage", message, target=target, details=[ArmError(400, "InaccessibleImage", reason, target=target)]
-    )
+    details = [refused("group: image, why", why=reason, path=target)]
+    return refused("group: image", image=image, group=group, path=target, details=details)
 
 
 async def pull(container: Body, group: str, services: Services) -> Image:

@@ -16,7 +16,6 @@ from localazure.kinds.container_group_specs import all_containers
 
 DEFAULT_RESTART_POLICY = "Always"
 DEFAULT_SKU = STANDARD
-INVALID = "InvalidRequestContent"  # ARM's general code, where the service's own isn't known
 
 
 def check(change: Change, arm_type: str) -> None:

@@ -10,7 +10,7 @@ import logging
 import uuid
 from collections.abc import Mapping
 
-from localazure.arm.errors import ArmError
+from localazure.arm.errors import ArmError, refused
 from localazure.arm.store import Body, Resource
 from localazure.containers.images import Image
 from localazure.containers.runtime import Runtime
@@ -97,9 +97,7 @@ async def until_init_containers_have_run(resource: Resource, runtime: Runtime) -
 
 def failed(why: str) -> ArmError:
     """ARM's own code and sentence for a resource that ended as Failed, and why among the details."""
-    code = "ResourceOperationFailure"
-    message = "The resource operation completed with terminal provisioning state 'Failed'."
-    return ArmError(409, code, message, details=[ArmError(409, code, f"{why}.")])
+    return refused("group: failed", details=[refused("group: failed, why", why=why)])
 
 
 async def _pulled(resource: Resource, container: Body, services: Services) -> tuple[Image, specs.Events]:

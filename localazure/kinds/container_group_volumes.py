@@ -1,10 +1,7 @@
 """The volumes of a container group: which can't be opened, and how the runtime creates them.
 
 An Azure file share is a folder of the state folder, opened by a key of its storage account; a git repository is this server's own
-checkout. Codes of the service were read in
-  - InvalidStorageAccountKey: hashicorp/terraform-provider-azurerm issue 26631 (its sentence isn't known)
-  - CannotAccessStorageAccount: public deployment notes, for an account that refuses keys (its sentence isn't known)
-  - FailedMountAzureFileVolume, an event: MicrosoftDocs/azure-docs issue 70920
+checkout. FailedMountAzureFileVolume, an event, was read in MicrosoftDocs/azure-docs issue 70920.
 """
 
 import base64
@@ -13,7 +10,7 @@ import hmac
 from pathlib import Path
 
 from azure_gpu.formats import azure_types
-from localazure.arm.errors import ArmError, not_implemented
+from localazure.arm.errors import ArmError, not_implemented, refused
 from localazure.arm.store import Body
 from localazure.containers.volumes import GitRepository, MountFailedError, Volume, Volumes
 from localazure.kinds import storage_accounts as storage
@@ -75,22 +72,18 @@ def _volume(volume: Body, settings: Settings) -> Volume:
 
 
 def _no_share(group: str, volume: Body, target: str, services: Services) -> ArmError | None:
-    """Why a share can't be opened. The service's sentences aren't known."""
+    """Why a share can't be opened."""
     share = volume["azureFile"]
     name, given = share["storageAccountName"], share.get("storageAccountKey") or ""
-    where = f"the volume '{volume['name']}' of container group '{group}'"
+    words = {"account": name, "volume": volume["name"], "group": group, "path": target}
     accounts = services.store.named(azure_types.STORAGE_ACCOUNT.arm_type, name)
     if not accounts or accounts[0].properties.get("allowSharedKeyAccess") is False:
-        reason = "it takes no key" if accounts else "there is no such account"
-        message = f"Cannot access the storage account '{name}' of {where}: {reason}."
-        return ArmError(400, "CannotAccessStorageAccount", message, target=f"{target}.storageAccountName")
+        return refused("volume: no account", **words, why="it takes no key" if accounts else "there is no such account")
     keys = [key["value"] for key in accounts[0].private["keys"].values()]
     if not any(hmac.compare_digest(key.encode(), given.encode()) for key in keys):
-        message = f"The storage account key of {where} isn't a key of the storage account '{name}'."
-        return ArmError(400, "InvalidStorageAccountKey", message, target=f"{target}.storageAccountKey")
+        return refused("volume: key", **words)
     if not storage.SHARE_NAME.fullmatch(share["shareName"]):
-        message = f"'{share['shareName']}' of {where} isn't a valid share name; it takes {storage.SHARE_RULE}."
-        return ArmError(400, "InvalidRequestContent", message, target=f"{target}.shareName")
+        return refused("volume: share name", **words, share=share["shareName"], rule=storage.SHARE_RULE)
     return None
 
 

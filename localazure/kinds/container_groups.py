@@ -12,7 +12,7 @@ import re
 from starlette.routing import BaseRoute
 
 from azure_gpu.formats import azure_types
-from localazure.arm.errors import ArmError
+from localazure.arm.errors import refused
 from localazure.arm.kind import Answer, Call, Change, Kind, action, reading
 from localazure.arm.store import Body, Resource
 from localazure.containers import consoles
@@ -122,7 +122,7 @@ class ContainerGroups(Kind):
         name = _container(resource, call)
         tail = call.query.get("tail")
         if tail is not None and not _TAIL.fullmatch(tail):
-            raise ArmError(400, "InvalidParameter", f"tail takes a number of lines, not '{tail}'.", target="tail")
+            raise refused("group: tail", tail=tail)
         timestamps = call.query.get("timestamps", "false").lower() == "true"
         lines = None if tail is None else int(tail)
         return Answer(body={"content": self._runtime.logs(resource.key, name, lines, timestamps=timestamps)})
@@ -132,13 +132,12 @@ class ContainerGroups(Kind):
         """An address at which the client finds a program's terminal, and the password that opens it."""
         command = call.body.get("command")
         if not isinstance(command, str) or not command.strip() or "\0" in command:
-            message = "The exec request takes the command to be executed."
-            raise ArmError(400, rules.INVALID, message, target="command")
+            raise refused("exec: command")
         given = call.body.get("terminalSize") or {}
         size = given if isinstance(given, dict) else {"rows": given}
         rows, columns = size.get("rows", _ROWS), size.get("cols", _COLUMNS)
         if any(not isinstance(number, int) or not 0 <= number <= _MOST_CELLS for number in (rows, columns)):
-            raise ArmError(400, rules.INVALID, f"A terminalSize takes 0 to {_MOST_CELLS} rows and cols.", target="terminalSize")
+            raise refused("exec: size", most=_MOST_CELLS)
         return self._console(resource, call, command=command, rows=rows, columns=columns)
 
     @action("containers/{container}/attach")
@@ -150,12 +149,9 @@ class ContainerGroups(Kind):
         name = _container(resource, call)
         state = self._runtime.states(resource.key).get(name) or {"current": {}}
         if resource.private.get(runs.STOPPED):
-            # The sentence: Azure/azure-cli issue 8136. The code is assumed.
-            message = f"Container Group '{resource.id.name}' in resource group '{resource.id.resource_group}' is stopped."
-            raise ArmError(409, "ContainerGroupStopped", message)
+            raise refused("exec: group stopped", name=resource.id.name, group=resource.id.resource_group)
         if state["current"].get("state") != "Running":
-            # The service's own code and sentence aren't known.
-            raise ArmError(409, "ContainerNotRunning", f"The container '{name}' isn't running.", target="containerName")
+            raise refused("exec: not running", name=name)
         console = consoles.Console(resource.key, name, command, rows, columns)
         address, password = consoles.opened(console, call.services)
         return Answer(body={"webSocketUri": address, "password": password})
@@ -176,9 +172,7 @@ def _container(resource: Resource, call: Call) -> str:
     """The container that the path names. ArmError 404 where the group has none of this name."""
     name = call.path["container"]
     if name not in {container["name"] for container in specs.all_containers(resource.body)}:
-        # The service's own code isn't known.
-        message = f"The container '{name}' is not found in container group '{resource.id.name}'."
-        raise ArmError(404, "ContainerNotFound", message, target="containerName")
+        raise refused("group: no container", name=name, group=resource.id.name)
     return name
 
 
@@ -187,17 +181,14 @@ def _runs_anew(before: Body, after: Body) -> bool:
 
 
 def _check_diagnostics(change: Change) -> None:
-    """Logs go to a workspace that is there, with a key that is right. The service's own code for this isn't known."""
+    """Logs go to a workspace that is there, with a key that is right."""
     analytics = (change.properties.get("diagnostics") or {}).get("logAnalytics")
     if not analytics:
         return
     workspaces = change.services.store.of_type(azure_types.LOG_WORKSPACE.arm_type)
     workspace = next((one for one in workspaces if one.service["properties"]["customerId"] == analytics["workspaceId"]), None)
-    target = "properties.diagnostics.logAnalytics"
     if workspace is None:
-        message = f"There is no Log Analytics workspace with the workspace id '{analytics['workspaceId']}'."
-        raise ArmError(400, rules.INVALID, message, target=f"{target}.workspaceId")
+        raise refused("group: no workspace", id=analytics["workspaceId"])
     given = str(analytics.get("workspaceKey")).encode()
     if not any(hmac.compare_digest(key.encode(), given) for key in workspace.private["keys"].values()):
-        message = f"The workspaceKey isn't a key of the Log Analytics workspace '{workspace.id.name}'."
-        raise ArmError(400, rules.INVALID, message, target=f"{target}.workspaceKey")
+        raise refused("group: workspace key", name=workspace.id.name)

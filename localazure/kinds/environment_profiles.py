@@ -13,7 +13,7 @@ from datetime import date
 from azure_gpu.catalog.services.container_apps import PROFILES
 from localazure import size_facts
 from localazure.arm import refusals
-from localazure.arm.errors import ArmError
+from localazure.arm.errors import refused
 from localazure.arm.store import Body, Resource
 
 JUDGED_AS = "Microsoft.App/managedEnvironments/workloadProfiles"  # as the table of refusals has them
@@ -34,9 +34,7 @@ def check(body: Body, previous: Resource | None, as_of: date) -> None:
     profiles = body["properties"].get("workloadProfiles") or []
     before = {one["name"] for one in (previous.properties.get("workloadProfiles") or [])} if previous else set[str]()
     if before and not profiles and "workloadProfiles" in body["properties"]:
-        # test_containerapp_env_enable_workload_profiles_infer_env_type (2023-10-25); the sentence is assumed.
-        message = "All workload profiles of an environment cannot be removed."
-        raise ArmError(400, "WorkloadProfileCannotRemoveAll", message, target="properties.workloadProfiles")
+        raise refused("environment: last profile")
     seen: set[str] = set()
     for profile in profiles:
         profile["workloadProfileType"] = known_type(profile["workloadProfileType"])

@@ -11,7 +11,7 @@ import secrets
 from azure_gpu.catalog import regions
 from azure_gpu.formats import azure_types
 from localazure.apps.executions import Executions
-from localazure.arm.errors import ArmError, conflict
+from localazure.arm.errors import refused
 from localazure.arm.kind import Answer, Call, Change, Kind, merged, reading
 from localazure.arm.store import Body, Resource
 from localazure.kinds import environment_profiles
@@ -40,12 +40,8 @@ class ManagedEnvironments(Kind):
     def check_removal(self, resource: Resource, services: Services) -> None:
         jobs = _jobs_of(resource, services)
         if jobs:
-            # The sentence is that of builders in microsoft/azure-container-apps issue 1012; the code is assumed after it.
-            raise conflict(
-                f"The specified environment {resource.id.name} cannot be deleted because it still contains {len(jobs)} Jobs: "
-                f"{', '.join(job.id.name for job in jobs)}.",
-                "ManagedEnvironmentHasJobs",
-            )
+            names = ", ".join(job.id.name for job in jobs)
+            raise refused("environment: has jobs", name=resource.id.name, count=len(jobs), jobs=names)
 
     def check(self, change: Change) -> None:
         change.body.setdefault("properties", {})
@@ -126,9 +122,7 @@ def _check_profiles_in_use(change: Change) -> None:
     for job in _jobs_of(change.previous, change.services):
         used = job.properties.get("workloadProfileName")
         if used and used not in kept and used != environment_profiles.CONSUMPTION:
-            # The service's own code isn't known.
-            message = f"The workload profile '{used}' can't be removed: the job '{job.id.name}' runs on it."
-            raise ArmError(409, "WorkloadProfileInUse", message, target="properties.workloadProfiles")
+            raise refused("environment: profile in use", profile=used, job=job.id.name)
 
 
 def _number(name: str, value: object) -> object:

@@ -18,7 +18,7 @@ from azure_gpu.catalog import roles
 from azure_gpu.formats import azure_types
 from localazure import shapes
 from localazure.arm import filters, requested_version
-from localazure.arm.errors import ArmError, not_implemented
+from localazure.arm.errors import not_implemented, refused
 from localazure.arm.kind import Answer, Call, Change, Kind, action, reading
 from localazure.arm.store import Body, Resource
 from localazure.kinds import registry_builds, registry_logs, registry_runs, uploaded_sources, vault_keys
@@ -88,12 +88,7 @@ class Registries(Kind):
     @action("listCredentials")
     async def list_credentials(self, resource: Resource, call: Call) -> Answer:  # noqa: ARG002
         if not resource.properties.get("adminUserEnabled"):
-            raise ArmError(
-                400,
-                "UnAuthorizedForCredentialOperations",
-                f"Cannot perform credential operations for {resource.id.text} as admin user is disabled. Kindly enable admin "
-                "user as per docs: https://docs.microsoft.com/en-us/azure/container-registry/container-registry-authentication#admin-account",
-            )
+            raise refused("registry: no admin", id=resource.id.text)
         passwords = [{"name": name, "value": value} for name, value in resource.private["passwords"].items()]
         return Answer(body={"username": resource.id.name, "passwords": passwords})
 
@@ -127,8 +122,8 @@ class Registries(Kind):
             request = _without_caller(request)
         problems = shapes.body_problems(_request_shape(), {"runRequest": request}, creating=True)
         if problems:
-            message = "The request content was invalid: " + "; ".join(problem.message for problem in problems) + "."
-            raise ArmError(400, "InvalidRequestContent", message, target=problems[0].path.removeprefix("runRequest."))
+            told = "; ".join(each.message for each in problems)
+            raise refused("run: request", problems=told, path=problems[0].path.removeprefix("runRequest."))
         registry_limits.check_tasks(resource.id.name, resource.id.subscription, call.services)
         registry_builds.check(request, resource.id.name, "")
         services, login = call.services, login_server(resource.id.name)
@@ -173,8 +168,7 @@ class Registries(Kind):
     def _run(self, resource: Resource, call: Call) -> Body:
         record = registry_runs.find(call.services.store, login_server(resource.id.name), call.path["run"])
         if record is None:
-            # The service's own code isn't known.
-            raise ArmError(404, "RunNotFound", f"The registry '{resource.id.name}' has no run '{call.path['run']}'.")
+            raise refused("run: none", registry=resource.id.name, run=call.path["run"])
         return record
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from azure_gpu.formats import image_reference
 from azure_gpu.formats.image_reference import ImageReference
-from localazure.arm.errors import ArmError, not_implemented
+from localazure.arm.errors import not_implemented, refused
 from localazure.arm.store import Body
 from localazure.containers.build_log import BuildFailedError
 from localazure.containers.images import Image
@@ -36,13 +36,7 @@ def check(request: Body, registry: str, where: str) -> None:
     if (request.get("credentials") or {}).get("customRegistries"):
         raise not_implemented("credentials of other registries in a run request")
     if not request.get("sourceLocation"):
-        raise ArmError(
-            400,
-            "BadRequest",
-            "A Docker build needs a sourceLocation: a git URL with commit and folder, <url>#<commit>:<folder>, or the "
-            "relativePath of an uploaded context.",
-            target=f"{where}sourceLocation",
-        )
+        raise refused("run: no source", where=where)
     for name in request.get("imageNames") or []:
         _reference(registry, name, "ca0", where)
 
@@ -117,7 +111,7 @@ def _reference(registry: str, name: str, run_id: str, where: str) -> ImageRefere
     parsed = image_reference.parse(f"{login}/{relative}")
     if parsed is None or parsed.digest:
         reason = problems[0].message if problems else "an image that is built has a tag, not a digest"
-        raise ArmError(400, "BadRequest", f"'{name}' in imageNames: {reason}.", target=f"{where}imageNames")
+        raise refused("run: image name", name=name, why=reason, where=where)
     return parsed
 
 

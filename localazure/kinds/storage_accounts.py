@@ -12,7 +12,7 @@ import shutil
 from pathlib import Path
 
 from azure_gpu.formats import azure_types
-from localazure.arm.errors import ArmError
+from localazure.arm.errors import refused
 from localazure.arm.kind import Answer, Call, Change, Kind, action
 from localazure.arm.store import Body, Resource
 from localazure.blobs.errors import BlobError
@@ -79,7 +79,7 @@ class StorageAccounts(Kind):
         _refuse_without_keys(resource)
         name = call.body.get("keyName")
         if name not in _KEY_NAMES:
-            raise ArmError(400, "InvalidKeyName", f"'{name}' is not the name of a key; it takes key1 or key2.", target="keyName")
+            raise refused("account: key name", name=name)
         made = call.services.clock.stamp()
         resource.private["keys"][name] = _new_key(made)
         resource.service["properties"]["keyCreationTime"][name] = made
@@ -104,9 +104,7 @@ def _shares(settings: Settings, account: str) -> Path:
 
 def _refuse_without_keys(resource: Resource) -> None:
     if resource.properties.get("allowSharedKeyAccess") is False:
-        raise ArmError(
-            409, "KeyBasedAuthenticationNotPermitted", "Key based authentication is not permitted on this storage account."
-        )
+        raise refused("account: no keys")
 
 
 def _new_key(made: str) -> Body:

@@ -6,7 +6,7 @@ what it may ask for is in `registry_builds`.
 """
 
 from azure_gpu.formats import azure_types
-from localazure.arm.errors import ArmError
+from localazure.arm.errors import refused
 from localazure.arm.kind import Answer, Call, Change, Kind, action, merged, reading
 from localazure.arm.store import Body, Resource
 from localazure.kinds import registry_builds, registry_runs
@@ -41,8 +41,7 @@ class TaskRuns(Kind):
         result: Body = {"properties": {"runResult": registry_runs.document(change.id.scope, record)}}
         if failure:
             resource.service = merged(resource.service, result)
-            # The service's own code isn't known; tools go by the state and the message.
-            raise ArmError(400, "RunFailed", f"The run {record['runId']} of registry {registry} failed: {failure}")
+            raise refused("run: failed", run=record["runId"], registry=registry, why=failure)  # tools go by state and message
         return result
 
     def hidden(self, body: Body) -> Body:

@@ -40,14 +40,7 @@ def check(resource_id: ArmId, body: Body | None, services: Services) -> None:
 def _check_pools(cluster: str, key: str, services: Services) -> None:
     for pool in services.store.of_type(_POOL, cluster):
         if pool.key != key and _is_busy(pool, services):
-            # cilium/cilium issue 25944
-            raise ArmError(
-                409,
-                "OperationNotAllowed",
-                f"Operation is not allowed: Another agentpool operation ({pool.id.name} - {pool.state}) is in progress, "
-                "please wait for it to finish before starting a new operation. "
-                "See https://aka.ms/aks-pending-operation for more details",
-            )
+            raise refused("pool: other in progress", name=pool.id.name, state=pool.state)
 
 
 def _check_endpoint(key: str, resource_id: ArmId, services: Services) -> None:
@@ -56,13 +49,7 @@ def _check_endpoint(key: str, resource_id: ArmId, services: Services) -> None:
     if not any(each.key != resource_id.key and _is_busy(each, services) for each in others):
         return
     name = key.rsplit("/", 1)[-1]
-    if resource_id.is_type(_DEPLOYMENT):
-        # Azure/azure-sdk-for-net issue 36961
-        raise ArmError(
-            409, "Conflict", f"Cannot create a deployment in endpoint {name} because it is in Updating provisioning state."
-        )
-    # The service's own sentence isn't known.
-    raise ArmError(409, "Conflict", f"An operation is already in progress on the online endpoint '{name}'. Try again later.")
+    raise refused("endpoint: updating" if resource_id.is_type(_DEPLOYMENT) else "endpoint: in progress", name=name)
 
 
 def _check_subnets(subnet: ArmId, services: Services) -> None:
@@ -84,13 +71,8 @@ def _check_references(interface: ArmId, body: Body, services: Services) -> None:
 
 
 def _not_ready(referenced: Resource, user: ArmId) -> ArmError:
-    message = (
-        f"Cannot proceed with operation because resource {referenced.id.text} used by resource {user.text} is not in Succeeded "
-        f"state. Resource is in Updating state and the last operation that updated/is updating the resource is "
-        f"{_OPERATIONS[referenced.id.type.lower()]}."
-    )
-    details = [ArmError(429, "ReferencedResourceNotProvisioned", message)]
-    return ArmError(429, "RetryableError", "A retryable error occurred.", details=details)
+    words = {"id": referenced.id.text, "user": user.text, "operation": _OPERATIONS[referenced.id.type.lower()]}
+    return refused("RetryableError", details=[refused("ReferencedResourceNotProvisioned", **words)])
 
 
 def _is_busy(resource: Resource, services: Services) -> bool:

@@ -1,12 +1,12 @@
 """Workspaces of logs that were deleted: their names are kept for 14 days, and the same workspace comes back under its name.
 
-Microsoft Learn, rest/api/loganalytics/workspaces/delete, read 2026-11-24; the sentence: MicrosoftDocs/azure-docs issue 41719.
+Microsoft Learn, rest/api/loganalytics/workspaces/delete, read 2026-11-24.
 """
 
 from collections.abc import Mapping
 
 from azure_gpu.formats.arm_ids import ArmId
-from localazure.arm.errors import ArmError
+from localazure.arm.errors import refused
 from localazure.arm.kind import Change
 from localazure.arm.store import Body, Resource
 from localazure.kinds.soft_deleted import Bin
@@ -36,7 +36,7 @@ def check(change: Change) -> None:
     """ArmError 409 for a new workspace with the name of one that was deleted elsewhere."""
     remains = DELETED.find(change.id.key, change.services) if change.creating else None
     if remains is not None and remains.location != change.body["location"]:
-        raise ArmError(409, "Conflict", f"The workspace name '{change.id.name}' is not unique.")
+        raise refused("logs: name kept", name=change.id.name)
 
 
 def recovered(workspace: Resource, services: Services) -> Body | None:

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 from azure_gpu.catalog.policies import everything
 from azure_gpu.formats.arm_ids import ArmId
 from azure_gpu.formats.policy_rules import Denied, denied
-from localazure.arm.errors import ArmError
+from localazure.arm.errors import ArmError, refused
 from localazure.arm.store import Body
 from localazure.services import Services
 from localazure.subscriptions import SUBSCRIPTION
@@ -77,7 +77,7 @@ def restrictions(request: Body, services: Services) -> Body:
     content: Body = details.get("resourceContent") or {} if isinstance(details, dict) else {}
     arm_type, name = str(content.get("type", "")), str(content.get("name", ""))
     if not arm_type:
-        raise ArmError(400, "InvalidCheckRestrictionsRequest", "The resource content has no 'type'.")
+        raise refused("policy: no type")
     key = f"{_SUBSCRIPTION}/{_PROVIDER}/{arm_type}/{name}".lower()
     evaluations = [
         {

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from azure_gpu.catalog import roles
 from azure_gpu.formats import azure_types, dockerfile as dockerfiles, image_reference
-from localazure.arm.errors import ArmError
+from localazure.arm.errors import refused
 from localazure.arm.store import Resource
 from localazure.containers.build_log import BuildFailedError
 from localazure.services import Services
@@ -20,12 +20,7 @@ REPOSITORY_ROLES = frozenset({roles.REPOSITORY_READER, roles.REPOSITORY_WRITER, 
 def check_tasks(registry: str, subscription: str, services: Services) -> None:
     """ArmError 400 where the registry isn't permitted to build."""
     if services.weather.holds(TASKS_NOT_ALLOWED):
-        # Azure-Samples/azure-search-openai-demo issue 2220
-        message = (
-            f"ACR Tasks requests for the registry {registry} and {subscription} are not permitted. Please file an Azure support "
-            "request at http://aka.ms/azuresupport for assistance."
-        )
-        raise ArmError(400, "TasksOperationsNotAllowed", message, target="request")
+        raise refused("TasksOperationsNotAllowed", registry=registry, subscription=subscription)
 
 
 def check_network(registry: str, services: Services) -> None:
@@ -64,9 +59,7 @@ def check_bases(context: Path, dockerfile: str, arguments: dict[str, str], servi
 def check_pull(registry: str, services: Services) -> None:
     """ArmError 409 for a container group whose image is in Docker Hub."""
     if registry == DOCKER_HUB and services.weather.holds(REGISTRY_ERROR):
-        # Azure/azure-cli issue 29300
-        message = "An error response is received from the docker registry 'index.docker.io'. Please retry later."
-        raise ArmError(409, "RegistryErrorResponse", message)
+        raise refused("RegistryErrorResponse")
 
 
 def mode_of(registry: Resource, services: Services) -> str:

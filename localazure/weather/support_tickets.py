@@ -14,7 +14,7 @@ from typing import Any
 from azure_gpu.catalog import regions
 from azure_gpu.catalog.sizes.model import same_family
 from azure_gpu.formats import azure_types
-from localazure.arm.errors import ArmError
+from localazure.arm.errors import refused
 from localazure.arm.store import Body, Resource
 from localazure.kinds import batch_families
 from localazure.services import Services
@@ -36,7 +36,7 @@ def listed(services: Services) -> list[Body]:
 def one(name: str, services: Services) -> Body:
     kept = services.store.document(_DOCUMENTS + name.lower())
     if kept is None:
-        raise ArmError(404, "NotFound", f"The support ticket '{name}' was not found.")
+        raise refused("ticket: none", name=name)
     return _document(kept, services)
 
 
@@ -58,14 +58,12 @@ def granted(resource: Resource, delay: float, services: Services) -> list[tuple[
 
 def _created(name: str, body: Body, services: Services) -> Body:
     if services.store.document(_DOCUMENTS + name.lower()) is not None:
-        raise ArmError(409, "SupportTicketAlreadyExists", f"A support ticket with the name '{name}' already exists.")
+        raise refused("ticket: twice", name=name)
     properties: Body = body.get("properties") or {}
     missing = [each for each in _REQUIRED if not properties.get(each)]
     if missing:
         message = "; ".join(f"'properties.{each}' is required" for each in missing)
-        raise ArmError(
-            400, "InvalidRequestContent", f"The request content was invalid: {message}.", target=f"properties.{missing[0]}"
-        )
+        raise refused("ticket: missing", message=message, path=f"properties.{missing[0]}")
     details: Body = properties.get("quotaTicketDetails") or {}
     grants = [grant for each in details.get("quotaChangeRequests") or [] for grant in _grants(each, services)]
     kept = {"name": name, "properties": properties, "grants": grants, "created": services.clock.stamp()}
@@ -80,9 +78,7 @@ def _grants(request: Body, services: Services) -> Iterator[Body]:
     except ValueError:
         payload = None
     if not isinstance(payload, dict) or not isinstance(payload.get("NewLimit"), int):
-        target = "properties.quotaTicketDetails.quotaChangeRequests.payload"
-        message = "The payload of a quota change request is an object in JSON, with the number NewLimit."
-        raise ArmError(400, "InvalidRequestContent", message, target=target)
+        raise refused("ticket: payload")
     name = _quota(payload)
     region = regions.normalise(str(request.get("region") or ""))
     for resource in _resources(payload, region, services):

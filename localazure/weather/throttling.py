@@ -1,13 +1,12 @@
 """Resource Manager's throttling: a bucket of requests for each subscription and kind of operation, refilled every second.
 
-Sizes and rates: Microsoft Learn, azure-resource-manager/management/request-limits-and-throttling, read 2026-11-24. Code and
-sentence: MicrosoftDocs/azure-docs issue 105248.
+Sizes and rates: Microsoft Learn, azure-resource-manager/management/request-limits-and-throttling, read 2026-11-24.
 """
 
 import math
 from typing import NamedTuple
 
-from localazure.arm.errors import ArmError
+from localazure.arm.errors import refused
 from localazure.services import Services
 from localazure.weather.parts import THROTTLING
 
@@ -33,9 +32,7 @@ def check(method: str, subscription: str, services: Services) -> None:
     if left < 1:
         weather.allowances[key] = (left, now)
         wait = max(1, math.ceil((1 - left) / bucket.per_second))
-        message = (
-            f"Number of requests for subscription '{subscription}' and operation '{method}' exceeded the limit of '{what}'. "
-            f"Please try again after '{wait}' seconds."
-        )
-        raise ArmError(429, "SubscriptionRequestsThrottled", message, headers={"Retry-After": str(wait)})
+        error = refused("throttled", subscription=subscription, method=method, what=what, wait=wait)
+        error.headers["Retry-After"] = str(wait)
+        raise error
     weather.allowances[key] = (left - 1, now)
