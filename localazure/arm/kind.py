@@ -16,7 +16,7 @@ from typing import Any, Literal, TypeVar
 from starlette.routing import BaseRoute
 
 from azure_gpu.formats import conditions
-from azure_gpu.formats.arm_ids import ArmId, parse
+from azure_gpu.formats.arm_ids import SUBSCRIPTION_TYPE, ArmId, parse
 from azure_gpu.formats.azure_types import AzureType
 from azure_gpu.formats.conditions import Judged
 from localazure import evidence
@@ -26,7 +26,7 @@ from localazure.arm.errors import ArmError, arm_error, conflict, not_implemented
 from localazure.arm.store import Body, Resource, Store
 from localazure.evidence import Refusal
 from localazure.services import Services
-from localazure.subscriptions import SUBSCRIPTION
+from localazure.subscriptions import SUBSCRIPTION, SUBSCRIPTIONS
 
 
 @dataclass(slots=True, kw_only=True)
@@ -263,12 +263,24 @@ class Kind:
 
     def check(self, change: Change) -> None:
         """Validates the service's own rules: those of the table, with `facts`, and that references lead somewhere. ArmError."""
+        self.check_scope(change.id.scope, change.services.store)
         before = change.previous.body if change.previous else None
         facts = {"name": change.id.name, **self.facts(change)}
         refusals.judge(self.arm_type, change.body, change.as_of, before=before, facts=facts, form=self.refusal)
         for path, arm_type in self.row.get("references", {}).items():
             for given in conditions.found(path, "set", change.body, {}):
                 check_reference({"id": given}, change, arm_type, self._error("reference_error", {"reference": given}))
+
+    def check_scope(self, text: str, store: Store) -> None:
+        """ArmError where there is no such scope of an extension whose row has `scope_error`."""
+        if "scope_error" not in self.row:
+            return
+        scope = parse(text)
+        known = scope is not None and (
+            scope.subscription in SUBSCRIPTIONS if scope.is_type(SUBSCRIPTION_TYPE) else store.get(scope.key) is not None
+        )
+        if not known and (error := self._error("scope_error", {"scope": text})) is not None:
+            raise error
 
     def facts(self, change: Change) -> Body:  # noqa: ARG002
         """What the conditions of the table of refusals ask for beside the body."""
@@ -324,8 +336,10 @@ class Kind:
     def view(self, resource: Resource, services: Services) -> Body:
         """The answer of GET without id, name and type: stored body, properties set by the service, and live state. No secrets."""
         stored = merged(self._filled("shown_defaults", resource, services), merged(resource.body, resource.service))
+        for path in self.row.get("shown_each", {}):
+            stored = _at_each(stored, path.split("."), lambda over, path=path: _over(self.row["shown_each"][path], over))
         for path in self.row.get("floats", ()):
-            stored[path] = _with_floats(stored.get(path))
+            stored = _at_each(stored, path.split("."), _with_floats)
         return merged(merged(stored, self._filled("shown", resource, services)), self.live(resource, services))
 
     def live(self, resource: Resource, services: Services) -> Body:  # noqa: ARG002
@@ -348,6 +362,7 @@ class Kind:
         scope = scope.removesuffix(self.between)
         if conditions:
             raise not_implemented(f"$filter on the list of '{self.arm_type}'")
+        self.check_scope(scope, services.store)
         above = services.store.get(scope)
         if scope.count("/") > 2 and above is None:
             code = "ResourceGroupNotFound" if self.parent_type is None else "ParentResourceNotFound"
@@ -432,6 +447,28 @@ def _at(path: str, body: Body) -> Body:
     if rest:
         below = _at(rest, below) if isinstance(below, dict) else {}
     return {} if below is None or (rest and not below) else {name: below}
+
+
+def _at_each(value: Any, steps: list[str], change: Callable[[Any], Any]) -> Any:
+    """A copy of a body in which what lies at a path is changed; the path is written as those of conditions are."""
+    if not steps:
+        return change(value)
+    name, rest = steps[0].rstrip("[]{}"), steps[1:]
+    if not isinstance(value, dict) or name not in value:
+        return value
+    below = value[name]
+    if steps[0].endswith("[]"):
+        found: Any = [_at_each(each, rest, change) for each in below or ()]
+    elif steps[0].endswith("{}"):
+        found = {key: _at_each(each, rest, change) for key, each in (below or {}).items()}
+    else:
+        found = _at_each(below, rest, change)
+    return {**value, name: found}
+
+
+def _over(under: Body, value: Any) -> Any:
+    """An object with what is shown of it where nothing is set."""
+    return merged(under, {name: each for name, each in value.items() if each is not None}) if isinstance(value, dict) else value
 
 
 def _with_floats(value: Any) -> Any:

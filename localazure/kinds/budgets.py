@@ -21,7 +21,6 @@ from localazure.services import Services
 
 _CURRENCY = "USD"
 _YEARS = 10  # the end where none is given: "we default this to 10 years from the start date"
-_CONTACTS = ("contactEmails", "contactRoles", "contactGroups")
 _SPENT: Body = {"amount": 0.0, "unit": _CURRENCY}
 
 
@@ -73,11 +72,10 @@ class Budgets(Kind):
     def view(self, resource: Resource, services: Services) -> Body:
         body = super().view(resource, services)
         properties = dict(body["properties"])
-        notifications = {_small(key): _filled(each) for key, each in (properties.get("notifications") or {}).items()}
+        notifications = {f"{key[:1].lower()}{key[1:]}": each for key, each in (properties.get("notifications") or {}).items()}
         forecast = any(each.get("thresholdType") == "Forecasted" for each in notifications.values())
         shown = {
             **properties,
-            "amount": float(properties["amount"]),
             "notifications": notifications,
             "currentSpend": None if resource.answering else _SPENT,
             **({"forecastSpend": _SPENT} if forecast and not resource.answering else {}),
@@ -99,15 +97,6 @@ def _day(text: Any) -> str:
 
 def _written(day: str) -> str:
     return f"{day}T00:00:00Z"
-
-
-def _small(key: str) -> str:
-    return key[:1].lower() + key[1:]
-
-
-def _filled(notification: Body) -> Body:
-    lists = {name: notification.get(name) or [] for name in _CONTACTS}
-    return {"thresholdType": "Actual", **notification, "threshold": float(notification["threshold"]), **lists}
 
 
 def _etag(resource: Resource) -> str:

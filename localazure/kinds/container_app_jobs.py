@@ -91,30 +91,7 @@ class Jobs(Kind):
         await self._executions.close()
 
     def view(self, resource: Resource, services: Services) -> Body:
-        body = super().view(resource, services)
-        properties = body["properties"]
-        template = properties["template"]
-        shown = {
-            kind: [
-                {
-                    **one,
-                    "resources": {
-                        "ephemeralStorage": "",
-                        **job_rules.DEFAULT_RESOURCES,
-                        **(one.get("resources") or {}),
-                    },
-                }
-                for one in template[kind] or []
-            ]
-            for kind in ("containers", "initContainers")
-            if kind in template
-        }
-        properties = {**properties, "template": {**template, **shown}}
-        return {
-            **body,
-            "location": shown_location(resource),
-            "properties": properties,
-        }
+        return {**super().view(resource, services), "location": shown_location(resource)}
 
     # Executions
 

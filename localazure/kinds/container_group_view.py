@@ -53,28 +53,12 @@ def containers(listed: Sequence[Body], states: Mapping[str, State], failures: Ma
         {
             **container,
             "properties": {
-                "environmentVariables": [],
-                "configMap": {"keyValuePairs": {}},
                 **container["properties"],
-                **_resources(container["properties"]),
                 "instanceView": _view(states, failures, container["name"]),
             },
         }
         for container in listed
     ]
-
-
-def _resources(properties: Body) -> Body:
-    """Amounts of memory and CPU are answered as numbers with a decimal point: 2.0."""
-    given: Body = properties.get("resources") or {}
-    if not given:
-        return {}
-    shown = {
-        what: {name: float(value) if name in ("cpu", "memoryInGB") else value for name, value in amounts.items()}
-        for what, amounts in given.items()
-        if isinstance(amounts, dict)
-    }
-    return {"resources": {**given, **shown}}
 
 
 def _view(states: Mapping[str, State], failures: Mapping[str, Failure], name: str) -> Body:

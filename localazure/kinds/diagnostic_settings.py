@@ -63,13 +63,11 @@ class DiagnosticSettings(Kind):
         return {}
 
     def view(self, resource: Resource, services: Services) -> Body:
-        """Every log and metric with its retention, and, but in the answer to a PUT, the metrics that weren't requested."""
+        """With the metrics that weren't requested, but in the answer to a PUT."""
         body = super().view(resource, services)
         properties = dict(body["properties"])
-        properties["logs"] = [{"retentionPolicy": _NO_RETENTION, **each} for each in properties["logs"]]
-        unasked = [] if resource.answering else [{"category": METRICS[0], "enabled": False}]
-        metrics = properties["metrics"] or unasked
-        properties["metrics"] = [{"retentionPolicy": _NO_RETENTION, **each} for each in metrics]
+        unasked = [] if resource.answering else [{"category": METRICS[0], "enabled": False, "retentionPolicy": _NO_RETENTION}]
+        properties["metrics"] = properties["metrics"] or unasked
         above = services.store.get(resource.id.scope)
         place = {"location": above.location} if above is not None and above.location else {}
         return {**place, **body, "properties": properties}

@@ -6,11 +6,11 @@ Microsoft Learn, private-link/private-endpoint-dns.
 
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.arm_ids import parse
+from localazure import evidence
 from localazure.arm.store import Body, Resource
 from localazure.arm.words import guid
 from localazure.kinds import private_link_scopes
 from localazure.kinds.network_interfaces import free_address
-from localazure.kinds.registry_builds import login_server
 from localazure.services import Services
 
 CONNECTIONS = ("privateLinkServiceConnections", "manualPrivateLinkServiceConnections")
@@ -92,18 +92,9 @@ def _names(endpoint: Resource, services: Services) -> list[tuple[str, str]]:
     group = str((given.get("groupIds") or [""])[0])
     if target is None or not group:
         return []
-    name = target.id.name.lower()
-    if target.id.is_type(azure_types.STORAGE_ACCOUNT.arm_type):
-        return [(f"{name}.{group}.core.windows.net", group)]
-    if target.id.is_type(azure_types.KEY_VAULT.arm_type):
-        return [(f"{name}.vault.azure.net", "default")]
-    if target.id.is_type(azure_types.REGISTRY.arm_type):
-        login = login_server(target.id.name)
-        host, _, suffix = login.partition(".")
-        return [(f"{host}.{target.location}.data.{suffix}", f"registry_data_{target.location}"), (login, "registry")]
-    if target.id.is_type(azure_types.BATCH_ACCOUNT.arm_type):
-        service = "batch" if group.lower() == "batchaccount" else "service.batch"
-        return [(f"{name}.{target.location}.{service}.azure.com", group)]
-    if target.id.is_type(azure_types.PRIVATE_LINK_SCOPE.arm_type):
-        return private_link_scopes.names_of(target, services)
-    return []
+    words = {"name": target.id.name.lower(), "group": group, "location": target.location}
+    groups = next((row for kind, row in evidence.types().items() if target.id.is_type(kind)), {}).get("endpoint_groups", {})
+    rows = next((rows for name, rows in groups.items() if name.lower() == group.lower()), [])
+    named = [(name.format_map(words), member.format_map(words)) for name, member in rows]
+    in_scope = target.id.is_type(azure_types.PRIVATE_LINK_SCOPE.arm_type)
+    return [*named, *(private_link_scopes.names_of_workspaces(target, services) if in_scope else ())]

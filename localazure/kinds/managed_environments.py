@@ -67,15 +67,7 @@ class ManagedEnvironments(Kind):
         return {"properties": merged(made, resource.service.get("properties", {}))}
 
     def view(self, resource: Resource, services: Services) -> Body:
-        body = super().view(resource, services)
-        properties = dict(body["properties"])
-        if properties.get("workloadProfiles"):
-            properties["workloadProfiles"] = [{"enableFips": False, **each} for each in properties["workloadProfiles"]]
-        return {
-            **body,
-            "location": shown_location(resource),
-            "properties": properties,
-        }
+        return {**super().view(resource, services), "location": shown_location(resource)}
 
     @reading("usages")
     async def usages(self, resource: Resource, call: Call) -> Answer:

@@ -5,21 +5,14 @@ Group ids: Microsoft Learn, private-link/private-endpoint-overview, "Private-lin
 
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.arm_ids import parse
-from azure_gpu.formats.azure_types import AzureType
+from localazure import evidence
 from localazure.arm.kind import Change, Kind, merged
 from localazure.arm.store import Body, Resource
 from localazure.kinds import endpoint_interfaces, private_link_scopes
 from localazure.kinds.network_common import etag
 from localazure.services import Services
 
-_GROUPS: dict[AzureType, tuple[str, ...]] = {
-    azure_types.ML_WORKSPACE: ("amlworkspace",),
-    azure_types.KEY_VAULT: ("vault",),
-    azure_types.REGISTRY: ("registry",),
-    azure_types.BATCH_ACCOUNT: ("batchAccount", "nodeManagement"),
-    azure_types.PRIVATE_LINK_SCOPE: ("azuremonitor",),
-    azure_types.STORAGE_ACCOUNT: ("blob", "blob_secondary", "dfs", "file", "queue", "table", "web"),
-}
+_GROUPS = {arm_type: row["endpoint_groups"] for arm_type, row in evidence.types().items() if "endpoint_groups" in row}
 
 
 class PrivateEndpoints(Kind):
@@ -36,15 +29,15 @@ class PrivateEndpoints(Kind):
         subnet = parse(str((properties.get("subnet") or {}).get("id") or ""))
         text = str(linked.get("privateLinkServiceId") or "")
         target = parse(text)
-        known = next((each for each in _GROUPS if target is not None and target.is_type(each.arm_type)), None)
+        known = next((each for each in _GROUPS if target is not None and target.is_type(each)), "")
         groups = [str(each) for each in linked.get("groupIds") or []]
-        taken = _GROUPS[known] if known is not None else ()
+        taken = _GROUPS.get(known, ())
         return {
             "id": change.id.text,
             "subnet": subnet is not None and subnet.is_type(azure_types.SUBNET.arm_type),
             "connection": f"{change.id.text}/{kind}/{connection.get('name')}",
-            "target": text if known is not None or target is None else target.type,
-            "target_type": known.arm_type if known is not None else "",
+            "target": text if known or target is None else target.type,
+            "target_type": known,
             "there": target is not None and store.get(target.key) is not None,
             "adding": target is not None and private_link_scopes.is_adding(target.key, change.services),
             "groups": groups,

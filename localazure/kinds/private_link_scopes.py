@@ -1,26 +1,11 @@
-"""Private link scopes of Azure Monitor and what is in them: kept and shown. Nothing is kept from sending or querying.
-
-Names and members of an endpoint: MicrosoftDocs/azure-monitor-docs, articles/azure-monitor/logs/private-link-configure.md at
-0913a2c5, and Azure/bicep-registry-modules, avm/res/insights/private-link-scope/tests/e2e/max.
-"""
+"""Private link scopes of Azure Monitor and what is in them: kept and shown. Nothing is kept from sending or querying."""
 
 from azure_gpu.formats import azure_types
+from localazure import evidence
 from localazure.arm.kind import Change, Kind
 from localazure.arm.store import Body, Resource
 from localazure.arm.words import guid
 from localazure.services import Services
-
-_OF_ALL = {
-    "api": "api.monitor.azure.com",
-    "global.in.ai": "global.in.ai.monitor.azure.com",
-    "profiler": "profiler.monitor.azure.com",
-    "live": "live.monitor.azure.com",
-    "diagservicesquery": "diagservices-query.monitor.azure.com",
-    "snapshot": "snapshot.monitor.azure.com",
-    "dce-global": "global.handler.control.monitor.azure.com",
-    "agentsolutionpackstore": "scadvisorcontentpl.blob.core.windows.net",
-}
-_OF_WORKSPACES = {"oms": "oms.opinsights.azure.com", "ods": "ods.opinsights.azure.com", "agent": "agentsvc.azure-automation.net"}
 
 
 class PrivateLinkScopes(Kind):
@@ -61,19 +46,19 @@ def scopes_of(resource: Resource, services: Services) -> list[tuple[str, str]]:
     ]
 
 
-def names_of(scope: Resource, services: Services) -> list[tuple[str, str]]:
-    """Names of an endpoint, each with its member: those of all, and of workspaces, which have one address a region."""
+def names_of_workspaces(scope: Resource, services: Services) -> list[tuple[str, str]]:
+    """Names that an endpoint of a scope has for its workspaces, which have one address a region, each with its member."""
     linked = [services.store.get(str(each.properties.get("linkedResourceId"))) for each in _in_scope(scope.key, services)]
     regions: dict[str, str] = {}
     for each in linked:
         if each is not None and each.id.is_type(azure_types.LOG_WORKSPACE.arm_type):
             regions.setdefault(each.location, each.service["properties"]["customerId"])
-    of_workspaces = [
-        (f"{customer}.{end}", f"{member}-{region}")
+    rows = evidence.types()[azure_types.PRIVATE_LINK_SCOPE.arm_type]["endpoint_names_of_workspaces"]
+    return [
+        (name.format(customer=customer), member.format(region=region))
         for region, customer in regions.items()
-        for member, end in _OF_WORKSPACES.items()
+        for name, member in rows
     ]
-    return [*((name, member) for member, name in _OF_ALL.items()), *of_workspaces]
 
 
 def connections(target: Resource, services: Services, action: str = "actionsRequired") -> list[Body]:

@@ -7,11 +7,9 @@ from collections.abc import Collection
 
 from azure_gpu.catalog import roles
 from azure_gpu.formats import azure_types
-from azure_gpu.formats.arm_ids import SUBSCRIPTION_TYPE, parse
 from localazure.arm import filters
-from localazure.arm.errors import ArmError
 from localazure.arm.kind import Change, Kind
-from localazure.arm.store import Body, Resource, Store
+from localazure.arm.store import Body, Resource
 from localazure.services import Services
 from localazure.subscriptions import SUBSCRIPTIONS
 from localazure.weather import new_principals, role_delay
@@ -23,10 +21,6 @@ class RoleAssignments(Kind):
     """An extension of any scope: subscription, resource group or resource."""
 
     azure_type = azure_types.ROLE_ASSIGNMENT
-
-    def check(self, change: Change) -> None:
-        _check_scope(change.id.scope, change.services.store)
-        super().check(change)
 
     def facts(self, change: Change) -> Body:
         given, services = change.properties, change.services
@@ -58,7 +52,7 @@ class RoleAssignments(Kind):
 
     def listed(self, scope: str, conditions: str, services: Services) -> list[Resource]:
         """Those at the scope, those above that hold there too, and, without `atScope()`, those below."""
-        _check_scope(scope, services.store)
+        self.check_scope(scope, services.store)
         at_scope, requested = _conditions(conditions)
         here = scope.lower()
         chosen = [
@@ -87,14 +81,6 @@ def has_role(services: Services, principal_id: str, granted_by: Collection[str],
 def _covers(scope: str, resource_key: str) -> bool:
     above = scope.lower().rstrip("/")
     return resource_key == above or resource_key.startswith(f"{above}/")
-
-
-def _check_scope(text: str, store: Store) -> None:
-    scope = parse(text)
-    if scope is not None and scope.is_type(SUBSCRIPTION_TYPE) and scope.subscription in SUBSCRIPTIONS:
-        return
-    if scope is None or store.get(scope.key) is None:
-        raise ArmError(404, "ResourceNotFound", f"The scope '{text}' of the role assignment was not found.")
 
 
 def _role_of(definition_id: str) -> str:

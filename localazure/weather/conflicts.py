@@ -4,6 +4,7 @@ network interfaces and subnets whose network isn't ready.
 
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.arm_ids import ArmId, parse
+from localazure import evidence
 from localazure.arm.errors import ArmError, refused
 from localazure.arm.store import Body, Resource
 from localazure.kinds.network_common import ids_in
@@ -13,13 +14,8 @@ from localazure.weather.parts import ENDPOINT_CONFLICTS, NETWORK_CONFLICTS, POOL
 _CLUSTER, _POOL = azure_types.MANAGED_CLUSTER.arm_type, azure_types.AGENT_POOL.arm_type
 _ENDPOINT, _DEPLOYMENT = azure_types.ML_ONLINE_ENDPOINT.arm_type, azure_types.ML_ONLINE_DEPLOYMENT.arm_type
 _INTERFACE, _SUBNET = azure_types.NETWORK_INTERFACE.arm_type, azure_types.SUBNET.arm_type
-# What a network interface names, and how the service calls its change: of an address by Azure Service Operator, recording
-# Test_MachineLearning_Workspaces_20240401_CRUD, 2025-04-01; of a subnet by hashicorp/terraform issue 7986; the last is assumed.
-_OPERATIONS = {
-    azure_types.PUBLIC_IP_ADDRESS.arm_type.lower(): "PutPublicIpAddressOperation",
-    azure_types.SUBNET.arm_type.lower(): "PutSubnetOperation",
-    azure_types.VIRTUAL_NETWORK.arm_type.lower(): "PutVirtualNetworkOperation",
-}
+# What a network interface names, and how the service calls its change.
+_OPERATIONS = {arm_type.lower(): row["operation"] for arm_type, row in evidence.types().items() if "operation" in row}
 
 
 def check(resource_id: ArmId, body: Body | None, services: Services) -> None:
