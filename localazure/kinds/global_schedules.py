@@ -46,11 +46,7 @@ class GlobalSchedules(Kind):
     @action("execute")
     async def execute(self, resource: Resource, call: Call) -> Answer:  # noqa: ARG002
         """What it does at its time, now."""
-
-        async def work() -> None:
-            await self._shut_down(resource)
-
-        return Answer(status=202, work=work)
+        return Answer(status=202, work=lambda: self._shut_down(resource))
 
     async def resume_action(self, action: str, resource: Resource, services: Services) -> None:  # noqa: ARG002
         await self._shut_down(resource)

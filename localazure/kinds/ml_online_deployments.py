@@ -16,7 +16,7 @@ from localazure.ml import running
 from localazure.ml.service import OnlineEndpoints
 from localazure.ml.settings import PROBE, REQUESTS
 from localazure.services import Services
-from localazure.weather import machine_starts
+from localazure.weather import role_delay
 
 _PATCHED = ("tags", "sku")
 
@@ -55,7 +55,7 @@ class MlOnlineDeployments(MlKind):
 
     async def provision(self, change: Change) -> Body:
         if change.previous is None and change.properties.get("endpointComputeType") == MANAGED:
-            await machine_starts.begin(change.services)
+            await role_delay.machine_starts(change.services)
         await self._endpoints.deploy(change.stored)
         return {}
 

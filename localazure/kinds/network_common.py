@@ -6,7 +6,11 @@ Networks are kept and shown, and carry nothing: every process of this machine re
 from collections.abc import Iterator
 
 from azure_gpu.formats import azure_types
-from azure_gpu.formats.arm_ids import ArmId
+from azure_gpu.formats.arm_ids import ArmId, parse
+from azure_gpu.formats.azure_types import AzureType
+from localazure import evidence
+from localazure.arm.errors import refused
+from localazure.arm.kind import Change, merged
 from localazure.arm.store import Body, Resource
 from localazure.arm.words import guid
 from localazure.services import Services
@@ -43,6 +47,27 @@ def users_of(key: str, name: str, services: Services, *, but: str = "") -> list[
         for resource in services.store.of_type(kind.arm_type)
         if resource.key != but and key in set(ids_in(resource.body, name))
     ]
+
+
+def keep_members(change: Change, name: str, azure_type: AzureType) -> None:
+    """Stores what a body lists under `name` as separate resources, in place of those there were. Without a list they stay."""
+    given = change.body["properties"].pop(name, None)
+    if given is None:
+        return
+    store, now = change.services.store, change.services.clock.stamp()
+    defaults = evidence.types()[azure_type.arm_type]["defaults"]["properties"]
+    with store.together():
+        gone = {each.key: each for each in store.of_type(azure_type.arm_type, change.id.key)}
+        for part in given:
+            part_id = parse(f"{change.id.text}/{name}/{part['name']}")
+            if part_id is None:
+                raise refused("network: member name", type=azure_type.arm_type, path=f"properties.{name}")
+            before = gone.pop(part_id.key, None)
+            body = {"properties": merged(defaults, part.get("properties") or {})}
+            created = before.created_at if before else now
+            store.put(Resource(id=before.id if before else part_id, body=body, created_at=created, changed_at=now))
+        for key in gone:
+            store.delete(key)
 
 
 def named(parts: list[Body], above: ArmId, kind: str) -> list[Body]:

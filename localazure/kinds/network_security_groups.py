@@ -8,19 +8,17 @@ from collections.abc import Iterable
 from datetime import date
 
 from azure_gpu.formats import azure_types
-from azure_gpu.formats.arm_ids import ArmId, parse
+from azure_gpu.formats.arm_ids import ArmId
 from localazure import evidence
 from localazure.arm import refusals as table
 from localazure.arm.errors import refused
 from localazure.arm.kind import Change, Kind
 from localazure.arm.store import Body, Resource
-from localazure.kinds.network_common import etag, named, users_of
+from localazure.kinds.network_common import etag, keep_members, named, users_of
 from localazure.kinds.stored import type_of
 from localazure.services import Services
 
 SECURITY_RULE = type_of("Microsoft.Network/networkSecurityGroups/securityRules")
-_LISTS = ("sourcePortRanges", "destinationPortRanges", "sourceAddressPrefixes", "destinationAddressPrefixes")
-NO_LISTS: Body = {name: [] for name in _LISTS}
 
 
 class NetworkSecurityGroups(Kind):
@@ -32,7 +30,8 @@ class NetworkSecurityGroups(Kind):
         check_rules(rules, change.as_of)
 
     async def provision(self, change: Change) -> Body:
-        keep(change.id, change.body.get("properties", {}).pop("securityRules", None) or [], change.services)
+        change.body["properties"] = {**change.properties, "securityRules": change.properties.get("securityRules") or []}
+        keep_members(change, "securityRules", SECURITY_RULE)
         return {}
 
     def live(self, resource: Resource, services: Services) -> Body:
@@ -75,22 +74,6 @@ def rules_of(group: str, services: Services) -> list[Resource]:
     return services.store.of_type(SECURITY_RULE.arm_type, group)
 
 
-def keep(group: ArmId, rules: list[Body], services: Services) -> None:
-    """Stores the rules of a group's body as separate resources, in place of those that it had."""
-    store, now = services.store, services.clock.stamp()
-    with store.together():
-        for gone in rules_of(group.text, services):
-            store.delete(gone.key)
-        for rule in rules:
-            parsed = parse(f"{group.text}/securityRules/{rule['name']}")
-            if parsed is None:
-                raise refused(
-                    "network: invalid", message="A security rule has an invalid name.", target="properties.securityRules"
-                )
-            body = {"properties": {**NO_LISTS, **(rule.get("properties") or {})}}
-            store.put(Resource(id=parsed, body=body, created_at=now, changed_at=now))
-
-
 def shown_rules(group: ArmId, services: Services) -> list[Body]:
     return [
         {
@@ -118,7 +101,7 @@ def _default_rules(group: Resource) -> list[Body]:
                 "access": name.partition("Deny")[1] or "Allow",
                 "priority": priority,
                 "direction": direction,
-                **NO_LISTS,
+                **evidence.types()[SECURITY_RULE.arm_type]["defaults"]["properties"],
             },
         }
         for name, priority, direction, source, destination, description in evidence.types()[

@@ -1,18 +1,42 @@
 """Images that anybody can pull and that this machine stands in for: samples of Microsoft's pages, plain systems, plain Python.
 
-Each is built from a folder when it is first pulled. Every other public image is out of reach.
+Each is built from a folder when it is first pulled; those of Microsoft's articles stand for this project's own workloads, whose
+flags have other names. Every other public image is out of reach.
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from azure_gpu.formats.image_reference import ImageReference
 from localazure import apps, containers
 from localazure.containers import base_images
 from localazure.containers.images import Image
-from localazure.kinds import article_images
 from localazure.services import Services
 
+# Microsoft Docs, container-instances-gpu.md, 2019-04-17: the two examples; and where each image moved to later.
+WORKLOADS: Mapping[str, str] = {
+    "k8s-gcrio.azureedge.net/cuda-vector-add:v0.1": "vector_add",
+    "k8s.gcr.io/cuda-vector-add:v0.1": "vector_add",
+    "docker.io/microsoft/samples-tf-mnist-demo:gpu": "mnist",
+    "mcr.microsoft.com/azuredocs/samples-tf-mnist-demo:gpu": "mnist",
+}
+# Flags of TensorFlow's tutorial mnist_with_summaries.py, which the image runs; AKS pages (gpu-cluster, use-nvidia-gpu,
+# 2026-07) pass `--max_steps 500`. Those without a flag of the workload change nothing here. The tutorial validates no accuracy.
+_FLAGS = {"--max_steps": "--steps", "--learning_rate": "--learning-rate", "--dropout": "", "--data_dir": "", "--log_dir": ""}
+_START = f"""
+import runpy, sys
+flags, given, read = {_FLAGS!r}, ["--min-accuracy", "0"], iter(sys.argv[1:])
+for word in read:
+    name, equals, value = word.partition("=")
+    if name not in flags:
+        given.append(word)
+        continue
+    value = value if equals else next(read, "")
+    given += [flags[name], value] if flags[name] else []
+sys.argv = ["mnist_training", *given]
+runpy.run_module("mnist_training", run_name="__main__", alter_sys=True)
+"""
 QUICKSTART = "mcr.microsoft.com/k8se/quickstart-jobs:latest"  # what stands for a job that has no image yet
 HELLO_WORLD = "mcr.microsoft.com/azuredocs/aci-helloworld"  # any tag
 SYSTEMS: Mapping[str, str] = {  # any tag; what each is built from: their shell is this machine's
@@ -24,7 +48,7 @@ SYSTEMS: Mapping[str, str] = {  # any tag; what each is built from: their shell 
 KNOWN = ", ".join(
     sorted(
         {
-            *article_images.WORKLOADS,
+            *WORKLOADS,
             QUICKSTART,
             HELLO_WORLD,
             f"{base_images.PYTHON}:3.*",
@@ -37,7 +61,7 @@ KNOWN = ", ".join(
 def is_public(reference: ImageReference) -> bool:
     """Whether it is one of the images that nobody needs credentials for."""
     return (
-        str(reference) in article_images.WORKLOADS
+        str(reference) in WORKLOADS
         or str(reference) == QUICKSTART
         or base_images.on_docker_hub(reference.name) in (HELLO_WORLD, base_images.PYTHON, *SYSTEMS)
     )
@@ -45,8 +69,8 @@ def is_public(reference: ImageReference) -> bool:
 
 def context_of(reference: ImageReference, services: Services) -> Path:
     """The folder that a public image is built from."""
-    if str(reference) in article_images.WORKLOADS:
-        return services.settings.checkout / "workloads" / article_images.WORKLOADS[str(reference)]
+    if str(reference) in WORKLOADS:
+        return services.settings.checkout / "workloads" / WORKLOADS[str(reference)]
     if str(reference) == QUICKSTART:
         return Path(apps.__file__).parent / "quickstart"
     if reference.name == HELLO_WORLD:
@@ -60,7 +84,12 @@ def context_of(reference: ImageReference, services: Services) -> Path:
 async def built(reference: ImageReference, context: Path, log: Path, services: Services) -> Image:
     """A public image, built from its context where it hasn't been. BuildFailedError."""
     image = await services.images.build(context, "Dockerfile", {}, [str(reference)], log)
-    return article_images.as_published(article_images.WORKLOADS.get(str(reference), ""), image)
+    return as_published(WORKLOADS.get(str(reference), ""), image)
+
+
+def as_published(workload: str, image: Image) -> Image:
+    """The image that was built of a workload, started as the article's image is."""
+    return replace(image, entrypoint=("python", "-c", _START)) if workload == "mnist" else image
 
 
 def _written(name: str, base: str, command: str, services: Services) -> Path:

@@ -21,7 +21,7 @@ from localazure.arm import filters, requested_version
 from localazure.arm.errors import not_implemented, refused
 from localazure.arm.kind import Answer, Call, Change, Kind, action, reading
 from localazure.arm.store import Body, Resource
-from localazure.kinds import registry_builds, registry_logs, registry_runs, uploaded_sources, vault_keys
+from localazure.kinds import build_sources, registry_builds, registry_runs, vault_keys
 from localazure.kinds.registry_builds import login_server
 from localazure.services import Services
 from localazure.shapes import ObjectShape
@@ -46,9 +46,9 @@ class Registries(Kind):
             given = request.query_params.get("sig", "")
             if record is None or not hmac.compare_digest(record["signature"].encode(), given.encode()):
                 return PlainTextResponse("The log was not found, or its address is incomplete.", 404)
-            return registry_logs.answer(request, record)
+            return registry_runs.log(request, record)
 
-        return [Route("/registry-logs/{login}/{run}", run_log), *uploaded_sources.routes(services)]
+        return [Route("/registry-logs/{login}/{run}", run_log), *build_sources.routes(services)]
 
     def facts(self, change: Change) -> Body:
         given = (change.properties.get("encryption") or {}).get("keyVaultProperties") or {}
@@ -81,7 +81,7 @@ class Registries(Kind):
 
     async def remove(self, resource: Resource, services: Services) -> None:
         await self._stop([task for key, task in self._builds.items() if key.startswith(f"{login_server(resource.id.name)}/")])
-        uploaded_sources.forget(resource.id.name, services)
+        build_sources.forget(resource.id.name, services)
         services.images.forget(login_server(resource.id.name))
         registry_runs.forget(services.store, login_server(resource.id.name))
 
@@ -112,7 +112,7 @@ class Registries(Kind):
 
     @action("listBuildSourceUploadUrl")
     async def upload_address(self, resource: Resource, call: Call) -> Answer:
-        return Answer(body=uploaded_sources.offer(resource.id.name, call.services))
+        return Answer(body=build_sources.offer(resource.id.name, call.services))
 
     @action("scheduleRun")
     async def schedule_run(self, resource: Resource, call: Call) -> Answer:

@@ -13,7 +13,7 @@ from localazure.arm.errors import not_implemented, refused
 from localazure.arm.store import Body
 from localazure.containers.build_log import BuildFailedError
 from localazure.containers.images import Image
-from localazure.kinds import build_sources, registry_runs, uploaded_sources
+from localazure.kinds import build_sources, registry_runs
 from localazure.services import Services
 from localazure.weather import registry_limits
 
@@ -91,8 +91,8 @@ def _context(location: str, registry: str, unpacked: Path, services: Services) -
     """The folder that is built: of the checkout, or unpacked from what was uploaded. Where nothing is built, a name for it."""
     if services.settings.nothing_runs:
         return Path(location)
-    if uploaded_sources.is_uploaded(location):
-        return uploaded_sources.unpack(location, registry, unpacked, services.settings.state)
+    if build_sources.is_uploaded(location):
+        return build_sources.unpack(location, registry, unpacked, services.settings.state)
     return build_sources.context_of(location, services.settings)
 
 

@@ -1,15 +1,30 @@
-"""The runs of a registry: one record for each build, kept in the store beside the resources.
+"""The runs of a registry: one record for each build, kept in the store beside the resources, and its log as a blob.
 
-A record holds what ARM answers about a run (`RunProperties`), and with it the log's path and the signature of its address.
+A record holds what ARM answers about a run (`RunProperties`), and with it the log's path and the signature of its address. The
+log has the form of Blob Storage, as `az acr build` reads it: with a blob client, until the metadata `complete` is there, from
+which it takes how the run ended (azure-cli 2.91, acr/_stream_utils.py).
 """
 
+import re
 import secrets
 from pathlib import Path
+
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
 
 from localazure.arm.store import Body, Store
 from localazure.folder import random_secret
 
 _OURS = frozenset({"log", "signature"})
+_RANGE = re.compile(r"bytes=(\d{1,18})-(\d{0,18})", re.ASCII)
+# The run's status -> what the blob calls it. The names of what isn't a success are those that the client knows.
+_COMPLETE = {
+    "Succeeded": "successful",
+    "Failed": "failed",
+    "Canceled": "canceled",
+    "Timeout": "timedout",
+    "Error": "internalerror",
+}
 
 
 def begin(store: Store, login: str, logs: Path, now: str) -> Body:
@@ -61,6 +76,24 @@ def document(registry_id: str, record: Body) -> Body:
         "type": "Microsoft.ContainerRegistry/registries/runs",
         "properties": {key: value for key, value in record.items() if key not in _OURS},
     }
+
+
+def log(request: Request, record: Body) -> Response:
+    """The log, or the part of it that `x-ms-range` or `Range` requests; 416 where the log is shorter."""
+    file = Path(record["log"])
+    content = file.read_bytes() if file.exists() else b""
+    headers = {"accept-ranges": "bytes", "x-ms-blob-type": "AppendBlob"}
+    if record["status"] in _COMPLETE:
+        headers["x-ms-meta-complete"] = _COMPLETE[record["status"]]
+    requested = _RANGE.fullmatch(request.headers.get("x-ms-range") or request.headers.get("range") or "")
+    if requested is None:
+        return PlainTextResponse(content, headers=headers)
+    first = int(requested[1])
+    part = content[first : int(requested[2]) + 1 if requested[2] else None]
+    if not part:
+        return PlainTextResponse("", 416, headers={**headers, "x-ms-error-code": "InvalidRange"})
+    headers["content-range"] = f"bytes {first}-{first + len(part) - 1}/{len(content)}"
+    return PlainTextResponse(part, 206, headers=headers)
 
 
 def _name(login: str, run: str) -> str:

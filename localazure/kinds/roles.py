@@ -12,7 +12,7 @@ from localazure.arm.kind import Change, Kind
 from localazure.arm.store import Body, Resource
 from localazure.services import Services
 from localazure.subscriptions import SUBSCRIPTIONS
-from localazure.weather import new_principals, role_delay
+from localazure.weather import role_delay
 
 _IDENTITIES = azure_types.USER_ASSIGNED_IDENTITY.arm_type
 
@@ -92,7 +92,7 @@ def _is_found(principal: str, assignment: Body, services: Services) -> bool:
     if principal == services.settings.principal_id:
         return True
     owner = _owner_of(principal, services)
-    return owner is not None and new_principals.is_found(owner, assignment, services)
+    return owner is not None and role_delay.is_found(owner, assignment, services)
 
 
 def _owner_of(principal: str, services: Services) -> Resource | None:

@@ -141,7 +141,7 @@ class VirtualMachines(Kind):
     @action("start")
     async def start(self, resource: Resource, call: Call) -> Answer:
         self._live(resource)
-        return _accepted(lambda: self._started(resource, call.services))
+        return Answer(status=202, work=lambda: self._started(resource, call.services))
 
     @action("deallocate")
     async def deallocate(self, resource: Resource, call: Call) -> Answer:  # noqa: ARG002
@@ -149,20 +149,20 @@ class VirtualMachines(Kind):
         disk = (resource.properties.get("storageProfile") or {}).get("osDisk") or {}
         if (disk.get("diffDiskSettings") or {}).get("option") == "Local":
             raise refused("vm: ephemeral disk")
-        return _accepted(lambda: self._machines.stop(resource.key, deallocate=True))
+        return Answer(status=202, work=lambda: self._machines.stop(resource.key, deallocate=True))
 
     @action("powerOff")
     async def power_off(self, resource: Resource, call: Call) -> Answer:  # noqa: ARG002
         machine = self._live(resource)
         if machine.power == DEALLOCATED:
             raise refused("vm: deallocated", name=resource.id.name)
-        return _accepted(lambda: self._machines.stop(resource.key, deallocate=False))
+        return Answer(status=202, work=lambda: self._machines.stop(resource.key, deallocate=False))
 
     @action("restart")
     async def restart(self, resource: Resource, call: Call) -> Answer:  # noqa: ARG002
         if self._live(resource).power not in UP:
             raise refused("vm: needs power", name=resource.id.name)
-        return _accepted(lambda: self._machines.restart(resource.key))
+        return Answer(status=202, work=lambda: self._machines.restart(resource.key))
 
     @action(_RUN_COMMAND)
     async def run_command(self, resource: Resource, call: Call) -> Answer:
@@ -205,13 +205,6 @@ class VirtualMachines(Kind):
         if machine is None:
             raise refused("vm: never made", name=resource.id.name)
         return machine
-
-
-def _accepted(work: Callable[[], Awaitable[None]]) -> Answer:
-    async def done() -> None:
-        await work()
-
-    return Answer(status=202, work=done)
 
 
 async def _run_to_its_end(work: Callable[[], Awaitable[Body]]) -> Body:

@@ -8,13 +8,12 @@ import ipaddress
 from ipaddress import IPv4Network, IPv6Network
 
 from azure_gpu.formats import azure_types
-from azure_gpu.formats.arm_ids import ArmId, parse
-from localazure import evidence
+from azure_gpu.formats.arm_ids import ArmId
 from localazure.arm.errors import refused
 from localazure.arm.kind import Change, Kind, check_reference, merged
 from localazure.arm.store import Body, Resource
 from localazure.arm.words import guid
-from localazure.kinds.network_common import etag, ids_in, users_of
+from localazure.kinds.network_common import etag, ids_in, keep_members, users_of
 from localazure.kinds.stored import type_of
 from localazure.services import Services
 
@@ -45,23 +44,7 @@ class VirtualNetworks(Kind):
 
     async def provision(self, change: Change) -> Body:
         """Subnets of the body are stored as separate resources, and shown from there."""
-        given = change.body["properties"].pop("subnets", None)
-        if given is None:
-            return {}
-        store = change.services.store
-        now, defaults = change.services.clock.stamp(), evidence.types()[azure_types.SUBNET.arm_type]["defaults"]["properties"]
-        with store.together():
-            for gone in subnets_of(change.id, change.services):
-                if gone.id.name.lower() not in {str(one["name"]).lower() for one in given}:
-                    store.delete(gone.key)
-            for subnet in given:
-                subnet_id = parse(f"{change.id.text}/subnets/{subnet['name']}")
-                if subnet_id is None:
-                    raise refused("network: invalid", message="A subnet has an invalid name.", target="properties.subnets")
-                before = store.get(subnet_id.key)
-                body = {"properties": merged(defaults, subnet.get("properties") or {})}
-                created = before.created_at if before else now
-                store.put(Resource(id=before.id if before else subnet_id, body=body, created_at=created, changed_at=now))
+        keep_members(change, "subnets", azure_types.SUBNET)
         return {}
 
     def live(self, resource: Resource, services: Services) -> Body:

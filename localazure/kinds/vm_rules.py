@@ -2,6 +2,7 @@
 
 from azure_gpu.catalog.size_use import Service
 from azure_gpu.catalog.sizes import SIZES
+from azure_gpu.catalog.sizes.model import same_family
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.arm_ids import parse
 from localazure import size_facts
@@ -9,11 +10,15 @@ from localazure.arm import refusals as table
 from localazure.arm.errors import refused
 from localazure.arm.kind import Change, merged, missing_reference
 from localazure.arm.store import Body
-from localazure.kinds import vm_quotas
 from localazure.kinds.gallery_images import image_at
 from localazure.kinds.network_interfaces import machine_of
+from localazure.kubernetes.node_templates import quota_family, quota_vcpus
+from localazure.lists.compute import FAMILY_VCPUS, SPOT_VCPUS, TOTAL_VCPUS
 from localazure.machines import model
+from localazure.services import Services
 from localazure.subscriptions import SUBSCRIPTION
+
+_SPOT, _ALL = "lowPriorityCores", "cores"
 
 
 def check(change: Change, arm_type: str) -> None:
@@ -27,13 +32,13 @@ def check(change: Change, arm_type: str) -> None:
     _check_image(change)
     _check_interfaces(change)
     if change.previous is None or _resized(change):
-        vm_quotas.check(properties, str(change.body.get("location")), change.id.key, change.services)
+        _check_quota(properties, str(change.body.get("location")), change.id.key, change.services)
 
 
 def _facts(change: Change) -> Body:
     properties, region = change.properties, str(change.body.get("location"))
     system = model.system_of(properties, model.image_of(properties))
-    name, sized = vm_quotas.size_of(properties), change.previous is None or _resized(change)
+    name, sized = _size_of(properties), change.previous is None or _resized(change)
     size = size_facts.of(name, Service.VIRTUAL_MACHINES, region, change.as_of, windows=system == "Windows")
     image = size_facts.of_image(model.reference_of(properties), change.as_of)
     boots, generations = size.get("generations") or [], image.get("generations") or []
@@ -48,7 +53,7 @@ def _facts(change: Change) -> Body:
         "id": change.id.text,
         "size": name,
         "system": system,
-        "spot": vm_quotas.is_spot(properties),
+        "spot": _is_spot(properties),
         "key_path": [f"/home/{user}/.ssh/authorized_keys"],
         "image": image,
         "image_version": reference.get("version") or "latest",
@@ -63,7 +68,7 @@ def _facts(change: Change) -> Body:
 
 def _resized(change: Change) -> bool:
     before = change.previous
-    return before is not None and vm_quotas.size_of(before.properties).lower() != vm_quotas.size_of(change.properties).lower()
+    return before is not None and _size_of(before.properties).lower() != _size_of(change.properties).lower()
 
 
 def _spell(properties: Body) -> None:
@@ -79,7 +84,7 @@ def _check_size(change: Change) -> None:
     """Faults withhold sizes. A machine that is there keeps its own."""
     if change.previous is not None and not _resized(change):
         return
-    name, region = vm_quotas.size_of(change.properties), str(change.body.get("location"))
+    name, region = _size_of(change.properties), str(change.body.get("location"))
     for _, zone in change.services.deviations.restrictions(name, region):
         if not zone or zone in (change.body.get("zones") or ()):
             raise refused("SkuNotAvailable", size=name, region=region)
@@ -89,7 +94,7 @@ def _check_image(change: Change) -> None:
     given = str(((change.properties.get("storageProfile") or {}).get("imageReference") or {}).get("id") or "")
     if not given:
         return
-    parsed, size = parse(given), SIZES.find(vm_quotas.size_of(change.properties))
+    parsed, size = parse(given), SIZES.find(_size_of(change.properties))
     boots = size.series.generations if size else ()
     types = (azure_types.GALLERY_IMAGE.arm_type, azure_types.GALLERY_IMAGE_VERSION.arm_type)
     if parsed is None:
@@ -101,7 +106,7 @@ def _check_image(change: Change) -> None:
         raise refused("vm: no image", image=given, region=change.body["location"])
     number = str(definition.properties["hyperVGeneration"])[1:]
     if boots and f"Gen{number}" not in boots:
-        raise refused("vm: wrong generation", size=vm_quotas.size_of(change.properties), number=number)
+        raise refused("vm: wrong generation", size=_size_of(change.properties), number=number)
 
 
 def _check_interfaces(change: Change) -> None:
@@ -118,3 +123,42 @@ def _check_interfaces(change: Change) -> None:
         other = machine_of(nic, change.services)
         if other is not None and other.key != change.id.key:
             raise refused("vm: interface in use", nic=nic.id.text, machine=other.id.text)
+
+
+def _check_quota(properties: Body, region: str, but: str, services: Services) -> None:
+    """ArmError for a machine with these properties that doesn't fit. `but`: the key of the machine itself.
+
+    Numbers as `lists/compute` tells them; faults on purpose set others (service `compute`). Machines count whether or not they
+    are allocated: Microsoft Learn, virtual-machines/quotas. Nodes of AKS and Batch are counted by those.
+    """
+    size, spot = _size_of(properties), _is_spot(properties)
+    requested = quota_vcpus(size)
+    family = quota_family(size)
+    used = {_SPOT: 0, _ALL: 0}
+    of_family = 0
+    for other in services.store.of_type(azure_types.VIRTUAL_MACHINE.arm_type):
+        if other.key == but or other.location != region:
+            continue
+        vcpus = quota_vcpus(_size_of(other.properties))
+        used[_SPOT if _is_spot(other.properties) else _ALL] += vcpus
+        if not _is_spot(other.properties) and same_family(quota_family(_size_of(other.properties)), family):
+            of_family += vcpus
+    if spot:
+        rows = [(_SPOT, "LowPriorityCores", used[_SPOT], SPOT_VCPUS)]
+    else:
+        rows = [(family, f"{family} Cores", of_family, FAMILY_VCPUS)] if family else []
+        rows.append((_ALL, "Total Regional Cores", used[_ALL], TOTAL_VCPUS))
+    for name, shown, taken, default in rows:
+        limit, elsewhere = services.deviations.quota("compute", region, name, default)
+        if requested > limit - elsewhere - taken:
+            used_now = elsewhere + taken
+            words = {"name": shown, "region": region, "limit": limit, "used": used_now, "requested": requested}
+            raise refused("vm: over quota", **words, needed=used_now + requested)
+
+
+def _size_of(properties: Body) -> str:
+    return str((properties.get("hardwareProfile") or {}).get("vmSize") or "")
+
+
+def _is_spot(properties: Body) -> bool:
+    return properties.get("priority") in ("Spot", "Low")

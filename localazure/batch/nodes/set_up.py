@@ -6,12 +6,12 @@ from localazure.batch.nodes import container_images, mounts, mpi, node_programs,
 from localazure.batch.nodes.node import Node
 from localazure.blobs.service import Blobs
 from localazure.services import Services
-from localazure.weather import machine_starts
+from localazure.weather import role_delay
 
 
 async def prepare(node: Node, account: str, blobs: Blobs, services: Services) -> None:
     """NodeError where something of it isn't available: the node is unusable then."""
-    await machine_starts.begin(services)
+    await role_delay.machine_starts(services)
     reaching.check(account, services)
     await asyncio.to_thread(mounts.mount, node.settings.mounts, node.root, services)
     node.package_variables = await packages.of_pool(node.settings.packages, node.root, account, blobs, services)

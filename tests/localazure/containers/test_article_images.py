@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from localazure.containers.images import Image
-from localazure.kinds import article_images
+from localazure.kinds import public_images
 
 BUILT = Image(
     digest="sha256:1",
@@ -37,7 +37,7 @@ def test_flags_of_the_pages_are_those_of_the_workload(
 ) -> None:
     (tmp_path / "mnist_training.py").write_text("import sys; print(sys.argv[1:])")
     monkeypatch.syspath_prepend(tmp_path)
-    python, option, code = article_images.as_published("mnist", BUILT).entrypoint
+    python, option, code = public_images.as_published("mnist", BUILT).entrypoint
     assert (python, option) == ("python", "-c")
     monkeypatch.setattr(sys, "argv", [option, *given])
     exec(code, {"__name__": "__main__"})
@@ -45,4 +45,4 @@ def test_flags_of_the_pages_are_those_of_the_workload(
 
 
 def test_the_vector_addition_is_started_as_it_was_built() -> None:
-    assert article_images.as_published("vector_add", BUILT) is BUILT
+    assert public_images.as_published("vector_add", BUILT) is BUILT

@@ -8,7 +8,7 @@ from typing import Any, cast
 import pytest
 
 from localazure.services import Services
-from localazure.weather import machine_starts
+from localazure.weather import role_delay
 from localazure.weather.state import CALM, ROUGH, Weather
 
 PERSONS = 1.0  # of a role of whoever is signed in
@@ -45,5 +45,5 @@ def test_it_waits_for_the_youngest_role_and_for_nothing_else(kind: str, ages: li
         settings=SimpleNamespace(principal_id="person"),
         clock=SimpleNamespace(now=lambda: NOW, sleep=sleep),
     )
-    asyncio.run(machine_starts.begin(cast(Services, services)))
+    asyncio.run(role_delay.machine_starts(cast(Services, services)))
     assert slept == waited
