@@ -7,19 +7,19 @@ from tests.localazure.apps.sdk import new_apps
 from tests.localazure.batch.data_plane import AUDIENCE
 from tests.localazure.containers.sdk import Registry
 from tests.support import batch_bodies, ml_resources
-from tests.support.in_process import InProcessAzure
+from tests.support.embedded import EmbeddedAzure
 from tests.support.machines import Network
 from tests.support.managed_clusters import CLUSTERS, cluster
 
 Words = dict[str, str]
 
 
-def a_cluster(azure: InProcessAzure, words: Words) -> None:
+def a_cluster(azure: EmbeddedAzure, words: Words) -> None:
     words["clusters"] = f"{words['group']}/providers/Microsoft.ContainerService/managedClusters"
     words["cluster"] = azure.made(f"{words['clusters']}/gpu", cluster(), CLUSTERS)["id"]
 
 
-def a_registry(azure: InProcessAzure, words: Words) -> None:
+def a_registry(azure: EmbeddedAzure, words: Words) -> None:
     """With the image `hello:1` in it and an identity, `puller`, that may pull it."""
     made = Registry(azure, words["group"], words["name"])
     assert made.build("hello", "hello:1")["status"] == "Succeeded"
@@ -27,25 +27,25 @@ def a_registry(azure: InProcessAzure, words: Words) -> None:
     words |= {"registry": made.server, "registry_id": made.id, "puller": made.identity}
 
 
-def an_environment(azure: InProcessAzure, words: Words) -> None:
+def an_environment(azure: EmbeddedAzure, words: Words) -> None:
     """Of Container Apps, with a registry."""
     a_registry(azure, words)
     made = new_apps(azure, Registry(azure, words["group"], words["name"]))
     words |= {"environment": made.environment, "jobs": f"{made.group}/providers/Microsoft.App/jobs"}
 
 
-def a_batch_account(azure: InProcessAzure, words: Words) -> None:
+def a_batch_account(azure: EmbeddedAzure, words: Words) -> None:
     made = batch_bodies.put_account(azure, words["group"])
     words |= {"account": made["id"], "data": f"/batch/{made['name']}", "token": azure.token(f"{AUDIENCE}/.default")}
 
 
-def storage_accounts(azure: InProcessAzure, words: Words) -> None:
+def storage_accounts(azure: EmbeddedAzure, words: Words) -> None:
     """One that is reached by key and one that isn't."""
     words["storage"] = batch_bodies.put_storage(azure, words["group"])["id"]
     words["keyless"] = batch_bodies.put_storage(azure, words["group"], allowSharedKeyAccess=False)["id"]
 
 
-def a_workspace(azure: InProcessAzure, words: Words) -> None:
+def a_workspace(azure: EmbeddedAzure, words: Words) -> None:
     """Of Machine Learning, with what it depends on."""
     made = azure.get(ml_resources.put_workspace(azure, words["group"]), ml_resources.ML).json()
     words["workspace"] = made["id"]
@@ -53,7 +53,7 @@ def a_workspace(azure: InProcessAzure, words: Words) -> None:
         words[name] = made["properties"][name]
 
 
-def what_scores(azure: InProcessAzure, words: Words) -> None:
+def what_scores(azure: EmbeddedAzure, words: Words) -> None:
     """A model, an environment and code in the workspace, an identity, and an endpoint without deployments."""
     words["identity"] = ml_resources.put_identity(azure, words["group"])["id"]
     place = "https://someone.blob.core.windows.net/models"  # which is believed
@@ -68,18 +68,18 @@ def what_scores(azure: InProcessAzure, words: Words) -> None:
     words["endpoint"] = azure.made(f"{words['workspace']}/onlineEndpoints/{words['name']}", body, ml_resources.ML)["id"]
 
 
-def a_workspace_of_logs(azure: InProcessAzure, words: Words) -> None:
+def a_workspace_of_logs(azure: EmbeddedAzure, words: Words) -> None:
     path = f"{words['group']}/providers/Microsoft.OperationalInsights/workspaces/logs"
     words["logs"] = azure.made(path, {"location": "westeurope"}, "2023-09-01")["id"]
 
 
-def an_interface(azure: InProcessAzure, words: Words) -> None:
+def an_interface(azure: EmbeddedAzure, words: Words) -> None:
     """In a network, for a machine."""
     made = Network(azure, words["group"])
     words |= {"network": made.id, "interface": made.interface()}
 
 
-def a_gallery(azure: InProcessAzure, words: Words) -> None:
+def a_gallery(azure: EmbeddedAzure, words: Words) -> None:
     """With a definition of images, `gpu`."""
     made = azure.made(f"{words['group']}/providers/Microsoft.Compute/galleries/lab", {"location": "westeurope"}, "2024-03-03")
     words["gallery"] = made["id"]
@@ -88,7 +88,7 @@ def a_gallery(azure: InProcessAzure, words: Words) -> None:
     azure.made(f"{made['id']}/images/gpu", {"location": "westeurope", "properties": image}, "2024-03-03")
 
 
-def a_furnished_network(azure: InProcessAzure, words: Words) -> None:
+def a_furnished_network(azure: EmbeddedAzure, words: Words) -> None:
     """With an interface that has rules and an address, an environment with a profile of its own, and a role."""
     where, provider = {"location": "westeurope"}, f"{words['group']}/providers"
     network = f"{provider}/Microsoft.Network"
@@ -113,7 +113,7 @@ def a_furnished_network(azure: InProcessAzure, words: Words) -> None:
     ml_resources.give_role(azure, words["group"], roles.READER, azure.principal_id)
 
 
-SETUPS: dict[str, Callable[[InProcessAzure, Words], None]] = {
+SETUPS: dict[str, Callable[[EmbeddedAzure, Words], None]] = {
     "a Batch account": a_batch_account,
     "a cluster": a_cluster,
     "a furnished network": a_furnished_network,

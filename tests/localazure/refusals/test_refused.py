@@ -31,7 +31,7 @@ from localazure.kubernetes import control_plane
 from localazure.nothing_runs.images import PromisedImages
 from tests.localazure.conftest import new_group
 from tests.localazure.refusals.setups import SETUPS
-from tests.support.embedded import SUBSCRIPTION
+from tests.support.embedded import SUBSCRIPTION, EmbeddedAzure
 from tests.support.in_process import InProcessAzure, judging_as_if_things_ran
 from tests.support.rows import failure
 
@@ -45,23 +45,23 @@ Row = Mapping[str, Any]
 class Table:
     """One file."""
 
-    def __init__(self, azure: InProcessAzure, file: Path) -> None:
+    def __init__(self, azure: EmbeddedAzure, file: Path) -> None:
         self._azure = azure
-        self._content = yaml.load(file.read_text(encoding="utf-8"), yaml.CSafeLoader)
-        self.rows: list[Row] = self._content["rows"]
+        self.content = yaml.load(file.read_text(encoding="utf-8"), yaml.CSafeLoader)
+        self.rows: list[Row] = self.content.get("rows", [])
         self._made: dict[str, dict[str, str]] = {}
 
     def check(self, row: Row) -> None:
         words = self._words(row)
         before = self._found(row, words)
-        answer = self._send(row, words)
+        answer = self.send(row, words)
         assert answer.headers["content-type"].startswith("application/json"), answer.text
         found = f"{answer.status_code} {_error(answer)['code']}"
         assert found == str(row["answer"]), answer.text
         message = _error(answer)["message"]
         if "message" in row:
-            assert message == _filled(row["message"], words)
-        assert _filled(row.get("says", ""), words) in answer.text.replace('\\"', '"'), answer.text
+            assert message == filled(row["message"], words)
+        assert filled(row.get("says", ""), words) in answer.text.replace('\\"', '"'), answer.text
         if "path" in row:
             paths = [row["path"]] if isinstance(row["path"], str) else row["path"]
             assert set(paths) <= _named(answer), answer.text
@@ -72,53 +72,55 @@ class Table:
         first = row.get("first", [])
         key = repr(first)
         if key not in self._made:
-            group = new_group(self._azure)
-            words = self._made[key] = {
-                "subscription": f"/subscriptions/{SUBSCRIPTION}",
-                "url": self._azure.url,
-                "tenant": self._azure.tenant_id,
-                "principal": self._azure.principal_id,
-                "group": group,
-                "group_name": group.rsplit("/", 1)[1],
-                "name": f"n{group[-12:]}",  # in lower case, and no other resource's
-            }
-            for name in self._content["setup"]:
-                SETUPS[name](self._azure, words)
-            words |= _filled(self._content.get("words", {}), words)
+            words = self._made[key] = self.new_words()
             for step in first:
-                self._succeeded(self._send(step, words))
+                self._succeeded(self.send(step, words))
         return self._made[key]
 
-    def _send(self, row: Row, words: Mapping[str, str]) -> httpx.Response:
-        method, path = _filled(row["send"], words).split(" ", 1)
+    def new_words(self) -> dict[str, str]:
+        """Those of a new group, in which the file's set-up is made."""
+        group = new_group(self._azure)
+        words = {
+            "subscription": f"/subscriptions/{SUBSCRIPTION}",
+            "url": self._azure.url,
+            "tenant": self._azure.tenant_id,
+            "principal": self._azure.principal_id,
+            "group": group,
+            "group_name": group.rsplit("/", 1)[1],
+            "name": f"n{group[-12:]}",  # in lower case, and no other resource's
+        }
+        for name in self.content["setup"]:
+            SETUPS[name](self._azure, words)
+        return words | filled(self.content.get("words", {}), words)
+
+    def send(self, row: Row, words: Mapping[str, str]) -> httpx.Response:
+        method, path = filled(row["send"], words).split(" ", 1)
         path, _, query = path.partition("?")
         asked = dict(each.split("=", 1) for each in query.split("&") if each)
-        if version := row.get("version", self._content["version"]):
+        if version := row.get("version", self.content["version"]):
             asked["api-version"] = version
         content = {"content": row["text"].encode("latin-1")} if "text" in row else {"json": self._body(row, words)}
         headers = {"Authorization": f"Bearer {words['token']}"} if "token" in words and path.startswith("/batch/") else {}
         with pytest.MonkeyPatch.context() as patch:
-            if self._content.get("judged"):
+            if self.content.get("judged"):
                 judging_as_if_things_ran(patch)
                 patch.setattr(PromisedImages, "find", Images.find)
             return self._azure.client.request(method, path, params=asked, headers=headers, **content)
 
     def _body(self, row: Row, words: Mapping[str, str]) -> Any:
         given = row.get("body")
-        body = copy.deepcopy(self._content["bodies"][given] if isinstance(given, str) else given)
+        body = copy.deepcopy(self.content["bodies"][given] if isinstance(given, str) else given)
         for path, value in row.get("with", {}).items():
             _at(body, path, lambda parent, name, value=value: parent.__setitem__(name, value))
         for path in row.get("without", ()):
             _at(body, path, lambda parent, name: parent.__delitem__(name))
-        return _filled(body, words)
+        return filled(body, words)
 
     def _found(self, row: Row, words: Mapping[str, str]) -> Any:
         """What lies where a row changes something."""
         if not row["send"].startswith(_CHANGES):
             return None
-        answer = self._send(
-            {**row, "send": f"GET {row['send'].split(' ', 1)[1]}", "body": None, "with": {}, "without": ()}, words
-        )
+        answer = self.send({**row, "send": f"GET {row['send'].split(' ', 1)[1]}", "body": None, "with": {}, "without": ()}, words)
         return answer.json() if answer.is_success else answer.status_code
 
     def _succeeded(self, answer: httpx.Response) -> None:
@@ -137,12 +139,12 @@ def _at(body: Any, path: str, change: Callable[[Any, Any], None]) -> None:
     change(body, last)
 
 
-def _filled(value: Any, words: Mapping[str, str]) -> Any:
+def filled(value: Any, words: Mapping[str, str]) -> Any:
     match value:
         case dict():
-            return {_filled(name, words): _filled(each, words) for name, each in value.items()}
+            return {filled(name, words): filled(each, words) for name, each in value.items()}
         case list():
-            return [_filled(each, words) for each in value]
+            return [filled(each, words) for each in value]
         case str():
             return _WORD.sub(lambda found: words.get(found[1], found[0]), value)
         case _:

@@ -1,4 +1,4 @@
-"""Datastores, models, environments and code: what they name has to be there, and a version never changes what it is."""
+"""Datastores, models and code: what they name has to be there."""
 
 import pytest
 
@@ -6,9 +6,6 @@ from azure_gpu.catalog import roles
 from tests.localazure.conftest import new_group
 from tests.support.embedded import SUBSCRIPTION, EmbeddedAzure
 from tests.support.ml_resources import ML, done, give_role, put_storage, put_workspace, refused, upload
-
-ROUTE = {"path": "/", "port": 5001}
-ENVIRONMENT = {"image": "mcr.microsoft.com/azureml/minimal-py312-inference:1", "inferenceConfig": {"scoringRoute": ROUTE}}
 
 
 @pytest.fixture(scope="module")
@@ -75,34 +72,6 @@ def test_every_form_of_a_uri_leads_to_the_same_blobs(azure: EmbeddedAzure, works
         assert f"'{missing}' doesn't exist" in message
 
 
-def test_a_version_makes_its_container_and_stays_what_it_is(azure: EmbeddedAzure, workspace: str) -> None:
-    path = f"{workspace}/environments/scoring"
-    made = done(azure, azure.put(f"{path}/versions/1", {"properties": ENVIRONMENT}, ML))["properties"]
-    assert (made["osType"], made["environmentType"], made["isArchived"]) == ("Linux", "UserCreated", False)
-    container = azure.get(path, ML).json()["properties"]
-    assert (container["latestVersion"], container["nextVersion"]) == ("1", "2")
-    other = {"properties": {**ENVIRONMENT, "image": "mcr.microsoft.com/azureml/other:1"}}
-    tagged = done(azure, azure.put(f"{path}/versions/1", {"properties": {**ENVIRONMENT, "tags": {"a": "b"}}}, ML))
-    assert tagged["properties"]["tags"] == {"a": "b"}
-    done(azure, azure.put(f"{path}/versions/2", other, ML))
-    assert azure.get(path, ML).json()["properties"]["latestVersion"] == "2"
-
-
-def test_what_is_archived_is_listed_where_it_is_asked_for(azure: EmbeddedAzure, workspace: str) -> None:
-    path = f"{workspace}/environments/old/versions"
-    for version in ("1", "2"):
-        done(azure, azure.put(f"{path}/{version}", {"properties": ENVIRONMENT}, ML))
-    done(azure, azure.put(f"{path}/1", {"properties": {**ENVIRONMENT, "isArchived": True}}, ML))
-
-    def listed(**query: str) -> list[str]:
-        return [each["name"] for each in azure.get(path, ML, **query).json()["value"]]
-
-    assert listed() == ["2"]
-    assert listed(listViewType="All") == ["1", "2"]
-    assert listed(listViewType="ArchivedOnly") == ["1"]
-    assert listed(**{"listViewType": "All", "$top": "1"}) == ["1"]
-
-
 def test_files_of_code_go_to_the_address_that_the_workspace_gives(azure: EmbeddedAzure, workspace: str) -> None:
     version = f"{workspace}/codes/uploaded/versions/1"
     assert azure.get(f"{workspace}/codes/uploaded/versions", ML, hash="abc", hashVersion="1").json() == {"value": []}
@@ -119,14 +88,6 @@ def test_files_of_code_go_to_the_address_that_the_workspace_gives(azure: Embedde
     for value, found in (("abc", ["1"]), ("def", [])):
         listed = azure.get(f"{workspace}/codes/uploaded/versions", ML, hash=value, hashVersion="1").json()["value"]
         assert [each["name"] for each in listed] == found
-
-
-def test_a_container_goes_with_its_versions(azure: EmbeddedAzure, workspace: str) -> None:
-    path = f"{workspace}/environments/gone"
-    done(azure, azure.put(path, {"properties": {"description": "for a while"}}, ML))
-    done(azure, azure.put(f"{path}/versions/1", {"properties": ENVIRONMENT}, ML))
-    assert azure.delete(path, ML).status_code == 200
-    assert azure.get(f"{path}/versions/1", ML).status_code == 404
 
 
 def test_a_datastore_may_name_another_account(azure: EmbeddedAzure, workspace: str) -> None:

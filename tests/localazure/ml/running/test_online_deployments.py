@@ -175,3 +175,23 @@ def test_a_token_of_the_endpoint_and_one_of_entra_open_it(world: World, both: En
         with endpoint.client(given) as client:
             answer = client.post(endpoint.uri, json={})
             assert answer.json()["error"]["code"] == code
+
+
+def test_a_deployment_that_failed_stays_gets_no_traffic_and_is_deleted(world: World) -> None:
+    body, stranger = world.endpoint_body(), ml.put_identity(world.azure, world.group)["id"]
+    body["identity"]["userAssignedIdentities"] = {stranger: {}}
+    one = Endpoint(world, ml.done(world.azure, world.azure.put(world.path("of-a-stranger"), body, ml.ML)))
+    error = one.failure("blue")
+    assert error["code"] == "BadArgument"
+    name = stranger.rsplit("/", 1)[1]
+    assert f"the identity {name} may not read the model. It needs the role Storage Blob Data Reader" in error["message"]
+    assert "AuthorizationPermissionMismatch" in one.log("blue", containerType="StorageInitializer")
+    body["properties"]["traffic"] = {"blue": 100}
+    refused = ml.refused(world.azure.put(one.path, body, ml.ML))
+    assert "has not been created successfully" in refused[2]
+    with one.client() as client:
+        answer = client.post(one.uri, json={}, headers={"azureml-model-deployment": "blue"})
+        assert (answer.status_code, answer.json()["error"]["code"]) == (404, "DeploymentNotFound")
+        assert client.post(one.uri, json={}).json()["error"]["code"] == "NoDeploymentWithTraffic"
+    one.delete("blue")
+    assert world.azure.get(world.path(one.name, "blue"), ml.ML).status_code == 404
