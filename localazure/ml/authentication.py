@@ -14,8 +14,8 @@ import jwt
 from azure_gpu.catalog import roles
 from localazure.arm.errors import ArmError
 from localazure.kinds.roles import has_role
-from localazure.ml import scoring_errors
 from localazure.ml.live import LiveEndpoint
+from localazure.ml.scoring_errors import RefusedError
 from localazure.services import Services
 from localazure.weather import reach
 
@@ -41,15 +41,15 @@ class Gate:
     def check(self, endpoint: LiveEndpoint, authorization: bytes) -> None:
         """RefusedError 401, or 403 from outside of a private endpoint's network."""
         if endpoint.private and not reach.by_endpoint(endpoint.key.rsplit("/", 2)[0], self._services):
-            raise scoring_errors.not_public(endpoint.name)
+            raise RefusedError("PublicNetworkAccessDenied", name=endpoint.name)
         scheme, _, given = authorization.partition(b" ")
         given = given.strip()
         if scheme.lower() != b"bearer" or not given:
-            raise scoring_errors.bad_header()
+            raise RefusedError("key_auth_bad_header_forbidden")
         match endpoint.auth_mode:
             case "Key":
                 if not any(hmac.compare_digest(key, given) for key in endpoint.keys):
-                    raise scoring_errors.access_denied("Invalid key of the endpoint.")
+                    raise _denied("Invalid key of the endpoint.")
             case "AMLToken":
                 self._check_own_token(endpoint, given)
             case _:
@@ -61,18 +61,18 @@ class Gate:
                 token, endpoint.secret, algorithms=[_ALGORITHM], options={"verify_exp": False, "require": ["exp"]}
             )
         except jwt.PyJWTError:
-            raise scoring_errors.access_denied("Invalid token of the endpoint.") from None
+            raise _denied("Invalid token of the endpoint.") from None
         if claims["exp"] <= self._services.clock.now().timestamp():
-            raise scoring_errors.access_denied("The token has expired.")
+            raise _denied("The token has expired.")
 
     def _check_entra_token(self, endpoint: LiveEndpoint, authorization: str) -> None:
         try:
             principal = self._services.tokens.check(authorization, AUDIENCES).object_id
         except ArmError as error:
-            raise scoring_errors.access_denied(error.message) from None
+            raise _denied(error.message) from None
         if not self._may_score(principal, endpoint.key):
             why = f"The principal '{principal}' has no role on the endpoint that allows the action '{SCORE}'."
-            raise scoring_errors.access_denied(why)
+            raise _denied(why)
 
     def _may_score(self, principal: str, endpoint_key: str) -> bool:
         """Roles are looked up in the store, which is too slow for each request."""
@@ -89,6 +89,10 @@ class Gate:
         if principal == self._services.settings.principal_id:  # may all that no fault forbids
             return SCORE.lower() not in {name.lower() for name in self._services.deviations.forbidden()}
         return has_role(self._services, principal, MAY_SCORE, endpoint_key)
+
+
+def _denied(why: str) -> RefusedError:
+    return RefusedError("key_auth_access_denied", why=why)
 
 
 def own_token(endpoint_key: str, secret: str, now: datetime) -> tuple[str, datetime, datetime]:

@@ -5,11 +5,11 @@ What all bodies take of memory together has a limit too.
 
 import asyncio
 import contextlib
-from collections.abc import Iterator
+from collections.abc import AsyncIterator
 
 from starlette.types import Message, Receive
 
-from localazure.ml import scoring_errors
+from localazure.ml.scoring_errors import RefusedError
 
 MOST_BYTES = 100 * 1024 * 1024  # of the embedded Azure; the service publishes no limit for a request
 MOST_TOGETHER = 512 * 1024 * 1024  # of all requests under way
@@ -28,51 +28,35 @@ class Memory:
     """What the bodies of all requests under way take together."""
 
     def __init__(self) -> None:
-        self.taken = 0
+        self._taken = 0
 
-    @contextlib.contextmanager
-    def share(self) -> Iterator["Share"]:
-        """One request's part of it, given back when the request is over."""
-        share = Share(self)
+    @contextlib.asynccontextmanager
+    async def whole(self, receive: Receive, declared: bytes) -> AsyncIterator[bytes]:
+        """All of a body, which counts until the request is over. `declared`: the Content-Length, or b"".
+
+        RefusedError where it is too large, by itself or with the others, or doesn't come; ClientGoneError.
+        """
+        if declared.isdigit() and int(declared) > MOST_BYTES:
+            raise RefusedError("RequestTooLarge", limit=MOST_BYTES)
+        chunks: list[bytes] = []
+        taken, more = 0, True
+        last = asyncio.get_running_loop().time() + WHOLE_SECONDS
         try:
-            yield share
+            while more:
+                message = await _next(receive, last)
+                if message["type"] == "http.disconnect":
+                    raise ClientGoneError
+                chunks.append(message.get("body", b""))
+                if taken + len(chunks[-1]) > MOST_BYTES:
+                    raise RefusedError("RequestTooLarge", limit=MOST_BYTES)
+                if self._taken + len(chunks[-1]) > MOST_TOGETHER:
+                    raise RefusedError("TooManyBytesPending", limit=MOST_TOGETHER)
+                taken += len(chunks[-1])
+                self._taken += len(chunks[-1])
+                more = message.get("more_body", False)
+            yield chunks[0] if len(chunks) == 1 else b"".join(chunks)
         finally:
-            self.taken -= share.taken
-
-
-class Share:
-    """What one request's body takes."""
-
-    def __init__(self, memory: Memory) -> None:
-        self.taken = 0
-        self._memory = memory
-
-    def take(self, count: int) -> None:
-        """RefusedError where the body is too large, or all of them together are."""
-        if self.taken + count > MOST_BYTES:
-            raise scoring_errors.too_large(MOST_BYTES)
-        if self._memory.taken + count > MOST_TOGETHER:
-            raise scoring_errors.no_memory(MOST_TOGETHER)
-        self.taken += count
-        self._memory.taken += count
-
-
-async def whole(receive: Receive, declared: bytes, share: Share) -> bytes:
-    """All of it. `declared`: the Content-Length, or b"". RefusedError where it is too large or doesn't come; ClientGoneError."""
-    if declared.isdigit() and int(declared) > MOST_BYTES:
-        raise scoring_errors.too_large(MOST_BYTES)
-    chunks: list[bytes] = []
-    more = True
-    last = asyncio.get_running_loop().time() + WHOLE_SECONDS
-    while more:
-        message = await _next(receive, last)
-        if message["type"] == "http.disconnect":
-            raise ClientGoneError
-        chunk: bytes = message.get("body", b"")
-        share.take(len(chunk))
-        chunks.append(chunk)
-        more = message.get("more_body", False)
-    return chunks[0] if len(chunks) == 1 else b"".join(chunks)
+            self._taken -= taken
 
 
 async def _next(receive: Receive, last: float) -> Message:
@@ -83,4 +67,4 @@ async def _next(receive: Receive, last: float) -> Message:
     except TimeoutError:
         idle = moment <= last
         why = f"nothing came for {IDLE_SECONDS:g} seconds" if idle else f"it takes more than {WHOLE_SECONDS:g} seconds"
-        raise scoring_errors.slow_body(why) from None
+        raise RefusedError("RequestBodyTimeout", why=why) from None

@@ -47,7 +47,7 @@ async def fetch(
     """
     place = ml_uris.blob_of(uri, workspace, services)
     if place is None:
-        raise failures.bad_argument(f"User {what} download failed: '{uri}' isn't in the embedded Azure's blob storage.")
+        raise failures.of("BadArgument", f"User {what} download failed: '{uri}' isn't in the embedded Azure's blob storage.")
     log.say(f"Downloading {what} from {uri}")
     if not identity.may_read(place.account, place.container):
         log.say(f"AuthorizationPermissionMismatch: {identity.shown} may not read {place.account.id.name}/{place.container}")
@@ -57,9 +57,10 @@ async def fetch(
     count = await _into(place, target, blobs, services, named=what == "model")
     if not count:
         log.say(f"BlobNotFound: {place.account.id.name}/{place.container} has nothing at '{place.path}'")
-        raise failures.bad_argument(
+        raise failures.of(
+            "BadArgument",
             f"User {what} download failed: the container {place.container} of the storage account {place.account.id.name} has "
-            f"no blob at '{place.path}'."
+            f"no blob at '{place.path}'.",
         )
     log.say(f"Downloaded {count} files of the {what}")
 

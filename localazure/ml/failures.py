@@ -9,20 +9,12 @@ from localazure.arm.errors import ArmError
 GUIDE = "Please see troubleshooting guide, available here: https://aka.ms/oe-tsg#error-"
 
 
-def bad_argument(message: str) -> ArmError:
-    return of("BadArgument", message)
-
-
 def not_authorized(who: str, role: str, where: str, what: str) -> ArmError:
     message = (
         f"Startup task failed due to authorization error: {who} may not {what}. It needs the role {role} on {where}, and a role "
         "takes some minutes to hold."
     )
     return of("BadArgument", message)
-
-
-def image_build(message: str) -> ArmError:
-    return of("ImageBuildFailure", message)
 
 
 def crashed(message: str, log: str) -> ArmError:
@@ -33,10 +25,6 @@ def crashed(message: str, log: str) -> ArmError:
 def never_ready(probe: str, message: str, log: str) -> ArmError:
     shown = f" The last lines of its log:\n{log}" if log else ""
     return of("ResourceNotReady", f"User container isn't ready: its {probe} probe failed: {message}.", shown)
-
-
-def out_of_quota(message: str) -> ArmError:
-    return of("OutOfQuota", message)
 
 
 def of(code: str, message: str, shown: str = "") -> ArmError:

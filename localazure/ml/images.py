@@ -81,7 +81,7 @@ async def _pulled(text: str, identity: Identity | None, services: Services) -> I
         if identity is not None and error.why == "denied":
             shown = f"the registry {error.registry}"
             raise failures.not_authorized(identity.shown, "AcrPull", shown, "pull the image") from error
-        raise failures.bad_argument(f"User container image download failed: {error.message}") from error
+        raise failures.of("BadArgument", f"User container image download failed: {error.message}") from error
 
 
 async def _from_conda(text: str, log: Path, services: Services) -> tuple[Image, str]:
@@ -89,12 +89,13 @@ async def _from_conda(text: str, log: Path, services: Services) -> tuple[Image, 
         requested = conda.environment(text)
         made = await services.images.of_packages(requested.python, requested.requirements, "the conda file", log)
     except CondaFileError as error:
-        raise failures.image_build(f"The environment's conda file can't be read: {error}.") from error
+        raise failures.of("ImageBuildFailure", f"The environment's conda file can't be read: {error}.") from error
     except BuildFailedError as error:
         shown = "\n".join(error.message.splitlines()[-_KEPT_LINES:])
-        raise failures.image_build(f"The environment of the conda file could not be made: {shown}") from error
+        raise failures.of("ImageBuildFailure", f"The environment of the conda file could not be made: {shown}") from error
     if not requested.has_server:
-        raise failures.image_build(
-            f"A required package {conda.SERVER} is missing in the conda file. Please see https://aka.ms/azmlinfsrvmissing"
+        raise failures.of(
+            "ImageBuildFailure",
+            f"A required package {conda.SERVER} is missing in the conda file. Please see https://aka.ms/azmlinfsrvmissing",
         )
     return made

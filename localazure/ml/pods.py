@@ -11,9 +11,13 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from azure_gpu.formats.arm_ids import parse
 from localazure.arm.errors import ArmError
+from localazure.arm.store import Resource
 from localazure.folder import read_json
+from localazure.kinds import ml_compute_rules, ml_computes
 from localazure.kubernetes.client import KubeApi, KubeError
+from localazure.kubernetes.clusters import Clusters
 from localazure.ml import failures, pod_forms
 from localazure.ml.generations import Generation, Plan
 from localazure.ml.pod_forms import CONTAINER, GENERATION, LABEL
@@ -21,6 +25,7 @@ from localazure.ml.settings import Probe
 from localazure.ml.slots import Instance, LiveDeployment
 from localazure.ml.upstream import Upstream
 from localazure.ml.watching import Watch
+from localazure.services import Services
 from localazure.waiting import canceled
 
 Body = dict[str, Any]
@@ -41,6 +46,41 @@ class Cluster(NamedTuple):
     namespace: str
     folder: Path  # of the cluster
     shape: Body  # what each pod requests
+
+
+def cluster_of(key: str, clusters: Clusters, services: Services) -> Cluster:
+    """ArmError: InferencingClientCallFailed where the compute, its cluster or the extension doesn't exist."""
+    deployment = services.store.get(key)
+    endpoint = services.store.get(deployment.id.scope) if deployment is not None else None
+    if deployment is None or endpoint is None:
+        raise failures.of("InferencingClientCallFailed", "The deployment has gone.")
+    compute = _compute(endpoint, services)
+    cluster = ml_computes.cluster_of(compute, services)
+    if cluster is None or not clusters.exists(cluster.key):
+        raise failures.of("InferencingClientCallFailed", f"The cluster of the compute '{compute.id.name}' isn't there.")
+    if ml_compute_rules.extension_of(cluster, services) is None:
+        message = f"The cluster '{cluster.id.name}' has no extension of Azure Machine Learning."
+        raise failures.of("InferencingClientCallFailed", message)
+    try:
+        api = clusters.api(cluster.key)
+    except KubeError as error:
+        raise failures.of("InferencingClientCallFailed", error.message) from error
+    own: Body = ml_compute_rules.inner(compute.body)
+    default = str(own.get("defaultInstanceType") or ml_compute_rules.DEFAULT_INSTANCE_TYPE)
+    return Cluster(
+        api=api,
+        namespace=str(own.get("namespace") or "default"),
+        folder=clusters.folder(cluster.key),
+        shape=pod_forms.shape_of(deployment.properties, ml_computes.instance_types(compute), default),
+    )
+
+
+def _compute(endpoint: Resource, services: Services) -> Resource:
+    parsed = parse(str(endpoint.properties["compute"]).removeprefix("azureml:"))
+    compute = services.store.get(parsed.key) if parsed is not None else None
+    if compute is None:
+        raise failures.of("InferencingClientCallFailed", f"The compute of the endpoint '{endpoint.id.name}' was detached.")
+    return compute
 
 
 class _Unschedulable(NamedTuple):
@@ -168,7 +208,7 @@ class RunningOnCluster:
                     elif loop.time() < refused.setdefault(pod["metadata"]["uid"], loop.time()) + _SETTLING_SECONDS:
                         continue
                     if reason and (reason.refused or loop.time() >= deadline):
-                        raise failures.out_of_quota(f"OutOfQuota: {reason.text}")
+                        raise failures.of("OutOfQuota", f"OutOfQuota: {reason.text}")
                     await self._check(cluster, pod)
             except KubeError as error:
                 raise _refused(error) from error

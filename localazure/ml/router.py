@@ -16,7 +16,7 @@ from urllib.parse import quote
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from localazure.faults import ABORT
-from localazure.ml import bodies, scoring_errors
+from localazure.ml import bodies
 from localazure.ml.authentication import Gate
 from localazure.ml.live import LiveEndpoint
 from localazure.ml.scoring_errors import RefusedError
@@ -81,14 +81,15 @@ class Router:
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send, own: Headers) -> None:
         endpoint, below = self._endpoint(scope["path"])
-        given = _RequestHeaders(scope["headers"])
-        self._gate.check(endpoint, given.authorization)
-        own += [(b"x-ms-client-request-id", given.client_request_id)] if given.client_request_id else []
-        with self._memory.share() as share:
-            body = await bodies.whole(receive, given.length, share)
-            deployment = _chosen(endpoint, given.deployment)
-            request = _Request(scope["method"].encode(), below, scope["query_string"], [*given.passed, own[0]], body)
-            shadow = None if given.deployment else endpoint.next_shadow()
+        given: dict[bytes, bytes] = dict(scope["headers"])
+        self._gate.check(endpoint, given.get(b"authorization", b""))
+        own += [(name, given[name]) for name in (b"x-ms-client-request-id",) if given.get(name)]
+        async with self._memory.whole(receive, given.get(b"content-length", b"")) as body:
+            named = given.get(DEPLOYMENT, b"")
+            deployment = _chosen(endpoint, named)
+            passed = [pair for pair in scope["headers"] if pair[0] not in _NOT_PASSED_ON]
+            request = _Request(scope["method"].encode(), below, scope["query_string"], [*passed, own[0]], body)
+            shadow = None if named else endpoint.next_shadow()
             if shadow is not None:
                 self._copy(shadow, request)
             own.append((DEPLOYMENT, deployment.name.encode()))
@@ -117,35 +118,13 @@ class Router:
         name, _, below = rest.partition("/")
         endpoint = self._find(region.lower(), name.lower())
         if endpoint is None:
-            raise scoring_errors.no_endpoint(name)
+            raise RefusedError("EndpointNotFound", name=name)
         return endpoint, f"/{below}"
 
     def _copy(self, shadow: LiveDeployment, request: "_Request") -> None:
         copy = asyncio.create_task(_copied(shadow, request))
         self._copies.add(copy)
         copy.add_done_callback(self._copies.discard)
-
-
-class _RequestHeaders:
-    """The headers that the router reads, and those that it passes on."""
-
-    def __init__(self, headers: Headers) -> None:
-        self.authorization = self.length = self.deployment = self.client_request_id = b""
-        self.passed: Headers = []
-        for name, value in headers:
-            match name:
-                case b"authorization":
-                    self.authorization = value
-                case b"content-length":
-                    self.length = value
-                case b"azureml-model-deployment":
-                    self.deployment = value
-                case b"x-ms-client-request-id":
-                    self.client_request_id = value
-                case _:
-                    pass
-            if name not in _NOT_PASSED_ON:
-                self.passed.append((name, value))
 
 
 class _Request(NamedTuple):
@@ -167,11 +146,11 @@ def _chosen(endpoint: LiveEndpoint, named: bytes) -> LiveDeployment:
         name = named.decode("latin-1")
         deployment = endpoint.named(name)
         if deployment is None:
-            raise scoring_errors.no_deployment(name, endpoint.name)
+            raise RefusedError("DeploymentNotFound", name=name, endpoint=endpoint.name)
         return deployment
     deployment = endpoint.next()
     if deployment is None:
-        raise scoring_errors.no_traffic(endpoint.name)
+        raise RefusedError("NoDeploymentWithTraffic", name=endpoint.name)
     return deployment
 
 
@@ -241,13 +220,14 @@ def _told(endpoint: LiveEndpoint, deployment: LiveDeployment) -> Iterator[None]:
     try:
         yield
     except TooManyError:
-        raise scoring_errors.too_many(deployment.name, kubernetes=endpoint.kubernetes) from None
+        raise RefusedError("TooManyPendingRequests", name=deployment.name, kubernetes=endpoint.kubernetes) from None
     except NotReadyError:
-        raise scoring_errors.not_ready(deployment.name) from None
+        raise RefusedError("DeploymentNotReady", name=deployment.name) from None
     except LostError:
-        raise scoring_errors.lost(deployment.name) from None
+        raise RefusedError("ContainerLost", name=deployment.name) from None
     except TimeoutError:
-        raise scoring_errors.timed_out(deployment.settings.timeout_seconds, kubernetes=endpoint.kubernetes) from None
+        seconds = deployment.settings.timeout_seconds
+        raise RefusedError("ScoreRequestTimeout", seconds=seconds, kubernetes=endpoint.kubernetes) from None
 
 
 async def _copied(shadow: LiveDeployment, request: _Request) -> None:
@@ -257,12 +237,7 @@ async def _copied(shadow: LiveDeployment, request: _Request) -> None:
         place = shadow.enter()
         try:
             async with asyncio.timeout_at(deadline):
-                answer = await _asked(place, request, deadline)
-                try:
-                    async for _ in answer.chunks():
-                        pass
-                finally:
-                    answer.close()
+                await (await _asked(place, request, deadline)).drained()
         finally:
             place.leave()
 

@@ -14,14 +14,14 @@ from localazure.arm.store import Body, Resource
 from localazure.blobs.service import Blobs
 from localazure.containers.runtime import Runtime
 from localazure.kubernetes.clusters import Clusters
-from localazure.ml import assets, clusters, failures, settings
+from localazure.ml import assets, failures, settings
 from localazure.ml.access import Identity
 from localazure.ml.authentication import Gate, own_token
 from localazure.ml.downloads import InitializerLog, fetch
 from localazure.ml.generations import MODELS, Containers, Generation, Plan, new
 from localazure.ml.images import served
 from localazure.ml.live import LiveEndpoint
-from localazure.ml.pods import Cluster, RunningOnCluster
+from localazure.ml.pods import RunningOnCluster, cluster_of
 from localazure.ml.router import PREFIX, Router
 from localazure.ml.running import INITIALIZER, Running, of_file
 from localazure.ml.slots import LiveDeployment
@@ -210,7 +210,7 @@ class OnlineEndpoints:
         code: Body = deployment.properties.get("codeConfiguration") or {}
         script = str(code.get("scoringScript") or "")
         if found.code_uri and not (folder / "code" / script).is_file():
-            raise failures.bad_argument(f"User code has no scoring script '{script}'.")
+            raise failures.of("BadArgument", f"User code has no scoring script '{script}'.")
         folder.mkdir(parents=True, exist_ok=True)  # there is nothing in it without model and code
         whole.touch()
 
@@ -234,12 +234,8 @@ class OnlineEndpoints:
     def _new(self, deployment: Resource, live: LiveDeployment) -> AnyRunning:
         if deployment.properties["endpointComputeType"] != KUBERNETES:
             return Running(live, self._containers)
-        key = deployment.key
-
-        def cluster() -> Cluster:
-            return clusters.of_deployment(key, self._clusters, self._services)
-
-        return RunningOnCluster(live, _plain_name(key), cluster, self._folder / "files")
+        key, clusters, services = deployment.key, self._clusters, self._services
+        return RunningOnCluster(live, _plain_name(key), lambda: cluster_of(key, clusters, services), self._folder / "files")
 
     def _take_up(self, deployment: Resource, generation: Generation) -> None:
         running = self._of(deployment)

@@ -149,6 +149,16 @@ class Answer(asyncio.Protocol):
                 raise LostError
             await self._more()
 
+    async def drained(self) -> int:
+        """The status of an answer whose body nobody needs. LostError."""
+        status = self.status
+        try:
+            async for _ in self.chunks():
+                pass
+        finally:
+            self.close()
+        return status
+
     def close(self) -> None:
         """The request is over: the connection is kept for another one where it can be."""
         if self._complete and self._keep and self.usable:

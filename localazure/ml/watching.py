@@ -63,12 +63,7 @@ class Watch:
         try:
             async with asyncio.timeout(self.probe.timeout):
                 answer = await self._upstream.ask(b"GET", self._path, [(b"user-agent", b"kube-probe/local")], b"")
-                status = answer.status
-                try:
-                    async for _ in answer.chunks():
-                        pass
-                finally:
-                    answer.close()
+                status = await answer.drained()
         except NobodyListensError:
             return "connection refused"
         except LostError:

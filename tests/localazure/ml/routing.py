@@ -10,7 +10,7 @@ from localazure.ml.authentication import Gate
 from localazure.ml.bodies import GONE
 from localazure.ml.live import LiveEndpoint
 from localazure.ml.router import Router
-from localazure.ml.scoring_errors import access_denied
+from localazure.ml.scoring_errors import RefusedError
 from localazure.ml.slots import Instance, LiveDeployment, Settings
 from localazure.ml.upstream import Upstream
 from tests.localazure.coroutines import within
@@ -33,7 +33,7 @@ class OpenGate(Gate):
 
     def check(self, endpoint: LiveEndpoint, authorization: bytes) -> None:
         if authorization != b"Bearer " + KEY:
-            raise access_denied("No.")
+            raise RefusedError("key_auth_access_denied", why="No.")
 
 
 class Pipe(asyncio.Transport):

@@ -6,6 +6,7 @@ import pytest
 from starlette.types import Message
 
 from localazure.ml import bodies
+from localazure.ml.scoring_errors import RefusedError
 from tests.localazure.ml.routing import Scene, in_scene, play, play_coroutine
 
 
@@ -40,8 +41,9 @@ def test_a_body_that_is_too_large_or_never_comes_is_refused(monkeypatch: pytest.
                 await asyncio.Event().wait()  # for ever
             return incoming.pop()
 
-        with pytest.raises(bodies.scoring_errors.RefusedError) as refused:
-            await bodies.whole(receive, b"10", bodies.Share(bodies.Memory()))
+        with pytest.raises(RefusedError) as refused:
+            async with bodies.Memory().whole(receive, b"10"):
+                pass
         assert refused.value.status == 408
         assert not blue.requests
         assert (await scene.ask(b"good")).status == 200
@@ -56,8 +58,8 @@ def test_a_body_that_comes_drop_by_drop_is_given_up(monkeypatch: pytest.MonkeyPa
         await asyncio.sleep(0.01)
         return {"type": "http.request", "body": b"a", "more_body": True}
 
-    with pytest.raises(bodies.scoring_errors.RefusedError) as refused:
-        play_coroutine(bodies.whole(receive, b"100", bodies.Share(bodies.Memory())))
+    with pytest.raises(RefusedError) as refused:
+        play_coroutine(bodies.Memory().whole(receive, b"100").__aenter__())
     assert (refused.value.status, refused.value.code) == (408, "RequestBodyTimeout")
 
 
