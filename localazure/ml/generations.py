@@ -6,7 +6,6 @@ finds it. In: a `Plan`. Out: containers of this machine, each instance with port
 
 import hashlib
 import json
-import shutil
 import socket
 import uuid
 from collections.abc import Mapping
@@ -16,7 +15,6 @@ from typing import Any
 
 from localazure.containers import container_spec
 from localazure.containers.container_spec import ContainerSpec, Http
-from localazure.containers.runtime import Runtime, State
 from localazure.containers.volumes import Mount, Volume, Volumes
 from localazure.ml import network
 from localazure.ml.images import CODE, Served
@@ -67,12 +65,6 @@ class Generation:
         """The runtime's key for its containers."""
         return f"{self.deployment}/{self.id}"
 
-    def scoring_port(self, instance: str) -> int:
-        return self.ports[instance][str(self.score[0])]
-
-    def readiness_port(self, instance: str) -> int:
-        return self.ports[instance][str(self.readiness[0])]
-
     def scale(self, count: int, ports: tuple[int, ...]) -> None:
         """So many instances; those that stay keep their ports."""
         names = [f"instance-{number}" for number in range(1, count + 1)]
@@ -94,42 +86,12 @@ def free_port() -> int:
         return int(probing.getsockname()[1])
 
 
-class Containers:
-    """The instances of managed deployments: containers of this machine."""
-
-    def __init__(self, runtime: Runtime, files: Path) -> None:
-        self.runtime = runtime
-        self._files = files
-
-    def folder(self, generation: Generation) -> Path:
-        """Where its model and code lie."""
-        return self._files / generation.id
-
-    async def start(self, generation: Generation, plan: Plan) -> None:
-        """Makes its instances those that `generation.ports` names."""
-        folder = self.folder(generation)
-        for name in ("model", "code"):
-            (folder / name).mkdir(mode=0o700, parents=True, exist_ok=True)
-        volumes = Volumes(
-            run=generation.id,
-            volumes=(Volume(name="model", shared=folder / "model"), Volume(name="code", shared=folder / "code")),
-        )
-        specs = [_spec(generation, plan, name) for name in generation.ports]
-        await self.runtime.start(generation.group, specs, volumes)
-
-    def states(self, generation: Generation) -> dict[str, State]:
-        return self.runtime.states(generation.group)
-
-    def log(self, generation: Generation, instance: str, tail: int | None) -> str:
-        return self.runtime.logs(generation.group, instance, tail)
-
-    async def stop(self, generation: Generation) -> None:
-        """Ends its processes; what they printed stays."""
-        await self.runtime.stop(generation.group)
-
-    async def remove(self, generation: Generation) -> None:
-        await self.runtime.remove(generation.group)
-        shutil.rmtree(self.folder(generation), ignore_errors=True)
+def containers(generation: Generation, plan: Plan, folder: Path) -> tuple[list[ContainerSpec], Volumes]:
+    """Its instances as containers of this machine. `folder`: where its model and code lie."""
+    for name in ("model", "code"):
+        (folder / name).mkdir(mode=0o700, parents=True, exist_ok=True)
+    volumes = tuple(Volume(name=name, shared=folder / name) for name in ("model", "code"))
+    return [_spec(generation, plan, name) for name in generation.ports], Volumes(run=generation.id, volumes=volumes)
 
 
 def _spec(generation: Generation, plan: Plan, instance: str) -> ContainerSpec:

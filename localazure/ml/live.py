@@ -46,7 +46,6 @@ class LiveEndpoint:
     auth_mode: str = ""
     keys: tuple[bytes, ...] = ()  # with which it may be scored, where the mode is Key
     secret: str = ""  # which signs its own tokens, where the mode is AMLToken
-    kubernetes: bool = False
     private: bool = False  # answers through private endpoints alone
     deployments: dict[str, LiveDeployment] = field(default_factory=dict[str, LiveDeployment])  # by name in lower case
     _traffic: Mapping[str, int] = field(default_factory=dict[str, int])

@@ -21,10 +21,9 @@ from localazure.kubernetes.clusters import Clusters
 from localazure.ml import failures, pod_forms
 from localazure.ml.generations import Generation, Plan
 from localazure.ml.pod_forms import CONTAINER, GENERATION, LABEL
+from localazure.ml.running import Watched, stopped
 from localazure.ml.settings import Probe
-from localazure.ml.slots import Instance, LiveDeployment
-from localazure.ml.upstream import Upstream
-from localazure.ml.watching import Watch
+from localazure.ml.slots import LiveDeployment
 from localazure.services import Services
 from localazure.waiting import canceled
 
@@ -88,24 +87,18 @@ class _Unschedulable(NamedTuple):
     refused: bool  # the autoscaler adds no node for it
 
 
-class RunningOnCluster:
-    """One deployment: its object in the cluster, its pods watched, and the requests that the router brings."""
+class RunningOnCluster(Watched):
+    """Pods of a cluster, by the deployment's object there. Watches are by the pod's uid."""
 
-    def __init__(self, live: LiveDeployment, name: str, cluster: Callable[[], Cluster], files: Path) -> None:
-        self.live = live
-        self.serving: Generation | None = None
+    def __init__(self, live: LiveDeployment, files: Path, name: str, cluster: Callable[[], Cluster]) -> None:
+        super().__init__(live, files)
         self._name = name  # of the object
         self._cluster = cluster
-        self._files = files
         self._readiness: Probe | None = None
         self._followed: dict[str, Generation] = {}  # by id: whose pods take requests
-        self._watches: dict[str, Watch] = {}  # by the pod's uid
         self._following: asyncio.Task[None] | None = None
 
     # A generation by itself, as of `running.Running`
-
-    def folder(self, generation: Generation) -> Path:
-        return self._files / generation.id
 
     def ports(self, _: Plan) -> tuple[int, ...]:
         return ()  # the node agent gives them
@@ -141,15 +134,12 @@ class RunningOnCluster:
 
     def probe(self, readiness: Probe) -> None:
         self._readiness = readiness
-        for watch in self._watches.values():
-            watch.probe = readiness
+        super().probe(readiness)
 
     async def end(self) -> None:
         """No more requests; then the pods are gone."""
         self.live.instances = []
-        deadline = asyncio.get_running_loop().time() + self.live.settings.timeout_seconds
-        while self.live.pending and asyncio.get_running_loop().time() < deadline:
-            await asyncio.sleep(POLL_SECONDS / 3)
+        await self._until_idle(lambda: self.live.pending)
         await self.close()
         try:
             await self._delete(self._cluster())
@@ -160,8 +150,7 @@ class RunningOnCluster:
         if self._following is not None:
             await canceled(self._following)
             self._following = None
-        await asyncio.gather(*(watch.stop() for watch in self._watches.values()))
-        self._watches = {}
+        await super().close()
 
     async def log(self, generation: Generation, tail: int | None) -> str:
         """What the pods of a generation printed."""
@@ -218,7 +207,8 @@ class RunningOnCluster:
 
     async def _waiting_for_a_node(self, cluster: Cluster, pod: Body) -> "_Unschedulable | None":
         """Why a pod is on no node; None where it is, or hasn't been looked at."""
-        scheduled = _condition(pod, "PodScheduled")
+        conditions = pod["status"].get("conditions") or ()
+        scheduled: Body = next((each for each in conditions if each["type"] == "PodScheduled"), {})
         if scheduled.get("status") != "False" or scheduled.get("reason") != "Unschedulable":
             return None
         refused = await self._event(cluster, pod, "NotTriggerScaleUp")
@@ -307,13 +297,11 @@ class RunningOnCluster:
             if uid in self._watches or generation is None or pod["status"].get("phase") != "Running":
                 continue
             ports = ((read_json(cluster.folder / "pods" / uid / "pod.json") or {}).get("ports") or {}).get(CONTAINER) or {}
-            (score, scoring), (ready, path) = generation.score, generation.readiness
-            if ports.get(str(score)) and ports.get(str(ready)) and self._readiness is not None:
-                instance = Instance(pod["metadata"]["name"], Upstream(int(ports[str(score)])), str(scoring).encode())
-                upstream = Upstream(int(ports[str(ready)]))
-                self._watches[uid] = Watch(instance, upstream, str(path), self._readiness, self.live.changed)
-        self.live.instances = [watch.instance for watch in self._watches.values()]
-        await asyncio.gather(*(watch.stop() for watch in gone))
+            asked = (str(generation.score[0]), str(generation.readiness[0]))
+            if all(ports.get(each) for each in asked) and self._readiness is not None:
+                self._watches[uid] = self._watch(pod["metadata"]["name"], generation, ports, self._readiness)
+        self._show()
+        await stopped(gone)
 
 
 def _path(cluster: Cluster) -> str:
@@ -322,10 +310,6 @@ def _path(cluster: Cluster) -> str:
 
 def _is_whole(status: Body, requested: int) -> bool:
     return all(int(status.get(name) or 0) == requested for name in ("updatedReplicas", "replicas", "availableReplicas"))
-
-
-def _condition(pod: Body, kind: str) -> Body:
-    return next((each for each in pod["status"].get("conditions") or () if each["type"] == kind), {})
 
 
 def _refused(error: KubeError) -> ArmError:

@@ -9,7 +9,7 @@ It is the outermost part of the server, so that a request passes nothing that is
 import asyncio
 import contextlib
 import uuid
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from typing import NamedTuple
 from urllib.parse import quote
 
@@ -20,7 +20,7 @@ from localazure.ml import bodies
 from localazure.ml.authentication import Gate
 from localazure.ml.live import LiveEndpoint
 from localazure.ml.scoring_errors import RefusedError
-from localazure.ml.slots import AdmittedRequest, Instance, LiveDeployment, NotReadyError, TooManyError
+from localazure.ml.slots import AdmittedRequest, Instance, LiveDeployment
 from localazure.ml.upstream import Answer, Headers, LostError, NobodyListensError
 from localazure.waiting import canceled
 
@@ -94,23 +94,26 @@ class Router:
                 self._copy(shadow, request)
             own.append((DEPLOYMENT, deployment.name.encode()))
             async with _listened_to(scope):
-                await self._scored(endpoint, deployment, request, scope, send, own)
+                await self._scored(deployment, request, scope, send, own)
 
-    async def _scored(
-        self, endpoint: LiveEndpoint, deployment: LiveDeployment, request: "_Request", scope: Scope, send: Send, own: Headers
-    ) -> None:
-        deadline = asyncio.get_running_loop().time() + deployment.settings.timeout_seconds
-        with _told(endpoint, deployment):
-            place = deployment.enter()
+    async def _scored(self, deployment: LiveDeployment, request: "_Request", scope: Scope, send: Send, own: Headers) -> None:
+        settings = deployment.settings
+        deadline = asyncio.get_running_loop().time() + settings.timeout_seconds
+        place = deployment.enter()
+        try:
+            async with asyncio.timeout_at(deadline):
+                answer = await _asked(place, request, deadline)
             try:
-                async with asyncio.timeout_at(deadline):
-                    answer = await _asked(place, request, deadline)
-                try:
-                    await _pass_on(answer, scope, send, own, deadline, kubernetes=endpoint.kubernetes)
-                finally:
-                    answer.close()
+                await _pass_on(answer, scope, send, own, deadline, kubernetes=settings.kubernetes)
             finally:
-                place.leave()
+                answer.close()
+        except LostError:
+            raise RefusedError("ContainerLost", name=deployment.name) from None
+        except TimeoutError:
+            seconds = settings.timeout_seconds
+            raise RefusedError("ScoreRequestTimeout", seconds=seconds, kubernetes=settings.kubernetes) from None
+        finally:
+            place.leave()
 
     def _endpoint(self, path: str) -> tuple[LiveEndpoint, str]:
         """The endpoint, and what of the path is the container's."""
@@ -214,26 +217,10 @@ async def _listened_to(scope: Scope) -> AsyncIterator[None]:
         raise bodies.ClientGoneError from None
 
 
-@contextlib.contextmanager
-def _told(endpoint: LiveEndpoint, deployment: LiveDeployment) -> Iterator[None]:
-    """What goes wrong between here and the container, in the service's words."""
-    try:
-        yield
-    except TooManyError:
-        raise RefusedError("TooManyPendingRequests", name=deployment.name, kubernetes=endpoint.kubernetes) from None
-    except NotReadyError:
-        raise RefusedError("DeploymentNotReady", name=deployment.name) from None
-    except LostError:
-        raise RefusedError("ContainerLost", name=deployment.name) from None
-    except TimeoutError:
-        seconds = deployment.settings.timeout_seconds
-        raise RefusedError("ScoreRequestTimeout", seconds=seconds, kubernetes=endpoint.kubernetes) from None
-
-
 async def _copied(shadow: LiveDeployment, request: _Request) -> None:
     """A mirrored request: whatever comes of it, nobody is told."""
     deadline = asyncio.get_running_loop().time() + shadow.settings.timeout_seconds
-    with contextlib.suppress(TooManyError, NotReadyError, LostError, TimeoutError):
+    with contextlib.suppress(RefusedError, LostError, TimeoutError):
         place = shadow.enter()
         try:
             async with asyncio.timeout_at(deadline):

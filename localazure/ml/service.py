@@ -16,9 +16,10 @@ from localazure.containers.runtime import Runtime
 from localazure.kubernetes.clusters import Clusters
 from localazure.ml import assets, failures, settings
 from localazure.ml.access import Identity
+from localazure.ml.assets import Assets
 from localazure.ml.authentication import Gate, own_token
 from localazure.ml.downloads import InitializerLog, fetch
-from localazure.ml.generations import MODELS, Containers, Generation, Plan, new
+from localazure.ml.generations import MODELS, Generation, Plan, new
 from localazure.ml.images import served
 from localazure.ml.live import LiveEndpoint
 from localazure.ml.pods import RunningOnCluster, cluster_of
@@ -48,7 +49,7 @@ class OnlineEndpoints:
         self._blobs = blobs
         self._clusters = kubernetes
         self._folder = folder
-        self._containers = Containers(Runtime(containers_below(folder)), folder / "files")
+        self._runtime = Runtime(containers_below(folder))
         self._live: dict[tuple[str, str], LiveEndpoint] = {}  # by region and name in lower case
         self._running: dict[str, AnyRunning] = {}  # by the deployment's key
         self._router = Router(
@@ -70,7 +71,7 @@ class OnlineEndpoints:
             groups += [Generation(**each).group for each in record.values()]
             if SERVING in record:
                 self._take_up(deployment, Generation(**record[SERVING]))
-        await self._containers.runtime.adopt(groups)
+        await self._runtime.adopt(groups)
         for endpoint in store.of_type(azure_types.ML_ONLINE_ENDPOINT.arm_type):
             self._share(endpoint)
 
@@ -101,7 +102,6 @@ class OnlineEndpoints:
         live.auth_mode = endpoint.properties["authMode"]
         live.keys = tuple(each.encode() for each in endpoint.private[KEYS].values())
         live.secret = endpoint.private[SECRET]
-        live.kubernetes = bool(endpoint.properties.get("compute"))
         live.private = endpoint.properties.get("publicNetworkAccess") == "Disabled"
         self._share(endpoint)
 
@@ -126,7 +126,9 @@ class OnlineEndpoints:
         running.live.settings = settings.requests(deployment.properties)
         readiness = settings.probe(deployment.properties, "readinessProbe")
         log = self._initializer_log(deployment.key)
-        plan = await self._planned(deployment, log)
+        found = assets.of_deployment(deployment, self._services)
+        identity = Identity(found.endpoint, found.workspace, self._services)
+        plan = await self._planned(deployment, found, identity, log)
         count = int((deployment.body.get("sku") or {}).get("capacity") or 1)
         serving = running.serving
         if serving is not None and serving.fingerprint == plan.fingerprint():
@@ -141,7 +143,7 @@ class OnlineEndpoints:
             generation.scale(count, running.ports(plan))
             self._remember(deployment.key, NEXT, generation)
         try:
-            await self._fetched(deployment, running.folder(generation), log)
+            await self._fetched(deployment, found, identity, running.folder(generation), log)
             await running.begin(generation, plan, readiness)
         except Exception:
             await running.halt(generation)
@@ -179,11 +181,9 @@ class OnlineEndpoints:
 
     # Parts
 
-    async def _planned(self, deployment: Resource, log: InitializerLog) -> Plan:
+    async def _planned(self, deployment: Resource, found: Assets, identity: Identity, log: InitializerLog) -> Plan:
         properties = deployment.properties
-        found = assets.of_deployment(deployment, self._services)
         code: Body = properties.get("codeConfiguration") or {}
-        identity = Identity(found.endpoint, found.workspace, self._services)
         puller = None if properties["endpointComputeType"] == KUBERNETES else identity
         image = await served(found.environment, code, puller, self._build_log(deployment.key), self._services)
         mount = str(properties.get("modelMountPath") or MODELS).rstrip("/")
@@ -197,10 +197,8 @@ class OnlineEndpoints:
             sources={"model": found.model_uri, "code": found.code_uri},
         )
 
-    async def _fetched(self, deployment: Resource, folder: Path, log: InitializerLog) -> None:
+    async def _fetched(self, deployment: Resource, found: Assets, identity: Identity, folder: Path, log: InitializerLog) -> None:
         """Model and code, where they haven't come yet."""
-        found = assets.of_deployment(deployment, self._services)
-        identity = Identity(found.endpoint, found.workspace, self._services)
         whole = folder / ".whole"
         if whole.exists():
             return
@@ -225,27 +223,22 @@ class OnlineEndpoints:
         await running.scale(plan, before - set(generation.ports), readiness)
 
     def _of(self, deployment: Resource) -> AnyRunning:
-        running = self._running.get(deployment.key)
-        if running is None:
+        key, files = deployment.key, self._folder / "files"
+        if key not in self._running:
             live = LiveDeployment(deployment.id.name, settings.requests(deployment.properties))
-            running = self._running[deployment.key] = self._new(deployment, live)
-        return running
-
-    def _new(self, deployment: Resource, live: LiveDeployment) -> AnyRunning:
-        if deployment.properties["endpointComputeType"] != KUBERNETES:
-            return Running(live, self._containers)
-        key, clusters, services = deployment.key, self._clusters, self._services
-        return RunningOnCluster(live, _plain_name(key), lambda: cluster_of(key, clusters, services), self._folder / "files")
+            self._running[key] = (
+                RunningOnCluster(live, files, _plain_name(key), lambda: cluster_of(key, self._clusters, self._services))
+                if live.settings.kubernetes
+                else Running(live, files, self._runtime)
+            )
+        return self._running[key]
 
     def _take_up(self, deployment: Resource, generation: Generation) -> None:
-        running = self._of(deployment)
-        running.take_up(generation, settings.probe(deployment.properties, "readinessProbe"))
-        endpoint = self._endpoint_of(deployment)
-        if endpoint is not None:
-            endpoint.deployments[deployment.id.name.lower()] = running.live
+        self._of(deployment).take_up(generation, settings.probe(deployment.properties, "readinessProbe"))
+        self._share_of(deployment)
 
     def _share_of(self, deployment: Resource) -> None:
-        """A deployment that has begun to serve is one that requests may name."""
+        """What serves is what requests may name."""
         live = self._endpoint_of(deployment)
         if live is not None:
             live.deployments[deployment.id.name.lower()] = self._of(deployment).live

@@ -6,6 +6,7 @@ Defaults: Microsoft Learn, machine-learning/reference-yaml-deployment-managed-on
 from typing import Any, NamedTuple
 
 from azure_gpu.catalog import durations
+from azure_gpu.catalog.services.machine_learning.compute import KUBERNETES
 from localazure.ml.slots import Settings
 
 Body = dict[str, Any]
@@ -46,6 +47,7 @@ def requests(properties: Body) -> Settings:
         timeout_seconds=_seconds(given["requestTimeout"]),
         concurrent=int(given["maxConcurrentRequestsPerInstance"]),
         wait_seconds=_seconds(given["maxQueueWait"]),
+        kubernetes=properties.get("endpointComputeType") == KUBERNETES,
     )
 
 

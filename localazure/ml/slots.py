@@ -8,17 +8,10 @@ import asyncio
 from collections import deque
 from dataclasses import dataclass, field
 
+from localazure.ml.scoring_errors import RefusedError
 from localazure.ml.upstream import Upstream
 
 ADMITTED = 2  # times what may be answered at once. Microsoft Learn, machine-learning/how-to-troubleshoot-online-endpoints
-
-
-class TooManyError(Exception):
-    """More requests are pending than the deployment takes."""
-
-
-class NotReadyError(Exception):
-    """No instance is ready."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -28,6 +21,7 @@ class Settings:
     timeout_seconds: float
     concurrent: int  # requests at a time of one instance
     wait_seconds: float  # for an instance that is ready
+    kubernetes: bool = False
 
 
 @dataclass(slots=True, eq=False)
@@ -59,9 +53,9 @@ class LiveDeployment:
         return any(each.ready for each in self.instances)
 
     def enter(self) -> "AdmittedRequest":
-        """Lets a request in. TooManyError."""
+        """Lets a request in. RefusedError where more are pending than the deployment takes."""
         if self.pending >= ADMITTED * self.settings.concurrent * max(len(self.instances), 1):
-            raise TooManyError
+            raise RefusedError("TooManyPendingRequests", name=self.name, kubernetes=self.settings.kubernetes)
         self.pending += 1
         return AdmittedRequest(self)
 
@@ -87,7 +81,7 @@ class LiveDeployment:
         return chosen
 
     async def one(self, deadline: float) -> Instance:
-        """An instance with a place free. NotReadyError, TimeoutError."""
+        """An instance with a place free. RefusedError where none is ready, TimeoutError."""
         instance = None if self._waiters else self._free()
         if instance is not None:
             return instance
@@ -100,7 +94,7 @@ class LiveDeployment:
                     return await self._handed()
             except TimeoutError:
                 if not self.any_ready:
-                    raise NotReadyError from None
+                    raise RefusedError("DeploymentNotReady", name=self.name) from None
                 if loop.time() >= deadline:
                     raise
 
@@ -126,7 +120,7 @@ class AdmittedRequest:
         self._instance: Instance | None = None
 
     async def instance(self, deadline: float) -> Instance:
-        """Where the request goes now. NotReadyError, TimeoutError."""
+        """Where the request goes now. RefusedError, TimeoutError."""
         if self._instance is None:
             self._instance = await self._deployment.one(deadline)
         return self._instance

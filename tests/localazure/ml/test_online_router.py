@@ -69,7 +69,7 @@ def test_pods_of_two_generations_are_each_asked_at_their_own_route(tmp_path: Pat
 
     async def told() -> None:
         live = LiveDeployment("blue", Settings(timeout_seconds=5, concurrent=1, wait_seconds=0))
-        running = RunningOnCluster(live, "e-blue", away, tmp_path)
+        running = RunningOnCluster(live, tmp_path, "e-blue", away)
         pods: dict[str, Any] = {}
         for name, path in (("old", "/score"), ("new", "/v2/predict")):
             (tmp_path / "pods" / name).mkdir(parents=True)
@@ -151,7 +151,7 @@ async def test_what_a_managed_container_refuses_is_a_model_error_with_its_own_bo
 @in_scene
 async def test_kubernetes_passes_refusals_on_and_tells_a_failure_as_502(scene: Scene, given: int, status: int) -> None:
     await scene.deploy("blue")
-    scene.endpoint.kubernetes = True
+    scene.endpoint.deployments["blue"].settings.kubernetes = True
     scene.endpoint.share({"blue": 100}, None)
     assert (await scene.ask({"status": given})).status == status
 
@@ -160,7 +160,7 @@ async def test_kubernetes_passes_refusals_on_and_tells_a_failure_as_502(scene: S
 @in_scene
 async def test_a_request_that_takes_too_long_is_given_up(scene: Scene, kubernetes: bool, status: int) -> None:
     await scene.deploy("blue", timeout=0.1)
-    scene.endpoint.kubernetes = kubernetes
+    scene.endpoint.deployments["blue"].settings.kubernetes = kubernetes
     scene.endpoint.share({"blue": 100}, None)
     answer = await scene.ask({"sleep": 3})
     assert (answer.status, answer.json["error"]["code"]) == (status, "ScoreRequestTimeout")
