@@ -1,5 +1,7 @@
 """`azure-ai-ml`, which nobody here wrote: a workspace with all around it, clusters, models, environments and their versions."""
 
+from pathlib import Path
+
 import pytest
 
 from azure_gpu.catalog import roles
@@ -54,6 +56,9 @@ client.models.archive("mnist", version="1")
 found["archived"] = [each.version for each in client.models.list(name="mnist")]
 client.models.restore("mnist", version="1")
 
+local = client.models.create_or_update(Model(name="local", path=given["folder"], type="custom_model"))  # with the account's key
+found["uploaded"] = [local.version, "/datastores/workspaceblobstore/paths/LocalUpload/" in local.path]
+
 environment = client.environments.create_or_update(
     Environment(
         name="scoring", version="1", image="mcr.microsoft.com/azureml/minimal-py312-inference:1",
@@ -96,13 +101,14 @@ def test_a_workspace_is_made_with_all_that_it_depends_on_and_goes_for_good(azure
     assert azure.get(workspace, ML).status_code == 404
 
 
-def test_clusters_models_and_environments(azure: ServedAzure) -> None:
+def test_clusters_models_and_environments(azure: ServedAzure, tmp_path: Path) -> None:
     group = new_group(azure)
     give_role(azure, group, roles.STORAGE_BLOB_DATA_CONTRIBUTOR, azure.principal_id)
-    workspace = put_workspace(azure, group)
+    workspace = put_workspace(azure, group, systemDatastoresAuthMode="AccessKey")
     account = azure.get(workspace, ML).json()["properties"]["storageAccount"].rsplit("/", 1)[1]
     upload(azure, account, "models", "mnist/saved_model.pb")
-    found = azure_ai_ml.run(azure, workspace, ASSETS, account=account)
+    (tmp_path / "weights.txt").write_text("seven")
+    found = azure_ai_ml.run(azure, workspace, ASSETS, account=account, folder=str(tmp_path))
     assert found["gpu"] == ["Standard_NC4as_T4_v3", 0, 2, 180, "Succeeded", "dedicated"]
     assert found["wider"] == 3
     assert found["computes"] == ["gpu"]
@@ -111,6 +117,7 @@ def test_clusters_models_and_environments(azure: ServedAzure) -> None:
     assert found["model"] == ["mnist", "1", f"https://{account}.blob.core.windows.net/models/mnist", "custom_model"]
     assert found["latest"] == "1"
     assert (found["models"], found["versions"], found["archived"]) == (["mnist"], ["1"], [])
+    assert found["uploaded"] == ["1", True]
     assert found["environment"] == ["scoring", "1", "mcr.microsoft.com/azureml/minimal-py312-inference:1", 5001]
     assert found["environments"] == ["scoring"]
     assert "workspaceblobstore" in found["datastores"]
