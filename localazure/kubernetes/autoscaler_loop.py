@@ -7,36 +7,20 @@ import asyncio
 import logging
 import random
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
-from typing import Any, Protocol
+from datetime import datetime, timedelta
+from typing import Any
 
 from localazure.arm.errors import ArmError
 from localazure.kubernetes import autoscaler_views as views
 from localazure.kubernetes.autoscaler import Cluster, Increase, PoolView, removable, scale_up, unneeded
-from localazure.kubernetes.autoscaler_views import Profile
+from localazure.kubernetes.autoscaler_views import PodView, Profile
 from localazure.kubernetes.client import KubeApi, KubeError
-from localazure.kubernetes.events import AutoscalerEvents
+from localazure.kubernetes.events import Events
 
 SETTLE_SECONDS = 0.3  # after the first pod that waits, until others have come, too
 AGAIN_SECONDS = 2.0
 BACKOFF_FIRST, BACKOFF_MOST = timedelta(minutes=5), timedelta(minutes=30)
 log = logging.getLogger(__name__)
-
-
-class Hands(Protocol):
-    """What the autoscaler can do."""
-
-    def views(self) -> list[PoolView]:
-        """The pools that it may change."""
-        ...
-
-    async def grow(self, pool: str, nodes: int) -> None:
-        """More nodes; returns before they are ready. ArmError where a quota doesn't allow."""
-        ...
-
-    async def shrink(self, pool: str, nodes: Sequence[str]) -> None:
-        """These nodes go, with their machines."""
-        ...
 
 
 class Autoscaler:
@@ -45,38 +29,42 @@ class Autoscaler:
     def __init__(
         self,
         api: Callable[[], KubeApi],
-        hands: Hands,
+        pools: Callable[[], list[PoolView]],
+        grow: Callable[[str, int], Awaitable[None]],
+        shrink: Callable[[str, Sequence[str]], Awaitable[None]],
         profile: Callable[[], Profile],
-        now: Callable[[], datetime] = lambda: datetime.now(UTC),
-        chance: random.Random | None = None,
+        now: Callable[[], datetime],
     ) -> None:
+        """`pools`: that it may change. `grow`: a pool by so many nodes; it returns before they are ready, with ArmError where a
+        quota doesn't allow them. `shrink`: a pool by these nodes, which go with their machines."""
         self._api = api
-        self._hands = hands
+        self._pools = pools
+        self._grow_pool, self._shrink_pool = grow, shrink
         self._profile = profile
         self._now = now
-        self._chance = chance or random.Random()  # noqa: S311 - which pool grows is no secret
         self._wake = asyncio.Event()
         self._since: dict[str, datetime] = {}  # by node: when it was first found unneeded
         self._added: datetime | None = None
         self._failed: datetime | None = None
         self._backoff: dict[str, tuple[datetime, timedelta]] = {}  # by pool: until when, and how long it was
-        self._events: AutoscalerEvents | None = None
+        self._events = Events("cluster-autoscaler")
 
     def wake(self) -> None:
         """Something has changed: it looks at once."""
         self._wake.set()
 
     async def run(self) -> None:
-        watching = asyncio.create_task(self._watch())
+        beside = [asyncio.create_task(self._watch()), asyncio.create_task(self._events.run(self._api()))]
         try:
             while True:
                 self._wake.clear()
-                if self._hands.views():
+                if self._pools():
                     await self._guarded(self.look)
                 await self._sleep()
         finally:
-            watching.cancel()
-            await asyncio.gather(watching, return_exceptions=True)
+            for task in beside:
+                task.cancel()
+            await asyncio.gather(*beside, return_exceptions=True)
 
     async def _sleep(self) -> None:
         try:
@@ -110,19 +98,11 @@ class Autoscaler:
 
     async def look(self) -> None:
         profile, cluster = self._profile(), await self._see()
-        events = self._events = self._events or AutoscalerEvents(self._api())
-        increases, refusals = scale_up(cluster, profile, self._choose)
-        events.keep({pod.uid for pod in cluster.pods})
+        increases, refusals = scale_up(cluster, profile, random.choice)  # the expander `random`, AKS's default, whatever it says
         for one in increases:
-            await self._grow(one, events)
+            await self._grow(one)
         for refusal in refusals:
-            await events.of_pod(
-                refusal.pod.namespace,
-                refusal.pod.name,
-                refusal.pod.uid,
-                "NotTriggerScaleUp",
-                f"pod didn't trigger scale-up: {refusal}",
-            )
+            self._tell(refusal.pod, "NotTriggerScaleUp", f"pod didn't trigger scale-up: {refusal}")
         if not increases:
             await self._scale_down(cluster, profile)
 
@@ -134,7 +114,7 @@ class Autoscaler:
         return Cluster(
             nodes=[views.node(one) for one in nodes["items"]],
             pods=[views.pod(one) for one in pods["items"] if not views.ended(one)],
-            pools=[self._with_backoff(pool) for pool in self._hands.views()],
+            pools=[self._with_backoff(pool) for pool in self._pools()],
             daemons=[_daemon(one) for one in daemons["items"]],
             now=self._now(),
         )
@@ -143,13 +123,12 @@ class Autoscaler:
         until = self._backoff.get(pool.name)
         return pool._replace(backoff_until=until[0]) if until else pool
 
-    def _choose(self, options: Sequence[Increase]) -> Increase:
-        """The expander `random`, AKS's default; any other is as this one."""
-        return self._chance.choice(options)
+    def _tell(self, pod: PodView, reason: str, message: str, kind: str = "Normal") -> None:
+        self._events.of_pod({"namespace": pod.namespace, "name": pod.name, "uid": pod.uid}, kind, reason, message)
 
-    async def _grow(self, one: Increase, events: AutoscalerEvents) -> None:
+    async def _grow(self, one: Increase) -> None:
         try:
-            await self._hands.grow(one.pool.name, one.nodes)
+            await self._grow_pool(one.pool.name, one.nodes)
         except ArmError as error:
             before = self._backoff.get(one.pool.name, (self._now(), BACKOFF_FIRST / 2))[1]
             wait = min(before * 2, BACKOFF_MOST)
@@ -157,13 +136,13 @@ class Autoscaler:
             self._failed = self._now()
             why = f"Scale-up failed for group {one.pool.vmss}: {error.message}"
             for pod in one.pods:
-                await events.of_pod(pod.namespace, pod.name, pod.uid, "FailedToScaleUpGroup", why, "Warning")
+                self._tell(pod, "FailedToScaleUpGroup", why, "Warning")
             self._wake.set()  # another pool may help
             return
         self._backoff.pop(one.pool.name, None)
         self._added = self._now()
         for pod in one.pods:
-            await events.of_pod(pod.namespace, pod.name, pod.uid, "TriggeredScaleUp", f"pod triggered scale-up: [{{{one}}}]")
+            self._tell(pod, "TriggeredScaleUp", f"pod triggered scale-up: [{{{one}}}]")
 
     async def _scale_down(self, cluster: Cluster, profile: Profile) -> None:
         self._since = {node.name: self._since.get(node.name, cluster.now) for node in unneeded(cluster)}
@@ -174,7 +153,7 @@ class Autoscaler:
             if node.name in still:
                 pools.setdefault(node.pool, []).append(node.name)
         for pool, nodes in pools.items():
-            await self._hands.shrink(pool, nodes)
+            await self._shrink_pool(pool, nodes)
 
 
 def _daemon(told: Mapping[str, Any]) -> views.PodView:

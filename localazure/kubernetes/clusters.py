@@ -17,82 +17,13 @@ from localazure.folder import SECRET_MODE, random_secret, read_json, write_json
 from localazure.kubernetes import control_plane, control_plane_parts, kubeconfigs, programs, workload_identity
 from localazure.kubernetes.client import KubeApi, KubeError
 from localazure.kubernetes.control_plane_folder import ClusterFolder, id_of
-from localazure.kubernetes.control_plane_parts import Issuers, Outside, Ports
+from localazure.kubernetes.control_plane_parts import PORTS, Outside
 from localazure.kubernetes.model import ClusterShape, as_cluster, stored_cluster
 
 RUNNING, STOPPED = "Running", "Stopped"  # powerState, as ARM spells it
 AGENT, WEBHOOK = "agent", "webhook"  # who has a secret of the cluster's: the node agent, the API server
 
 Record = dict[str, Any]
-
-
-class Records:
-    """All clusters of one state folder."""
-
-    def __init__(self, clusters: Path) -> None:
-        self._clusters = clusters
-
-    def folder(self, key: str) -> ClusterFolder:
-        return ClusterFolder.of(self._clusters, key.lower())
-
-    def find(self, key: str) -> Record | None:
-        return read_json(self.folder(key).record)
-
-    def of(self, key: str) -> Record:
-        """ArmError 404 where there is no such cluster."""
-        record = self.find(key)
-        if record is None:
-            raise ArmError(404, "NotFound", f"There is no cluster {key}.")
-        return record
-
-    def all(self) -> list[Record]:
-        found = (read_json(path) for path in sorted(self._clusters.glob("*/cluster.json")))
-        return [record for record in found if record is not None]
-
-    def write(self, record: Record) -> None:
-        write_json(self.folder(record["key"]).record, record, SECRET_MODE)
-
-    def asked_for(self, shape: ClusterShape) -> Record:
-        """The cluster's record, with what it is asked to be now; a new one where there was none."""
-        record = self.find(shape.key) or _new_record()
-        record |= {"key": shape.key.lower(), "shape": stored_cluster(shape)}
-        self.write(record)
-        return record
-
-    def key_of(self, identifier: str) -> str | None:
-        """The cluster with this id."""
-        return next((str(record["key"]) for record in self.all() if id_of(record["key"]) == identifier), None)
-
-    def key_with(self, whose: str, given: str) -> str | None:
-        """The cluster whose secret this is."""
-        for record in self.all():
-            if hmac.compare_digest(str(record["secrets"][whose]).encode(), given.encode()):
-                return str(record["key"])
-        return None
-
-
-def _new_record() -> Record:
-    taken: set[int] = set()
-    for _ in Ports._fields:
-        taken.add(control_plane.free_port(taken))
-    ports = dict(zip(Ports._fields, sorted(taken), strict=True))
-    return {"power": RUNNING, "ports": ports, "secrets": {AGENT: random_secret(), WEBHOOK: random_secret()}}
-
-
-def replace_taken_ports(record: Record) -> None:
-    """Before a start: somebody else may have taken a port meanwhile."""
-    ports = record["ports"]
-    for name, port in ports.items():
-        if not control_plane.is_free(port):
-            ports[name] = control_plane.free_port(set(ports.values()))
-
-
-def ports_of(record: Record) -> Ports:
-    return Ports(**record["ports"])
-
-
-def shape_of(record: Record) -> ClusterShape:
-    return as_cluster({**record["shape"], "key": record["key"]})
 
 
 READY_SECONDS = 120.0
@@ -121,44 +52,79 @@ class Clusters:
 
     def __init__(self, context: ClusterContext) -> None:
         self._context = context
-        self._records = Records(context.folder)
         self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._apis: dict[str, KubeApi] = {}
         self._background: set[asyncio.Task[None]] = set()
 
+    # Records
+
+    def _folder(self, key: str) -> ClusterFolder:
+        return ClusterFolder.of(self._context.folder, key.lower())
+
+    def _find(self, key: str) -> Record | None:
+        return read_json(self._folder(key).record)
+
+    def _of(self, key: str) -> Record:
+        """ArmError 404 where there is no such cluster."""
+        record = self._find(key)
+        if record is None:
+            raise ArmError(404, "NotFound", f"There is no cluster {key}.")
+        return record
+
+    def _all(self) -> list[Record]:
+        found = (read_json(path) for path in sorted(self._context.folder.glob("*/cluster.json")))
+        return [record for record in found if record is not None]
+
+    def _write(self, record: Record) -> None:
+        write_json(self._folder(record["key"]).record, record, SECRET_MODE)
+
+    def _asked_for(self, shape: ClusterShape) -> Record:
+        """The cluster's record, with what it is asked to be now; a new one where there was none."""
+        record = self._find(shape.key) or _new_record()
+        record |= {"key": shape.key.lower(), "shape": stored_cluster(shape)}
+        self._write(record)
+        return record
+
+    def _key_with(self, whose: str, given: str) -> str | None:
+        """The cluster whose secret this is."""
+        same = (one for one in self._all() if hmac.compare_digest(str(one["secrets"][whose]).encode(), given.encode()))
+        return next((str(one["key"]) for one in same), None)
+
     # What there is
 
     def folder(self, key: str) -> Path:
-        return self._records.folder(key).root
+        return self._folder(key).root
 
     def exists(self, key: str) -> bool:
-        return self._records.find(key) is not None
+        return self._find(key) is not None
 
     def power(self, key: str) -> str:
-        return str(self._records.of(key)["power"])
+        return str(self._of(key)["power"])
 
     def shape(self, key: str) -> ClusterShape:
-        return shape_of(self._records.of(key))
+        return shape_of(self._of(key))
 
     def records(self) -> list[ClusterShape]:
-        return [shape_of(record) for record in self._records.all()]
+        return [shape_of(record) for record in self._all()]
 
     def server(self, key: str) -> str:
         """Where its API answers."""
-        return control_plane_parts.server_of(ports_of(self._records.of(key)))
+        return control_plane_parts.server_of(self._of(key)["ports"])
 
     def issuer(self, key: str) -> str:
         """Who vouches for its service accounts: workload identity's OIDC issuer."""
-        return self._issuers(self._records.folder(key)).issuer
+        if not self._context.url:
+            return "https://kubernetes.default.svc.cluster.local"
+        return f"{self._context.url}/kubernetes/oidc/{id_of(key)}/"
 
     def kubeconfig(self, key: str, who: str, form: str = "") -> str:
         """What AKS hands out, as YAML. `who`: "admin", "user", "monitoring"; `form`: "exec" or "azure"."""
-        admin = self._records.folder(key).pki.pair("admin")
+        admin = self._folder(key).pki.pair("admin")
         return kubeconfigs.handed_out(self.shape(key), self.server(key), self._authority(key), admin, who, form)
 
     def kubeconfig_inside(self, key: str, token: str | None) -> dict[str, Any]:
         """For a program that reaches it from inside of its network: with a token of Entra's, or as its administrator."""
-        pki = self._records.folder(key).pki
+        pki = self._folder(key).pki
         found = kubeconfigs.by_files(self.server(key), pki.authority, pki.pair("admin"))
         if token is not None:
             found["users"][0]["user"] = {"token": token}
@@ -171,30 +137,30 @@ class Clusters:
 
     def _authority(self, key: str) -> Path:
         """The certificate that vouches for its API server."""
-        return self._records.folder(key).pki.authority
+        return self._folder(key).pki.authority
 
     def api(self, key: str) -> KubeApi:
         """A client with every right, kept and closed here."""
         key = key.lower()
         server = self.server(key)
         if key not in self._apis or self._apis[key].server != server:
-            pki = self._records.folder(key).pki
+            pki = self._folder(key).pki
             pair = pki.pair("admin")
             self._apis[key] = KubeApi(server, pki.authority, pair.certificate, pair.key)
         return self._apis[key]
 
     def agent_key(self, token: str) -> str | None:
         """The cluster whose node agent has this token."""
-        return self._records.key_with(AGENT, token)
+        return self._key_with(AGENT, token)
 
     def key_of_webhook(self, identifier: str, secret: str) -> str | None:
         """The cluster with this id, where `secret` is what its API server asks with."""
-        key = self._records.key_with(WEBHOOK, secret)
+        key = self._key_with(WEBHOOK, secret)
         return key if key is not None and id_of(key) == identifier else None
 
     def key_of(self, identifier: str) -> str | None:
         """The cluster with this id."""
-        return self._records.key_of(identifier)
+        return next((str(record["key"]) for record in self._all() if id_of(record["key"]) == identifier), None)
 
     # What is done with them
 
@@ -203,9 +169,9 @@ class Clusters:
         if self._context.programs() is None:
             raise _no_programs()
         async with self._locks[shape.key.lower()]:
-            folder = self._records.folder(shape.key)
+            folder = self._folder(shape.key)
             folder.make()
-            record = self._records.asked_for(shape)
+            record = self._asked_for(shape)
             if record["power"] == RUNNING:
                 await self._run(folder, record)
                 await self._await_ready(shape.key)
@@ -224,11 +190,11 @@ class Clusters:
         """Ends everything of the cluster and forgets it."""
         async with self._locks[key.lower()]:
             await self._close_api(key)
-            await control_plane.remove(self._records.folder(key))
+            await control_plane.remove(self._folder(key))
 
     async def started(self) -> None:
         """Resumes what an earlier server left: clusters that run are found, and those that should are started, in time."""
-        for record in self._records.all():
+        for record in self._all():
             if record["power"] == RUNNING:
                 self._in_background(self._take_up(str(record["key"])))
         self._in_background(self._stand_by())
@@ -250,26 +216,26 @@ class Clusters:
         """A shim that was killed gets a successor, for as long as this server runs."""
         while True:
             await asyncio.sleep(_STAND_BY_SECONDS)
-            for record in self._records.all() if self._context.programs() is not None else ():
+            for record in self._all() if self._context.programs() is not None else ():
                 key = str(record["key"])
-                alone = record["power"] == RUNNING and not control_plane.is_whole(self._records.folder(key))
+                alone = record["power"] == RUNNING and not control_plane.is_whole(self._folder(key))
                 if alone and not self._locks[key].locked():
                     await self._take_up(key)
 
     async def _take_up(self, key: str) -> None:
         try:
             async with self._locks[key]:
-                record = self._records.find(key)
+                record = self._find(key)
                 if record is not None and record["power"] == RUNNING:
-                    await self._run(self._records.folder(key), record)
+                    await self._run(self._folder(key), record)
         except (ArmError, OSError) as error:
             log.warning("cluster %s was not started: %s", key, error)
 
     async def _switch(self, key: str, power: str) -> None:
         async with self._locks[key.lower()]:
-            folder, record = self._records.folder(key), self._records.of(key)
+            folder, record = self._folder(key), self._of(key)
             record["power"] = power
-            self._records.write(record)
+            self._write(record)
             if power == RUNNING:
                 await self._run(folder, record)
                 await self._await_ready(key)
@@ -286,18 +252,21 @@ class Clusters:
         await control_plane.end_earlier(folder)
         if not control_plane.runs(folder):
             replace_taken_ports(record)
-            self._records.write(record)
-        shape, ports = shape_of(record), ports_of(record)
-        control_plane_parts.write_files(folder, ports, shape, self._outside(folder, record))
+            self._write(record)
+        shape, server = shape_of(record), control_plane_parts.server_of(record["ports"])
+        control_plane_parts.write_files(folder, server, self._outside(shape, record))
         self._write_clients(folder, record, programs_folder)
+        issuer = self.issuer(shape.key)
+        told = {**record["ports"], "issuer": issuer, "keys": f"{issuer}openid/v1/jwks" if self._context.url else ""}
+        store, api_server, *others = (control_plane_parts.part(name, folder, programs_folder, told) for name in programs.NEEDED)
         settings = {"url": self._context.url, "entra": shape.entra, "azureRbac": shape.azure_rbac}
-        server = control_plane_parts.server(folder, ports, programs_folder, self._issuers(folder), settings)
-        store = control_plane_parts.store(folder, ports, programs_folder)
         await asyncio.gather(
-            control_plane.run(folder, control_plane.STORE, [store]), control_plane.run(folder, control_plane.SERVER, [server])
+            control_plane.run(folder, control_plane.STORE, [store]),
+            control_plane.run(folder, control_plane.SERVER, [api_server._replace(settings=settings)]),
         )
         await self._await(shape.key, lambda api: api.text("/readyz"))
-        others = control_plane_parts.controllers(folder, programs_folder, self._context.agent(folder))
+        if command := self._context.agent(folder):
+            others.append(control_plane_parts.agent_part(folder, command))
         await control_plane.run(folder, control_plane.CONTROLLERS, others)
 
     async def _await_ready(self, key: str) -> None:
@@ -315,7 +284,7 @@ class Clusters:
             except KubeError as error:
                 log.debug("cluster %s: %s", key, error)
             await asyncio.sleep(_POLL_SECONDS)
-        why = control_plane.last_words(self._records.folder(key))
+        why = control_plane.last_words(self._folder(key))
         raise ArmError(500, "InternalOperationError", f"The control plane of the cluster didn't become ready: {why}.")
 
     async def _bind_admins(self, shape: ClusterShape) -> None:
@@ -345,7 +314,7 @@ class Clusters:
         await api.apply(path, workload_identity.configuration(url, self._context.authority), field_manager="aks")
 
     def _write_clients(self, folder: ClusterFolder, record: Record, programs_folder: Path) -> None:
-        pki, server = folder.pki, control_plane_parts.server_of(ports_of(record))
+        pki, server = folder.pki, control_plane_parts.server_of(record["ports"])
         write_json(folder.admin_kubeconfig, kubeconfigs.by_files(server, pki.authority, pki.pair("admin")), SECRET_MODE)
         client, serving = pki.pair("agent"), pki.pair("kubelet")
         settings = {
@@ -365,18 +334,11 @@ class Clusters:
         if read_json(folder.agent_settings) != settings:
             write_json(folder.agent_settings, settings, SECRET_MODE)
 
-    def _outside(self, folder: ClusterFolder, record: Record) -> Outside | None:
-        if not self._context.url:
+    def _outside(self, shape: ClusterShape, record: Record) -> Outside | None:
+        if not (self._context.url and shape.entra):
             return None
-        webhook = f"{self._context.url}/kubernetes/authorization/{folder.id}"
-        secret = record["secrets"][WEBHOOK]
-        return Outside(self._context.url, self._context.authority, self._context.issuer, webhook, secret)
-
-    def _issuers(self, folder: ClusterFolder) -> Issuers:
-        if not self._context.url:
-            return Issuers("https://kubernetes.default.svc.cluster.local", "")
-        issuer = f"{self._context.url}/kubernetes/oidc/{folder.id}/"
-        return Issuers(issuer, f"{issuer}openid/v1/jwks")
+        webhook = f"{self._context.url}/kubernetes/authorization/{id_of(shape.key)}" if shape.azure_rbac else ""
+        return Outside(self._context.authority, self._context.issuer, webhook, record["secrets"][WEBHOOK])
 
     async def _close_api(self, key: str) -> None:
         api = self._apis.pop(key.lower(), None)
@@ -388,3 +350,23 @@ def _no_programs() -> ArmError:
     return ArmError(
         501, "NotImplemented", f"The embedded Azure has no Kubernetes on this machine yet: `{programs.MAKE}` builds it, once."
     )
+
+
+def _new_record() -> Record:
+    taken: set[int] = set()
+    for _ in PORTS:
+        taken.add(control_plane.free_port(taken))
+    ports = dict(zip(PORTS, sorted(taken), strict=True))
+    return {"power": RUNNING, "ports": ports, "secrets": {AGENT: random_secret(), WEBHOOK: random_secret()}}
+
+
+def replace_taken_ports(record: Record) -> None:
+    """Before a start: somebody else may have taken a port meanwhile."""
+    ports = record["ports"]
+    for name, port in ports.items():
+        if not control_plane.is_free(port):
+            ports[name] = control_plane.free_port(set(ports.values()))
+
+
+def shape_of(record: Record) -> ClusterShape:
+    return as_cluster({**record["shape"], "key": record["key"]})

@@ -20,16 +20,10 @@ from localazure.folder import SECRET_MODE, write_whole
 from localazure.kubernetes import control_plane, kubeconfigs
 from localazure.kubernetes.control_plane import Part
 from localazure.kubernetes.control_plane_folder import ClusterFolder
-from localazure.kubernetes.model import ENTRA_SERVER_APP, ClusterShape
+from localazure.kubernetes.model import ENTRA_SERVER_APP
 
 HOST = "127.0.0.1"
-ETCD, API_SERVER, CONTROLLER_MANAGER, SCHEDULER, AGENT = (
-    "etcd",
-    "kube-apiserver",
-    "kube-controller-manager",
-    "kube-scheduler",
-    "agent",
-)
+API_SERVER, AGENT = "kube-apiserver", "agent"
 # AKS's default is 10.0.0.0/16. These addresses are this machine's own: the node agent, which isn't root, can listen there.
 SERVICES = "127.16.0.0/12"
 _CHECKOUT = Path(__file__).resolve().parents[2]
@@ -38,41 +32,12 @@ _INHERITED = ("HOME", "LANG", "LC_ALL", "PATH", "TMPDIR", "TZ", "XDG_CACHE_HOME"
 _SMALLER = {"GOGC": "50"}
 
 
-class Ports(NamedTuple):
-    """Loopback ports; the API server's stands in kubeconfigs."""
-
-    api_server: int
-    etcd: int
-    etcd_peer: int
+PORTS = ("api_server", "etcd", "etcd_peer")  # of loopback; the API server's stands in kubeconfigs
 
 
-class Issuers(NamedTuple):
-    """Who vouches for the cluster's own service accounts."""
-
-    issuer: str
-    keys: str  # its key set's address; empty: the API server's own
-
-
-def store(folder: ClusterFolder, ports: Ports, programs: Path) -> Part:
-    return _part(ETCD, folder, programs, _SMALLER, ports._asdict())
-
-
-def server(folder: ClusterFolder, ports: Ports, programs: Path, issuers: Issuers, settings: Mapping[str, Any]) -> Part:
-    """`settings`: what it reads beside its flags."""
-    part = _part(API_SERVER, folder, programs, {}, {**ports._asdict(), **issuers._asdict()})
-    return part._replace(settings=settings)
-
-
-def controllers(folder: ClusterFolder, programs: Path, agent: Sequence[str]) -> list[Part]:
-    """The API server's clients. `agent`: the node agent's command; empty: none is started."""
-    found = [_part(name, folder, programs, _SMALLER, {}) for name in (CONTROLLER_MANAGER, SCHEDULER)]
-    if agent:
-        found.append(Part(AGENT, list(agent), _agents_environment(), _CHECKOUT, control_plane.files(folder)))
-    return found
-
-
-def _part(name: str, folder: ClusterFolder, programs: Path, variables: Mapping[str, str], told: Mapping[str, object]) -> Part:
-    """`told`: ports and issuers. A flag whose text is empty is left out."""
+def part(name: str, folder: ClusterFolder, programs: Path, told: Mapping[str, object]) -> Part:
+    """One of the programs. `told`: the ports; `issuer` and `keys` of the cluster's own service accounts. A flag whose text is
+    empty is left out."""
     pki = folder.pki
     words = {
         "host": HOST,
@@ -88,7 +53,14 @@ def _part(name: str, folder: ClusterFolder, programs: Path, variables: Mapping[s
     }
     flags = {flag: text.format(**words) for flag, text in _flags()[name].items()}
     argv = [str(programs / name), *(f"--{flag}={text}" for flag, text in flags.items() if text)]
+    variables = {} if name == API_SERVER else _SMALLER
     return Part(name, argv, {**_environment(), **variables}, folder.root, control_plane.files(folder))
+
+
+def agent_part(folder: ClusterFolder, command: Sequence[str]) -> Part:
+    """With pip's settings, which the containers of its pods get."""
+    given = {f"PIP_{name.upper().replace('-', '_')}": value for name, value in machine.pip_settings(os.environ).items()}
+    return Part(AGENT, list(command), {**_environment(), **given}, _CHECKOUT, control_plane.files(folder))
 
 
 @functools.cache
@@ -100,28 +72,9 @@ def agent_command(folder: ClusterFolder) -> list[str]:
     return [sys.executable, "-m", "localazure.kubernetes.agent", str(folder.root)]
 
 
-def authentication(folder: ClusterFolder) -> Path:
-    return folder.control_plane / "authentication.json"
-
-
-def authorization(folder: ClusterFolder) -> Path:
-    return folder.control_plane / "authorization.json"
-
-
-def kubeconfig(folder: ClusterFolder, part: str) -> Path:
-    """With what a part, or the API server as a client of the embedded Azure, connects."""
-    return folder.control_plane / f"{part}.kubeconfig"
-
-
 def _environment() -> dict[str, str]:
     """No proxies: everything that these programs talk to is on this machine."""
     return {name: os.environ[name] for name in _INHERITED if name in os.environ}
-
-
-def _agents_environment() -> dict[str, str]:
-    """With pip's settings, which the containers of its pods get."""
-    given = machine.pip_settings(os.environ)
-    return {**_environment(), **{f"PIP_{name.upper().replace('-', '_')}": value for name, value in given.items()}}
 
 
 _HEALTH_PATHS = ("/livez", "/readyz", "/healthz")  # the only ones that nobody has to say their name for
@@ -129,48 +82,49 @@ _ALLOWED_FOR, _REFUSED_FOR = "2s", "1s"  # a role that is granted holds a second
 
 
 class Outside(NamedTuple):
-    """The embedded Azure, as the control plane meets it."""
+    """The embedded Azure, as a control plane with Entra meets it."""
 
-    url: str  # empty: there is none, so there is neither Entra nor Azure RBAC
     authority: Path  # the certificate that vouches for it
     issuer: str  # of Entra's tokens
-    webhook: str  # the address that validates by role assignments
+    webhook: str  # the address that validates by role assignments; empty: nobody does
     secret: str  # with which the API server is known there
 
 
-def write_files(folder: ClusterFolder, ports: Ports, shape: ClusterShape, outside: Outside | None) -> None:
-    entra = outside if shape.entra else None
-    azure = outside if shape.entra and shape.azure_rbac else None
-    _write(authentication(folder), _authentication_of(entra))
-    _write(authorization(folder), _authorization_of(kubeconfig(folder, "azure") if azure else None))
-    if azure:
-        _write(kubeconfig(folder, "azure"), _webhook(azure))
-    server = server_of(ports)
-    for part in ("controller-manager", "scheduler"):
-        _write(kubeconfig(folder, part), kubeconfigs.by_files(server, folder.pki.authority, folder.pki.pair(part)))
+def write_files(folder: ClusterFolder, server: str, outside: Outside | None) -> None:
+    """Configuration of the API server, and with what its clients connect, or it as one of the embedded Azure."""
+    to_azure = folder.control_plane / "azure.kubeconfig" if outside and outside.webhook else None
+    contents = {
+        folder.control_plane / "authentication.json": _authentication_of(outside),
+        folder.control_plane / "authorization.json": _authorization_of(to_azure),
+    }
+    if outside and to_azure:
+        cluster = {"server": outside.webhook, "certificate-authority": str(outside.authority)}
+        contents[to_azure] = kubeconfigs.config("azure", cluster, {"token": outside.secret})
+    for name in ("controller-manager", "scheduler"):
+        pair = folder.pki.pair(name)
+        contents[folder.control_plane / f"{name}.kubeconfig"] = kubeconfigs.by_files(server, folder.pki.authority, pair)
+    for path, content in contents.items():
+        write_whole(path, json.dumps(content, indent=1) + "\n", SECRET_MODE)
 
 
-def server_of(ports: Ports) -> str:
-    return f"https://{HOST}:{ports.api_server}"
+def server_of(ports: Mapping[str, int]) -> str:
+    return f"https://{HOST}:{ports['api_server']}"
 
 
 def _authentication_of(entra: Outside | None) -> dict[str, Any]:
+    known = entra and {
+        "issuer": {
+            "url": entra.issuer,
+            "audiences": [ENTRA_SERVER_APP],
+            "certificateAuthority": entra.authority.read_text(encoding="ascii"),
+        },
+        "claimMappings": {"username": {"claim": "oid", "prefix": ""}, "groups": {"claim": "groups", "prefix": ""}},
+    }
     return {
         "apiVersion": "apiserver.config.k8s.io/v1",
         "kind": "AuthenticationConfiguration",
-        "jwt": [_entra(entra)] if entra else [],
+        "jwt": [known] if known else [],
         "anonymous": {"enabled": True, "conditions": [{"path": path} for path in _HEALTH_PATHS]},
-    }
-
-
-def _entra(outside: Outside) -> dict[str, Any]:
-    return {
-        "issuer": {
-            "url": outside.issuer,
-            "audiences": [ENTRA_SERVER_APP],
-            "certificateAuthority": outside.authority.read_text(encoding="ascii"),
-        },
-        "claimMappings": {"username": {"claim": "oid", "prefix": ""}, "groups": {"claim": "groups", "prefix": ""}},
     }
 
 
@@ -189,13 +143,3 @@ def _authorization_of(azure: Path | None) -> dict[str, Any]:
         }
         authorizers.append({"type": "Webhook", "name": "azure", "webhook": webhook})
     return {"apiVersion": "apiserver.config.k8s.io/v1", "kind": "AuthorizationConfiguration", "authorizers": authorizers}
-
-
-def _webhook(outside: Outside) -> dict[str, Any]:
-    return kubeconfigs.config(
-        "azure", {"server": outside.webhook, "certificate-authority": str(outside.authority)}, {"token": outside.secret}
-    )
-
-
-def _write(path: Path, content: dict[str, Any]) -> None:
-    write_whole(path, json.dumps(content, indent=1) + "\n", SECRET_MODE)

@@ -58,13 +58,6 @@ async def _evict(api: KubeApi, node: str, namespace: str, name: str, deadline: f
         await asyncio.sleep(_POLL_SECONDS)
 
 
-async def lose_pods(api: KubeApi, node: str) -> None:
-    """The machine is gone: its pods fail and go, as the garbage collector of pods does it some time later."""
-    with contextlib.suppress(KubeError):
-        listed = await api.list("/api/v1/pods", fields=f"spec.nodeName={node}")
-        await asyncio.gather(*(lose(api, one) for one in listed["items"]))
-
-
 async def lose(api: KubeApi, pod: Body) -> None:
     """One pod fails and goes, and no other that has its name by now."""
     meta = pod["metadata"]

@@ -10,21 +10,14 @@ import contextlib
 import logging
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Any
 
 from localazure.arm.errors import ArmError, not_implemented
 from localazure.arm.store import Body
-from localazure.kubernetes import (
-    autoscaler_views,
-    autoscaler_views as views,
-    draining,
-    node_templates as templates,
-    pool_quotas,
-    pool_state,
-)
+from localazure.kubernetes import autoscaler_views as views, draining, node_templates as templates, pool_quotas, pool_state
 from localazure.kubernetes.autoscaler import PoolView
 from localazure.kubernetes.autoscaler_loop import Autoscaler
-from localazure.kubernetes.autoscaler_views import Profile
 from localazure.kubernetes.client import KubeApi, KubeError
 from localazure.kubernetes.clusters import Clusters
 from localazure.kubernetes.model import ClusterShape, PoolShape
@@ -238,7 +231,7 @@ class ClusterPools:
             log.info("node %s leaves without being drained: %s", name, error)
 
     async def _clear(self, state: ClusterState, names: Sequence[str]) -> None:
-        """Until the agent has taken the nodes away, with their pods. What an agent that is down leaves goes here."""
+        """Until the agent has taken the nodes away, with their pods. One that is down does it when it is back."""
         api = self._api(state)
         deadline = asyncio.get_running_loop().time() + _GONE_SECONDS
         left = set(names)
@@ -247,10 +240,6 @@ class ClusterPools:
                 left &= {one["metadata"]["name"] for one in (await api.list("/api/v1/nodes"))["items"]}
             if left:
                 await asyncio.sleep(_POLL_SECONDS)
-        for name in left:
-            with contextlib.suppress(KubeError):
-                await draining.lose_pods(api, name)
-                await api.delete(f"/api/v1/nodes/{name}")
 
     async def _await_ready(self, state: ClusterState, names: Sequence[str]) -> None:
         """ArmError where they don't become Ready."""
@@ -276,7 +265,14 @@ class ClusterPools:
         requested = self._runs(state) and any(pool.shape.autoscaling for pool in state.pools.values())
         loop = self._loops.get(state.key)
         if requested and (loop is None or loop[1].done()):
-            scaler = Autoscaler(lambda: self._api(state), _Hands(self, state), lambda: _profile(state), self._services.clock.now)
+            scaler = Autoscaler(
+                lambda: self._api(state),
+                lambda: self.views(state),
+                partial(self.grow, state),
+                partial(self.shrink, state),
+                lambda: views.profile(state.shape.autoscaler),
+                self._services.clock.now,
+            )
             self._loops[state.key] = (scaler, asyncio.get_running_loop().create_task(scaler.run()))
         elif requested and loop is not None:
             loop[0].wake()
@@ -323,30 +319,9 @@ class ClusterPools:
                 await self._let_go(state, pool, nodes, drain=True)
 
 
-class _Hands:
-    """One cluster's pools, as its autoscaler changes them."""
-
-    def __init__(self, pools: ClusterPools, state: ClusterState) -> None:
-        self._pools = pools
-        self._state = state
-
-    def views(self) -> list[PoolView]:
-        return self._pools.views(self._state)
-
-    async def grow(self, pool: str, nodes: int) -> None:
-        await self._pools.grow(self._state, pool, nodes)
-
-    async def shrink(self, pool: str, nodes: Sequence[str]) -> None:
-        await self._pools.shrink(self._state, pool, nodes)
-
-
 def _wanted(shape: PoolShape, before: PoolState | None) -> int:
     """How many nodes the pool shall have: with the autoscaler, what it has, kept within its bounds."""
     if not shape.autoscaling:
         return shape.count
     now = len(before.nodes) if before else shape.count
     return min(max(now, shape.min_count), shape.max_count)
-
-
-def _profile(state: ClusterState) -> Profile:
-    return autoscaler_views.profile(state.shape.autoscaler)

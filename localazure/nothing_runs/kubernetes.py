@@ -18,13 +18,13 @@ from localazure.nothing_runs import kubernetes_api
 class StillClusters(Clusters):
     async def apply(self, shape: ClusterShape) -> None:
         async with self._locks[shape.key.lower()]:
-            folder = self._records.folder(shape.key)
+            folder = self._folder(shape.key)
             folder.make()
-            self._records.asked_for(shape)
+            self._asked_for(shape)
             await asyncio.to_thread(folder.pki.make)
 
     def server(self, key: str) -> str:
-        return kubernetes_api.server(self._context.url, self._records.folder(key).id)
+        return kubernetes_api.server(self._context.url, self._folder(key).id)
 
     def _authority(self, key: str) -> Path:  # noqa: ARG002
         return self._context.authority
@@ -37,7 +37,7 @@ class StillClusters(Clusters):
 
     async def _switch(self, key: str, power: str) -> None:
         async with self._locks[key.lower()]:
-            self._records.write({**self._records.of(key), "power": power})
+            self._write({**self._of(key), "power": power})
 
 
 class StillClusterPools(ClusterPools):

@@ -40,7 +40,7 @@ class Agent:
         files.pods.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.settings = settings.read(files.agent_settings)
         self.api = KubeApi.of_agent(files.agent_settings)
-        self.events = Events()
+        self.events = Events("kubelet")
         self.nodes: dict[str, Node] = {}
         self.pods: dict[str, Pod] = {}
         self.reflected = Reflected(lambda: self.api, "/api/v1/pods", self._told, fields="spec.nodeName!=")

@@ -19,7 +19,6 @@ from localazure.kubernetes.agent.pod_status import CREATING, ContainerState, is_
 from localazure.kubernetes.agent.probes import Beside
 from localazure.kubernetes.agent.runs import ActorRun, Known, ProcessRun
 from localazure.kubernetes.node_gpus import StartError
-from localazure.kubernetes.pki import Pki
 
 if TYPE_CHECKING:
     from localazure.kubernetes.agent.pod import Pod
@@ -176,11 +175,7 @@ class Container:
         if programs := devices.programs(pod.uid, self.name):
             spec["env"]["PATH"] = f"{programs}:{spec['env']['PATH']}"
         if (controller := controllers.of_image(self.image)) is not None:
-            pki = Pki(pod.node.settings.authority.parent)
-            known.folder.mkdir(mode=0o700, exist_ok=True)
-            spec = controllers.fit(
-                spec, controller, pod, pod.node.settings.server, pod.mounted(self.spec, env), known.folder, pki
-            )
+            spec = controllers.fit(spec, controller, pod, process_spec.mounted(pod, self.spec, env), known.folder)
         if why := process_spec.missing(spec, known.folder):
             raise StartError(f"failed to create containerd task: failed to create shim task: {why}: unknown")
         beginning = ProcessRun.begin(known, spec, {"image": image, **self._record})
@@ -197,7 +192,7 @@ class Container:
             version=version,
             arguments=arguments,
             env=env,
-            mounts=self.pod.mounted(self.spec, env),
+            mounts=process_spec.mounted(self.pod, self.spec, env),
             devices=self.pod.node.devices,
             api=self.pod.api,
         )

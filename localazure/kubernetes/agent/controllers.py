@@ -2,22 +2,25 @@
 
 The process is the real program. What it finds at fixed paths in its container is told by its own flags and settings instead: who
 it is (a kubeconfig with the pod's token), where it listens (at the pod's address), its certificate. Kueue makes that itself, in a
-Secret that is carried to its folder at once. JobSet's own rotation looks at a fixed path of this machine, so that its certificate
-is made here, as cert-manager does it: one of the cluster's authority, which the webhooks that lead to its namespace are told.
+Secret that is carried to its folder at once; one that it is given it reads at a fixed path of this machine. JobSet's own rotation
+looks at such a path, so that its certificate is made here, as cert-manager does it: one of the cluster's authority, which the
+webhooks that lead to its namespace are told.
 """
 
 import asyncio
 import base64
 import logging
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from azure_gpu.formats import bounded_yaml
 from localazure.folder import SECRET_MODE, write_json, write_whole
 from localazure.kubernetes import kubeconfigs
-from localazure.kubernetes.client import KubeApi, KubeError
+from localazure.kubernetes.agent import environment
+from localazure.kubernetes.agent.pod_facts import PodFacts
+from localazure.kubernetes.client import KubeError
 from localazure.kubernetes.pki import Pair, Pki
 
 Body = dict[str, Any]
@@ -27,20 +30,12 @@ _SERVING = "/tmp/k8s-webhook-server/serving-certs"  # noqa: S108 - where both mo
 _ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount"
 _PORTS = {"webhook": 9443, "health": 8081, "metrics": 8443}  # both programs' own
 _CONFIG = re.compile(r"--config=(.+)")
-_WEBHOOKS = "/apis/admissionregistration.k8s.io/v1"
-_DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+_CALLERS = (
+    "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations",
+    "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations",
+    "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
+)
 _OFTEN_SECONDS, _SELDOM_SECONDS, _OFTEN_FOR = 0.5, 10.0, 60.0
-
-
-class ControllerPod(Protocol):
-    """What is read of a pod that runs a controller."""
-
-    body: Body
-    folder: Path
-    namespace: str
-
-    @property
-    def loopback(self) -> str: ...
 
 
 class Controller(NamedTuple):
@@ -87,37 +82,29 @@ def record(controller: Controller, groups: Path | None, folder: Path) -> Body | 
     }
 
 
-def fit(
-    spec: Body, controller: Controller, pod: ControllerPod, server: str, mounts: Mapping[str, Path], folder: Path, pki: Pki
-) -> Body:
+def fit(spec: Body, controller: Controller, pod: PodFacts, mounts: Mapping[str, Path], folder: Path) -> Body:
     """The process of a run in `folder`, told by flags and settings what it can't find in a container. OSError, ValueError."""
-    certificates = _certificates(pod.folder)
-    certificates.mkdir(mode=0o700, parents=True, exist_ok=True)
+    folder.mkdir(mode=0o700, exist_ok=True)
+    certificates = _certificates(pod)
     if not controller.rotates:
-        pair = Pair(certificates / "tls.crt", certificates / "tls.key")
-        pki.serving(pair, controller.name, [f"*.{pod.namespace}.svc"])
+        pki = Pki(pod.node.settings.authority.parent)
+        pki.serving(Pair(certificates / "tls.crt", certificates / "tls.key"), controller.name, [f"*.{pod.namespace}.svc"])
     account = mounts.get(_ACCOUNT)
     if account is None:
         raise ValueError(f"the pod has no token at {_ACCOUNT}")
     kubeconfig = folder / "kubeconfig"
     user: Body = {"tokenFile": str(account / "token")}
-    cluster = {"server": server, "certificate-authority": str(account / "ca.crt")}
+    cluster = {"server": pod.node.settings.server, "certificate-authority": str(account / "ca.crt")}
     write_json(kubeconfig, kubeconfigs.config(controller.name, cluster, user), SECRET_MODE)
-    words = [_CONFIG.fullmatch(word) for word in spec["argv"]]
-    inside = next((found[1] for word in pod_words(pod) if (found := _CONFIG.fullmatch(word))), "")
-    given = mounts.get(inside)
+    said = (found[1] for one in pod.specs for word in one.get("args") or () if (found := _CONFIG.fullmatch(word)))
+    given = mounts.get(next(said, ""))
     settings = bounded_yaml.load(given.read_text(encoding="utf-8")) if given else {}
     written = folder / "config.yaml"
     written.write_text(bounded_yaml.dump(_settings(settings or {}, controller, pod.loopback, certificates)), encoding="utf-8")
-    argv = [f"--config={written}" if found else word for word, found in zip(spec["argv"], words, strict=True)]
+    argv = [f"--config={written}" if _CONFIG.fullmatch(word) else word for word in spec["argv"]]
     if controller.name == "kueue":
         argv.append("--feature-gates=VisibilityOnDemand=false")  # its own API, at a fixed port of all addresses
     return {**spec, "argv": argv, "env": {**spec["env"], "KUBECONFIG": str(kubeconfig)}}
-
-
-def pod_words(pod: ControllerPod) -> list[str]:
-    """The arguments as the pod says them."""
-    return [word for one in pod.body["spec"]["containers"] for word in one.get("args") or ()]
 
 
 def _settings(given: Body, controller: Controller, address: str, certificates: Path) -> Body:
@@ -132,78 +119,57 @@ def _settings(given: Body, controller: Controller, address: str, certificates: P
     }
 
 
-def _certificates(pod_folder: Path) -> Path:
-    return pod_folder / "serving"
+def _certificates(pod: PodFacts) -> Path:
+    folder = pod.folder / "serving"
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return folder
 
 
-async def attend(api: KubeApi, pod: ControllerPod, controller: Controller, authority: Path) -> None:
-    """For as long as such a pod runs."""
-    if controller.rotates:
-        await _carry(api, pod)
-    else:
-        await _vouch(api, pod.namespace, authority)
+async def carry(pod: PodFacts) -> None:
+    """For as long as Kueue runs: certificates of the Secret that it mounts for them, in the folder that it is told.
 
-
-async def _carry(api: KubeApi, pod: ControllerPod) -> None:
-    """Certificates of the Secret that it mounts for them, in the folder that it is told; a kubelet would take a minute."""
-    names = [
-        volume["secret"]["secretName"]
-        for volume in pod.body["spec"].get("volumes") or ()
-        for one in pod.body["spec"]["containers"]
-        for mount in one.get("volumeMounts") or ()
-        if mount["mountPath"] == _SERVING and mount["name"] == volume["name"] and "secret" in volume
-    ]
-    folder, seen = _certificates(pod.folder), ""
-    while names:
+    A kubelet would take a minute."""
+    volumes = {one["name"]: one["secret"]["secretName"] for one in pod.body["spec"].get("volumes") or () if "secret" in one}
+    mounts = [mount for one in pod.specs for mount in one.get("volumeMounts") or () if mount["mountPath"] == _SERVING]
+    folder, seen = _certificates(pod), b""
+    while mounts:
         try:
-            found = await api.find(f"/api/v1/namespaces/{pod.namespace}/secrets/{names[0]}")
+            data = await environment.data(pod, environment.SECRET, {"name": volumes[mounts[0]["name"]], "optional": True})
         except KubeError as error:
             log.warning("certificates of %s: %s", pod.namespace, error)
-            found = None
-        version = found["metadata"]["resourceVersion"] if found else seen
-        data = (found or {}).get("data") or {}
-        if version != seen and "tls.crt" in data:
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            data = {}
+        if data.get("tls.crt", seen) != seen:
             for name, content in sorted(data.items(), reverse=True):  # tls.key before tls.crt, which is what is waited for
-                write_whole(folder / name, base64.b64decode(content).decode("ascii"), SECRET_MODE)
-            seen = version
-        await asyncio.sleep(_OFTEN_SECONDS if not seen else _SELDOM_SECONDS)
+                write_whole(folder / name, content.decode("ascii"), SECRET_MODE)
+            seen = data["tls.crt"]
+        await asyncio.sleep(_SELDOM_SECONDS if seen else _OFTEN_SECONDS)
 
 
-async def _vouch(api: KubeApi, namespace: str, authority: Path) -> None:
-    """Webhooks that lead to Services of the namespace trust the cluster's authority."""
-    bundle = base64.b64encode(authority.read_bytes()).decode("ascii")
+async def vouch(pod: PodFacts) -> None:
+    """For as long as JobSet runs: webhooks that lead to Services of its namespace trust the cluster's authority."""
+    bundle = base64.b64encode(pod.node.settings.authority.read_bytes()).decode("ascii")
     loop = asyncio.get_running_loop()
     began = loop.time()
     while True:
         try:
-            for kind in ("mutatingwebhookconfigurations", "validatingwebhookconfigurations"):
-                for one in (await api.list(f"{_WEBHOOKS}/{kind}")).get("items") or ():
-                    await _trust(
-                        api, f"{_WEBHOOKS}/{kind}/{one['metadata']['name']}", one.get("webhooks") or [], namespace, bundle
-                    )
-            for one in (await api.list(_DEFINITIONS)).get("items") or ():
-                conversion = (one["spec"].get("conversion") or {}).get("webhook") or {}
-                await _convert(api, f"{_DEFINITIONS}/{one['metadata']['name']}", conversion, namespace, bundle)
+            for path in _CALLERS:
+                for one in (await pod.api.list(path)).get("items") or ():
+                    patch = [
+                        {"op": "add", "path": f"{where}/caBundle", "value": bundle}
+                        for where, client in _clients(one)
+                        if (client.get("service") or {}).get("namespace") == pod.namespace and client.get("caBundle") != bundle
+                    ]
+                    if patch:
+                        await pod.api.patch(f"{path}/{one['metadata']['name']}", patch, kind="json")
         except KubeError as error:
-            log.warning("webhooks of %s: %s", namespace, error)
+            log.warning("webhooks of %s: %s", pod.namespace, error)
         await asyncio.sleep(_OFTEN_SECONDS if loop.time() - began < _OFTEN_FOR else _SELDOM_SECONDS)
 
 
-def _lacks(client: Body, namespace: str, bundle: str) -> bool:
-    return (client.get("service") or {}).get("namespace") == namespace and client.get("caBundle") != bundle
-
-
-async def _trust(api: KubeApi, path: str, webhooks: list[Body], namespace: str, bundle: str) -> None:
-    patch = [
-        {"op": "add", "path": f"/webhooks/{number}/clientConfig/caBundle", "value": bundle}
-        for number, one in enumerate(webhooks)
-        if _lacks(one["clientConfig"], namespace, bundle)
-    ]
-    if patch:
-        await api.patch(path, patch, kind="json")
-
-
-async def _convert(api: KubeApi, path: str, conversion: Body, namespace: str, bundle: str) -> None:
-    if conversion and _lacks(conversion.get("clientConfig") or {}, namespace, bundle):
-        await api.patch(path, {"spec": {"conversion": {"webhook": {"clientConfig": {"caBundle": bundle}}}}})
+def _clients(caller: Body) -> Iterator[tuple[str, Body]]:
+    """The settings of each webhook that a configuration, or a type that is converted, calls, with their place."""
+    for number, one in enumerate(caller.get("webhooks") or ()):
+        yield f"/webhooks/{number}/clientConfig", one["clientConfig"]
+    converts = ((caller.get("spec") or {}).get("conversion") or {}).get("webhook") or {}
+    if converts.get("clientConfig"):
+        yield "/spec/conversion/webhook/clientConfig", converts["clientConfig"]

@@ -9,13 +9,11 @@ pkg/fieldpath/fieldpath.go and pkg/api/v1/resource/helpers.go.
 import base64
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from localazure.kubernetes import quantities
 from localazure.kubernetes.agent.node_forms import ADDRESS
-
-if TYPE_CHECKING:
-    from localazure.kubernetes.agent.pod import Pod
+from localazure.kubernetes.agent.pod_facts import PodFacts
 
 Body = dict[str, Any]
 CONFIG_MAP, SECRET = "configmap", "secret"
@@ -27,7 +25,7 @@ class MissingError(Exception):
     """What a pod refers to doesn't exist."""
 
 
-async def data(pod: "Pod", kind: str, reference: Body) -> dict[str, bytes]:
+async def data(pod: PodFacts, kind: str, reference: Body) -> dict[str, bytes]:
     """Of a ConfigMap or Secret of the pod's namespace, by name; nothing where it is optional and isn't there."""
     name = reference.get("secretName") or reference.get("name", "")
     found = await pod.api.find(f"/api/v1/namespaces/{pod.namespace}/{kind}s/{name}")
@@ -40,7 +38,7 @@ async def data(pod: "Pod", kind: str, reference: Body) -> dict[str, bytes]:
     return texts | {key: base64.b64decode(text) for key, text in (encoded or {}).items()}
 
 
-def field(pod: "Pod", path: str) -> str:
+def field(pod: PodFacts, path: str) -> str:
     """The text of `fieldRef.fieldPath`."""
     metadata, spec = pod.body["metadata"], pod.body["spec"]
     found = _ONE_OF_MANY.fullmatch(path)
@@ -62,12 +60,11 @@ def field(pod: "Pod", path: str) -> str:
     return str(texts[path])
 
 
-def resource(pod: "Pod", reference: Body, container: Body | None = None) -> str:
+def resource(pod: PodFacts, reference: Body, container: Body | None = None) -> str:
     """The text of a `resourceFieldRef`. A limit that isn't set is what the node has."""
     name = reference.get("containerName")
     if name:
-        every = [*pod.body["spec"]["containers"], *(pod.body["spec"].get("initContainers") or [])]
-        container = next((one for one in every if one["name"] == name), None)
+        container = next((one for one in pod.specs if one["name"] == name), None)
     if container is None:
         raise MissingError(f"container {name} not found")
     which, _, kind = reference["resource"].partition(".")
@@ -87,7 +84,7 @@ def _quoted(text: str) -> str:
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
 
 
-async def variables(container: Body, pod: "Pod") -> dict[str, str]:
+async def variables(container: Body, pod: PodFacts) -> dict[str, str]:
     """MissingError where something that it refers to doesn't exist."""
     port = pod.node.settings.api_port
     known = {
@@ -111,7 +108,7 @@ def _text(content: bytes) -> str:
     return content.decode("utf-8", errors="replace")
 
 
-async def _value(origin: Body, variable: str, container: Body, pod: "Pod") -> str | None:
+async def _value(origin: Body, variable: str, container: Body, pod: PodFacts) -> str | None:
     """None where the variable is left out."""
     if "fieldRef" in origin:
         return field(pod, origin["fieldRef"]["fieldPath"])

@@ -16,9 +16,10 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from localazure.folder import write_whole
+from localazure.kubernetes.agent.pod_facts import PodFacts
 from localazure.kubernetes.agent.reflected import Reflected
 from localazure.kubernetes.agent.streams import pump
 from localazure.kubernetes.client import KubeApi
@@ -49,29 +50,10 @@ class Port(NamedTuple):
     port: int
 
 
-class NetworkPod(Protocol):
-    """What the network reads of a pod."""
-
-    body: Body
-    namespace: str
-    over: bool
-
-    @property
-    def ip(self) -> str: ...
-
-    @property
-    def loopback(self) -> str: ...
-
-    @property
-    def all_ports(self) -> dict[int, int]: ...
-
-    def reached_at(self, port: int) -> list[tuple[str, int]]: ...
-
-
 class Network:
     """The network of one agent's pods."""
 
-    def __init__(self, folder: Path, api: Callable[[], KubeApi], pods: Mapping[str, NetworkPod]) -> None:
+    def __init__(self, folder: Path, api: Callable[[], KubeApi], pods: Mapping[str, PodFacts]) -> None:
         """`folder`: for the library and the names. `pods`: those that run here, by uid."""
         self._folder = folder
         self._pods = pods
@@ -101,7 +83,7 @@ class Network:
 
     # What a container is started with
 
-    async def variables(self, pod: NetworkPod, given: Mapping[str, str]) -> dict[str, str]:
+    async def variables(self, pod: PodFacts, given: Mapping[str, str]) -> dict[str, str]:
         """The variables of a container of the pod; none where this machine has no network. Its names are known from here on."""
         await self._compiled.wait()
         if self._library is None:
@@ -173,7 +155,7 @@ class Network:
             if (one.get("conditions") or {}).get("ready", True) is not False
         ]
 
-    def _pod_of(self, endpoint: Body) -> NetworkPod | None:
+    def _pod_of(self, endpoint: Body) -> PodFacts | None:
         return self._pods.get((endpoint.get("targetRef") or {}).get("uid", ""))
 
     # Names

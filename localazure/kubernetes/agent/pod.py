@@ -8,7 +8,6 @@ import asyncio
 import contextlib
 import logging
 import shutil
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,7 @@ from localazure.kubernetes.agent.images import Registry
 from localazure.kubernetes.agent.network import Network, new_loopback
 from localazure.kubernetes.agent.node import Node
 from localazure.kubernetes.agent.node_forms import ADDRESS
-from localazure.kubernetes.agent.process_spec import resolved_mounts
+from localazure.kubernetes.agent.pod_facts import PodFacts
 from localazure.kubernetes.client import KubeApi, KubeError
 from localazure.kubernetes.devices import RefusedError
 from localazure.kubernetes.events import Events
@@ -45,8 +44,8 @@ _UNKNOWN = {  # pkg/kubelet/status/status_manager.go, TerminatePod
 _GONE_GRACE = 2.0  # of a pod whose object is gone already
 
 
-class Pod:
-    """Its worker. `body` is replaced when the API server tells of a change."""
+class Pod(PodFacts):
+    """Its worker."""
 
     def __init__(
         self,
@@ -58,25 +57,16 @@ class Pod:
         folder: Path,
         network: Network,
     ) -> None:
-        self.body = body
-        self.uid: str = body["metadata"]["uid"]
-        self.name: str = body["metadata"]["name"]
-        self.namespace: str = body["metadata"]["namespace"]
-        self.node = node
-        self.api = api
+        super().__init__(body, node, api, folder)
         self.registry = registry
-        self.folder = folder
         self.network = network
-        self.volumes = folder / ".volumes"
         self.path = f"/api/v1/namespaces/{self.namespace}/pods/{self.name}"
         self._events = events
         self.inits = [Container(self, one, init=True) for one in body["spec"].get("initContainers") or ()]
         self.mains = [Container(self, one, init=False) for one in body["spec"]["containers"]]
-        self.over = False  # nothing of it starts any more
         self.failure: tuple[str, str] | None = None  # reason and message of a pod that fails as a whole
         self.mounted_all = False
         self.start_time = str((body.get("status") or {}).get("startTime") or times.now())
-        self._record: Body = {}
         self._ending = asyncio.Event()  # it is deleted
         self._object_gone = False
         self._gave_back = False
@@ -91,19 +81,6 @@ class Pod:
     @property
     def states(self) -> dict[str, pod_status.ContainerState]:
         return {one.name: one.state for one in self.containers}
-
-    @property
-    def grace_seconds(self) -> int:
-        return int(self.body["spec"].get("terminationGracePeriodSeconds", 30))
-
-    @property
-    def ip(self) -> str:
-        return ADDRESS if self.body["spec"].get("hostNetwork") else str(self._record.get("ip", ""))
-
-    @property
-    def loopback(self) -> str:
-        """The address of this machine that is its own; the machine's where it shares its node's network, or was begun without."""
-        return ADDRESS if self.body["spec"].get("hostNetwork") else str(self._record.get("loopback", ADDRESS))
 
     # What it is told
 
@@ -181,10 +158,8 @@ class Pod:
     async def run(self) -> None:
         """Until it is gone. Where it is cancelled, because the agent ends, its processes continue."""
         beside = [asyncio.create_task(self._report())]
-        for one in self.containers:
-            if (controller := controllers.of_image(one.spec["image"])) is not None:
-                attending = controllers.attend(self.api, self, controller, self.node.settings.authority)
-                beside.append(asyncio.create_task(attending))
+        for controller in filter(None, (controllers.of_image(one.image) for one in self.containers)):
+            beside.append(asyncio.create_task(controllers.carry(self) if controller.rotates else controllers.vouch(self)))
         self.update(self.body)
         try:
             await self._live()
@@ -267,14 +242,14 @@ class Pod:
         if self._gave_back:
             return
         self._gave_back = True
-        ports = [ours for found in self._record.get("ports", {}).values() for ours in found.values()]
+        ports = [ours for found in self.record.get("ports", {}).values() for ours in found.values()]
         self.node.give_back(self.uid, ports)
 
     def _admitted(self) -> bool:
         """Whether the node takes it: its address, its ports, its devices, all of it kept for the next agent."""
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         known = read_json(self.folder / "pod.json")
-        self._record = known or self._new_record()
+        self.record = known or self._new_record()
         if known is None:
             try:
                 for one in self.containers:
@@ -286,7 +261,7 @@ class Pod:
                 self.over = True
                 self.changed()
                 return False
-            records.write(self.folder / "pod.json", self._record)
+            records.write(self.folder / "pod.json", self.record)
         return True
 
     def _reusable(self, container: Container) -> list[str]:
@@ -373,44 +348,8 @@ class Pod:
                 log.warning("pod %s/%s can't be deleted: %s", self.namespace, self.name, error)
                 await asyncio.sleep(1)
 
-    # What its containers ask
-
-    def ports_of(self, container: Body) -> dict[int, int]:
-        """The ports of this machine that stand for a container's."""
-        return {int(inside): ours for inside, ours in self._record.get("ports", {}).get(container["name"], {}).items()}
-
-    @property
-    def all_ports(self) -> dict[int, int]:
-        return {inside: ours for one in self.containers for inside, ours in self.ports_of(one.spec).items()}
-
-    def reached_at(self, port: int) -> list[tuple[str, int]]:
-        """Where on this machine a port of the pod may answer: at the one that stands for it, or at its own address; one that it
-        doesn't declare also at loopback."""
-        stands_for = self.all_ports.get(port)
-        own = (self.loopback, port)
-        return [(ADDRESS, stands_for), own] if stands_for else [own, (ADDRESS, port)]
-
-    def port_variables(self, container: Body, env: Mapping[str, str]) -> dict[str, str]:
-        """`PORT` leads to the first declared port and `PORT_<number>` to each, unless the pod says another thing by that name."""
-        ports = self.ports_of(container)
-        if not ports:
-            return {}
-        first = int((container.get("ports") or [{}])[0].get("containerPort", 0))
-        said = env.get("PORT", "")
-        found = {f"PORT_{inside}": str(ours) for inside, ours in ports.items()}
-        if not said or (said.isdigit() and int(said) in ports):
-            found["PORT"] = str(ports[int(said)] if said else ports[first])
-        return found
-
-    def mounted(self, container: Body, env: Mapping[str, str]) -> dict[str, Path]:
-        """Where the mounts of a container lie, for what is emulated."""
-        return {
-            path: (self.volumes / name / part if part else self.volumes / name)
-            for name, path, part in resolved_mounts(container, env)
-        }
-
     def event(self, kind: str, reason: str, message: str, container: str = "") -> None:
-        self._events.of_pod(self.body, kind, reason, message, container)
+        self._events.of_pod(self.body["metadata"], kind, reason, message, container=container, host=self.node.name)
 
 
 def _extended(container: Body) -> dict[str, int]:

@@ -10,17 +10,15 @@ import os
 import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from localazure.containers.container_spec import ContainerSpec
 from localazure.containers.images import Image
 from localazure.containers.volumes import Mount
 from localazure.kubernetes import quantities
 from localazure.kubernetes.agent.environment import expanded, program
+from localazure.kubernetes.agent.pod_facts import PodFacts
 from localazure.kubernetes.node_gpus import StartError
-
-if TYPE_CHECKING:
-    from localazure.kubernetes.agent.pod import Pod
 
 Body = dict[str, Any]
 
@@ -43,7 +41,7 @@ def record_of(image: Image) -> Body:
     return {**dataclasses.asdict(image), **paths, "entrypoint": list(image.entrypoint), "cmd": list(image.cmd)}
 
 
-def spec_of(pod: "Pod", container: Body, image: Image, env: Mapping[str, str], folder: Path) -> Body:
+def spec_of(pod: PodFacts, container: Body, image: Image, env: Mapping[str, str], folder: Path) -> Body:
     """Of a container that is to be a process. `folder`: of the run."""
     given = {**env, **pod.port_variables(container, env)}
     command, args = program(container, {**image.env, **given})
@@ -73,6 +71,11 @@ def resolved_mounts(container: Body, env: Mapping[str, str]) -> list[tuple[str, 
             raise StartError(f"failed to prepare subPath for volumeMount \"{one['name']}\": must not contain '..'")
         found.append((one["name"], one["mountPath"], part))
     return found
+
+
+def mounted(pod: PodFacts, container: Body, env: Mapping[str, str]) -> dict[str, Path]:
+    """Where the mounts of a container lie, for what is emulated."""
+    return {path: pod.volumes / name / part for name, path, part in resolved_mounts(container, env)}
 
 
 def mounts_of(container: Body, env: Mapping[str, str], volumes: Path) -> tuple[Mount, ...]:

@@ -6,16 +6,14 @@ FailedMount. What needs a driver is refused explicitly.
 """
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from localazure.folder import SECRET_MODE
 from localazure.kubernetes import infrastructure
 from localazure.kubernetes.agent import environment
 from localazure.kubernetes.agent.environment import CONFIG_MAP, SECRET, MissingError
+from localazure.kubernetes.agent.pod_facts import PodFacts
 from localazure.kubernetes.client import KubeError
-
-if TYPE_CHECKING:
-    from localazure.kubernetes.agent.pod import Pod
 
 Body = dict[str, Any]
 Files = dict[str, tuple[bytes, int]]  # by path, content and mode
@@ -28,7 +26,7 @@ class MountError(Exception):
     """A volume that can't be made now."""
 
 
-async def prepare(pod: "Pod", *, again: bool = False) -> None:
+async def prepare(pod: PodFacts, *, again: bool = False) -> None:
     """Makes what doesn't exist yet, or writes `again` what may have changed. MountError for the first that can't be made."""
     pod.volumes.mkdir(mode=0o700, parents=True, exist_ok=True)
     for volume in pod.body["spec"].get("volumes") or ():
@@ -41,7 +39,7 @@ async def prepare(pod: "Pod", *, again: bool = False) -> None:
             raise MountError(f'MountVolume.SetUp failed for volume "{volume["name"]}" : {why}') from error
 
 
-async def _make(volume: Body, pod: "Pod") -> None:
+async def _make(volume: Body, pod: PodFacts) -> None:
     target = pod.volumes / volume["name"]
     kind = next((key for key in volume if key != "name"), "emptyDir")
     if kind == "emptyDir":
@@ -54,12 +52,12 @@ async def _make(volume: Body, pod: "Pod") -> None:
         raise MissingError(f"the embedded Azure does not implement volumes of the kind {kind}")
 
 
-def _link(path: str, kind: str, target: Path, pod: "Pod") -> None:
+def _link(path: str, kind: str, target: Path, pod: PodFacts) -> None:
     there = pod.node.host / path.lstrip("/")
     if not there.resolve().is_relative_to(pod.node.host.resolve()):
         raise MissingError(f"hostPath {path} points outside the node")
     # Of a pod of infrastructure images alone paths of the host are there whatever their type.
-    if kind in ("", "DirectoryOrCreate") or all(infrastructure.known(one.spec["image"]) for one in pod.containers):
+    if kind in ("", "DirectoryOrCreate") or all(infrastructure.known(one["image"]) for one in pod.specs):
         if not there.exists():
             there.mkdir(mode=0o755, parents=True, exist_ok=True)
     elif kind == "FileOrCreate":
@@ -73,7 +71,7 @@ def _link(path: str, kind: str, target: Path, pod: "Pod") -> None:
         target.symlink_to(there)
 
 
-async def _files(kind: str, given: Body, mode: int, pod: "Pod") -> Files:
+async def _files(kind: str, given: Body, mode: int, pod: PodFacts) -> Files:
     """Of a volume, or of a source of a projected one."""
     match kind:
         case "projected":
@@ -93,13 +91,13 @@ async def _files(kind: str, given: Body, mode: int, pod: "Pod") -> Files:
             return _chosen(content, given, mode)
 
 
-def _told(item: Body, pod: "Pod") -> str:
+def _told(item: Body, pod: PodFacts) -> str:
     if "fieldRef" in item:
         return environment.field(pod, item["fieldRef"]["fieldPath"])
     return environment.resource(pod, item["resourceFieldRef"])
 
 
-async def _token(given: Body, pod: "Pod") -> bytes:
+async def _token(given: Body, pod: PodFacts) -> bytes:
     """A token of the pod's service account, bound to the pod."""
     account = pod.body["spec"].get("serviceAccountName") or "default"
     bound = {"apiVersion": "v1", "kind": "Pod", "name": pod.name, "uid": pod.uid}

@@ -190,9 +190,9 @@ def test_an_event_that_has_expired_is_told_anew() -> None:
             raise KubeError(404, "NotFound", f"{path} not found")
 
     async def whole() -> None:
-        api, events = Forgetful(), Events()
+        api, events = Forgetful(), Events("kubelet")
         telling = asyncio.create_task(events.run(cast(KubeApi, api)))
-        pod = {"metadata": {"name": "p", "namespace": "n", "uid": "u"}, "spec": {}}
+        pod = {"name": "p", "namespace": "n", "uid": "u"}
         for number in (1, 2):
             events.of_pod(pod, "Warning", "BackOff", "again")
             await eventually(lambda number=number: len(api.made) == number, "the event is there")

@@ -83,7 +83,7 @@ class World:
 
 def watched(world: World, work: Callable[[], Any], profile: Profile = PROFILE) -> None:
     async def whole() -> None:
-        scaler = Autoscaler(lambda: cast(KubeApi, world), world, lambda: profile, lambda: NOW)
+        scaler = Autoscaler(lambda: cast(KubeApi, world), world.views, world.grow, world.shrink, lambda: profile, lambda: NOW)
         running = asyncio.create_task(scaler.run())
         try:
             await work()

@@ -35,8 +35,9 @@ class Idle:
         await asyncio.Event().wait()
         yield
 
-    def views(self) -> list[Any]:
-        return []
+
+async def never(*_: object) -> None:
+    """There is no pool to change."""
 
 
 async def turns(count: int = _TURNS) -> None:
@@ -62,7 +63,7 @@ async def still_running(begin: Callable[[], tuple[asyncio.Task[None], Callable[[
 def test_an_autoscaler_that_is_woken_as_it_is_cancelled_ends() -> None:
     def begin() -> tuple[asyncio.Task[None], Callable[[], None]]:
         idle = Idle()
-        scaler = Autoscaler(lambda: cast(KubeApi, idle), cast(Any, idle), Profile, lambda: datetime(2026, 11, 22, tzinfo=UTC))
+        scaler = Autoscaler(lambda: cast(KubeApi, idle), list, never, never, Profile, lambda: datetime(2026, 11, 22, tzinfo=UTC))
         return asyncio.create_task(scaler.run()), scaler.wake
 
     assert run(still_running(begin)) == []
