@@ -79,13 +79,10 @@ class KubeApi:
             raise
 
     async def list(self, path: str, *, labels: str = "", fields: str = "") -> Body:
-        return await self._asked("GET", path, _selected(labels, fields))
+        return await self._asked("GET", path, _selected(fields) | ({"labelSelector": labels} if labels else {}))
 
     async def create(self, path: str, body: Body) -> Body:
         return await self._asked("POST", path, {}, body)
-
-    async def replace(self, path: str, body: Body) -> Body:
-        return await self._asked("PUT", path, {}, body)
 
     async def patch(self, path: str, body: Any, *, kind: Patch = "merge") -> Body:
         return await self._asked("PATCH", path, {}, body, _PATCHES[kind])
@@ -113,10 +110,10 @@ class KubeApi:
         async with self._answered("GET", path, query) as answer:
             return (await answer.read()).decode("utf-8", errors="replace")
 
-    async def watch(self, path: str, version: str, *, labels: str = "", fields: str = "") -> AsyncIterator[Event]:
+    async def watch(self, path: str, version: str, *, fields: str = "") -> AsyncIterator[Event]:
         """What happens after `version`, over one connection, which ends in time. KubeError 410 where that is too long ago."""
         query = {
-            **_selected(labels, fields),
+            **_selected(fields),
             "watch": "true",
             "resourceVersion": version,
             "allowWatchBookmarks": "true",
@@ -130,16 +127,16 @@ class KubeApi:
                     raise KubeError(status.get("code", 0), status.get("reason", ""), status.get("message", ""))
                 yield Event(told["type"], told["object"])
 
-    async def follow(self, path: str, *, labels: str = "", fields: str = "") -> AsyncIterator[Event]:
+    async def follow(self, path: str, *, fields: str = "") -> AsyncIterator[Event]:
         """All that there is, as SYNCED, then what happens, for ever. After a loss it lists again: what was deleted meanwhile is
         what a later SYNCED lacks."""
         while True:
             try:
-                found = await self.list(path, labels=labels, fields=fields)
+                found = await self.list(path, fields=fields)
                 yield Event("SYNCED", found)
                 version = found["metadata"]["resourceVersion"]
                 while True:
-                    async for event in self.watch(path, version, labels=labels, fields=fields):
+                    async for event in self.watch(path, version, fields=fields):
                         version = event.object["metadata"]["resourceVersion"]
                         if event.type != "BOOKMARK":
                             yield event
@@ -191,8 +188,8 @@ class KubeApi:
             raise KubeError(0, "Unreachable", why) from error
 
 
-def _selected(labels: str, fields: str) -> dict[str, str]:
-    return ({"labelSelector": labels} if labels else {}) | ({"fieldSelector": fields} if fields else {})
+def _selected(fields: str) -> dict[str, str]:
+    return {"fieldSelector": fields} if fields else {}
 
 
 def _refusal(status: int, content: bytes) -> KubeError:

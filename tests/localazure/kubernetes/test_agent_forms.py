@@ -9,17 +9,7 @@ from typing import Any
 
 import pytest
 
-from localazure.kubernetes.agent import (
-    environment,
-    images,
-    leftovers,
-    logs,
-    node_forms,
-    pod_status,
-    probes,
-    process_spec,
-    settings,
-)
+from localazure.kubernetes.agent import environment, images, logs, node_forms, pod_status, probes, process_spec
 from localazure.kubernetes.agent.pod_status import ContainerState
 
 POD: dict[str, Any] = {
@@ -150,24 +140,6 @@ def test_conditions_name_what_isnt_ready_and_keep_the_time_of_their_last_change(
     assert found["DisruptionTarget"]["status"] == "True"
 
 
-def test_a_container_keeps_how_its_run_before_ended() -> None:
-    state = ended("a", 3)
-    state.wait("CrashLoopBackOff", "m")
-    assert state.state == {"waiting": {"reason": "CrashLoopBackOff", "message": "m"}}
-    assert (state.last or {})["exitCode"] == 3
-    state.run("t", "c")
-    assert (state.last or {})["exitCode"] == 3
-    assert state.state == {"running": {"startedAt": "t"}}
-
-
-@pytest.mark.parametrize(
-    ("policy", "code", "init", "again"),
-    [("Always", 0, False, True), ("Always", 0, True, False), ("Never", 1, True, False), ("OnFailure", 1, False, True)],
-)
-def test_who_runs_again_is_the_policys_matter(policy: str, code: int, init: bool, again: bool) -> None:
-    assert pod_status.should_restart(pod(policy, {"name": "a"}), {"name": "a"}, code, init=init) is again
-
-
 # Logs
 
 LINES = [f"2026-11-22T00:00:0{second}.000000Z line {second}\n" for second in range(5)]
@@ -220,56 +192,17 @@ def test_a_followed_log_goes_on_over_the_moment_in_which_its_older_half_is_dropp
 
 # Nodes
 
-NODE = {
-    "name": "node-0",
-    "cpu": 4,
-    "memory_gib": 28,
-    "max_pods": 250,
-    "labels": {"agentpool": "t4"},
-    "taints": [
-        {"key": "sku", "value": "gpu", "effect": "NoSchedule"},
-        {"key": "CriticalAddonsOnly", "value": "", "effect": "NoExecute"},
-    ],
-}
-
-
-def test_a_node_is_registered_with_its_labels_taints_and_amounts() -> None:
-    status = node_forms.status(NODE, 10250, {"nvidia.com/gpu": 4}, {"nvidia.com/gpu": 4}, "2026-11-22T00:00:00Z")
-    node = node_forms.new(NODE, "10.244.1.0/24", status)
-    assert node["metadata"]["labels"]["kubernetes.io/hostname"] == "node-0"
-    assert node["metadata"]["labels"]["agentpool"] == "t4"
-    assert node["spec"]["taints"][1] == {"key": "CriticalAddonsOnly", "effect": "NoExecute"}
-    assert node["status"]["capacity"]["nvidia.com/gpu"] == "4"
-    assert node["status"]["capacity"]["memory"] == f"{28 * 1024 * 1024}Ki"
-    assert node["status"]["daemonEndpoints"] == {"kubeletEndpoint": {"Port": 10250}}
-    assert node["status"]["nodeInfo"]["architecture"] == "amd64"
-    arm = node_forms.status({**NODE, "architecture": "arm64"}, 10250, {}, {}, "2026-11-22T00:00:00Z")
-    assert arm["nodeInfo"]["architecture"] == "arm64"
-    assert {one["type"]: one["status"] for one in status["conditions"]}["Ready"] == "True"
-
 
 def test_another_record_of_a_node_changes_what_differs_and_leaves_what_others_wrote() -> None:
-    node = {
-        "spec": {"taints": [{"key": "sku", "value": "gpu", "effect": "NoSchedule"}, {"key": "others", "effect": "NoExecute"}]}
-    }
-    after = {**NODE, "labels": {"new": "1"}, "taints": [{"key": "sku", "value": "cpu", "effect": "NoSchedule"}]}
-    patch = node_forms.changes(after, {**NODE, "taints": NODE["taints"][:1]}, node)
-    assert patch == {
+    gpu, bare = {"key": "sku", "value": "gpu", "effect": "NoSchedule"}, {"key": "CriticalAddonsOnly", "effect": "NoExecute"}
+    node = {"spec": {"taints": [gpu, {"key": "others", "effect": "NoExecute"}]}}
+    before = {"labels": {"agentpool": "t4"}, "taints": [gpu]}
+    after = {"labels": {"new": "1"}, "taints": [{**gpu, "value": "cpu"}, {**bare, "value": ""}]}
+    assert node_forms.changes(after, before, node) == {
         "metadata": {"labels": {"new": "1", "agentpool": None}},
-        "spec": {"taints": [{"key": "sku", "value": "cpu", "effect": "NoSchedule"}, {"key": "others", "effect": "NoExecute"}]},
+        "spec": {"taints": [{**gpu, "value": "cpu"}, bare, {"key": "others", "effect": "NoExecute"}]},
     }
-    assert node_forms.changes(NODE, NODE, node) is None
-
-
-def test_a_file_that_was_replaced_is_noticed_once(tmp_path: Path) -> None:
-    file = tmp_path / "nodes.json"
-    changes = settings.Changes(file)
-    assert changes.any()  # that it isn't there yet
-    assert not changes.any()
-    file.write_text('{"nodes": [{"name": "a"}]}')
-    assert changes.any()
-    assert not changes.any()
-    assert settings.nodes(file) == {"a": {"name": "a"}}
+    assert node_forms.changes(before, before, node) is None
 
 
 # Programs
@@ -294,10 +227,6 @@ def test_a_program_that_isnt_there_is_told_before_it_is_started(tmp_path: Path) 
     assert why(f"{own}/root/app/no").endswith('exec: "/app/no": stat /app/no: no such file or directory')
     assert why(f"{own}/root/app/text").endswith('exec: "/app/text": permission denied')
     assert why().endswith("no command specified")
-
-
-def test_leftovers_of_a_run_are_those_with_its_home(tmp_path: Path) -> None:
-    leftovers.end(tmp_path / "nobody.0")  # ends nothing, above all not this process
 
 
 # Probes

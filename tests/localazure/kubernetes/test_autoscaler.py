@@ -114,13 +114,6 @@ def test_reasons_of_several_pools_are_counted() -> None:
     assert refusals["a"] == ("3 Insufficient nvidia.com/gpu, 1 in backoff after failed scale-up, 1 max node group size reached")
 
 
-def test_a_pool_never_grows_beyond_its_most() -> None:
-    grown, refused = decided([pod(f"p{n}", gpus=1) for n in range(5)], [pool(most=3)])
-    assert grown == [f"{pool().vmss} 0->3 (max: 3)"]
-    assert set(refused.values()) == {"1 max node group size reached"}
-    assert len(refused) == 2
-
-
 def test_what_one_pool_can_no_longer_take_another_gets() -> None:
     grown, refused = decided([pod(f"p{n}", gpus=1) for n in range(3)], [pool(most=2), pool("more")])
     assert grown == [f"{pool().vmss} 0->2 (max: 2)", f"{pool('more').vmss} 0->1 (max: 3)"]

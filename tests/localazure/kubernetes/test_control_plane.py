@@ -18,20 +18,6 @@ def stranger(control_plane: ControlPlane) -> httpx.Client:
     return httpx.Client(base_url=control_plane.server, verify=trust, trust_env=False, timeout=SECONDS)
 
 
-def test_kubectl_finds_a_cluster_of_the_pinned_version(control_plane: ControlPlane) -> None:
-    assert control_plane.asked("version")["serverVersion"]["gitVersion"] == "v1.36.2"
-
-
-def test_a_namespace_gets_its_service_account_and_the_authority_from_the_controllers(
-    control_plane: ControlPlane, namespace: str
-) -> None:
-    created = ("--for=create", f"--timeout={SECONDS}s", "-n", namespace)
-    assert control_plane.kubectl("wait", "serviceaccount/default", *created).returncode == 0
-    assert control_plane.kubectl("wait", "configmap/kube-root-ca.crt", *created).returncode == 0
-    told = control_plane.asked("get", "configmap", "kube-root-ca.crt", "-n", namespace)
-    assert told["data"]["ca.crt"] == (control_plane.folder / "pki" / "ca.crt").read_text()
-
-
 def test_without_a_name_nobody_gets_further_than_whether_it_is_ready(stranger: httpx.Client) -> None:
     assert stranger.get("/readyz").text == "ok"
     for path in ("/version", "/api/v1/namespaces", "/openapi/v2"):
@@ -73,17 +59,6 @@ def test_a_pod_that_asks_for_gpus_tolerates_the_taint_of_their_name_and_no_other
     keys = {toleration["key"] for toleration in json.loads(made.stdout)["spec"]["tolerations"]}
     assert "nvidia.com/gpu" in keys
     assert "sku" not in keys
-
-
-def test_the_scheduler_says_why_a_pod_waits(control_plane: ControlPlane, namespace: str) -> None:
-    control_plane.kubectl("wait", "serviceaccount/default", "-n", namespace, "--for=create", f"--timeout={SECONDS}s")
-    control_plane.kubectl(
-        "run", "waits", "--image=any", "-n", namespace, "--overrides", '{"spec": {"nodeSelector": {"no": "node"}}}'
-    )
-    waiting = control_plane.kubectl(
-        "wait", "pod/waits", "-n", namespace, "--for=condition=PodScheduled=false", f"--timeout={SECONDS}s"
-    )
-    assert waiting.returncode == 0, waiting.stderr
 
 
 def test_what_an_administrator_is_handed_out_has_aks_names_and_works(control_plane: ControlPlane) -> None:

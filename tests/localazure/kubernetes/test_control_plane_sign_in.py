@@ -25,7 +25,6 @@ from tests.support.patience import SECONDS
 pytestmark = pytest.mark.slow
 
 ROLES = f"/subscriptions/{SUBSCRIPTION}/providers/Microsoft.Authorization/roleDefinitions"
-READER = "7f6c6a51-bcf8-42ba-9220-52d62157d7db"
 CLUSTER_ADMIN = "b1ff04bb-8a4e-4dc4-8eb5-8693973ce19b"
 EXCHANGED = "api://AzureADTokenExchange"
 AUDIENCE = "6dae42f8-4368-4678-94ff-3960e28e3630"
@@ -124,16 +123,6 @@ def test_a_role_holds_within_seconds_of_its_assignment_and_ends_with_it(
     assert kubectl("get", "namespaces", "-o", "name").stdout.startswith("namespace/default\n")
     azure.delete(path, "2022-04-01")
     until(lambda: kubectl("auth", "can-i", "create", "namespaces").stdout.startswith("no"), "it no longer does")
-
-
-def test_a_reader_reads_pods_but_neither_secrets_nor_anything_to_change(
-    kubectl: Kubectl, azure: ServedAzure, shape: ClusterShape
-) -> None:
-    path = grant(azure, shape, READER)
-    until(lambda: kubectl("auth", "can-i", "list", "pods").stdout == "yes\n", "the role holds")
-    assert kubectl("auth", "can-i", "list", "secrets").stdout.startswith("no")
-    assert kubectl("auth", "can-i", "create", "pods").stdout.startswith("no")
-    azure.delete(path, "2022-04-01")
 
 
 def test_a_token_for_somebody_else_lets_nobody_in(cluster: ControlPlane, azure: ServedAzure) -> None:

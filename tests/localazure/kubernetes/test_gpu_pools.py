@@ -148,34 +148,3 @@ def test_another_server_knows_the_pools_and_goes_on_scaling(cluster: GpuCluster,
     cluster.do(cluster.pools.resume(cluster.key))
     assert len(cluster.items("nodes")) == 2
     cluster.do(cluster.pools.remove(cluster.key, "kept"))
-
-
-def test_gpus_are_shared_by_mps_and_feature_discovery_labels_the_node(cluster: GpuCluster, namespace: str) -> None:
-    (node,) = apply(cluster, "mps")
-    plugin = device_plugin("mps", namespace, SHARED.replace("timeSlicing", "mps"))
-    for body in plugin:
-        cluster.create(body)
-
-    variables = [{"name": "CONFIG_FILE", "value": "/config/config.yaml"}]
-    volumes = plugin[1]["spec"]["template"]["spec"]["volumes"]
-    discovery = pod("labels", namespace, 0, nodeSelector={"agentpool": "mps"}, volumes=volumes)
-    mounts = [{"name": "config", "mountPath": "/config"}]
-    discovery["spec"]["containers"] = [
-        {
-            "name": "main",
-            "image": gpu_cluster.PLUGIN,
-            "command": ["gpu-feature-discovery"],
-            "env": variables,
-            "volumeMounts": mounts,
-        }
-    ]
-    until(lambda: cluster.gpus(node) == "4", "the plugin offers replicas")
-    cluster.create(discovery)
-
-    def labels() -> dict[str, str]:
-        return cluster.asked("get", "node", node)["metadata"]["labels"]
-
-    until(lambda: labels().get("nvidia.com/mps.capable") == "true", "the labels stand on the node")
-    assert labels()["nvidia.com/gpu.product"] == "Tesla-T4-SHARED"
-    assert labels()["nvidia.com/gpu.sharing-strategy"] == "mps"
-    cluster.do(cluster.pools.remove(cluster.key, "mps"))

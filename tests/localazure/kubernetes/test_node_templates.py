@@ -2,7 +2,7 @@
 
 import pytest
 
-from localazure.kubernetes.model import Taint, as_pool, stored_pool
+from localazure.kubernetes.model import Taint
 from localazure.kubernetes.node_templates import cpu_reserved, machine, node_name, record, scale_set, template
 from tests.localazure.kubernetes.gpu_world import CLUSTER, pool
 from tests.support.tables import of_table
@@ -111,8 +111,3 @@ def test_a_gpu_node_has_its_driver_unless_the_pool_asks_for_none() -> None:
     assert template(pool(gpu_driver=False), CLUSTER)["driver"] is False
     assert template(pool(size="Standard_ND96isr_MI300X_v5", gpu_driver=False), CLUSTER)["gpu_vendor"] == "amd"
     assert template(pool(size="Standard_D4s_v5"), CLUSTER)["driver"] is False
-
-
-def test_a_pool_is_kept_whole() -> None:
-    shape = pool(taints=(Taint("sku", "gpu", "NoSchedule"),), zones=("1",), labels={"a": "b"}, spot=True)
-    assert as_pool(stored_pool(shape)) == shape

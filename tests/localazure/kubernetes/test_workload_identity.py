@@ -1,7 +1,5 @@
 """What the webhook of workload identity makes of a pod, field by field."""
 
-import base64
-from pathlib import Path
 from typing import Any
 
 import kubernetes_validate
@@ -88,13 +86,3 @@ def test_a_time_that_no_token_lasts_is_refused(text: str) -> None:
     annotations = {"azure.workload.identity/service-account-token-expiration": text}
     with pytest.raises(WebhookError, match=text):
         workload_identity.patch(pod(annotations=annotations), ACCOUNT, TENANT, HOST)
-
-
-def test_the_webhook_is_asked_for_labelled_pods_only_and_no_pod_is_made_without_it(tmp_path: Path) -> None:
-    (tmp_path / "ca.pem").write_text("certificate")
-    made = workload_identity.configuration("https://localhost:1/kubernetes/workload-identity/1", tmp_path / "ca.pem")
-    kubernetes_validate.validate(made, "1.36.0", strict=True)
-    [webhook] = made["webhooks"]
-    assert webhook["objectSelector"] == {"matchLabels": {"azure.workload.identity/use": "true"}}
-    assert webhook["failurePolicy"] == "Fail"
-    assert base64.b64decode(webhook["clientConfig"]["caBundle"]) == b"certificate"
