@@ -158,6 +158,5 @@ class Autoscaler:
 
 def _daemon(told: Mapping[str, Any]) -> views.PodView:
     """A pod as a DaemonSet would make it. Its pods tolerate the taints of nodes that aren't ready, which templates don't have."""
-    template = told["spec"]["template"]
     meta = {"uid": told["metadata"]["uid"], "namespace": told["metadata"]["namespace"], "name": told["metadata"]["name"]}
-    return views.pod({"metadata": {**meta, "labels": template["metadata"].get("labels")}, "spec": template["spec"]})
+    return views.pod({"metadata": meta, "spec": told["spec"]["template"]["spec"]})

@@ -68,7 +68,6 @@ class PodView(NamedTuple):
     affinity: tuple[Any, ...] = ()  # nodeSelectorTerms, one of which has to match
     tolerations: tuple[Mapping[str, Any], ...] = ()
     owner: str = ""  # the kind of its controller
-    labels: Mapping[str, str] = {}
 
 
 class NodeView(NamedTuple):
@@ -104,7 +103,6 @@ def pod(told: Mapping[str, Any]) -> PodView:
         affinity=tuple(terms),
         tolerations=tuple(spec.get("tolerations") or ()),
         owner=owner.get("kind", ""),
-        labels=meta.get("labels") or {},
     )
 
 

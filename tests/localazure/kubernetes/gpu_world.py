@@ -6,13 +6,14 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
-from localazure.kubernetes.client import KubeApi
+from localazure.kubernetes.client import Event, KubeApi
 from localazure.kubernetes.devices import NodeDevices
 from localazure.kubernetes.infrastructure import ActorContext, program
 from localazure.kubernetes.model import ClusterShape, PoolShape
 from localazure.kubernetes.node_templates import record
 from tests.support.patience import SECONDS
 
+Body = dict[str, Any]
 PLUGIN = "nvcr.io/nvidia/k8s-device-plugin:v0.18.0"
 CLUSTER = ClusterShape(
     key="/subscriptions/0/resourcegroups/rg/providers/microsoft.containerservice/managedclusters/aks",
@@ -98,6 +99,34 @@ class Container:
         finally:
             self.context.stopping.set()
             assert await asyncio.wait_for(task, SECONDS) == 0
+
+
+class Taking:
+    """An API server that takes everything and has nothing, and keeps what it was told of."""
+
+    def __init__(self) -> None:
+        self.told: list[str] = []
+
+    async def find(self, path: str) -> None:
+        """No object is there."""
+
+    async def list(self, path: str, **_: str) -> Body:
+        return {"items": [], "metadata": {"resourceVersion": "1"}}
+
+    async def create(self, path: str, body: Body) -> Body:
+        self.told.append(f"create {path}")
+        return {**body, "metadata": {**body["metadata"], "uid": "u"}}
+
+    async def patch(self, path: str, body: Any, **_: str) -> Body:
+        self.told.append(f"patch {path}")
+        return {**body, "metadata": {"name": "n", "uid": "u"}}
+
+    async def delete(self, path: str, **_: Any) -> None:
+        self.told.append(f"delete {path}")
+
+    async def follow(self, path: str, **_: str) -> AsyncIterator[Event]:
+        await asyncio.Event().wait()
+        yield Event("SYNCED", {})
 
 
 async def eventually(true: Callable[[], Any], what: str) -> Any:

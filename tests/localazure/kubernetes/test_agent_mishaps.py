@@ -12,12 +12,12 @@ from localazure.kubernetes.agent import process_spec
 from localazure.kubernetes.agent.images import PullError, Registry
 from localazure.kubernetes.agent.node import Node
 from localazure.kubernetes.agent.settings import Settings
-from localazure.kubernetes.client import KubeApi, KubeError, Patch
+from localazure.kubernetes.client import KubeApi, KubeError
 from localazure.kubernetes.control_plane_folder import ClusterFolder
 from localazure.kubernetes.events import Events
 from localazure.kubernetes.node_gpus import StartError
 from tests.localazure.coroutines import in_a_loop
-from tests.localazure.kubernetes.gpu_world import eventually
+from tests.localazure.kubernetes.gpu_world import Taking, eventually
 from tests.support.loopback import run
 from tests.support.node_agent import record
 
@@ -44,42 +44,30 @@ def test_pods_that_have_ended_leave_their_addresses_to_others(tmp_path: Path) ->
 @in_a_loop
 async def test_a_node_that_goes_while_it_is_registered_is_deleted_after_that(tmp_path: Path) -> None:
     sent, answered = asyncio.Event(), asyncio.Event()
-    asked: list[str] = []
 
-    class Slow(KubeApi):
-        """An API server that does what it was sent, also where nobody waits for the answer."""
-
-        def __init__(self) -> None:
-            pass
-
-        async def find(self, path: str) -> Body | None:
-            return None
+    class Slow(Taking):
+        """It does what it was sent, also where nobody waits for the answer."""
 
         async def create(self, path: str, body: Body) -> Body:
             async def arrives() -> Body:
                 await answered.wait()
-                asked.append("created")
-                return body
+                return await super(Slow, self).create(path, body)
 
             sent.set()
             return await asyncio.shield(asyncio.ensure_future(arrives()))
 
-        async def patch(self, path: str, body: Any, *, kind: Patch = "merge") -> Body:
-            return {"metadata": {"uid": "1"}}
-
-        async def delete(self, path: str, *, grace_seconds: int | None = None, uid: str = "") -> Body | None:
-            asked.append("deleted")
-            return None
-
     one, api = node(tmp_path), Slow()
-    one.start(api, 1)
+    one.start(cast(KubeApi, api), 1)
     await sent.wait()
-    going = asyncio.ensure_future(one.remove(api))
+    going = asyncio.ensure_future(one.remove(cast(KubeApi, api)))
     for _ in range(10):
         await asyncio.sleep(0)
     answered.set()
     await going
-    assert asked == ["created", "deleted", "deleted"]
+    assert [one for one in api.told if "/leases" not in one and "patch" not in one] == [
+        "create /api/v1/nodes",
+        "delete /api/v1/nodes/aks-tests-0",
+    ]
 
 
 def test_pods_that_have_ended_leave_their_ports_to_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -101,32 +89,15 @@ def test_pods_that_have_ended_leave_their_ports_to_others(tmp_path: Path, monkey
     one.give_back("pod", [20_001])
 
 
-class ApiServer:
-    """Takes everything, and keeps what was told of nodes."""
-
-    def __init__(self) -> None:
-        self.told: list[str] = []
-
-    async def find(self, _: str) -> None:
-        return None
-
-    async def create(self, path: str, body: Body) -> Body:
-        return {**body, "metadata": {**body["metadata"], "uid": "u"}}
-
-    async def patch(self, path: str, body: Body, *, kind: str = "merge") -> Body:
-        self.told.append(path)
-        return {"metadata": {"uid": "u"}, **body}
-
-
 @in_a_loop
 async def test_a_node_outlives_a_full_disk(tmp_path: Path) -> None:
     """A folder in the way stands for it: both are an error of writing."""
-    api, one = ApiServer(), node(tmp_path)
+    api, one = Taking(), node(tmp_path)
     (one.folder / ".node.json.half").mkdir()
     one.start(cast(KubeApi, api), 10_250)
     await asyncio.sleep(0)
     (one.folder / ".node.json.half").rmdir()
-    await eventually(lambda: "/api/v1/nodes/aks-tests-0/status" in api.told, "the node is reported all the same")
+    await eventually(lambda: "patch /api/v1/nodes/aks-tests-0/status" in api.told, "the node is reported all the same")
     await eventually(lambda: any("/leases/" in path for path in api.told), "and says that it lives")
     assert (read_json(one.folder / "node.json") or {})["port"] == 10_250
     await one.stop()
@@ -178,15 +149,8 @@ def test_a_server_that_fails_is_a_pull_that_fails() -> None:
 def test_an_event_that_has_expired_is_told_anew() -> None:
     """The API server keeps events for an hour; what goes on for longer isn't silent from then on."""
 
-    class Forgetful:
-        def __init__(self) -> None:
-            self.made: list[Body] = []
-
-        async def create(self, _: str, body: Body) -> Body:
-            self.made.append(body)
-            return body
-
-        async def patch(self, path: str, _: Body, *, kind: str) -> Body:
+    class Forgetful(Taking):
+        async def patch(self, path: str, body: Any, **_: str) -> Body:
             raise KubeError(404, "NotFound", f"{path} not found")
 
     async def whole() -> None:
@@ -195,7 +159,7 @@ def test_an_event_that_has_expired_is_told_anew() -> None:
         pod = {"name": "p", "namespace": "n", "uid": "u"}
         for number in (1, 2):
             events.of_pod(pod, "Warning", "BackOff", "again")
-            await eventually(lambda number=number: len(api.made) == number, "the event is there")
+            await eventually(lambda number=number: len(api.told) == number, "the event is there")
         telling.cancel()
 
     run(whole())

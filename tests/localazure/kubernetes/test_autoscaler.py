@@ -5,7 +5,6 @@ from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 from typing import Any
 
-import pytest
 from hypothesis import given, settings, strategies as st
 
 from localazure.kubernetes import autoscaler_views
@@ -59,74 +58,37 @@ def decided(
     return [str(one) for one in increases], {one.pod.name: str(one) for one in refusals}
 
 
-def test_a_pending_pod_brings_the_first_node_of_a_pool_at_zero() -> None:
-    view = pool()
-    assert decided([pod("a", gpus=1)], [view]) == ([f"{view.vmss} 0->1 (max: 3)"], {})
+def pods_of(rows: list[dict[str, Any]], nodes: Sequence[NodeView]) -> list[PodView]:
+    """`node`: the number of that one which it runs on. `requests`: in place of all others."""
+    found: list[PodView] = []
+    for said in rows:
+        row = dict(said)
+        if "node" in row:
+            row["node"] = nodes[row["node"]].name
+        if "requests" in row:
+            row["requests"] = {name: Fraction(amount) for name, amount in row["requests"].items()}
+        found += [pod(name, **row) for name in str(row.pop("names")).split()]
+    return found
 
 
-def test_from_zero_a_pool_is_known_by_whole_gpus_alone() -> None:
-    """Azure/AKS issue 5161: neither instances by their own names nor renamed resources bring a first node."""
-    view = pool("mig", "Standard_NC24ads_A100_v4", mig_profile="MIG1g")
-    mixed = pod("a")._replace(requests={"nvidia.com/mig-1g.10gb": Fraction(1)})
-    renamed = pod("b")._replace(requests={"nvidia.com/gpu.shared": Fraction(1)})
-    assert decided([mixed, renamed], [view]) == (
-        [],
-        {"a": "1 Insufficient nvidia.com/mig-1g.10gb", "b": "1 Insufficient nvidia.com/gpu.shared"},
-    )
-    four = [pod(name, gpus=1) for name in "abcd"]
-    assert decided(four, [pool(most=9)])[0] == [f"{pool().vmss} 0->4 (max: 9)"]  # it doesn't know that they'd share one
-
-
-def test_a_node_that_is_there_tells_what_the_next_will_be() -> None:
-    view = pool(target=1, most=9)
-    shared = node_of(view, 0, gpus=4)
-    running = [pod(f"r{n}", gpus=1, cpu="1/10", node=shared.name) for n in range(4)]
-    waiting = [pod(f"w{n}", gpus=1, cpu="1/10") for n in range(5)]
-    assert decided([*running, *waiting], [view], [shared])[0] == [f"{view.vmss} 1->3 (max: 9)"]
-
-
-@pytest.mark.parametrize(
-    ("changed", "why"),
-    [
-        ({"tolerations": ()}, "1 node(s) had untolerated taint {sku: gpu}"),
-        ({"selector": {"agentpool": "other"}}, "1 node(s) didn't match Pod's node affinity/selector"),
-        ({"requests": {GPU: Fraction(2)}}, "1 Insufficient nvidia.com/gpu"),
-        ({"requests": {"cpu": Fraction(4)}}, "1 Insufficient cpu"),
-    ],
-    ids=["taint", "selector", "gpus", "cpu"],
-)
-def test_a_pod_that_no_new_node_would_help_is_told_why(changed: dict[str, Any], why: str) -> None:
-    assert decided([pod("a", gpus=1, **changed)], [pool()]) == ([], {"a": why})
-
-
-def test_reasons_of_several_pools_are_counted() -> None:
-    full = pool("full", most=2, target=2)
-    views = [
-        pool(),
-        pool("second"),
-        pool("cpu", "Standard_D4s_v5"),
-        full,
-        pool("failed")._replace(backoff_until=NOW + timedelta(1)),
+@of_table("what", "case")
+def test_what_grows_for_which_pods_and_what_others_are_told(what: str, case: dict[str, Any]) -> None:
+    """Pools are of T4 where they say nothing, with the taint that the pods tolerate."""
+    pools = []
+    for name, said in case["pools"].items():
+        row = dict(said or {})
+        backoff = NOW + timedelta(1) if row.pop("backoff", False) else None
+        pools.append(pool(name, **row)._replace(backoff_until=backoff))
+    by_name = {one.name: one for one in pools}
+    nodes = [
+        node_of(by_name[row["pool"]], number, gpus=row.get("gpus"), created=NOW - timedelta(minutes=row.get("minutes", 60)))
+        for number, row in enumerate(case.get("nodes", ()))
     ]
-    nodes = [node_of(full, number) for number in range(2)]
-    busy = [pod(f"r{one.name}", gpus=1, node=one.name) for one in nodes]
-    _, refusals = decided([*busy, pod("a", gpus=2)], views, nodes)
-    assert refusals["a"] == ("3 Insufficient nvidia.com/gpu, 1 in backoff after failed scale-up, 1 max node group size reached")
-
-
-def test_what_one_pool_can_no_longer_take_another_gets() -> None:
-    grown, refused = decided([pod(f"p{n}", gpus=1) for n in range(3)], [pool(most=2), pool("more")])
-    assert grown == [f"{pool().vmss} 0->2 (max: 2)", f"{pool('more').vmss} 0->1 (max: 3)"]
-    assert refused == {}
-
-
-def test_a_node_on_its_way_is_waited_for() -> None:
-    view = pool(target=1)
-    assert decided([pod("a", gpus=1)], [view]) == ([], {})
-    young = node_of(view, 0, gpus=0, created=NOW - timedelta(minutes=2))  # Ready, and its device plugin isn't there yet
-    assert decided([pod("a", gpus=1)], [view], [young]) == ([], {})
-    old = young._replace(created=NOW - timedelta(minutes=16))
-    assert decided([pod("a", gpus=1)], [view], [old])[0] == [f"{view.vmss} 1->2 (max: 3)"]
+    more = {"daemons": pods_of(case.get("daemons", []), nodes)}
+    profile = autoscaler_views.profile(case.get("profile", {}))
+    grown, told = decided(pods_of(case["pods"], nodes), pools, nodes, profile, **more)
+    assert grown == [f"{by_name[name].vmss} {grows}" for name, grows in case.get("grown", {}).items()], what
+    assert told == case.get("told", {}), what
 
 
 def test_a_gpu_node_without_gpus_isnt_taken_for_ready_whatever_its_resources_are_called() -> None:
@@ -136,23 +98,6 @@ def test_a_gpu_node_without_gpus_isnt_taken_for_ready_whatever_its_resources_are
     assert not started(node._replace(allocatable={**node.allocatable, "nvidia.com/gpu.shared": Fraction(4)}))
     assert started(node_of(view, 0, gpus=1))
     assert started(node_of(pool("cpu", "Standard_D4s_v5"), 0))
-
-
-def test_pods_that_the_scheduler_has_room_for_bring_nothing() -> None:
-    view = pool(target=1)
-    assert decided([pod("a", gpus=1)], [view], [node_of(view, 0)]) == ([], {})
-    assert decided([pod("a", gpus=1, waits=False)], [view]) == ([], {})
-    assert decided([pod("a", gpus=1, owner="DaemonSet")], [view]) == ([], {})
-    delayed = autoscaler_views.profile({"new-pod-scale-up-delay": "1m"})
-    assert decided([pod("a", gpus=1)], [pool()], profile=delayed) == ([], {})
-
-
-def test_daemons_of_a_new_node_take_their_part() -> None:
-    daemon = pod("daemon", cpu="1/2", waits=False, tolerations=({"operator": "Exists"},))
-    elsewhere = daemon._replace(selector={"agentpool": "other"})
-    for daemons, nodes in (((), 1), ((daemon,), 2), ((elsewhere,), 1)):
-        grown, _ = decided([pod(n, cpu="19/10") for n in "ab"], [pool()], daemons=daemons)
-        assert grown == [f"{pool().vmss} 0->{nodes} (max: 3)"]
 
 
 # What goes

@@ -12,28 +12,10 @@ from localazure.kubernetes.autoscaler_loop import Autoscaler
 from localazure.kubernetes.autoscaler_views import Profile
 from localazure.kubernetes.client import KubeApi
 from localazure.kubernetes.control_plane_folder import ClusterFolder
-from tests.localazure.kubernetes.gpu_world import CLUSTER, pool
+from tests.localazure.kubernetes.gpu_world import CLUSTER, Taking, pool
 from tests.support.loopback import run
 
 _TURNS = 10  # of the event loop, which are more than either takes to end
-Body = dict[str, Any]
-
-
-class Idle:
-    """An API that takes everything, and pools of which there are none."""
-
-    async def find(self, path: str) -> None:
-        """No object is there."""
-
-    async def create(self, path: str, body: Body) -> Body:
-        return {**body, "metadata": {**body["metadata"], "uid": "u"}}
-
-    async def patch(self, path: str, body: Body, *, kind: str) -> Body:
-        return {"metadata": {"name": "n", "uid": "u"}, "status": {}}
-
-    async def follow(self, path: str, *, fields: str) -> Any:
-        await asyncio.Event().wait()
-        yield
 
 
 async def never(*_: object) -> None:
@@ -62,7 +44,7 @@ async def still_running(begin: Callable[[], tuple[asyncio.Task[None], Callable[[
 
 def test_an_autoscaler_that_is_woken_as_it_is_cancelled_ends() -> None:
     def begin() -> tuple[asyncio.Task[None], Callable[[], None]]:
-        idle = Idle()
+        idle = Taking()
         scaler = Autoscaler(lambda: cast(KubeApi, idle), list, never, never, Profile, lambda: datetime(2026, 11, 22, tzinfo=UTC))
         return asyncio.create_task(scaler.run()), scaler.wake
 
@@ -74,7 +56,7 @@ def test_a_node_with_a_new_device_as_it_is_taken_away_ends(tmp_path: Path) -> No
 
     def begin() -> tuple[asyncio.Task[None], Callable[[], None]]:
         node = Node(record, ClusterFolder(tmp_path), cast(Any, None), set())
-        node.start(cast(KubeApi, Idle()), 10250)
+        node.start(cast(KubeApi, Taking()), 10250)
         return node._tasks[0], lambda: node.apply(record)
 
     assert run(still_running(begin)) == []

@@ -10,22 +10,20 @@ from localazure.arm.store import Store
 from localazure.kubernetes.pools import ClusterPools
 from localazure.lists.deviations import Deviations
 from tests.localazure.coroutines import in_a_loop
-from tests.localazure.kubernetes.gpu_world import CLUSTER, eventually, pool
+from tests.localazure.kubernetes.gpu_world import CLUSTER, Taking, eventually, pool
 
 
-class Emptying:
-    """An API that answers only when it is let to, once a node is cordoned."""
+class Emptying(Taking):
+    """It answers only when it is let to, once a node is cordoned."""
 
     def __init__(self) -> None:
-        self.cordoned = asyncio.Event()
+        super().__init__()
         self.let = asyncio.Event()
 
-    async def patch(self, path: str, _: dict[str, Any]) -> None:
-        self.cordoned.set()
+    async def patch(self, path: str, body: Any, **_: str) -> dict[str, Any]:
+        answer = await super().patch(path, body)
         await self.let.wait()
-
-    async def list(self, path: str, **_: str) -> dict[str, Any]:
-        return {"items": []}
+        return answer
 
 
 @in_a_loop
@@ -42,7 +40,7 @@ async def test_what_was_under_way_brings_nothing_back(tmp_path: Path) -> None:
     (node,) = pools.nodes(CLUSTER.key, "t4")
     clusters.power = lambda _: "Running"
     leaving = asyncio.create_task(pools.delete_machines(CLUSTER.key, "t4", [node["name"]]))
-    await eventually(api.cordoned.is_set, "the node is being emptied")
+    await eventually(lambda: api.told, "the node is being emptied")
     await pools.forget(CLUSTER.key)
     (folder / "nodes.json").unlink()
     folder.rmdir()
