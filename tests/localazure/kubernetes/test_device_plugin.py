@@ -44,11 +44,11 @@ def test_which_images_are_simulated(image: str, there: bool) -> None:
 async def test_what_the_plugin_offers(
     node: str, config: list[str], env: dict[str, str], offered: dict[str, int], told: list[str]
 ) -> None:
-    """And what pods that get one each are told that they have, the GPU or instance by its number."""
+    """And what pods that get one each are told that they have, ids of GPUs and instances as their numbers."""
     with node_of(node) as world:
         devices = world.devices
-        names = {gpu.uuid: str(gpu.number) for gpu in devices.gpus}
-        names |= {one.uuid: f"0:{one.number}" for gpu in devices.gpus for one in gpu.instances}
+        names = {gpu.uuid: f"GPU {gpu.number}" for gpu in devices.gpus}
+        names |= {one.uuid: f"MIG {one.number}" for gpu in devices.gpus for one in gpu.instances}
         async with world.container(config=sharing(*config) if config else None, env=env).running("Registered device plugin"):
             assert devices.allocatable() == offered
             seen: list[str] = []
