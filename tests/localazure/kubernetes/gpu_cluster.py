@@ -11,8 +11,11 @@ from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
+from string import Template
 from types import SimpleNamespace
 from typing import Any, TypeVar
+
+import yaml
 
 from localazure.arm.store import Store
 from localazure.kubernetes.clusters import ClusterContext, Clusters
@@ -92,38 +95,9 @@ def pod(name: str, namespace: str, gpus: int = 1, *, resource: str = "nvidia.com
 
 def device_plugin(pool: str, namespace: str, config: str = "version: v1\n") -> list[dict[str, Any]]:
     """The plugin on the nodes of one pool, with its configuration."""
-    name = f"plugin-{pool}"
-    metadata = {"name": name, "namespace": namespace}
-    labels = {"app": name}
-    container = {
-        "name": "plugin",
-        "image": PLUGIN,
-        "env": [{"name": "CONFIG_FILE", "value": "/config/config.yaml"}, {"name": "MPS_ROOT", "value": "/run/nvidia/mps"}],
-        "volumeMounts": [
-            {"name": "config", "mountPath": "/config"},
-            {"name": "sockets", "mountPath": "/var/lib/kubelet/device-plugins"},
-        ],
-    }
-    spec = {
-        "nodeSelector": {"agentpool": pool},
-        "tolerations": TOLERATIONS,
-        "terminationGracePeriodSeconds": 1,
-        "containers": [container],
-        "volumes": [
-            {"name": "config", "configMap": {"name": name}},
-            {"name": "sockets", "hostPath": {"path": "/var/lib/kubelet/device-plugins"}},
-        ],
-    }
-    template = {"metadata": {"labels": labels}, "spec": spec}
-    return [
-        {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"config.yaml": config}},
-        {
-            "apiVersion": "apps/v1",
-            "kind": "DaemonSet",
-            "metadata": metadata,
-            "spec": {"selector": {"matchLabels": labels}, "template": template},
-        },
-    ]
+    text = Path(__file__).with_name("device_plugin.yaml").read_text(encoding="utf-8")
+    told = {"pool": pool, "namespace": namespace, "config": json.dumps(config), "image": PLUGIN}
+    return list(yaml.safe_load_all(Template(text).substitute(told)))
 
 
 @contextmanager

@@ -3,6 +3,8 @@
 import asyncio
 import base64
 import json
+import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -11,6 +13,8 @@ import pytest
 
 from localazure.kubernetes.agent import environment, images, logs, node_forms, pod_status, probes, process_spec
 from localazure.kubernetes.agent.pod_status import ContainerState
+from tests.localazure.coroutines import in_a_loop
+from tests.support.tables import of_table
 
 POD: dict[str, Any] = {
     "metadata": {"name": "p", "namespace": "n", "uid": "u", "labels": {"app": "x"}, "annotations": {"a/b": 'say "it"'}},
@@ -18,31 +22,29 @@ POD: dict[str, Any] = {
 }
 
 
-def pod(policy: str, *mains: dict[str, Any], inits: tuple[dict[str, Any], ...] = ()) -> dict[str, Any]:
-    spec = {"restartPolicy": policy, "containers": [{"image": "i", **one} for one in mains]}
-    return {
-        "metadata": {"name": "p", "generation": 1},
-        "spec": {**spec, "initContainers": [{"image": "i", **one} for one in inits]},
+def pod(policy: str, *mains: str, inits: Iterable[str] = ()) -> dict[str, Any]:
+    """Of containers by their names; `beside` is a sidecar."""
+    sidecar = {"beside": {"restartPolicy": "Always"}}
+    spec = {
+        "restartPolicy": policy,
+        "containers": [{"name": one, "image": "i"} for one in mains],
+        "initContainers": [{"name": one, "image": "i", **sidecar.get(one, {})} for one in inits],
     }
+    return {"metadata": {"name": "p", "generation": 1}, "spec": spec}
 
 
-def ended(name: str, code: int) -> ContainerState:
-    state = ContainerState(name)
-    state.end({"exitCode": code, "reason": "Error" if code else "Completed"})
-    return state
-
-
-def going(name: str, *, ready: bool = True) -> ContainerState:
-    state = ContainerState(name)
-    state.run("2026-11-22T00:00:00Z", "processes://1")
-    state.ready = state.started = ready
-    return state
-
-
-def backing_off(name: str, code: int = 1) -> ContainerState:
-    state = ended(name, code)
-    state.wait("CrashLoopBackOff", "back-off 10s")
-    return state
+def state(name: str, told: str) -> ContainerState:
+    """As a table says it: `waits`, `runs`, `ended 3`, `backs off 3`."""
+    found = ContainerState(name)
+    words = told.split()
+    if words[0] in ("ended", "backs"):
+        found.end({"exitCode": int(words[-1])})
+    if words[0] == "backs":
+        found.wait("CrashLoopBackOff", "back-off 10s")
+    if words[0] == "runs":
+        found.run("2026-11-22T00:00:00Z", "processes://1")
+        found.ready = found.started = "unready" not in words
+    return found
 
 
 WHOLE: Any = SimpleNamespace(body=POD, ip="10.244.1.4", node=SimpleNamespace(allocatable={"memory": "2Gi"}))
@@ -67,10 +69,7 @@ def test_the_downward_api_knows_labels_and_annotations_one_and_all() -> None:
 # Variables
 
 
-@pytest.mark.parametrize(
-    ("text", "filled"),
-    [("$(A)", "1"), ("$$(A)", "$(A)"), ("$(B)", "$(B)"), ("$A", "$A"), ("x$(A)y$(A)", "x1y1"), ("$$$(A)", "$1"), ("$", "$")],
-)
+@of_table("text", "filled")
 def test_references_to_variables_are_filled_in(text: str, filled: str) -> None:
     assert environment.expanded(text, {"A": "1"}) == filled
 
@@ -92,47 +91,19 @@ def test_pull_secrets_are_read_in_both_of_their_forms() -> None:
 # Statuses
 
 
-@pytest.mark.parametrize(
-    ("policy", "states", "over", "phase"),
-    [
-        ("Always", [ContainerState("a")], False, "Pending"),
-        ("Always", [going("a")], False, "Running"),
-        ("Always", [going("a"), ContainerState("b")], False, "Pending"),
-        ("Always", [going("a"), backing_off("b")], False, "Running"),
-        ("Always", [ended("a", 0)], False, "Running"),
-        ("OnFailure", [ended("a", 0), ended("b", 1)], False, "Running"),
-        ("OnFailure", [ended("a", 0), ended("b", 0)], False, "Succeeded"),
-        ("Never", [ended("a", 0), ended("b", 1)], False, "Failed"),
-        ("Never", [ended("a", 0), going("b")], False, "Running"),
-        ("Always", [ended("a", 0)], True, "Succeeded"),
-        ("Always", [ended("a", 143)], True, "Failed"),
-    ],
-    ids=lambda value: str(value) if isinstance(value, str | bool) else "-".join(one.name for one in value),
-)
+@of_table("phase", "policy", "mains", "inits", "over")
 def test_the_phase_of_a_pod_follows_from_its_containers(
-    policy: str, states: list[ContainerState], over: bool, phase: str
+    phase: str, policy: str, mains: dict[str, str], inits: dict[str, str], over: bool
 ) -> None:
-    body = pod(policy, *({"name": one.name} for one in states))
-    assert pod_status.phase(body, {one.name: one for one in states}, over=over) == phase
-
-
-def test_a_pod_waits_for_its_init_containers_and_fails_with_them() -> None:
-    body = pod("Never", {"name": "main"}, inits=({"name": "before"}, {"name": "beside", "restartPolicy": "Always"}))
-    states = {"before": going("before"), "beside": ContainerState("beside"), "main": ContainerState("main")}
-    assert pod_status.phase(body, states, over=False) == "Pending"
-    assert pod_status.phase(body, {**states, "before": ended("before", 2)}, over=False) == "Failed"
-    done = {"before": ended("before", 0), "beside": going("beside"), "main": going("main")}
-    assert pod_status.phase(body, done, over=False) == "Running"
-    assert pod_status.phase(body, {**done, "main": ended("main", 0)}, over=False) == "Running"  # the sidecar ends after it
-    again = {**body, "spec": {**body["spec"], "restartPolicy": "Always"}}
-    assert pod_status.phase(again, {**states, "before": backing_off("before")}, over=False) == "Pending"
+    states = {name: state(name, told) for name, told in {**inits, **mains}.items()}
+    assert pod_status.phase(pod(policy, *mains, inits=inits), states, over=over) == phase, (mains, inits)
 
 
 def test_conditions_name_what_isnt_ready_and_keep_the_time_of_their_last_change() -> None:
-    body = pod("Always", {"name": "a"}, {"name": "b"})
+    body = pod("Always", "a", "b")
     told = {"type": "Initialized", "status": "True", "lastTransitionTime": "2026-01-01T00:00:00Z"}
     body["status"] = {"conditions": [told, {"type": "DisruptionTarget", "status": "True"}]}
-    states = {"a": going("a"), "b": going("b", ready=False)}
+    states = {"a": state("a", "runs"), "b": state("b", "runs unready")}
     found = {one["type"]: one for one in pod_status.conditions(body, states, "Running", "2026-11-22T00:00:00Z", sandbox=True)}
     assert found["Ready"]["reason"] == "ContainersNotReady"
     assert found["Ready"]["message"] == "containers with unready status: [b]"
@@ -145,49 +116,32 @@ def test_conditions_name_what_isnt_ready_and_keep_the_time_of_their_last_change(
 LINES = [f"2026-11-22T00:00:0{second}.000000Z line {second}\n" for second in range(5)]
 
 
-def told(log: Path, asked: logs.LogOptions) -> str:
-    async def gathered() -> bytes:
-        return b"".join([piece async for piece in logs.told(log, asked, lambda: True)])
-
-    return asyncio.run(gathered()).decode()
-
-
-@pytest.mark.parametrize(
-    ("asked", "answer"),
-    [
-        (logs.LogOptions(), "".join(f"line {second}\n" for second in range(5))),
-        (logs.LogOptions(tail=2), "line 3\nline 4\n"),
-        (logs.LogOptions(tail=0), ""),
-        (logs.LogOptions(since="2026-11-22T00:00:03.000000Z"), "line 3\nline 4\n"),
-        (logs.LogOptions(limit=9), "line 0\nli"),
-        (logs.LogOptions(tail=1, timestamps=True), LINES[-1]),
-        (logs.LogOptions(follow=True, tail=1), "line 4\n"),
-    ],
-    ids=["all", "tail", "nothing", "since", "limit", "stamped", "followed"],
-)
-def test_a_log_is_told_as_it_is_asked_for(asked: logs.LogOptions, answer: str, tmp_path: Path) -> None:
-    (tmp_path / "log").write_text("".join(LINES))
-    assert told(tmp_path / "log", asked) == answer
+@of_table("asked", "answer")
+@in_a_loop
+async def test_a_log_is_told_as_it_is_asked_for(asked: dict[str, Any], answer: str) -> None:
+    with tempfile.NamedTemporaryFile("w") as log:
+        log.write("".join(LINES))
+        log.flush()
+        told = [piece async for piece in logs.told(Path(log.name), logs.LogOptions(**asked), lambda: True)]
+    assert b"".join(told).decode() == answer
 
 
-def test_a_followed_log_goes_on_over_the_moment_in_which_its_older_half_is_dropped(tmp_path: Path) -> None:
+@in_a_loop
+async def test_a_followed_log_goes_on_over_the_moment_in_which_its_older_half_is_dropped(tmp_path: Path) -> None:
     log = tmp_path / "log"
     log.write_text("".join(LINES[:3]))
     over: list[bool] = []
 
-    async def gathered() -> list[bytes]:
-        found: list[bytes] = []
-        async for piece in logs.told(log, logs.LogOptions(follow=True), lambda: bool(over)):
-            found.append(piece)
-            if len(found) == 1:
-                new = tmp_path / "log.new"
-                new.write_text("".join(LINES[2:4]))
-                new.replace(log)
-            else:
-                over.append(True)
-        return found
-
-    assert b"".join(asyncio.run(gathered())) == b"line 0\nline 1\nline 2\nline 3\n"
+    found: list[bytes] = []
+    async for piece in logs.told(log, logs.LogOptions(follow=True), lambda: bool(over)):
+        found.append(piece)
+        if len(found) == 1:
+            new = tmp_path / "log.new"
+            new.write_text("".join(LINES[2:4]))
+            new.replace(log)
+        else:
+            over.append(True)
+    assert b"".join(found) == b"line 0\nline 1\nline 2\nline 3\n"
 
 
 # Nodes
