@@ -4,52 +4,35 @@
 are read from their names.
 """
 
+import functools
 import hashlib
 import math
 import re
+import tomllib
 from fractions import Fraction
+from pathlib import Path
 from typing import Any, NamedTuple
 
-from azure_gpu.catalog.facts import Fact
 from azure_gpu.catalog.services.aks import clusters, pools
 from azure_gpu.catalog.services.aks.sizes import listing
 from azure_gpu.catalog.sizes import SIZES
 from azure_gpu.catalog.sizes.model import Size
-from azure_gpu.catalog.sources import observed
 from localazure.kubernetes.model import ClusterShape, PoolShape
 from localazure.subscriptions import SUBSCRIPTION
 
-RESERVATIONS = observed("Microsoft Learn, articles/aks/node-resource-reservations.md, AKS 1.29 and later", 2026, 11, 22)
-_SEEN_NODE = observed("carverauto/threadr issue 68, kubectl describe node of a Standard_NC4as_T4_v3", 2024, 4, 5)
-_CPU_RESERVED = {1: 60, 2: 100, 4: 140, 8: 180, 16: 260, 32: 420, 64: 740}  # by cores: millicores
 _MB, _MIB, _GIB = 10**6, 2**20, 2**30
 _POD_BYTES, _BASE_BYTES, _EVICTION_BYTES = 20 * _MB, 50 * _MB, 100 * _MIB
 _LONGEST_LABEL = 63  # Kubernetes' limit of a label's value
+# kubectl describe node of a Standard_NC4as_T4_v3: carverauto/threadr issue 68, 2024-04-05.
 _SEEN_SHARE = Fraction(28736340, 28 * 2**20)  # of a machine's memory, that its kernel leaves
 _DISK_SHARE = Fraction(129886128 * 2**10, 128 * _GIB)  # of a disk, that its file system leaves
-_GIB_A_VCPU = {"D": 4, "DC": 4, "E": 8, "EC": 8, "F": 2, "FX": 12, "B": 4, "L": 8, "M": 16, "A": 2}
-_OLD_SIZES = {  # of the first two versions, whose names don't say the vCPUs: vCPUs and GiB
-    "Standard_DS2_v2": (2, 7),
-    "Standard_D2_v2": (2, 7),
-    "Standard_DS3_v2": (4, 14),
-    "Standard_D3_v2": (4, 14),
-    "Standard_DS4_v2": (8, 28),
-    "Standard_DS5_v2": (16, 56),
-    "Standard_B2s": (2, 4),
-    "Standard_B2ms": (2, 8),
-    "Standard_B4ms": (4, 16),
-    "Standard_B8ms": (8, 32),
-    "Standard_A2_v2": (2, 4),
-    "Standard_A4_v2": (4, 8),
-}
 _DEFAULT_MACHINE = (4, 16)  # where the name says nothing
 GPU_LABEL = "accelerator"
-NODE_IMAGE = "AKSUbuntu-2404gen2containerd-202608.14.0"
 
-FACTS: tuple[Fact, ...] = (
-    Fact("kube-reserved memory", "the lesser of 20 MB x pods + 50 MB and 25 % of the memory", RESERVATIONS),
-    Fact("memory and disk that a node shows of 28 GiB and 128 GiB", "28736340Ki, 129886128Ki", _SEEN_NODE),
-)
+
+@functools.cache
+def _known() -> dict[str, dict[str, Any]]:
+    return tomllib.loads(Path(__file__).with_name("node_templates.toml").read_text(encoding="utf-8"))
 
 
 class Machine(NamedTuple):
@@ -68,13 +51,13 @@ def machine(vm_size: str) -> Machine:
     if size is not None and size.vcpus and size.memory_gib:
         arch = "arm64" if size.series.architecture == "Arm64" else "amd64"
         return Machine(size.vcpus, size.memory_gib, arch, math.ceil(size.gpu_count or 0), size)
-    if vm_size in _OLD_SIZES:
-        return Machine(*_OLD_SIZES[vm_size])
+    if vm_size in _known()["old_sizes"]:
+        return Machine(*_known()["old_sizes"][vm_size])
     match = re.fullmatch(r"Standard_([A-Z]+)[0-9]+(?:-[0-9]+)?([a-z]*).*", vm_size)
     vcpus = clusters.vcpus(vm_size)
     if match is None or vcpus is None:
         return Machine(*_DEFAULT_MACHINE)
-    family = _GIB_A_VCPU.get(match[1], 4)
+    family = _known()["gib_a_vcpu"].get(match[1], 4)
     return Machine(vcpus, vcpus * (2 if "l" in match[2] else family), "arm64" if "p" in match[2] else "amd64")
 
 
@@ -172,33 +155,17 @@ def record(pool: PoolShape, cluster: ClusterShape, instance: int, created: str) 
 
 def labels(pool: PoolShape, cluster: ClusterShape, what: Machine) -> dict[str, str]:
     """Those of every node of the pool: AKS's own over the pool's."""
-    image = pool.node_image or NODE_IMAGE
-    system = pool.os_type.lower()
-    found = {
-        **pool.labels,
-        "agentpool": pool.name,
-        "kubernetes.azure.com/agentpool": pool.name,
-        "kubernetes.azure.com/cluster": _as_label(cluster.node_resource_group),
-        "kubernetes.azure.com/mode": pool.mode.lower(),
-        "kubernetes.azure.com/node-image-version": image,
-        "kubernetes.azure.com/nodepool-type": "VirtualMachineScaleSets",
-        "kubernetes.azure.com/os-sku": pool.os_sku,
-        "kubernetes.azure.com/role": "agent",
-        "kubernetes.azure.com/sku-cpu": str(what.vcpus),
-        "kubernetes.azure.com/sku-memory": str(what.memory_gib * 1024),
-        "kubernetes.azure.com/storageprofile": "managed",
-        "kubernetes.azure.com/storagetier": "Premium_LRS",
-        "storageprofile": "managed",
-        "storagetier": "Premium_LRS",
-        "kubernetes.io/arch": what.architecture,
-        "kubernetes.io/os": system,
-        "beta.kubernetes.io/arch": what.architecture,
-        "beta.kubernetes.io/os": system,
-        "beta.kubernetes.io/instance-type": pool.vm_size,
-        "node.kubernetes.io/instance-type": pool.vm_size,
-        "topology.kubernetes.io/region": cluster.location,
-        "failure-domain.beta.kubernetes.io/region": cluster.location,
+    words = {
+        "pool": pool,
+        "machine": what,
+        "region": cluster.location,
+        "cluster": _as_label(cluster.node_resource_group),
+        "mode": pool.mode.lower(),
+        "image": pool.node_image or _known()["image"]["default"],
+        "memory_mib": what.memory_gib * 1024,
+        "system": pool.os_type.lower(),
     }
+    found = {**pool.labels, **{name: text.format(**words) for name, text in _known()["labels"].items()}}
     if what.size and what.size.gpu:
         vendor = what.size.gpu.vendor.lower()
         found[f"kubernetes.azure.com/{GPU_LABEL}"] = vendor
@@ -247,7 +214,7 @@ def _resources(what: Machine, pool: PoolShape) -> tuple[dict[str, str], dict[str
 
 def cpu_reserved(cores: int) -> int:
     """Millicores; between two rows of the table on a line, beyond it on the last line."""
-    rows = sorted(_CPU_RESERVED.items())
+    rows = sorted((int(row), millicores) for row, millicores in _known()["cpu_reserved"].items())
     if cores <= rows[0][0]:
         return rows[0][1]
     upper = next((number for number, row in enumerate(rows) if row[0] >= cores), len(rows) - 1)
