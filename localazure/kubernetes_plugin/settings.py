@@ -115,7 +115,7 @@ def _access(configuration: Mapping[str, str], environment: Mapping[str, str]) ->
     given = configuration.get("kubeconfig", "")
     try:
         config = kubeconfig.read(given, environment)
-        return kubeconfig.access(config, configuration.get("context", ""), configuration.get("cluster", "")), ""
+        return kubeconfig.access(config, configuration.get("context", ""), configuration.get("cluster", ""), given), ""
     except ValueError as error:
         what = "failed to parse kubeconfig data in `kubernetes:config:kubeconfig`" if given else "unable to load a kubeconfig"
         return None, f"{what}: {error}"

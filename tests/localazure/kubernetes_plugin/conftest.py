@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable
-from typing import Any, NoReturn, cast
+from typing import Any, cast
 
 import pytest
 import urllib3
@@ -11,11 +11,10 @@ from pulumi.runtime.proto import provider_pb2
 from localazure.kubernetes_plugin.api import Api
 from localazure.kubernetes_plugin.engine_log import EngineLog
 from localazure.kubernetes_plugin.kubeconfig import Access
-from localazure.kubernetes_plugin.login import Login
 from localazure.kubernetes_plugin.servicer import Provider
 from localazure.plugin.wire import from_struct, to_struct
 from tests.localazure.plugin.conftest import Engine
-from tests.support.fake_kubernetes import FakeKubernetes
+from tests.support.fake_kubernetes import Answer, FakeKubernetes
 from tests.support.kubernetes import ControlPlane
 from tests.support.provider_calls import Calls, VirtualTime
 
@@ -138,14 +137,10 @@ def kubeconfig(server: str = NOBODY, **user: Any) -> str:
 
 
 class Nobody:
-    """A pool of connections to a server at whose address nothing listens."""
+    """kubectl's proxy of a server at whose address nothing listens."""
 
-    def request(self, *_: Any, **__: Any) -> NoReturn:
-        raise ConnectionRefusedError
-
-
-def no_program(*_: Any, **__: Any) -> NoReturn:
-    raise FileNotFoundError
+    def request(self, *_: Any, **__: Any) -> Answer:
+        return Answer(500, b"connect: connection refused", {"Content-Type": "text/plain; charset=utf-8"})
 
 
 def plugin(
@@ -155,8 +150,7 @@ def plugin(
     time, lines = VirtualTime(), Lines()
 
     def api(access: Access, read_s: float) -> Api:
-        pool = cast(urllib3.PoolManager, server or Nobody())
-        return Api(access, Login(access, run=no_program), read_s, opened=lambda *_: pool, sleep=time.wait)
+        return Api(access, read_s, opened=lambda _: cast(urllib3.HTTPConnectionPool, server or Nobody()))
 
     made = kind(environment or {}, lines, api=api, stopping=time, clock=time.clock)
     return KubernetesEngine(made, lines, time)

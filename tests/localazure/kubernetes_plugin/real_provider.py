@@ -21,14 +21,12 @@ from urllib.parse import urlsplit
 
 import grpc
 import pytest
-import urllib3
 import yaml
 from google.protobuf.empty_pb2 import Empty
 from pulumi.runtime.proto import engine_pb2_grpc, provider_pb2_grpc
 
-from localazure.kubernetes_plugin.api import _opened
 from localazure.kubernetes_plugin.kubeconfig import access, read
-from localazure.kubernetes_plugin.login import Login
+from localazure.kubernetes_plugin.kubectl import Proxy
 from tests.localazure.kubernetes_plugin import conftest
 from tests.support.fake_kubernetes import FakeKubernetes
 from tests.support.kubernetes import ControlPlane
@@ -249,9 +247,8 @@ def _versioned(thing: Any) -> Any:
 def _of_real_one(path: str, accept: str) -> tuple[int, bytes, str]:
     """What the control plane answers; asked once."""
     if (path, accept) not in _answers:
-        found = access(read(_control_plane[0].kubeconfig.read_text(), {}))
-        pool: urllib3.PoolManager = _opened(found, Login(found).credential())
-        answer = pool.request("GET", f"{found.server}{path}", headers={"Accept": accept})
+        file = str(_control_plane[0].kubeconfig)
+        answer = Proxy(access(read(file, {}), given=file)).request("GET", path, headers={"Accept": accept})
         _answers[path, accept] = (answer.status, answer.data, answer.headers.get("Content-Type", ""))
     return _answers[path, accept]
 

@@ -9,7 +9,6 @@ import grpc
 import pytest
 from pulumi.runtime.proto import provider_pb2
 
-from localazure.kubernetes_plugin.kubeconfig import access, read
 from localazure.kubernetes_plugin.settings import read_settings
 from localazure.plugin.wire import UNKNOWN, to_struct
 from tests.localazure.kubernetes_plugin.conftest import CONFIG_MAP, KubernetesEngine, kubeconfig, with_kind
@@ -108,13 +107,6 @@ def test_without_a_kubeconfig_that_of_the_machine_is_taken(tmp_path: Path) -> No
     # Both files call their cluster "c", and the first of a name wins, as with kubectl.
     assert access.server == "https://a.example"
     assert "no kubeconfig was given" in read_settings({}, {"HOME": str(tmp_path)}).problem
-
-
-def test_paths_in_a_kubeconfig_begin_where_it_lies(tmp_path: Path) -> None:
-    (tmp_path / "ca.pem").write_text("the authority")
-    path = tmp_path / "config"
-    path.write_text(A.replace('"server"', '"certificate-authority": "ca.pem", "server"'))
-    assert access(read(str(path), {})).ca == b"the authority"
 
 
 def test_the_contexts_namespace_is_the_default_and_the_providers_comes_first() -> None:

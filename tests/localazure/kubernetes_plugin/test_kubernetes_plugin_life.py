@@ -282,7 +282,7 @@ def test_a_server_that_goes_away_while_it_is_waited_for_is_asked_until_it_is_sil
 ) -> None:
     def heard(request: Request) -> None:
         if request.method == "GET" and JOB_PATH in server.objects:
-            raise ConnectionRefusedError
+            raise ConnectionRefusedError("connect: connection refused")
 
     server.heard = heard
     lost = failure(online.made, JOB, job())

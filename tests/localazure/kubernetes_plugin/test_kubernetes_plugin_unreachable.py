@@ -68,13 +68,6 @@ def test_what_is_unreachable_may_be_left_as_it_was(unconfigured: KubernetesEngin
     assert from_struct(unconfigured.read(CONFIG_MAP, "team/settings", INPUTS, STATE).properties) == STATE
 
 
-def test_a_login_that_fails_makes_the_cluster_unreachable(unconfigured: KubernetesEngine) -> None:
-    program = {"apiVersion": "client.authentication.k8s.io/v1", "command": "no-such-login"}
-    unconfigured.configure(kubeconfig=kubeconfig(exec=program))
-    with pytest.raises(grpc.RpcError, match="getting credentials: exec: executable no-such-login not found"):
-        unconfigured.made(CONFIG_MAP, INPUTS)
-
-
 class EngineChannel:
     """A channel to an engine that keeps what it is told, or is gone."""
 
