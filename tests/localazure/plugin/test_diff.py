@@ -2,20 +2,10 @@
 
 from typing import Any
 
-import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 from pulumi.runtime.proto import provider_pb2
 
-from azure_gpu.formats.azure_types import (
-    ALL,
-    BATCH_ACCOUNT,
-    BATCH_POOL,
-    BY_TOKEN,
-    CONTAINER_GROUP,
-    MANAGED_CLUSTER,
-    STORAGE_ACCOUNT,
-    AzureType,
-)
+from azure_gpu.formats.azure_types import ALL, BY_TOKEN, CONTAINER_GROUP, STORAGE_ACCOUNT, AzureType
 from localazure.plugin.diff import diff
 from tests.localazure.plugin.conftest import Engine
 from tests.support.examples import examples
@@ -74,52 +64,12 @@ def test_what_the_table_names_replaces(token: str, name: str, old: Any, new: Any
     assert diff(BY_TOKEN[token], {name: old}, {name: new}, {}).replaces == [name]
 
 
-# pulumi-azure-native issue 918: an update in the plan, refused by the service.
-@pytest.mark.parametrize("name", ["osType", "restartPolicy", "priority", "sku", "location"])
-def test_what_only_the_service_knows_to_be_immutable_is_an_update(name: str) -> None:
-    found = diff(CONTAINER_GROUP, {name: "a"}, {name: "b"}, {})
-    assert [change.path for change in found.changes] == [name]
-    assert found.replaces == []
-    assert not found.delete_before_replace
-
-
-# azure-mgmt-batch 19 has no mark on any of these, and the provider's own table no row for Batch.
-@pytest.mark.parametrize(
-    ("azure_type", "name"),
-    [
-        (BATCH_ACCOUNT, "location"),
-        (BATCH_ACCOUNT, "poolAllocationMode"),
-        (BATCH_POOL, "vmSize"),
-        (BATCH_POOL, "deploymentConfiguration"),
-        (BATCH_POOL, "taskSlotsPerNode"),
-    ],
-)
-def test_what_batch_refuses_to_change_is_an_update_in_the_plan_too(azure_type: AzureType, name: str) -> None:
-    assert diff(azure_type, {name: "a"}, {name: "b"}, {}).replaces == []
-
-
-# pulumi-azure-native issue 4756: of the network of a cluster some properties replace and the others don't.
-@pytest.mark.parametrize(
-    ("old", "new", "replaces"),
-    [
-        ({"podCidr": "10.244.0.0/16"}, {"podCidr": "10.245.0.0/16"}, ["networkProfile.podCidr"]),
-        ({"serviceCidrs": ["10.0.0.0/16"]}, {"serviceCidrs": ["10.1.0.0/16"]}, ["networkProfile.serviceCidrs[0]"]),
-        ({"loadBalancerSku": "standard"}, {"loadBalancerSku": "basic"}, []),
-        ({}, {"podCidr": "10.245.0.0/16"}, ["networkProfile.podCidr"]),
-        ({}, {"podCidr": "10.244.0.0/16"}, []),  # as it is
-    ],
-)
-def test_what_replaces_a_cluster_may_lie_inside_of_its_network(
-    old: dict[str, Any], new: dict[str, Any], replaces: list[str]
-) -> None:
-    state = {"networkProfile": {"podCidr": "10.244.0.0/16", **old}}
-    found = diff(MANAGED_CLUSTER, {"networkProfile": old}, {"networkProfile": new}, state)
-    assert found.replaces == replaces
-
-
-@pytest.mark.parametrize("name", ["agentPoolProfiles", "kubernetesVersion", "sku", "disableLocalAccounts", "identity"])
-def test_what_else_changes_of_a_cluster_is_an_update(name: str) -> None:
-    assert diff(MANAGED_CLUSTER, {name: "a"}, {name: "b"}, {}).replaces == []
+# `old` and `new` are of the property; `replaces`: the paths in it that do.
+@of_table("token", "name", "old", "new", "replaces")
+def test_what_a_change_inside_of_a_property_replaces(token: str, name: str, old: Any, new: Any, replaces: list[str]) -> None:
+    found = diff(BY_TOKEN[token], {name: old}, {name: new}, {"networkProfile": {"podCidr": "10.244.0.0/16"}})
+    assert (found.replaces, found.delete_before_replace) == ([f"{name}.{each}" for each in replaces], bool(replaces))
+    assert found.changes
 
 
 def test_an_input_that_says_what_is_so_already_does_not_replace() -> None:

@@ -110,10 +110,3 @@ def test_on_macos_azure_native_would_refuse_the_certificate_and_kubernetes_is_gi
     for name in STAND_INS:
         real_one(tmp_path / "user" / ".pulumi", name, begins=b"\xcf\xfa\xed\xfe")
     assert [found(tmp_path, name, "darwin") is not None for name in STAND_INS] == [False, True]
-
-
-def test_a_stand_in_says_how_pulumis_own_is_had() -> None:
-    assert installation.how_to_have("kubernetes") == (
-        f"for it use Pulumi's own plugin: pulumi plugin install resource kubernetes {version('pulumi-kubernetes')}, in a shell "
-        "without this connection, then make up"
-    )

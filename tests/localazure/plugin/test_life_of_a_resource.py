@@ -19,6 +19,7 @@ IDENTITY = "azure-native:managedidentity:UserAssignedIdentity"
 STORAGE = "azure-native:storage:StorageAccount"
 CONTAINERS = "azure-native:containerinstance:ContainerGroup"
 DEPLOYMENT = "azure-native:resources:Deployment"
+RESOURCE_GROUP = "azure-native:resources:ResourceGroup"
 Inputs = dict[str, Any]
 
 
@@ -105,19 +106,6 @@ def test_an_import_by_the_id_of_another_type_is_refused(engine: AzureEngine, inp
         engine.read(STORAGE, created.id)
 
 
-def test_an_update_puts_the_whole_body(engine: AzureEngine, inputs: Inputs) -> None:
-    created = engine.create(IDENTITY, inputs)
-    updated = engine.update(IDENTITY, created.id, inputs, {**inputs, "tags": {"team": "c"}})
-    assert from_struct(updated.properties)["tags"] == {"team": "c"}
-    assert engine.sent("PUT")[-1] == {"location": "westeurope", "tags": {"team": "c"}}
-
-
-def test_deleting_what_is_gone_is_no_error(engine: AzureEngine, inputs: Inputs) -> None:
-    created = engine.create(IDENTITY, inputs)
-    engine.delete(IDENTITY, created.id)
-    engine.delete(IDENTITY, created.id)
-
-
 def test_a_preview_sends_nothing_and_marks_what_azure_will_set_as_unknown(offline: AzureEngine) -> None:
     group_id = f"/subscriptions/{SUBSCRIPTION}/resourceGroups/rg"
     outputs = from_struct(offline.create(CONTAINERS, containers_with(group_id, "/subscriptions/s/x"), preview=True).properties)
@@ -137,40 +125,48 @@ def test_a_refusal_is_told_in_azures_form_with_its_details(engine: AzureEngine, 
     assert "grpc-status-details-bin" not in metadata_of(refused), "nothing is left behind"
 
 
-def test_throttling_is_waited_out(engine: AzureEngine, azure: InProcessAzure, inputs: Inputs) -> None:
-    azure.fault("throttle", path="*/userAssignedIdentities/*", seconds=3)
-    engine.create(IDENTITY, inputs)
-    assert not azure.faults_hold()
-    assert engine.time.now == 3, "as Retry-After says"
-
-
-def test_an_answer_that_was_lost_once_is_asked_for_again(engine: AzureEngine, azure: InProcessAzure, inputs: Inputs) -> None:
-    azure.fault("lose-answer", method="PUT")
-    engine.create(IDENTITY, inputs)
-    assert len(engine.sent("PUT")) == 2
-
-
-def test_answers_that_stay_lost_leave_a_partial_resource_that_an_update_completes(
-    engine: AzureEngine, azure: InProcessAzure, group: str, inputs: Inputs
+# What is injected, how many PUTs and seconds it takes, and what is left of a creation that fails.
+@pytest.mark.parametrize(
+    ("faults", "puts", "seconds", "reason"),
+    [
+        ([{"kind": "throttle", "path": "*/userAssignedIdentities/*", "seconds": 3}], 1, 3, ""),
+        ([{"kind": "lose-answer", "method": "PUT"}], 2, 0, ""),
+        ([{"kind": "lose-answer", "method": "PUT", "count": 0}], 4, 4.8, "the connection to Azure was lost"),
+        (
+            [
+                {"kind": "lose-answer", "method": "PUT"},
+                {"kind": "fail", "method": "PUT", "status": 409, "code": "AnotherOperationInProgress"},
+            ],
+            2,
+            0,
+            'Code="AnotherOperationInProgress"',
+        ),
+    ],
+    ids=["throttled", "an answer was lost once", "answers stay lost", "an answer was lost, then a conflict"],
+)
+def test_a_creation_is_tried_again_and_where_nobody_knows_its_end_an_update_completes_it(
+    engine: AzureEngine,
+    azure: InProcessAzure,
+    inputs: Inputs,
+    faults: list[dict[str, Any]],
+    puts: int,
+    seconds: float,
+    reason: str,
 ) -> None:
-    azure.fault("lose-answer", method="PUT", count=0)
-    failed = left_behind(failure(engine.create, IDENTITY, inputs))
-    assert failed.id == f"{group}/providers/Microsoft.ManagedIdentity/userAssignedIdentities/who"
-    assert from_struct(failed.inputs) == inputs
-    assert "the connection to Azure was lost" in failed.reasons[0]
-    azure.clear_faults()
-    completed = engine.update(IDENTITY, failed.id, from_struct(failed.properties), inputs)
-    assert from_struct(completed.properties)["tags"] == {"team": "a"}
-
-
-def test_a_lost_answer_and_then_a_conflict_leave_a_partial_resource(
-    engine: AzureEngine, azure: InProcessAzure, inputs: Inputs
-) -> None:
-    azure.fault("lose-answer", method="PUT")
-    azure.fault("fail", method="PUT", status=409, code="AnotherOperationInProgress")
-    failed = left_behind(failure(engine.create, IDENTITY, inputs))
-    assert failed.id.endswith("/userAssignedIdentities/who")
-    assert 'Code="AnotherOperationInProgress"' in failed.reasons[0]
+    for fault in faults:
+        azure.fault(**fault)
+    if not reason:
+        engine.create(IDENTITY, inputs)
+    else:
+        failed = left_behind(failure(engine.create, IDENTITY, inputs))
+        assert failed.id.endswith("/providers/Microsoft.ManagedIdentity/userAssignedIdentities/who")
+        assert from_struct(failed.inputs) == inputs
+        assert reason in failed.reasons[0]
+    assert (len(engine.sent("PUT")), round(engine.time.now, 1)) == (puts, seconds)
+    if reason:
+        azure.clear_faults()
+        completed = engine.update(IDENTITY, failed.id, from_struct(failed.properties), inputs)
+        assert from_struct(completed.properties)["tags"] == {"team": "a"}
 
 
 def test_a_resource_that_was_put_and_cannot_be_read_back_is_kept(
@@ -247,12 +243,6 @@ def test_an_azure_that_is_not_running_is_one_clear_message(offline: AzureEngine,
         offline.create(IDENTITY, inputs)
 
 
-def test_one_sign_in_serves_many_requests(engine: AzureEngine, inputs: Inputs) -> None:
-    for number in range(5):
-        engine.create(IDENTITY, {**inputs, "resourceName": f"who{number}"})
-    assert sum(request.url.path.endswith("/oauth2/v2.0/token") for request in engine.requests) == 1
-
-
 def test_the_functions_answer_what_the_programs_ask(engine: AzureEngine, azure: InProcessAzure, group: str) -> None:
     assert engine.invoke("azure-native:authorization:getClientConfig") == {
         "clientId": azure.client_id,
@@ -289,3 +279,38 @@ def test_a_function_that_cannot_answer_says_why(engine: AzureEngine, token: str,
 def test_a_type_that_is_not_declared_is_refused_by_name(offline: AzureEngine) -> None:
     with pytest.raises(grpc.RpcError, match="'azure-native:sql:Server' is not implemented"):
         offline.check("azure-native:sql:Server", {})
+
+
+def test_a_token_that_a_restarted_azure_still_takes_needs_no_new_sign_in(
+    unconfigured: AzureEngine, own_azure: InProcessAzure
+) -> None:
+    unconfigured.configure(**connection(own_azure))
+    unconfigured.answer = lambda request: own_azure.http().send(request)
+    created = unconfigured.create(RESOURCE_GROUP, {"resourceGroupName": "kept", "location": "westeurope"})
+    own_azure.restart()
+    assert unconfigured.read(RESOURCE_GROUP, created.id).id == created.id
+    assert sum(request.url.path.endswith("/token") for request in unconfigured.requests) == 1
+
+
+def test_a_template_deployment_is_a_resource_that_leaves_what_it_made(
+    engine: AzureEngine, azure: InProcessAzure, group: str
+) -> None:
+    def inputs(team: str) -> dict[str, Any]:
+        named = {"resourceGroupName": group.rsplit("/", 1)[1], "deploymentName": "who"}
+        return {**named, **body(template(identity("trainer", tags={"team": team})))}
+
+    checked, failures = engine.check(DEPLOYMENT, inputs("a"))
+    assert failures == []
+    created = engine.create(DEPLOYMENT, checked)
+    outputs = from_struct(created.properties)
+    assert outputs["properties"]["provisioningState"] == "Succeeded"
+    assert "template" not in outputs["properties"], "it is never answered"
+    assert from_struct(engine.read(DEPLOYMENT, created.id, checked, outputs).inputs) == checked, "a refresh finds no change"
+    edited, _ = engine.check(DEPLOYMENT, inputs("b"), olds=checked)
+    found = engine.diff(DEPLOYMENT, checked, edited, outputs)
+    assert (list(found.detailedDiff), list(found.replaces)) == (["properties.template.resources[0].tags.team"], [])
+    engine.update(DEPLOYMENT, created.id, outputs, edited)
+    engine.delete(DEPLOYMENT, created.id)
+    assert engine.read(DEPLOYMENT, created.id).id == ""
+    trainer = f"{group}/providers/Microsoft.ManagedIdentity/userAssignedIdentities/trainer"
+    assert azure.get(trainer, "2023-01-31").json()["tags"] == {"team": "b"}

@@ -111,6 +111,7 @@ class Lived:
         if self._type.arm_type in STAYS:
             return
         self._engine.delete(self._type.token, self._id)
+        self._engine.delete(self._type.token, self._id)  # what is gone is no error
         assert self._engine.read(self._type.token, self._id, self._inputs).id == ""
 
 
