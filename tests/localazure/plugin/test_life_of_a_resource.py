@@ -155,15 +155,14 @@ def test_a_creation_is_tried_again_and_where_nobody_knows_its_end_an_update_comp
 ) -> None:
     for fault in faults:
         azure.fault(**fault)
-    if not reason:
+    failed = left_behind(failure(engine.create, IDENTITY, inputs)) if reason else None
+    if failed is None:
         engine.create(IDENTITY, inputs)
-    else:
-        failed = left_behind(failure(engine.create, IDENTITY, inputs))
+    assert (len(engine.sent("PUT")), round(engine.time.now, 1)) == (puts, seconds)
+    if failed is not None:
         assert failed.id.endswith("/providers/Microsoft.ManagedIdentity/userAssignedIdentities/who")
         assert from_struct(failed.inputs) == inputs
         assert reason in failed.reasons[0]
-    assert (len(engine.sent("PUT")), round(engine.time.now, 1)) == (puts, seconds)
-    if reason:
         azure.clear_faults()
         completed = engine.update(IDENTITY, failed.id, from_struct(failed.properties), inputs)
         assert from_struct(completed.properties)["tags"] == {"team": "a"}
