@@ -34,6 +34,7 @@ _STATEFUL_SET = tuple(
 )
 
 FORCE_NEW: dict[tuple[str, str], tuple[str, ...]] = {
+    ("", "ConfigMap"): ("binaryData", "data"),
     ("", "PersistentVolume"): tuple(f"spec.{each}" for each in _VOLUME_SOURCES.split()),
     ("", "PersistentVolumeClaim"): ("spec.accessModes", "spec.selector", "spec.storageClassName", "spec.volumeName"),
     ("", "Pod"): (
@@ -41,6 +42,7 @@ FORCE_NEW: dict[tuple[str, str], tuple[str, ...]] = {
         *(f"spec.{kind}[].{each}" for kind in ("containers", "initContainers") for each in _CONTAINER.split()),
     ),
     ("", "ResourceQuota"): ("spec.scopes",),
+    ("", "Secret"): ("type", "stringData", "data"),
     ("", "Service"): ("spec.clusterIP",),
     ("apps", "DaemonSet"): _SELECTOR,
     ("apps", "Deployment"): _SELECTOR,
@@ -52,34 +54,20 @@ FORCE_NEW: dict[tuple[str, str], tuple[str, ...]] = {
 }
 
 
-def changes(
-    kind: Kind, old: Object, new: Object, live: Object, *, config_map_mutable: bool, secret_mutable: bool, namespaced: bool
-) -> Diff:
+def changes(kind: Kind, old: Object, new: Object, live: Object, *, namespaced: bool) -> Diff:
     """`old`, `new`: inputs. `live`: the object as last seen, which has the name that the server knows."""
     before, after = (canonical_object(_in_namespace(each, namespaced)) for each in (old, new))
-    if objects.name(after) and objects.name(after) == objects.name(live):
+    same_name = bool(objects.name(new)) and objects.name(new) == objects.name(live)
+    if same_name:
         before["metadata"] = {**objects.metadata(before), "name": objects.name(live)}
-    patterns = (*_IDENTITY, *_force_new(kind, new, config_map_mutable=config_map_mutable, secret_mutable=secret_mutable))
+    patterns = (*_IDENTITY, *FORCE_NEW.get((kind.group, kind.name), ()))
     found = tuple(
         Change(each.path, each.key, each.kind, _replaces(each, after, patterns)) for each in object_changes(before, after)
     )
-    return Diff(found, any(each.replaces for each in found) and delete_first(new, live, namespaced=namespaced))
-
-
-def delete_first(new: Object, live: Object, *, namespaced: bool) -> bool:
-    """Whether a replacement can't exist beside what it replaces: it has the same name, and that name was given by hand."""
-    same_name = bool(objects.name(new)) and objects.name(new) == objects.name(live)
-    same_namespace = not namespaced or _namespace(new) == _namespace(live)
-    return same_name and same_namespace and not objects.annotated(new, objects.AUTONAMED)
-
-
-def _force_new(kind: Kind, new: Object, *, config_map_mutable: bool, secret_mutable: bool) -> tuple[str, ...]:
-    immutable = new.get("immutable") is True
-    if kind.group == "" and kind.name == "Secret":
-        return ("type",) if secret_mutable and not immutable else ("type", "stringData", "data")
-    if kind.group == "" and kind.name == "ConfigMap":
-        return () if config_map_mutable and not immutable else ("binaryData", "data")
-    return FORCE_NEW.get((kind.group, kind.name), ())
+    # A replacement can't exist beside what it replaces where it has the same name, and that name was given by hand.
+    first = same_name and not objects.annotated(new, objects.AUTONAMED)
+    first = first and (not namespaced or _namespace(new) == _namespace(live))
+    return Diff(found, first and any(each.replaces for each in found))
 
 
 def _replaces(change: Change, new: Object, patterns: tuple[str, ...]) -> bool:

@@ -109,13 +109,6 @@ def daemon_set(thing: Object) -> Readiness:
     return Readiness(f"Waiting for DaemonSet {_quoted(thing)} to be ready ({least}/{requested} Pods ready)")
 
 
-def replication_controller(thing: Object) -> Readiness:
-    requested, available = _count(thing, "spec", "replicas", default=1), _count(thing, "status", "availableReplicas")
-    if available == requested and _observed(thing):
-        return READY
-    return Readiness(f"Waiting for ReplicationController {_quoted(thing)} ({available}/{requested} Pods available)")
-
-
 def volume(thing: Object) -> Readiness:
     phase = path(thing, "status", "phase")
     bound = phase in ("Available", "Bound")
@@ -171,7 +164,6 @@ CHECKS: dict[tuple[str, str], Check] = {
     ("", "PersistentVolume"): volume,
     ("", "PersistentVolumeClaim"): claim,
     ("", "Pod"): pod,
-    ("", "ReplicationController"): replication_controller,
     ("", "ResourceQuota"): quota,
     ("", "Secret"): token,
     ("", "Service"): service,

@@ -53,7 +53,7 @@ class Recorder(Provider):
     @property
     def _settings(self) -> Settings:
         """A change is shown, also where it would be skipped for a cluster that doesn't answer."""
-        return super()._settings._replace(skip_update_unreachable=False)
+        return super()._settings._replace(on=frozenset())
 
     def _release_problems(self, inputs: Properties) -> list[str]:  # noqa: ARG002
         """No chart is rendered, so that none has to be there."""

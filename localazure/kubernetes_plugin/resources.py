@@ -4,12 +4,11 @@ An object that is there although the operation failed raises `PartialError` with
 next `up` completes it.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from localazure.kubernetes_plugin import objects, values
 from localazure.kubernetes_plugin.api import ApiError
 from localazure.kubernetes_plugin.cluster import Cluster, NoMatchError
-from localazure.kubernetes_plugin.ignored import without_ignored
 from localazure.kubernetes_plugin.kinds import Kind
 from localazure.kubernetes_plugin.objects import Object
 from localazure.kubernetes_plugin.settings import Settings
@@ -69,7 +68,7 @@ class Resources:
 
     def _applied_new(self, kind: Kind, inputs: Object, manager: str, *, dry_run: bool) -> Object:
         path = self._cluster.path_of(kind, inputs)
-        if not self._settings.upsert and self._cluster.api.find(path) is not None:
+        if "upsertExistingObjects" not in self._settings.on and self._cluster.api.find(path) is not None:
             plural = self._cluster.resource(kind).plural
             group = f"{plural}.{kind.group}" if kind.group else plural
             raise ExistsError(f'{group} "{objects.name(inputs)}" already exists')
@@ -77,9 +76,7 @@ class Resources:
 
     # Updating
 
-    def update(
-        self, urn: str, kind: Kind, marked: Properties, old: Properties, ignored: Sequence[str], timeout_s: float
-    ) -> State:
+    def update(self, urn: str, kind: Kind, marked: Properties, old: Properties, timeout_s: float) -> State:
         """The object when it is as asked. PartialError: it is there, and isn't."""
         before, inputs = values.kept(old), opened(sent(marked))
         check_for(self._cluster, kind, inputs)
@@ -87,7 +84,7 @@ class Resources:
         path = self._cluster.path_of(kind, inputs)
         live = self._found(path, inputs)
         try:
-            applied = self._applied(path, without_ignored(inputs, live, ignored, manager), manager, dry_run=False)
+            applied = self._applied(path, inputs, manager, dry_run=False)
         except ApiError as error:
             # Kept as if it had been done: the failure beside the state makes the next `up` try again.
             own = objects.identity(live)
@@ -95,13 +92,12 @@ class Resources:
             raise PartialError(State(own, values.outputs(marked, live, manager, before.api_version), marked), reason) from error
         return self._awaited(urn, kind, marked, inputs, applied, manager, timeout_s, created=False)
 
-    def try_update(self, kind: Kind, marked: Properties, old: Properties, ignored: Sequence[str]) -> Properties:
+    def try_update(self, kind: Kind, marked: Properties, old: Properties) -> Properties:
         """What the object would be. ApiError."""
         before, inputs = values.kept(old), opened(sent(marked))
         manager = values.manager_for(inputs, before.manager)
         path = self._cluster.path_of(kind, inputs)
-        body = without_ignored(inputs, self._found(path, inputs), ignored, manager) if ignored else inputs
-        return values.outputs(marked, self._applied(path, body, manager, dry_run=True), manager, before.api_version)
+        return values.outputs(marked, self._applied(path, inputs, manager, dry_run=True), manager, before.api_version)
 
     # Reading and deleting
 
@@ -139,9 +135,6 @@ class Resources:
         try:
             self._cluster.api.delete(path, _propagation(before.inputs))
         except ApiError as error:
-            if error.status == 403 and "may not be deleted" in str(error) and before.manager:
-                self._let_go(path, live, before.manager)
-                return
             if error.status != 404:
                 raise
         try:
@@ -150,12 +143,6 @@ class Resources:
             inputs = values.with_secrets_of(received(before.inputs), old.get("__inputs") or {})
             kept = State(engine_id, values.outputs(inputs, error.live, before.manager, before.api_version), inputs)
             raise PartialError(kept, str(error), error.more) from error
-
-    def unready_job(self, kind: Kind, live: Object) -> bool:
-        """Whether a Job that is to be replaced when it isn't done (`pulumi.com/replaceUnready`) isn't done."""
-        found = self._cluster.api.find(self._cluster.path_of(kind, live))
-        check = check_for(self._cluster, kind, {})
-        return found is not None and check is not None and not check(found).ready
 
     # What they share
 
@@ -195,7 +182,7 @@ class Resources:
     def _applied(self, path: str, inputs: Object, manager: str, *, dry_run: bool, is_new: bool = False) -> Object:
         # As patchForce of pulumi-kubernetes (provider/pkg/await/await.go): the preview of a creation overwrites, since that of a
         # replacement meets what it replaces; the preview of an update meets the conflicts that the update will.
-        force = (dry_run and is_new) or self._forced(inputs)
+        force = (dry_run and is_new) or objects.annotated(inputs, objects.PATCH_FORCE)
         try:
             return self._cluster.api.apply(path, inputs, manager=manager, force=force, dry_run=dry_run)
         except ApiError as error:
@@ -205,16 +192,6 @@ class Resources:
                 return self._cluster.api.apply(path, inputs, manager=manager, force=True, dry_run=dry_run)
             message = f"Server-Side Apply field conflict detected. See {_CONFLICT_HELP} for troubleshooting help: {error}"
             raise ApiError(error.status, error.reason, message, error.details) from None
-
-    def _forced(self, inputs: Object) -> bool:
-        said = objects.annotation(inputs, objects.PATCH_FORCE)
-        return said == "true" if said else self._settings.patch_force
-
-    def _let_go(self, path: str, live: Object, manager: str) -> None:
-        """Owns no field of the object any more, so that the server takes away what only this program had set."""
-        own = {key: objects.metadata(live)[key] for key in ("name", "namespace") if key in objects.metadata(live)}
-        nothing = {"apiVersion": live["apiVersion"], "kind": live["kind"], "metadata": own}
-        self._cluster.api.apply(path, nothing, manager=manager, force=False, dry_run=False)
 
     def _retried(self, attempt: Callable[[], Object], urn: str) -> Object:
         """What an object needs (its namespace, its definition) may be on its way: a program needn't say what comes first."""

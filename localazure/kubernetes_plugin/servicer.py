@@ -13,9 +13,9 @@ import grpc
 from google.protobuf.empty_pb2 import Empty
 from pulumi.runtime.proto import plugin_pb2, provider_pb2
 
-from localazure.kubernetes_plugin import objects, readiness, releases, values
+from localazure.kubernetes_plugin import objects, releases, values
 from localazure.kubernetes_plugin.api import READ_S, Api, ApiError, UnreachableError
-from localazure.kubernetes_plugin.changes import changes, delete_first
+from localazure.kubernetes_plugin.changes import changes
 from localazure.kubernetes_plugin.cluster import Cluster, NoMatchError
 from localazure.kubernetes_plugin.engine_log import EngineLog
 from localazure.kubernetes_plugin.kinds import Kind, kind_of, token_of
@@ -27,7 +27,6 @@ from localazure.kubernetes_plugin.values import received, sent
 from localazure.kubernetes_plugin.waiter import Waiting
 from localazure.plugin.answers import answering_errors, diff_response
 from localazure.plugin.base import Plugin, autonaming, configured, texts
-from localazure.plugin.diff import Diff
 from localazure.plugin.errors import State
 from localazure.plugin.installation import how_to_have
 from localazure.plugin.wire import Properties, from_struct, has_unknown, is_unknown, opened, to_struct
@@ -97,7 +96,7 @@ class Provider(Plugin):
 
     @_answers_errors
     def Check(self, request: provider_pb2.CheckRequest, context: grpc.ServicerContext) -> provider_pb2.CheckResponse:  # noqa: N802, ARG002
-        if self._settings.skip_update_unreachable and request.olds.fields and self._cluster.unreachable:
+        if "skipUpdateUnreachable" in self._settings.on and request.olds.fields and self._cluster.unreachable:
             self._log.warning(request.urn, "the cluster is unreachable, so this object is left as it was (skipUpdateUnreachable)")
             return provider_pb2.CheckResponse(inputs=request.olds)
         marked = sent(from_struct(request.news, keep_secrets=True))
@@ -108,9 +107,9 @@ class Provider(Plugin):
         inputs = named(inputs, old, request.urn.split("::")[-1], request.randomSeed, autonaming(request))
         if not objects.namespace(inputs) and not is_unknown(inputs.get("metadata")) and self._cluster.namespaced(kind):
             inputs["metadata"] = {**objects.metadata(inputs), "namespace": self._settings.namespace}
-        failures = [provider_pb2.CheckFailure(reason=each) for each in _problems(inputs)]
-        checked = received(values.with_secrets_of(inputs, marked))
-        return provider_pb2.CheckResponse(inputs=to_struct(checked), failures=failures)
+        if objects.metadata(inputs).get("generateName") and not objects.name(inputs):
+            raise ValueError("the `.metadata.generateName` field is not supported in Server-Side Apply mode")
+        return provider_pb2.CheckResponse(inputs=to_struct(received(values.with_secrets_of(inputs, marked))))
 
     @_answers_errors
     def Diff(self, request: provider_pb2.DiffRequest, context: grpc.ServicerContext) -> provider_pb2.DiffResponse:  # noqa: N802, ARG002
@@ -119,20 +118,8 @@ class Provider(Plugin):
             return diff_response(releases.changed(opened(sent(from_struct(request.old_inputs))), new))
         before = values.kept(from_struct(request.olds), from_struct(request.old_inputs))
         kind = kind_of(token_of(request.urn), new)
-        namespaced = self._cluster.namespaced(kind)
-        found = changes(
-            kind,
-            before.inputs,
-            new,
-            before.live,
-            config_map_mutable=self._settings.config_map_mutable,
-            secret_mutable=self._settings.secret_mutable,
-            namespaced=namespaced,
-        )
-        if not self._unready(request.urn, kind, new, before.live):
-            return diff_response(found)
-        first = delete_first(new, before.live, namespaced=namespaced)
-        return diff_response(Diff(found.changes, first), [f'.metadata.annotations["{objects.REPLACE_UNREADY}"]'])
+        found = changes(kind, before.inputs, new, before.live, namespaced=self._cluster.namespaced(kind))
+        return diff_response(found)
 
     # Doing
 
@@ -187,12 +174,11 @@ class Provider(Plugin):
             if request.preview:
                 return provider_pb2.UpdateResponse(properties=request.news)
             return provider_pb2.UpdateResponse(properties=to_struct(self._released(request.urn, marked, olds).outputs))
-        ignored = list(request.ignoreChanges)
         if request.preview:
-            return provider_pb2.UpdateResponse(properties=to_struct(self._tried_update(kind, marked, olds, ignored)))
+            return provider_pb2.UpdateResponse(properties=to_struct(self._tried_update(kind, marked, olds)))
         self._must_answer()
         try:
-            made = self._resources.update(request.urn, kind, marked, olds, ignored, request.timeout)
+            made = self._resources.update(request.urn, kind, marked, olds, request.timeout)
         except (ApiError, UnreachableError, NoMatchError) as error:
             raise ValueError(f'update of resource "{request.urn}" failed: {error}') from None
         return provider_pb2.UpdateResponse(properties=to_struct(made.outputs))
@@ -202,7 +188,7 @@ class Provider(Plugin):
         olds = from_struct(request.properties, keep_secrets=True)
         if self._cluster.unreachable:
             self._log.warning(request.urn, f"configured Kubernetes cluster is unreachable: {self._cluster.unreachable}")
-            if not self._settings.delete_unreachable:
+            if "deleteUnreachable" not in self._settings.on:
                 raise ValueError(
                     "configured Kubernetes cluster is unreachable. If the cluster was deleted, you can remove this resource from "
                     f"Pulumi state by {_FORGET}"
@@ -262,12 +248,12 @@ class Provider(Plugin):
                 return marked
             raise
 
-    def _tried_update(self, kind: Kind, marked: Properties, olds: Properties, ignored: list[str]) -> Properties:
+    def _tried_update(self, kind: Kind, marked: Properties, olds: Properties) -> Properties:
         self._warn_once()
         if has_unknown(opened(marked)) or not self._cluster.has(kind):
             return marked
         try:
-            return self._resources.try_update(kind, marked, olds, ignored)
+            return self._resources.try_update(kind, marked, olds)
         except ApiError as error:
             if error.status == 403:
                 return marked
@@ -275,26 +261,15 @@ class Provider(Plugin):
 
     def _read_unreachable(self, request: provider_pb2.ReadRequest) -> provider_pb2.ReadResponse:
         self._log.warning(request.urn, f"configured Kubernetes cluster is unreachable: {self._cluster.unreachable}")
-        if self._settings.delete_unreachable:
+        if "deleteUnreachable" in self._settings.on:
             self._log.info(request.urn, "the object is removed only from the stack's state (deleteUnreachable)")
             return provider_pb2.ReadResponse(id="")
-        if self._settings.skip_update_unreachable:
+        if "skipUpdateUnreachable" in self._settings.on:
             return provider_pb2.ReadResponse(id=request.id, properties=request.properties, inputs=request.inputs)
         raise ValueError(
             "failed to read resource state due to unreachable cluster. If the cluster was deleted, you can remove this resource "
             f"from Pulumi state by {_FORGET}"
         )
-
-    def _unready(self, urn: str, kind: Kind, new: Properties, live: Properties) -> bool:
-        if not objects.annotated(new, objects.REPLACE_UNREADY) or self._cluster.unreachable:
-            return False
-        if kind.name != "Job":
-            self._log.warning(urn, f"the annotation {objects.REPLACE_UNREADY} is only for Jobs")
-            return False
-        try:
-            return self._resources.unready_job(kind, live)
-        except (ApiError, UnreachableError, NoMatchError):
-            return False
 
     def _warn_once(self) -> None:
         """A plan is made without the cluster as the real provider makes one, but not without a word."""
@@ -323,20 +298,6 @@ class Provider(Plugin):
     @property
     def _resources(self) -> Resources:
         return self._configured.resources
-
-
-def _problems(inputs: Properties) -> list[str]:
-    """What is known to go wrong before anything is made."""
-    found: list[str] = []
-    if not objects.name(inputs) and not is_unknown(inputs.get("metadata")):
-        if objects.metadata(inputs).get("generateName"):
-            raise ValueError("the `.metadata.generateName` field is not supported in Server-Side Apply mode")
-        found.append("`.metadata.name` was removed; set it again")
-    try:
-        readiness.annotated_check(inputs)
-    except ValueError as error:
-        found.append(str(error))
-    return found
 
 
 def _refuse(token: str) -> NoReturn:

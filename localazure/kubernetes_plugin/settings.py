@@ -7,7 +7,7 @@ of the kubeconfig's active cluster does.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from localazure.kubernetes_plugin import kubeconfig
@@ -51,14 +51,15 @@ def _active(configuration: Mapping[str, Any]) -> Mapping[str, Any] | None:
 
 _SWITCHES = {
     "deleteUnreachable": "PULUMI_K8S_DELETE_UNREACHABLE",
-    "enableConfigMapMutable": "PULUMI_K8S_ENABLE_CONFIGMAP_MUTABLE",
-    "enablePatchForce": "PULUMI_K8S_ENABLE_PATCH_FORCE",
-    "enableSecretMutable": "PULUMI_K8S_ENABLE_SECRET_MUTABLE",
-    "enableServerSideApply": "PULUMI_K8S_ENABLE_SERVER_SIDE_APPLY",
     "skipUpdateUnreachable": "PULUMI_K8S_SKIP_UPDATE_UNREACHABLE",
     "upsertExistingObjects": "PULUMI_K8S_UPSERT_EXISTING_OBJECTS",
 }
-_ON_BY_DEFAULT = frozenset({"enableServerSideApply"})
+_NOT_HERE = {
+    "enableConfigMapMutable": "PULUMI_K8S_ENABLE_CONFIGMAP_MUTABLE",
+    "enablePatchForce": "PULUMI_K8S_ENABLE_PATCH_FORCE",
+    "enableSecretMutable": "PULUMI_K8S_ENABLE_SECRET_MUTABLE",
+}
+_SERVER_SIDE = {"enableServerSideApply": "PULUMI_K8S_ENABLE_SERVER_SIDE_APPLY"}
 
 
 class Settings(NamedTuple):
@@ -67,12 +68,7 @@ class Settings(NamedTuple):
     access: Access | None  # None: `problem` says why
     problem: str
     namespace: str  # of objects that say none; never empty
-    delete_unreachable: bool
-    skip_update_unreachable: bool
-    config_map_mutable: bool
-    secret_mutable: bool
-    patch_force: bool
-    upsert: bool
+    on: frozenset[str]  # of `_SWITCHES`
     read_s: float  # how long a request may take; 0: the default
 
 
@@ -82,28 +78,19 @@ def read_settings(configuration: Mapping[str, str], environment: Mapping[str, st
     if problems:
         raise ValueError("; ".join(problems))
     access, problem = _access(configuration, environment)
-    on = {key: _switch(key, configuration, environment) for key in _SWITCHES}
-    return Settings(
-        access=access,
-        problem=problem,
-        namespace=configuration.get("namespace") or (access.namespace if access else "") or "default",
-        delete_unreachable=on["deleteUnreachable"],
-        skip_update_unreachable=on["skipUpdateUnreachable"],
-        config_map_mutable=on["enableConfigMapMutable"],
-        secret_mutable=on["enableSecretMutable"],
-        patch_force=on["enablePatchForce"],
-        upsert=on["upsertExistingObjects"],
-        read_s=_timeout(configuration, environment),
-    )
+    namespace = configuration.get("namespace") or (access.namespace if access else "") or "default"
+    on = frozenset(_on(_SWITCHES, configuration, environment, "true"))
+    return Settings(access, problem, namespace, on, _timeout(configuration, environment))
 
 
 def configuration_problems(configuration: Mapping[str, str], environment: Mapping[str, str]) -> list[str]:
     """What this plugin doesn't do, in the user's words."""
     problems: list[str] = []
-    if not _switch("enableServerSideApply", configuration, environment):
+    if list(_on(_SERVER_SIDE, configuration, environment, "false")):
         problems.append("kubernetes:enableServerSideApply is false, but the embedded pulumi-kubernetes only applies server-side")
-    if configuration.get("renderYamlToDirectory"):
-        problems.append("kubernetes:renderYamlToDirectory is not implemented by this stand-in of pulumi-kubernetes")
+    rendering = ["renderYamlToDirectory"] if configuration.get("renderYamlToDirectory") else []
+    for key in [*_on(_NOT_HERE, configuration, environment, "true"), *rendering]:
+        problems.append(f"kubernetes:{key} is not implemented by this stand-in of pulumi-kubernetes")
     try:
         _timeout(configuration, environment)
     except (ValueError, TypeError):
@@ -129,6 +116,10 @@ def _timeout(configuration: Mapping[str, str], environment: Mapping[str, str]) -
     return float(settings.get("timeout") or environment.get("PULUMI_K8S_CLIENT_TIMEOUT") or 0)
 
 
-def _switch(key: str, configuration: Mapping[str, str], environment: Mapping[str, str]) -> bool:
-    found = configuration.get(key) or environment.get(_SWITCHES[key])
-    return found.strip().lower() == "true" if found else key in _ON_BY_DEFAULT
+def _on(
+    switches: Mapping[str, str], configuration: Mapping[str, str], environment: Mapping[str, str], wanted: str
+) -> Iterator[str]:
+    """The switches that are turned so: by configuration, else by the environment."""
+    for key, variable in switches.items():
+        if (configuration.get(key) or environment.get(variable) or "").strip().lower() == wanted:
+            yield key

@@ -114,8 +114,7 @@ _SAID_EVERY_S = 5.0  # problems are told at least so far apart
 
 # Whose deletion isn't waited for either where waiting is turned off.
 _SKIPPED_DELETION = frozenset(
-    {("", "Namespace"), ("", "Pod"), ("", "ReplicationController"), ("apps", "DaemonSet"), ("apps", "Deployment")}
-    | {("apps", "StatefulSet"), ("batch", "Job")}
+    {("", "Namespace"), ("", "Pod"), ("apps", "DaemonSet"), ("apps", "Deployment")} | {("apps", "StatefulSet"), ("batch", "Job")}
 )
 
 

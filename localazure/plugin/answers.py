@@ -4,7 +4,7 @@ They are gRPC statuses and messages of Pulumi's protocol. Source of the contract
 status.proto.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import wraps
 from typing import Any, TypeVar
 
@@ -51,11 +51,10 @@ def answering_errors(*expected: type[Exception]) -> Callable[[Method[Answer]], M
     return wrapped
 
 
-def diff_response(found: Diff, more_replaces: Sequence[str] = ()) -> provider_pb2.DiffResponse:
-    """`more_replaces`: what replaces without having changed."""
+def diff_response(found: Diff) -> provider_pb2.DiffResponse:
     return provider_pb2.DiffResponse(
-        changes=provider_pb2.DiffResponse.DIFF_SOME if found.changes or more_replaces else provider_pb2.DiffResponse.DIFF_NONE,
-        replaces=[*found.replaces, *more_replaces],
+        changes=provider_pb2.DiffResponse.DIFF_SOME if found.changes else provider_pb2.DiffResponse.DIFF_NONE,
+        replaces=found.replaces,
         diffs=sorted({change.top_level for change in found.changes}),
         deleteBeforeReplace=found.delete_before_replace,
         hasDetailedDiff=True,

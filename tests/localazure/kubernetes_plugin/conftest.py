@@ -80,7 +80,7 @@ class Made:
         news, _ = self.engine.check(self.token, with_kind(self.token, body), self.inputs, name=self.name)
         return self.engine.diff(self.token, self.inputs, news, self.state)
 
-    def update(self, body: dict[str, Any], *, preview: bool = False, ignored: tuple[str, ...] = (), **options: Any) -> dict:
+    def update(self, body: dict[str, Any], *, preview: bool = False, **options: Any) -> dict:
         """The state after it; kept, unless it is a preview."""
         news, _ = self.engine.check(self.token, with_kind(self.token, body), self.inputs, name=self.name)
         request = provider_pb2.UpdateRequest(
@@ -89,7 +89,6 @@ class Made:
             olds=to_struct(self.state),
             news=to_struct(news),
             preview=preview,
-            ignoreChanges=ignored,
             **options,
         )
         found = from_struct(self.engine.stub.Update(request).properties)

@@ -27,9 +27,7 @@ MARKED = st.dictionaries(WORDS, VALUES | VALUES.map(Secret), max_size=5)
 @given(OBJECTS)
 def test_an_object_that_nobody_changed_shows_no_change(thing: dict[str, Any]) -> None:
     assert live_inputs(thing, thing) == thing or "stringData" in thing
-    found = changes(
-        Kind("", "v1", "ConfigMap"), thing, thing, thing, config_map_mutable=False, secret_mutable=False, namespaced=True
-    )
+    found = changes(Kind("", "v1", "ConfigMap"), thing, thing, thing, namespaced=True)
     assert found.changes == ()
     assert canonical_object(canonical_object(thing)) == canonical_object(thing)
 

@@ -6,7 +6,7 @@ import pytest
 
 from localazure.kubernetes_plugin.values import live_inputs
 from localazure.plugin.wire import UNKNOWN
-from tests.localazure.kubernetes_plugin.conftest import CONFIG_MAP, KubernetesEngine, kubeconfig, with_kind
+from tests.localazure.kubernetes_plugin.conftest import CONFIG_MAP, KubernetesEngine, with_kind
 
 APPS, BATCH, CORE = "kubernetes:apps/v1:", "kubernetes:batch/v1:", "kubernetes:core/v1:"
 RBAC = "kubernetes:rbac.authorization.k8s.io/v1:"
@@ -104,14 +104,6 @@ def test_an_autonamed_object_is_replaced_beside_the_old_one(offline: KubernetesE
 def test_an_unknown_value_is_a_change(offline: KubernetesEngine) -> None:
     _, replaced, _ = difference(offline, CONFIG_MAP, {"data": {"a": "1"}}, {"data": UNKNOWN})
     assert replaced == ["data"]
-
-
-def test_data_may_be_mutable_unless_the_object_says_otherwise(unconfigured: KubernetesEngine) -> None:
-    unconfigured.configure(kubeconfig=kubeconfig(), enableConfigMapMutable="true", enableSecretMutable="true")
-    old, new = {"data": {"a": "MQ=="}}, {"data": {"a": "Mg=="}}
-    for token in (CONFIG_MAP, CORE + "Secret"):
-        assert difference(unconfigured, token, old, new)[1] == []
-        assert difference(unconfigured, token, {**old, "immutable": True}, {**new, "immutable": True})[1] == ["data.a"]
 
 
 def test_the_same_value_in_another_spelling_is_no_change(offline: KubernetesEngine) -> None:

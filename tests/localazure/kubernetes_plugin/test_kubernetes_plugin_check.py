@@ -106,21 +106,6 @@ def test_a_generated_name_is_refused_as_server_side_apply_has_none(offline: Kube
     assert details_of(refused) == "the `.metadata.generateName` field is not supported in Server-Side Apply mode"
 
 
-def test_a_name_that_was_given_cannot_be_taken_away(offline: KubernetesEngine) -> None:
-    """The real provider keeps automatic names alone; without a word it would look for an object without a name."""
-    given, _ = offline.check(CONFIG_MAP, with_kind(CONFIG_MAP, {"metadata": {"name": "mine"}}))
-    _, problems = offline.check(CONFIG_MAP, with_kind(CONFIG_MAP, {}), given)
-    assert problems == ["`.metadata.name` was removed; set it again"]
-
-
-def test_what_an_object_waits_for_is_read_before_anything_is_made(offline: KubernetesEngine) -> None:
-    annotations = {"pulumi.com/waitFor": "Ready"}
-    _, problems = offline.check(CONFIG_MAP, with_kind(CONFIG_MAP, {"metadata": {"annotations": annotations}}))
-    assert problems == ['pulumi.com/waitFor takes "jsonpath=" or "condition=", but got "Ready"']
-    annotations = {"pulumi.com/waitFor": UNKNOWN}
-    assert offline.check(CONFIG_MAP, with_kind(CONFIG_MAP, {"metadata": {"annotations": annotations}}))[1] == []
-
-
 def test_kubectls_copy_of_an_object_is_as_secret_as_the_object() -> None:
     copy = {objects.LAST_APPLIED: '{"data": {"t": "aHVzaA=="}}'}
     metadata = {"name": "token", "annotations": copy}

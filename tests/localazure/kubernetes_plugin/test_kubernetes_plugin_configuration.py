@@ -60,6 +60,7 @@ def test_what_makes_another_cluster(unconfigured: KubernetesEngine, old: dict, n
     [
         ({"enableServerSideApply": "false"}, "only applies server-side"),
         ({"renderYamlToDirectory": "out"}, "renderYamlToDirectory is not implemented"),
+        ({"enableSecretMutable": "true"}, "enableSecretMutable is not implemented"),
         ({"kubeClientSettings": "[1]"}, "kubeClientSettings takes an object"),
         ({"kubeClientSettings": '{"timeout": [1]}'}, "kubeClientSettings takes an object"),
     ],
@@ -116,16 +117,15 @@ def test_the_contexts_namespace_is_the_default_and_the_providers_comes_first() -
 
 
 @pytest.mark.parametrize(
-    ("key", "variable", "field"),
+    ("key", "variable"),
     [
-        ("deleteUnreachable", "PULUMI_K8S_DELETE_UNREACHABLE", "delete_unreachable"),
-        ("skipUpdateUnreachable", "PULUMI_K8S_SKIP_UPDATE_UNREACHABLE", "skip_update_unreachable"),
-        ("enablePatchForce", "PULUMI_K8S_ENABLE_PATCH_FORCE", "patch_force"),
-        ("upsertExistingObjects", "PULUMI_K8S_UPSERT_EXISTING_OBJECTS", "upsert"),
+        ("deleteUnreachable", "PULUMI_K8S_DELETE_UNREACHABLE"),
+        ("skipUpdateUnreachable", "PULUMI_K8S_SKIP_UPDATE_UNREACHABLE"),
+        ("upsertExistingObjects", "PULUMI_K8S_UPSERT_EXISTING_OBJECTS"),
     ],
 )
-def test_a_switch_is_read_from_the_configuration_then_from_the_environment(key: str, variable: str, field: str) -> None:
-    assert getattr(read_settings({"kubeconfig": A}, {}), field) is False
-    assert getattr(read_settings({"kubeconfig": A}, {variable: "true"}), field) is True
-    assert getattr(read_settings({"kubeconfig": A, key: "false"}, {variable: "true"}), field) is False
-    assert getattr(read_settings({"kubeconfig": A, key: "True"}, {}), field) is True
+def test_a_switch_is_read_from_the_configuration_then_from_the_environment(key: str, variable: str) -> None:
+    assert key not in read_settings({"kubeconfig": A}, {}).on
+    assert key in read_settings({"kubeconfig": A}, {variable: "true"}).on
+    assert key not in read_settings({"kubeconfig": A, key: "false"}, {variable: "true"}).on
+    assert key in read_settings({"kubeconfig": A, key: "True"}, {}).on
