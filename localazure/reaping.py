@@ -2,7 +2,7 @@
 
 import asyncio
 
-from localazure.batch.nodes import connection as nodes
+from localazure.batch.nodes import agent as nodes
 from localazure.containers.runtime import Runtime
 from localazure.folder import LocalFolder
 from localazure.kubernetes import control_plane

@@ -13,8 +13,8 @@ from typing import Any
 from localazure.arm.store import Body
 from localazure.batch import task_environment as variables
 from localazure.batch.model import TaskKey, TaskRun
-from localazure.batch.nodes import commands, containers, mpi, node_agent, node_files, packages
-from localazure.batch.nodes.connection import Ended
+from localazure.batch.nodes import commands, containers, mpi, node_files, packages, runner
+from localazure.batch.nodes.agent import Ended
 from localazure.batch.nodes.node import Node
 from localazure.blobs.service import Blobs
 from localazure.services import Services
@@ -75,7 +75,7 @@ async def run(
         await node_files.fetch(task.get("resourceFiles"), running.folder / "wd", key.account, primary.settings, blobs, services)
         line = str(task.get("commandLine") or "")
         if running.fate:  # its end was requested before the primary's command was there to hear it
-            return Ended(primary.context.now(), primary.context.now(), None, node_agent.ASKED, "")
+            return Ended(primary.context.now(), primary.context.now(), None, runner.ASKED, "")
         job = commands.Job(
             running.name, task, line, running.folder, envs[0], running.context, append=True, container=_part(running, 0)
         )
@@ -123,7 +123,7 @@ async def _together(running: RunningTask, work: Sequence[Coroutine[Any, Any, Non
 def end(running: RunningTask) -> None:
     """Asks all that a task runs to end, on each of its nodes."""
     for number, node in enumerate(running.nodes):
-        if node.agent is not None and not node.agent.closed:
+        if node.agent is not None:
             for name in (running.name, _part(running, number)):
                 node.agent.end(name)
 

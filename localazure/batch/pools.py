@@ -15,7 +15,7 @@ from localazure.arm.store import Body
 from localazure.batch import autoscaling, pool as one_pool, scheduler
 from localazure.batch.errors import BatchError
 from localazure.batch.model import PoolKey, TaskKey, TaskNode, TaskRun
-from localazure.batch.nodes import connection, service_tasks, set_up
+from localazure.batch.nodes import agent, service_tasks, set_up
 from localazure.batch.nodes.node import Node, NodeContext
 from localazure.batch.pool import Pool, PoolContext, PoolUsage
 from localazure.batch.task_runs import TaskRuns
@@ -199,7 +199,7 @@ class Pools:
         known = {node.record["folder"] for pool in self._pools.values() for node in pool.nodes}
         for folder in self._folder.glob("*/"):
             if folder.name not in known:
-                await connection.end(folder)
+                await agent.end(folder)
                 await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
         await asyncio.gather(*(pool.adopt() for pool in self._pools.values()))
         for key, resource in requested.items():

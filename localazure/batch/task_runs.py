@@ -15,7 +15,7 @@ from localazure.batch.failures import TaskError
 from localazure.batch.instances import RunningTask
 from localazure.batch.model import Outcome, PoolKey, TaskKey, TaskNode, TaskRun
 from localazure.batch.nodes import commands, containers, node_files, packages, service_tasks
-from localazure.batch.nodes.connection import AgentLostError, Ended
+from localazure.batch.nodes.agent import AgentLostError, Ended
 from localazure.batch.nodes.node import Node
 from localazure.batch.work import Work
 from localazure.blobs.service import Blobs

@@ -12,7 +12,7 @@ from azure_gpu.formats import azure_types
 from localazure.arm.errors import ArmError, not_implemented, refused
 from localazure.arm.kind import Answer, Call, Change, Kind, action, merged, reading
 from localazure.arm.store import Body, Resource
-from localazure.batch.nodes.connection import AgentLostError
+from localazure.batch.nodes.agent import AgentLostError
 from localazure.kinds import vm_disks, vm_rules, vm_views
 from localazure.machines import model
 from localazure.machines.machine import DEALLOCATED, UP, Machine

@@ -1,6 +1,6 @@
-"""One virtual machine: a folder with a process that runs its commands; its starts and stops, and its first start.
+"""One virtual machine: a folder in which commands run; its starts and stops, and its first start.
 
-A machine whose agent is lost starts again by itself, as one that was reset does.
+A machine that has lost a command without its end starts again by itself, as one that was reset does.
 """
 
 import asyncio
@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from localazure.arm.store import Body
-from localazure.batch.nodes import connection
-from localazure.batch.nodes.connection import AgentLostError, Command, Connection, Ended
+from localazure.batch.nodes import agent as agents
+from localazure.batch.nodes.agent import Agent, AgentLostError, Command, Ended
 from localazure.batch.task_environment import machines_path
 from localazure.folder import random_secret
 from localazure.kinds import attached_identities
@@ -41,7 +41,7 @@ class MachineContext(NamedTuple):
     authorities: Path
     now: Callable[[], str]
     save: Callable[["Machine"], None]
-    lost: Callable[["Machine"], None]  # its commands are gone with its agent
+    lost: Callable[["Machine"], None]  # its commands are gone
 
 
 class Machine:
@@ -51,7 +51,7 @@ class Machine:
         self.settings = settings
         self.record = record
         self.context = context
-        self.agent: Connection | None = None
+        self.agent: Agent | None = None
         self.early = asyncio.Event()  # the first stages of cloud-init are over: commands and extensions may run
         self._initialising: asyncio.Task[None] | None = None
         self._restarting: asyncio.Task[None] | None = None
@@ -142,15 +142,14 @@ class Machine:
         await asyncio.to_thread(shutil.rmtree, self.folder, ignore_errors=True)
 
     async def adopt(self) -> bool:
-        """Resumes what an earlier server left. Whether its agent lives; one that doesn't starts again."""
+        """Resumes what an earlier server left. Whether it went on; one that didn't starts again."""
         if self.power not in UP or self.settings.windows:
             self.early.set()
             return True
-        alive = connection.supervision.holder(self.folder) is not None
-        if not alive or self.power == STARTING:
+        if not agents.is_up(self.folder) or self.power == STARTING:
             await self.start()
             return False
-        await self._connect()
+        await self._open(resume=True)
         going = [run for run in self._agent().adopted if run.startswith("cloud-init/")]
         if self.record["cloud_init"]["status"] == "running":
             self._initialise(taken_up=max((int(run.rpartition("/")[2]) for run in going), default=0))
@@ -173,7 +172,7 @@ class Machine:
             self.enter(RUNNING)
             return
         await to_its_end(self._make_folders)
-        await self._connect()
+        await self._open()
         self.enter(RUNNING)
         self.early.clear()
         self._initialise()
@@ -188,24 +187,20 @@ class Machine:
         if agent is not None:
             await agent.quit()
         else:
-            await connection.end(self.folder)
+            await agents.end(self.folder)
         self.early.clear()
 
-    async def _connect(self) -> None:
-        self.agent = Connection(self.folder, self._lost)
-        try:
-            await self.agent.open()
-        except AgentLostError:
-            self.agent = None
-            raise
+    async def _open(self, *, resume: bool = False) -> None:
+        self.agent = Agent(self.folder, self._lost)
+        await self.agent.open(resume=resume)
 
     def _lost(self) -> None:
-        log.warning("the process of the machine %s has ended; it is started again", self.settings.name)
+        log.warning("a process that stands over a command of %s was killed; the machine is started again", self.settings.name)
         self.agent = None
         self.context.lost(self)
         self._restarting = asyncio.create_task(self.start())
 
-    def _agent(self) -> Connection:
+    def _agent(self) -> Agent:
         if self.agent is None:
             raise AgentLostError(f"the machine {self.settings.name} isn't running")
         return self.agent
@@ -243,7 +238,7 @@ class Machine:
             self.agent.forget(run)
 
     def end(self, run: str) -> None:
-        if self.agent is not None and not self.agent.closed:
+        if self.agent is not None:
             self.agent.end(run)
 
     # cloud-init

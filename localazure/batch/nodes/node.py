@@ -1,6 +1,6 @@
 """One node of a pool: starts and stops it, keeps its state, and shows it.
 
-A node whose agent is lost comes up again by itself, as a machine does that was restarted.
+A node that has lost a command without its end comes up again by itself, as a machine does that was restarted.
 """
 
 import asyncio
@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 from localazure.arm.store import Body
 from localazure.batch import failures
-from localazure.batch.nodes import connection, node_programs
-from localazure.batch.nodes.connection import AgentLostError, Connection
+from localazure.batch.nodes import agent, node_programs
+from localazure.batch.nodes.agent import Agent, AgentLostError
 from localazure.batch.pool_settings import PoolSettings
 from localazure.batch.task_environment import NodePlace
 from localazure.waiting import canceled, to_its_end
@@ -39,7 +39,7 @@ class NodeContext(NamedTuple):
     folder: Path  # the nodes' folders lie here
     now: Callable[[], str]  # RFC 3339
     changed: Callable[["Node"], None]  # its state is another: keep it, and look for work
-    lost: Callable[["Node"], None]  # its process has ended
+    lost: Callable[["Node"], None]  # what it ran has ended
     prepare: Callable[["Node"], Awaitable[None]]  # packages, mounts, images; NodeError
     start_task: Callable[["Node"], Awaitable[bool]]  # runs it; whether it succeeded
 
@@ -51,7 +51,7 @@ class Node:
         self.record = record
         self.settings = settings
         self.context = context
-        self.agent: Connection | None = None
+        self.agent: Agent | None = None
         self.closed = False  # takes no task any more, because it is about to restart
         self.used_slots = 0
         self.running: dict[str, int] = {}  # slots by task, a subtask of a multi-instance task among them
@@ -174,20 +174,14 @@ class Node:
         await asyncio.to_thread(shutil.rmtree, self.folder, ignore_errors=True)
 
     async def adopt(self) -> None:
-        """Resumes what an earlier server left: the agent with what it runs, or a node that comes up again."""
+        """Resumes what an earlier server left: a node with what it runs, or one that comes up again."""
         phase = self.record["phase"]
         if phase not in _AT_REST:
-            await connection.end(self.folder)
             self.bring_up()
         elif phase == READY and not self.settings.windows:
-            alive = connection.supervision.holder(self.folder) is not None
-            try:
-                await self._connect()
-            except AgentLostError:
-                log.exception("the node %s can't be taken up", self.id)
-                self.enter("unusable")
-                return
-            if not alive:
+            if agent.is_up(self.folder):
+                await self._open(resume=True)
+            else:
                 self._forget_preparations()
                 self.bring_up()
 
@@ -229,12 +223,7 @@ class Node:
             return
         await to_its_end(self._make_folders)
         if self.agent is None:
-            try:
-                await self._connect()
-            except AgentLostError as error:
-                self.record["errors"] = [{"code": "NodeNotReady", "message": str(error)}]
-                self.enter("unusable")
-                return
+            await self._open()
         await self.context.prepare(self)
         if self.settings.start_task:
             await self._run_start_task(self.settings.start_task)
@@ -249,23 +238,19 @@ class Node:
         self.enter("waitingforstarttask")
         self.enter(READY if await self.context.start_task(self) else "starttaskfailed")
 
-    async def _connect(self) -> None:
-        self.agent = Connection(self.folder, self._lost)
-        try:
-            await self.agent.open()
-        except AgentLostError:
-            self.agent = None
-            raise
+    async def _open(self, *, resume: bool = False) -> None:
+        self.agent = Agent(self.folder, self._lost)
+        await self.agent.open(resume=resume)
 
     async def _stop_agent(self) -> None:
-        agent, self.agent = self.agent, None
-        if agent is not None:
-            await agent.quit()
+        before, self.agent = self.agent, None
+        if before is not None:
+            await before.quit()
         else:
-            await connection.end(self.folder)
+            await agent.end(self.folder)
 
     def _lost(self) -> None:
-        log.warning("the process of the node %s has ended; it is started again", self.id)
+        log.warning("a process that stands over a command of the node %s was killed; the node is started again", self.id)
         self.agent = None
         self._forget_preparations()
         self.context.lost(self)

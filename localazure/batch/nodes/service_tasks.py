@@ -98,7 +98,7 @@ async def end_preparation(node: Node, name: str) -> None:
     preparing = node.preparing.get(name)
     if preparing is None:
         return
-    if node.agent is not None and not node.agent.closed:
+    if node.agent is not None:
         node.agent.end_all(_preparing(name))
     await asyncio.wait([preparing], timeout=_END_SECONDS)
     await canceled(preparing)  # where its command hasn't begun yet

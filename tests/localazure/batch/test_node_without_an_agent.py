@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from localazure.batch import pool_settings
-from localazure.batch.nodes import node_agent, service_tasks
-from localazure.batch.nodes.connection import Ended
+from localazure.batch.nodes import runner, service_tasks
+from localazure.batch.nodes.agent import Ended
 from localazure.batch.nodes.node import READY, Node, NodeContext
 
 BEGAN, ENDED = "2026-11-21T10:00:00.000000Z", "2026-11-21T10:00:01.000000Z"
@@ -61,7 +61,7 @@ def test_a_node_has_as_many_slots_as_its_pool_says_less_those_of_its_tasks(tmp_p
     assert (one.free_slots, one.state) == (4, "idle")
 
 
-NOT_FOUND = (None, node_agent.NOT_FOUND)
+NOT_FOUND = (None, runner.NOT_FOUND)
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ NOT_FOUND = (None, node_agent.NOT_FOUND)
         ([(1, ""), (0, "")], 2, "success", 1),
         ([(1, ""), (2, ""), (3, "")], 2, "failure", 2),
         ([(1, ""), (1, ""), (1, ""), (0, "")], -1, "success", 3),
-        ([(1, node_agent.TIMEOUT)], 2, "failure", 0),  # what was ended isn't tried again
+        ([(1, runner.TIMEOUT)], 2, "failure", 0),  # what was ended isn't tried again
         ([NOT_FOUND], 2, "failure", 0),
     ],
 )

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import shutil
 import signal
 import sqlite3
 from contextlib import closing
@@ -11,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from localazure.batch.model import PoolKey, TaskKey
-from localazure.batch.nodes import connection, node_agent, node_journal
-from localazure.batch.nodes.connection import Command, Connection
-from localazure.containers import shim_processes, supervision
-from tests.localazure.batch.world import ACCOUNT, World, fixed, in_first_world, in_world, is_dead, left_alone, run, written
+from localazure.batch.nodes import agent as agents, runner
+from localazure.batch.nodes.agent import Agent, Command
+from localazure.containers import supervision
+from tests.localazure.batch.world import ACCOUNT, World, fixed, in_first_world, in_world, is_dead, left_alone, written
 
 pytestmark = pytest.mark.slow
 
@@ -22,31 +23,31 @@ COUNTING = "/bin/sh -c 'echo x >> $COUNT; while [ ! -e $GO ]; do sleep 0.02; don
 
 
 @in_world
-async def test_a_killed_node_process_reruns_its_task_once_and_loses_no_output(world: World, tmp_path: Path) -> None:
+async def test_a_task_whose_runner_was_killed_runs_once_more_and_loses_no_output(world: World, tmp_path: Path) -> None:
     pool = await world.pool()
+    earlier = world.task(world.job(pool, "earlier"), "task", "echo kept")
+    await world.done(earlier)
     task = _counting(world, pool, tmp_path)
-    earlier = world.task(world.job(pool, "earlier"), "task", "echo kept", requiredSlots=1)
     await world.until(lambda: written(tmp_path / "count"), lambda: "it runs")
-    os.kill(_agent(world, pool), signal.SIGKILL)
+    os.kill(_runner(world), signal.SIGKILL)
     await world.until(lambda: (tmp_path / "count").read_text() == "x\n" * 2, lambda: "it runs again")
     (tmp_path / "go").touch()
     info = await world.done(task)
     assert (info["exitCode"], info["requeueCount"], info["retryCount"]) == (0, 1, 0)
     assert world.output(task) == "whole output\n"
-    await world.done(earlier)
     assert world.output(earlier) == "kept\n"
     assert (tmp_path / "count").read_text() == "x\n" * 2
 
 
 @in_world
-async def test_the_processes_of_a_killed_node_are_ended_before_its_task_runs_again(world: World, tmp_path: Path) -> None:
+async def test_the_command_of_a_killed_runner_is_ended_before_its_task_runs_again(world: World, tmp_path: Path) -> None:
     pool = await world.pool()
     job = world.job(pool, commonEnvironmentSettings=[{"name": "PIDS", "value": str(tmp_path / "pids")}])
     command = "/bin/sh -c 'echo $$ >> $PIDS; [ $(wc -l < $PIDS) -gt 1 ] || exec sleep 300'"
     task = world.task(job, "task", command)
     await world.until(lambda: written(tmp_path / "pids"), lambda: "it runs")
     first = int((tmp_path / "pids").read_text())
-    os.kill(_agent(world, pool), signal.SIGKILL)
+    os.kill(_runner(world), signal.SIGKILL)
     await world.done(task)
     await world.until(lambda: is_dead(first), lambda: "the lost process ends")
 
@@ -68,11 +69,11 @@ async def test_a_task_goes_on_while_the_server_is_replaced(first: World, tmp_pat
     pool = await first.pool()
     task = _counting(first, pool, tmp_path)
     await first.until(lambda: written(tmp_path / "count"), lambda: "it runs")
-    agent = _agent(first, pool)
+    one = _runner(first)
     await left_alone(first)
     second = World(first.state)
     await second.pools.started()
-    assert _agent(second, pool) == agent
+    assert _runner(second) == one
     assert second.states(pool) == ["running"]
     (tmp_path / "go").touch()
     info = await second.done(task)
@@ -134,9 +135,9 @@ async def test_a_node_that_died_with_the_server_comes_up_again_and_runs_its_task
     pool = await first.pool()
     task = _counting(first, pool, tmp_path)
     await first.until(lambda: written(tmp_path / "count"), lambda: "it runs")
-    agent = _agent(first, pool)
+    one = _runner(first)
     await left_alone(first)
-    os.kill(agent, signal.SIGKILL)
+    os.kill(one, signal.SIGKILL)
     second = World(first.state)
     await second.pools.started()
     (tmp_path / "go").touch()
@@ -147,17 +148,17 @@ async def test_a_node_that_died_with_the_server_comes_up_again_and_runs_its_task
 
 
 @in_first_world
-async def test_the_end_of_everything_ends_nodes_and_tasks_and_what_a_killed_node_left(first: World, tmp_path: Path) -> None:
+async def test_the_end_of_everything_ends_tasks_and_what_a_killed_runner_left(first: World, tmp_path: Path) -> None:
     pool = await first.pool(scaleSettings=fixed(2))
     job = first.job(pool, commonEnvironmentSettings=[{"name": "PIDS", "value": str(tmp_path)}])
     tasks = [first.task(job, str(number), "/bin/sh -c 'echo $$ > $PIDS/$AZ_BATCH_TASK_ID; exec sleep 300'") for number in (1, 2)]
     await first.until(lambda: all((tmp_path / key.task).exists() for key in tasks), lambda: "both run")
     await first.until(lambda: all((tmp_path / key.task).read_text() for key in tasks), lambda: "both have said who they are")
-    agents = _agents(first, pool)
+    runners = _runners(first)
     await left_alone(first)
-    os.kill(agents[0], signal.SIGKILL)
-    await connection.reap(first.state / "batch")
-    for pid in [*agents, *(int((tmp_path / key.task).read_text()) for key in tasks)]:
+    os.kill(runners[0], signal.SIGKILL)
+    await agents.reap(first.state / "batch")
+    for pid in [*runners, *(int((tmp_path / key.task).read_text()) for key in tasks)]:
         await first.until(lambda pid=pid: is_dead(pid), lambda pid=pid: f"{pid} ends")
 
 
@@ -174,64 +175,63 @@ async def test_pools_that_only_one_side_knows_after_a_kill_are_put_right(first: 
     await second.all_in(made, "idle")
     assert len(second.states(made)) == 1
     assert second.pools.status(PoolKey(ACCOUNT, "gone")) == {}
-    assert len(_agents(second, made)) == 1
+    folders = [node.record["folder"] for node in second.pools._pools[made].nodes]
+    assert [each.name for each in (second.state / "batch").iterdir()] == folders
     await left_alone(second)
 
 
 @in_first_world
-async def test_folders_of_nodes_that_nobody_knows_are_removed(first: World) -> None:
+async def test_folders_of_nodes_that_nobody_knows_are_removed_with_what_runs_there(first: World, tmp_path: Path) -> None:
     pool = await first.pool()
-    agent = _agent(first, pool)
+    _counting(first, pool, tmp_path)
+    await first.until(lambda: written(tmp_path / "count"), lambda: "it runs")
+    one = _runner(first)
     await left_alone(first)
     second = World(first.state)
     for name in second.store.documents("batch/pools/"):
         second.store.delete_document(name)
     second.store.delete(f"{ACCOUNT}/pools/pool")
     await second.pools.started()
-    await second.until(lambda: is_dead(agent), lambda: "the node ends")
+    await second.until(lambda: is_dead(one), lambda: "what ran there ends")
     assert list((first.state / "batch").iterdir()) == []
     await left_alone(second)
 
 
 @in_world
-async def test_an_agent_ends_when_its_folder_is_gone(world: World, tmp_path: Path) -> None:
+async def test_a_command_ends_when_its_nodes_folder_is_gone(world: World, tmp_path: Path) -> None:
+    pool = await world.pool()
+    task = _counting(world, pool, tmp_path)
+    await world.until(lambda: written(tmp_path / "count"), lambda: "it runs")
+    one = _runner(world)
+    (tmp_path / "go").touch()
+    for folder in (world.state / "batch").glob("*/runs"):
+        shutil.rmtree(folder)
+    await world.until(lambda: is_dead(one), lambda: "its runner ends")
+    assert (await world.done(task))["exitCode"] == 0
+
+
+@in_world
+async def test_what_a_kept_command_left_behind_is_ended_unless_its_number_is_anothers(world: World, tmp_path: Path) -> None:
     folder = tmp_path / "node"
-    (folder / "root").mkdir(parents=True)
-    lost: list[bool] = []
-    agent = Connection(folder, lambda: lost.append(True))
+    agent = Agent(folder, lambda: None)
     await agent.open()
-    (folder / "lock").unlink()
-    await world.until(lambda: lost, lambda: "the agent ends")
-
-
-def test_the_journal_of_an_agent_names_what_runs_and_is_shortened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    source = Path(node_agent.__file__).read_text().replace('"../../.."', repr(str(Path(node_agent.__file__).parents[3])))
-    (tmp_path / "agent.py").write_text(
-        source.replace("def main(folder):", "node_journal.MOST_BYTES = 200\n\n\ndef main(folder):")
-    )
-    monkeypatch.setattr(node_agent, "__file__", str(tmp_path / "agent.py"))
-
-    async def test(world: World) -> None:
-        folder = tmp_path / ("long" * 30)  # longer than a socket's address may be
-        (folder / "root").mkdir(parents=True)
-        agent = Connection(folder, lambda: None)
-        await agent.open()
-        short = Command(["true"], {"PATH": "/usr/bin:/bin"}, str(folder), str(folder / "out"), str(folder / "err"))
-        waiting = asyncio.ensure_future(agent.run("long", short._replace(argv=["sleep", "300"])))
-        for number in range(50):
-            ended = await agent.run(str(number), short)
-            agent.forget(str(number))
-            assert (ended.code, ended.why) == (0, "")
-        ((pid, started),) = node_journal.left(folder / "journal")
-        assert shim_processes.start_time(pid) == started
-        assert (folder / "journal").stat().st_size < 1000
-        agent.end("long")
-        assert (await waiting).why == node_agent.ASKED
-        assert supervision.holder(folder) == agent.pid
-        await agent.quit()
-        assert supervision.holder(folder) is None
-
-    run(tmp_path / "state", test)
+    for name in ("left", "gone"):
+        argv = ["sh", "-c", f"sleep 300 & echo $! > {tmp_path / name}; exec sleep 300"]
+        command = Command(argv, {"PATH": "/usr/bin:/bin"}, str(folder), str(folder / "out"), str(folder / "err"), keep=True)
+        waiting = asyncio.ensure_future(agent.run(name, command))
+        await world.until(lambda name=name: written(tmp_path / name), lambda: "it runs")
+        pid = int((tmp_path / name).read_text())
+        if name == "left":
+            os.kill(os.getpgid(pid), signal.SIGKILL)
+        else:
+            (folder / "runs" / name / "group").write_text(f"{os.getpid()} 1")
+            agent.end(name)
+        assert (await waiting).why == ("" if name == "left" else runner.ASKED)
+        agent.forget(name)
+        agent.clear(name)
+        await world.until(lambda pid=pid: is_dead(pid), lambda: "what it left ends")
+    assert list((folder / "runs").iterdir()) == []
+    await agent.quit()
 
 
 def _counting(world: World, pool: PoolKey, folder: Path) -> TaskKey:
@@ -239,12 +239,11 @@ def _counting(world: World, pool: PoolKey, folder: Path) -> TaskKey:
     return world.task(world.job(pool, commonEnvironmentSettings=settings), "task", COUNTING)
 
 
-def _agents(world: World, pool: object) -> list[int]:
-    found = [supervision.holder(folder) for folder in sorted((world.state / "batch").glob("*/"))]
-    assert all(found), found
+def _runners(world: World) -> list[int]:
+    found = [supervision.holder(folder) for folder in sorted((world.state / "batch").glob("*/runs/*/"))]
     return [pid for pid in found if pid]
 
 
-def _agent(world: World, pool: object) -> int:
-    (pid,) = _agents(world, pool)
+def _runner(world: World) -> int:
+    (pid,) = _runners(world)
     return pid

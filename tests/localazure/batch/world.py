@@ -15,7 +15,7 @@ from typing import Any
 
 from localazure.arm.store import Resource, Store
 from localazure.batch.model import PoolKey, TaskKey
-from localazure.batch.nodes import connection
+from localazure.batch.nodes import agent
 from localazure.batch.pools import Pools
 from localazure.batch.work import Work
 from localazure.batch.work_tables import Job
@@ -168,7 +168,7 @@ async def world(state: Path) -> AsyncIterator[World]:
         yield made
     finally:
         await left_alone(made)
-        await connection.reap(state / "batch")
+        await agent.reap(state / "batch")
 
 
 async def left_alone(one: World) -> None:
@@ -197,7 +197,7 @@ def with_own_end(state: Path, test: Callable[[World], Awaitable[None]]) -> None:
         try:
             await test(made)
         finally:
-            await connection.reap(state / "batch")
+            await agent.reap(state / "batch")
 
     asyncio.run(whole())
 
