@@ -11,8 +11,7 @@ import pytest
 from localazure.batch.model import TaskKey
 from localazure.batch.nodes import containers, node_files, packages
 from localazure.batch.nodes.node import Node
-from localazure.containers import shim_processes
-from tests.localazure.batch.test_nodes_software import package
+from tests.localazure.batch.software import package
 from tests.localazure.batch.world import World, in_world, run
 from tests.support.patience import SECONDS
 
@@ -84,44 +83,6 @@ async def test_a_resource_file_goes_through_no_link_out_of_the_working_directory
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("mode", ["abc", "9", "-1", "07777777", "0x1ff"])
-@in_world
-async def test_a_file_mode_that_is_no_octal_number_is_the_tasks_failure(world: World, mode: str) -> None:
-    (world.container("data") / "x").write_text("1")
-    files = [{"httpUrl": "folder:data/x", "filePath": "x", "fileMode": mode}]
-    task = world.task(world.job(await world.pool()), "task", "/bin/true", resourceFiles=files)
-    info = await world.done(task)
-    assert code_of(info) == "ResourceFileWriteFailed"
-    assert mode in str(info["failureInfo"])
-
-
-@pytest.mark.slow
-@in_world
-async def test_no_pattern_sends_the_files_of_the_embedded_azure_or_of_another_node(world: World, tmp_path: Path) -> None:
-    sent = world.container("sent")
-    (tmp_path / "elsewhere.txt").write_text("anywhere else on the machine")
-    job = world.job(await world.pool())
-    patterns = [
-        f"{world.state}/*.sqlite",
-        "link/*.sqlite",
-        f"{world.state}/batch/*/runs/*/command.json",
-        f"{tmp_path}/elsewhere.txt",
-        "own",
-    ]
-    files = [
-        {
-            "filePattern": pattern,
-            "destination": {"container": {"containerUrl": "folder:sent", "path": f"p{index}"}},
-            "uploadOptions": {"uploadCondition": "taskcompletion"},
-        }
-        for index, pattern in enumerate(patterns)
-    ]
-    task = world.task(job, "task", f"/bin/sh -c 'ln -s {world.state} link; echo 1 > own'", outputFiles=files)
-    assert (await world.done(task))["result"] == "success"
-    assert sorted(one.name for one in sent.iterdir()) == ["p3", "p4"]
-
-
-@pytest.mark.slow
 @in_world
 async def test_blobs_are_reached_with_the_pools_own_identities_alone(world: World) -> None:
     (world.container("data") / "x").write_text("1")
@@ -150,67 +111,7 @@ async def test_blobs_are_reached_with_the_pools_own_identities_alone(world: Worl
     assert (world.container("data") / "out").read_text() == "1\n"
 
 
-@pytest.mark.slow
-@in_world
-async def test_pipes_in_the_place_of_its_output_files_hold_nobody_up(world: World) -> None:
-    world.container("sent")
-    job = world.job(await world.pool())
-    traps = "cd ..; rm -f stdout.txt stderr.txt; mkfifo stdout.txt stderr.txt fileuploadout.txt fileuploaderr.txt"
-    files = [{"filePattern": "*", "destination": {"container": {"containerUrl": "folder:sent"}}}]
-    task = world.task(job, "task", f'/bin/sh -c "{traps}; exit 1"', outputFiles=files, constraints={"maxTaskRetryCount": 1})
-    assert (await world.done(task))["retryCount"] == 1
-
-
 # What a task knows and starts
-
-
-@pytest.mark.slow
-def test_a_task_sees_nothing_of_the_servers_environment_and_cannot_change_what_batch_says_of_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("ARM_CLIENT_SECRET", "not for tasks")
-    monkeypatch.setenv("LD_PRELOAD_OF_THE_SERVER", "not for tasks")
-
-    async def test(world: World) -> None:
-        job = world.job(await world.pool(), commonEnvironmentSettings=[{"name": "AZ_BATCH_JOB_ID", "value": "mine"}])
-        own = [
-            {"name": "AZ_BATCH_NODE_ROOT_DIR", "value": "/"},
-            {"name": "PATH", "value": "/bin"},
-            {"name": "AZ_BATCH_X", "value": "y"},
-        ]
-        command = '/bin/sh -c \'env; tr "\\\\0" "\\\\n" < /proc/$PPID/environ\''
-        task = world.task(job, "task", command, environmentSettings=own)
-        assert (await world.done(task))["exitCode"] == 0
-        found = world.output(task)
-        assert "not for tasks" not in found
-        lines = found.splitlines()
-        assert f"AZ_BATCH_NODE_ROOT_DIR={node_of(world, task).root}" in lines
-        assert {"AZ_BATCH_JOB_ID=job", "AZ_BATCH_X=y", "PATH=/bin"} <= set(lines)
-        assert "AZ_BATCH_JOB_ID=mine" not in lines
-
-    run(tmp_path, test)
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="daemons are found by /proc, which this system hasn't")
-@in_world
-async def test_a_tasks_daemon_goes_with_its_node(world: World) -> None:
-    pool = await world.pool()
-    detached = 'setsid sh -c "echo \\$\\$ > pid.new; mv pid.new pid; exec sleep 600"'
-    command = f"/bin/sh -c '{detached} & while [ ! -e pid ]; do sleep 0.01; done'"
-    task = world.task(world.job(pool), "task", command)
-    await world.done(task)
-    pid = int((world.folder(task) / "wd" / "pid").read_text())
-    assert shim_processes.start_time(pid)
-    await world.pools.remove(pool)
-    await world.until(lambda: _gone(pid), lambda: f"the daemon {pid} is gone")
-
-
-def _gone(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] in "ZX"
-    except FileNotFoundError:
-        return True
 
 
 # Ends
@@ -231,23 +132,6 @@ async def test_a_task_that_is_ended_while_its_files_come_never_runs(world: World
     await asyncio.wait_for(begun.wait(), SECONDS)
     await asyncio.wait_for(world.pools.end_task(task), SECONDS)
     assert code_of(await world.done(task)) == "TaskEnded"
-
-
-@pytest.mark.slow
-@in_world
-async def test_a_preparation_ends_with_its_job(world: World) -> None:
-    command = "/bin/sh -c 'echo $$ > ../../../pid.new; mv ../../../pid.new ../../../pid; exec sleep 600'"
-    job = world.job(await world.pool(), jobPreparationTask={"commandLine": command})
-    world.task(job, "task", "/bin/true")
-    (node,) = world.pools._pools[job.pool_key].nodes
-    written = node.root / "workitems" / "job" / "pid"
-    await world.until(written.exists, lambda: "the preparation runs")
-    pid = int(written.read_text())
-    world.work.jobs.delete(job)
-    await asyncio.wait_for(world.pools.forget_job(job.account, job.name), SECONDS)
-    await world.until(lambda: _gone(pid), lambda: f"the preparation {pid} is gone")
-    assert world.pools.preparations(job.account, job.name) == []
-    assert not (node.root / "workitems" / "job").exists()
 
 
 @pytest.mark.slow

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from localazure.batch.nodes import packages
-from tests.localazure.batch.test_nodes_hostile import code_of
-from tests.localazure.batch.test_nodes_software import package, put
+from tests.localazure.batch.software import package, put
 from tests.localazure.batch.world import World, in_world
 
 
@@ -82,19 +81,3 @@ def test_a_zip_that_would_fill_the_disk_is_refused_before_it_does(tmp_path: Path
         with pytest.raises(OSError, match="bytes"):
             packages._unpack(zipped, folder)
     assert not folder.exists()
-
-
-@pytest.mark.slow
-@in_world
-async def test_a_zip_with_a_password_makes_its_task_fail_with_a_word_on_why(world: World) -> None:
-    package(world, "1.0", {"data": "1"})
-    zipped = world.container("app-tool") / "1.0"
-    content = bytearray(zipped.read_bytes())
-    for signature, flags in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
-        content[content.index(signature) + flags] |= 1
-    zipped.write_bytes(bytes(content))
-    references = [{"applicationId": "Tool-Kit", "version": "1.0"}]
-    task = world.task(world.job(await world.pool()), "task", "/bin/true", applicationPackageReferences=references)
-    info = await world.done(task)
-    assert code_of(info) == "ApplicationPackageError"
-    assert "password" in str(info["failureInfo"])

@@ -163,6 +163,27 @@ async def test_the_end_of_everything_ends_tasks_and_what_a_killed_runner_left(fi
 
 
 @in_first_world
+async def test_nodes_that_were_leaving_go_on_leaving_after_a_restart(first: World, tmp_path: Path) -> None:
+    pool = await first.pool(scaleSettings=fixed(2))
+    _, leaving = first.pools.nodes(pool)
+    job = first.job(pool, commonEnvironmentSettings=[{"name": "GO", "value": str(tmp_path / "go")}])
+    affinity = {"affinityId": leaving["affinityId"]}
+    task = first.task(job, "task", "/bin/sh -c 'while [ ! -e $GO ]; do sleep 0.02; done'", affinityInfo=affinity)
+    await first.until(lambda: first.state_of(task) == "running", lambda: "it runs")
+    await first.pools.resize(pool, 0, 0, "taskcompletion", "PT15M")
+    await first.until(lambda: first.states(pool) == ["leavingpool"], lambda: "the node waits for its task")
+    await left_alone(first)
+    second = World(first.state)
+    await second.pools.started()
+    await second.until(lambda: "leavingpool" in second.states(pool), lambda: "the node still waits for its task")
+    (tmp_path / "go").touch()
+    info = await second.done(task)
+    assert (info["exitCode"], info["requeueCount"]) == (0, 0)
+    await second.until(lambda: second.states(pool) == [], lambda: "it has left")
+    await left_alone(second)
+
+
+@in_first_world
 async def test_pools_that_only_one_side_knows_after_a_kill_are_put_right(first: World) -> None:
     await first.pool("made")
     await first.pool("gone")
