@@ -339,7 +339,7 @@ class Pool:
         """Those with nothing to do leave first."""
         if count > 0:
             mine = [node for node in self.nodes if node.dedicated is dedicated and node.counts]
-            await self.take_away(sorted(mine, key=lambda node: (node.free_slots > 0, node.used_slots))[:count], option)
+            await self.take_away(sorted(mine, key=lambda node: node.used_slots)[:count], option)
 
     async def _leave(self, node: Node, option: str) -> None:
         before = node.record["phase"]

@@ -6,6 +6,7 @@ import os
 import shutil
 import signal
 import sqlite3
+import subprocess
 from contextlib import closing
 from pathlib import Path
 
@@ -233,7 +234,7 @@ async def test_a_command_ends_when_its_nodes_folder_is_gone(world: World, tmp_pa
 
 @in_world
 async def test_what_a_kept_command_left_behind_is_ended_unless_its_number_is_anothers(world: World, tmp_path: Path) -> None:
-    folder = tmp_path / "node"
+    folder, other = tmp_path / "node", subprocess.Popen(["sleep", "300"], start_new_session=True)
     agent = Agent(folder, lambda: None)
     await agent.open()
     for name in ("left", "gone"):
@@ -245,7 +246,7 @@ async def test_what_a_kept_command_left_behind_is_ended_unless_its_number_is_ano
         if name == "left":
             os.kill(os.getpgid(pid), signal.SIGKILL)
         else:
-            (folder / "runs" / name / "group").write_text(f"{os.getpid()} 1")
+            (folder / "runs" / name / "group").write_text(f"{other.pid} 1")
             agent.end(name)
         assert (await waiting).why == ("" if name == "left" else runner.ASKED)
         agent.forget(name)
@@ -253,6 +254,9 @@ async def test_what_a_kept_command_left_behind_is_ended_unless_its_number_is_ano
         await world.until(lambda pid=pid: is_dead(pid), lambda: "what it left ends")
     assert list((folder / "runs").iterdir()) == []
     await agent.quit()
+    assert other.poll() is None
+    other.kill()
+    other.wait()
 
 
 def _counting(world: World, pool: PoolKey, folder: Path) -> TaskKey:
