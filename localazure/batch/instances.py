@@ -16,8 +16,6 @@ from localazure.batch.model import TaskKey, TaskRun
 from localazure.batch.nodes import commands, containers, mpi, node_files, packages, runner
 from localazure.batch.nodes.agent import Ended
 from localazure.batch.nodes.node import Node
-from localazure.blobs.service import Blobs
-from localazure.services import Services
 
 
 class RunningTask:
@@ -52,34 +50,29 @@ class RunningTask:
 Environment = Callable[[RunningTask, Node], dict[str, str]]
 
 
-async def run(
-    running: RunningTask, environment: Environment, blobs: Blobs, services: Services, kept: dict[TaskKey, list[Body]]
-) -> Ended:
+async def run(running: RunningTask, environment: Environment, kept: dict[TaskKey, list[Body]]) -> Ended:
     """Runs the task on its nodes. `kept` gets its subtasks. AgentLostError where one of the nodes is lost."""
     task, key = running.run.task, running.run.key
     envs = [environment(running, node) for node in running.nodes]
     for node, env in zip(running.nodes, envs, strict=True):
         if task.get("applicationPackageReferences"):
-            env |= await packages.of_task(task["applicationPackageReferences"], node.root, key.account, blobs, services)
+            env |= await packages.of_task(task["applicationPackageReferences"], node)
         env |= await mpi.offered(node, running.nodes, env)
     subtasks = kept[key] = [_subtask(number, node, running) for number, node in enumerate(running.nodes)]
     primary = running.node
-    await asyncio.to_thread((running.folder / "wd").mkdir, parents=True, exist_ok=True)
     common = task["multiInstanceSettings"].get("commonResourceFiles")
-    await node_files.fetch(common, running.folder, key.account, primary.settings, blobs, services)
+    await node_files.fetch(common, running.folder, primary)
     running.commanded = True
     try:
-        await _together(
-            running, [_coordinate(running, number, env, services, subtasks[number]) for number, env in enumerate(envs)]
-        )
-        await node_files.fetch(task.get("resourceFiles"), running.folder / "wd", key.account, primary.settings, blobs, services)
+        await _together(running, [_coordinate(running, number, env, subtasks[number]) for number, env in enumerate(envs)])
+        await node_files.fetch(task.get("resourceFiles"), running.folder / "wd", primary)
         line = str(task.get("commandLine") or "")
         if running.fate:  # its end was requested before the primary's command was there to hear it
             return Ended(primary.context.now(), primary.context.now(), None, runner.ASKED, "")
         job = commands.Job(
             running.name, task, line, running.folder, envs[0], running.context, append=True, container=_part(running, 0)
         )
-        ended = await commands.execute(primary, job, services)
+        ended = await commands.execute(primary, job)
         _note(subtasks[0], ended, commands.failure_of(ended, line))
         return ended
     except _CoordinationFailedError as error:
@@ -134,7 +127,7 @@ class _CoordinationFailedError(Exception):
         self.ended = ended
 
 
-async def _coordinate(running: RunningTask, number: int, env: dict[str, str], services: Services, subtask: Body) -> None:
+async def _coordinate(running: RunningTask, number: int, env: dict[str, str], subtask: Body) -> None:
     """The coordination command on one node."""
     task, node = running.run.task, running.nodes[number]
     settings = task["multiInstanceSettings"]
@@ -147,7 +140,7 @@ async def _coordinate(running: RunningTask, number: int, env: dict[str, str], se
         return
     name = _part(running, number)
     job = commands.Job(name, task, line, folder, env, keep=True, container=name)
-    ended = await commands.execute(node, job, services)
+    ended = await commands.execute(node, job)
     if node.agent is not None:
         node.agent.forget(name)
     failure = commands.failure_of(ended, line)

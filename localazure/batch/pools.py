@@ -39,7 +39,7 @@ class Pools:
         self._work = work
         self._folder: Path = services.settings.state / "batch"
         self._pools: dict[PoolKey, Pool] = {}
-        self._runs = TaskRuns(work, blobs, services, self._finished)
+        self._runs = TaskRuns(work, self._finished)
         self._looking: set[PoolKey] = set()  # pools that are looked through for work as soon as the loop gets to it
         self._unsaved: set[PoolKey] = set()
         self._ticking: asyncio.Task[None] | None = None
@@ -55,7 +55,7 @@ class Pools:
             location = account.location if account else ""
             stored = self._services.store.get(f"{key.account}/pools/{key.pool}")
             spelt = name or (stored.id.name if stored else key.pool)
-            record = one_pool.new_record(spelt, location, self._now())
+            record = one_pool.new_record(spelt, location, self._services.clock.stamp())
             record["body"] = body
             pool = self._pools[key] = self.pool(key, record, self._context_of(key))
             pool.begin()
@@ -129,7 +129,7 @@ class Pools:
         """The job has ended: its release task runs on each node that ran its preparation."""
         await asyncio.gather(*(service_tasks.end_preparation(node, job.lower()) for node in self._nodes_of(account)))
         await asyncio.gather(
-            *(service_tasks.release(node, job.lower(), account, self._blobs, self._services) for node in self._nodes_of(account)),
+            *(service_tasks.release(node, job.lower()) for node in self._nodes_of(account)),
             return_exceptions=True,  # a node that is lost has nothing left to release
         )
 
@@ -279,16 +279,15 @@ class Pools:
         return folder if folder.is_dir() and folder.resolve() == real else None
 
     def _context_of(self, key: PoolKey) -> PoolContext:
-        account = key.account.rsplit("/", 1)[-1]
         context = NodeContext(
-            account_name=account,
-            account_url=f"{self._services.settings.url}/batch/{account}",
+            account=key.account,
             folder=self._folder,
-            now=self._now,
+            services=self._services,
+            blobs=self._blobs,
             changed=self._changed,
             lost=self._runs.node_lost,
-            prepare=lambda node: set_up.prepare(node, key.account, self._blobs, self._services),
-            start_task=lambda node: service_tasks.start(node, key.account, self._blobs, self._services),
+            prepare=set_up.prepare,
+            start_task=service_tasks.start,
         )
         return PoolContext(self._services, self._work, self._runs, context, self._others, self._addresses, self._save)
 
@@ -334,9 +333,6 @@ class Pools:
 
     def _addresses(self) -> set[str]:
         return {node.address for pool in self._pools.values() for node in pool.nodes}
-
-    def _now(self) -> str:
-        return self._services.clock.stamp()
 
 
 def _suits(run: TaskRun, node: Node) -> bool:

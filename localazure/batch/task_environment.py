@@ -10,45 +10,13 @@ import shutil
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from localazure.arm.store import Body
 
 MASTER_PORT = 6000  # the documented example; the service keeps it for itself
 _SERVICES_OWN = "AZ_BATCH_"
-_DISK_BYTES = "1000000"
+DISK_BYTES = "1000000"
 _SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-
-
-class NodePlace(NamedTuple):
-    """Where a task runs."""
-
-    account: str
-    account_url: str
-    pool: str
-    node_id: str
-    dedicated: bool
-    root: Path  # AZ_BATCH_NODE_ROOT_DIR
-    programs: str = ""  # folders for the front of PATH
-
-
-def of_node(place: NodePlace, packages: dict[str, str]) -> dict[str, str]:
-    """What holds for everything on a node. `packages`: the variables of the pool's application packages."""
-    return {
-        "PATH": os.pathsep.join(part for part in (place.programs, machines_path()) if part),
-        "LANG": "C.UTF-8",
-        "AZ_BATCH_ACCOUNT_NAME": place.account,
-        "AZ_BATCH_ACCOUNT_URL": place.account_url,
-        "AZ_BATCH_NODE_ID": place.node_id,
-        "AZ_BATCH_NODE_IS_DEDICATED": str(place.dedicated).lower(),
-        "AZ_BATCH_NODE_MOUNTS_DIR": str(place.root / "fsmounts"),
-        "AZ_BATCH_NODE_ROOT_DIR": str(place.root),
-        "AZ_BATCH_NODE_SHARED_DIR": str(place.root / "shared"),
-        "AZ_BATCH_NODE_STARTUP_DIR": str(place.root / "startup"),
-        "AZ_BATCH_POOL_ID": place.pool,
-        "AZ_BATCH_TASK_RESERVED_EPHEMERAL_DISK_SPACE_BYTES": _DISK_BYTES,
-        **packages,
-    }
 
 
 @functools.cache
@@ -79,6 +47,12 @@ def of_job(job: Body, root: Path) -> dict[str, str]:
         folder = job_folder(root, job) / preparation_id(job)
         found |= {"AZ_BATCH_JOB_PREP_DIR": str(folder), "AZ_BATCH_JOB_PREP_WORKING_DIR": str(folder / "wd")}
     return found
+
+
+def of_task(node: dict[str, str], root: Path, job: Body, task_id: str, *settings: Iterable[Body] | None) -> dict[str, str]:
+    """Those of a task of a job. `node`: what everything on its node has."""
+    folder = job_folder(root, job) / task_id
+    return with_users({**node, **of_job(job, root), "AZ_BATCH_TASK_ID": task_id, **of_folder(folder)}, *settings)
 
 
 def of_instances(addresses: Sequence[str], cores: int, shared: Path, *, master: bool) -> dict[str, str]:

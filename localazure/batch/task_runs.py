@@ -18,8 +18,6 @@ from localazure.batch.nodes import commands, containers, node_files, packages, s
 from localazure.batch.nodes.agent import AgentLostError, Ended
 from localazure.batch.nodes.node import Node
 from localazure.batch.work import Work
-from localazure.blobs.service import Blobs
-from localazure.services import Services
 
 log = logging.getLogger(__name__)
 LOST = "The task's node was lost."
@@ -29,11 +27,9 @@ _SILENT, _REQUEUE, _END = "silent", "requeue", "end"  # what becomes of a task t
 class TaskRuns:
     """All tasks that run now, by key."""
 
-    def __init__(self, work: Work, blobs: Blobs, services: Services, freed: Callable[[PoolKey, bool | None], None]) -> None:
+    def __init__(self, work: Work, freed: Callable[[PoolKey, bool | None], None]) -> None:
         """`freed` hears of each task of a pool that has ended, and whether it succeeded: its slots are free."""
         self._work = work
-        self._blobs = blobs
-        self._services = services
         self._freed = freed
         self._running: dict[TaskKey, RunningTask] = {}
         self.subtasks: dict[TaskKey, list[Body]] = {}  # of multi-instance tasks, for as long as this server runs
@@ -163,14 +159,14 @@ class TaskRuns:
         started = running.node.context.now()
         try:
             if preparing:
-                if not all(await asyncio.gather(*(self._prepared(node, run) for node in running.nodes))):
+                if not all(await asyncio.gather(*(service_tasks.prepare(node, run.job) for node in running.nodes))):
                     self._over(running)
                     work.requeued(run.key, "The job's preparation task failed on the node.")
                     return
                 work.started(run.key)
                 started = running.node.context.now()
             if run.task.get("multiInstanceSettings"):
-                ended = await instances.run(running, self._env, self._blobs, self._services, self.subtasks)
+                ended = await instances.run(running, self._env, self.subtasks)
             else:
                 ended = await self._command(running)
         except TaskError as error:
@@ -183,18 +179,12 @@ class TaskRuns:
         run, node = running.run, running.node
         env = self._env(running, node)
         if run.task.get("applicationPackageReferences"):
-            env |= await packages.of_task(
-                run.task["applicationPackageReferences"], node.root, run.key.account, self._blobs, self._services
-            )
+            env |= await packages.of_task(run.task["applicationPackageReferences"], node)
         if run.task.get("resourceFiles"):
-            working = running.folder / "wd"
-            await asyncio.to_thread(working.mkdir, parents=True, exist_ok=True)
-            await node_files.fetch(
-                run.task["resourceFiles"], working, run.key.account, node.settings, self._blobs, self._services
-            )
+            await node_files.fetch(run.task["resourceFiles"], running.folder / "wd", node)
         line = str(run.task.get("commandLine") or "")
         job = commands.Job(running.name, run.task, line, running.folder, env, running.context, sent=running.is_commanded)
-        return await commands.execute(node, job, self._services)
+        return await commands.execute(node, job)
 
     async def _adopted(self, running: RunningTask) -> None:
         agent = running.node.agent
@@ -221,11 +211,8 @@ class TaskRuns:
             files = run.task.get("outputFiles")
             if files and not running.fate:
                 try:
-                    env, settings = self._env(running, running.node), running.node.settings
-                    succeeded = failure is None
-                    await node_files.upload(
-                        files, running.folder, env, settings, self._blobs, self._services, succeeded=succeeded
-                    )
+                    env = self._env(running, running.node)
+                    await node_files.upload(files, running.folder, env, running.node, succeeded=failure is None)
                 except TaskError as error:
                     failure, retried = failure or error.body, retried and failure is not None
             container = containers.info(running.name) if run.task.get("containerSettings") else None
@@ -261,20 +248,11 @@ class TaskRuns:
         name = running.run.key.job
         return all((node.record["preparations"].get(name) or {}).get("state") == "completed" for node in running.nodes)
 
-    async def _prepared(self, node: Node, run: TaskRun) -> bool:
-        return await service_tasks.prepare(node, run.job, run.key.account, self._blobs, self._services)
-
     def _env(self, running: RunningTask, node: Node) -> dict[str, str]:
         """A task's variables on one of its nodes."""
         run = running.run
-        folder = variables.job_folder(node.root, run.job) / str(run.task["id"])
-        own = {
-            **variables.of_node(node.place, node.package_variables),
-            **variables.of_job(run.job, node.root),
-            "AZ_BATCH_TASK_ID": str(run.task["id"]),
-            **variables.of_folder(folder),
-        }
-        env = variables.with_users(own, run.job.get("commonEnvironmentSettings"), run.task.get("environmentSettings"))
+        settings = run.job.get("commonEnvironmentSettings"), run.task.get("environmentSettings")
+        env = variables.of_task(node.environment, node.root, run.job, str(run.task["id"]), *settings)
         if len(running.nodes) > 1 or run.task.get("multiInstanceSettings"):
             cores = node.settings.size.vcpus or 1 if node.settings.size else 1
             addresses = [one.address for one in running.nodes]

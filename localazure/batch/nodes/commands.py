@@ -17,7 +17,6 @@ from localazure.batch.model import UNLIMITED_DAYS
 from localazure.batch.nodes import containers, runner
 from localazure.batch.nodes.agent import AgentLostError, Command, Ended
 from localazure.batch.nodes.node import Node
-from localazure.services import Services
 
 Note = Callable[[Body], None]  # hears what is to be told of a task
 OUTPUT, ERRORS = "stdout.txt", "stderr.txt"
@@ -39,7 +38,7 @@ class Job(NamedTuple):
     sent: Callable[[], None] = lambda: None  # called when the node is asked to run it, with all that it needs in place
 
 
-async def execute(node: Node, job: Job, services: Services) -> Ended:
+async def execute(node: Node, job: Job) -> Ended:
     """Runs a command to its end. AgentLostError where the node is lost meanwhile."""
     if node.settings.windows:
         raise TaskError("NotImplemented", Message=_WINDOWS)
@@ -48,7 +47,7 @@ async def execute(node: Node, job: Job, services: Services) -> Ended:
         await asyncio.to_thread((job.folder / "wd").mkdir, parents=True, exist_ok=True)
         try:
             name = job.container or job.run
-            inside = await containers.prepared(node, contained, job.command_line, job.folder, job.env, name, services)
+            inside = await containers.prepared(node, contained, job.command_line, job.folder, job.env, name)
         except BaseException:  # given up meanwhile, or it can't be
             await containers.remove(node, job.run)
             raise

@@ -17,7 +17,6 @@ from localazure.batch.nodes.node import Node
 from localazure.containers import shim_python
 from localazure.containers.container_spec import ContainerSpec
 from localazure.containers.image_tree import ImageTree
-from localazure.services import Services
 from localazure.waiting import to_its_end
 
 # Options that say how a container is kept apart, which none is here: without a value, and with one.
@@ -46,9 +45,7 @@ class _Options(NamedTuple):
     env: tuple[tuple[str, str], ...] = ()
 
 
-async def prepared(
-    node: Node, settings: Body, command_line: str, folder: Path, env: dict[str, str], run: str, services: Services
-) -> Container:
+async def prepared(node: Node, settings: Body, command_line: str, folder: Path, env: dict[str, str], run: str) -> Container:
     """The container of one run, its files made again where it doesn't exist already. TaskError where it can't be."""
     if node.settings.containers is None:
         raise TaskError("ContainerInvalidSettings", Message="The pool has no containerConfiguration")
@@ -57,7 +54,8 @@ async def prepared(
         line = words(command_line) if command_line.strip() else []
     except CommandLineError as error:
         raise TaskError("CommandLaunchFailed", Message=str(error)) from error
-    image = await container_images.pull(str(settings.get("imageName") or ""), settings.get("registry"), node.settings, services)
+    name, registry = str(settings.get("imageName") or ""), settings.get("registry")
+    image = await container_images.pull(name, registry, node.settings, node.context.services)
     entrypoint = image.entrypoint if options.entrypoint is None else tuple(part for part in (options.entrypoint,) if part)
     replaced = options.entrypoint is not None  # then the image's CMD doesn't count either
     own = dict(options.env)

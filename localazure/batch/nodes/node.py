@@ -14,11 +14,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from localazure.arm.store import Body
-from localazure.batch import failures
+from localazure.batch import failures, task_environment as variables
 from localazure.batch.nodes import agent, node_programs
 from localazure.batch.nodes.agent import Agent, AgentLostError
 from localazure.batch.pool_settings import PoolSettings
-from localazure.batch.task_environment import NodePlace
+from localazure.blobs.service import Blobs
+from localazure.services import Services
 from localazure.waiting import canceled, to_its_end
 
 log = logging.getLogger(__name__)
@@ -34,14 +35,21 @@ _FIRST_ADDRESS = 4  # the first that a subnet of Azure gives out
 class NodeContext(NamedTuple):
     """What a node gets from its pool."""
 
-    account_name: str
-    account_url: str
+    account: str  # the key of the pool's account
     folder: Path  # the nodes' folders lie here
-    now: Callable[[], str]  # RFC 3339
+    services: Services
+    blobs: Blobs
     changed: Callable[["Node"], None]  # its state is another: keep it, and look for work
     lost: Callable[["Node"], None]  # what it ran has ended
     prepare: Callable[["Node"], Awaitable[None]]  # packages, mounts, images; NodeError
     start_task: Callable[["Node"], Awaitable[bool]]  # runs it; whether it succeeded
+
+    @property
+    def account_url(self) -> str:
+        return f"{self.services.settings.url}/batch/{self.account.rpartition('/')[2]}"
+
+    def now(self) -> str:
+        return self.services.clock.stamp()
 
 
 class Node:
@@ -88,14 +96,25 @@ class Node:
         return f"TVM:{self.id}"
 
     @property
-    def place(self) -> NodePlace:
-        context = self.context
+    def environment(self) -> dict[str, str]:
+        """The variables of everything that runs here."""
         folders = [self.folder / PROGRAMS] if self.has_programs else []
         own = (node_programs.gpu_programs(self.folder), node_programs.hostname_program(self.folder), *folders)
-        programs = os.pathsep.join(str(each) for each in own if each is not None)
-        return NodePlace(
-            context.account_name, context.account_url, self.settings.name, self.id, self.dedicated, self.root, programs
-        )
+        return {
+            "PATH": os.pathsep.join([*(str(each) for each in own if each is not None), variables.machines_path()]),
+            "LANG": "C.UTF-8",
+            "AZ_BATCH_ACCOUNT_NAME": self.context.account.rpartition("/")[2],
+            "AZ_BATCH_ACCOUNT_URL": self.context.account_url,
+            "AZ_BATCH_NODE_ID": self.id,
+            "AZ_BATCH_NODE_IS_DEDICATED": str(self.dedicated).lower(),
+            "AZ_BATCH_NODE_MOUNTS_DIR": str(self.root / "fsmounts"),
+            "AZ_BATCH_NODE_ROOT_DIR": str(self.root),
+            "AZ_BATCH_NODE_SHARED_DIR": str(self.root / "shared"),
+            "AZ_BATCH_NODE_STARTUP_DIR": str(self.root / "startup"),
+            "AZ_BATCH_POOL_ID": self.settings.name,
+            "AZ_BATCH_TASK_RESERVED_EPHEMERAL_DISK_SPACE_BYTES": variables.DISK_BYTES,
+            **self.package_variables,
+        }
 
     @property
     def state(self) -> str:

@@ -17,10 +17,9 @@ from typing import Any
 from localazure.arm.store import Body
 from localazure.batch.failures import TaskError
 from localazure.batch.nodes import mounts
+from localazure.batch.nodes.node import Node
 from localazure.batch.pool_settings import PoolSettings
 from localazure.blobs.errors import BlobError
-from localazure.blobs.service import Blobs
-from localazure.services import Services
 
 _DEFAULT_MODE = 0o770
 _CONDITIONS = {"tasksuccess": (True,), "taskfailure": (False,), "taskcompletion": (True, False)}
@@ -29,10 +28,10 @@ _MODE = re.compile("(?:0o?)?([0-7]{1,4})")  # documentation of fileMode: in octa
 OUT, ERR = "fileuploadout.txt", "fileuploaderr.txt"  # what an upload writes beside stdout.txt
 
 
-async def fetch(
-    files: list[Body] | None, folder: Path, account: str, settings: PoolSettings, blobs: Blobs, services: Services
-) -> None:
-    """Brings resource files into `folder`, in order. `account`: the key of the Batch account, for its auto-storage."""
+async def fetch(files: list[Body] | None, folder: Path, node: Node) -> None:
+    """Brings resource files into `folder`, in order, which is made."""
+    await asyncio.to_thread(folder.mkdir, parents=True, exist_ok=True)
+    settings, blobs = node.settings, node.context.blobs
     for file in files or ():
         target = await asyncio.to_thread(_inside, folder, str(file.get("filePath") or ""))
         mode = _mode(str(file.get("fileMode") or ""))
@@ -45,9 +44,7 @@ async def fetch(
             else:
                 url = file.get("storageContainerUrl")
                 if not url:
-                    url, identity = auto_storage(
-                        account, str(file.get("autoStorageContainerName") or ""), settings, blobs, services
-                    )
+                    url, identity = auto_storage(node, str(file.get("autoStorageContainerName") or ""))
                 came = await blobs.fetch(url, str(file.get("blobPrefix") or ""), target, identity)
         except BlobError as error:
             raise TaskError(_DOWNLOAD.get(error.status, "BlobDownloadMiscError"), **_told(file, error)) from error
@@ -60,20 +57,12 @@ _DOWNLOAD = {401: "BlobAccessDenied", 403: "BlobAccessDenied", 404: "BlobNotFoun
 _UPLOAD = {401: "FileUploadAccessDenied", 403: "FileUploadAccessDenied", 404: "FileUploadContainerNotFound"}
 
 
-async def upload(
-    files: list[Body] | None,
-    folder: Path,
-    env: dict[str, str],
-    settings: PoolSettings,
-    blobs: Blobs,
-    services: Services,
-    *,
-    succeeded: bool,
-) -> None:
+async def upload(files: list[Body] | None, folder: Path, env: dict[str, str], node: Node, *, succeeded: bool) -> None:
     """Sends output files on, those whose condition holds. `folder`: the task's; `env`: its variables, for the patterns."""
     chosen = [file for file in files or () if succeeded in _CONDITIONS[_condition(file)]]
     if not chosen:
         return
+    settings, services = node.settings, node.context.services
     out, problem = [], None
     for file in chosen:
         container: Body = (file.get("destination") or {}).get("container") or {}
@@ -86,7 +75,7 @@ async def upload(
             blob = f"{prefix.rstrip('/')}/{below}" if wild and prefix else (prefix or below)
             try:
                 identity = _identity(container, settings)
-                await blobs.upload(path, str(container.get("containerUrl") or ""), blob, identity)
+                await node.context.blobs.upload(path, str(container.get("containerUrl") or ""), blob, identity)
                 out.append(f"{path} -> {blob}")
             except BlobError as error:
                 problem = TaskError(_UPLOAD.get(error.status, "FileUploadMiscError"), FilePath=str(path), **_message(error))
@@ -118,17 +107,16 @@ def matches(pattern: str, working: Path, env: dict[str, str], state: Path, share
     return [(one, one.name if one == base else os.path.relpath(one, base)) for one in found]
 
 
-def auto_storage(
-    account: str, container: str, settings: PoolSettings, blobs: Blobs, services: Services
-) -> tuple[str, str | None]:
+def auto_storage(node: Node, container: str) -> tuple[str, str | None]:
     """The address of a container in the account's auto-storage, and as whom nodes reach it."""
-    resource = services.store.get(account)
+    blobs, services = node.context.blobs, node.context.services
+    resource = services.store.get(node.context.account)
     storage: Body = (resource.properties.get("autoStorage") or {}) if resource else {}
     storage_id = str(storage.get("storageAccountId") or "")
     if not storage_id:
         raise TaskError("BlobNotFound", Message="the Batch account has no auto-storage account")
     name = storage_id.rsplit("/", 1)[-1]
-    identity = _identity({"identityReference": storage.get("nodeIdentityReference")}, settings)
+    identity = _identity({"identityReference": storage.get("nodeIdentityReference")}, node.settings)
     if identity:
         return blobs.container_url(name, container), identity
     until = services.clock.now() + timedelta(hours=1)

@@ -17,6 +17,7 @@ from pathlib import Path
 from azure_gpu.catalog.services.batch import packages
 from localazure.arm.store import Body, Resource
 from localazure.batch.failures import NodeError, TaskError
+from localazure.batch.nodes.node import Node
 from localazure.blobs.errors import BlobError
 from localazure.blobs.service import Blobs
 from localazure.kinds import batch_packages
@@ -32,44 +33,43 @@ class _PackageError(Exception):
     """A package that isn't available. The message has the reason."""
 
 
-async def of_pool(references: tuple[Body, ...], root: Path, account: str, blobs: Blobs, services: Services) -> dict[str, str]:
+async def of_pool(references: tuple[Body, ...], node: Node) -> dict[str, str]:
     """A pool's packages, unpacked again. NodeError where one isn't available."""
-    resource = services.store.get(account)
+    resource = node.context.services.store.get(node.context.account)
     found: dict[str, str] = {}
     for reference in references:
         named = batch_packages.referred(reference, resource) if isinstance(resource, Resource) else None
         try:
             if named is None:
                 raise _PackageError("this Batch account has no such application")
-            found |= await _install(*named, root, account, blobs, services, anew=True)
+            found |= await _install(*named, node, anew=True)
         except _PackageError as error:
             raise NodeError("ApplicationPackageError", ApplicationPackage=str(reference.get("id")), Message=str(error)) from error
     return found
 
 
-async def of_task(references: list[Body] | None, root: Path, account: str, blobs: Blobs, services: Services) -> dict[str, str]:
+async def of_task(references: list[Body] | None, node: Node) -> dict[str, str]:
     """A task's packages, each unpacked once on a node. TaskError where one isn't available."""
     found: dict[str, str] = {}
     for reference in references or ():
         name = str(reference.get("applicationId") or "")
         try:
-            found |= await _install(name, str(reference.get("version") or ""), root, account, blobs, services, anew=False)
+            found |= await _install(name, str(reference.get("version") or ""), node, anew=False)
         except _PackageError as error:
             raise TaskError("ApplicationPackageError", ApplicationPackage=name, Message=str(error)) from error
     return found
 
 
-async def _install(
-    application: str, version: str, root: Path, account: str, blobs: Blobs, services: Services, *, anew: bool
-) -> dict[str, str]:
-    source = batch_packages.source(account, application, version, services)
+async def _install(application: str, version: str, node: Node, *, anew: bool) -> dict[str, str]:
+    context = node.context
+    source = batch_packages.source(context.account, application, version, context.services)
     if source is None:
         raise _PackageError(f"{application} {version or '(default version)'} isn't there, or isn't active")
     # An "@" stands in no name, so that `a1` in version `0` lies apart from `a` in version `10`.
-    folder = root / "applications" / f"{source.application}@{source.version}".lower()
+    folder = node.root / "applications" / f"{source.application}@{source.version}".lower()
     async with _alone(folder):  # tasks that start together may want the same
         if anew or not (folder / _UNPACKED).is_file():
-            await _fetch(source, folder, blobs, services)
+            await _fetch(source, folder, context.blobs, context.services)
     name = packages.variable(source.application, source.version if version else "", "Linux")
     lower = packages.variable(source.application.lower(), source.version.lower() if version else "", "Linux")
     return {name: str(folder), lower: str(folder)}

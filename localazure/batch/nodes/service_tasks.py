@@ -12,34 +12,28 @@ from localazure.batch import task_environment as variables
 from localazure.batch.failures import TaskError
 from localazure.batch.nodes import commands, node_files
 from localazure.batch.nodes.node import Node
-from localazure.blobs.service import Blobs
-from localazure.services import Services
 from localazure.waiting import canceled
 
 _END_SECONDS = 5.0  # longer than a command has between being asked and being killed
 FAILED = "failed"  # of a job's preparation: no task of the job starts on this node
 
 
-async def start(node: Node, account: str, blobs: Blobs, services: Services) -> bool:
+async def start(node: Node) -> bool:
     """Runs the pool's start task. Whether it succeeded; the node's record has the rest."""
     task = node.settings.start_task or {}
     folder = node.root / "startup"
-    own = {
-        **variables.of_node(node.place, node.package_variables),
-        **variables.of_folder(folder),
-    }
-    env = variables.with_users(own, task.get("environmentSettings"))
+    env = variables.with_users({**node.environment, **variables.of_folder(folder)}, task.get("environmentSettings"))
     retries = int(task.get("maxTaskRetryCount") or 0)
 
     def note(info: Body) -> None:
         node.record["start"] = info
         node.context.changed(node)
 
-    await _attempts(node, "start", task, folder, env, retries, account, blobs, services, note)
+    await _attempts(node, "start", task, folder, env, retries, note)
     return node.record["start"]["result"] == "success"
 
 
-async def prepare(node: Node, job: Body, account: str, blobs: Blobs, services: Services) -> bool:
+async def prepare(node: Node, job: Body) -> bool:
     """Runs a job's preparation once on a node, whoever asks first. Whether tasks of the job may start."""
     task = job.get("jobPreparationTask")
     if not task:
@@ -54,7 +48,7 @@ async def prepare(node: Node, job: Body, account: str, blobs: Blobs, services: S
             "preparation": None,
             "release": None,
         }
-        preparing = asyncio.create_task(_prepare(node, job, record, account, blobs, services))
+        preparing = asyncio.create_task(_prepare(node, job, record))
         preparing.add_done_callback(lambda task: task.cancelled() or task.exception())  # nobody may be waiting for it any more
         node.preparing[name] = preparing
     if task.get("waitForSuccess", True) is False:
@@ -67,16 +61,12 @@ async def prepare(node: Node, job: Body, account: str, blobs: Blobs, services: S
 _KEPT = ("id", "commonEnvironmentSettings", "jobPreparationTask", "jobReleaseTask")  # what the release needs, much later
 
 
-async def _prepare(node: Node, job: Body, record: Body, account: str, blobs: Blobs, services: Services) -> None:
+async def _prepare(node: Node, job: Body, record: Body) -> None:
     task = job["jobPreparationTask"]
-    folder = variables.job_folder(node.root, job) / variables.preparation_id(job)
-    own = {
-        **variables.of_node(node.place, node.package_variables),
-        "AZ_BATCH_JOB_ID": str(job["id"]),
-        "AZ_BATCH_TASK_ID": variables.preparation_id(job),
-        **variables.of_folder(folder),
-    }
-    env = variables.with_users(own, job.get("commonEnvironmentSettings"), task.get("environmentSettings"))
+    name = variables.preparation_id(job)
+    folder = variables.job_folder(node.root, job) / name
+    settings = job.get("commonEnvironmentSettings"), task.get("environmentSettings")
+    env = variables.of_task(node.environment, node.root, {"id": job["id"]}, name, *settings)
     retries = int((task.get("constraints") or {}).get("maxTaskRetryCount") or 0)
 
     def note(info: Body) -> None:
@@ -84,7 +74,7 @@ async def _prepare(node: Node, job: Body, record: Body, account: str, blobs: Blo
         node.context.changed(node)
 
     try:
-        await _attempts(node, _preparing(str(job["id"]).lower()), task, folder, env, retries, account, blobs, services, note)
+        await _attempts(node, _preparing(str(job["id"]).lower()), task, folder, env, retries, note)
         record["state"] = "completed" if record["preparation"]["result"] == "success" else FAILED
     finally:
         if record["state"] == "running":  # the node was lost, or this server ends: the next to ask begins again
@@ -108,7 +98,7 @@ def _preparing(name: str) -> str:
     return f"preparation/{name}"
 
 
-async def release(node: Node, name: str, account: str, blobs: Blobs, services: Services) -> None:
+async def release(node: Node, name: str) -> None:
     """Runs a job's release on a node on which its preparation has completed. Once."""
     record = node.record["preparations"].get(name)
     if record is None or record["state"] != "completed" or record["release"] or not record["job"].get("jobReleaseTask"):
@@ -119,20 +109,14 @@ async def release(node: Node, name: str, account: str, blobs: Blobs, services: S
         "constraints": {"maxWallClockTime": job["jobReleaseTask"].get("maxWallClockTime") or "PT15M"},
     }
     folder = variables.job_folder(node.root, job) / variables.release_id(job)
-    own = {
-        **variables.of_node(node.place, node.package_variables),
-        **variables.of_job(job, node.root),
-        "AZ_BATCH_TASK_ID": variables.release_id(job),
-        **variables.of_folder(folder),
-    }
-    # pyrefly: ignore[bad-argument-type]
-    env = variables.with_users(own, job.get("commonEnvironmentSettings"), task.get("environmentSettings"))
+    settings = job.get("commonEnvironmentSettings"), job["jobReleaseTask"].get("environmentSettings")
+    env = variables.of_task(node.environment, node.root, job, variables.release_id(job), *settings)
 
     def note(info: Body) -> None:
         record["release"] = {**info, "taskRootDirectory": str(folder.relative_to(node.root))}
         node.context.changed(node)
 
-    await _attempts(node, "release", task, folder, env, 0, account, blobs, services, note)
+    await _attempts(node, "release", task, folder, env, 0, note)
 
 
 def told(node: Node, name: str) -> Body | None:
@@ -146,16 +130,7 @@ def told(node: Node, name: str) -> Body | None:
 
 
 async def _attempts(
-    node: Node,
-    kind: str,
-    task: Body,
-    folder: Path,
-    env: dict[str, str],
-    retries: int,
-    account: str,
-    blobs: Blobs,
-    services: Services,
-    note: "commands.Note",
+    node: Node, kind: str, task: Body, folder: Path, env: dict[str, str], retries: int, note: "commands.Note"
 ) -> None:
     """Runs it until it succeeds or its retries are used up; -1 retries for ever. `note` is told each change."""
     count = 0
@@ -163,7 +138,7 @@ async def _attempts(
         started = node.context.now()
         retried: Body = {"retryCount": count, **({"lastRetryTime": started} if count else {})}
         note({"state": "running", "startTime": started, **retried})
-        info, again = await _attempt(node, kind, task, folder, env, account, blobs, services)
+        info, again = await _attempt(node, kind, task, folder, env)
         again = again and (retries == -1 or count < retries)
         if again:
             count += 1
@@ -172,16 +147,13 @@ async def _attempts(
         return
 
 
-async def _attempt(
-    node: Node, kind: str, task: Body, folder: Path, env: dict[str, str], account: str, blobs: Blobs, services: Services
-) -> tuple[Body, bool]:
+async def _attempt(node: Node, kind: str, task: Body, folder: Path, env: dict[str, str]) -> tuple[Body, bool]:
     """How it ended, and whether a retry may help."""
     run = f"{kind}/{uuid.uuid4().hex}"
     line = str(task.get("commandLine") or "")
     try:
-        await asyncio.to_thread((folder / "wd").mkdir, parents=True, exist_ok=True)
-        await node_files.fetch(task.get("resourceFiles"), folder / "wd", account, node.settings, blobs, services)
-        ended = await commands.execute(node, commands.Job(run, task, line, folder, env, keep=kind == "start"), services)
+        await node_files.fetch(task.get("resourceFiles"), folder / "wd", node)
+        ended = await commands.execute(node, commands.Job(run, task, line, folder, env, keep=kind == "start"))
     except TaskError as error:
         return {"endTime": node.context.now(), "failureInfo": error.body, "result": "failure"}, False
     if node.agent is not None:

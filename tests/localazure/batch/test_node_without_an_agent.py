@@ -2,6 +2,7 @@
 
 import asyncio
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -44,7 +45,9 @@ def node(folder: Path, **properties: Any) -> Node:
         "id": "tvm-1", "folder": "n1", "dedicated": True, "phase": READY, "since": BEGAN,
         "address": "10.0.0.4",
     }  # fmt: skip
-    context = NodeContext("acct", "https://acct", folder, lambda: ENDED, lambda _: None, lambda _: None, unasked, unasked)
+    services: Any = SimpleNamespace(clock=SimpleNamespace(stamp=lambda: ENDED), settings=SimpleNamespace(url="https://here"))
+    nobody: Any = None
+    context = NodeContext("acct", folder, services, nobody, lambda _: None, lambda _: None, unasked, unasked)
     return Node(record, settings, context)
 
 
@@ -81,8 +84,7 @@ def test_a_start_task_runs_again_while_it_fails_by_itself_and_has_retries(
     one = node(tmp_path, startTask={"commandLine": "setup", "maxTaskRetryCount": retries})
     agent: Any = Agent(*ends)
     one.agent = agent
-    nobody: Any = None
-    assert asyncio.run(service_tasks.start(one, "acct", nobody, nobody)) == (result == "success")
+    assert asyncio.run(service_tasks.start(one)) == (result == "success")
     told = one.record["start"]
     assert (told["result"], told["retryCount"], told["state"], agent.ends) == (result, count, "completed", [])
     assert told.get("exitCode") == ends[-1][0]

@@ -4,7 +4,7 @@ import asyncio
 import shutil
 import threading
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
@@ -68,17 +68,9 @@ async def test_a_resource_file_goes_through_no_link_out_of_the_working_directory
     job = world.job(await world.pool())
     first = world.task(job, "task", f"/bin/sh -c 'ln -s {tmp_path}/outside out; exit 1'")
     await world.done(first)
-    again = world.work.tasks.get(first)
     working = world.folder(first) / "wd"
     with pytest.raises(Exception, match="points outside"):
-        await node_files.fetch(
-            [{"httpUrl": "folder:data/x", "filePath": "out/x"}],
-            working,
-            again.key.account,
-            node_of(world, first).settings,
-            cast(Any, world.blobs),
-            world.services,
-        )
+        await node_files.fetch([{"httpUrl": "folder:data/x", "filePath": "out/x"}], working, node_of(world, first))
     assert not (tmp_path / "outside" / "x").exists()
 
 
