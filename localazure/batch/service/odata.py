@@ -14,27 +14,69 @@ from typing import Any
 from localazure.arm.store import Body
 from localazure.batch.errors import BatchError
 
-_COMPARISONS = {"eq", "ne", "ge", "gt", "le", "lt"}
+_OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
+    name: getattr(operator, name) for name in ("eq", "ne", "ge", "gt", "le", "lt")
+}
+_EQUAL, _START = ("eq", "ne"), "startswith"
 _ALLOWED = {  # by the type of a property
-    "text": {"startswith", *_COMPARISONS},
-    "exact": {"eq", "ne"},
-    "time": _COMPARISONS,
-    "number": _COMPARISONS,
-    "boolean": {"eq", "ne"},
-    "start": {"startswith"},
+    "text": (_START, *_OPERATORS),
+    "exact": _EQUAL,
+    "time": _OPERATORS,
+    "number": _OPERATORS,
+    "boolean": _EQUAL,
+    "start": (_START,),
 }
 LISTS: Mapping[str, Mapping[str, str]] = tomllib.loads(Path(__file__).with_name("lists.toml").read_text(encoding="utf-8"))
-
 Test = Callable[[Body], bool]
-_OPERATORS: dict[str, Callable[[Any, Any], bool]] = {name: getattr(operator, name) for name in _COMPARISONS}
-_WORD = re.compile(r"\s*(?:(?P<mark>[(),])|(?P<time>datetime)?'(?P<text>(?:[^']|'')*)'|(?P<word>[^\s(),']+))", re.IGNORECASE)
+_TEXT = r"'(?:[^']|'')*'"
+_CONDITION = re.compile(
+    rf"""\s*(?: startswith \s*\(\s* (?P<begins>[^\s(),']+) \s*,\s* (?P<start>{_TEXT}) \s*\)
+      | (?P<name>[^\s(),']+) \s+ (?P<word>\w+) (?:\s+|(?=')) (?P<value>(?:datetime)?{_TEXT}|[^\s(),']+) )
+      \s*(?P<more>\band\b|$)""",
+    re.IGNORECASE | re.VERBOSE,
+)
 
 
 def parse(text: str, properties: Mapping[str, str]) -> Test:
     """Whether an entry of the list is wanted. BatchError 400 for what isn't a filter over these properties."""
-    if not text.strip():
-        return lambda _: True
-    return _Parser(text, properties).whole()
+    tests: list[Test] = []
+    position, more = 0, bool(text.strip())
+    while more:
+        found = _CONDITION.match(text, position)
+        if found is None:
+            form = "conditions have the form name eq 'value' or startswith(name, 'value'), joined by 'and'"
+            raise _refusal(text, f"invalid from character {position + 1} on: {form}")
+        tests.append(_test(text, found, properties))
+        position, more = found.end(), bool(found["more"])
+    return lambda entry: all(test(entry) for test in tests)
+
+
+def _test(text: str, found: re.Match[str], properties: Mapping[str, str]) -> Test:
+    """What one condition asks of an entry."""
+    given, word = found["begins"] or found["name"], (found["word"] or _START).lower()
+    name = next((name for name in properties if name.lower() == given.lower()), "")
+    if not name or word not in _ALLOWED[properties[name]]:
+        names = ", ".join(sorted(properties))
+        raise _refusal(text, f"'{word}' isn't supported for '{given}'; the list can be filtered by {names}")
+    kind, value = properties[name], found["start"] or found["value"]
+    quoted = value.endswith("'")
+    plain = value[value.index("'") + 1 : -1].replace("''", "'") if quoted else value
+    requested = None if kind in ("text", "exact") and not quoted else _as("text" if kind == "start" else kind, plain)
+    if requested is None:
+        raise _refusal(text, f"'{plain}' isn't a value that the property can be compared with")
+    if word == _START:
+        return lambda entry: str(_value(entry, name) or "").lower().startswith(requested)
+
+    def test(entry: Body) -> bool:
+        value = _as(kind, _value(entry, name))
+        return word == "ne" if value is None else _OPERATORS[word](value, requested)
+
+    return test
+
+
+def _refusal(text: str, reason: str) -> BatchError:
+    values = {"QueryParameterName": "$filter", "QueryParameterValue": text[:200], "Reason": reason}
+    return BatchError("InvalidQueryParameterValue", values=values)
 
 
 def selected(entry: Body, select: str) -> Body:
@@ -48,98 +90,6 @@ def selected(entry: Body, select: str) -> Body:
         if value is not None:
             kept[first] = selected(value, rest) | kept.get(first, {}) if rest and isinstance(value, dict) else value
     return kept
-
-
-class _Parser:
-    def __init__(self, text: str, properties: Mapping[str, str]) -> None:
-        self._text = text
-        self._properties = {name.lower(): (name, kind) for name, kind in properties.items()}
-        self._words = self._split()
-
-    def whole(self) -> Test:
-        tests = [self._one()]
-        while self._takes("and"):
-            tests.append(self._one())
-        if self._words:
-            raise self._refusal(f"'{self._words[0][1]}' isn't expected here")
-        return lambda entry: all(test(entry) for test in tests)
-
-    def _split(self) -> list[tuple[str, str]]:
-        words: list[tuple[str, str]] = []
-        position = 0
-        while self._text[position:].strip():
-            found = _WORD.match(self._text, position)
-            if found is None:
-                raise self._refusal(f"invalid from character {position + 1} on")
-            if found["text"] is not None:
-                words.append(("literal", found["text"].replace("''", "'")))
-            else:
-                words.append(("mark", found["mark"]) if found["mark"] else ("word", found["word"]))
-            position = found.end()
-        return words
-
-    def _one(self) -> Test:
-        if not self._takes("startswith"):
-            return self._comparison()
-        self._needs("(")
-        name, _ = self._known(self._name(), "startswith")
-        self._needs(",")
-        start = self._literal("text")
-        self._needs(")")
-        return lambda entry: str(_value(entry, name) or "").lower().startswith(start)
-
-    def _comparison(self) -> Test:
-        name = self._name()
-        word = self._next()[1].lower()
-        if word not in _OPERATORS:
-            raise self._refusal(f"'{word}' isn't a comparison of the Batch service")
-        name, kind = self._known(name, word)
-        requested, compare = self._literal(kind), _OPERATORS[word]
-
-        def test(entry: Body) -> bool:
-            value = _as(kind, _value(entry, name))
-            return word == "ne" if value is None else compare(value, requested)
-
-        return test
-
-    def _name(self) -> str:
-        sort, name = self._next()
-        if sort != "word":
-            raise self._refusal(f"the name of a property is expected, not '{name}'")
-        return name
-
-    def _known(self, name: str, word: str) -> tuple[str, str]:
-        known = self._properties.get(name.lower())
-        if known is None or word not in _ALLOWED[known[1]]:
-            names = ", ".join(sorted(each for each, _ in self._properties.values()))
-            raise self._refusal(f"'{word}' isn't supported for '{name}'; the list can be filtered by {names}")
-        return known
-
-    def _literal(self, kind: str) -> Any:
-        sort, text = self._next()
-        value = None if sort == "mark" or (kind in ("text", "exact") and sort != "literal") else _as(kind, text)
-        if value is None:
-            raise self._refusal(f"'{text}' isn't a value that the property can be compared with")
-        return value
-
-    def _next(self) -> tuple[str, str]:
-        if not self._words:
-            raise self._refusal("it ends too early")
-        return self._words.pop(0)
-
-    def _takes(self, word: str) -> bool:
-        if self._words and self._words[0][0] != "literal" and self._words[0][1].lower() == word:
-            self._words.pop(0)
-            return True
-        return False
-
-    def _needs(self, word: str) -> None:
-        if not self._takes(word):
-            raise self._refusal(f"'{word}' is expected")
-
-    def _refusal(self, reason: str) -> BatchError:
-        values = {"QueryParameterName": "$filter", "QueryParameterValue": self._text[:200], "Reason": reason}
-        return BatchError("InvalidQueryParameterValue", values=values)
 
 
 def _value(entry: Body, path: str) -> Any:
