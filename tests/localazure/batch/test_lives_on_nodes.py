@@ -80,6 +80,9 @@ class Life:
     async def end(self, name: str, step: Step) -> None:
         await self.world.pools.end_task(self.tasks[name])
 
+    async def finish(self, name: str, step: Step) -> None:
+        await self.world.pools.end_job(ACCOUNT, name)
+
     async def drop(self, name: str, step: Step) -> None:
         self.world.work.jobs.delete(self.jobs[name])
         await self.world.pools.forget_job(ACCOUNT, name)
@@ -206,6 +209,8 @@ class Life:
             case "shared":
                 share = storage_accounts.share_folder(world.services.settings, "store", "share")
                 return {name: _text(share / name) for name in asked}
+            case "subtasks":
+                return world.pools.subtasks(task) if task else None
             case "living" | "dead":
                 return [name for name in asked if is_dead(int(_text(self.folder / name) or 0)) is (word == "dead")]
             case "preparations":
@@ -216,7 +221,7 @@ class Life:
 
 ASKED = (
     *("info", "output", "files", "modes", "told", "sent", "blob", "state", "states", "nodes", "on node", "status", "folders"),
-    *("preparations", "containers", "shared", "living", "dead"),
+    *("preparations", "containers", "shared", "living", "dead", "subtasks"),
 )
 
 
