@@ -11,7 +11,7 @@ import pytest
 from tests.localazure.apps.conftest import job_name, running_azure, running_registry
 from tests.localazure.apps.sdk import Apps, new_apps
 from tests.localazure.conftest import new_group
-from tests.localazure.containers.sdk import GROUP, Registry, container, create, group_body, group_path, wait_for
+from tests.localazure.containers.sdk import Groups, Registry
 from tests.support import azure_clients, ml_resources as ml
 from tests.support.embedded import EmbeddedAzure, ServedAzure
 from tests.support.machines import Network
@@ -41,35 +41,29 @@ def apps(running_azure: ServedAzure, running_registry: Registry) -> Apps:
     return new_apps(running_azure, running_registry)
 
 
-@pytest.fixture
-def hello_reference(registry: Registry) -> str:
-    return f"{registry.server}/hello:1"
-
-
 @pytest.fixture(autouse=True)
 def _signed_in(azure: EmbeddedAzure, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in {**azure_clients.environment(azure), "REQUESTS_CA_BUNDLE": str(azure.state / "ca-bundle.pem")}.items():
         monkeypatch.setenv(name, value)
 
 
-def test_a_container_group_that_was_refused(azure: EmbeddedAzure, registry: Registry, explain: Explain) -> None:
-    image, path = f"{registry.server}/nosuch:1", group_path(new_group(azure), "one")
-    assert azure.put(path, group_body(registry, container(image)), GROUP).status_code >= 400
-    told = explain(path)
+@pytest.fixture
+def groups(azure: EmbeddedAzure, registry: Registry) -> Groups:
+    return Groups(azure, registry, new_group(azure))
+
+
+def test_a_container_group_that_was_refused(groups: Groups, explain: Explain) -> None:
+    groups.image = groups.image.replace("hello", "nosuch")
+    groups.refusal(groups.body(groups.container()))
+    told = explain(groups.path("one"))
     assert told["cause"] == "IMAGE_NOT_FOUND"
-    assert image in told["what"]
+    assert groups.image in told["what"]
     assert "InaccessibleImage" in told["evidence"][0]
 
 
-def test_a_container_groups_own_error(
-    azure: EmbeddedAzure,
-    registry: Registry,
-    hello_reference: str,
-    explain: Explain,
-) -> None:
-    group = new_group(azure)
-    create(azure, group, "one", group_body(registry, container(hello_reference, "say", "no labels in data", "exit", "4")))
-    told = explain(wait_for(azure, group, "one", "Failed")["id"])
+def test_a_container_groups_own_error(groups: Groups, explain: Explain) -> None:
+    groups.create("one", groups.body(groups.container("say", "no labels in data", "exit", "4")))
+    told = explain(groups.wait_for("one", "Failed")["id"])
     assert (told["cause"], told["last_lines"]) == ("PROGRAM_ERROR", ["no labels in data"])
     assert "exit code 4" in told["what"]
 

@@ -32,12 +32,9 @@ class Apps:
         self.image = image
         self.environment = f"{group}/providers/Microsoft.App/managedEnvironments/{environment}"
 
-    def create_environment(self, *profiles: dict[str, Any], **properties: Any) -> dict[str, Any]:
-        body = {"location": "westeurope", "properties": {"workloadProfiles": [*(profiles or (CONSUMPTION, GPU))], **properties}}
-        answer = self.azure.put(self.environment, body, VERSION)
-        assert answer.status_code in (200, 201), answer.text
-        assert self.azure.finished(answer)["status"] == "Succeeded"
-        return self.azure.get(self.environment, VERSION).json()
+    def create_environment(self) -> None:
+        body = {"location": "westeurope", "properties": {"workloadProfiles": [CONSUMPTION, GPU]}}
+        self.azure.made(self.environment, body, VERSION)
 
     def job_path(self, name: str) -> str:
         return f"{self.group}/providers/Microsoft.App/jobs/{name}"
@@ -67,18 +64,7 @@ class Apps:
         }
 
     def create(self, name: str, body: dict[str, Any]) -> dict[str, Any]:
-        answer = self.azure.put(self.job_path(name), body, VERSION)
-        assert answer.status_code in (200, 201), answer.text
-        assert self.azure.finished(answer)["status"] == "Succeeded"
-        return self.show(name)
-
-    def refused(self, body: dict[str, Any], name: str = "refused") -> tuple[int, dict[str, Any]]:
-        answer = self.azure.put(self.job_path(name), body, VERSION)
-        assert answer.status_code >= 400, answer.text
-        return answer.status_code, answer.json()["error"]
-
-    def show(self, name: str) -> dict[str, Any]:
-        return self.azure.get(self.job_path(name), VERSION).raise_for_status().json()
+        return self.azure.made(self.job_path(name), body, VERSION)
 
     def start(self, name: str, template: dict[str, Any] | None = None) -> str:
         answer = self.azure.post(f"{self.job_path(name)}/start", VERSION, template)
@@ -92,6 +78,19 @@ class Apps:
         return self.azure.until(
             lambda: (found := self.execution(name, execution))["status"] != "Running" and found, f"the execution {execution} ends"
         )
+
+    def run(self, name: str, body: dict[str, Any], template: dict[str, Any] | None = None) -> tuple[str, dict[str, Any]]:
+        """A new job's first execution to its end: its name, and what it shows."""
+        self.create(name, body)
+        execution = self.start(name, template)
+        return execution, self.ended(name, execution)
+
+    def stream(self, name: str, execution: str) -> str:
+        """The address of its first container's log."""
+        return self.replicas(name, execution)[0]["containers"][0]["logStreamEndpoint"]
+
+    def printed(self, name: str, execution: str) -> list[str]:
+        return lines(self.log(name, self.stream(name, execution)).text)
 
     def replicas(self, name: str, execution: str) -> list[dict[str, Any]]:
         path = f"{self.job_path(name)}/executions/{execution}/replicas"

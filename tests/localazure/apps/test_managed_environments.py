@@ -22,13 +22,6 @@ def body(*profiles: dict[str, Any], location: str = "westeurope", **properties: 
     return {"location": location, "properties": {"workloadProfiles": list(profiles), **properties}}
 
 
-def create(azure: EmbeddedAzure, path: str, sent: dict[str, Any]) -> dict[str, Any]:
-    answer = azure.put(path, sent, VERSION)
-    assert answer.status_code in (200, 201), answer.text
-    assert azure.finished(answer)["status"] == "Succeeded"
-    return azure.get(path, VERSION).json()
-
-
 def workspace(azure: EmbeddedAzure, path: str) -> tuple[str, str, str]:
     """Its ARM id, customer id and key."""
     made = f"{path.rsplit('/providers/', 1)[0]}/providers/Microsoft.OperationalInsights/workspaces/logs-{uuid.uuid4().hex[:6]}"
@@ -38,34 +31,34 @@ def workspace(azure: EmbeddedAzure, path: str) -> tuple[str, str, str]:
 
 
 def test_an_environment_shows_what_the_service_sets(azure: EmbeddedAzure, path: str) -> None:
-    made = create(azure, path, body(CONSUMPTION, GPU))
+    made = azure.made(path, body(CONSUMPTION, GPU), VERSION)
     properties = made["properties"]
     # This and the region's spelling: Test_App_ManagedEnvironment_20250101_CRUD (2025-08-18)
     assert properties["workloadProfiles"] == [{**each, "enableFips": False} for each in (CONSUMPTION, GPU)]
     assert made["location"] == "West Europe"
     assert properties["defaultDomain"].endswith(".westeurope.azurecontainerapps.local")
-    assert create(azure, path, body(CONSUMPTION, GPU))["properties"]["defaultDomain"] == properties["defaultDomain"]
+    assert azure.made(path, body(CONSUMPTION, GPU), VERSION)["properties"]["defaultDomain"] == properties["defaultDomain"]
     states = azure.get(f"{path}/workloadProfileStates", "2026-07-01").json()["value"]
     assert [(one["name"], one["properties"]["currentCount"]) for one in states] == [("Consumption", 0), ("gpu-t4", 0)]
 
 
 @pytest.mark.parametrize("region", ["uksouth", "belgiumcentral", "malaysiasouth", "southcentralus2", "taiwannorth"])
 def test_a_profile_is_created_and_listed_where_no_page_of_regions_has_it(azure: EmbeddedAzure, path: str, region: str) -> None:
-    assert create(azure, path, body(GPU, location=region))["properties"]["workloadProfiles"][0]["name"] == GPU["name"]
+    assert azure.made(path, body(GPU, location=region), VERSION)["properties"]["workloadProfiles"][0]["name"] == GPU["name"]
     place = f"/subscriptions/{SUBSCRIPTION}/providers/Microsoft.App/locations/{region}"
     listed = azure.get(f"{place}/availableManagedEnvironmentsWorkloadProfileTypes", "2025-07-01").json()["value"]
     assert GPU["workloadProfileType"] in [each["name"] for each in listed]
 
 
 def test_profiles_are_kept_as_the_service_spells_them(azure: EmbeddedAzure, path: str) -> None:
-    made = create(azure, path, body({**GPU, "name": "a" * 15, "workloadProfileType": "CONSUMPTION-GPU-NC8AS-T4"}))
+    made = azure.made(path, body({**GPU, "name": "a" * 15, "workloadProfileType": "CONSUMPTION-GPU-NC8AS-T4"}), VERSION)
     # As the Azure CLI sends it, and as it is; and the profile that is always there
     profiles = [{**GPU, "name": "a" * 15}, CONSUMPTION]
     assert made["properties"]["workloadProfiles"] == [{**each, "enableFips": False} for each in profiles]
 
 
 def test_a_patch_takes_numbers_of_nodes_as_the_azure_cli_writes_them(azure: EmbeddedAzure, path: str) -> None:
-    create(azure, path, body(CONSUMPTION))
+    azure.made(path, body(CONSUMPTION), VERSION)
     dedicated = {"name": "two", "workloadProfileType": "D4", "minimumCount": "1", "maximumCount": "2"}
     answer = azure.patch(path, {"properties": {"workloadProfiles": [CONSUMPTION, dedicated]}}, VERSION)
     assert (answer.status_code, answer.content, "location" in answer.headers) == (202, b"", True)
@@ -80,15 +73,15 @@ def test_the_key_of_a_workspace_of_logs_is_not_shown(azure: EmbeddedAzure, path:
     def logs(**analytics: str) -> dict[str, Any]:
         return body(CONSUMPTION, appLogsConfiguration={"destination": "log-analytics", "logAnalyticsConfiguration": analytics})
 
-    made = create(azure, path, logs(customerId=customer, sharedKey=key))
+    made = azure.made(path, logs(customerId=customer, sharedKey=key), VERSION)
     assert made["properties"]["appLogsConfiguration"]["logAnalyticsConfiguration"] == {"customerId": customer}
 
 
 def test_an_identity_of_its_own_keeps_its_principal(azure: EmbeddedAzure, path: str) -> None:
     sent = {**body(CONSUMPTION), "identity": {"type": "SystemAssigned"}}
-    first = create(azure, path, sent)["identity"]
+    first = azure.made(path, sent, VERSION)["identity"]
     assert uuid.UUID(first["principalId"])
-    assert create(azure, path, sent)["identity"] == first
+    assert azure.made(path, sent, VERSION)["identity"] == first
 
 
 # Diagnostic settings
@@ -100,7 +93,7 @@ def setting(log_workspace: str, **properties: Any) -> dict[str, Any]:
 
 
 def test_a_diagnostic_setting_sends_an_environments_logs_to_a_workspace(azure: EmbeddedAzure, path: str) -> None:
-    create(azure, path, body(CONSUMPTION, appLogsConfiguration={"destination": "azure-monitor"}))
+    azure.made(path, body(CONSUMPTION, appLogsConfiguration={"destination": "azure-monitor"}), VERSION)
     log_workspace, _, _ = workspace(azure, path)
     here = f"{path}/providers/Microsoft.Insights/diagnosticSettings/logs"
     assert azure.put(here, setting(log_workspace), SETTING).status_code == 200

@@ -60,86 +60,12 @@ def container(
     return {"name": name, "properties": {"image": image, "resources": resources, **argv, **properties}}
 
 
-def group_body(registry: Registry | None, *containers: dict[str, Any], **properties: Any) -> dict[str, Any]:
-    """A container group in ARM's form; its registry's identity pulls."""
-    body: dict[str, Any] = {
-        "location": "westeurope",
-        "properties": {"osType": "Linux", "restartPolicy": "Never", "containers": list(containers), **properties},
-    }
-    if registry is not None:
-        body["identity"] = {"type": "UserAssigned", "userAssignedIdentities": {registry.identity: {}}}
-        body["properties"]["imageRegistryCredentials"] = [{"server": registry.server, "identity": registry.identity}]
-    return body
-
-
-def group_path(group: str, name: str) -> str:
-    return f"{group}/providers/Microsoft.ContainerInstance/containerGroups/{name}"
-
-
-def create(azure: EmbeddedAzure, group: str, name: str, body: dict[str, Any]) -> dict[str, Any]:
-    """Creates or updates a group and returns it as it is when the operation has ended."""
-    answer = azure.put(group_path(group, name), body, GROUP)
-    assert answer.status_code in (200, 201), answer.text
-    ended = azure.finished(answer)
-    assert ended["status"] == "Succeeded", ended
-    return show(azure, group, name)
-
-
-def show(azure: EmbeddedAzure, group: str, name: str) -> dict[str, Any]:
-    return azure.get(group_path(group, name), GROUP).raise_for_status().json()
-
-
 def group_state(found: dict[str, Any]) -> str:
     return found["properties"]["instanceView"]["state"]
 
 
 def container_view(found: dict[str, Any], index: int = 0) -> dict[str, Any]:
     return found["properties"]["containers"][index]["properties"]["instanceView"]
-
-
-def wait_for(azure: EmbeddedAzure, group: str, name: str, state: str) -> dict[str, Any]:
-    return azure.until(lambda: group_state(found := show(azure, group, name)) == state and found, f"{name} is {state}")
-
-
-def logs(azure: EmbeddedAzure, group: str, name: str, container_name: str = "main", **query: str) -> str:
-    path = f"{group_path(group, name)}/containers/{container_name}/logs"
-    return azure.get(path, GROUP, **query).raise_for_status().json()["content"]
-
-
-def pid_in(log: str) -> int:
-    return int(next(line.split()[1] for line in log.splitlines() if line.startswith("pid ")))
-
-
-def wait_for_pid(azure: EmbeddedAzure, group: str, name: str) -> int:
-    return pid_in(azure.until(lambda: "pid " in (log := logs(azure, group, name)) and log, "the container says its process id"))
-
-
-def refusal(azure: EmbeddedAzure, group: str, body: dict[str, Any], name: str = "one") -> tuple[int, dict[str, Any]]:
-    answer = azure.put(group_path(group, name), body, GROUP)
-    assert answer.status_code >= 400, answer.text
-    return answer.status_code, answer.json()["error"]
-
-
-def with_requests(body: dict[str, Any], **requests: Any) -> dict[str, Any]:
-    """The same body, its first container asking for something else."""
-    body["properties"]["containers"][0]["properties"]["resources"]["requests"] |= requests
-    return body
-
-
-def gpu_group(sku: str, count: int = 1, as_of: str = "2019-06-01", **properties: Any) -> dict[str, Any]:
-    """A group with one of the article\'s images, judged at `as_of`."""
-    body = group_body(None, container("k8s.gcr.io/cuda-vector-add:v0.1", gpu={"count": count, "sku": sku}), **properties)
-    return {**body, "tags": {"as-of": as_of}}
-
-
-def shell(image: str, line: str, name: str = "main", **properties: Any) -> dict[str, Any]:
-    """A container that runs a line of the shell."""
-    return container(image, name=name, **{"command": ["/bin/sh", "-c", line], **properties})
-
-
-def init(image: str, line: str, name: str = "first", **properties: Any) -> dict[str, Any]:
-    """An init container that runs a line of the shell."""
-    return {"name": name, "properties": {"image": image, "command": ["/bin/sh", "-c", line], **properties}}
 
 
 def mounted(name: str, path: str) -> list[dict[str, Any]]:
@@ -157,41 +83,63 @@ def public(*ports: int, label: str = "", **more: Any) -> dict[str, Any]:
 
 
 class Groups:
-    """Container groups in a resource group, of a registry's image whose program does what its arguments say."""
+    """Container groups in a resource group: of a registry's image whose program does what its arguments say, or of others."""
 
-    def __init__(self, azure: EmbeddedAzure, registry: Registry, group: str) -> None:
-        self.azure, self.registry, self.group = azure, registry, group
-        self.image = f"{registry.server}/hello:1"
+    def __init__(self, azure: EmbeddedAzure, registry: Registry | None, group: str) -> None:
+        self.azure, self._registry, self.group = azure, registry, group
+        self.image = f"{registry.server}/hello:1" if registry else ""
+
+    @property
+    def registry(self) -> Registry:
+        assert self._registry is not None
+        return self._registry
 
     def container(self, *command: str, **given: Any) -> dict[str, Any]:
         return container(self.image, *command, **given)
 
     def shell(self, line: str, name: str = "main", **given: Any) -> dict[str, Any]:
-        return shell(self.image, line, name, **given)
+        """A container that runs a line of the shell."""
+        return container(self.image, name=name, **{"command": ["/bin/sh", "-c", line], **given})
 
     def init(self, line: str, name: str = "first", **given: Any) -> dict[str, Any]:
-        return init(self.image, line, name, **given)
+        return {"name": name, "properties": {"image": self.image, "command": ["/bin/sh", "-c", line], **given}}
 
     def body(self, *containers: dict[str, Any], **properties: Any) -> dict[str, Any]:
-        return group_body(self.registry, *containers, **properties)
+        """A container group in ARM's form; its registry's identity pulls."""
+        body: dict[str, Any] = {
+            "location": "westeurope",
+            "properties": {"osType": "Linux", "restartPolicy": "Never", "containers": list(containers), **properties},
+        }
+        if self._registry is not None:
+            body["identity"] = {"type": "UserAssigned", "userAssignedIdentities": {self.registry.identity: {}}}
+            body["properties"]["imageRegistryCredentials"] = [
+                {"server": self.registry.server, "identity": self.registry.identity}
+            ]
+        return body
 
     def path(self, name: str) -> str:
-        return group_path(self.group, name)
+        return f"{self.group}/providers/Microsoft.ContainerInstance/containerGroups/{name}"
 
     def create(self, name: str, body: dict[str, Any]) -> dict[str, Any]:
-        return create(self.azure, self.group, name, body)
+        """Creates or updates a group and returns it as it is when the operation has ended."""
+        return self.azure.made(self.path(name), body, GROUP)
 
     def refusal(self, body: dict[str, Any], name: str = "one") -> tuple[int, dict[str, Any]]:
-        return refusal(self.azure, self.group, body, name)
+        answer = self.azure.put(self.path(name), body, GROUP)
+        assert answer.status_code >= 400, answer.text
+        return answer.status_code, answer.json()["error"]
 
     def show(self, name: str) -> dict[str, Any]:
-        return show(self.azure, self.group, name)
+        return self.azure.get(self.path(name), GROUP).raise_for_status().json()
 
     def wait_for(self, name: str, state: str) -> dict[str, Any]:
-        return wait_for(self.azure, self.group, name, state)
+        return self.azure.until(lambda: group_state(found := self.show(name)) == state and found, f"{name} is {state}")
 
-    def wait_for_pid(self, name: str) -> int:
-        return wait_for_pid(self.azure, self.group, name)
+    def pid(self, name: str) -> int:
+        """The process id that the container says."""
+        log = self.azure.until(lambda: "pid " in (log := self.logs(name)) and log, "the container says its process id")
+        return int(next(line.split()[1] for line in log.splitlines() if line.startswith("pid ")))
 
     def logs(self, name: str, container_name: str = "main", **query: str) -> str:
-        return logs(self.azure, self.group, name, container_name, **query)
+        path = f"{self.path(name)}/containers/{container_name}/logs"
+        return self.azure.get(path, GROUP, **query).raise_for_status().json()["content"]

@@ -17,7 +17,7 @@ def groups(own_running_azure: ServedAzure) -> Groups:
 def test_containers_outlive_a_killed_server_and_end_with_a_stopped_one(own_running_azure: ServedAzure, groups: Groups) -> None:
     body = groups.body(groups.container("pid", "wait"), restartPolicy="Always")
     groups.create("one", body)
-    pid = groups.wait_for_pid("one")
+    pid = groups.pid("one")
     cut_off = [f"g{number}" for number in range(5)]
     answers = [own_running_azure.put(groups.path(name), body, GROUP) for name in cut_off]
     assert {answer.status_code for answer in answers} == {201}
@@ -26,11 +26,11 @@ def test_containers_outlive_a_killed_server_and_end_with_a_stopped_one(own_runni
     own_running_azure.start()
     assert group_state(groups.show("one")) == "Running"
     assert groups.logs("one").count("pid ") == 1
-    assert groups.wait_for_pid("one") == pid
+    assert groups.pid("one") == pid
     created = ""
     for name in cut_off:  # each is created once
         until(lambda name=name: groups.show(name)["properties"]["provisioningState"] == "Succeeded", f"{name} is there")
-        created = groups.wait_for_pid(name)
+        created = groups.pid(name)
         assert groups.logs(name).count("pid ") == 1
     assert own_running_azure.delete(groups.path(name), GROUP).status_code == 200
     assert start_time(created) == ""
@@ -38,4 +38,4 @@ def test_containers_outlive_a_killed_server_and_end_with_a_stopped_one(own_runni
     assert start_time(pid) == ""
     own_running_azure.start()
     until(lambda: group_state(groups.show("one")) == "Running", "the container runs again")
-    assert groups.wait_for_pid("one") != pid
+    assert groups.pid("one") != pid

@@ -10,7 +10,7 @@ import pytest
 
 from localazure.folder import default_cache
 from tests.localazure.conftest import new_group
-from tests.localazure.containers.sdk import container, container_view, create, group_body, logs, wait_for
+from tests.localazure.containers.sdk import Groups, container_view
 from tests.support.embedded import ServedAzure
 
 pytestmark = pytest.mark.slow
@@ -69,13 +69,12 @@ def hostile(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatc
 
 
 def test_a_container_installs_packages_by_its_images_pip_for_its_images_python(hostile: ServedAzure) -> None:
-    group = new_group(hostile)
-    running = container("mcr.microsoft.com/mirror/docker/library/python:3.11-slim")
-    running["properties"]["command"] = ["sh", "-c", COMMAND]
-    create(hostile, group, "one", group_body(None, running))
-    ended = wait_for(hostile, group, "one", "Succeeded")
+    groups = Groups(hostile, None, new_group(hostile))
+    groups.image = "mcr.microsoft.com/mirror/docker/library/python:3.11-slim"
+    groups.create("one", groups.body(groups.container(command=["sh", "-c", COMMAND])))
+    ended = groups.wait_for("one", "Succeeded")
     assert container_view(ended)["currentState"]["exitCode"] == 0
-    first, second, told = logs(hostile, group, "one").splitlines()
+    first, second, told = groups.logs("one").splitlines()
     prefix, path, variables = json.loads(told)
     own = f"{hostile.state}/containers/"
     assert prefix.startswith(own)

@@ -58,11 +58,6 @@ def test_the_environment_says_so(folder: LocalFolder) -> None:
     assert f"{folder.still_programs}:" in folder.environment.read_text()
 
 
-def test_nobody_elses_environment_says_so() -> None:
-    assert not choice.told({})
-    assert not choice.told({choice.VARIABLE: ""})
-
-
 def test_what_a_shell_needs_is_there_before_anything_answers(folder: LocalFolder) -> None:
     tls.write_bundle(folder)
     kubernetes_api.install(folder, URL)

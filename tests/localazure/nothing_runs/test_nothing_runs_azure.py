@@ -13,7 +13,7 @@ from localazure.kubernetes import control_plane
 from localazure.nothing_runs.images import LOG
 from tests.localazure.apps.sdk import Apps
 from tests.localazure.conftest import new_group
-from tests.localazure.containers.sdk import GROUP, TASK_RUN, Registry, container, create, group_body, group_path, group_state
+from tests.localazure.containers.sdk import GROUP, TASK_RUN, Groups, Registry, group_state
 from tests.support import batch_bodies, machines, managed_clusters, ml_resources as ml
 from tests.support.embedded import EmbeddedAzure
 from tests.support.in_process import InProcessAzure
@@ -35,9 +35,8 @@ def nothing_runs(answer: Any) -> bool:
 
 def test_a_build_succeeds_at_once_with_tag_and_digest(azure: EmbeddedAzure, group: str) -> None:
     registry = Registry(azure, group, f"reg{uuid.uuid4().hex[:10]}")
-    assert (
-        registry.build("vector_add", "adder:1", sourceLocation="https://github.com/any/where.git#main:x")["status"] == "Succeeded"
-    )
+    source = "https://github.com/any/where.git#main:x"
+    assert registry.build("vector_add", "adder:1", sourceLocation=source)["status"] == "Succeeded"
     run = azure.get(f"{registry.id}/taskRuns/build-one", TASK_RUN).json()["properties"]["runResult"]["properties"]
     [image] = run["outputImages"]
     assert (image["repository"], image["tag"]) == ("adder", "1")
@@ -45,20 +44,21 @@ def test_a_build_succeeds_at_once_with_tag_and_digest(azure: EmbeddedAzure, grou
     link = azure.post(f"{registry.id}/runs/{run['runId']}/listLogSasUrl", TASK_RUN).json()["logLink"]
     assert LOG in azure.client.get(link).text
     registry.allow_pull()
-    by_digest = f"{registry.server}/adder@{image['digest']}"
-    assert group_state(create(azure, group, "one", group_body(registry, container(by_digest)))) == "Stopped"
+    groups = Groups(azure, registry, group)
+    groups.image = f"{registry.server}/adder@{image['digest']}"
+    assert group_state(groups.create("one", groups.body(groups.container()))) == "Stopped"
 
 
 def test_a_container_group_is_there_and_stopped(azure: EmbeddedAzure, group: str) -> None:
-    first = container("ghcr.io/somebody/of-a-registry-out-of-reach:1")
-    made = create(azure, group, "one", group_body(None, first, initContainers=[]))
-    assert made["properties"]["provisioningState"] == "Succeeded"
-    assert group_state(made) == "Stopped"
-    path = group_path(group, "one")
+    groups = Groups(azure, None, group)
+    groups.image = "ghcr.io/somebody/of-a-registry-out-of-reach:1"
+    made = groups.create("one", groups.body(groups.container(), initContainers=[]))
+    assert (made["properties"]["provisioningState"], group_state(made)) == ("Succeeded", "Stopped")
+    path = groups.path("one")
     assert nothing_runs(azure.get(f"{path}/containers/main/logs", GROUP))
     assert nothing_runs(azure.post(f"{path}/containers/main/exec", GROUP, {"command": "sh"}))
     assert nothing_runs(azure.post(f"{path}/start", GROUP))
-    changed = create(azure, group, "one", {**group_body(None, first), "tags": {"a": "b"}})
+    changed = groups.create("one", {**groups.body(groups.container()), "tags": {"a": "b"}})
     assert (changed["tags"], group_state(changed)) == ({"a": "b"}, "Stopped")
     assert azure.delete(path, GROUP).is_success
 
@@ -69,8 +69,7 @@ def test_a_job_is_there_and_has_no_execution(azure: EmbeddedAzure, group: str) -
     apps = Apps(azure, group, "env", registry, f"{registry.server}/never-built:1")
     apps.create_environment()
     assert apps.create("job", apps.body())["properties"]["provisioningState"] == "Succeeded"
-    answer = azure.post(f"{apps.job_path('job')}/start", "2025-01-01")
-    assert nothing_runs(answer)
+    assert nothing_runs(azure.post(f"{apps.job_path('job')}/start", "2025-01-01"))
     assert azure.get(f"{apps.job_path('job')}/executions", "2025-01-01").json()["value"] == []
 
 
@@ -188,12 +187,14 @@ def test_everything_is_there_after_a_restart(own_azure: InProcessAzure) -> None:
     path = f"{group}/providers/Microsoft.ContainerService/managedClusters/gpu"
     own_azure.made(path, managed_clusters.cluster(), managed_clusters.CLUSTERS)
     machine = machines.Network(own_azure, group).machine()
-    create(own_azure, group, "one", group_body(None, container("ghcr.io/somebody/any:1")))
+    groups = Groups(own_azure, None, group)
+    groups.image = "ghcr.io/somebody/any:1"
+    groups.create("one", groups.body(groups.container()))
     account = batch_bodies.put_account(own_azure, group)["id"]
     own_azure.put(f"{account}/pools/train", batch_bodies.pool(scaleSettings=batch_bodies.fixed(2)), batch_bodies.API)
     own_azure.restart()
     assert own_azure.get(path, managed_clusters.CLUSTERS).json()["properties"]["provisioningState"] == "Succeeded"
     assert machine.power == "running"
-    assert group_state(own_azure.get(group_path(group, "one"), GROUP).json()) == "Stopped"
+    assert group_state(groups.show("one")) == "Stopped"
     pool = own_azure.get(f"{account}/pools/train", batch_bodies.API).json()["properties"]
     assert pool["currentDedicatedNodes"] == 0

@@ -1,7 +1,10 @@
 """Terminals and outputs of running containers, over a websocket as the Azure CLI opens it."""
 
+import re
 import socket
 import ssl
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -11,7 +14,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 
 from localazure.process import start_time
-from tests.localazure.containers.sdk import GROUP, Groups, group_path
+from tests.localazure.containers.sdk import GROUP, Groups
 from tests.support import management
 from tests.support.embedded import SECONDS, ServedAzure, until
 
@@ -29,21 +32,36 @@ def read_until(socket: ClientConnection, text: str) -> str:
     return got
 
 
-def asked(azure: ServedAzure, group: str, action: str = "exec", **body: Any) -> dict[str, str]:
-    path = f"{group_path(group, 'one')}/containers/main/{action}"
-    return azure.post(path, GROUP, body).raise_for_status().json()
+def asked(groups: Groups, action: str = "exec", **body: Any) -> dict[str, str]:
+    path = f"{groups.path('one')}/containers/main/{action}"
+    return groups.azure.post(path, GROUP, body).raise_for_status().json()
 
 
 @pytest.fixture
-def running(groups: Groups) -> str:
-    """The resource group of a container that waits."""
+def running(groups: Groups) -> Groups:
+    """A container that waits."""
     variables = [{"name": "COLOUR", "value": "green"}]
     groups.create("one", groups.body(groups.container("say", "up", "wait", environmentVariables=variables)))
-    return groups.group
+    return groups
 
 
-def test_a_shell_runs_beside_the_container_with_its_variables_and_files(azure: ServedAzure, running: str) -> None:
-    client, rg = management.client(ContainerInstanceManagementClient, azure), running.rsplit("/", 1)[-1]
+@contextmanager
+def opened(azure: ServedAzure, answer: dict[str, str], *typed: bytes, password: str = "") -> Iterator[ClientConnection]:
+    """The console, once its password was sent and something typed."""
+    with open_socket(azure, answer["webSocketUri"]) as socket:
+        socket.send(password or answer["password"])
+        for each in typed:
+            socket.send(each)
+        yield socket
+
+
+def is_closed(socket: ClientConnection) -> None:
+    with pytest.raises(ConnectionClosed):
+        read_until(socket, "never said")
+
+
+def test_a_shell_runs_beside_the_container_with_its_variables_and_files(azure: ServedAzure, running: Groups) -> None:
+    client, rg = management.client(ContainerInstanceManagementClient, azure), running.group.rsplit("/", 1)[-1]
     request = ContainerExecRequest(command="/bin/sh", terminal_size=ContainerExecRequestTerminalSize(rows=33, cols=99))
     answer = client.containers.execute_command(rg, "one", "main", request)
     assert answer.web_socket_uri is not None
@@ -54,35 +72,22 @@ def test_a_shell_runs_beside_the_container_with_its_variables_and_files(azure: S
         socket.send(b"echo $((40+2)) $COLOUR; ls; stty size\r")
         assert "42 green" in read_until(socket, "33 99")
         socket.send(b"ls main.py; exit 3\r")
-        with pytest.raises(ConnectionClosed):
-            read_until(socket, "never said")
+        is_closed(socket)
 
 
-def test_the_password_opens_a_console_once(azure: ServedAzure, running: str) -> None:
-    answer = asked(azure, running, command="/bin/sh")
-    with open_socket(azure, answer["webSocketUri"]) as socket:
-        socket.send("not the password")
-        with pytest.raises(ConnectionClosed):
-            socket.recv(timeout=SECONDS)
-    with open_socket(azure, answer["webSocketUri"]) as socket:
-        socket.send(answer["password"])
-        socket.send(b"echo R=$((1+1))\r")
+CALCULATE = b"echo R=$((1+1))\r"
+
+
+def test_the_password_opens_a_console_once(azure: ServedAzure, running: Groups) -> None:
+    answer = asked(running, command="/bin/sh")
+    with opened(azure, answer, password="not the password") as socket:
+        is_closed(socket)
+    with open_socket(azure, answer["webSocketUri"]) as second, opened(azure, answer, CALCULATE) as socket:
         read_until(socket, "R=2")
-    with open_socket(azure, answer["webSocketUri"]) as socket:
-        socket.send(answer["password"])
-        with pytest.raises(ConnectionClosed):
-            socket.recv(timeout=SECONDS)
-
-
-def test_of_two_connections_one_is_opened_by_the_password(azure: ServedAzure, running: str) -> None:
-    answer = asked(azure, running, command="/bin/sh")
-    with open_socket(azure, answer["webSocketUri"]) as first, open_socket(azure, answer["webSocketUri"]) as second:
-        first.send(answer["password"])
-        first.send(b"echo R=$((1+1))\r")
-        read_until(first, "R=2")
         second.send(answer["password"])
-        with pytest.raises(ConnectionClosed):
-            second.recv(timeout=SECONDS)
+        is_closed(second)
+    with opened(azure, answer) as socket:
+        is_closed(socket)
 
 
 def test_no_session_ticket_comes_while_a_client_writes(azure: ServedAzure) -> None:
@@ -99,44 +104,46 @@ def test_no_session_ticket_comes_while_a_client_writes(azure: ServedAzure) -> No
         assert not opened.session.has_ticket
 
 
-def test_a_command_that_is_too_long_for_this_machine_is_told(azure: ServedAzure, running: str) -> None:
-    answer = asked(azure, running, command="x" * 200_000)
-    with open_socket(azure, answer["webSocketUri"]) as terminal:
-        terminal.send(answer["password"])
-        assert "Argument list too long" in read_until(terminal, "long")
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("x" * 200_000, "Argument list too long"),
+        ("echo hi", 'exec "echo hi": No such file or directory'),
+    ],  # one word, no arguments
+    ids=["too long", "not there"],
+)
+def test_a_program_that_cannot_be_started_says_so(azure: ServedAzure, running: Groups, command: str, said: str) -> None:
+    with opened(azure, asked(running, command=command)) as socket:
+        read_until(socket, said)
 
 
-def test_what_runs_in_a_terminal_ends_with_its_client(azure: ServedAzure, running: str) -> None:
-    answer = asked(azure, running, command="/bin/sh")
-    with open_socket(azure, answer["webSocketUri"]) as socket:
-        socket.send(answer["password"])
-        socket.send(b"sleep 600 & echo pid=$!=\r")
-        text = read_until(socket, "=\r\n")
-        while "pid=" not in text or not text.split("pid=")[-1].split("=")[0].isdigit():
-            text += read_until(socket, "=")
-        pid = int(text.split("pid=")[-1].split("=")[0])
+def pid_typed(socket: ClientConnection) -> int:
+    text = ""
+    while not (found := re.search(r"pid=(\d+)=", text)):
+        text += read_until(socket, "=")
+    return int(found[1])
+
+
+def goes(socket: ClientConnection, running: Groups) -> None:
+    socket.close()
+
+
+def stops(socket: ClientConnection, running: Groups) -> None:
+    assert running.azure.post(f"{running.path('one')}/stop", GROUP).status_code == 204
+    is_closed(socket)
+    refused = running.azure.post(f"{running.path('one')}/containers/main/exec", GROUP, {"command": "/bin/sh"})
+    assert (refused.status_code, refused.json()["error"]["code"]) == (409, "ContainerGroupStopped")
+
+
+@pytest.mark.parametrize("end", [goes, stops])
+def test_what_runs_in_a_terminal_ends_with_its_client_and_with_its_container(
+    azure: ServedAzure, running: Groups, end: Callable[[ClientConnection, Groups], None]
+) -> None:
+    with opened(azure, asked(running, command="/bin/sh"), b"sleep 600 & echo pid=$!=\r") as socket:
+        pid = pid_typed(socket)
         assert start_time(pid)
+        end(socket, running)
     until(lambda: not start_time(pid), "the terminal's process is gone")
-
-
-def test_a_terminal_ends_with_its_container(azure: ServedAzure, running: str) -> None:
-    answer = asked(azure, running, command="/bin/sh")
-    with open_socket(azure, answer["webSocketUri"]) as socket:
-        socket.send(answer["password"])
-        socket.send(b"echo R=$((1+1))\r")
-        read_until(socket, "R=2")
-        assert azure.post(f"{group_path(running, 'one')}/stop", GROUP).status_code == 204
-        with pytest.raises(ConnectionClosed):
-            read_until(socket, "never said")
-    stopped = azure.post(f"{group_path(running, 'one')}/containers/main/exec", GROUP, {"command": "/bin/sh"})
-    assert (stopped.status_code, stopped.json()["error"]["code"]) == (409, "ContainerGroupStopped")
-
-
-def test_a_program_that_is_not_there_says_so(azure: ServedAzure, running: str) -> None:
-    answer = asked(azure, running, command="echo hi")  # the service takes a program without arguments
-    with open_socket(azure, answer["webSocketUri"]) as socket:
-        socket.send(answer["password"])
-        assert 'exec "echo hi": No such file or directory' in read_until(socket, "directory")
 
 
 def test_attach_follows_the_output_to_the_containers_end(azure: ServedAzure, groups: Groups) -> None:
@@ -150,13 +157,9 @@ def test_attach_follows_the_output_to_the_containers_end(azure: ServedAzure, gro
     with open_socket(azure, answer.web_socket_uri) as socket:
         socket.send(answer.password)
         first = read_until(socket, "half\n")
-        beside = asked(azure, groups.group, command="/bin/sh")
-        with open_socket(azure, beside["webSocketUri"]) as terminal:
-            terminal.send(beside["password"])
-            terminal.send(b"touch go\r")
+        with opened(azure, asked(groups, command="/bin/sh"), b"touch go\r"):
             assert first + read_until(socket, "second\n") == "first\rhalf\nsecond\n"
-        with pytest.raises(ConnectionClosed):
-            socket.recv(timeout=SECONDS)
+        is_closed(socket)
 
 
 def test_what_cannot_be_run_is_refused(groups: Groups) -> None:

@@ -8,21 +8,7 @@ import pytest
 
 from tests.localazure.conftest import new_group
 from tests.localazure.containers.conftest import write_workload
-from tests.localazure.containers.sdk import (
-    GROUP,
-    Groups,
-    Registry,
-    create,
-    file_volume,
-    group_body,
-    group_path,
-    group_state,
-    logs,
-    mounted,
-    refusal,
-    shell,
-    wait_for,
-)
+from tests.localazure.containers.sdk import GROUP, Groups, file_volume, group_state, mounted
 from tests.support.embedded import ServedAzure
 
 
@@ -74,7 +60,8 @@ def test_secrets_are_files_and_are_never_answered(groups: Groups) -> None:
     assert "secret" not in found["properties"]["volumes"][0]
 
 
-def test_a_git_volume_is_the_servers_own_checkout(registry: Registry, tmp_path_factory: pytest.TempPathFactory) -> None:
+@pytest.mark.slow
+def test_a_git_volume_is_the_servers_own_checkout(tmp_path_factory: pytest.TempPathFactory) -> None:
     checkout = tmp_path_factory.mktemp("git-checkout")
     write_workload(checkout / "workloads" / "vector_add")
     git = ["git", "-C", str(checkout), "-c", "user.name=n", "-c", "user.email=e@x"]
@@ -83,17 +70,18 @@ def test_a_git_volume_is_the_servers_own_checkout(registry: Registry, tmp_path_f
     Path(checkout / "later").write_text("not committed")
     azure = ServedAzure(tmp_path_factory.mktemp("git-state"), checkout=checkout)
     try:
-        group = new_group(azure)
+        groups = Groups(azure, None, new_group(azure))
+        groups.image = "k8s.gcr.io/cuda-vector-add:v0.1"
         repository = {"repository": f"{azure.url}/checkout.git", "revision": "v1", "directory": "."}
-        one = shell("k8s.gcr.io/cuda-vector-add:v0.1", "ls /mnt/code", volumeMounts=mounted("code", "/mnt/code"))
-        create(azure, group, "one", group_body(None, one, volumes=[{"name": "code", "gitRepo": repository}]))
-        wait_for(azure, group, "one", "Succeeded")
-        assert logs(azure, group, "one") == "workloads\n"
+        one = groups.shell("ls /mnt/code", volumeMounts=mounted("code", "/mnt/code"))
+        groups.create("one", groups.body(one, volumes=[{"name": "code", "gitRepo": repository}]))
+        groups.wait_for("one", "Succeeded")
+        assert groups.logs("one") == "workloads\n"
         other = {"name": "code", "gitRepo": {"repository": "https://github.com/x/y"}}
-        status, error = refusal(azure, group, group_body(None, one, volumes=[other]), "two")
+        status, error = groups.refusal(groups.body(one, volumes=[other]), "two")
         assert (status, error["code"]) == (501, "NotImplemented")
         missing = {"name": "code", "gitRepo": {**repository, "revision": "v2"}}
-        made = azure.finished(azure.put(group_path(group, "three"), group_body(None, one, volumes=[missing]), GROUP))
+        made = azure.finished(azure.put(groups.path("three"), groups.body(one, volumes=[missing]), GROUP))
         assert "no commit v2" in made["error"]["details"][0]["message"]
     finally:
         azure.stop()

@@ -11,19 +11,7 @@ from azure.mgmt.containerinstance import ContainerInstanceManagementClient
 from azure.mgmt.containerinstance.models import ContainerGroup
 
 from localazure.process import start_time
-from tests.localazure.containers.sdk import (
-    GROUP,
-    Groups,
-    container,
-    container_view,
-    create,
-    gpu_group,
-    group_body,
-    group_path,
-    logs,
-    public,
-    wait_for,
-)
+from tests.localazure.containers.sdk import GROUP, Groups, container_view, public
 from tests.support import management
 from tests.support.embedded import EmbeddedAzure, until
 
@@ -65,19 +53,15 @@ def test_secrets_reach_the_container_and_no_answer(groups: Groups) -> None:
     assert "s3cret" not in groups.azure.get(groups.path("one"), GROUP).text
 
 
-def test_delete_ends_the_processes(groups: Groups) -> None:
+@pytest.mark.parametrize("what", ["one", "all"])
+def test_delete_ends_the_processes(groups: Groups, what: str) -> None:
     groups.create("one", groups.body(groups.container("pid", "wait"), restartPolicy="Always"))
-    pid = groups.wait_for_pid("one")
-    assert groups.azure.delete(groups.path("one"), GROUP).status_code == 200
-    assert start_time(pid) == ""
-    assert groups.azure.get(groups.path("one"), GROUP).status_code == 404
-    assert groups.azure.delete(groups.path("one"), GROUP).status_code == 204
-
-
-def test_deleting_the_resource_group_ends_the_processes(groups: Groups) -> None:
-    groups.create("one", groups.body(groups.container("pid", "wait")))
-    pid = groups.wait_for_pid("one")
-    groups.azure.finished(groups.azure.delete(groups.group, "2024-03-01"))
+    pid = groups.pid("one")
+    if what == "one":
+        assert groups.azure.delete(groups.path("one"), GROUP).status_code == 200
+        assert groups.azure.delete(groups.path("one"), GROUP).status_code == 204
+    else:
+        groups.azure.finished(groups.azure.delete(groups.group, "2024-03-01"))
     assert start_time(pid) == ""
 
 
@@ -87,7 +71,7 @@ def test_deleting_the_resource_group_ends_the_processes(groups: Groups) -> None:
 def test_an_update_restarts_what_changed_and_leaves_the_rest(groups: Groups) -> None:
     other = groups.container("wait", name="other")
     groups.create("one", groups.body(groups.container("pid", "wait"), other))
-    before = groups.wait_for_pid("one")
+    before = groups.pid("one")
     other["properties"]["environmentVariables"] = [{"name": "LEVEL", "value": "2"}]
     other["properties"]["command"] = ["python", "main.py", "env", "wait"]
     groups.create("one", {**groups.body(groups.container("pid", "wait"), other), "tags": {"a": "b"}})
@@ -116,15 +100,15 @@ def test_the_sdk_creates_reads_logs_stops_starts_restarts_and_deletes(groups: Gr
     assert client.containers.list_logs(rg, "one", "main", tail=1).content == "line 2\n"
     stamped = client.containers.list_logs(rg, "one", "main", tail=1, timestamps=True).content
     assert stamped.endswith("Z line 2\n")
-    first = groups.wait_for_pid("one")
+    first = groups.pid("one")
     client.container_groups.stop(rg, "one")
     assert client.container_groups.get(rg, "one").instance_view.state == "Stopped"
     assert start_time(first) == ""
     client.container_groups.begin_start(rg, "one").result()
-    second = groups.wait_for_pid("one")
+    second = groups.pid("one")
     client.container_groups.begin_restart(rg, "one").result()
     until(lambda: start_time(second) == "", "the earlier process is gone")
-    assert len({first, second, groups.wait_for_pid("one")}) == 3
+    assert len({first, second, groups.pid("one")}) == 3
     assert client.container_groups.get(rg, "one").instance_view.state == "Running"
     assert [one.name for one in client.container_groups.list_by_resource_group(rg)] == ["one"]
     client.container_groups.begin_delete(rg, "one").result()
@@ -135,15 +119,17 @@ def test_the_sdk_creates_reads_logs_stops_starts_restarts_and_deletes(groups: Gr
 
 def test_the_yaml_of_the_article_creates_a_group(azure: EmbeddedAzure, group: str) -> None:
     """As the Azure CLI sends it: at 2018-10-01, with a doubled slash; memory as the article's template spells it."""
-    body = gpu_group("K80", restartPolicy="OnFailure")
+    groups = Groups(azure, None, group)
+    groups.image = "k8s.gcr.io/cuda-vector-add:v0.1"
+    body: dict[str, Any] = {**groups.body(groups.container(gpu={"count": 1, "sku": "K80"})), "tags": {"as-of": "2019-06-01"}}
     requests = body["properties"]["containers"][0]["properties"]["resources"]["requests"]
     requests["memoryInGb"] = requests.pop("memoryInGB")
-    path = group_path(group, "gpucontainergroup").replace("/containerGroups", "//containerGroups")
-    answer = azure.put(path, body, "2018-10-01")
+    answer = azure.put(groups.path("one").replace("/containerGroups", "//containerGroups"), body, "2018-10-01")
     assert answer.status_code == 201, answer.text
     azure.finished(answer)
-    found = wait_for(azure, group, "gpucontainergroup", "Succeeded")
+    found = groups.wait_for("one", "Succeeded")
     assert found["properties"]["containers"][0]["properties"]["resources"]["requests"]["memoryInGB"] == 1.5
+    assert groups.logs("one") == "nothing asked\n", "it runs as the workload"
 
 
 # An address
@@ -176,17 +162,8 @@ def test_a_group_with_ports_has_an_address_at_which_it_answers(groups: Groups) -
 
 
 def test_an_image_is_pulled_by_digest_too(groups: Groups) -> None:
-    run = groups.azure.get(f"{groups.registry.id}/taskRuns/build-one", "2019-06-01-preview").json()["properties"]["runResult"][
-        "properties"
-    ]
-    output = run["outputImages"][0]
-    image = f"{output['registry']}/{output['repository']}@{output['digest']}"
-    groups.create("one", groups.body(container(image)))
+    run = groups.azure.get(f"{groups.registry.id}/taskRuns/build-one", "2019-06-01-preview").json()["properties"]["runResult"]
+    (output,) = run["properties"]["outputImages"]
+    groups.image = f"{output['registry']}/{output['repository']}@{output['digest']}"
+    groups.create("one", groups.body(groups.container()))
     assert container_view(groups.wait_for("one", "Succeeded"))["currentState"]["exitCode"] == 0
-
-
-@pytest.mark.parametrize("image", ["k8s-gcrio.azureedge.net/cuda-vector-add:v0.1", "k8s.gcr.io/cuda-vector-add:v0.1"])
-def test_an_image_of_the_article_runs_as_the_workload(azure: EmbeddedAzure, group: str, image: str) -> None:
-    create(azure, group, "one", group_body(None, container(image)))
-    wait_for(azure, group, "one", "Succeeded")
-    assert logs(azure, group, "one") == "nothing asked\n"
