@@ -19,6 +19,7 @@ from starlette.routing import BaseRoute, Route
 from localazure.apps import records
 from localazure.apps.executions import Executions
 from localazure.arm.store import Body, Store
+from localazure.containers.followed_log import FollowedLog
 from localazure.folder import random_secret
 from localazure.services import Services
 from localazure.subscriptions import SUBSCRIPTION
@@ -112,55 +113,19 @@ async def _told(lines: AsyncIterator[str], *, as_json: bool) -> AsyncIterator[st
 
 
 async def _lines(executions: Executions, source: LogSource, tail: int, *, follow: bool) -> AsyncIterator[str]:
-    """The log's last lines, and with `follow` what comes after them until the container has ended.
-
-    The log is read again each time that it has grown, and what comes behind the line told last is told. Where that line is gone,
-    because the older half of a log that has become too long is dropped, times decide.
-    """
-    last, first, size = "", True, -1
+    """The log's last lines, and with `follow` what comes after them until the container has ended."""
+    group = records.group_of(source.job_key, source.record, source.replica)
+    log = FollowedLog(executions.runtime.folder_of(group, source.container) / "log")
+    left: int | None = tail
     while True:
-        over = _is_over(executions, source)  # looked at before reading, so that nothing printed at the end is missed
-        grown = _size(executions, source)
-        if grown == size and not over:
-            await asyncio.sleep(_LOOK_SECONDS)
-            continue
-        size = grown
-        lines = await asyncio.to_thread(_read, executions, source, whole=over or not follow)  # up to 4 MB of text
-        fresh = lines[len(lines) - min(tail, len(lines)) :] if first else _after(lines, last)
-        for line in fresh:
-            yield line
-        last, first = (lines[-1] if lines else last), False
-        if over or not follow:
+        over = not follow or _is_over(executions, source)  # before reading, so that nothing printed at the end is missed
+        lines = await asyncio.to_thread(log.lines, ended=over)  # up to 4 MB of text
+        for line in lines if left is None else lines[len(lines) - min(left, len(lines)) :]:
+            yield line.decode("utf-8", errors="replace").removesuffix("\n")
+        left = None
+        if over:
             return
         await asyncio.sleep(_LOOK_SECONDS)
-
-
-def _after(lines: list[str], last: str) -> list[str]:
-    """What comes behind the line told last. Times are those of writes, so that several lines may share one."""
-    if not last:
-        return lines
-    for index in range(len(lines) - 1, -1, -1):
-        if lines[index] == last:
-            return lines[index + 1 :]
-    return [line for line in lines if line.partition(" ")[0] > last.partition(" ")[0]]
-
-
-def _size(executions: Executions, source: LogSource) -> int:
-    """Of the log, in bytes; 0 where there is none yet."""
-    group = records.group_of(source.job_key, source.record, source.replica)
-    try:
-        return (executions.runtime.folder_of(group, source.container) / "log").stat().st_size
-    except FileNotFoundError:
-        return 0
-
-
-def _read(executions: Executions, source: LogSource, *, whole: bool) -> list[str]:
-    """The lines of the log; one that isn't finished counts where `whole`."""
-    group = records.group_of(source.job_key, source.record, source.replica)
-    text = executions.runtime.logs(group, source.container, timestamps=True)
-    lines = text.split("\n")
-    rest = lines.pop()
-    return [*lines, rest] if whole and rest else lines
 
 
 def _is_over(executions: Executions, source: LogSource) -> bool:

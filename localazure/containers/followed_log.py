@@ -19,12 +19,12 @@ class FollowedLog:
         self._inode = 0
         self._last = b""
 
-    def read_on(self) -> bytes:
+    def read_on(self, *, ended: bool = False) -> bytes:
         """What was written since the last time, without the times."""
-        return b"".join(line[STAMP:] for line in self.lines())
+        return b"".join(line[STAMP:] for line in self.lines(ended=ended))
 
-    def lines(self) -> list[bytes]:
-        """The lines since the last time, ended only by line feeds."""
+    def lines(self, *, ended: bool = False) -> list[bytes]:
+        """The lines since the last time, ended only by line feeds. `ended`: nothing follows, the last one is whole too."""
         try:
             with self._file.open("rb") as log:
                 status = os.fstat(log.fileno())
@@ -34,7 +34,7 @@ class FollowedLog:
                 content = log.read()
         except FileNotFoundError:
             return []
-        if self._whole:
+        if self._whole and not ended:
             content = content[: content.rfind(b"\n") + 1]
         if not content:
             return []

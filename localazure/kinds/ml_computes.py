@@ -55,7 +55,7 @@ class MlComputes(MlKind):
             short = ml_quotas.shortage(str(settings["vmSize"]), least, compute.location, services, low_priority=low)
             if short is not None:
                 raise short
-            await self._jobs.apply_compute(compute)
+            self._jobs.clusters.apply(compute)
         return {"properties": {"modifiedOn": services.clock.stamp()}}
 
     def before_delete(self, resource_id: ArmId, query: Mapping[str, str], services: Services) -> None:
@@ -72,7 +72,7 @@ class MlComputes(MlKind):
         live: Body = {}
         match kind_of(resource.body):
             case "AmlCompute":
-                live = self._jobs.compute_view(resource.key)
+                live = self._jobs.clusters.view(resource.key)
             case "Kubernetes":
                 live = {"instanceTypes": instance_types(resource)}
             case _:
@@ -81,7 +81,7 @@ class MlComputes(MlKind):
 
     @action("listNodes")
     async def list_nodes(self, resource: Resource, call: Call) -> Answer:  # noqa: ARG002
-        nodes = self._jobs.nodes(resource.key) if kind_of(resource.body) == AML_COMPUTE else []
+        nodes = self._jobs.clusters.nodes(resource.key) if kind_of(resource.body) == AML_COMPUTE else []
         return Answer(body={"nodes": nodes})
 
 

@@ -9,7 +9,6 @@ from collections.abc import Mapping
 
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.azure_types import AzureType
-from localazure.arm.caller import Caller
 from localazure.arm.errors import not_implemented
 from localazure.arm.kind import Answer, Call, Change, action, merged
 from localazure.arm.store import Body, Resource
@@ -63,8 +62,7 @@ class MlJobs(MlKind):
     async def provision(self, change: Change) -> Body:
         if change.previous is None and change.resource is not None:
             change.services.store.put(change.resource)
-            caller = change.caller or Caller(change.services.settings.principal_id, change.services.settings.client_id)
-            await self._jobs.start(change.resource, caller)
+            await self._jobs.start(change.resource)
         return {}
 
     def check_removal(self, resource: Resource, services: Services) -> None:  # noqa: ARG002

@@ -8,6 +8,7 @@ from azure_gpu.formats import azure_types
 from localazure.arm.errors import not_implemented, refused
 from localazure.arm.kind import Change, Kind
 from localazure.arm.store import Body, Resource
+from localazure.machines import identity_tokens
 from localazure.machines.machine import UP, Machine
 from localazure.machines.machines import Machines
 from localazure.machines.run_commands import PENDING, RUNNING, SUCCEEDED, Script
@@ -102,7 +103,7 @@ def _principal(url: str, identity: Body | None, machine: Machine, services: Serv
     if not url or "sig=" in url:
         return None
     chosen = str((identity or {}).get("clientId") or (identity or {}).get("objectId") or "").lower()
-    for principal, client, resource_id in machine.principals(services):
+    for principal, client, resource_id in identity_tokens.held_by(services.store.get(machine.key), services):
         if chosen and chosen in (principal.lower(), client.lower()):
             return principal
         if not chosen and resource_id == machine.settings.id.text:

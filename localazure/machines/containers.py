@@ -147,12 +147,13 @@ class Docker:
 
 def identity_of(machine: Machine, chosen: str, services: Services) -> tuple[str, str]:
     """(principal, client id) of the machine's identity that an id of any sort names; "" is the only one."""
-    found = identity_tokens.named(machine, chosen, services)
+    held = identity_tokens.held_by(services.store.get(machine.key), services)
+    found = identity_tokens.named(held, chosen)
     if not found:
         raise DockerError("Failed to connect to MSI. No managed identity endpoint found.")
     if len(found) > 1:
         raise DockerError(f"{identity_tokens.SEVERAL}.")
-    return found[0][0], found[0][1]
+    return found[0].principal, found[0].client
 
 
 def _told(error: UnavailableError) -> str:

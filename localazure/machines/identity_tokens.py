@@ -7,14 +7,15 @@ Resource Manager to an identity with a role there, which may do what `kinds.righ
 
 import time
 from collections.abc import Mapping
-from typing import Protocol
+from typing import NamedTuple
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from localazure.arm.caller import Caller
+from localazure.arm.store import Resource
 from localazure.entra.tokens import LIFETIME_SECONDS
-from localazure.kinds import rights
+from localazure.kinds import attached_identities, rights
 from localazure.services import Services
 
 _AUDIENCES = ("https://storage.azure.com", "https://ml.azure.com")
@@ -22,26 +23,48 @@ SEVERAL = "Multiple user assigned identities exist, please specify the clientId 
 _WHO = ("client_id", "object_id", "principal_id", "msi_res_id", "mi_res_id")
 
 
-class Holder(Protocol):
-    """What has identities."""
+class Identity(NamedTuple):
+    """One that programs may have tokens of."""
 
-    def principals(self, services: Services) -> list[tuple[str, str, str]]:
-        """Of each: principal, client id, resource id."""
-        ...
+    principal: str
+    client: str
+    resource_id: str
 
 
-def token(holder: Holder, request: Request, services: Services) -> Response:
+def held_by(resource: Resource | None, services: Services) -> list[Identity]:
+    """A resource's identities: its own first, then those that it was given."""
+    if resource is None:
+        return []
+    identity = resource.body.get("identity") or {}
+    own = str((resource.service.get("identity") or {}).get("principalId") or "")
+    own = own if "SystemAssigned" in identity.get("type", "") else ""
+    given = [Identity(*attached_identities.ids_of(one, services), one) for one in identity.get("userAssignedIdentities") or {}]
+    return [Identity(own, own, resource.id.text)] * bool(own) + [one for one in given if one.principal]
+
+
+def metadata_variables(secret: str, services: Services) -> dict[str, str]:
+    """By which a program gets tokens: the address takes the place of 169.254.169.254."""
+    address = f"{services.settings.url}/machines/{secret}"
+    return {"AZURE_POD_IDENTITY_AUTHORITY_HOST": address, **authority_variables(services)}
+
+
+def authority_variables(services: Services) -> dict[str, str]:
+    """By which a program trusts this server's certificate; a real one trusts the public authorities."""
+    return dict.fromkeys(("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE"), str(services.settings.state / "ca-bundle.pem"))
+
+
+def token(held: list[Identity], request: Request, services: Services) -> Response:
     if request.headers.get("metadata", "").lower() != "true":
         return _refused("invalid_request", "Required metadata header not specified")
-    return issued(holder, request.query_params, services)
+    return issued(held, request.query_params, services)
 
 
-def issued(holder: Holder, query: Mapping[str, str], services: Services) -> Response:
-    """The answer to a request for this holder's tokens."""
+def issued(held: list[Identity], query: Mapping[str, str], services: Services) -> Response:
+    """The answer to a request for tokens of whoever has these."""
     resource = query.get("resource") or query.get("scope", "").removesuffix("/.default")
     if not resource:
         return _refused("invalid_request", "Required audience parameter not specified")
-    found = named(holder, next((query[name] for name in _WHO if query.get(name)), ""), services)
+    found = named(held, next((query[name] for name in _WHO if query.get(name)), ""))
     if not found:
         return _refused("invalid_request", "Identity not found")
     if len(found) > 1:
@@ -65,9 +88,9 @@ def issued(holder: Holder, query: Mapping[str, str], services: Services) -> Resp
     return JSONResponse(body, headers={"Cache-Control": "no-store"})
 
 
-def named(holder: Holder, chosen: str, services: Services) -> list[tuple[str, str, str]]:
-    """The holder's identities that an id of any sort names; all of them for ""."""
-    return [one for one in holder.principals(services) if not chosen or chosen.lower() in (part.lower() for part in one)]
+def named(held: list[Identity], chosen: str) -> list[Identity]:
+    """Those that an id of any sort names; all of them for ""."""
+    return [one for one in held if not chosen or chosen.lower() in (part.lower() for part in one)]
 
 
 def gives(resource: str, services: Services) -> bool:

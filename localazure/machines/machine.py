@@ -16,9 +16,8 @@ from localazure.batch.nodes import agent as agents
 from localazure.batch.nodes.agent import Agent, AgentLostError, Command, Ended
 from localazure.batch.task_environment import machines_path
 from localazure.folder import random_secret
-from localazure.kinds import attached_identities
 from localazure.kubernetes.gpu_programs import Programs
-from localazure.machines import cloud_init, paths, programs
+from localazure.machines import cloud_init, identity_tokens, paths, programs
 from localazure.machines.model import MachineSettings
 from localazure.services import Services
 from localazure.waiting import canceled, to_its_end
@@ -37,9 +36,7 @@ class MachineContext(NamedTuple):
     """What a machine gets from the server."""
 
     folder: Path  # the machines' folders lie here
-    url: str
-    authorities: Path
-    now: Callable[[], str]
+    services: Services
     save: Callable[["Machine"], None]
     lost: Callable[["Machine"], None]  # its commands are gone
 
@@ -81,19 +78,7 @@ class Machine:
 
     @property
     def identity_variables(self) -> dict[str, str]:
-        """By which a program on the machine gets tokens of its identities: the address takes the place of 169.254.169.254."""
-        bundle = str(self.context.authorities)
-        return {
-            "AZURE_POD_IDENTITY_AUTHORITY_HOST": f"{self.context.url}/machines/{self.record['secret']}",
-            "SSL_CERT_FILE": bundle,
-            "REQUESTS_CA_BUNDLE": bundle,
-        }
-
-    def principals(self, services: Services) -> list[tuple[str, str, str]]:
-        """Of its identities: (principal, client id, resource id)."""
-        found = [(*attached_identities.ids_of(one, services), one) for one in self.settings.identities]
-        own = self.settings.own_principal
-        return [(own, own, self.settings.id.text)] * bool(own) + [one for one in found if one[0]]
+        return identity_tokens.metadata_variables(self.record["secret"], self.context.services)
 
     def environment(self, home: Path | None = None) -> dict[str, str]:
         """What every command on the machine finds; made from scratch, so that nothing of this server's own gets there."""
@@ -115,7 +100,7 @@ class Machine:
     # Power
 
     def enter(self, power: str) -> None:
-        self.record["power"], self.record["since"] = power, self.context.now()
+        self.record["power"], self.record["since"] = power, self.context.services.clock.stamp()
         self.context.save(self)
 
     async def start(self) -> None:
@@ -214,9 +199,9 @@ class Machine:
         self.install_programs()
 
     def install_programs(self) -> None:
-        installed = programs.Installed(self.record["driver"], self.settings.image_has_docker)
-        reach = programs.Reach(f"{self.context.url}/machines/{self.record['secret']}", self.context.authorities)
-        programs.install(self.folder, self.settings, installed, reach)
+        settings = self.context.services.settings
+        reach = {"url": f"{settings.url}/machines/{self.record['secret']}", "authorities": str(settings.state / "ca-bundle.pem")}
+        programs.install(self.folder, self.settings, self.record["driver"], reach)
 
     # Commands
 

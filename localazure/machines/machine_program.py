@@ -23,7 +23,6 @@ if __name__ == "__main__":  # started alone, it has only the standard library
     sys.path.append(os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__)))))
 
 from localazure.containers.followed_log import FollowedLog
-from localazure.containers.shim_log import STAMP
 
 POLL_SECONDS = 0.1
 REACH_SECONDS = 120.0  # for as long it tries, over a restart of the embedded Azure
@@ -176,26 +175,11 @@ def _follow(folder):
     while True:
         state: dict[str, Any] | None = _state(folder)
         ended = state is None or state["ended"]
-        _print(log.read_on())
+        sys.stdout.buffer.write(log.read_on(ended=ended))
+        sys.stdout.buffer.flush()
         if ended:
-            _print(_unfinished(folder))
             return 137 if state is None else state["current"].get("exitCode", 128)
         time.sleep(POLL_SECONDS)
-
-
-def _unfinished(folder):
-    """The last line of a log where no line feed ends it."""
-    try:
-        with open(os.path.join(folder, "log"), "rb") as file:
-            return file.read().rpartition(b"\n")[2][STAMP:]
-    except FileNotFoundError:
-        return b""
-
-
-def _print(content):
-    if content:
-        sys.stdout.buffer.write(content)
-        sys.stdout.buffer.flush()
 
 
 def _state(folder):

@@ -40,14 +40,7 @@ class Machines:
         self._ticks: list[Callable[[], object]] = []
         self.docker = Docker(services, self._runtime, self._save)
         self.commands = RunCommands(blobs)
-        self._context = MachineContext(
-            folder=folder,
-            url=services.settings.url,
-            authorities=services.settings.state / "ca-bundle.pem",
-            now=services.clock.stamp,
-            save=self._save,
-            lost=self.commands.lost,
-        )
+        self._context = MachineContext(folder, services, self._save, self.commands.lost)
 
     # For ARM
 

@@ -1,21 +1,25 @@
 """The clusters of Azure ML (AmlCompute): nodes are added when a job waits, and removed when they are idle for too long.
 
-The store has one document for each cluster. What is kept of a cluster is one document in the store. Quotas and a region's
-capacity are the service's; a cluster that gets no machine says why, and tries again.
+The store has one document for each cluster. A node isn't a process; what a job runs is. Quotas and a region's capacity are the
+service's; a cluster that gets no machine says why, and tries again.
 """
 
 import asyncio
+import secrets
 from collections.abc import Callable, Collection, Coroutine
+from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
+from azure_gpu.catalog import durations
 from azure_gpu.formats import azure_types
 from localazure.arm.store import Body, Resource
 from localazure.kinds import ml_quotas
-from localazure.machines import ml_cluster
-from localazure.machines.ml_cluster import IDLE, LEAVING, PREEMPTED, PREPARING, RUNNING, Scale
 from localazure.services import Services
 from localazure.waiting import canceled
 
+PREPARING, IDLE, RUNNING, LEAVING, PREEMPTED = "preparing", "idle", "running", "leaving", "preempted"
+_COUNTS = ("idle", "running", "preparing", "unusable", "leaving", "preempted")
+_DEFAULT_IDLE = timedelta(seconds=120)
 _DOCUMENTS = "ml-clusters/"
 NODE_SECONDS = 0.5  # until a new node can run something; minutes on a real one
 RETRY_SECONDS = 2.0  # until a cluster that got no machine tries again
@@ -27,6 +31,16 @@ class Jobs(NamedTuple):
     waiting: Callable[[str], list[str]]  # of a compute, the longest first
     nodes: Callable[[str], int]  # that a job runs on at once
     give: Callable[[str, list[Body]], None]  # a job gets these nodes
+
+
+class Scale(NamedTuple):
+    """Of a compute's settings."""
+
+    vm_size: str
+    low_priority: bool
+    least: int
+    most: int
+    idle: timedelta
 
 
 class Clusters:
@@ -43,7 +57,8 @@ class Clusters:
     def apply(self, compute: Resource) -> None:
         """A new cluster, or another scale of one that is there."""
         if compute.key not in self.records:
-            self.records[compute.key] = ml_cluster.new_record(self._now())
+            since = self._services.clock.stamp()
+            self.records[compute.key] = {"nodes": [], "target": 0, "since": since, "allocation": "Steady", "errors": []}
         self.look(compute.key, compute)
 
     def remove(self, key: str) -> None:
@@ -60,19 +75,18 @@ class Clusters:
             key = name.removeprefix(_DOCUMENTS)
             if store.get(key) is None:
                 store.delete_document(name)
-            else:
-                self.records[key] = record
-        for compute in store.of_type(azure_types.ML_COMPUTE.arm_type):
-            if compute.properties.get("computeType") == "AmlCompute" and compute.key not in self.records:
-                self.records[compute.key] = ml_cluster.new_record(self._now())
-        for key, record in self.records.items():
-            record["nodes"] = [node for node in record["nodes"] if node["state"] not in (LEAVING, PREEMPTED)]
+                continue
+            self.records[key] = record
+            record["nodes"] = living(record)
             for node in record["nodes"]:
                 if node["state"] == PREPARING:
                     self._bring_up(key, node)
                 elif node["state"] == RUNNING and node["job"] not in on_nodes:
-                    ml_cluster.enter(node, IDLE, self._now())
-            self.look(key)
+                    self._enter(node, IDLE)
+        for compute in store.of_type(azure_types.ML_COMPUTE.arm_type):
+            if compute.properties.get("computeType") == "AmlCompute" and compute.key not in self.records:
+                self.apply(compute)
+        self.look_at_all()
 
     async def close(self) -> None:
         """This server ends."""
@@ -92,38 +106,75 @@ class Clusters:
         if record is None or scale is None or self._stopped:
             return
         waiting = self._given(key, record, scale)
-        living = ml_cluster.living(record)
-        coming = sum(node["state"] in (PREPARING, IDLE) for node in living)
-        busy = sum(node["state"] == RUNNING for node in living)
+        there = living(record)
+        coming = sum(node["state"] in (PREPARING, IDLE) for node in there)
+        busy = sum(node["state"] == RUNNING for node in there)
         record["target"] = min(scale.most, max(scale.least, busy + waiting))
-        missing = max(record["target"] - len(living), min(scale.most - len(living), waiting - coming))
-        self._grow(key, scale, missing)
-        for node in ml_cluster.leaving(record, scale, waiting, self._services.clock.now()):
-            ml_cluster.enter(node, LEAVING, self._now())
+        self._grow(key, scale, max(record["target"] - len(there), min(scale.most - len(there), waiting - coming)))
+        now = self._services.clock.now()
+        for node in _leaving(record, scale, waiting, now):
+            self._enter(node, LEAVING)
             self._take_away(key, node)
         self._settle(key)
-        wait = ml_cluster.next_look(record, scale, self._services.clock.now())
-        if wait is not None and len(ml_cluster.living(record)) > scale.least:
-            self._in(key, wait)
+        waits = [scale.idle - _idle_for(node, now) for node in record["nodes"] if node["state"] == IDLE]
+        if waits and len(living(record)) > scale.least:
+            self._in(key, max(0.0, min(waits).total_seconds()))
 
     def free(self, key: str, job: str) -> None:
         """The job's node has nothing to do any more."""
-        record = self.records.get(key)
-        for node in record["nodes"] if record else ():
+        for node in self.records[key]["nodes"] if key in self.records else ():
             if node["job"] == job and node["state"] == RUNNING:
-                ml_cluster.enter(node, IDLE, self._now())
-        if record is not None:
-            self.look(key)
+                self._enter(node, IDLE)
+        self.look(key)
 
     def preempt(self, key: str, node: Body) -> None:
         """Takes a node away; another may come after a moment."""
-        ml_cluster.enter(node, PREEMPTED, self._now())
+        self._enter(node, PREEMPTED)
         self._settle(key)
         self._in(key, RETRY_SECONDS)
 
     def scale(self, key: str, compute: Resource | None = None) -> Scale | None:
         compute = compute or self._services.store.get(key)
-        return ml_cluster.scale_of(compute.properties.get("properties") or {}) if compute else None
+        if compute is None:
+            return None
+        settings: Body = compute.properties.get("properties") or {}
+        scale: Body = settings.get("scaleSettings") or {}
+        return Scale(
+            vm_size=str(settings.get("vmSize") or ""),
+            low_priority=settings.get("vmPriority") == "LowPriority",
+            least=int(scale.get("minNodeCount") or 0),
+            most=int(scale.get("maxNodeCount") or 0),
+            idle=durations.length(str(scale.get("nodeIdleTimeBeforeScaleDown") or "")) or _DEFAULT_IDLE,
+        )
+
+    def view(self, key: str) -> Body:
+        """What is shown of a compute beside what was requested."""
+        record = self.records.get(key)
+        if record is None:
+            return {}
+        counts = {f"{state}NodeCount": sum(node["state"] == state for node in record["nodes"]) for state in _COUNTS}
+        errors = [{"error": error} for error in record["errors"]]
+        return {
+            "allocationState": record["allocation"],
+            "allocationStateTransitionTime": record["since"],
+            "currentNodeCount": len(living(record)),
+            "targetNodeCount": record["target"],
+            "nodeStateCounts": counts,
+            **({"errors": errors} if errors else {}),
+        }
+
+    def nodes(self, key: str) -> list[Body]:
+        """Of listNodes."""
+        return [
+            {
+                "nodeId": node["id"],
+                "nodeState": node["state"],
+                "port": 50000 + node["number"],
+                "privateIpAddress": f"10.0.0.{4 + node['number'] % 250}",
+                **({"runId": node["job"]} if node["job"] else {}),
+            }
+            for node in (self.records[key]["nodes"] if key in self.records else ())
+        ]
 
     # Its own
 
@@ -140,7 +191,7 @@ class Clusters:
                 left += requested
                 continue
             for node in idle[:requested]:
-                ml_cluster.enter(node, RUNNING, self._now(), job)
+                self._enter(node, RUNNING, job)
             self._jobs.give(job, idle[:requested])
         return left
 
@@ -148,8 +199,8 @@ class Clusters:
         record, compute = self.records[key], self._services.store.get(key)
         location = compute.location if compute else ""
         record["errors"] = []
-        for _ in range(max(0, count)):
-            nodes = len(ml_cluster.living(record)) + 1
+        for _ in range(count):
+            nodes = len(living(record)) + 1
             low = scale.low_priority
             short = ml_quotas.shortage(scale.vm_size, nodes, location, self._services, low_priority=low)
             if short is not None:
@@ -161,7 +212,8 @@ class Clusters:
                 self._in(key, RETRY_SECONDS)
                 return
             number = 1 + max((node["number"] for node in record["nodes"]), default=-1)
-            node = ml_cluster.new_node(number, self._now())
+            node: Body = {"id": f"tvmps_{secrets.token_hex(32)}_d", "number": number}
+            self._enter(node, PREPARING)
             record["nodes"].append(node)
             self._bring_up(key, node)
 
@@ -169,7 +221,7 @@ class Clusters:
         async def later() -> None:
             await asyncio.sleep(NODE_SECONDS)
             if node["state"] == PREPARING:
-                ml_cluster.enter(node, IDLE, self._now())
+                self._enter(node, IDLE)
                 self.look(key)
 
         self._begin(later())
@@ -189,6 +241,9 @@ class Clusters:
         self._going.add(task)
         task.add_done_callback(self._going.discard)
 
+    def _enter(self, node: Body, state: str, job: str = "") -> None:
+        node.update(state=state, since=self._services.clock.stamp(), job=job)
+
     def _in(self, key: str, seconds: float) -> None:
         """Looks at a cluster again."""
         before = self._later.pop(key, None)
@@ -200,10 +255,24 @@ class Clusters:
         record = self.records[key]
         record["nodes"] = [node for node in record["nodes"] if node["state"] != PREEMPTED]
         moving = any(node["state"] in (PREPARING, LEAVING) for node in record["nodes"])
-        allocation = ml_cluster.RESIZING if moving else ml_cluster.STEADY
+        allocation = "Resizing" if moving else "Steady"
         if allocation != record["allocation"]:
-            record["allocation"], record["since"] = allocation, self._now()
+            record["allocation"], record["since"] = allocation, self._services.clock.stamp()
         self._services.store.put_document(_DOCUMENTS + key, record)
 
-    def _now(self) -> str:
-        return self._services.clock.stamp()
+
+def living(record: Body) -> list[Body]:
+    return [node for node in record["nodes"] if node["state"] not in (LEAVING, PREEMPTED)]
+
+
+def _idle_for(node: Body, now: datetime) -> timedelta:
+    return now - datetime.fromisoformat(node["since"])
+
+
+def _leaving(record: Body, scale: Scale, waiting: int, now: datetime) -> list[Body]:
+    """The idle nodes whose time is over, down to the least that the cluster keeps. `waiting`: how many jobs will take."""
+    there = len(living(record))
+    idle = [node for node in record["nodes"] if node["state"] == IDLE]
+    beyond = there - scale.most  # the cluster was made smaller
+    due = [node for index, node in enumerate(reversed(idle)) if index < beyond or _idle_for(node, now) >= scale.idle]
+    return due[: max(0, there - max(scale.least, waiting))]

@@ -11,7 +11,6 @@ import shutil
 from pathlib import Path
 
 from azure_gpu.catalog import durations
-from localazure.arm.caller import Caller
 from localazure.arm.errors import ArmError, not_implemented
 from localazure.arm.kind import Change
 from localazure.arm.store import Body, Resource
@@ -19,7 +18,7 @@ from localazure.blobs.errors import BlobError
 from localazure.blobs.service import Blobs
 from localazure.containers.runtime import Runtime
 from localazure.folder import random_secret, same_secret
-from localazure.machines import ml_cluster, ml_job_files
+from localazure.machines import ml_clusters, ml_job_files
 from localazure.machines.machines import Machines
 from localazure.machines.ml_clusters import Clusters, Jobs
 from localazure.machines.ml_job_run import Ended, Run
@@ -31,7 +30,6 @@ _JOBS = "ml-jobs/"
 ENDED = ("Completed", "Failed", "Canceled")
 _ON_NODE = ("Preparing", "Running", "Finalizing")
 _USER, _SYSTEM = "UserError", "SystemError"
-_LEFT_OUT = ("parameters", "isolatedNetwork")
 
 
 class JobRunner:
@@ -44,16 +42,12 @@ class JobRunner:
         self._folder = folder
         self._files = folder.parent / "ml-job-files"
         self._runtime = Runtime(folder)
-        self._clusters = Clusters(services, Jobs(self._waiting, self._nodes_of, self._assign))
+        self.clusters = Clusters(services, Jobs(self._waiting, self._nodes_of, self._assign))
         self._jobs: dict[str, Body] = {}
         self._going: dict[str, asyncio.Task[None]] = {}  # by job
         self._stopped = False
 
     # Computes, for ARM
-
-    async def apply_compute(self, compute: Resource) -> None:
-        """A new cluster, or another scale of one that is there."""
-        self._clusters.apply(compute)
 
     async def remove_compute(self, compute_id: str) -> None:
         """The cluster goes; its jobs end with it."""
@@ -61,15 +55,7 @@ class JobRunner:
         for job_key, job in list(self._jobs.items()):
             if job["compute"] == key and job["status"] not in ENDED:
                 await self._end(job_key, "Canceled", "", "The compute was deleted.")
-        self._clusters.remove(key)
-
-    def compute_view(self, compute_id: str) -> Body:
-        record = self._clusters.records.get(compute_id.lower())
-        return ml_cluster.view(record) if record else {}
-
-    def nodes(self, compute_id: str) -> list[Body]:
-        record = self._clusters.records.get(compute_id.lower())
-        return [ml_cluster.node_view(node) for node in record["nodes"]] if record else []
+        self.clusters.remove(key)
 
     # Jobs, for ARM
 
@@ -80,23 +66,14 @@ class JobRunner:
         kind = (compute.properties.get("computeType") if compute else "") or ""
         if kind != "AmlCompute":
             raise not_implemented(f"jobs on a compute of the type '{kind}'; only AmlCompute is supported")
-        for name in _LEFT_OUT:
-            if properties.get(name):
-                raise not_implemented(f"'{name}' of a job")
-        left_out = ml_job_files.left_out(properties)
-        if left_out:
-            raise not_implemented(left_out)
-        if str((properties.get("identity") or {}).get("identityType") or "AMLToken") == "UserIdentity":
-            raise not_implemented("jobs with the identity of the user (UserIdentity); jobs run as the compute's identity")
-        left_out = ml_job_files.check(properties)
-        if left_out:
-            raise not_implemented(left_out)
+        for what in ml_job_files.not_run(properties):
+            raise not_implemented(what)
         limit = (properties.get("limits") or {}).get("timeout")
         if limit and durations.length(str(limit)) is None:
             raise ArmError(400, "UserError", f"'{limit}' isn't an ISO 8601 duration.", target="properties.limits.timeout")
 
-    async def start(self, job: Resource, caller: Caller) -> None:  # noqa: ARG002 - jobs run as their compute
-        """Puts the job into its cluster's queue."""
+    async def start(self, job: Resource) -> None:
+        """Puts the job into its cluster's queue. It runs as its compute, whoever started it."""
         compute = str(job.properties["computeId"]).lower()
         self._jobs[job.key] = {
             "id": job.id.text,
@@ -114,7 +91,7 @@ class JobRunner:
             "exit": None,
         }
         self._save_job(job.key)
-        self._clusters.look(compute)
+        self.clusters.look(compute)
 
     async def cancel(self, job: Resource) -> None:
         kept = self._jobs.get(job.key)
@@ -135,7 +112,7 @@ class JobRunner:
         await self._forget_run(job.key)
         kept = self._jobs.pop(job.key, None)
         if kept is not None:
-            self._clusters.free(kept["compute"], job.key)
+            self.clusters.free(kept["compute"], job.key)
         self._services.store.delete_document(_JOBS + job.key)
 
     def job_view(self, job_id: str) -> Body:
@@ -164,11 +141,11 @@ class JobRunner:
         """Takes low-priority nodes away: of a cluster, or one of them (`COMPUTE/NODE`). Their jobs wait for another."""
         requested, _, node_id = name.partition("/")
         taken: list[str] = []
-        for key, record in list(self._clusters.records.items()):
-            scale = self._clusters.scale(key)
+        for key, record in list(self.clusters.records.items()):
+            scale = self.clusters.scale(key)
             if scale is None or not scale.low_priority or key.rsplit("/", 1)[-1] != requested.lower():
                 continue
-            for node in [one for one in ml_cluster.living(record) if not node_id or one["id"] == node_id]:
+            for node in [one for one in ml_clusters.living(record) if not node_id or one["id"] == node_id]:
                 taken.append(node["id"])
                 await self._preempt(key, node)
         return taken
@@ -178,10 +155,10 @@ class JobRunner:
         if job_key and self._jobs[job_key]["status"] != "CancelRequested":
             self._jobs[job_key].update(status="Queued", nodes=[], sent=[])  # before its containers end: that end isn't the job's
             self._save_job(job_key)
-        self._clusters.preempt(key, node)
+        self.clusters.preempt(key, node)
         if job_key:
             await self._forget_run(job_key)
-            self._clusters.free(key, job_key)  # its other nodes
+            self.clusters.free(key, job_key)  # its other nodes
 
     # This server
 
@@ -204,13 +181,13 @@ class JobRunner:
         await self._runtime.adopt([key for key, one in self._jobs.items() if one["status"] in running])
         for key in on_nodes:
             self._go(key, taken_up=self._jobs[key]["status"] in running)
-        self._clusters.started(on_nodes)
-        self._machines.each_tick(self._clusters.look_at_all)
+        self.clusters.started(on_nodes)
+        self._machines.each_tick(self.clusters.look_at_all)
 
     async def stopping(self) -> None:
         """This server ends; what runs continues for the next."""
         self._stopped = True
-        await self._clusters.close()
+        await self.clusters.close()
         await canceled(*self._going.values())
 
     # Jobs on nodes
@@ -256,10 +233,10 @@ class JobRunner:
             await self._end(job_key, "Failed", _SYSTEM, "The compute or the workspace of the job is gone.")
             return
         if kept["status"] == "Finalizing":
-            await self._finalised(job_key)
+            await self._finalised(job_key, run)
             return
         if not taken_up:
-            specs, volumes, laid = await run.prepared(kept["secret"], kept["nodes"])
+            specs, volumes, puts = await run.prepared(kept["secret"], kept["nodes"])
             if kept["status"] == "CancelRequested":
                 await self._end(job_key, "Canceled", "", "")
                 return
@@ -268,12 +245,7 @@ class JobRunner:
                 await self._end(job_key, "Canceled", "", "")
                 return
             kept.update(status="Running", started=self._now())
-            kept["puts"] = [
-                [str(put.folder), put.place.account.id.text, put.place.container, put.place.path]
-                for each in laid
-                for put in each.puts
-            ]
-            kept["sent"] = [0] * len(specs)
+            kept.update(puts=puts, sent=[0] * len(specs))
             self._save_job(job_key)
 
         def told(worker: int, sent: int) -> None:
@@ -291,9 +263,9 @@ class JobRunner:
         except asyncio.CancelledError:
             following.cancel()
             raise
-        await self._over(job_key, ended, late=late)
+        await self._over(job_key, run, ended, late=late)
 
-    async def _over(self, job_key: str, ended: Ended, *, late: bool) -> None:
+    async def _over(self, job_key: str, run: Run, ended: Ended, *, late: bool) -> None:
         kept = self._jobs[job_key]
         if kept["status"] == "Queued":
             return  # its node was taken away: another one runs it again
@@ -306,17 +278,17 @@ class JobRunner:
         if ended.stopped:  # the server before was taken down, and the node with it
             kept.update(status="Queued", nodes=[], sent=[])
             self._save_job(job_key)
-            self._clusters.free(self._jobs[job_key]["compute"], job_key)
+            self.clusters.free(self._jobs[job_key]["compute"], job_key)
             return
         kept["exit"], kept["worker"] = ended.code, ended.worker
         kept["status"] = "Finalizing"
         self._save_job(job_key)
-        await self._finalised(job_key)
+        await self._finalised(job_key, run)
 
-    async def _finalised(self, job_key: str) -> None:
+    async def _finalised(self, job_key: str, run: Run) -> None:
         """Keeps what the job has written; then it is over."""
         kept = self._jobs[job_key]
-        await ml_job_files.put_out(self._puts(kept), self._blobs, self._services)
+        await run.put_out(kept.get("puts") or ())
         if kept["exit"] == 0:
             await self._end(job_key, "Completed", "", "")
             return
@@ -340,7 +312,7 @@ class JobRunner:
             await run.remove()
         else:
             await self._runtime.remove(job_key)
-        self._clusters.free(self._jobs[job_key]["compute"], job_key)
+        self.clusters.free(self._jobs[job_key]["compute"], job_key)
 
     async def _forget_run(self, job_key: str) -> None:
         task = self._going.pop(job_key, None)
@@ -364,14 +336,6 @@ class JobRunner:
             self._blobs,
             self._services,
         )
-
-    def _puts(self, kept: Body) -> tuple[ml_job_files.JobOutput, ...]:
-        found: list[ml_job_files.JobOutput] = []
-        for folder, account_id, container, path in kept.get("puts") or ():
-            account = self._services.store.get(account_id)
-            if account is not None:
-                found.append(ml_job_files.JobOutput(Path(folder), ml_job_files.ml_uris.BlobPlace(account, container, path)))
-        return tuple(found)
 
     def _save_job(self, key: str) -> None:
         if key in self._jobs:

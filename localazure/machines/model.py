@@ -1,4 +1,4 @@
-"""The settings of a virtual machine, read from its ARM body: size and GPUs, image and its software, identities."""
+"""The settings of a virtual machine, read from its ARM body: size and GPUs, image and its software."""
 
 import math
 from typing import Any, NamedTuple
@@ -21,16 +21,12 @@ class MachineSettings(NamedTuple):
     """One machine as it was requested."""
 
     id: ArmId
-    location: str
-    zone: str
     size_name: str
     size: Size | None  # None: without a GPU, or not known
     windows: bool
     image: VmImage | None  # None: its row isn't known
     user: str
     custom_data: str  # base64
-    identities: tuple[str, ...]  # user-assigned, as they are written
-    own_principal: str  # of the machine's own identity; "" where it has none
     spot: bool
     eviction: str  # Deallocate or Delete
     secure_boot: bool
@@ -91,33 +87,23 @@ def gpu_node(size: Size | None, name: str, created: str, driver: str) -> dict[st
 
 
 def read(resource: Resource) -> MachineSettings:
-    return settings_of(resource.id, resource.body, resource.service, resource.created_at)
-
-
-def settings_of(vm_id: ArmId, body: Body, service: Body, created: str) -> MachineSettings:
-    properties: Body = body.get("properties") or {}
+    properties = resource.properties
     os_profile: Body = properties.get("osProfile") or {}
     size_name = str((properties.get("hardwareProfile") or {}).get("vmSize") or "")
     security: Body = properties.get("securityProfile") or {}
-    identity: Body = body.get("identity") or {}
-    own = str((service.get("identity") or {}).get("principalId") or "") if "SystemAssigned" in identity.get("type", "") else ""
     image = image_of(properties)
     return MachineSettings(
-        id=vm_id,
-        location=str(body.get("location") or ""),
-        zone=next(iter(body.get("zones") or ()), ""),
+        id=resource.id,
         size_name=size_name,
         size=SIZES.find(size_name),
         windows=system_of(properties, image) == "Windows",
         image=image,
         user=str(os_profile.get("adminUsername") or DEFAULT_USER),
         custom_data=str(os_profile.get("customData") or ""),
-        identities=tuple(identity.get("userAssignedIdentities") or ()),
-        own_principal=own,
         spot=properties.get("priority") in ("Spot", "Low"),
         eviction=str(properties.get("evictionPolicy") or "Deallocate"),
         secure_boot=bool((security.get("uefiSettings") or {}).get("secureBootEnabled")),
-        created=created,
+        created=resource.created_at,
     )
 
 

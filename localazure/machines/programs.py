@@ -5,8 +5,8 @@ They lie in the folder's `bin`, which is first on the machine's PATH, with `nvid
 
 import shlex
 import sys
+from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
 
 from localazure.folder import write_json
 from localazure.kubernetes.gpu_programs import PROGRAM, Programs
@@ -64,20 +64,6 @@ echo "status: $(status)"
 """
 
 
-class Reach(NamedTuple):
-    """How a machine's programs reach the embedded Azure."""
-
-    url: str  # only of this machine; it holds the machine's secret
-    authorities: Path
-
-
-class Installed(NamedTuple):
-    """What is installed on a machine."""
-
-    driver: str  # "" for none
-    docker: bool
-
-
 def bin_of(folder: Path) -> Path:
     return folder / "bin"
 
@@ -90,24 +76,24 @@ def gpu_programs(folder: Path, settings: MachineSettings, driver: str) -> Progra
     return Programs(folder / "gpu", lambda: settings.node(driver))
 
 
-def install(folder: Path, settings: MachineSettings, installed: Installed, reach: Reach) -> None:
-    """Makes the folder of programs what it has to be now."""
+def install(folder: Path, settings: MachineSettings, driver: str, reach: Mapping[str, str]) -> None:
+    """Makes the folder of programs what it has to be now. `reach`: how they reach the embedded Azure."""
     target = bin_of(folder)
     target.mkdir(mode=0o700, parents=True, exist_ok=True)
     config = folder / "programs.json"
-    write_json(config, {"url": reach.url, "authorities": str(reach.authorities), "root": str(folder / "root")}, 0o600)
+    write_json(config, {**reach, "root": str(folder / "root")}, 0o600)
 
     def acted(name: str) -> str:
         words = [sys.executable, "-I", "-S", machine_program.__file__, str(config), name]
         return f'#!/bin/sh\nexec {" ".join(shlex.quote(word) for word in words)} "$@"\n'
 
-    scripts = {"az": acted("az"), "docker": acted("docker") if installed.docker else _missing("docker")}
+    scripts = {"az": acted("az"), "docker": acted("docker") if settings.image_has_docker else _missing("docker")}
     scripts |= dict.fromkeys(("nvidia-ctk", "nvidia-container-cli"), _missing("nvidia-container-toolkit's programs"))
     scripts |= {name: _refused(name, "installs no packages on its machines") for name in _INSTALLS}
     scripts |= {name: _refused(name, "doesn't act it out on its machines") for name in (*_MANAGES, *_USERS)}
     scripts["sudo"] = _SUDO
     scripts["cloud-init"] = _CLOUD_INIT.format(file=shlex.quote(str(status_of_cloud_init(folder))))
-    if not installed.driver:
+    if not driver:
         scripts[PROGRAM] = _missing(PROGRAM)
     elif not settings.has_nvidia:
         scripts[PROGRAM] = f"#!/bin/sh\necho {shlex.quote(_NO_DRIVER_HERE)}\nexit 9\n"
@@ -115,7 +101,7 @@ def install(folder: Path, settings: MachineSettings, installed: Installed, reach
         (target / PROGRAM).unlink(missing_ok=True)
     for name, script in scripts.items():
         _write(target / name, script)
-    _see_gpus(folder, settings, installed.driver)
+    _see_gpus(folder, settings, driver)
 
 
 def _see_gpus(folder: Path, settings: MachineSettings, driver: str) -> None:

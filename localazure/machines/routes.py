@@ -36,8 +36,12 @@ class MachineRequests:
 
     async def token(self, request: Request) -> Response:
         secret = request.path_params["secret"]
-        holder = self._machines.by_secret(secret) or self._jobs.by_secret(secret)
-        return identity_tokens.token(holder, request, self._services) if holder else Response(status_code=404)
+        machine = self._machines.by_secret(secret)
+        if machine is not None:
+            held = identity_tokens.held_by(self._services.store.get(machine.key), self._services)
+            return identity_tokens.token(held, request, self._services)
+        run = self._jobs.by_secret(secret)
+        return identity_tokens.token(run.identities(), request, self._services) if run else Response(status_code=404)
 
     def program(self, answer: Callable[[Machine, Body], Awaitable[Body]]) -> Callable[[Request], Awaitable[Response]]:
         """An answer for one of a machine's programs; what it is refused goes to it as words."""

@@ -143,7 +143,7 @@ class RunCommands:
             "folder": str(folder),
             "state": PENDING,
             "message": _MESSAGES[PENDING],
-            "start": machine.context.now(),
+            "start": machine.context.services.clock.stamp(),
             "end": "",
             "code": None,
             "streams": [
@@ -277,7 +277,7 @@ class RunCommands:
             self._over(machine, kept, FAILED, f"Execution failed: failed to execute command: {what}{message}", ended.code)
 
     def _over(self, machine: Machine, kept: Body, state: str, message: str, code: int | None) -> None:
-        kept.update(state=state, message=message, code=code, end=machine.context.now())
+        kept.update(state=state, message=message, code=code, end=machine.context.services.clock.stamp())
         machine.context.save(machine)
 
     def _streams(self, kept: Body) -> list[Stream]:

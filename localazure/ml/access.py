@@ -20,6 +20,7 @@ class Identity:
     """An endpoint's identities as one: what one of them may, it may."""
 
     def __init__(self, endpoint: Resource, workspace: Resource, services: Services) -> None:
+        self.holder = endpoint
         self._services = services
         self._workspace = workspace
         given = endpoint.body.get("identity") or {}
@@ -35,15 +36,15 @@ class Identity:
     def may_pull(self, registry: Resource) -> bool:
         if self._system and self._is_of_workspace("containerRegistry", registry):
             return True
-        return any(registry_access.principal_may_pull(each, registry, self._services) for each in self._principals())
+        return any(registry_access.principal_may_pull(each, registry, self._services) for each in self.principals())
 
     def may_read(self, account: Resource, container: str) -> bool:
         if self._system and self._is_of_workspace("storageAccount", account):
             return True
         scope = container_key(account, container)
-        return any(has_role(self._services, each, MAY_READ_BLOBS, scope) for each in self._principals())
+        return any(has_role(self._services, each, MAY_READ_BLOBS, scope) for each in self.principals())
 
-    def _principals(self) -> Iterator[str]:
+    def principals(self) -> Iterator[str]:
         if self._system and self._own:
             yield self._own
         for identity_id in self.attached:

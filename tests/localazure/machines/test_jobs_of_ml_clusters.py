@@ -13,7 +13,6 @@ from azure_gpu.catalog import roles
 from localazure.arm.errors import ArmError
 from localazure.machines import identity_tokens
 from localazure.machines.ml_clusters import Clusters, Jobs
-from localazure.machines.ml_job_files import JobFiles
 from localazure.machines.ml_job_run import Ended, Run
 from localazure.machines.ml_jobs import JobRunner
 from tests.localazure.conftest import new_group
@@ -244,15 +243,18 @@ class Told:
         # pyrefly: ignore[bad-return]
         return self.runner._jobs["j"]["status"]
 
-    async def prepared(self, *_: Any) -> tuple[list[Any], Any, list[JobFiles]]:
+    async def prepared(self, *_: Any) -> tuple[list[Any], Any, list[Any]]:
         self.begun += 1
-        return [object()], object(), [JobFiles({}, {}, ())]
+        return [object()], object(), []
 
     async def start(self, *_: Any) -> None:
         self.runner._jobs["j"]["status"] = "CancelRequested"
 
     async def followed(self, *_: Any) -> Ended:
         return Ended(137, stopped=True)
+
+    async def put_out(self, puts: Any) -> None:
+        assert not puts
 
     async def remove(self) -> None:
         pass
@@ -275,7 +277,7 @@ def test_a_canceled_job_whose_container_goes_while_it_is_stopped_frees_its_node(
         await removed.wait()
 
     told.runner._runtime.stop, told.remove = stopped, remove
-    told.runner._clusters.free = lambda key, job: freed.append((key, job))
+    told.runner.clusters.free = lambda key, job: freed.append((key, job))
 
     async def canceled() -> None:
         told.runner._go("j", taken_up=False)
@@ -358,7 +360,8 @@ def test_a_program_of_a_job_gets_a_token_of_its_computes_identity(tmp_path: Path
     issued: list[Any] = []
     tokens = SimpleNamespace(issue=lambda audience, caller: issued.append((audience, caller.object_id)) or "token")
     services: Any = SimpleNamespace(tokens=tokens, settings=SimpleNamespace(url="https://localhost"))
-    run = Run(cast(Any, None), compute, compute, cast(Any, None), tmp_path, cast(Any, None), services)
+    workspace: Any = SimpleNamespace(id=SimpleNamespace(text="/w"))
+    run = Run(cast(Any, None), compute, workspace, cast(Any, None), tmp_path, cast(Any, None), services)
     request: Any = SimpleNamespace(query_params={"resource": "https://storage.azure.com"}, headers={"metadata": "true"})
-    assert identity_tokens.token(run, request, services).status_code == 200
+    assert identity_tokens.token(run.identities(), request, services).status_code == 200
     assert issued == [("https://storage.azure.com", "of-compute")]

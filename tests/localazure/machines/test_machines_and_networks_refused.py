@@ -147,23 +147,8 @@ def test_public_addresses_groups_and_bastion_are_shown(network: Network) -> None
     standard = {"location": REGION, "sku": {"name": "Standard"}, "properties": {"publicIPAllocationMethod": "Static"}}
     ml.done(azure, azure.put(address, standard, NETWORK))
     assert azure.get(address, NETWORK).json()["properties"]["ipAddress"].startswith("203.0.113.")
-    rules = [
-        {
-            "name": "deny",
-            "properties": {
-                "access": "Deny",
-                "direction": "Inbound",
-                "priority": 4096,
-                "protocol": "*",
-                "sourceAddressPrefix": "*",
-                "sourcePortRange": "*",
-                "destinationAddressPrefix": "*",
-                "destinationPortRange": "*",
-            },
-        }
-    ]
     security = f"{group}/providers/Microsoft.Network/networkSecurityGroups/nsg"
-    ml.done(azure, azure.put(security, {"location": REGION, "properties": {"securityRules": rules}}, NETWORK))
+    ml.done(azure, azure.put(security, {"location": REGION, "properties": {}}, NETWORK))
     assert len(azure.get(security, NETWORK).json()["properties"]["defaultSecurityRules"]) == 6
     nic = network.interface(publicIPAddress={"id": address})
     body = azure.get(nic, NETWORK).json()

@@ -21,7 +21,8 @@ def processes_of(azure: ServedAzure) -> list[str]:
 
 def test_a_machine_that_comes_up_as_the_server_ends_is_left_to_the_next() -> None:
     async def told() -> None:
-        context = SimpleNamespace(now=lambda: "now", save=lambda _: None)
+        services = SimpleNamespace(clock=SimpleNamespace(stamp=lambda: "now"))
+        context = SimpleNamespace(services=services, save=lambda _: None)
         machine = Machine(cast(Any, None), {"power": "stopped"}, cast(Any, context))
         machine._up = lambda: asyncio.sleep(60)
         starting = asyncio.create_task(machine.start())

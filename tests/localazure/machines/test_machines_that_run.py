@@ -7,16 +7,15 @@ import subprocess
 from typing import Any
 
 import pytest
-from azure.mgmt.compute import ComputeManagementClient, models
 
 from azure_gpu.catalog import roles
 from localazure import kinds  # noqa: F401 - machines and kinds need each other, and kinds come first
 from localazure.machines.containers import Docker, DockerError
 from tests.localazure.conftest import new_group
+from tests.localazure.containers.sdk import Registry
 from tests.support import ml_resources as ml
 from tests.support.embedded import ServedAzure, until
-from tests.support.machines import COMPUTE, PLAIN, REGION, T4, WINDOWS, Network, TestMachine
-from tests.support.management import client
+from tests.support.machines import COMPUTE, PLAIN, WINDOWS, Network, TestMachine
 
 CLOUD_CONFIG = """#cloud-config
 users: [default]
@@ -258,27 +257,6 @@ def test_a_spot_machine_is_evicted_as_its_policy_says(network: Network) -> None:
     assert azure.get(deleted.id, COMPUTE).status_code == 404
 
 
-@pytest.fixture(scope="module")
-def images(served_azure: ServedAzure) -> dict[str, Any]:
-    """A registry whose image `tool:1` prints what it finds, an identity, and nothing that lets it pull."""
-    azure, group = served_azure, new_group(served_azure)
-    name = ml.new_name("reg")
-    registry = f"{group}/providers/Microsoft.ContainerRegistry/registries/{name}"
-    ml.done(azure, azure.put(registry, {"location": "westeurope", "sku": {"name": "Basic"}}, "2023-01-01-preview"))
-    run = {
-        "type": "DockerBuildRequest",
-        "sourceLocation": f"{azure.url}/checkout.git#:workloads/vector_add",
-        "dockerFilePath": "Dockerfile",
-        "platform": {"os": "Linux"},
-        "imageNames": ["tool:1"],
-        "isPushEnabled": True,
-    }
-    task = {"location": "westeurope", "properties": {"runRequest": run}}
-    answer = azure.put(f"{registry}/taskRuns/build", task, "2019-06-01-preview")
-    ml.done(azure, answer)
-    return {"registry": registry, "server": f"{name}.azurecr.local", "name": name, "identity": ml.put_identity(azure, group)}
-
-
 def test_names_of_containers_lead_nowhere_else() -> None:
     nothing: Any = None
     with pytest.raises(DockerError, match="Invalid container name"):
@@ -286,44 +264,19 @@ def test_names_of_containers_lead_nowhere_else() -> None:
 
 
 @pytest.mark.slow
-def test_docker_runs_an_image_that_the_identity_may_pull(network: Network, images: dict[str, Any]) -> None:
-    azure, identity = network.azure, images["identity"]
-    machine = network.machine(identity={"type": "UserAssigned", "userAssignedIdentities": {identity["id"]: {}}})
-    image = f"{images['server']}/tool:1"
+def test_docker_runs_an_image_that_the_identity_may_pull(network: Network) -> None:
+    registry = Registry(network.azure, network.group, ml.new_name("reg"))
+    assert registry.build("vector_add", "tool:1")["status"] == "Succeeded"
+    identity = {"type": "UserAssigned", "userAssignedIdentities": {registry.identity: {}}}
+    machine = network.machine(identity=identity)
+    image = f"{registry.server}/tool:1"
     assert "unauthorized: authentication required" in machine.run(f"docker run --rm {image}")
-    login = f"az login --identity >/dev/null && az acr login --name {images['name']}"
+    login = f"az login --identity >/dev/null && az acr login --name {registry.id.rsplit('/', 1)[1]}"
     assert "No role, such as AcrPull" in machine.run(login)
-    ml.give_role(azure, images["registry"], roles.ACR_PULL, identity["properties"]["principalId"])
+    registry.allow_pull()
     assert machine.out(login) == "Login Succeeded\n"
     shown = machine.out(f"docker run --rm --name one --gpus all -e A=b {image}; echo code $?")
     assert "[Vector addition of 50000 elements]" in shown
     assert shown.endswith("code 0\n")
     assert "No such container: one" in machine.run("docker rm -f one"), "it went when it ended"
     assert "docker: the embedded Azure acts out pull, run, rm, and not 'ps'" in machine.run("docker ps")
-
-
-def test_azures_own_client_runs_a_machine(network: Network) -> None:
-    """azure-mgmt-compute 39, unmodified."""
-    compute = client(ComputeManagementClient, network.azure)
-    group, name = network.group.rsplit("/", 1)[1], "sdk"
-    body = network.machine_body(image=PLAIN)
-    made = compute.virtual_machines.begin_create_or_update(group, name, models.VirtualMachine(body)).result()
-    assert (made.provisioning_state, made.hardware_profile.vm_size) == ("Succeeded", T4)
-    script = models.RunCommandInput(command_id="RunShellScript", script=["echo from the client"])
-    answer = compute.virtual_machines.begin_run_command(group, name, script).result()
-    assert answer.value is not None
-    assert answer.value[0].message == "Enable succeeded: \n[stdout]\nfrom the client\n\n[stderr]\n"
-    compute.virtual_machines.begin_deallocate(group, name).result()
-    view = compute.virtual_machines.instance_view(group, name)
-    assert view.statuses is not None
-    assert [one.code for one in view.statuses] == ["ProvisioningState/succeeded", "PowerState/deallocated"]
-    compute.virtual_machines.begin_start(group, name).result()
-    source = models.VirtualMachineRunCommandScriptSource(script="echo managed")
-    command = models.VirtualMachineRunCommand(
-        location=REGION, properties=models.VirtualMachineRunCommandProperties(source=source)
-    )
-    compute.virtual_machine_run_commands.begin_create_or_update(group, name, "one", command).result()
-    found = compute.virtual_machine_run_commands.get_by_virtual_machine(group, name, "one", expand="instanceView")
-    assert found.instance_view.output == "managed\n"
-    compute.virtual_machines.begin_delete(group, name).result()
-    assert name not in [one.name for one in compute.virtual_machines.list(group)]
