@@ -16,8 +16,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.routing import BaseRoute, Route
 
-from localazure.apps import records
-from localazure.apps.executions import Executions
+from localazure.apps.executions import RUNNING, Executions, group_of
 from localazure.arm.store import Body, Store
 from localazure.containers.followed_log import FollowedLog
 from localazure.folder import random_secret
@@ -114,7 +113,7 @@ async def _told(lines: AsyncIterator[str], *, as_json: bool) -> AsyncIterator[st
 
 async def _lines(executions: Executions, source: LogSource, tail: int, *, follow: bool) -> AsyncIterator[str]:
     """The log's last lines, and with `follow` what comes after them until the container has ended."""
-    group = records.group_of(source.job_key, source.record, source.replica)
+    group = group_of(source.job_key, source.record, source.replica)
     log = FollowedLog(executions.runtime.folder_of(group, source.container) / "log")
     left: int | None = tail
     while True:
@@ -134,7 +133,7 @@ def _is_over(executions: Executions, source: LogSource) -> bool:
     if record is None:
         return True
     replica = next(one for one in record["replicas"] if one["name"] == source.replica["name"])
-    if replica["outcome"] is not None or record["status"] != records.RUNNING:
+    if replica["outcome"] is not None or record["status"] != RUNNING:
         return True
-    state = executions.runtime.states(records.group_of(source.job_key, record, replica)).get(source.container)
+    state = executions.runtime.states(group_of(source.job_key, record, replica)).get(source.container)
     return state is not None and bool(state["ended"])

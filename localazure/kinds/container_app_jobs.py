@@ -11,8 +11,8 @@ from starlette.routing import BaseRoute
 
 from azure_gpu.formats import azure_types
 from localazure import shapes
-from localazure.apps import capacity, identity_endpoint, log_stream, records, schedule
-from localazure.apps.executions import Executions, Work
+from localazure.apps import capacity, identity_endpoint, log_stream, schedule
+from localazure.apps.executions import RUNNING, Executions, Work, new_record
 from localazure.arm.errors import refused, resource_not_found
 from localazure.arm.kind import Answer, Call, Change, Kind, action, merged, reading
 from localazure.arm.store import Body, Resource
@@ -106,7 +106,7 @@ class Jobs(Kind):
     @action("stop")
     async def stop(self, resource: Resource, call: Call) -> Answer:  # noqa: ARG002
         """Ends every execution that runs, and answers them."""
-        running = [one for one in self._executions.all_of(resource.key) if one["status"] == records.RUNNING]
+        running = [one for one in self._executions.all_of(resource.key) if one["status"] == RUNNING]
         await asyncio.gather(*(self._executions.stop(resource.key, one["name"]) for one in running))
         return Answer(body={"value": [job_views.execution(resource, one, self._executions) for one in running]})
 
@@ -173,7 +173,7 @@ class Jobs(Kind):
             "profile": profile,
             "location": job.location,
         }
-        record = records.new(job.id.name, chosen, {**limits, **taken}, services.clock.stamp())
+        record = new_record(job.id.name, chosen, {**limits, **taken}, services.clock.stamp())
         self._executions.begin(job.key, record, _work(job.key, self._executions, services))
         return record
 

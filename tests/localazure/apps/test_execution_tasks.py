@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import pytest
 
-from localazure.apps import records
+from localazure.apps import executions
 from localazure.apps.executions import Executions, Work
 from localazure.arm.store import Body, Store
 from localazure.containers.container_spec import ContainerSpec
@@ -70,7 +70,7 @@ class Scene:
 
     def begin(self, *runs: tuple[float, int], inits: Any = (), shortage: Any = None, specs: Any = None, **limits: Any) -> Body:
         """Begins an execution whose n-th replica runs as `runs` say, and later ones as the last of them."""
-        record = records.new("one", {"containers": [{"name": "main"}]}, {**LIMITS, **limits}, self.now().isoformat())
+        record = executions.new_record("one", {"containers": [{"name": "main"}]}, {**LIMITS, **limits}, self.now().isoformat())
 
         async def of_replica(record: Body, one: Body) -> tuple[list[ContainerSpec], list[ContainerSpec]]:
             place = record["replicas"].index(one)
@@ -89,7 +89,7 @@ class Scene:
 
     def ended(self, record: Body) -> tuple[str, str]:
         """Status and reason, once it has ended."""
-        self.run(self.executions._tasks[(JOB, record["name"])])
+        self.run(self.executions._going[(JOB, record["name"])].task)
         return record["status"], record["reason"]
 
     def seconds(self) -> float:
@@ -211,12 +211,12 @@ def test_an_error_of_the_servers_own_leaves_no_container(scene: Scene) -> None:
 
     record = scene.begin(specs=specs, parallelism=2, completions=2)
     assert scene.ended(record) == ("Failed", "InternalError")
-    states = [scene.containers.states(records.group_of(JOB, record, one)) for one in record["replicas"]]
+    states = [scene.containers.states(executions.group_of(JOB, record, one)) for one in record["replicas"]]
     assert [state["ended"] for each in states for state in each.values()] == [True]
 
 
 def test_a_job_forgets_its_executions_and_keeps_the_newest(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(records, "KEPT", 2)
+    monkeypatch.setattr(executions, "KEPT", 2)
     names = []
     for _ in range(3):
         record = scene.begin((1, 0))
@@ -227,4 +227,4 @@ def test_a_job_forgets_its_executions_and_keeps_the_newest(scene: Scene, monkeyp
     scene.run(asyncio.sleep(1))
     scene.run(scene.executions.forget(JOB))
     assert scene.executions.all_of(JOB) == []
-    assert records.group_of(JOB, running, running["replicas"][0]) not in scene.containers.groups
+    assert executions.group_of(JOB, running, running["replicas"][0]) not in scene.containers.groups
