@@ -168,23 +168,23 @@ class Builder:
             await self._step(built, one, step)
 
     async def _step(self, built: Built, one: run_lines.Step, step: str) -> None:
-        folder = built.tree.at(built.workdir)
-        match one:
-            case run_lines.Skipped(what, why):
-                self.log.say(f"skipped {what}: {why}")
-            case run_lines.MakeFolders(paths):
-                for path in paths:
+        folder, words = built.tree.at(built.workdir), one.words
+        match one.do:
+            case run_lines.SKIP:
+                self.log.say(f"skipped {words[0]}: {one.more[0]}")
+            case run_lines.MAKE_FOLDERS:
+                for path in words:
                     built.tree.at(path, built.workdir).mkdir(parents=True, exist_ok=True)
-            case run_lines.Install(files, options):
-                await self._install(built, files, options, step)
-            case run_lines.Check(text):
-                await self.log.run(step, ["/bin/sh", "-c", text], folder, self._environment(built))
-            case run_lines.Program(argv):
+            case run_lines.INSTALL:
+                await self._install(built, words, one.more, step)
+            case run_lines.CHECK:
+                await self.log.run(step, ["/bin/sh", "-c", words[0]], folder, self._environment(built))
+            case run_lines.PROGRAM:
                 environment = self._environment(built)
-                program = shutil.which(argv[0], path=environment["PATH"])
+                program = shutil.which(words[0], path=environment["PATH"])
                 if program is None:
-                    raise BuildFailedError(step, f"this machine has no {argv[0]}; images are built with the machine's own tools")
-                arguments = [built.tree.argument(word, built.workdir) for word in argv[1:]]
+                    raise BuildFailedError(step, f"this machine has no {words[0]}; images are built with the machine's own tools")
+                arguments = [built.tree.argument(word, built.workdir) for word in words[1:]]
                 await self.log.run(step, [program, *arguments], folder, environment)
 
     async def _install(self, built: Built, files: tuple[str, ...], options: tuple[str, ...], step: str) -> None:
@@ -200,10 +200,9 @@ class Builder:
     def _environment(self, built: Built) -> dict[str, str]:
         home = self.folder / "home"
         home.mkdir(exist_ok=True)
-        environment = {**machine.build_environment(home), **built.known}
-        path = machine.build_environment(home)["PATH"]
-        environment["PATH"] = f"{built.environment / 'bin'}:{path}" if built.environment else path
-        return environment
+        of_machine = machine.build_environment(home)
+        own = f"{built.environment / 'bin'}:" if built.environment else ""
+        return {**of_machine, **built.known, "PATH": f"{own}{of_machine['PATH']}"}
 
 
 def _python_version(tag: str, step: str) -> str:

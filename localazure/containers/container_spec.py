@@ -5,7 +5,7 @@ The variables are made from scratch. Nothing of this server's own environment, w
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +41,6 @@ class Probe:
     initial_delay_seconds: float = 0
     period_seconds: float = 10
     timeout_seconds: float = 1
-    success_threshold: int = 1
     failure_threshold: int = 3
 
 
@@ -97,7 +96,10 @@ class ContainerSpec:
             "backoff_most_seconds": self.backoff_most_seconds,
             "after": list(self.after),
             "mounts": [[one.path, str(volumes.folder_of(folder.parent, one.volume))] for one in self.mounts],
-            "probes": {name: _probe_on_disk(probe, mapped) for name, probe in self.probes.items()},
+            "probes": {
+                name: {"argv": [mapped(word) for word in given.pop("command")], **given}
+                for name, given in ((name, asdict(probe)) for name, probe in self.probes.items())
+            },
             "memory_bytes": self.memory_bytes,
         }
 
@@ -128,15 +130,3 @@ class ContainerSpec:
         """Which GPUs it sees: as many of the machine's as it asked for, from the first on; none where it asked for none."""
         seen = ",".join(str(number) for number in range(min(self.gpu_count, machine.gpu_count())))
         return {"NVIDIA_VISIBLE_DEVICES": self.gpus_visible or seen or "void", "CUDA_VISIBLE_DEVICES": seen}
-
-
-def _probe_on_disk(probe: Probe, mapped: Callable[[str], str]) -> dict[str, Any]:
-    http = probe.http
-    return {
-        "argv": [mapped(word) for word in probe.command],
-        "http": http and {"port": http.port, "path": http.path, "scheme": http.scheme, "headers": dict(http.headers)},
-        "initial_delay_seconds": probe.initial_delay_seconds,
-        "period_seconds": probe.period_seconds,
-        "timeout_seconds": probe.timeout_seconds,
-        "failure_threshold": probe.failure_threshold,
-    }

@@ -45,42 +45,35 @@ class ImageTree:
         top = self.root / normal.split("/")[1]
         return (workdir != "/" and (normal == workdir or normal.startswith(workdir + "/"))) or top.exists()
 
-    def copy_context(self, context: Path, sources: tuple[str, ...], destination: str, workdir: str) -> int:
-        """COPY out of the build context. Returns how many files came."""
+    def copy_context(self, context: Path, sources: tuple[str, ...], destination: str, workdir: str) -> None:
+        """COPY out of the build context."""
         files = context_files(context)
-        target = _target(destination, workdir, self)
-        count = 0
+        target = self.at(destination, workdir)
         for source in sources:
             clean = _inside(source)
             matches = _matches(files, clean, source)
             into_folder = destination.endswith(("/", "/.", ".")) or len(sources) > 1 or matches[0] != clean
             for path in matches:
                 below = posixpath.relpath(path, _kept_from(clean, path))
-                self._copy_file(context / path, target / below if into_folder else target)
-                count += 1
-        return count
+                _copy_file(context / path, target / below if into_folder else target)
 
-    def copy_stage(self, stage: "ImageTree", sources: tuple[str, ...], destination: str, workdir: str) -> int:
+    def copy_stage(self, stage: "ImageTree", sources: tuple[str, ...], destination: str, workdir: str) -> None:
         """COPY --from a stage."""
-        target = _target(destination, workdir, self)
+        target = self.at(destination, workdir)
         into_folder = destination.endswith(("/", "/.", ".")) or len(sources) > 1
         for source in sources:
             found = stage.at(source)
             if found.is_dir():
                 shutil.copytree(found, target, symlinks=True, dirs_exist_ok=True)
             elif found.is_file():
-                self._copy_file(found, target / found.name if into_folder or target.is_dir() else target)
+                _copy_file(found, target / found.name if into_folder or target.is_dir() else target)
             else:
                 raise CopyError(f"the stage has no {source}")
-        return len(sources)
-
-    def _copy_file(self, source: Path, target: Path) -> None:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy2(source, target / source.name if target.is_dir() else target)
 
 
-def _target(destination: str, workdir: str, tree: ImageTree) -> Path:
-    return tree.at(destination, workdir)
+def _copy_file(source: Path, target: Path) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copy2(source, target / source.name if target.is_dir() else target)
 
 
 def _inside(source: str) -> str:

@@ -22,8 +22,6 @@ from localazure.containers.environments import Environments, Requirements
 from localazure.containers.image_tree import ImageTree
 from localazure.containers.locks import alone
 
-__all__ = ["BuildFailedError", "Image", "Images"]
-
 MACHINE = "localhost"  # the registry of what this machine made without one
 
 _RECIPE = 2  # raised when the builder makes something else out of the same Dockerfile

@@ -8,7 +8,7 @@ import os
 import re
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from azure_gpu.formats.dockerfile import Command, substitute
 
@@ -39,38 +39,16 @@ _FIND_READS = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Install:
-    """`pip install -r FILE`: the files, and those of pip's options that change what is installed."""
-
-    files: tuple[str, ...]
-    options: tuple[str, ...]
+INSTALL, PROGRAM, MAKE_FOLDERS, CHECK, SKIP = "install", "program", "make folders", "check", "skip"
 
 
-@dataclass(frozen=True, slots=True)
-class Program:
-    argv: tuple[str, ...]
+class Step(NamedTuple):
+    """What is done: `pip install -r FILE…` with those of pip's options that change what is installed; a program; folders that are
+    made; a line of the shell that only reads files, run as it stands; or nothing, with the reason."""
 
-
-@dataclass(frozen=True, slots=True)
-class MakeFolders:
-    paths: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    """A shell line that only reads files; run as it stands."""
-
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Skipped:
-    what: str
-    why: str
-
-
-Step = Install | Program | MakeFolders | Check | Skipped
+    do: str
+    words: tuple[str, ...]
+    more: tuple[str, ...] = ()  # pip's options, or the reason
 
 
 class NotImitatedError(Exception):
@@ -82,7 +60,7 @@ def steps(command: Command, variables: Mapping[str, str]) -> list[Step]:
     if not isinstance(command, str):
         return [_step(list(command))]
     if _only_reads(command):
-        return [Check(command)]
+        return [Step(CHECK, (command,))]
     return [step for words in _simple_commands(command, variables) for step in [_step(words)] if words]
 
 
@@ -131,19 +109,19 @@ def _step(words: list[str]) -> Step:
     shown = shlex.join(words)
     name = words[0]
     if name in _SYSTEM_PACKAGES:
-        return Skipped(shown, "the machine's own packages serve")
+        return Step(SKIP, (shown,), ("the machine's own packages serve",))
     if name == "rm" and all(word.startswith(("-", *_PACKAGE_CACHES)) for word in words[1:]):
-        return Skipped(shown, "there is no package cache in this image")
+        return Step(SKIP, (shown,), ("there is no package cache in this image",))
     if name in _ACCOUNTS:
-        return Skipped(shown, "containers run as the user who started the embedded Azure")
+        return Step(SKIP, (shown,), ("containers run as the user who started the embedded Azure",))
     if name == "set" and all(word.startswith(("-", "+")) for word in words[1:]):
-        return Skipped(shown, "a failing command always ends the build")
+        return Step(SKIP, (shown,), ("a failing command always ends the build",))
     if name == "mkdir":
-        return MakeFolders(tuple(word for word in words[1:] if not word.startswith("-")))
+        return Step(MAKE_FOLDERS, tuple(word for word in words[1:] if not word.startswith("-")))
     if name in ("pip", "pip3") or words[1:3] == ["-m", "pip"]:
         return _install(words[1:] if name.startswith("pip") else words[3:], shown)
     if name in _BUILDERS:
-        return Program(tuple(words))
+        return Step(PROGRAM, tuple(words))
     raise NotImitatedError(f"{name} isn't imitated")
 
 
@@ -162,4 +140,4 @@ def _install(words: list[str], shown: str) -> Step:
             raise NotImitatedError(f"pip install {word} isn't imitated: list the packages in a file and install it with -r")
     if not files or not all(files):
         raise NotImitatedError("pip install without -r FILE isn't imitated: list the packages in a file")
-    return Install(tuple(files), tuple(options))
+    return Step(INSTALL, tuple(files), tuple(options))

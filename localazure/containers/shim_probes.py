@@ -21,7 +21,6 @@ class Probe:
 
     def __init__(self, spec, environment, folder):
         self.failures = 0  # tries in a row
-        self.successes = 0
         self._spec = spec
         self._environment = environment
         self._folder = folder
@@ -51,7 +50,7 @@ class Probe:
             return self._failed(f"command timed out after {self._spec['timeout_seconds']:g} s")
         code = processes.exit_code(status)
         if code == 0:
-            self.successes, self.failures = self.successes + 1, 0
+            self.failures = 0
             return ""
         return self._failed(output or f"exit code {code}")
 
@@ -69,7 +68,7 @@ class Probe:
         self._due = max(self._began + self._spec["period_seconds"], time.monotonic())
 
     def _failed(self, why):
-        self.failures, self.successes = self.failures + 1, 0
+        self.failures += 1
         return why
 
     def _begin(self):

@@ -18,7 +18,6 @@ _TIMINGS = {
     "initialDelaySeconds": "initial_delay_seconds",
     "periodSeconds": "period_seconds",
     "timeoutSeconds": "timeout_seconds",
-    "successThreshold": "success_threshold",
     "failureThreshold": "failure_threshold",
 }
 

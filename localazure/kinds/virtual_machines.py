@@ -191,7 +191,7 @@ class VirtualMachines(Kind):
             case "restart":
                 await self._machines.start(resource.key)
             case _:
-                return await _run_to_its_end(lambda: self._machines.commands.act_again(machine))
+                return await _run_to_its_end(lambda: self._machines.commands.acted(machine))
         return None
 
     async def _started(self, resource: Resource, services: Services) -> None:

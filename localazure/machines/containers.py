@@ -1,7 +1,7 @@
 """Docker on a virtual machine, emulated as far as one container is run to its end: images of the stack's registries, pulled as
-whom the machine signed on, and a process of this machine.
+whom the machine signed on with `az`, and a process of this machine.
 
-`DockerError` has Docker's words. Containers are known by machine and name, and end with their machine.
+`DockerError` has the programs' words. Containers are known by machine and name, and end with their machine.
 """
 
 import asyncio
@@ -21,6 +21,7 @@ from localazure.kubernetes.node_gpus import Visible, gpus, seen
 from localazure.machines import identity_tokens, paths
 from localazure.machines.machine import Machine
 from localazure.services import Services
+from localazure.subscriptions import SUBSCRIPTION
 
 _DAEMON = "docker: Error response from daemon: "
 _NO_GPUS = f'{_DAEMON}could not select device driver "" with capabilities: [[gpu]].'
@@ -37,25 +38,29 @@ class DockerError(Exception):
 
 
 class Docker:
-    """Docker of every machine."""
+    """Docker of every machine, and the sign-on of `az`."""
 
     def __init__(self, services: Services, runtime: Runtime, save: Callable[[Machine], None]) -> None:
         self._services = services
         self._runtime = runtime
         self._save = save
 
-    async def answer(self, machine: Machine, requested: Body) -> Body:
-        """What the machine's `docker` hears. DockerError refuses."""
-        match requested.get("do"):
-            case "pull":
+    async def answer(self, machine: Machine, program: str, requested: Body) -> Body:
+        """What one of the machine's programs hears. DockerError refuses."""
+        match program, requested.get("do"):
+            case "docker", "pull":
                 image = await self._pull(machine, str(requested.get("image") or ""))
                 return {"told": f"Digest: {image.digest}\nStatus: Image is up to date for {requested['image']}"}
-            case "run":
+            case "docker", "run":
                 return await self._run(machine, requested)
-            case "rm":
+            case "docker", "rm":
                 return await self._remove(machine, str(requested.get("name") or ""))
+            case "az", "login":
+                return self._sign_on(machine, str(requested.get("identity") or ""))
+            case "az", "acr":
+                return self._sign_on_registry(machine, str(requested.get("registry") or ""))
             case _:
-                raise DockerError("docker: the embedded Azure does not implement that")
+                raise DockerError(f"{program}: the embedded Azure does not implement that")
 
     # The machine
 
@@ -80,20 +85,43 @@ class Docker:
         except UnavailableError as error:
             raise DockerError(f"{_DAEMON}{_told(error)}", 125) from error
 
-    def login_as(self, machine: Machine, registry_name: str, principal: str) -> None:
+    # az
+
+    def _sign_on(self, machine: Machine, chosen: str) -> Body:
+        """`az login --identity`: with the identity that an id of any sort names; "" is the only one."""
+        found = identity_tokens.named(identity_tokens.held_by(self._services.store.get(machine.key), self._services), chosen)
+        if not found:
+            raise DockerError("Failed to connect to MSI. No managed identity endpoint found.")
+        if len(found) > 1:
+            raise DockerError(f"{identity_tokens.SEVERAL}.")
+        machine.record["signed_on"] = {"principal": found[0].principal, "client": found[0].client}
+        self._save(machine)
+        user = {
+            "assignedIdentityInfo": f"MSIClient-{found[0].client}",
+            "name": "userAssignedIdentity",
+            "type": "servicePrincipal",
+        }
+        tenant = self._services.settings.tenant_id
+        return {"environmentName": "AzureLocal", "id": SUBSCRIPTION, "isDefault": True, "tenantId": tenant, "user": user}
+
+    def _sign_on_registry(self, machine: Machine, name: str) -> Body:
         """`az acr login`: the identity has to have a role by which it may pull."""
-        server = f"{registry_name.lower().removesuffix(LOGIN_SUFFIX)}{LOGIN_SUFFIX}"
+        signed = machine.record["signed_on"]
+        if not signed:
+            raise DockerError("Please run 'az login' to setup account.")
+        server = f"{name.lower().removesuffix(LOGIN_SUFFIX)}{LOGIN_SUFFIX}"
         registry = registry_access.registry_at(server, self._services)
         if registry is None:
-            what = f"The resource with name '{registry_name}' and type 'Microsoft.ContainerRegistry/registries'"
+            what = f"The resource with name '{name}' and type 'Microsoft.ContainerRegistry/registries'"
             raise DockerError(f"{what} could not be found in subscription.")
-        if not registry_access.principal_may_pull(principal, registry, self._services):
+        if not registry_access.principal_may_pull(signed["principal"], registry, self._services):
             raise DockerError(
                 f"Unable to get AAD authorization tokens with message: An error occurred: CONNECTIVITY_REFRESH_TOKEN_ERROR\n"
                 f"Access to registry '{server}' was denied. Response code: 401. No role, such as AcrPull, lets the identity pull."
             )
-        machine.record["logins"][server] = principal
+        machine.record["logins"][server] = signed["principal"]
         self._save(machine)
+        return {}
 
     # Containers
 
@@ -143,17 +171,6 @@ class Docker:
         machine.programs.note(_DOCKERS, name, Visible("void"), host_pid=False, pod="")
         self._save(machine)
         return {}
-
-
-def identity_of(machine: Machine, chosen: str, services: Services) -> tuple[str, str]:
-    """(principal, client id) of the machine's identity that an id of any sort names; "" is the only one."""
-    held = identity_tokens.held_by(services.store.get(machine.key), services)
-    found = identity_tokens.named(held, chosen)
-    if not found:
-        raise DockerError("Failed to connect to MSI. No managed identity endpoint found.")
-    if len(found) > 1:
-        raise DockerError(f"{identity_tokens.SEVERAL}.")
-    return found[0].principal, found[0].client
 
 
 def _told(error: UnavailableError) -> str:

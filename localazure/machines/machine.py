@@ -209,10 +209,6 @@ class Machine:
         """Runs a command to its end. AgentLostError where the machine stops meanwhile."""
         return await self._agent().run(run, command)
 
-    def begun(self, what: str, name: str) -> str:
-        """The command, known by what it is for, that an earlier server has begun; "" for none. AgentLostError as of `run`."""
-        return next((run for run, context in self._agent().adopted.items() if context.get(what) == name), "")
-
     async def ended(self, run: str) -> Ended | None:
         """Waits for a command that an earlier server began; None where the machine doesn't know it."""
         agent = self._agent()
@@ -337,7 +333,6 @@ def new_record(settings: MachineSettings, now: str) -> Body:
         "containers": {},
         "logins": {},  # by registry the principal that signed in
         "signed_on": "",  # the principal of `az login --identity`
-        "runs": {},  # managed run commands, by name
-        "action": None,  # the run command of the action that continues
+        "runs": {},  # run commands, by name
         "number": 0,  # of the last command
     }

@@ -16,52 +16,12 @@ from localazure.machines.model import MachineSettings
 
 HOST = "machine"  # the key of the machine itself among those that see its GPUs; containers are `docker`
 NAME = "host"
-_INSTALLS = ("apt", "apt-get", "aptitude", "dpkg", "dnf", "rpm", "snap", "tdnf", "yum", "zypper")
-_MANAGES = (
-    "adduser",
-    "insmod",
-    "iptables",
-    "modprobe",
-    "halt",
-    "mount",
-    "poweroff",
-    "reboot",
-    "rmmod",
-    "service",
-    "shutdown",
-    "swapoff",
-    "sysctl",
-    "systemctl",
-    "ufw",
-)
-_USERS = ("groupadd", "passwd", "useradd", "userdel", "usermod", "visudo")
+_OWN = Path(__file__).with_name("bin")  # scripts that every machine has
+_REFUSED = [line.split("\t") for line in Path(__file__).with_name("refused_programs.tsv").read_text("utf-8").splitlines()]
 _NO_DRIVER_HERE = (
     "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver. Make sure that the latest NVIDIA driver is "
     "installed and running."
 )
-_SUDO = """#!/bin/sh
-while [ $# -gt 0 ]; do
-  case "$1" in
-    -u|-g|-p|-h|--user|--group|--prompt|--host) shift 2 ;;
-    --) shift; break ;;
-    -*) shift ;;
-    *) break ;;
-  esac
-done
-[ $# -eq 0 ] || exec env "$@"
-"""
-_CLOUD_INIT = """#!/bin/sh
-# Tells the status of cloud-init, which the embedded Azure acts out.
-status() {{ cat {file} 2>/dev/null || echo 'not started'; }}
-[ "$1" = status ] || {{ echo "cloud-init: the embedded Azure only implements 'status'" >&2; exit 2; }}
-for option in "$@"; do
-  if [ "$option" = --wait ] || [ "$option" = -w ]; then
-    while [ "$(status)" = running ] || [ "$(status)" = 'not started' ]; do sleep 0.1; done
-  fi
-done
-echo "status: $(status)"
-[ "$(status)" != error ]
-"""
 
 
 def bin_of(folder: Path) -> Path:
@@ -89,10 +49,8 @@ def install(folder: Path, settings: MachineSettings, driver: str, reach: Mapping
 
     scripts = {"az": acted("az"), "docker": acted("docker") if settings.image_has_docker else _missing("docker")}
     scripts |= dict.fromkeys(("nvidia-ctk", "nvidia-container-cli"), _missing("nvidia-container-toolkit's programs"))
-    scripts |= {name: _refused(name, "installs no packages on its machines") for name in _INSTALLS}
-    scripts |= {name: _refused(name, "doesn't act it out on its machines") for name in (*_MANAGES, *_USERS)}
-    scripts["sudo"] = _SUDO
-    scripts["cloud-init"] = _CLOUD_INIT.format(file=shlex.quote(str(status_of_cloud_init(folder))))
+    scripts |= {name: f'#!/bin/sh\necho "{name}: the embedded Azure {why}" >&2\nexit 100\n' for name, why in _REFUSED}
+    scripts |= {each.name: each.read_text(encoding="utf-8") for each in _OWN.iterdir()}
     if not driver:
         scripts[PROGRAM] = _missing(PROGRAM)
     elif not settings.has_nvidia:
@@ -118,10 +76,6 @@ def path_of(folder: Path, machines_path: str) -> str:
 
 def _missing(name: str) -> str:
     return f'#!/bin/sh\necho "$(basename "$0"): command not found ({name} isn\'t installed on this machine)" >&2\nexit 127\n'
-
-
-def _refused(name: str, why: str) -> str:
-    return f'#!/bin/sh\necho "{name}: the embedded Azure {why}" >&2\nexit 100\n'
 
 
 def _write(file: Path, text: str) -> None:

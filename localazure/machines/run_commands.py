@@ -7,7 +7,7 @@ run-command-managed. A blob that exists is replaced.
 
 import asyncio
 import shutil
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Coroutine
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -61,22 +61,15 @@ class Stream:
             return b""
 
 
-async def follow(streams: list[Stream], blobs: Blobs, told: Callable[[], None]) -> None:
-    """Sends on until it is cancelled. `told` is called after each piece."""
-    while True:
-        for stream in streams:
-            if await stream.go_on(blobs):
-                told()
-        await asyncio.sleep(LOOK_SECONDS)
-
-
 OUTPUT_BYTES = 4096
 ACTION_SECONDS = 90 * 60.0
 FOLDER = "var/lib/waagent/run-command-handler/download"
 ACTION_FOLDER = "var/lib/waagent/run-command/download"
 PENDING, RUNNING, SUCCEEDED, FAILED = "Pending", "Running", "Succeeded", "Failed"
 TIMED_OUT, CANCELED = "TimedOut", "Canceled"
+ACTION = ""  # the name of the action's script among those of a machine
 LOST = "The machine was stopped or started anew while the script ran."
+_FAILED = "Execution failed: failed to execute command: "
 _MESSAGES = {RUNNING: "Execution in progress", SUCCEEDED: "Execution completed", PENDING: "Execution has not begun"}
 
 
@@ -104,29 +97,21 @@ class RunCommands:
 
     async def act(self, machine: Machine, script: Script) -> Body:
         """Runs a script to its end; the answer of the action. AgentLostError where the machine stops meanwhile."""
-        run = self._next(machine, "action")
-        folder = machine.root / ACTION_FOLDER / run.rpartition("/")[2]
-        machine.record["action"] = {"run": run, "folder": str(folder)}
-        machine.context.save(machine)
-        return await self._acted(machine, run, folder, await self._run(machine, run, folder, script))
+        await self.begin(machine, ACTION, script)
+        return await self.acted(machine)
 
-    async def act_again(self, machine: Machine) -> Body:
-        """Resumes an action that a restart of this server cut off."""
-        kept = machine.record["action"]
-        ended = await machine.ended(kept["run"]) if kept else None
-        if kept is None or ended is None:
+    async def acted(self, machine: Machine) -> Body:
+        """The answer of an action that has begun, maybe on a server before this one."""
+        kept = await self.settled(machine, ACTION)
+        if kept["state"] not in (SUCCEEDED, FAILED, TIMED_OUT) or kept["message"].startswith(LOST):
             raise AgentLostError(LOST)
-        return await self._acted(machine, kept["run"], Path(kept["folder"]), ended)
-
-    async def _acted(self, machine: Machine, run: str, folder: Path, ended: Ended) -> Body:
-        machine.forget(run)
-        machine.record["action"] = None
+        machine.record["runs"].pop(ACTION)
         machine.context.save(machine)
-        out, err = await asyncio.to_thread(_last, folder / "stdout"), await asyncio.to_thread(_last, folder / "stderr")
-        if ended.why == runner.TIMEOUT:
+        out, err = [await asyncio.to_thread(_last, Path(kept["folder"]) / name) for name in ("stdout", "stderr")]
+        if kept["state"] == TIMED_OUT:
             err += "\nThe script ran longer than 90 minutes and was ended.\n"
-        elif ended.code is None:
-            err += f"\n{ended.message or ended.why}\n"
+        elif kept["code"] is None:
+            err += f"\n{kept['message'].removeprefix(_FAILED)}\n"
         message = f"Enable succeeded: \n[stdout]\n{out}\n[stderr]\n{err}"
         shown = {"code": "ProvisioningState/succeeded", "level": "Info", "displayStatus": "Provisioning succeeded"}
         return {"value": [{**shown, "message": message}]}  # also where the script failed: Azure/azure-cli issue 14425
@@ -136,11 +121,12 @@ class RunCommands:
     async def begin(self, machine: Machine, name: str, script: Script) -> None:
         """Starts one, in place of the one before of this name, and returns when it runs. `settled` waits for its end."""
         await self.remove(machine, name)
-        run = self._next(machine, f"command/{name}")
-        folder = machine.root / FOLDER / name / run.rpartition("/")[2]
+        machine.record["number"] += 1
+        number = str(machine.record["number"])
+        above = f"{FOLDER}/{name}" if name else ACTION_FOLDER
         kept: Body = {
-            "run": run,
-            "folder": str(folder),
+            "run": f"command/{name}/{number}" if name else f"action/{number}",
+            "folder": str(machine.root / above / number),
             "state": PENDING,
             "message": _MESSAGES[PENDING],
             "start": machine.context.services.clock.stamp(),
@@ -166,6 +152,8 @@ class RunCommands:
         task = self._going.get((machine.key, name))
         if task is not None:
             await asyncio.wait([task])
+            if not task.cancelled():
+                task.result()  # an error of this server's own
         return machine.record["runs"].get(name) or {"state": CANCELED, "message": "It was deleted.", "code": None}
 
     async def remove(self, machine: Machine, name: str) -> None:
@@ -177,9 +165,9 @@ class RunCommands:
         if task is not None:
             await asyncio.wait([task], timeout=runner.GRACE_SECONDS + 1)
             task.cancel()
-        if machine.record["runs"].pop(name, None) is not None:
+        if kept is not None and machine.record["runs"].pop(name, None) is not None:
             machine.context.save(machine)
-            await asyncio.to_thread(shutil.rmtree, machine.root / FOLDER / name, ignore_errors=True)
+            await asyncio.to_thread(shutil.rmtree, Path(kept["folder"]), ignore_errors=True)
 
     def view(self, machine: Machine, name: str) -> Body:
         """instanceView."""
@@ -197,7 +185,7 @@ class RunCommands:
             if kept["state"] != RUNNING:
                 continue
             if alive:
-                self._go(machine, name, self._taken_up(machine, kept))
+                self._go(machine, name, self._followed(machine, kept, self._streams(kept), machine.ended(kept["run"])))
             else:
                 self._over(machine, kept, FAILED, LOST, None)
 
@@ -218,33 +206,29 @@ class RunCommands:
         task.add_done_callback(lambda _: self._going.pop(key, None) if self._going.get(key) is task else None)
 
     async def _managed(self, machine: Machine, kept: Body, script: Script, begun: asyncio.Event) -> None:
-        def running() -> None:
-            kept.update(state=RUNNING, message=_MESSAGES[RUNNING])
-            machine.context.save(machine)
-            begun.set()
-
         streams = self._streams(kept)
         try:
             for stream in streams:
                 await stream.begin(self._blobs)
-            work = self._run(machine, kept["run"], Path(kept["folder"]), script, running)
-            await self._followed(machine, kept, streams, work)
+            await self._followed(machine, kept, streams, self._run(machine, kept, script, begun))
         except BlobError as error:
             message = f"Execution failed: an append blob could not be written: {error.code}: {error.message}"
             self._over(machine, kept, FAILED, message, -1)
         finally:
             begun.set()
 
-    async def _taken_up(self, machine: Machine, kept: Body) -> None:
-        await self._followed(machine, kept, self._streams(kept), machine.ended(kept["run"]))
-
     async def _followed(self, machine: Machine, kept: Body, streams: list[Stream], work: Awaitable[Ended | None]) -> None:
-        def told() -> None:
-            for entry, stream in zip(kept["streams"], streams, strict=True):
-                entry[3] = stream.sent
-            machine.context.save(machine)
+        """To the end of the script, whose output is sent on meanwhile."""
 
-        following = asyncio.create_task(follow(streams, self._blobs, told)) if streams else None
+        async def follow() -> None:
+            while True:
+                for entry, stream in zip(kept["streams"], streams, strict=True):
+                    if await stream.go_on(self._blobs):
+                        entry[3] = stream.sent
+                        machine.context.save(machine)
+                await asyncio.sleep(LOOK_SECONDS)
+
+        following = asyncio.create_task(follow()) if streams else None
         try:
             ended = await work
         except AgentLostError:
@@ -274,7 +258,7 @@ class RunCommands:
             self._over(machine, kept, SUCCEEDED, _MESSAGES[SUCCEEDED] + message, 0)
         else:
             what = f"command terminated with exit status={ended.code}" if ended.code is not None else ended.message or ended.why
-            self._over(machine, kept, FAILED, f"Execution failed: failed to execute command: {what}{message}", ended.code)
+            self._over(machine, kept, FAILED, f"{_FAILED}{what}{message}", ended.code)
 
     def _over(self, machine: Machine, kept: Body, state: str, message: str, code: int | None) -> None:
         kept.update(state=state, message=message, code=code, end=machine.context.services.clock.stamp())
@@ -284,21 +268,16 @@ class RunCommands:
         folder = Path(kept["folder"])
         return [Stream(folder / file, url, principal, sent) for file, url, principal, sent in kept["streams"]]
 
-    async def _run(
-        self, machine: Machine, run: str, folder: Path, script: Script, running: Callable[[], None] = lambda: None
-    ) -> Ended:
-        """`running` is called when the machine is asked to run it, with all that it needs in place."""
+    async def _run(self, machine: Machine, kept: Body, script: Script, begun: asyncio.Event) -> Ended:
+        run, folder = kept["run"], Path(kept["folder"])
         argv = await asyncio.to_thread(machine.written_script, folder / "script.sh", script.text, script.arguments)
-        named = {name: value for name, value in script.parameters if name}
-        env = {**machine.environment(), **named}
+        env = {**machine.environment(), **{name: value for name, value in script.parameters if name}}
         out, err = str(folder / "stdout"), str(folder / "stderr")
         command = Command(argv, env, str(folder), out, err, seconds=script.seconds, keep=True, context={"run-command": run})
-        running()
+        kept.update(state=RUNNING, message=_MESSAGES[RUNNING])
+        machine.context.save(machine)
+        begun.set()
         return await machine.run(run, command)
-
-    def _next(self, machine: Machine, what: str) -> str:
-        machine.record["number"] += 1
-        return f"{what}/{machine.record['number']}"
 
 
 def _last(file: Path) -> str:
