@@ -212,17 +212,6 @@ async def test_a_container_begins_although_its_lock_was_looked_at_for_long(runti
     assert (await ended(runtime))["current"]["exitCode"] == 0
 
 
-@in_a_loop
-async def test_another_runtime_adopts_what_runs(runtime: Runtime, hello: Image) -> None:
-    await runtime.start(GROUP, [spec(hello, "pid", "wait")])
-    before = await process_in_log(runtime, "pid")
-    after_restart = Runtime(runtime.folder)
-    await after_restart.adopt([GROUP])
-    assert before.alive
-    assert after_restart.states(GROUP)["main"]["current"]["state"] == "Running"
-    assert after_restart.logs(GROUP, "main").count("pid ") == 1
-
-
 @pytest.mark.parametrize(("policy", "again"), [("OnFailure", True), ("Never", False)])
 @in_a_loop
 async def test_a_container_whose_shim_was_killed_is_ended_and_follows_its_policy(

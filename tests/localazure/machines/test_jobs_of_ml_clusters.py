@@ -1,8 +1,7 @@
 """Jobs of Azure ML on clusters that have no node until one waits: code, environment, inputs, log, outputs, ends and evictions."""
 
 import asyncio
-import json
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -16,24 +15,15 @@ from localazure.machines.ml_clusters import Clusters, Jobs
 from localazure.machines.ml_job_run import Ended, Run
 from localazure.machines.ml_jobs import JobRunner
 from tests.localazure.conftest import new_group
+from tests.localazure.coroutines import in_a_loop
 from tests.support import ml_resources as ml
 from tests.support.embedded import ServedAzure, until
 
-SUPPORT = Path(ml.__file__).parent
 ENDED = ("Completed", "Failed", "Canceled")
-TRAIN = b"""
-import os, pathlib, sys, time
-data, out = sys.argv[1:3]
-print("rows", len(list(pathlib.Path(data).iterdir())), "rate", sys.argv[3], flush=True)
-print(os.environ["AZUREML_RUN_ID"], os.environ["OWN"], os.getcwd().rsplit("/", 1)[1], file=sys.stderr, flush=True)
-pathlib.Path(out, "model.txt").write_text("weights")
-pathlib.Path("outputs").mkdir()
-pathlib.Path("outputs", "metrics.json").write_text("{}")
-"""
 
 
 class World:
-    """A workspace with code, an environment and inputs, and clusters as they are asked for."""
+    """A workspace with an environment and inputs, and clusters as they are asked for."""
 
     def __init__(self, azure: ServedAzure) -> None:
         self.azure = azure
@@ -44,10 +34,9 @@ class World:
         self.identity = ml.put_identity(azure, group)
         self.environment = self.put("environments/python/versions/1", {"image": "python:3.11"})["id"]
         ml.give_role(azure, self.storage, roles.STORAGE_BLOB_DATA_CONTRIBUTOR, self.identity["properties"]["principalId"])
-        for blob, content in (("src/train.py", TRAIN), ("data/one.csv", b"1"), ("data/two.csv", b"2")):
+        for blob, content in (("data/one.csv", b"1"), ("data/two.csv", b"2")):
             ml.upload(azure, self.account, "things", blob, content)
         self.place = f"{azure.url}/blob/{self.account}/things"
-        self.code = self.put("codes/train/versions/1", {"codeUri": f"{self.place}/src"})["id"]
 
     def put(self, below: str, properties: dict[str, Any]) -> dict[str, Any]:
         return ml.done(self.azure, self.azure.put(f"{self.workspace}/{below}", {"properties": properties}, ml.ML))
@@ -96,30 +85,24 @@ def world(served_azure: ServedAzure) -> World:
     return World(served_azure)
 
 
-def test_a_job_brings_up_a_node_runs_its_code_and_leaves_log_and_outputs(world: World) -> None:
+def test_a_job_has_its_inputs_and_leaves_its_outputs(world: World) -> None:
     cluster = world.cluster()
     assert world.nodes(cluster) == {}
     job = world.job(
         cluster,
-        "python train.py ${{inputs.data}} ${{outputs.model}} ${{inputs.rate}} && nvidia-smi -L",
-        codeId=world.code,
+        "cat ${{inputs.data}}/* > ${{outputs.model}}/all; mkdir outputs; echo ${{inputs.rate}} $A > outputs/rate; nvidia-smi -L",
         inputs={
             "data": {"jobInputType": "uri_folder", "uri": f"{world.place}/data"},
             "rate": {"jobInputType": "literal", "value": "0.1"},
         },
         outputs={"model": {"jobOutputType": "uri_folder", "uri": f"{world.place}/trained"}},
-        environmentVariables={"OWN": "mine"},
+        environmentVariables={"A": "mine"},
     )
-    assert world.status(job) in ("Queued", "Preparing", "Running")
     ended = world.until(job, *ENDED)
-    log = world.log(job)
-    assert ended["status"] == "Completed", (ended, log)
-    assert log is not None
-    assert "rows 2 rate 0.1\n" in log
-    assert f"{job.rsplit('/', 1)[1]} mine" in log
-    assert "GPU 0: Tesla T4 (UUID: GPU-" in log
-    assert world.blob("things", "trained/model.txt") == "weights"
-    assert world.blob("azureml", f"ExperimentRun/dcid.{job.rsplit('/', 1)[1]}/outputs/metrics.json") == "{}"
+    assert ended["status"] == "Completed", ended
+    assert "GPU 0: Tesla T4 (UUID: GPU-" in str(world.log(job))
+    assert world.blob("things", "trained/all") == "12"
+    assert world.blob("azureml", f"ExperimentRun/dcid.{job.rsplit('/', 1)[1]}/outputs/rate") == "0.1 mine\n"
     until(lambda: world.nodes(cluster) == {"idle": 1}, "the node is free, and waits for another job")
     assert ended["properties"]["azureml.exitCode"] == "0"
 
@@ -129,29 +112,6 @@ def group_of(nodes: int) -> dict[str, Any]:
         "resources": {"instanceCount": nodes},
         "distribution": {"distributionType": "TensorFlow", "workerCount": nodes, "parameterServerCount": 0},
     }
-
-
-def test_workers_of_a_job_start_together_meet_and_end_together(world: World) -> None:
-    ml.upload(world.azure, world.account, "things", "meeting/meeting.py", (SUPPORT / "meeting.py").read_bytes())
-    code = world.put("codes/meeting/versions/1", {"codeUri": f"{world.place}/meeting"})["id"]
-    cluster = world.cluster(scaleSettings={"minNodeCount": 0, "maxNodeCount": 2, "nodeIdleTimeBeforeScaleDown": "PT1H"})
-    first = world.job(cluster, "sleep 600")
-    world.until(first, "Running")
-    job = world.job(cluster, "python meeting.py", codeId=code, environmentVariables={"CODE": "3", "WAIT": "1"}, **group_of(2))
-    until(lambda: world.nodes(cluster) == {"running": 1, "idle": 1}, "the second node is there")
-    assert world.status(job) == "Queued", "one free node isn't enough for it"
-    later = world.job(cluster, "true")
-    assert world.status(later) == "Queued", "a later job doesn't take the node that it waits for"
-    world.azure.post(f"{first}/cancel", ml.ML)
-    ended = world.until(job, *ENDED)
-    met = world.log(job, "std_log_process_0.txt")
-    assert ended["status"] == "Failed", (ended, met)
-    assert "'user_logs/std_log_process_0.txt'" in ended["properties"]["azureml.error.message"]
-    assert ended["properties"]["azureml.nodeCount"] == "2"
-    assert [one["index"] for one in json.loads(met or "")] == [0, 1]
-    assert world.log(job, "std_log_process_1.txt") == "heard: all 2 are there\n", "it was ended, as it waits for a minute"
-    assert world.until(later, *ENDED)["status"] == "Completed"
-    until(lambda: world.nodes(cluster) == {"idle": 2}, "both are free")
 
 
 def test_an_evicted_node_takes_the_jobs_other_nodes_along(world: World) -> None:
@@ -310,27 +270,44 @@ def test_files_of_a_job_that_was_over_when_the_server_was_killed_go(tmp_path: Pa
     assert [each.name for each in (tmp_path / "ml-job-files").iterdir()] == [".plain-root"]
 
 
-def test_a_node_whose_job_had_ended_when_the_server_was_killed_is_free() -> None:
-    nodes = [
-        {"id": each, "number": 0, "state": "running", "since": "2026-11-22T10:00:00Z", "job": each} for each in ("on", "over")
-    ]
-    record = {"nodes": nodes, "target": 2, "since": "", "allocation": "Steady", "errors": []}
-    compute = SimpleNamespace(properties={"properties": {"scaleSettings": {"maxNodeCount": 2}}}, location="westeurope")
-    store = SimpleNamespace(
-        documents=lambda _: {"ml-clusters/c": record}, get=lambda _: compute, of_type=lambda _: [], put_document=lambda *_: None
-    )
-    now = datetime(2026, 11, 22, 10, tzinfo=UTC)
-    clock = SimpleNamespace(now=lambda: now, stamp=now.isoformat)
+class OneCluster:
+    """Of two nodes, with the jobs that wait: how many nodes each runs on."""
 
-    async def told() -> None:
-        clusters = Clusters(
-            cast(Any, SimpleNamespace(store=store, clock=clock)), Jobs(lambda _: [], lambda _: 1, lambda *_: None)
-        )
-        clusters.started({"on"})
-        assert [(node["id"], node["state"]) for node in nodes] == [("on", "running"), ("over", "idle")]
-        await clusters.close()
+    def __init__(self, *nodes: str, **waiting: int) -> None:
+        since = "2026-11-22T10:00:00+00:00"
+        self.nodes = [{"id": job, "number": 0, "state": "running", "since": since, "job": job} for job in nodes]
+        record = {"nodes": self.nodes, "target": 2, "since": "", "allocation": "Steady", "errors": []}
+        compute = SimpleNamespace(properties={"properties": {"scaleSettings": {"maxNodeCount": 2}}}, location="westeurope")
+        store = SimpleNamespace(documents=lambda _: {"ml-clusters/c": record}, get=lambda _: compute)
+        store.of_type, store.put_document = lambda _: [], lambda *_: None
+        now = datetime.fromisoformat(since)
+        services = SimpleNamespace(store=store, clock=SimpleNamespace(now=lambda: now, stamp=now.isoformat))
+        jobs = Jobs(lambda _: list(waiting), waiting.__getitem__, lambda job, _: waiting.pop(job))
+        self.waiting, self.clusters = waiting, Clusters(cast(Any, services), jobs)
 
-    asyncio.run(told())
+    def shown(self) -> list[tuple[str, str]]:
+        return [(node["state"], node["job"]) for node in self.nodes]
+
+
+@in_a_loop
+async def test_a_node_whose_job_had_ended_when_the_server_was_killed_is_free() -> None:
+    told = OneCluster("on", "over")
+    told.clusters.started({"on"})
+    assert told.shown() == [("running", "on"), ("idle", "")]
+    await told.clusters.close()
+
+
+@in_a_loop
+async def test_a_job_on_two_nodes_waits_for_both_and_no_later_one_takes_what_it_waits_for() -> None:
+    told = OneCluster("on", "over", never=3, pair=2, later=1)
+    told.clusters.started({"on"})
+    assert told.shown() == [("running", "on"), ("idle", "")], "one free node isn't enough for it"
+    told.clusters.free("c", "on")
+    assert told.shown() == [("running", "pair")] * 2
+    assert list(told.waiting) == ["never", "later"]
+    told.clusters.free("c", "pair")
+    assert told.shown() == [("running", "later"), ("idle", "")]
+    await told.clusters.close()
 
 
 def test_quota_lets_a_job_wait_and_is_told(world: World, own_served_azure: ServedAzure) -> None:

@@ -6,47 +6,21 @@ import pytest
 from azure.core.exceptions import HttpResponseError
 from azure.mgmt.appcontainers import ContainerAppsAPIClient, models
 
-from tests.localazure.apps.sdk import Apps
+from tests.localazure.apps.sdk import CONSUMPTION, Apps
 from tests.support import management
 
 
 def test_the_sdk_makes_an_environment_and_a_job_runs_it_and_takes_all_away(apps: Apps) -> None:
     client = management.client(ContainerAppsAPIClient, apps.azure)
     name = f"sdk-{uuid.uuid4().hex[:8]}"
-    environment = client.managed_environments.begin_create_or_update(
-        apps.group_name,
-        name,
-        models.ManagedEnvironment(
-            location="West Europe",
-            properties=models.ManagedEnvironmentProperties(
-                workload_profiles=[models.WorkloadProfile(name="Consumption", workload_profile_type="Consumption")]
-            ),
-        ),
-    ).result()
+    of_environment = models.ManagedEnvironment({"location": "West Europe", "properties": {"workloadProfiles": [CONSUMPTION]}})
+    environment = client.managed_environments.begin_create_or_update(apps.group_name, name, of_environment).result()
     assert environment.properties is not None
     assert environment.properties.provisioning_state == "Succeeded"
     assert environment.properties.default_domain
-    job = client.jobs.begin_create_or_update(
-        apps.group_name,
-        name,
-        models.Job(
-            location="westeurope",
-            identity=models.ManagedServiceIdentity(
-                type="UserAssigned", user_assigned_identities={apps.registry.identity: models.UserAssignedIdentity()}
-            ),
-            properties=models.JobProperties(
-                environment_id=environment.id,
-                configuration=models.JobConfiguration(
-                    trigger_type="Manual",
-                    replica_timeout=60,
-                    registries=[models.RegistryCredentials(server=apps.registry.server, identity=apps.registry.identity)],
-                ),
-                template=models.JobTemplate(
-                    containers=[models.Container(name="main", image=apps.image, args=["say", "hi", "exit", "4"])]
-                ),
-            ),
-        ),
-    ).result()
+    body = apps.body("say", "hi", "exit", "4")
+    body["properties"]["environmentId"] = environment.id
+    job = client.jobs.begin_create_or_update(apps.group_name, name, models.Job(body)).result()
     assert job.properties is not None
     assert job.properties.provisioning_state == "Succeeded"
     assert job.properties.event_stream_endpoint
