@@ -12,7 +12,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.types import Receive, Scope, Send
 
 from localazure.arm.store import Resource
-from localazure.blobs import containers, documents, upstream
+from localazure.blobs import containers, upstream
 from localazure.blobs.access import Access, Grant, Incoming
 from localazure.blobs.addresses import of_path, query_of
 from localazure.blobs.errors import BlobError, blob_error, not_implemented
@@ -62,8 +62,6 @@ class Front:
         _check_public_access(operation, account, incoming.headers)
         headers = upstream.passed_on(incoming.headers)
         content = _content(request, headers)
-        if operation.name in documents.ROOTS and content is not None:
-            content = await documents.checked(operation.name, content, headers)
         await self._forward(incoming, operation, grant, account, headers, content, send)
 
     async def _forward(

@@ -36,6 +36,7 @@ _NOT_SERVED = re.compile(
 )
 _OWN = re.compile(r"x-ms-[a-z0-9_-]+")
 _NOT_ANSWERED = frozenset({"connection", "date", "keep-alive", "transfer-encoding", "upgrade", "x-ms-request-id", "x-ms-version"})
+_OF_DOCUMENTS = ("PutBlockList", "SetBlobTags", "SetContainerACL", "SetServiceProperties")
 _UNREADABLE = b"x-local-unexpected"
 _TIMEOUTS = {"connect": 10.0, "read": 300.0, "write": 300.0, "pool": 60.0}
 _IDLE_SECONDS = 60
@@ -157,7 +158,10 @@ def check_answer(response: httpcore.Response, operation: str) -> None:
     if response.status < 400 or b"x-ms-error-code" in given:
         return
     if response.status < 500 or _UNREADABLE in given:
-        error = blob_error("InvalidInput")
+        code = "InvalidInput"
+        if operation in _OF_DOCUMENTS:  # of XML that can't be read
+            code = "InvalidXmlDocument"
+        error = blob_error(code)
         error.status = response.status if response.status < 500 else 400
         raise error
     raise blob_error("InternalError")
