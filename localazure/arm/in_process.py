@@ -44,20 +44,22 @@ class InProcessArm:
             raise arm_error("SubscriptionNotFound", subscription=target.id.subscription)
         return target.kind, target.id
 
-    def prepared(self, resource_id: str, version: str, body: Body, caller: Caller) -> Change:
-        """A PUT that isn't done: ArmError where it would be refused now."""
+    def _requested(self, resource_id: str, version: str) -> tuple[Kind, ArmId]:
         kind, parsed = self.target(resource_id)
         checks.api_version(kind, version)
         requested_version.remember(version)
+        return kind, parsed
+
+    def prepared(self, resource_id: str, version: str, body: Body, caller: Caller) -> Change:
+        """A PUT that isn't done: ArmError where it would be refused now."""
+        kind, parsed = self._requested(resource_id, version)
         self._services.deviations.check_change("PUT", kind.arm_type, parsed.scope, caller)
         return self._changes.prepared(kind, parsed, body, caller)
 
     def outline(self, resource_id: str, version: str, body: Body, *, known: bool) -> None:
         """What can be validated of a PUT before what it depends on is there: version, name, policies, and the shape of a body
         without open expressions, `known`."""
-        kind, parsed = self.target(resource_id)
-        checks.api_version(kind, version)
-        requested_version.remember(version)
+        kind, parsed = self._requested(resource_id, version)
         checks.name(kind, parsed)
         body = dict(body)
         if known:
@@ -69,9 +71,7 @@ class InProcessArm:
     async def put(self, resource_id: str, version: str, body: Body, caller: Caller) -> int:
         """Creates or changes a resource and waits until that has ended. The status that was answered; ArmError as it failed."""
         try:
-            kind, parsed = self.target(resource_id)
-            checks.api_version(kind, version)
-            requested_version.remember(version)
+            kind, parsed = self._requested(resource_id, version)
             self._services.deviations.check_change("PUT", kind.arm_type, parsed.scope, caller)
             status = (await self._changes.put(kind, parsed, body, caller)).status_code
         except ArmError as error:
@@ -95,17 +95,13 @@ class InProcessArm:
 
     async def act(self, resource_id: str, action: str, version: str, body: Body, caller: Caller) -> Any:
         """What an action answers."""
-        kind, parsed = self.target(resource_id)
-        checks.api_version(kind, version)
-        requested_version.remember(version)
+        kind, parsed = self._requested(resource_id, version)
         response = await self._calls.act(kind, parsed, action, {}, body, caller)
         return json.loads(bytes(response.body) or b"{}")
 
     def document(self, resource_id: str, version: str) -> Body:
         """What GET answers."""
-        kind, parsed = self.target(resource_id)
-        checks.api_version(kind, version)
-        requested_version.remember(version)
+        kind, parsed = self._requested(resource_id, version)
         return answers.document(kind, checks.stored(kind, parsed, self._services.store), self._services)
 
     def listed_in(self, group_id: str) -> list[Resource]:

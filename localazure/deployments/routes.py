@@ -82,13 +82,18 @@ class DeploymentRoutes:
     async def answer(self, path: Path, sent: Request, query: Mapping[str, str], caller: Caller) -> Response:
         """`query` by lower-case name."""
         checks.api_version(self.kind, query.get("api-version", ""))
-        if not path.group:
-            return await self._of_subscription(path, sent, caller)
-        group = self._group(path.subscription, path.group)
-        self._services.deviations.check_change(sent.method, TYPE, group.id.text, caller)
+        group = self._group(path.subscription, path.group) if path.group else None
+        above = group.id.text if group else f"/subscriptions/{path.subscription}"
+        deployment_id = f"{above}/providers/{TYPE}/{path.name}"
+        if group is not None:
+            self._services.deviations.check_change(sent.method, TYPE, above, caller)
+        if path.name and sent.method == "POST" and path.tail in (("validate",), ("whatif",)):
+            told = self._validate if path.tail == ("validate",) else self._what_if
+            return told(Target(path.subscription, group), deployment_id, await content_of(sent), caller)
+        if group is None:
+            raise not_implemented("deployments to a subscription except validate and what-if")
         if not path.name:
             return self._list(group, query) if sent.method == "GET" else _unknown(sent.method, "deployments")
-        deployment_id = f"{group.id.text}/providers/{TYPE}/{path.name}"
         stored = self._store.get(deployment_id)
         match (sent.method, *path.tail):
             case ("PUT",):
@@ -99,10 +104,6 @@ class DeploymentRoutes:
                 return answers.respond(204 if stored else 404)
             case ("DELETE",):
                 return self._delete(stored)
-            case ("POST", "validate"):
-                return self._validate(Target(group.id.subscription, group), deployment_id, await content_of(sent), caller)
-            case ("POST", "whatif"):
-                return self._what_if(Target(group.id.subscription, group), deployment_id, await content_of(sent), caller)
             case ("GET", "operations"):
                 record = _there(stored, path.name)
                 return answers.listed(view.operation(record, step) for step in _steps(record))
@@ -114,18 +115,6 @@ class DeploymentRoutes:
                 return answers.respond(200, view.operation(record, found[0]))
             case _:
                 return _unknown(sent.method, "/".join(["deployments", *path.tail]))
-
-    async def _of_subscription(self, path: Path, sent: Request, caller: Caller) -> Response:
-        """Validate and what-if of a deployment to a subscription."""
-        target = Target(path.subscription)
-        deployment_id = f"/subscriptions/{path.subscription}/providers/{TYPE}/{path.name}"
-        match (sent.method, *path.tail):
-            case ("POST", "validate"):
-                return self._validate(target, deployment_id, await content_of(sent), caller)
-            case ("POST", "whatif"):
-                return self._what_if(target, deployment_id, await content_of(sent), caller)
-            case _:
-                raise not_implemented("deployments to a subscription except validate and what-if")
 
     # Reading
 
