@@ -41,7 +41,7 @@ def _rows() -> Iterator[tuple[list[str], list[str]]]:
         yield cells[:4], cells[4:]
 
 
-_TABLE = {
+TABLE = {
     (level, method, restype, comp): Operation(*said[:5], on_container="on_container" in said, creates="creates" in said)
     for (level, methods, restype, comp), said in _rows()
     for method in methods.split()
@@ -88,11 +88,11 @@ def operation_of(level: str, method: str, query: Mapping[str, str]) -> Operation
         if name.lower() in _REFUSED:
             raise not_implemented(f"the query parameter {name}")
     comp, restype = query.get("comp", "").lower(), query.get("restype", "").lower()
-    found = _TABLE.get((level, method, restype, comp))
+    found = TABLE.get((level, method, restype, comp))
     if found is None:
         if comp in _NOT_SERVED:
             raise not_implemented(f"comp={comp} of blob storage")
-        if any(key[0] == level and key[2:] == (restype, comp) for key in _TABLE):
+        if any(key[0] == level and key[2:] == (restype, comp) for key in TABLE):
             raise blob_error("UnsupportedHttpVerb")
         raise blob_error("InvalidQueryParameterValue", name="comp" if comp else "restype")
     return found
