@@ -27,6 +27,7 @@ import httpx
 import pytest
 import yaml
 
+from localazure.kubernetes import control_plane
 from tests.localazure.conftest import new_group
 from tests.support.embedded import SUBSCRIPTION
 from tests.support.in_process import InProcessAzure
@@ -155,7 +156,8 @@ def _compare(found: Any, expected: Any, what: str) -> None:
 
 
 @pytest.fixture
-def server(azure: InProcessAzure) -> Iterator[InProcessAzure]:
+def server(azure: InProcessAzure, monkeypatch: pytest.MonkeyPatch) -> Iterator[InProcessAzure]:
+    monkeypatch.setattr(control_plane, "is_free", lambda _: True)  # of ports of clusters, which don't run
     yield azure
     azure.clear_faults()
 

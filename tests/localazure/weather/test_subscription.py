@@ -9,8 +9,7 @@ import httpx
 from localazure.weather import throttling
 from localazure.weather.deleted_logs import DAYS
 from tests.localazure.conftest import new_group
-from tests.localazure.test_deployments import path
-from tests.localazure.test_deployments_of_subscriptions import (
+from tests.localazure.subscription_deployments import (
     VERSION,
     account as stored,
     body,
@@ -18,6 +17,7 @@ from tests.localazure.test_deployments_of_subscriptions import (
     in_group,
     new_group as group_in_template,
 )
+from tests.localazure.test_deployments import path
 from tests.support.embedded import SUBSCRIPTION
 from tests.support.in_process import InProcessAzure
 
