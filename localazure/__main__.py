@@ -105,7 +105,7 @@ def _add_faults(parser: argparse.ArgumentParser) -> None:
 
 
 def _serve(folder: LocalFolder, checkout: Path, options: argparse.Namespace) -> int:
-    from localazure.serving import serve  # here, because every other command would wait for what a server needs
+    from localazure.server import serve  # here, because every other command would wait for what a server needs
 
     try:
         serve(folder, checkout, options.as_of, options.weather, nothing_runs=options.nothing_runs)

@@ -12,6 +12,8 @@ import uuid
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from http import HTTPStatus
+from pathlib import Path
+from string import Template
 
 from localazure.arm.caller import Caller
 from localazure.arm.errors import ArmError
@@ -23,6 +25,7 @@ DAYS = timedelta(days=90)
 KEPT = 1000
 MOST_CHARACTERS = 16_384  # of an error's text
 _EVENTS = "activity/"
+_EVENT = Template(Path(__file__).with_name("activity_event.json").read_text(encoding="utf-8"))
 _VERBS = {"PUT": "write", "PATCH": "write", "DELETE": "delete", "POST": "action"}
 _OPERATION_VERBS = {"put": "write", "delete": "delete"}  # by the operation's kind; every other is the name of an action
 _CONDITION = re.compile(r"\s*(\w+)\s+(eq|ge|le)\s+(?:'((?:[^']|'')*)'|(\S+))\s*(?:and\b|$)", re.IGNORECASE)
@@ -76,43 +79,26 @@ def _keep(target: str, name: str, status: int, error: Body, caller: str, correla
     segments = target.strip("/").split("/")
     namespace, _, rest = name.partition("/")
     phrase = HTTPStatus(status).phrase.replace(" ", "") if status in {one.value for one in HTTPStatus} else str(status)
-    record: Body = {
-        "authorization": {"action": name, "scope": target},
+    words = {
+        "action": name,
+        "target": target,
         "caller": caller,
-        "category": _words("Administrative"),
-        "channels": "Operation",
-        "correlationId": correlation or event,
-        "description": "",
-        "eventDataId": event,
-        "eventName": {"value": "EndRequest", "localizedValue": "End request"},
-        "eventTimestamp": now,
-        "id": f"{target}/events/{event}/ticks/{now}",
-        "level": "Error",
-        "operationId": correlation or event,
-        "operationName": _words(name),
-        "properties": {
-            "entity": target,
-            "eventCategory": "Administrative",
-            "statusCode": phrase,
-            "statusMessage": json.dumps(error)[:MOST_CHARACTERS],
-        },
-        "resourceGroupName": segments[3] if len(segments) > 3 and segments[2].lower() == "resourcegroups" else "",
-        "resourceId": target,
-        "resourceProviderName": _words(namespace),
-        "resourceType": _words("/".join([namespace, *rest.split("/")[:-1]])),
-        "status": _words("Failed"),
-        "subStatus": {"value": phrase, "localizedValue": f"{phrase} (HTTP Status Code: {status})"},
-        "submissionTimestamp": now,
-        "subscriptionId": SUBSCRIPTION,
-        "tenantId": services.settings.tenant_id,
+        "correlation": correlation or event,
+        "event": event,
+        "now": now,
+        "phrase": phrase,
+        "status": str(status),
+        "error": json.dumps(error)[:MOST_CHARACTERS],
+        "group": segments[3] if len(segments) > 3 and segments[2].lower() == "resourcegroups" else "",
+        "namespace": namespace,
+        "type": "/".join([namespace, *rest.split("/")[:-1]]),
+        "subscription": SUBSCRIPTION,
+        "tenant": services.settings.tenant_id,
     }
+    record = json.loads(_EVENT.substitute({word: json.dumps(each)[1:-1] for word, each in words.items()}))
     services.store.put_document(f"{_EVENTS}{now}-{event}", record)
     if event.startswith("00"):  # now and then, because it reads all of them
         _forget_old(services)
-
-
-def _words(value: str) -> Body:
-    return {"value": value, "localizedValue": value}
 
 
 def _forget_old(services: Services) -> dict[str, Body]:

@@ -3,10 +3,13 @@
 Files that hold a secret are readable only by their owner. Every file is replaced whole, so that nobody ever reads half of one.
 """
 
+import contextlib
+import fcntl
 import json
 import os
 import secrets
 import tempfile
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -115,3 +118,15 @@ def random_secret() -> str:
 def same_secret(ours: str, given: str) -> bool:
     """Compared in a time that tells nothing of where they differ."""
     return secrets.compare_digest(ours.encode(), given.encode())
+
+
+@contextlib.contextmanager
+def locked(path: Path, *, wait: bool) -> Iterator[None]:
+    """Holds the lock on `path`, which the system releases when its holder ends. CommandError where another process holds it and
+    `wait` is false."""
+    with path.open("a") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        except BlockingIOError as error:
+            raise CommandError(f"a server already runs for {path.parent}") from error
+        yield

@@ -12,8 +12,7 @@ from localazure import endpoint
 from localazure.endpoint import Endpoint
 from localazure.entra import identity as identities
 from localazure.errors import CommandError
-from localazure.folder import LocalFolder, write_whole
-from localazure.lock import locked
+from localazure.folder import LocalFolder, locked, write_whole
 from localazure.nothing_runs import choice
 from localazure.plugin import installation
 from localazure.process import POLL_SECONDS
@@ -81,11 +80,23 @@ def stop(folder: LocalFolder) -> bool:
         if last is not None:
             last.process.end(STOP_SECONDS)
         if not choice.kept(folder):  # where nothing runs there is no process, and loading this takes a third of a second
-            from localazure import reaping
-
-            asyncio.run(reaping.reap(folder))
+            asyncio.run(_reap(folder))
         keeper.await_end(folder.blobs)
         return ran
+
+
+async def _reap(folder: LocalFolder) -> None:
+    """Ends the processes that a server left running: containers, Batch nodes, machines and clusters."""
+    from localazure.batch.nodes import agent as nodes
+    from localazure.containers.runtime import Runtime
+    from localazure.kubernetes import control_plane
+    from localazure.ml.service import containers_below
+
+    of_endpoints = containers_below(folder.ml_endpoints)
+    of_groups = (folder.containers, folder.replicas, of_endpoints, folder.machine_containers, folder.ml_jobs)
+    containers = (Runtime(part).reap() for part in of_groups)
+    of_nodes = (nodes.reap(part) for part in (folder.batch, folder.machines))
+    await asyncio.gather(*containers, *of_nodes, control_plane.reap(folder.clusters))
 
 
 def running(folder: LocalFolder) -> Endpoint:

@@ -1,9 +1,10 @@
 """The server: assembles the ASGI application, and serves it on loopback.
 
-It serves HTTPS on localhost until the process is asked to end.
+It takes the folder's lock and a port, writes its address, and serves HTTPS on localhost until the process is asked to end.
 """
 
 import contextlib
+import logging
 import socket
 import ssl
 import uuid
@@ -21,7 +22,7 @@ from starlette.routing import Mount
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from localazure import activity_log, tls, wiring
+from localazure import activity_log, endpoint, tls, wiring
 from localazure.arm.caller import Caller
 from localazure.arm.errors import ArmError
 from localazure.arm.paths import segments_of
@@ -29,20 +30,22 @@ from localazure.arm.router import Arm
 from localazure.arm.store import Store
 from localazure.batch.service.app import DataPlane
 from localazure.blobs import hosts
+from localazure.endpoint import Endpoint
 from localazure.entra import identity as identities
 from localazure.entra.endpoints import Directory, Endpoints
 from localazure.entra.tokens import Tokens
 from localazure.faults import ABORT, Faults
-from localazure.folder import LocalFolder, default_cache
+from localazure.folder import LocalFolder, default_cache, locked
 from localazure.kinds import federated_credentials
 from localazure.kubernetes import authorization_routes, image_access
 from localazure.kubernetes.authorization_routes import ClusterRoutes
 from localazure.lists.deviations import Deviations
 from localazure.machines import identity_tokens, routes
 from localazure.ml.bodies import GONE
-from localazure.nothing_runs import kubernetes_api, parts
+from localazure.nothing_runs import choice, kubernetes_api, parts
+from localazure.process import this_process
 from localazure.services import Clock, Services, Settings
-from localazure.weather.state import Weather
+from localazure.weather.state import Weather, kept
 
 HEADER = ("x-local-azure", "embedded")
 OPERATIONS_KEPT = timedelta(days=1)
@@ -176,7 +179,25 @@ def application(start: Start) -> ASGIApp:
     return backends.endpoints.around(_with_headers(hosts.around(faults.around(inner))))
 
 
-def serve(start: Start, listening: list[socket.socket]) -> None:
+def serve(
+    folder: LocalFolder, checkout: Path, as_of: date | None, weather: str | None = None, *, nothing_runs: bool = False
+) -> None:
+    """Serves in this process until it is asked to end. CommandError where a server runs for the folder, or it can't be so."""
+    folder.create()
+    with locked(folder.server_lock, wait=False):
+        still = choice.settle(folder, weather, nothing_runs=nothing_runs)
+        last = endpoint.read(folder)
+        port, sockets = endpoint.bind(last.port if last else 0)
+        tls.write_bundle(folder)
+        endpoint.write(folder, Endpoint(port, this_process(), as_of.isoformat() if as_of else ""))
+        logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s")
+        logging.getLogger("uvicorn.access").setLevel(logging.WARNING)
+        kind = Weather(kept(folder.weather))
+        start = Start(folder=folder, checkout=checkout, port=port, as_of=as_of, weather=kind, nothing_runs=still)
+        _run(start, sockets)
+
+
+def _run(start: Start, listening: list[socket.socket]) -> None:
     """Serves until SIGTERM or SIGINT."""
     chain, key = tls.server_certificate(start.folder)
     config = uvicorn.Config(

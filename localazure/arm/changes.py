@@ -12,7 +12,7 @@ from typing import Any
 from starlette.responses import Response
 
 from azure_gpu.formats.arm_ids import RESOURCE_GROUP_TYPE, ArmId, parse
-from localazure.arm import answers, checks, management_locks, removal, requested_version
+from localazure.arm import answers, checks, management_locks, requested_version
 from localazure.arm.as_of import request_date
 from localazure.arm.caller import Caller
 from localazure.arm.errors import ArmError, not_implemented
@@ -163,7 +163,7 @@ class Changes:
                 as_of = request_date(None, resource, group, self._services.clock)
                 return self._accepted(kind, resource, self._operations.remove(resource, as_of))
             shown = answers.document(kind, resource, self._services) if kind.delete_shows_resource else None
-            await removal.remove(resource, self._kinds, self._services, self._locks, self._operations.cancel)
+            await self._operations.take_away(resource)
             return answers.respond(kind.deleted_status, shown)
 
     def _accepted(self, kind: Kind, resource: Resource, operation: Operation) -> Response:

@@ -13,7 +13,6 @@ from typing import Any
 
 from azure_gpu.formats.arm_ids import parse
 from localazure import activity_log
-from localazure.arm import removal
 from localazure.arm.errors import ArmError, arm_error
 from localazure.arm.kind import Change, Kind, Polling, merged
 from localazure.arm.locks import Locks
@@ -79,6 +78,27 @@ class Operations:
             task.cancel()
             await asyncio.wait([task])
         self._end(operation, "Canceled", ArmError(409, "OperationPreempted", reason).content())
+
+    async def take_away(self, resource: Resource) -> None:
+        """Removes what lies below, the deepest first, then the resource: a group's resources, role assignments on any of them.
+
+        Requests that are at work on something below are waited for: one that restarts containers would start them again
+        afterwards. ArmError from a kind leaves what is not removed yet as it is.
+        """
+        store = self._services.store
+        # Asked again each time: a request that was accepted before may have added something.
+        while below := store.below(resource.key):
+            for each in sorted(below, key=lambda one: one.key.count("/"), reverse=True):
+                async with self._locks.of(self._kinds[each.id.type.lower()], each.id):
+                    await self.cancel(each.key)
+                    if not store.below(each.key):  # else next time, behind what its creation has added meanwhile
+                        await self._remove_one(each)
+                await asyncio.sleep(0)  # a group may hold a thousand; others are answered in between
+        await self._remove_one(resource)
+
+    async def _remove_one(self, resource: Resource) -> None:
+        await self._kinds[resource.id.type.lower()].remove(resource, self._services)
+        self._services.store.delete(resource.key)
 
     async def settled(self, resource_key: str) -> Operation | None:
         """Waits for what is in progress for a resource; its operation as it ended, None where nothing was."""
@@ -205,7 +225,7 @@ class Operations:
         try:
             await slow_operations.begin(resource.id.type, self._services)
             _fail_if_asked()
-            await removal.remove(resource, self._kinds, self._services, self._locks, self.cancel)
+            await self.take_away(resource)
         except Exception:  # and not where the server is asked to end: the next one continues
             resource.state = "Failed"
             self._services.store.put(resource)

@@ -13,7 +13,7 @@ from starlette.types import Receive, Scope, Send
 
 from localazure.arm.store import Resource
 from localazure.blobs import containers, upstream
-from localazure.blobs.access import Access, Grant, Incoming
+from localazure.blobs.access import Access, Incoming
 from localazure.blobs.addresses import of_path, query_of
 from localazure.blobs.errors import BlobError, blob_error, not_implemented
 from localazure.blobs.hosts import SIGNED_PATH
@@ -62,18 +62,6 @@ class Front:
         _check_public_access(operation, account, incoming.headers)
         headers = upstream.passed_on(incoming.headers)
         content = _content(request, headers)
-        await self._forward(incoming, operation, grant, account, headers, content, send)
-
-    async def _forward(
-        self,
-        incoming: Incoming,
-        operation: Operation,
-        grant: Grant,
-        account: Resource,
-        headers: dict[str, str],
-        content: AsyncIterator[bytes] | None,
-        send: "_Begun",
-    ) -> None:
         if grant.new_blobs_alone:
             headers["if-none-match"] = "*"
         query = passed_on(incoming.query)
