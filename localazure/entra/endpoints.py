@@ -17,11 +17,10 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
-from localazure.arm.caller import Caller
 from localazure.arm.errors import ArmError
 from localazure.arm.requests import content_of
 from localazure.entra import federation
-from localazure.entra.federation import Federated, FederationError, KeySet
+from localazure.entra.federation import EntraError, Federated, KeySet
 from localazure.entra.identity import Identity
 from localazure.entra.tokens import LIFETIME_SECONDS, Tokens
 from localazure.lists import vm_images
@@ -72,74 +71,53 @@ class Endpoints:
         return JSONResponse(vm_images.aliases())
 
     async def discovery(self, request: Request) -> JSONResponse:
-        if refusal := self._wrong_tenant(request):
-            return refusal
-        return JSONResponse(self._documents["discovery"])
+        return self._refused_tenant(request) or JSONResponse(self._documents["discovery"])
 
     async def keys(self, request: Request) -> JSONResponse:
-        return self._wrong_tenant(request) or JSONResponse(self._tokens.keys())
+        return self._refused_tenant(request) or JSONResponse(self._tokens.keys())
 
     async def token(self, request: Request) -> JSONResponse:
         """Client credentials, and nothing else: a client id, its secret or an assertion, and whom the token is for."""
-        if refusal := self._wrong_tenant(request):
+        if refusal := self._refused_tenant(request):
             return refusal
         try:
             form = dict(parse_qsl((await content_of(request)).decode("utf-8", errors="replace")))
+            issued = self._issued(form)
         except ArmError as error:
-            return _refused(error.status, "invalid_request", 90014, error.message)
-        if form.get("grant_type") != "client_credentials":
-            return _refused(
-                400, "unsupported_grant_type", 70003, "Only the client_credentials grant is served by the embedded Azure."
-            )
-        if "client_assertion" in form:
-            return self._federated(form)
-        if form.get("client_id") != self._identity.client_id:
-            return self._unknown(form)
-        if not hmac.compare_digest(form.get("client_secret", "").encode(), self._identity.client_secret.encode()):
-            return _refused(
-                401, "invalid_client", 7000215, f"Invalid client secret provided for app '{self._identity.client_id}'."
-            )
-        audience = _audience(form.get("scope", "")) or form.get("resource", "")
-        if not audience:
-            return _refused(400, "invalid_request", 900144, "The request body must contain the parameter 'scope' or 'resource'.")
-        return self._issued(audience)
-
-    def _federated(self, form: dict[str, str]) -> JSONResponse:
-        """The token of a managed identity for one of an issuer that it trusts."""
-        identity = self._directory.federated(form.get("client_id", ""))
-        if identity is None:
-            return self._unknown(form)
-        try:
-            caller = federation.exchanged(form, identity, self._directory.key_set, self._directory.now())
-        except FederationError as error:
-            return _refused(error.status, error.error, error.number, error.text)
-        audience = _audience(form.get("scope", "")) or form.get("resource", "")
-        if not audience:
-            return _refused(400, "invalid_request", 900144, "The request body must contain the parameter 'scope' or 'resource'.")
-        if not self._directory.gives(audience):
-            text = f"The embedded Azure gives no token of a managed identity for {audience}."
-            return _refused(400, "invalid_resource", 500011, text)
-        return self._issued(audience, caller)
-
-    def _issued(self, audience: str, of: Caller | None = None) -> JSONResponse:
+            return _refused(EntraError(90014, why=error.message))
+        except EntraError as error:
+            return _refused(error)
         token = {
             "token_type": "Bearer",
             "expires_in": LIFETIME_SECONDS,
             "ext_expires_in": LIFETIME_SECONDS,
-            "access_token": self._tokens.issue(audience, of),
+            "access_token": issued,
         }
         return JSONResponse(token, headers={"Cache-Control": "no-store"})
 
-    def _unknown(self, form: dict[str, str]) -> JSONResponse:
-        who = f"Application with identifier '{form.get('client_id', '')}'"
-        text = f"{who} was not found in the directory '{self._identity.tenant_id}'."
-        return _refused(400, "unauthorized_client", 700016, text)
+    def _issued(self, form: dict[str, str]) -> str:
+        """The token that a form requests."""
+        if form.get("grant_type") != "client_credentials":
+            raise EntraError(70003)
+        client, caller = form.get("client_id", ""), None
+        federated = "client_assertion" in form
+        identity = self._directory.federated(client) if federated else None
+        if identity is None and (federated or client != self._identity.client_id):
+            raise EntraError(700016, client=client, tenant=self._identity.tenant_id)
+        if identity is not None:
+            caller = federation.exchanged(form, identity, self._directory.key_set, self._directory.now())
+        elif not hmac.compare_digest(form.get("client_secret", "").encode(), self._identity.client_secret.encode()):
+            raise EntraError(7000215, client=client)
+        audience = _audience(form.get("scope", "")) or form.get("resource", "")
+        if not audience:
+            raise EntraError(900144, what="'scope' or 'resource'")
+        if caller is not None and not self._directory.gives(audience):
+            raise EntraError(500011, audience=audience)
+        return self._tokens.issue(audience, caller)
 
-    def _wrong_tenant(self, request: Request) -> JSONResponse | None:
+    def _refused_tenant(self, request: Request) -> JSONResponse | None:
         tenant = request.path_params["tenant"]
-        if tenant.lower() == self._identity.tenant_id:
-            return None
-        return _refused(400, "invalid_request", 90002, f"Tenant '{tenant}' not found.")
+        return None if tenant.lower() == self._identity.tenant_id else _refused(EntraError(90002, tenant=tenant))
 
 
 def _audience(scope: str) -> str:
@@ -148,7 +126,6 @@ def _audience(scope: str) -> str:
     return requested[0].removesuffix("/.default") if requested else ""
 
 
-def _refused(status: int, error: str, number: int, text: str) -> JSONResponse:
-    return JSONResponse(
-        {"error": error, "error_description": f"AADSTS{number}: {text}", "error_codes": [number]}, status_code=status
-    )
+def _refused(error: EntraError) -> JSONResponse:
+    told = {"error": error.error, "error_description": f"AADSTS{error.number}: {error.text}", "error_codes": [error.number]}
+    return JSONResponse(told, status_code=error.status)

@@ -1,15 +1,14 @@
 """Workload identity federation: exchanges a token of another issuer for one of a user-assigned identity.
 
-`FederationError` has Entra's number and words.
-
-The flow: Microsoft Learn, entra/workload-id/workload-identity-federation. Where users read the words: 700211 and 700213 in
-Azure/azure-workload-identity issue 1200, 7002138 in Azure/login issue 515, 700024 in risingwavelabs/risingwave issue 17123,
-7000272 in Azure/azure-workload-identity issue 1232, 50166 in its issue 1130. Assumed are the words of 700212, which follow those
-of its neighbours, and of 50027; that a wrong signature is told as a key that doesn't exist; and the order of the checks.
+The flow: Microsoft Learn, entra/workload-id/workload-identity-federation. Refusals are rows of `refusals.tsv`, with the threads
+in which users read their words. Assumed are that a wrong signature is told as a key that doesn't exist, and the order of the
+checks.
 """
 
+import functools
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import jwt
@@ -20,20 +19,23 @@ ASSERTION_TYPE = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 _ALGORITHMS = ["RS256"]
 _REQUIRED_CLAIMS = ["iss", "sub", "aud", "exp"]
 _SKEW = timedelta(minutes=5)  # of clocks that Entra puts up with; assumed
-_LOOK = (
-    "Check your federated identity credential Subject, Audience and Issuer against the presented assertion. "
-    "https://learn.microsoft.com/entra/workload-id/workload-identity-federation"
-)
 
 KeySet = Mapping[str, Any]
 
 
-class FederationError(Exception):
-    """Why there is no token."""
+class EntraError(Exception):
+    """Why there is no token, by Entra's number."""
 
-    def __init__(self, number: int, text: str, *, status: int = 401, error: str = "invalid_client") -> None:
-        super().__init__(text)
-        self.number, self.text, self.status, self.error = number, text, status, error
+    def __init__(self, number: int, **words: object) -> None:
+        status, self.error, sentence = _rows()[number]
+        self.number, self.status, self.text = number, int(status), sentence.format(**words)
+        super().__init__(self.text)
+
+
+@functools.cache
+def _rows() -> Mapping[int, tuple[str, str, str]]:
+    lines = Path(__file__).with_name("refusals.tsv").read_text(encoding="utf-8").splitlines()[1:]
+    return {int(number): (status, error, sentence) for number, status, error, sentence, _ in (each.split("\t") for each in lines)}
 
 
 class Credential(NamedTuple):
@@ -54,14 +56,13 @@ class Federated(NamedTuple):
 def exchanged(form: Mapping[str, str], identity: Federated, key_set: Callable[[str], KeySet | None], now: datetime) -> Caller:
     """Whom the token is for. `key_set`: of an issuer that can be asked, None of any other."""
     if form.get("client_assertion_type") != ASSERTION_TYPE:
-        text = f"The request body must contain the parameter 'client_assertion_type' with the value '{ASSERTION_TYPE}'."
-        raise FederationError(900144, text, status=400, error="invalid_request")
+        raise EntraError(900144, what=f"'client_assertion_type' with the value '{ASSERTION_TYPE}'")
     assertion = form.get("client_assertion", "")
     claims = _claims(assertion)
     issuer = _matched(claims, identity.credentials)
     keys = key_set(issuer)
     if keys is None:
-        raise FederationError(50166, "Request to External OIDC endpoint failed.", status=400, error="invalid_request")
+        raise EntraError(50166)
     _check_signature(assertion, issuer, keys)
     _check_time(claims, now)
     return identity.caller
@@ -72,11 +73,7 @@ def _claims(assertion: str) -> dict[str, Any]:
     try:
         return jwt.decode(assertion, options={"verify_signature": False, "require": _REQUIRED_CLAIMS})
     except jwt.PyJWTError as error:
-        raise _malformed() from error
-
-
-def _malformed() -> FederationError:
-    return FederationError(50027, "JWT token is invalid or malformed.", status=400, error="invalid_request")
+        raise EntraError(50027) from error
 
 
 def _matched(claims: Mapping[str, Any], credentials: tuple[Credential, ...]) -> str:
@@ -85,21 +82,15 @@ def _matched(claims: Mapping[str, Any], credentials: tuple[Credential, ...]) -> 
     audiences = [claims["aud"]] if isinstance(claims["aud"], str) else list(claims["aud"])
     of_issuer = [each for each in credentials if each.issuer == issuer]
     if not of_issuer:
-        raise _no_match(700211, f"issuer '{issuer}'")
+        raise EntraError(700211, what=f"issuer '{issuer}'")
     of_audience = [each for each in of_issuer if each.audience in audiences]
     if not of_audience:
-        raise _no_match(700212, f"audience '{', '.join(map(str, audiences))}'")
+        raise EntraError(700212, what=f"audience '{', '.join(map(str, audiences))}'")
     if any(each.subject == subject for each in of_audience):
         return issuer
     if any(each.subject.lower() == subject.lower() for each in of_audience):
-        almost = "The subject matches with case-insensitive comparison, but not with case-sensitive comparison. "
-        raise _no_match(7002138, f"subject '{subject}'", almost)
-    raise _no_match(700213, f"subject '{subject}'")
-
-
-def _no_match(number: int, what: str, beside: str = "") -> FederationError:
-    text = f"No matching federated identity record found for presented assertion {what}. {beside}{_LOOK}"
-    return FederationError(number, text)
+        raise EntraError(7002138, what=f"subject '{subject}'")
+    raise EntraError(700213, what=f"subject '{subject}'")
 
 
 def _check_signature(assertion: str, issuer: str, keys: KeySet) -> None:
@@ -108,27 +99,16 @@ def _check_signature(assertion: str, issuer: str, keys: KeySet) -> None:
         key = jwt.PyJWKSet.from_dict(dict(keys))[name].key
         jwt.api_jws.decode(assertion, key, algorithms=_ALGORITHMS)  # claims are looked at by others
     except (jwt.PyJWTError, KeyError) as error:
-        text = (
-            f"The certificate with identifier {name} used to sign the federated credential could not be found in the metadata of "
-            f"identity provider {issuer}. Please validate that your Identity Provider's metadata exposes the key used to sign "
-            "the incoming token."
-        )
-        raise FederationError(7000272, text) from error
+        raise EntraError(7000272, name=name, issuer=issuer) from error
 
 
 def _check_time(claims: Mapping[str, Any], now: datetime) -> None:
     try:
         begins, ends = (datetime.fromtimestamp(float(claims.get(each) or 0), UTC) for each in ("nbf", "exp"))
     except (TypeError, ValueError, OverflowError, OSError) as error:
-        raise _malformed() from error
-    if begins - _SKEW <= now < ends + _SKEW:
-        return
-    text = (
-        f"Client assertion is not within its valid time range. Current time: {_told(now)}, assertion valid from {_told(begins)}, "
-        f"expiry time of assertion {_told(ends)}. Review the documentation at "
-        "https://learn.microsoft.com/entra/identity-platform/certificate-credentials ."
-    )
-    raise FederationError(700024, text)
+        raise EntraError(50027) from error
+    if not begins - _SKEW <= now < ends + _SKEW:
+        raise EntraError(700024, now=_told(now), begins=_told(begins), ends=_told(ends))
 
 
 def _told(when: datetime) -> str:

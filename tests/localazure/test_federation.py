@@ -10,7 +10,7 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from jwt.algorithms import RSAAlgorithm
 
 from localazure.arm.caller import Caller
-from localazure.entra.federation import ASSERTION_TYPE, Credential, Federated, FederationError, KeySet, exchanged
+from localazure.entra.federation import ASSERTION_TYPE, Credential, EntraError, Federated, KeySet, exchanged
 from tests.support.embedded import EmbeddedAzure
 from tests.support.tables import of_table
 
@@ -57,7 +57,7 @@ def test_a_token_that_a_credential_names_stands_for_the_identity() -> None:
     ],
 )
 def test_any_other_is_refused_by_number(given: dict[str, Any] | str, number: int, words: str) -> None:
-    with pytest.raises(FederationError) as refused:
+    with pytest.raises(EntraError) as refused:
         exchange(given if isinstance(given, str) else token(**given))
     assert refused.value.number == number
     assert words in refused.value.text
@@ -67,13 +67,13 @@ def test_a_token_holds_for_its_time_and_a_clock_may_be_minutes_wrong() -> None:
     assert exchange(token(), now=NOW + timedelta(minutes=62)) == CALLER
     assert exchange(token(), now=NOW - timedelta(minutes=2)) == CALLER
     for now in (NOW + timedelta(hours=2), NOW - timedelta(minutes=10)):
-        with pytest.raises(FederationError, match=r"expiry time of assertion 2026-11-23T13:00:00\.0000000Z") as refused:
+        with pytest.raises(EntraError, match=r"expiry time of assertion 2026-11-23T13:00:00\.0000000Z") as refused:
             exchange(token(), now=now)
         assert (refused.value.number, refused.value.status) == (700024, 401)
 
 
 def test_an_assertion_has_to_say_what_it_is() -> None:
-    with pytest.raises(FederationError, match="client_assertion_type") as refused:
+    with pytest.raises(EntraError, match="client_assertion_type") as refused:
         exchange(token(), form="")
     assert refused.value.number == 900144
 
