@@ -1,9 +1,9 @@
 """What clients see of resources and deployments while they live, by conversations: files of requests and what is answered.
 
 A file has `version`, that of its requests, `words`, `bodies` by their names, and `conversations` by theirs: lists of steps. A
-step sends a request (`send`, with `body`, `headers_sent`, another `version`, or `as: nobody`), injects a `fault`, or restarts the
-server. It succeeds unless `answer` has another status, or a status and a code; `none` is a connection that ends without an
-answer. And it says what is answered:
+step sends a request (`send`, with `body`, `headers_sent`, another `version`, or `as: nobody`, with a `form`), injects a `fault`,
+or restarts the server. It succeeds unless `answer` has another status, or a status and a code; `none` is a connection that ends
+without an answer. And it says what is answered:
 
 - `is`: the whole body. `has`: what lies at paths, ~ for nothing; in `value.*.name` the star stands for each of a list.
 - `differs`: what there is at paths, and isn't this. `says` and `lacks`: texts that are part of it, and that aren't.
@@ -50,6 +50,8 @@ class Conversation:
             "subscription": f"/subscriptions/{SUBSCRIPTION}",
             "url": azure.url,
             "client_id": azure.client_id,
+            "secret": azure.client_secret,
+            "tenant": azure.tenant_id,
             "admin": azure.admin_token,
             "ago": (azure.now() - timedelta(hours=1)).isoformat(),
             "soon": (azure.now() + timedelta(hours=1)).isoformat(),
@@ -80,7 +82,8 @@ class Conversation:
         headers = self._filled(step.get("headers_sent", {}))
         if step.get("as") == "nobody":
             with self._azure.http() as client:
-                return client.request(method, path, params=asked, json=body, headers=headers)
+                form = {"data": self._filled(step["form"])} if "form" in step else {"json": body}
+                return client.request(method, path, params=asked, headers=headers, **form)
         return self._azure.client.request(method, path, params=asked, json=body, headers=headers)
 
     def _check(self, step: Step, answer: httpx.Response) -> None:
