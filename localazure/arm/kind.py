@@ -18,7 +18,7 @@ from starlette.routing import BaseRoute
 from azure_gpu.formats import conditions
 from azure_gpu.formats.arm_ids import SUBSCRIPTION_TYPE, ArmId, parse
 from azure_gpu.formats.azure_types import AzureType
-from azure_gpu.formats.conditions import Judged
+from azure_gpu.formats.conditions import Judged, value_at
 from localazure import evidence
 from localazure.arm import refusals, words
 from localazure.arm.caller import Caller
@@ -194,7 +194,8 @@ class Kind:
 
     def busy(self, resource: Resource) -> ArmError:
         """The service's error for a change while a long operation runs on the same resource."""
-        return self._error("busy_error", {"name": resource.id.name}) or conflict(
+        above = resource.id.scope.rsplit("/", 1)[-1]
+        return self._error("busy_error", {"name": resource.id.name, "above": above}) or conflict(
             f"Another operation on '{resource.id.name}' of type '{self.arm_type}' is in progress. Please try again later."
         )
 
@@ -264,9 +265,7 @@ class Kind:
     def check(self, change: Change) -> None:
         """Validates the service's own rules: those of the table, with `facts`, and that references lead somewhere. ArmError."""
         self.check_scope(change.id.scope, change.services.store)
-        before = change.previous.body if change.previous else None
-        facts = {"name": change.id.name, **self.facts(change)}
-        refusals.judge(self.arm_type, change.body, change.as_of, before=before, facts=facts, form=self.refusal)
+        self.judge(change, change.body, self.facts(change))
         for path, arm_type in self.row.get("references", {}).items():
             for given in conditions.found(path, "set", change.body, {}):
                 check_reference({"id": given}, change, arm_type, self._error("reference_error", {"reference": given}))
@@ -281,6 +280,16 @@ class Kind:
         )
         if not known and (error := self._error("scope_error", {"scope": text})) is not None:
             raise error
+
+    def judge(self, change: Change, body: Body, facts: Body, *, was: Body | None = None) -> None:
+        """Refuses a body by the rows of the table. ArmError. `was`: what was there, where it isn't the stored body.
+
+        Facts of all types: `@name`, `@new`, `@above`, and by its name in the row what an id leads to, as `@linked.storage`."""
+        store, before = change.services.store, was or (change.previous.body if change.previous else None)
+        above = store.get(self.parent_id(change.id)) if self.parent_type else None
+        linked = {name: _linked(value_at(body, path), kind, store) for name, (path, kind) in self.row.get("linked", {}).items()}
+        whole = {"name": change.id.name, "new": change.creating, "above": _seen(above), "linked": linked, **facts}
+        refusals.judge(self.arm_type, body, change.as_of, before=before, facts=whole, form=self.refusal)
 
     def facts(self, change: Change) -> Body:  # noqa: ARG002
         """What the conditions of the table of refusals ask for beside the body."""
@@ -438,6 +447,18 @@ def check_reference(reference: Any, change: Change, arm_type: str, own: ArmError
 
 def missing_reference(reference: str, by: str) -> ArmError:
     return refused("InvalidResourceReference", reference=reference, by=by)
+
+
+def _seen(resource: Resource | None) -> Body | None:
+    """A resource as conditions see it."""
+    if resource is None:
+        return None
+    return {"id": resource.id.text, "name": resource.id.name, "state": resource.state, **resource.body}
+
+
+def _linked(given: Any, arm_type: str, store: Store) -> Body | None:
+    parsed = parse(str(given or "").removeprefix("azureml:"))
+    return _seen(store.get(parsed.key)) if parsed is not None and parsed.is_type(arm_type) else None
 
 
 def _at(path: str, body: Body) -> Body:

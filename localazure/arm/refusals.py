@@ -1,7 +1,8 @@
 """Judges bodies by the table of refusals, `localazure/evidence/refusals.tsv`: the first row that applies refuses.
 
 A row names a type, the API versions that it holds for, the path of a property, and a condition, in the words of
-`azure_gpu.formats.conditions`. `{value}`, `{was}`, `{path}` and any path in braces are filled into messages and targets.
+`azure_gpu.formats.conditions`. `{value}`, `{was}`, `{path}` and any path in braces are filled into messages and targets; a target
+`-` is none.
 """
 
 import re
@@ -42,7 +43,7 @@ def judge(
         if row.versions_from <= (version or row.versions_from) and not (row.versions_to and row.versions_to < version):
             for found in _refused(row, judged):
                 target = _filled(row.target, found, judged) if row.target else found.path
-                raise form(row, _filled(row.message, found, judged), target, found.value)
+                raise form(row, _filled(row.message, found, judged), "" if target == "-" else target, found.value)
 
 
 def _refused(row: Refusal, judged: Judged) -> Iterator[Value]:

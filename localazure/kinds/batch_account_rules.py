@@ -8,7 +8,6 @@ InvalidPropertyValue, its general code, stands there.
 from azure_gpu.formats import azure_types
 from localazure.arm.kind import Change
 from localazure.arm.store import Body, Resource
-from localazure.kinds import attached_identities
 from localazure.lists.batch import ACCOUNTS
 from localazure.services import Services
 
@@ -23,16 +22,10 @@ def facts(change: Change) -> Body:
     accounts = services.store.of_type(azure_types.BATCH_ACCOUNT.arm_type) if change.creating else []
     taken = [other.location == region for other in accounts if other.id.name.lower() == name]
     limit, used = services.deviations.quota("batch", region, "accounts", ACCOUNTS)
-    linked = change.properties.get("autoStorage") or {}
-    storage = services.store.at(linked.get("storageAccountId") or "", azure_types.STORAGE_ACCOUNT)
-    node = (linked.get("nodeIdentityReference") or {}).get("resourceId")
     return {
         "taken": ("here" if taken[0] else "elsewhere") if taken else "",
         "limit": limit,
         "full": change.creating and sum(other.location == region for other in accounts) + used >= limit,
-        "storage": storage.id.name if storage is not None else "",
-        "keyless": storage is not None and storage.properties.get("allowSharedKeyAccess") is False,
-        "node_identity": node is None or attached_identities.principal_of(node, services) is not None,
     }
 
 

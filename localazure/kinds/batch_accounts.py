@@ -10,7 +10,6 @@ import base64
 import secrets
 
 from azure_gpu.formats import azure_types
-from localazure.arm import refusals
 from localazure.arm.kind import Answer, Call, Change, Kind, action, merged
 from localazure.arm.store import Body, Resource
 from localazure.batch.work import Work
@@ -38,9 +37,7 @@ class BatchAccounts(Kind):
         return replaced(under, patch, _REPLACED_WHOLE)
 
     def check(self, change: Change) -> None:
-        whole, before = merged(self.defaults(change), change.body), change.previous.body if change.previous else None
-        facts = {"name": change.id.name, **batch_account_rules.facts(change)}
-        refusals.judge(self.arm_type, whole, change.as_of, before=before, facts=facts, form=self.refusal)
+        self.judge(change, merged(self.defaults(change), change.body), batch_account_rules.facts(change))
 
     def begun(self, change: Change) -> Body:
         resource = change.stored

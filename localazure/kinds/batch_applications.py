@@ -60,15 +60,10 @@ class BatchApplicationPackages(Kind):
 
     def facts(self, change: Change) -> Body:
         store = change.services.store
-        application = store.get(change.id.scope)
-        if application is None:
-            raise ValueError("a package is changed below its application")
         account, storage = _account(change.id, change.services)
-        others = store.of_type(self.arm_type, application.key) if change.creating else []
+        others = store.of_type(self.arm_type, change.id.scope) if change.creating else []
         return {
-            "application": application.id.name,
             "storage": storage.id.name if storage is not None else "",
-            "fixed": not change.creating and not application.properties.get("allowUpdates", True),
             "full": len(others) >= MOST_OF_APPLICATION,
             "most": MOST_OF_APPLICATION,
             "shut": storage is not None and not _may_write(account, storage, self._blobs),

@@ -3,6 +3,7 @@
 Codes: `batch_refusals`. How the service refuses a formula that it can't read is known only by its code.
 """
 
+from collections.abc import Callable
 from datetime import date
 
 from azure_gpu.catalog import durations, lifecycle
@@ -15,12 +16,11 @@ from azure_gpu.formats import azure_types
 from azure_gpu.formats.arm_ids import parse
 from azure_gpu.formats.autoscale_formula import formula_problems
 from localazure import size_facts
-from localazure.arm import refusals
 from localazure.arm.errors import not_implemented
 from localazure.arm.kind import Change, merged
 from localazure.arm.store import Body, Resource
 from localazure.kinds import attached_identities, batch_packages, batch_pool_changes, batch_quotas
-from localazure.kinds.batch_refusals import form, invalid_value, refused
+from localazure.kinds.batch_refusals import invalid_value, refused
 from localazure.kinds.gallery_images import image_at
 from localazure.subscriptions import SUBSCRIPTION
 from localazure.weather.parts import WHOLE_POOLS
@@ -29,7 +29,7 @@ MACHINE = "properties.deploymentConfiguration.virtualMachineConfiguration"
 AUTO = "properties.scaleSettings.autoScale"
 
 
-def check(change: Change, defaults: Body, arm_type: str) -> None:
+def check(change: Change, defaults: Body, judge: Callable[[Change, Body, Body], None]) -> None:
     """`defaults`: what the service fills in."""
     properties = change.body.setdefault("properties", {})
     account = change.services.store.get(change.id.scope)
@@ -45,7 +45,7 @@ def check(change: Change, defaults: Body, arm_type: str) -> None:
         whole = merged(defaults, change.body)["properties"]
         batch_pool_changes.check(change.previous.properties, whole)
         properties.update(batch_pool_changes.kept(change.previous.properties, properties))
-    refusals.judge(arm_type, change.body, change.as_of, facts=_facts(change, account), form=form)
+    judge(change, change.body, _facts(change, account))
     _check_identities(change.body)
     batch_packages.check(properties.get("applicationPackages") or [], account, change.services)
     if change.previous is None:
@@ -83,7 +83,6 @@ def _facts(change: Change, account: Resource) -> Body:
     boots, generations = size.get("generations") or [], image.get("generations") or []
     return {
         **size,
-        "new": change.previous is None,
         "size": properties.get("vmSize"),
         "fixed": fixed is not None,
         "resize_minutes": _minutes((fixed or {}).get("resizeTimeout")),

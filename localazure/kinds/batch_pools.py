@@ -36,7 +36,7 @@ class BatchPools(Kind):
         return replaced(under, patch, tuple(patch["properties"]) if isinstance(patch.get("properties"), dict) else ())
 
     def check(self, change: Change) -> None:
-        batch_pool_rules.check(change, self.defaults(change), self.arm_type)
+        batch_pool_rules.check(change, self.defaults(change), self.judge)
 
     async def provision(self, change: Change) -> Body:
         await self._pools.apply(key_of(change.id), change.body, change.as_of, change.id.name)

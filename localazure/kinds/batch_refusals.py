@@ -40,4 +40,4 @@ def form(row: Refusal, message: str, target: str, value: object) -> ArmError:
     if known is None or not known.message:
         return refusals.plain(row, message, target, value)
     shown = value if row.code == "InvalidPropertyValue" and isinstance(value, str | int | float) else None
-    return refused(row.code, message, "" if target == "properties" else target, shown)
+    return refused(row.code, message, target, shown)

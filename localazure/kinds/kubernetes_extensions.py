@@ -30,34 +30,24 @@ class KubernetesExtensions(Kind):
 
     def check(self, change: Change) -> None:
         cluster = change.services.store.get(change.id.scope)
-        if cluster is None or not cluster.id.is_type(azure_types.MANAGED_CLUSTER.arm_type):
-            raise ArmError(404, "ResourceNotFound", f"The cluster '{change.id.scope}' was not found.")
+        is_cluster = cluster is not None and cluster.id.is_type(azure_types.MANAGED_CLUSTER.arm_type)
         properties = change.body.setdefault("properties", {})
-        kept = change.previous.properties["extensionType"] if change.previous else ""
-        given = str(properties.get("extensionType") or kept)
-        if not given:
-            raise ArmError(400, "BadRequest", "An extension requires 'extensionType'.", target="properties.extensionType")
+        before = change.previous.properties if change.previous else {}
+        given, scope = str(properties.get("extensionType") or before.get("extensionType") or ""), properties.get("scope")
         is_ml = given.lower() == EXTENSION_TYPE.lower()
         properties["extensionType"] = EXTENSION_TYPE if is_ml else given
         change.body.pop("identity", None)  # taken and not shown: AKS gives an extension its identity (the session)
-        if is_ml and "namespace" in (properties.get("scope") or {}):
-            raise ArmError(400, "BadRequest", f"{EXTENSION_TYPE} is installed for a whole cluster.", target="properties.scope")
-        if change.previous is not None and properties.get("scope") not in (None, change.previous.properties["scope"]):
-            raise ArmError(400, "BadRequest", "The scope of an extension can't be changed.", target="properties.scope")
-        others = [
-            one
-            for one in of_cluster(cluster, change.services)
-            if one.key != change.id.key and str(one.properties["extensionType"]).lower() == given.lower()
-        ]
-        if change.creating and others:
-            message = (
-                f"An extension of the type {properties['extensionType']} is installed on the cluster as '{others[0].id.name}'."
-            )
-            raise ArmError(409, "ExtensionAlreadyExists", message)
-        if not is_ml:
-            return
-        judged = {"id": change.id.text, "properties": {"extensionType": EXTENSION_TYPE, _SETTINGS: _settings(change)}}
-        refusals.judge(JUDGED_AS, judged, change.as_of, facts=_facts(change, cluster))
+        facts = {
+            "scope": change.id.scope,
+            "cluster": is_cluster,
+            "in_namespace": is_ml and "namespace" in (scope or {}),
+            "moves": scope is not None and not change.creating and scope != before["scope"],
+            "same": _same(change, given, cluster) if cluster is not None else "",
+        }
+        self.judge(change, change.body, facts)
+        if is_ml and cluster is not None:
+            judged = {"id": change.id.text, "properties": {"extensionType": EXTENSION_TYPE, _SETTINGS: _settings(change)}}
+            refusals.judge(JUDGED_AS, judged, change.as_of, facts=_facts(change, cluster))
 
     async def provision(self, change: Change) -> Body:
         properties = change.properties
@@ -88,6 +78,12 @@ class KubernetesExtensions(Kind):
 def of_cluster(cluster: Resource, services: Services) -> list[Resource]:
     found = services.store.of_type(azure_types.KUBERNETES_EXTENSION.arm_type, cluster.key)
     return [one for one in found if one.id.scope.lower() == cluster.key]
+
+
+def _same(change: Change, extension_type: str, cluster: Resource) -> str:
+    """The name of another extension of that type on the cluster."""
+    others = (one for one in of_cluster(cluster, change.services) if one.key != change.id.key)
+    return next((one.id.name for one in others if str(one.properties["extensionType"]).lower() == extension_type.lower()), "")
 
 
 def _settings(change: Change) -> Body:

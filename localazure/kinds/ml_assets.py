@@ -17,26 +17,22 @@ from localazure.blobs.errors import BlobError
 from localazure.blobs.service import Blobs
 from localazure.kinds import ml_uploads
 from localazure.kinds.blob_containers import as_arm
-from localazure.kinds.ml_kind import MlKind, bad_request, keep_with_workspace, user_error, workspace_of
+from localazure.kinds.ml_kind import MlKind, keep_with_workspace, user_error, workspace_of
 from localazure.kinds.ml_uris import blob_of, is_known
 from localazure.services import Services
 
 # The parameters of a list of code → the properties that azure-ai-ml 1.35.2 gives a version that it has uploaded.
 _HASHES = {"hash": "hash_sha256", "hashversion": "hash_version"}
-_EARLIER_TYPES = ("CustomModel", "MLFlowModel", "TritonModel")  # ModelType of API version 2021-10-01, in templates still
-MODEL_TYPES = ("custom_model", "mlflow_model", "triton_model")  # azure-ai-ml 1.35.2, AssetTypes
 
 
 class _Containers(MlKind):
     """The name that versions share."""
 
-    version_type: ClassVar[AzureType]
-
     async def remove(self, resource: Resource, services: Services) -> None:
         keep_with_workspace(resource, services)
 
     def view(self, resource: Resource, services: Services) -> Body:
-        versions = services.store.of_type(self.version_type.arm_type, resource.key)
+        versions = services.store.of_type(f"{self.arm_type}/versions", resource.key)
         newest = max(versions, key=lambda each: each.created_at).id.name if versions else None
         numbers = [int(each.id.name) for each in versions if each.id.name.isascii() and each.id.name.isdigit()]
         live: Body = {"nextVersion": str(max(numbers, default=0) + 1)}
@@ -48,14 +44,12 @@ class _Containers(MlKind):
 class _Versions(MlKind):
     """Validated once, and kept."""
 
-    container_type: ClassVar[AzureType]
-
     def parent_id(self, resource_id: ArmId) -> str:
         return resource_id.scope.rsplit("/", 2)[0]
 
     def check(self, change: Change) -> None:
         if change.previous is None:
-            self.check_new(change)
+            super().check(change)
             return
         before, given = change.previous.properties, change.properties
         for name in sorted({*before, *given} - {*self.row["changeable"]}):
@@ -65,10 +59,6 @@ class _Versions(MlKind):
                     "Create another version."
                 )
                 raise user_error(message, target=f"properties.{name}", status=409)
-
-    def check_new(self, change: Change) -> None:
-        """What speaks against a version that doesn't exist yet. ArmError."""
-        raise NotImplementedError
 
     async def provision(self, change: Change) -> Body:
         if change.previous is None:
@@ -94,21 +84,20 @@ class _Versions(MlKind):
 
 class ModelContainers(_Containers):
     azure_type = azure_types.ML_MODEL_CONTAINER
-    version_type = azure_types.ML_MODEL_VERSION
 
 
 class EnvironmentContainers(_Containers):
     azure_type = azure_types.ML_ENVIRONMENT_CONTAINER
-    version_type = azure_types.ML_ENVIRONMENT_VERSION
 
 
 class CodeContainers(_Containers):
     azure_type = azure_types.ML_CODE_CONTAINER
-    version_type = azure_types.ML_CODE_VERSION
 
 
 class _UploadedVersions(_Versions):
     """Versions whose files are blobs, for which a client can request an upload address."""
+
+    uri: ClassVar[str]
 
     def __init__(self, blobs: Blobs) -> None:
         self._blobs = blobs
@@ -117,30 +106,25 @@ class _UploadedVersions(_Versions):
     async def start_upload(self, resource: Resource, call: Call) -> Answer:
         return await ml_uploads.start(resource, self._blobs, call)
 
+    def facts(self, change: Change) -> Body:
+        return {"known": is_known(str(change.properties.get(self.uri) or ""))}
+
+    async def check_files(self, change: Change) -> None:
+        await _check_blobs(str(change.properties[self.uri]), self.uri, self._blobs, change)
+
 
 class ModelVersions(_UploadedVersions):
     """A folder or a file of blobs, and what kind of model it is."""
 
     azure_type = azure_types.ML_MODEL_VERSION
-    container_type = azure_types.ML_MODEL_CONTAINER
-
-    def check_new(self, change: Change) -> None:
-        properties = change.properties
-        _check_uri(str(properties.get("modelUri") or ""), "modelUri")
-        kind = str(properties.get("modelType", MODEL_TYPES[0]))
-        if kind.lower() not in MODEL_TYPES and kind not in _EARLIER_TYPES:
-            message = f"'{kind}' isn't a model type; allowed:  {', '.join(MODEL_TYPES)}."
-            raise bad_request(message, target="properties.modelType")
-
-    async def check_files(self, change: Change) -> None:
-        await _check_blobs(str(change.properties["modelUri"]), "modelUri", self._blobs, change)
+    uri = "modelUri"
 
 
 class CodeVersions(_UploadedVersions):
     """A folder of blobs with scripts in it."""
 
     azure_type = azure_types.ML_CODE_VERSION
-    container_type = azure_types.ML_CODE_CONTAINER
+    uri = "codeUri"
 
     def read(self, body: Body) -> Body:
         """Numbers among the properties are taken as text: azure-ai-ml 1.35.2 sends `hash_version` as one."""
@@ -163,41 +147,15 @@ class CodeVersions(_UploadedVersions):
         found = super().chosen(listed, query)
         return [each for each in found if all(_has(each, name, value) for name, value in hashes.items())]
 
-    def check_new(self, change: Change) -> None:
-        _check_uri(str(change.properties.get("codeUri") or ""), "codeUri")
-
-    async def check_files(self, change: Change) -> None:
-        await _check_blobs(str(change.properties["codeUri"]), "codeUri", self._blobs, change)
-
 
 class EnvironmentVersions(_Versions):
     """An image, with packages on top of it where there is a conda file."""
 
     azure_type = azure_types.ML_ENVIRONMENT_VERSION
-    container_type = azure_types.ML_ENVIRONMENT_CONTAINER
-
-    def check_new(self, change: Change) -> None:
-        properties = change.properties
-        if not properties.get("image") and not properties.get("build"):
-            raise bad_request("An environment requires 'image' or a build context.", target="properties.image")
-        for name, route in (properties.get("inferenceConfig") or {}).items():
-            path = f"properties.inferenceConfig.{name}"
-            if not str(route.get("path", "")).startswith("/"):
-                raise bad_request("The path of a route must begin with a slash.", target=f"{path}.path")
-            if not 0 < route.get("port", 0) < 65536:
-                raise bad_request("The port of a route must be 1 to 65535.", target=f"{path}.port")
 
 
 def _has(version: Resource, name: str, value: str) -> bool:
     return str((version.properties.get("properties") or {}).get(name)) == value
-
-
-def _check_uri(uri: str, name: str) -> None:
-    if not uri:
-        raise bad_request(f"'{name}' is missing.", target=f"properties.{name}")
-    if not is_known(uri):
-        message = f"'{name}' isn't a supported URI; allowed:  azureml://…/datastores/NAME/paths/PATH and https://…"
-        raise bad_request(message, target=f"properties.{name}")
 
 
 async def _check_blobs(uri: str, name: str, blobs: Blobs, change: Change) -> None:

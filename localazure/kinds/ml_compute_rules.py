@@ -1,11 +1,12 @@
 """Rules of Azure Machine Learning for computes: facts for the table of refusals, and what a compute is attached to."""
 
+from collections.abc import Callable
+
 from azure_gpu.catalog import durations
 from azure_gpu.catalog.services.machine_learning.extension import EXTENSION_TYPE
 from azure_gpu.catalog.size_use import Service
 from azure_gpu.formats import azure_types
 from localazure import size_facts
-from localazure.arm import refusals
 from localazure.arm.errors import ArmError, not_implemented
 from localazure.arm.kind import Change, merged
 from localazure.arm.store import Body, Resource
@@ -29,17 +30,18 @@ def inner(body: Body) -> Body:
     return (body.get("properties") or {}).get("properties") or {}
 
 
-def check(change: Change, arm_type: str) -> None:
+def check(change: Change, judge: Callable[..., None]) -> None:
     """What isn't said of a compute that is there stays as it is."""
-    kind, before = kind_of(change.body), change.previous.body if change.previous else None
-    if kind == KUBERNETES and change.properties:
-        _check_cluster(change)
-    machine = _machine(change) if kind == VIRTUAL_MACHINE and change.properties else None
-    if change.previous is not None and machine:  # what a GET shows of it may be put again
-        before = merged({"properties": {"properties": shown_machine(change.previous, change.services)}}, change.previous.body)
+    kind, store, before = kind_of(change.body), change.services.store, change.previous.body if change.previous else None
     whole = {**(inner(before) if before else {}), **inner(change.body)}
+    given = str(change.properties.get("resourceId") or "")
+    machine = store.at(given, azure_types.VIRTUAL_MACHINE) if kind == VIRTUAL_MACHINE else None
     judged = {**change.body, "properties": {**change.properties, "properties": whole}} if change.properties else change.body
-    refusals.judge(arm_type, judged, change.as_of, before=before, facts=_facts(change, whole, machine))
+    if change.previous and machine:  # what a GET shows of it may be put again
+        before = merged({"properties": {"properties": shown_machine(change.previous, change.services)}}, change.previous.body)
+    if before and kind == KUBERNETES and change.properties:
+        judged["properties"]["resourceId"] = given or before["properties"]["resourceId"]
+    judge(change, judged, _facts(change, whole, machine), was=before)
 
 
 def _facts(change: Change, whole: Body, machine: Resource | None) -> Body:
@@ -52,13 +54,13 @@ def _facts(change: Change, whole: Body, machine: Resource | None) -> Body:
     size, region = str(whole.get("vmSize") or ""), str(change.body.get("location"))
     return {
         **size_facts.of(size, Service.ML_COMPUTE, region, change.as_of, windows=windows),
-        "new": change.creating,
         "idle": idle is None or durations.length(str(idle)) is not None,
         # A machine of Azure's brings its own (Test_MachineLearning_Workspaces_20240401_CRUD, 2025-04-01).
         "address": whole.get("address") or (machine.id.name if machine else ""),
         "signs_in": bool(account.get("username") and (account.get("password") or account.get("privateKeyData"))),
         "windows": disk.get("osType") == "Windows",
         "types": [*types, DEFAULT_INSTANCE_TYPE],
+        "extension": kind_of(change.body) == KUBERNETES and _has_extension(change),
         "gpu_request": next((name for name, each in types.items() if _resources(each, "requests").get(_GPU) is not None), ""),
         "gpu_limit": next((name for name, limit in limits.items() if limit is not None and not str(limit).isdigit()), ""),
     }
@@ -66,25 +68,6 @@ def _facts(change: Change, whole: Body, machine: Resource | None) -> Body:
 
 def _resources(instance_type: Body, what: str) -> Body:
     return (instance_type.get("resources") or {}).get(what) or {}
-
-
-def _check_cluster(change: Change) -> None:
-    resource_id = change.properties.get("resourceId") or (change.previous.properties["resourceId"] if change.previous else None)
-    cluster = change.services.store.at(str(resource_id or ""), azure_types.MANAGED_CLUSTER)
-    if cluster is None:
-        message = f"The cluster '{resource_id}' was not found: a compute of the type Kubernetes is attached to a managed cluster."
-        raise bad_request(message, target="properties.resourceId")
-    if extension_of(cluster, change.services) is None:
-        message = f"The extension {EXTENSION_TYPE} isn't installed on the cluster '{cluster.id.name}'."
-        raise bad_request(message, target="properties.resourceId")
-
-
-def _machine(change: Change) -> Resource | None:
-    resource_id = change.properties.get("resourceId")
-    machine = change.services.store.at(str(resource_id), azure_types.VIRTUAL_MACHINE) if resource_id else None
-    if resource_id and machine is None:
-        raise bad_request(f"The virtual machine '{resource_id}' was not found.", target="properties.resourceId")
-    return machine
 
 
 def shown_machine(compute_: Resource, services: Services) -> Body:
@@ -109,6 +92,13 @@ def _address_of(machine: Resource, services: Services) -> str:
     if public is not None:
         return str((public.service.get("properties") or {}).get("ipAddress") or "")
     return str(first.get("privateIPAddress") or next((one["address"] for one in whole["properties"].get("addresses") or ()), ""))
+
+
+def _has_extension(change: Change) -> bool:
+    before = change.previous.properties if change.previous else {}
+    given = str(change.properties.get("resourceId") or before.get("resourceId") or "")
+    cluster = change.services.store.at(given, azure_types.MANAGED_CLUSTER)
+    return cluster is not None and extension_of(cluster, change.services) is not None
 
 
 def extension_of(cluster: Resource, services: Services) -> Resource | None:

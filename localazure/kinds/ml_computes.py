@@ -37,7 +37,7 @@ class MlComputes(MlKind):
         self._jobs = jobs
 
     def check(self, change: Change) -> None:
-        ml_compute_rules.check(change, self.arm_type)
+        ml_compute_rules.check(change, self.judge)
 
     def begun(self, change: Change) -> Body:
         compute, services = change.stored, change.services

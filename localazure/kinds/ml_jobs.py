@@ -8,17 +8,17 @@ Form: REST reference 2025-12-01, "Jobs".
 from collections.abc import Mapping
 
 from azure_gpu.formats import azure_types
+from azure_gpu.formats.arm_ids import parse
 from azure_gpu.formats.azure_types import AzureType
-from localazure.arm.errors import not_implemented
 from localazure.arm.kind import Answer, Call, Change, action, merged
 from localazure.arm.store import Body, Resource
-from localazure.kinds.ml_assets import version_at
 from localazure.kinds.ml_kind import MlKind, bad_request, user_error, workspace_of
 from localazure.machines.ml_jobs import JobRunner
 from localazure.services import Services
 
 _ENDED = ("Completed", "Failed", "Canceled")
-_NEEDED: Mapping[str, AzureType] = {
+_IDS: Mapping[str, AzureType] = {
+    "computeId": azure_types.ML_COMPUTE,
     "environmentId": azure_types.ML_ENVIRONMENT_VERSION,
     "codeId": azure_types.ML_CODE_VERSION,
 }
@@ -37,21 +37,17 @@ class MlJobs(MlKind):
         if change.previous is not None:
             self._check_unchanged(change.previous.properties, properties)
             return
-        if properties.get("jobType") != "Command":
-            raise not_implemented(f"a job of the type '{properties.get('jobType')}'")
-        workspace = workspace_of(change.id.text, change.services)
-        _check_compute(properties, workspace, change.services)
-        for name, azure_type in _NEEDED.items():
-            given = properties.get(name)
-            if not given:
-                continue
-            found = version_at(str(given), azure_type, change.services)
-            if found is None:
-                raise user_error(f"'{given}' was not found.", target=f"properties.{name}")
-            if found.properties.get("build"):
-                raise not_implemented("a job in an environment that is built from a Dockerfile; build the image and set 'image'")
-            properties[name] = found.id.text
+        super().check(change)
+        for name, azure_type in _IDS.items():
+            found = change.services.store.at(str(properties.get(name) or "").removeprefix("azureml:"), azure_type)
+            if found is not None:
+                properties[name] = found.id.text
         self._jobs.check(change)
+
+    def facts(self, change: Change) -> Body:
+        workspace = workspace_of(change.id.text, change.services)
+        compute = parse(str(change.properties.get("computeId") or ""))
+        return {"workspace": workspace.id.name, "in_workspace": compute is not None and compute.scope.lower() == workspace.key}
 
     def _check_unchanged(self, before: Body, properties: Body) -> None:
         for name, value in properties.items():
@@ -82,15 +78,3 @@ class MlJobs(MlKind):
             raise user_error(f"The job '{resource.id.name}' has ended.")
         await self._jobs.cancel(resource)
         return Answer(status=200)
-
-
-def _check_compute(properties: Body, workspace: Resource, services: Services) -> None:
-    given = properties.get("computeId")
-    if not given:
-        raise not_implemented("a job without 'computeId' (serverless compute)")
-    found = services.store.at(str(given), azure_types.ML_COMPUTE)
-    if found is None or found.id.scope.lower() != workspace.key:
-        raise user_error(
-            f"The compute '{given}' isn't a compute of the workspace '{workspace.id.name}'.", target="properties.computeId"
-        )
-    properties["computeId"] = found.id.text

@@ -1,5 +1,7 @@
 """Rules of the service for a deployment: facts for the table of refusals, and parts that are missing."""
 
+from collections.abc import Callable
+
 from azure_gpu.catalog import durations
 from azure_gpu.catalog.services.machine_learning import deployments as catalog
 from azure_gpu.catalog.services.machine_learning.compute import KUBERNETES
@@ -8,10 +10,9 @@ from azure_gpu.catalog.services.machine_learning.endpoints import DEFAULT_INSTAN
 from azure_gpu.catalog.size_use import Service
 from azure_gpu.formats import azure_types
 from localazure import size_facts
-from localazure.arm import refusals as table
 from localazure.arm.errors import not_implemented
 from localazure.arm.kind import Change
-from localazure.arm.store import Body, Resource
+from localazure.arm.store import Body
 from localazure.kinds import ml_online_quotas, ml_online_refusals as refusals
 from localazure.ml import assets
 from localazure.ml.settings import REQUESTS
@@ -23,7 +24,7 @@ _DURATIONS = {
 }
 
 
-def check(change: Change, arm_type: str) -> None:
+def check(change: Change, judge: Callable[[Change, Body, Body], None]) -> None:
     endpoint = change.services.store.get(change.id.scope)
     if endpoint is None:
         raise ValueError("a deployment is changed below its endpoint")
@@ -31,8 +32,7 @@ def check(change: Change, arm_type: str) -> None:
     kind = KUBERNETES if endpoint.properties.get("compute") else catalog.MANAGED
     size = str(properties.get("instanceType") or DEFAULT_INSTANCE_TYPE)
     judged = {**change.body, "properties": {**properties, "instanceType": size}}
-    table.judge(arm_type, judged, change.as_of, facts=_facts(change, kind, size), form=refusals.form)
-    _check_endpoint(change, endpoint)
+    judge(change, judged, _facts(change, kind, size))
     _check_parts(change)
     if kind == catalog.MANAGED:
         given = (change.body.get("sku") or {}).get("capacity")
@@ -62,13 +62,6 @@ def _facts(change: Change, kind: str, size: str) -> Body:
         "durations": [given[part][name] for part, names in seconds.items() for name, value in names.items() if value is not None],
         "timeout": durations.seconds(str({**REQUESTS, **given["requestSettings"]}["requestTimeout"])),
     }
-
-
-def _check_endpoint(change: Change, endpoint: Resource) -> None:
-    if endpoint.location != change.body["location"]:
-        raise refusals.invalid(f"A deployment must be in the region of its endpoint, {endpoint.location}.", "location")
-    if endpoint.state not in ("Succeeded", "Updating"):
-        raise refusals.invalid(f"The endpoint '{endpoint.id.name}' is {endpoint.state}.", "name")
 
 
 def _check_parts(change: Change) -> None:

@@ -7,7 +7,6 @@ ready. A failed one stays, so that its logs can be read. Rules: `ml_online_deplo
 from azure_gpu.catalog.services.machine_learning.deployments import MANAGED, MOST_INSTANCES
 from azure_gpu.catalog.services.machine_learning.endpoints import DEFAULT_INSTANCE_TYPE, LEAST_INSTANCES
 from azure_gpu.formats import azure_types
-from localazure.arm.errors import ArmError
 from localazure.arm.kind import Answer, Call, Change, question, reading
 from localazure.arm.store import Body, Resource
 from localazure.kinds import ml_online_deployment_rules as rules, ml_online_refusals as refusals
@@ -27,12 +26,14 @@ class MlOnlineDeployments(MlKind):
     def __init__(self, endpoints: OnlineEndpoints) -> None:
         self._endpoints = endpoints
 
+    refusal = staticmethod(refusals.form)
+
     def patched(self, under: Body, patch: Body) -> Body:
         refusals.refuse_other(patch, _PATCHED)
         return super().patched(under, patch)
 
     def check(self, change: Change) -> None:
-        rules.check(change, self.arm_type)
+        rules.check(change, self.judge)
 
     def check_removal(self, resource: Resource, services: Services) -> None:
         """A deployment that gets requests stays."""
@@ -85,9 +86,6 @@ class MlOnlineDeployments(MlKind):
         scale = {"default": capacity, "minimum": LEAST_INSTANCES, "maximum": MOST_INSTANCES, "scaleType": "Automatic"}
         row = {"resourceType": self.arm_type, "sku": {"name": "Default"}, "capacity": scale}
         return Answer(body={"value": [row]})
-
-    def busy(self, resource: Resource) -> ArmError:
-        return refusals.in_progress(resource.id.scope.rsplit("/", 1)[-1])
 
 
 def _forget_share(resource: Resource, services: Services) -> None:

@@ -5,8 +5,6 @@ it (Microsoft Learn, machine-learning/how-to-safely-rollout-online-endpoints). W
 """
 
 from azure_gpu.formats import azure_types
-from localazure.arm import refusals as refused
-from localazure.arm.errors import ArmError
 from localazure.arm.kind import Answer, Call, Change, action
 from localazure.arm.store import Body, Resource
 from localazure.kinds import attached_identities, ml_online_refusals as refusals
@@ -31,12 +29,10 @@ class MlOnlineEndpoints(MlKind):
         refusals.refuse_other(patch, _PATCHED)
         return super().patched(under, patch)
 
+    refusal = staticmethod(refusals.form)
+
     def check(self, change: Change) -> None:
-        before = change.previous.body if change.previous else None
-        judged = {**change.body, "properties": {"authMode": "", **change.properties}}
-        refused.judge(self.arm_type, judged, change.as_of, before=before, facts=_facts(change), form=refusals.form)
-        if change.previous is None:
-            _check_new(change)
+        self.judge(change, {**change.body, "properties": {"authMode": "", **change.properties}}, _facts(change))
         _check_traffic(change, self._endpoints)
 
     async def provision(self, change: Change) -> Body:
@@ -100,28 +96,6 @@ def _check_mode(resource: Resource, mode: str, action: str) -> None:
         raise refusals.invalid(f"The endpoint's authMode is {has}; '{action}' is for {mode}.", "authMode")
 
 
-def _compute_of(properties: Body, services: Services) -> Resource | None:
-    given = properties.get("compute")
-    if not given:
-        return None
-    found = services.store.at(str(given).removeprefix("azureml:"), azure_types.ML_COMPUTE)
-    if found is None:
-        raise ArmError(400, "ResourceNotFound", f"The compute '{given}' could not be found.", target="properties.compute")
-    return found
-
-
-def _check_new(change: Change) -> None:
-    """Names are unique in a region, and a region takes a limited number of endpoints."""
-    name, region = change.id.name.lower(), change.body["location"]
-    here = [each for each in change.services.store.of_type(MlOnlineEndpoints.azure_type.arm_type) if each.location == region]
-    if any(each.id.name.lower() == name for each in here):
-        message = f"The endpoint name '{change.id.name}' is taken in the region {region}: names are unique in a region."
-        raise refusals.invalid(message, "name")
-    limit, by_others = change.services.deviations.quota("ml", region, "endpoints", MOST_ENDPOINTS)
-    if len(here) + by_others >= limit:
-        raise refusals.too_many_endpoints(SUBSCRIPTION, len(here) + by_others, limit)
-
-
 def _shares(change: Change) -> dict[str, dict[str, int]]:
     """Live and mirrored shares, by the names of deployments as they are spelt."""
     below = change.services.store.of_type(azure_types.ML_ONLINE_DEPLOYMENT.arm_type, change.id.text)
@@ -135,9 +109,16 @@ def _facts(change: Change) -> Body:
     below = change.services.store.of_type(azure_types.ML_ONLINE_DEPLOYMENT.arm_type, change.id.text)
     known = {each.id.name for each in below}
     mirrored = [name for name, share in shares["mirrorTraffic"].items() if share]
-    compute = _compute_of(change.properties, change.services)
+    region, every = change.body["location"], change.services.store.of_type(MlOnlineEndpoints.azure_type.arm_type)
+    here = [each for each in every if each.location == region and each.key != change.id.key]
+    limit, by_others = change.services.deviations.quota("ml", region, "endpoints", MOST_ENDPOINTS)
     return {
-        "compute_kind": str(compute.properties.get("computeType") or "") if compute is not None else "",
+        "region": region,
+        "taken": any(each.id.name.lower() == change.id.name.lower() for each in here),
+        "subscription": SUBSCRIPTION,
+        "used": len(here) + by_others,
+        "limit": limit - 1,
+        "most": limit,
         "unknown": {what: next((name for name in given if name not in known), "") for what, given in shares.items()},
         "shares": sum(shares["traffic"].values()),
         "mirrored": len(mirrored),

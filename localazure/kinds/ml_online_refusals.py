@@ -6,6 +6,7 @@ Azure/azureml-examples pull request 1635); the other sentences are this project'
 
 import json
 
+from localazure.arm import refusals
 from localazure.arm.errors import ArmError
 from localazure.arm.store import Body
 from localazure.evidence import Refusal
@@ -26,11 +27,11 @@ def refuse_other(patch: Body, allowed: tuple[str, ...]) -> None:
         raise invalid(f"A PATCH takes {', '.join(allowed)}; change '{other[0]}' by a PUT of the whole.", other[0])
 
 
-def form(row: Refusal, message: str, target: str, value: object) -> ArmError:  # noqa: ARG001
+def form(row: Refusal, message: str, target: str, value: object) -> ArmError:
     """A row of the table as the service words it."""
     if row.code == "InferencingClientCreateDeploymentFailed":
         return of_size(message)
-    return invalid(message, target)
+    return invalid(message, target) if row.code == "BadRequest" else refusals.plain(row, message, target, value)
 
 
 def of_size(message: str) -> ArmError:
@@ -51,17 +52,3 @@ def quota(size: str, subscription: str, used: int, limit: int, needed: int) -> A
         f"Not enough quota available for {size} in SubscriptionId {subscription}. Current usage/limit: {used}/{limit}. "
         f"Additional needed: {needed} {GUIDE}outofquota"
     )
-
-
-def too_many_endpoints(subscription: str, used: int, limit: int) -> ArmError:
-    return ArmError(
-        400,
-        "InferencingClientCallFailed",
-        f"Endpoint Quota reached for subscription {subscription}.Current usage/limit: {used}/{limit}.Please clean up existing "
-        "endpoints and try again",
-    )
-
-
-def in_progress(name: str) -> ArmError:
-    # Microsoft Learn, machine-learning/how-to-troubleshoot-online-endpoints: 409 of Kubernetes online endpoints.
-    return ArmError(409, "Conflict", f"An operation is already in progress on the online endpoint '{name}'. Try again later.")

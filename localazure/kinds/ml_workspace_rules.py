@@ -31,7 +31,11 @@ def facts(change: Change) -> Body:
     was = str((before.get("managedNetwork") or {}).get("isolationMode") or ISOLATION[0])
     mode = str((properties.get("managedNetwork") or {}).get("isolationMode") or was)
     deleted = change.creating and properties.get(RECOVER) is not True and DELETED.find(change.id.key, change.services)
+    identity = change.body.get("identity") or (change.previous.body.get("identity") if change.previous else None) or {}
+    primary = properties.get("primaryUserAssignedIdentity")
     return {
+        "identity": identity,
+        "attached": not primary or attached_identities.is_attached({"identity": identity}, primary),
         "deleted": bool(deleted),
         "needed": all(properties.get(name) or before.get(name) for name in NEEDED),
         "was": was,
@@ -72,17 +76,3 @@ def dependency(given: str, azure_type: AzureType, services: Services) -> Resourc
         kind = azure_type.arm_type.rsplit("/", 1)[1]
         raise invalid(f"'{given}' wasn't found among {kind}.", target="workspace")
     return found
-
-
-def check_identity(change: Change) -> None:
-    identity = change.body.get("identity") or (change.previous.body.get("identity") if change.previous else None) or {}
-    kind = str(identity.get("type") or "None")
-    if kind == "None":
-        raise invalid("A workspace requires a managed identity.", target="identity")
-    primary = change.properties.get("primaryUserAssignedIdentity")
-    if kind == "UserAssigned" and not primary:
-        message = "A workspace without a system-assigned identity requires primaryUserAssignedIdentity."
-        raise invalid(message, target="properties.primaryUserAssignedIdentity")
-    if primary and not attached_identities.is_attached({"identity": identity}, primary):
-        message = f"The identity '{primary}' isn't attached to the workspace."
-        raise invalid(message, target="properties.primaryUserAssignedIdentity")

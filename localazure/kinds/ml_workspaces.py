@@ -43,10 +43,6 @@ class MlWorkspaces(MlKind):
     def read(self, body: Body) -> Body:
         return ml_workspace_forms.read(body)
 
-    def check(self, change: Change) -> None:
-        super().check(change)
-        ml_workspace_rules.check_identity(change)
-
     def facts(self, change: Change) -> Body:
         return ml_workspace_rules.facts(change)
 
