@@ -1,4 +1,4 @@
-"""What of a pool may change, whatever its form. What may not is in `test_batch_resources_pools.py` and the tables of refusals."""
+"""What of a pool may change, whatever its form. What may not is in `answers/batch.yaml` and the tables of refusals."""
 
 from typing import Any
 

@@ -36,7 +36,7 @@ class _Life:
         self._steps: list[Row] = table.content["lives"][name]
 
     def whole(self) -> None:
-        self._words = self._table.new_words()
+        self._words = self._table.new()
         for number, step in enumerate(self._steps, 1):
             failed = failure(self._step, (step,), f"step {number}")
             assert not failed, failed

@@ -48,7 +48,6 @@ class Table:
     def __init__(self, azure: EmbeddedAzure, file: Path) -> None:
         self._azure = azure
         self.content = yaml.load(file.read_text(encoding="utf-8"), yaml.CSafeLoader)
-        self.rows: list[Row] = self.content.get("rows", [])
         self._made: dict[str, dict[str, str]] = {}
 
     def check(self, row: Row) -> None:
@@ -72,13 +71,13 @@ class Table:
         first = row.get("first", [])
         key = repr(first)
         if key not in self._made:
-            words = self._made[key] = self.new_words()
+            words = self._made[key] = self.new()
             for step in first:
-                self._succeeded(self.send(step, words))
+                self.succeeded(self.send(step, words))
         return self._made[key]
 
-    def new_words(self) -> dict[str, str]:
-        """Those of a new group, in which the file's set-up is made."""
+    def new(self) -> dict[str, str]:
+        """A new group, and what the file's set-up makes in it."""
         group = new_group(self._azure)
         words = {
             "subscription": f"/subscriptions/{SUBSCRIPTION}",
@@ -123,7 +122,7 @@ class Table:
         answer = self.send({**row, "send": f"GET {row['send'].split(' ', 1)[1]}", "body": None, "with": {}, "without": ()}, words)
         return answer.json() if answer.is_success else answer.status_code
 
-    def _succeeded(self, answer: httpx.Response) -> None:
+    def succeeded(self, answer: httpx.Response) -> None:
         assert answer.is_success, answer.text
         if "azure-asyncoperation" in answer.headers or answer.status_code == 202:
             assert self._azure.finished(answer)["status"] == "Succeeded"
@@ -172,6 +171,8 @@ def test_each_row_is_refused(azure: InProcessAzure, file: Path, monkeypatch: pyt
     monkeypatch.setattr(control_plane, "is_free", lambda _: True)  # of ports of clusters, which don't run
     table = Table(azure, file)
     wrong = [
-        told for number, row in enumerate(table.rows, 1) if (told := failure(table.check, (row,), f"{number}: {row['send']}"))
+        told
+        for number, row in enumerate(table.content["rows"], 1)
+        if (told := failure(table.check, (row,), f"{number}: {row['send']}"))
     ]
-    assert not wrong, "\n".join([f"{len(wrong)} of {len(table.rows)} rows:", *wrong])
+    assert not wrong, "\n".join([f"{len(wrong)} of {len(table.content['rows'])} rows:", *wrong])
