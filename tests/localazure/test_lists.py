@@ -18,7 +18,7 @@ pytestmark = pytest.mark.usefixtures("no_fault_is_left")
 
 def test_with_azures_own_clients(azure: EmbeddedAzure) -> None:
     compute = client(ComputeManagementClient, azure)
-    sizes = {row.name: row for row in compute.resource_skus.list(filter="location eq 'westeurope'")}
+    sizes: dict[Any, Any] = {row.name: row for row in compute.resource_skus.list(filter="location eq 'westeurope'")}
     assert sizes["Standard_NC16as_T4_v3"].location_info[0].zones == ["1", "2", "3"]
     assert {each.name.value: each.limit for each in compute.usage.list("westeurope")}[T4] == 1000
     assert "ubuntu-hpc" in [each.name for each in compute.virtual_machine_images.list_offers("westeurope", "Microsoft-DSVM")]
