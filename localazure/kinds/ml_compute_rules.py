@@ -33,12 +33,12 @@ def inner(body: Body) -> Body:
 def check(change: Change, judge: Callable[..., None]) -> None:
     """What isn't said of a compute that is there stays as it is."""
     kind, store, before = kind_of(change.body), change.services.store, change.previous.body if change.previous else None
-    whole = {**(inner(before) if before else {}), **inner(change.body)}
     given = str(change.properties.get("resourceId") or "")
     machine = store.at(given, azure_types.VIRTUAL_MACHINE) if kind == VIRTUAL_MACHINE else None
-    judged = {**change.body, "properties": {**change.properties, "properties": whole}} if change.properties else change.body
     if change.previous and machine:  # what a GET shows of it may be put again
         before = merged({"properties": {"properties": shown_machine(change.previous, change.services)}}, change.previous.body)
+    whole = {**(inner(before) if before else {}), **inner(change.body)}
+    judged = {**change.body, "properties": {**change.properties, "properties": whole}} if change.properties else change.body
     if before and kind == KUBERNETES and change.properties:
         judged["properties"]["resourceId"] = given or before["properties"]["resourceId"]
     judge(change, judged, _facts(change, whole, machine), was=before)
