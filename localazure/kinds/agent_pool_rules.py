@@ -11,11 +11,11 @@ from azure_gpu.catalog.services.aks.systems import OS_SKUS
 from azure_gpu.catalog.size_use import Service
 from localazure import size_facts
 from localazure.arm import refusals
-from localazure.arm.store import Body
+from localazure.arm.store import Body, Resource
 from localazure.evidence import refusals as table
 from localazure.kinds import managed_cluster_versions as versions
 from localazure.kinds.managed_cluster_refusals import not_allowed
-from localazure.kinds.managed_cluster_requests import PROFILE
+from localazure.kinds.managed_cluster_requests import version_of
 
 JUDGED_AS = "Microsoft.ContainerService/managedClusters/agentPoolProfiles"
 # What of an existing pool never changes. Taints can be changed since (`az aks nodepool update --node-taints`).
@@ -30,22 +30,19 @@ class PoolChange(NamedTuple):
     """A new or changed pool, with what its validation depends on."""
 
     name: str
-    before: Body | None  # its whole properties; None for a new pool
-    after: Body
+    before: Resource | None  # None for a new pool
+    after: Body  # its whole properties
     cluster: Body  # the whole body of its cluster
-    location: str
     others: Sequence[Body]  # the properties of the cluster's other pools
     control_plane: str  # its version, with three numbers
-    running: str = ""  # the version of the pool's nodes, with three numbers; empty for a new pool
 
 
 def check(change: PoolChange, as_of: date) -> None:
     """ArmError for the first thing that AKS wouldn't take."""
-    versions.check_written(change.after["orchestratorVersion"], f"{PROFILE}.orchestratorVersion")
-    before = _judged(change.name, change.before) if change.before is not None else None
+    was = change.before.properties if change.before is not None else None
+    before = _judged(change.name, was) if was is not None else None
     refusals.judge(JUDGED_AS, _judged(change.name, change.after), as_of, before=before, facts=_facts(change, as_of))
-    _check_version(change, as_of)
-    if change.before is not None and change.before["mode"] == "System" and change.after["mode"] != "System":
+    if was is not None and was["mode"] == "System" and change.after["mode"] != "System":
         refuse_without_system(change.others)
 
 
@@ -57,23 +54,16 @@ def _facts(change: PoolChange, as_of: date) -> Body:
     pool = change.after
     windows = pool.get("osType") == "Windows"
     sku = OS_SKUS.get(str(pool.get("osSKU")))
+    running = version_of(change.before, as_of) if change.before is not None else ""
+    plan = str(change.cluster["properties"].get("supportPlan") or "")
     network = (change.cluster.get("properties") or {}).get("networkProfile") or {}
     return {
-        **size_facts.of(pool["vmSize"], Service.AKS, change.location, as_of, windows=windows),
+        **size_facts.of(pool["vmSize"], Service.AKS, change.cluster["location"], as_of, windows=windows),
+        "version": versions.facts(pool["orchestratorVersion"], running, as_of, plan, change.control_plane),
         "new": change.before is None,
         "system": sku.system if sku is not None and sku.system is not None else None,
         "load_balancer": network.get("loadBalancerSku"),
     }
-
-
-def _check_version(change: PoolChange, as_of: date) -> None:
-    """The version of the control plane is always there."""
-    requested = change.after["orchestratorVersion"]
-    if not any(running and versions.same(running, requested, as_of) for running in (change.running, change.control_plane)):
-        versions.check_supported(requested, as_of, str(change.cluster["properties"].get("supportPlan") or ""))
-    if change.running:
-        versions.check_pool_upgrade(change.running, requested, as_of)
-    versions.check_skew(versions.after(change.running, requested, as_of), change.control_plane)
 
 
 def refuse_without_system(others: Sequence[Body]) -> None:

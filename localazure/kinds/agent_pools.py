@@ -58,13 +58,11 @@ class AgentPools(Kind):
         agent_pool_rules.check(
             PoolChange(
                 name=change.id.name,
-                before=change.previous.properties if change.previous else None,
+                before=change.previous,
                 after=pool,
                 cluster=cluster.body,
-                location=cluster.location,
                 others=[each.properties for each in siblings],
                 control_plane=version_of(cluster, change.as_of),
-                running=version_of(change.previous, change.as_of) if change.previous else "",
             ),
             change.as_of,
         )

@@ -16,7 +16,7 @@ from localazure.arm.store import Body, Resource
 from localazure.kinds import agent_pool_defaults, agent_pool_rules, managed_cluster_versions as versions
 from localazure.kinds.agent_pool_rules import PoolChange
 from localazure.kinds.managed_cluster_refusals import bad_request, invalid, missing, pending, scaled_by_hand, size_not_allowed
-from localazure.kinds.managed_cluster_requests import pool_shape, shape_of, version_of
+from localazure.kinds.managed_cluster_requests import pool_shape, shape_of
 from localazure.kubernetes import pool_quotas
 from localazure.kubernetes.clusters import Clusters
 from localazure.kubernetes.model import PoolShape
@@ -85,11 +85,7 @@ def planned(
         raise invalid("agentPoolProfiles", "Must define at least one system pool")
     for name, pool in result.items():
         others = [other for key, other in everything.items() if key != name]
-        old = stored.get(name)
-        running = version_of(old, as_of) if old else ""
-        was = old.properties if old else None
-        change = PoolChange(name, was, pool, whole, whole["location"], others, control_plane, running)
-        agent_pool_rules.check(change, as_of)
+        agent_pool_rules.check(PoolChange(name, stored.get(name), pool, whole, others, control_plane), as_of)
     shapes = [shape_of(name, pool, versions.full(pool["orchestratorVersion"], as_of)) for name, pool in result.items()]
     check_room(shapes, cluster_key, whole["location"], runtime, services)
     return {name: pool for name, pool in result.items() if not _is_so(stored.get(name), pool)}

@@ -28,10 +28,6 @@ from localazure.arm.errors import ArmError
 
 NAMING_RULES = "Please see https://aka.ms/aks-naming-rules for more details."
 _PENDING = "See https://aka.ms/aks-pending-operation for more details"
-_VERSIONS = (
-    "Please use [az aks get-versions] command to get the supported version list in this region. For more information, please "
-    "check https://aka.ms/supported-version-list."
-)
 
 
 def invalid(parameter: str, reason: str = "") -> ArmError:
@@ -81,11 +77,6 @@ def size_not_allowed(size: str, region: str, reason: str) -> ArmError:
     message = f"The VM size of {size} is not allowed in your subscription in location '{region}'. {_sentence(reason)}"
     message += " For more details, please visit https://aka.ms/aks/quotas-skus-regions"
     return ArmError(400, "BadRequest", message, target="agentPoolProfile.vmSize")
-
-
-def version_not_supported(version: str, reason: str) -> ArmError:
-    message = f"Version {version} is not supported in this region. {_VERSIONS} {_sentence(reason)}".rstrip()
-    return ArmError(400, "AgentPoolK8sVersionNotSupported", message)
 
 
 def _sentence(reason: str) -> str:

@@ -10,8 +10,6 @@ from localazure.kinds import managed_cluster_versions as versions
 from localazure.kubernetes.model import ClusterShape, PoolShape, Taint
 from localazure.services import Services
 
-PROFILE = "agentPoolProfile"  # as AKS's refusals name a pool, wherever it stands
-
 
 def system_of(pool: Body) -> OperatingSystem:
     return "Windows" if pool.get("osType") == "Windows" else "Linux"

@@ -1,47 +1,38 @@
-"""Rules of AKS for a whole cluster that depend on more than its body. The others: `localazure/evidence/refusals.tsv`.
+"""What the refusals of a whole cluster depend on beside its body: facts for `localazure/evidence/refusals.tsv`.
 
 Its pools are `managed_cluster_pools`'.
 """
 
 import ipaddress
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from datetime import date
 
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.arm_ids import parse
-from localazure.arm import refusals
 from localazure.arm.kind import Change
 from localazure.arm.store import Body
 from localazure.kinds import managed_cluster_node_group, managed_cluster_versions as versions
+from localazure.kinds.managed_cluster_node_group import KUBELET
 from localazure.kinds.virtual_networks import prefixes
 from localazure.services import Services
 from localazure.weather.parts import NO_POLICY_MANAGER
 
 
-def check(change: Change, whole: Body, pools: Sequence[Body], arm_type: str) -> None:
-    """`whole`: the body with the service's defaults, without the pools."""
-    properties = whole["properties"]
-    before = change.previous.body if change.previous else None
-    subnets = _subnets(pools, change.services) if change.creating else ()
+def facts(change: Change, whole: Body, pools: Sequence[Body], running: str) -> Body:
+    """`whole`: the body with the service's defaults, without the pools. `running`: the version of what is there."""
+    properties, services = whole["properties"], change.services
+    subnets = _subnets(pools, services) if change.creating else ()
     given = {str(pool.get("vnetSubnetID") or "") for pool in pools}
-    facts = {
+    group = services.store.get(managed_cluster_node_group.group_id(properties["nodeResourceGroup"]))
+    return {
+        "version": versions.facts(properties["kubernetesVersion"], running, change.as_of, str(properties["supportPlan"])),
         "subnet": _overlapped(str(properties["networkProfile"].get("serviceCidr") or ""), subnets),
         "own_network": any(given),
-        "no_policy_manager": change.creating and change.services.weather.holds(NO_POLICY_MANAGER),
-        "api_server": _unfit(str((properties.get("apiServerAccessProfile") or {}).get("subnetId") or ""), given, change.services),
+        "no_policy_manager": change.creating and services.weather.holds(NO_POLICY_MANAGER),
+        "api_server": _unfit(str((properties.get("apiServerAccessProfile") or {}).get("subnetId") or ""), given, services),
+        "group_taken": group is not None and str(group.body.get("managedBy") or "").lower() != change.id.key,
+        "own_group": properties["nodeResourceGroup"].lower() == change.id.resource_group.lower(),
+        "profile": next((name for name in properties.get("identityProfile") or {} if name != KUBELET), ""),
     }
-    refusals.judge(arm_type, whole, change.as_of, before=before, facts=facts)
-    managed_cluster_node_group.check(properties["nodeResourceGroup"], change.id, change.services)
-    managed_cluster_node_group.check_given(properties.get("identityProfile") or {}, change.services)
-
-
-def check_version(requested: str, running: str, plan: str, as_of: date) -> None:
-    """`running`: the version of the control plane with three numbers; empty for a new cluster."""
-    versions.check_written(requested, "kubernetesVersion")
-    if not running or not versions.same(running, requested, as_of):
-        versions.check_supported(requested, as_of, plan)
-    if running:
-        versions.check_upgrade(running, requested, as_of)
 
 
 def _subnets(pools: Sequence[Body], services: Services) -> Iterator[str]:

@@ -7,13 +7,10 @@ catalog's; a patch that no source names is shown as `.0`.
 from datetime import date
 
 from azure_gpu.catalog.services.aks import kubernetes_versions
-from localazure.arm.errors import ArmError
 from localazure.arm.store import Body
-from localazure.kinds.managed_cluster_refusals import invalid, not_allowed, version_not_supported
 
 LONG_TERM_SUPPORT = "AKSLongTermSupport"
 _PLANS = ("KubernetesOfficial", LONG_TERM_SUPPORT)
-_SKEW = "For more information, please check https://aka.ms/version-skew-policy"
 _LARGEST_SKEW = 3  # minor versions by which nodes may lag behind
 
 
@@ -59,16 +56,36 @@ def numbers(version: str) -> tuple[int, ...]:
     return (*parts, *(0,) * (3 - len(parts)))
 
 
-def check_written(version: str, parameter: str) -> None:
-    if kubernetes_versions.number(version) is None:
-        raise invalid(parameter, f"'{version}' isn't a version such as 1.35 or 1.35.2")
+def facts(requested: str, running: str, as_of: date, plan: str, control_plane: str = "") -> Body:
+    """What speaks against a version, for the conditions of refusals; of one of which nothing is known, nothing.
+
+    `running` is empty where nothing runs; `control_plane` is given of a pool. Both have three numbers."""
+    if kubernetes_versions.number(requested) is None:
+        return {"written": False}
+    is_there = any(one and same(one, requested, as_of) for one in (running, control_plane))
+    later = after(running, requested, as_of)
+    found = {
+        "written": True,
+        "unsupported": "" if is_there else _not_there(requested, as_of, lts=plan == LONG_TERM_SUPPORT),
+        "running": running,
+        "step": _step(running, requested, as_of) if running else "",
+        "possible": ",".join(upgrades(running, as_of)) or "none" if running else "",
+    }
+    if not control_plane:
+        return found
+    pool, plane = numbers(later), numbers(control_plane)
+    skew = "bigger than" if pool[:2] > plane[:2] else ""
+    if plane[1] - pool[1] > _LARGEST_SKEW:
+        skew = f"more than {_LARGEST_SKEW} versions smaller than"
+    return found | {"skew": skew, "later": later, "plane": control_plane, "minor": pool[1], "plane_minor": plane[1]}
 
 
-def check_supported(version: str, as_of: date, plan: str) -> None:
-    """ArmError for a version that AKS doesn't have on that day; one of which nothing is known passes."""
-    reason = _not_there(version, as_of, lts=plan == LONG_TERM_SUPPORT)
-    if reason:
-        raise version_not_supported(version, reason)
+def _step(before: str, after: str, as_of: date) -> str:
+    """What of an upgrade isn't allowed: it goes up, and one minor version at a time."""
+    old, new = numbers(before), numbers(full(after, as_of))
+    if same(before, after, as_of):
+        return ""
+    return "Downgrading" if new < old else "Upgrading" if new[0] != old[0] or new[1] - old[1] > 1 else ""
 
 
 def _not_there(version: str, as_of: date, *, lts: bool) -> str:
@@ -79,58 +96,14 @@ def _not_there(version: str, as_of: date, *, lts: bool) -> str:
         oldest = min(kubernetes_versions.VERSIONS, key=lambda one: one.number)
         if minor is None or minor > oldest.number or as_of <= (oldest.lts_end or oldest.end).day:
             return ""
-        return f"it is older than {oldest.name}, which retired on {oldest.end.day.isoformat()}"
+        return f"It is older than {oldest.name}, which retired on {oldest.end.day.isoformat()}."
     end = row.lts_end if lts else row.end
     if end is not None and as_of > end.day:
-        return f"Kubernetes {row.name} on AKS retired on {end.day.isoformat()}"
+        return f"Kubernetes {row.name} on AKS retired on {end.day.isoformat()}."
     began = row.planned is None and row.general.dated == "valid from"
     if began and as_of < row.general.day:
-        return f"Kubernetes {row.name} on AKS came on {row.general.day.isoformat()}"
+        return f"Kubernetes {row.name} on AKS came on {row.general.day.isoformat()}."
     return ""
-
-
-def check_upgrade(before: str, after: str, as_of: date) -> None:
-    """Of a control plane: up, and one minor version at a time. `before` has three numbers."""
-    if same(before, after, as_of):
-        return
-    old, new = numbers(before), numbers(full(after, as_of))
-    if new < old:
-        raise _not_to(before, after, "Downgrading", as_of)
-    if new[0] != old[0] or new[1] - old[1] > 1:
-        raise _not_to(before, after, "Upgrading", as_of)
-
-
-def check_pool_upgrade(before: str, after: str, as_of: date) -> None:
-    """Of a pool: one minor version at a time, and never down."""
-    if same(before, after, as_of):
-        return
-    old, new = numbers(before), numbers(full(after, as_of))
-    if new < old:
-        raise _not_to(before, after, "Downgrading", as_of)
-    if new[1] - old[1] > 1:
-        raise ArmError(
-            400,
-            "OperationNotAllowed",
-            f"Upgrade agent pool version from {before} to {after} is not allowed, you can only upgrade one minor version at a "
-            f"time. Please use [az aks get-upgrades] command to get the supported upgrade paths. {_SKEW}",
-        )
-
-
-def check_skew(pool: str, control_plane: str) -> None:
-    """Nodes are never newer than the control plane, and not much older. Both with three numbers."""
-    of_pool, of_plane = numbers(pool), numbers(control_plane)
-    relation = ""
-    if of_pool[:2] > of_plane[:2]:
-        relation = "bigger than"
-    elif of_plane[1] - of_pool[1] > _LARGEST_SKEW:
-        relation = f"more than {_LARGEST_SKEW} versions smaller than"
-    if relation:
-        raise ArmError(
-            400,
-            "NodePoolMcVersionIncompatible",
-            f"Node pool version {pool} and control plane version {control_plane} are incompatible. Minor version of node pool "
-            f"version {of_pool[1]} is {relation} control plane version {of_plane[1]}. {_SKEW}",
-        )
 
 
 def same(before: str, after: str, as_of: date) -> bool:
@@ -174,11 +147,3 @@ def pool_rows(control_plane: str, as_of: date) -> list[Body]:
         {"kubernetesVersion": each, "default": minor_of(each) == standard or None, "isPreview": None}
         for each in sorted(every, key=numbers)
     ]
-
-
-def _not_to(before: str, after: str, doing: str, as_of: date) -> ArmError:
-    possible = ",".join(upgrades(before, as_of))
-    return not_allowed(
-        f"{doing} Kubernetes version {before} to {after} is not allowed. Available upgrades: {possible or 'none'}. "
-        "Please see https://aka.ms/aks-supported-k8s-ver for version details."
-    )

@@ -68,10 +68,8 @@ class ManagedClusters(ClusterAccess):
         profiles = properties.pop(_POOLS, None)
         whole = merged(self.defaults(change), change.body)
         running = str(change.previous.private.get("version") or "") if change.previous else ""
-        requested, plan = whole["properties"]["kubernetesVersion"], str(whole["properties"]["supportPlan"])
-        managed_cluster_rules.check_version(requested, running, plan, change.as_of)
-        managed_cluster_rules.check(change, whole, profiles or (), self.arm_type)
-        control_plane = versions.after(running, requested, change.as_of)
+        self.judge(change, whole, managed_cluster_rules.facts(change, whole, profiles or (), running))
+        control_plane = versions.after(running, whole["properties"]["kubernetesVersion"], change.as_of)
         planned = managed_cluster_pools.planned(
             change.id.key, whole, profiles, control_plane, change.as_of, self._runtime, change.services
         )
