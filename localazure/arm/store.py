@@ -143,6 +143,16 @@ class Store:
             ),
         )
 
+    def made(self, resource_id: str, body: Body, now: str, service: Body | None = None) -> Resource:
+        """The resource of an id, made where there is none."""
+        found, parsed = self.get(resource_id), parse(resource_id)
+        if found is None and parsed is not None:
+            found = Resource(id=parsed, body=body, service=service or {}, created_at=now, changed_at=now)
+            self.put(found)
+        if found is None:
+            raise ValueError(f"'{resource_id}' is no id")
+        return found
+
     def delete(self, resource_id: str) -> None:
         self._db.execute("DELETE FROM resources WHERE key = ?", (resource_id.lower(),))
 

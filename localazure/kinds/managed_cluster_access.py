@@ -6,10 +6,8 @@ in the cluster is decided there.
 
 import base64
 
-from azure_gpu.formats import azure_types
-from localazure.arm.errors import ArmError
-from localazure.arm.kind import Answer, Call, Kind, action, reading
-from localazure.arm.store import Body, Resource
+from localazure.arm.kind import Answer, Call, Kind, action
+from localazure.arm.store import Resource
 from localazure.kinds.managed_cluster_refusals import bad_request, invalid
 from localazure.kubernetes.clusters import Clusters
 from localazure.services import Services
@@ -18,7 +16,6 @@ from localazure.weather import reach
 # Sentence and code: Azure/caf-terraform-landingzones issue 416.
 STATIC = "Getting static credential is not allowed because this cluster is set to disable local accounts."
 FORMATS = ("azure", "exec")
-_ROLES = {"clusteradmin": "admin", "clusteruser": "user"}
 _NAMES = {"admin": "clusterAdmin", "user": "clusterUser", "monitoring": "clusterMonitoringUser"}
 
 
@@ -39,22 +36,6 @@ class ClusterAccess(Kind):
     @action("listClusterMonitoringUserCredential")
     async def monitoring(self, resource: Resource, call: Call) -> Answer:
         return self._answered(resource, "monitoring", call)
-
-    @reading("accessProfiles/{role}")
-    @action("accessProfiles/{role}/listCredential")
-    async def profile(self, resource: Resource, call: Call) -> Answer:
-        """GET accessProfiles/{role} and POST accessProfiles/{role}/listCredential: the older way to the same."""
-        who = _ROLES.get(call.path["role"].lower())
-        if who is None:
-            raise ArmError(404, "NotFound", f"There is no access profile '{call.path['role']}'.")
-        body: Body = {
-            "id": f"{resource.id.text}/accessProfiles/{_NAMES[who]}",
-            "name": _NAMES[who],
-            "type": f"{azure_types.MANAGED_CLUSTER.arm_type}/AccessProfiles",
-            "location": resource.location,
-            "properties": {"kubeConfig": self._encoded(resource, who, "", call.services)},
-        }
-        return Answer(body=body)
 
     def _answered(self, resource: Resource, who: str, call: Call) -> Answer:
         form = next((value for key, value in call.query.items() if key.lower() == "format"), "").lower()

@@ -5,10 +5,10 @@ under which they reach the outside.
 import uuid
 
 from azure_gpu.formats import azure_types
-from azure_gpu.formats.arm_ids import ArmId, parse
+from azure_gpu.formats.arm_ids import ArmId
 from localazure.arm.errors import ArmError
 from localazure.arm.kind import Change
-from localazure.arm.store import Body, Resource
+from localazure.arm.store import Body
 from localazure.arm.words import guid, number
 from localazure.services import Services
 from localazure.subscriptions import SUBSCRIPTION
@@ -27,22 +27,14 @@ def make(change: Change, name: str) -> Body:
     store, location = services.store, change.body["location"]
     now = services.clock.stamp()
     own = group_id(name)
-    if store.get(own) is None:
-        tags = {"aks-managed-cluster-name": change.id.name, "aks-managed-cluster-rg": change.id.resource_group}
-        body: Body = {"location": location, "managedBy": change.id.text, "tags": tags}
-        store.put(Resource(id=_parsed(own), body=body, created_at=now, changed_at=now))
+    tags = {"aks-managed-cluster-name": change.id.name, "aks-managed-cluster-rg": change.id.resource_group}
+    store.made(own, {"location": location, "managedBy": change.id.text, "tags": tags}, now)
     given = ((change.properties.get("identityProfile") or {}).get(KUBELET) or {}).get("resourceId")
     identity_id = given or f"{own}/providers/{azure_types.USER_ASSIGNED_IDENTITY.arm_type}/{change.id.name}-agentpool"
-    if store.get(identity_id) is None:
-        ids = {"tenantId": services.settings.tenant_id, "principalId": str(uuid.uuid4()), "clientId": str(uuid.uuid4())}
-        identity = Resource(id=_parsed(identity_id), body={"location": location}, service={"properties": ids})
-        identity.created_at = identity.changed_at = now
-        store.put(identity)
-    kept = store.get(identity_id)
-    if kept is None:
-        raise ValueError("an identity that was just made is there")
-    ids = kept.service["properties"]
-    return {KUBELET: {"resourceId": kept.id.text, "clientId": ids["clientId"], "objectId": ids["principalId"]}}
+    ids = {"tenantId": services.settings.tenant_id, "principalId": str(uuid.uuid4()), "clientId": str(uuid.uuid4())}
+    identity = store.made(identity_id, {"location": location}, now, {"properties": ids})
+    ids = identity.service["properties"]
+    return {KUBELET: {"resourceId": identity.id.text, "clientId": ids["clientId"], "objectId": ids["principalId"]}}
 
 
 def outbound(change: Change, name: str) -> list[Body]:
@@ -58,16 +50,11 @@ def outbound(change: Change, name: str) -> list[Body]:
     found: list[Body] = []
     for index in range(int(profile["managedOutboundIPs"].get("count") or 1)):
         address_id = f"{addresses}/{guid(f'{change.id.key}{index}')}"
-        if services.store.get(address_id) is None:
-            shown: Body = {"publicIPAddressVersion": "IPv4", "publicIPAllocationMethod": "Static", "idleTimeoutInMinutes": 30}
-            body: Body = {
-                "location": change.body["location"],
-                "sku": {"name": "Standard", "tier": "Regional"},
-                "properties": shown,
-            }
-            address = Resource(id=_parsed(address_id), body=body, created_at=now, changed_at=now)
-            address.service = {"properties": {"ipAddress": f"203.0.113.{1 + number(address.key, 254)}"}}
-            services.store.put(address)
+        shown: Body = {"publicIPAddressVersion": "IPv4", "publicIPAllocationMethod": "Static", "idleTimeoutInMinutes": 30}
+        sku = {"name": "Standard", "tier": "Regional"}
+        body: Body = {"location": change.body["location"], "sku": sku, "properties": shown}
+        address = {"ipAddress": f"203.0.113.{1 + number(address_id.lower(), 254)}"}
+        services.store.made(address_id, body, now, {"properties": address})
         found.append({"id": address_id})
     return found
 
@@ -86,10 +73,3 @@ async def remove(name: str, cluster: ArmId, services: Services) -> None:
 
 def group_id(name: str) -> str:
     return f"/subscriptions/{SUBSCRIPTION}/resourceGroups/{name}"
-
-
-def _parsed(text: str) -> ArmId:
-    parsed = parse(text)
-    if parsed is None:
-        raise ValueError(f"'{text}' is an id")
-    return parsed

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from azure_gpu.formats import azure_types
-from azure_gpu.formats.arm_ids import ArmId, parse
+from azure_gpu.formats.arm_ids import ArmId
 from azure_gpu.formats.azure_types import AzureType
 from localazure.arm.kind import Answer, Call, Change, merged, offer
 from localazure.arm.store import Body, Resource
@@ -63,7 +63,8 @@ class _Versions(MlKind):
     async def provision(self, change: Change) -> Body:
         if change.previous is None:
             await self.check_files(change)
-        self._make_container(change)
+        body: Body = {"properties": {"isArchived": False, "tags": {}, "properties": {}}}
+        change.services.store.made(change.id.scope, body, change.services.clock.stamp())
         return {}
 
     async def remove(self, resource: Resource, services: Services) -> None:
@@ -71,15 +72,6 @@ class _Versions(MlKind):
 
     async def check_files(self, change: Change) -> None:
         """What a new version names in blob storage has to be there."""
-
-    def _make_container(self, change: Change) -> None:
-        scope, store = change.id.scope, change.services.store
-        parsed = parse(scope)
-        if parsed is None or store.get(scope) is not None:
-            return
-        now = change.services.clock.stamp()
-        body: Body = {"properties": {"isArchived": False, "tags": {}, "properties": {}}}
-        store.put(Resource(id=parsed, body=body, created_at=now, changed_at=now))
 
 
 class ModelContainers(_Containers):

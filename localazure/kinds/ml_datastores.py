@@ -7,7 +7,6 @@ a key or signature that a datastore holds is kept, used by nothing, and never an
 from collections.abc import Mapping
 
 from azure_gpu.formats import azure_types
-from azure_gpu.formats.arm_ids import ArmId, parse
 from localazure.arm.errors import ArmError
 from localazure.arm.kind import Answer, Call, Change, action
 from localazure.arm.store import Body, Resource
@@ -99,17 +98,10 @@ async def make_defaults(
 
 
 def _put(workspace: Resource, name: str, properties: Body, services: Services) -> None:
-    parsed = _id(workspace, name)
-    now, before = services.clock.stamp(), services.store.get(parsed.key)
-    made = before.created_at if before else now
-    services.store.put(Resource(id=parsed, body={"properties": properties}, created_at=made, changed_at=now))
-
-
-def _id(workspace: Resource, name: str) -> ArmId:
-    parsed = parse(f"{workspace.id.text}/datastores/{name}")
-    if parsed is None:
-        raise ValueError(f"the workspace's id is none: {workspace.id.text!r}")
-    return parsed
+    now = services.clock.stamp()
+    store = services.store.made(f"{workspace.id.text}/datastores/{name}", {}, now)
+    store.body, store.service, store.private, store.state, store.changed_at = {"properties": properties}, {}, {}, "Succeeded", now
+    services.store.put(store)
 
 
 def account_named(name: str, services: Services) -> Resource | None:

@@ -47,42 +47,30 @@ def body_problems(shape: ObjectShape, body: Any, *, creating: bool, version: str
 
 
 def _problems(shape: Shape, value: Any, path: str, options: _Options) -> Iterator[BodyProblem]:
+    taken, what = _TAKES.get(type(shape), (object, ""))
+    if not isinstance(value, taken):
+        yield _wrong(path, what, value)
+        return
     match shape:
-        case AnyShape():
-            return
         case ObjectShape():
-            yield from (
-                _object_problems(shape, value, path, options)
-                if isinstance(value, Mapping)
-                else [_wrong(path, "an object", value)]
-            )
+            yield from _object_problems(shape, value, path, options)
         case UnionShape():
             yield from _union_problems(shape, value, path, options)
         case ArrayShape():
-            if not isinstance(value, list):
-                yield _wrong(path, "an array", value)
-                return
             for index, each in enumerate(value):
                 yield from _problems(shape.items, each, f"{path}[{index}]", options)
         case MapShape():
-            if not isinstance(value, Mapping):
-                yield _wrong(path, "an object", value)
-                return
             for key, each in value.items():
                 yield from _problems(shape.values, each, _join(path, key), options)
-        case StringShape():
-            if not isinstance(value, str):
-                yield _wrong(path, "a string", value)
-            elif shape.allowed and not shape.open and value not in shape.allowed:
-                allowed = ", ".join(f"'{each}'" for each in shape.allowed)
-                yield BodyProblem(path, "enum", f"'{value}' is not a value of '{path}'; it takes {allowed}")
-        case BooleanShape():
-            if not isinstance(value, bool):
-                yield _wrong(path, "true or false", value)
+        case StringShape() if shape.allowed and not shape.open and value not in shape.allowed:
+            allowed = ", ".join(f"'{each}'" for each in shape.allowed)
+            yield BodyProblem(path, "enum", f"'{value}' is not a value of '{path}'; it takes {allowed}")
         case NumberShape():
             is_number = isinstance(value, int | float) and not isinstance(value, bool)
             if not is_number or (shape.integer and value != int(value)):
                 yield _wrong(path, "an integer" if shape.integer else "a number", value)
+        case _:
+            return
 
 
 def _object_problems(shape: ObjectShape, body: Mapping[str, Any], path: str, options: _Options) -> Iterator[BodyProblem]:
@@ -108,10 +96,7 @@ def _object_problems(shape: ObjectShape, body: Mapping[str, Any], path: str, opt
             yield from _problems(each.shape, value, here, options)
 
 
-def _union_problems(shape: UnionShape, value: Any, path: str, options: _Options) -> Iterator[BodyProblem]:
-    if not isinstance(value, Mapping):
-        yield _wrong(path, "an object", value)
-        return
+def _union_problems(shape: UnionShape, value: Mapping[str, Any], path: str, options: _Options) -> Iterator[BodyProblem]:
     given, here = value.get(shape.discriminator), _join(path, shape.discriminator)
     if given is None:
         yield BodyProblem(here, "missing", f"the required property '{here}' is missing")
@@ -130,6 +115,12 @@ def _wrong(path: str, expected: str, value: Any) -> BodyProblem:
     return BodyProblem(path, "type", f"'{path}' takes {expected}, given was {given}")
 
 
+_TAKES: Mapping[type, tuple[type, str]] = {
+    **dict.fromkeys((ObjectShape, UnionShape, MapShape), (Mapping, "an object")),
+    ArrayShape: (list, "an array"),
+    StringShape: (str, "a string"),
+    BooleanShape: (bool, "true or false"),
+}
 _NAMES = {str: "a string", int: "a number", float: "a number", list: "an array", dict: "an object"}
 
 
