@@ -124,41 +124,6 @@ def test_an_interface_has_one_machine_and_an_address(network: Network, machine: 
     assert refused(network, network.machine_body(interface=used))[:2] == (409, "OperationNotAllowed")
 
 
-def test_a_network_keeps_subnets_that_are_resources_of_their_own(network: Network) -> None:
-    azure = network.azure
-    body = {"location": REGION, "tags": {"a": "b"}, "properties": {"addressSpace": {"addressPrefixes": ["10.1.0.0/16"]}}}
-    ml.done(azure, azure.put(network.id, body, NETWORK))
-    shown = azure.get(network.id, NETWORK).json()["properties"]["subnets"]
-    assert [one["name"] for one in shown] == ["default"]
-    inline = {"name": "second", "properties": {"addressPrefix": "10.1.1.0/24"}}
-    listed = {
-        "location": REGION,
-        "properties": {"addressSpace": {"addressPrefixes": ["10.1.0.0/16"]}, "subnets": [shown[0], inline]},
-    }
-    ml.done(azure, azure.put(network.id, listed, NETWORK))
-    assert azure.get(f"{network.id}/subnets/second", NETWORK).json()["properties"]["addressPrefix"] == "10.1.1.0/24"
-    gone = azure.delete(f"{network.id}/subnets/second", NETWORK)
-    assert azure.finished(gone)["status"] == "Succeeded"
-
-
-def test_public_addresses_groups_and_bastion_are_shown(network: Network) -> None:
-    azure, group = network.azure, network.group
-    address = f"{group}/providers/Microsoft.Network/publicIPAddresses/ip"
-    standard = {"location": REGION, "sku": {"name": "Standard"}, "properties": {"publicIPAllocationMethod": "Static"}}
-    ml.done(azure, azure.put(address, standard, NETWORK))
-    assert azure.get(address, NETWORK).json()["properties"]["ipAddress"].startswith("203.0.113.")
-    security = f"{group}/providers/Microsoft.Network/networkSecurityGroups/nsg"
-    ml.done(azure, azure.put(security, {"location": REGION, "properties": {}}, NETWORK))
-    assert len(azure.get(security, NETWORK).json()["properties"]["defaultSecurityRules"]) == 6
-    nic = network.interface(publicIPAddress={"id": address})
-    body = azure.get(nic, NETWORK).json()
-    body["properties"]["networkSecurityGroup"] = {"id": security}
-    ml.done(azure, azure.put(nic, body, NETWORK))
-    bastion = f"{group}/providers/Microsoft.Network/bastionHosts/bastion"
-    developer = {"location": REGION, "sku": {"name": "Developer"}, "properties": {"virtualNetwork": {"id": network.id}}}
-    assert ml.done(azure, azure.put(bastion, developer, NETWORK))["properties"]["dnsName"].startswith("bst-")
-
-
 def test_a_schedule_deallocates_its_machine(network: Network, machine: TestMachine) -> None:
     azure = network.azure
     path = f"{network.group}/providers/Microsoft.DevTestLab/schedules/shutdown-computevm-{machine.name}"

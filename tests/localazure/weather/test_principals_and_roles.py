@@ -1,4 +1,4 @@
-"""New principals, role assignments that take a while, and what permits nothing at all."""
+"""Role assignments that take a while, and what permits nothing at all. New principals: `lives/weather.yaml`."""
 
 import uuid
 
@@ -10,12 +10,7 @@ from tests.localazure.conftest import new_group
 from tests.support.embedded import SUBSCRIPTION
 from tests.support.in_process import InProcessAzure
 
-ROLES, IDENTITIES, STORAGE = "2022-04-01", "2023-01-31", "2024-01-01"
-
-
-def identity(server: InProcessAzure, group: str) -> dict[str, str]:
-    path = f"{group}/providers/Microsoft.ManagedIdentity/userAssignedIdentities/id-one"
-    return server.made(path, {"location": "westeurope"}, IDENTITIES)["properties"]
+ROLES, STORAGE = "2022-04-01", "2024-01-01"
 
 
 def assignment(scope: str) -> str:
@@ -25,33 +20,6 @@ def assignment(scope: str) -> str:
 def body(principal: str, role: str, **more: str) -> dict[str, dict[str, str]]:
     definition = f"/subscriptions/{SUBSCRIPTION}/providers/Microsoft.Authorization/roleDefinitions/{role}"
     return {"properties": {"principalId": principal, "roleDefinitionId": definition, **more}}
-
-
-def test_a_new_principal_is_not_found_for_a_while(rough: InProcessAzure) -> None:
-    group = new_group(rough)
-    wanted = body(identity(rough, group)["principalId"], roles.READER)
-    path = assignment(group)
-    refused = rough.put(path, wanted, ROLES)
-    assert (refused.status_code, refused.json()["error"]["code"]) == (400, "PrincipalNotFound")
-    rough.move(3)
-    assert rough.put(path, wanted, ROLES).status_code == 400
-    rough.move(1)
-    assert rough.put(path, wanted, ROLES).status_code == 201
-
-
-def test_a_principal_whose_type_is_given_is_not_looked_up(rough: InProcessAzure) -> None:
-    group = new_group(rough)
-    wanted = body(identity(rough, group)["principalId"], roles.READER, principalType="ServicePrincipal")
-    assert rough.put(assignment(group), wanted, ROLES).status_code == 201
-
-
-def test_in_calm_weather_a_new_principal_is_known_unless_the_fault_says_otherwise(calm: InProcessAzure) -> None:
-    group = new_group(calm)
-    wanted = body(identity(calm, group)["principalId"], roles.READER)
-    calm.fault("weather", name="new-principals", seconds=60)
-    assert calm.put(assignment(group), wanted, ROLES).json()["error"]["code"] == "PrincipalNotFound"
-    calm.clear_faults()
-    assert calm.put(assignment(group), wanted, ROLES).status_code == 201
 
 
 def listed(server: InProcessAzure, account: str) -> int:

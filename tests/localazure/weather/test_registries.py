@@ -1,7 +1,5 @@
-"""Registries: builds that aren't permitted or meet a limit, an address that is broken, pulls that a role doesn't permit, and
-images that can't be reached."""
+"""Registries: builds that meet a limit, pulls that a role doesn't permit, and images that can't be reached."""
 
-import uuid
 from pathlib import Path
 from typing import Any
 
@@ -25,23 +23,8 @@ from tests.support.embedded import CHECKOUT
 from tests.support.in_process import InProcessAzure, judging_as_if_things_ran
 from tests.support.managed_clusters import ArmHarness
 
-REGISTRIES, RUNS, GROUPS = "2023-01-01-preview", "2019-06-01-preview", "2024-05-01-preview"
+GROUPS = "2024-05-01-preview"
 NETWORK = f"{GROUP}/providers/Microsoft.Network/virtualNetworks/net"
-
-
-def registry(server: InProcessAzure, group: str) -> str:
-    path = f"{group}/providers/Microsoft.ContainerRegistry/registries/acr{uuid.uuid4().hex[:10]}"
-    return server.made(path, {"location": "westeurope", "sku": {"name": "Basic"}}, REGISTRIES)["id"]
-
-
-def build() -> dict[str, Any]:
-    return {
-        "type": "DockerBuildRequest",
-        "sourceLocation": "https://localhost:1/nowhere.git#1234567:x",
-        "dockerFilePath": "Dockerfile",
-        "platform": {"os": "Linux"},
-        "imageNames": ["x:1"],
-    }
 
 
 def test_a_closed_registry_lets_no_agent_of_the_service_in(arm: ArmHarness) -> None:
@@ -50,30 +33,6 @@ def test_a_closed_registry_lets_no_agent_of_the_service_in(arm: ArmHarness) -> N
     on(arm, "private-endpoints")
     with pytest.raises(BuildFailedError, match="is not allowed access"):
         registry_limits.check_network(name, arm.services)
-
-
-def test_a_registry_that_may_not_build_says_so_to_both_ways(calm: InProcessAzure) -> None:
-    path = registry(calm, new_group(calm))
-    calm.fault("weather", name="tasks-not-allowed")
-    answers = [
-        calm.post(f"{path}/scheduleRun", RUNS, build()),
-        calm.put(f"{path}/taskRuns/build-x", {"properties": {"runRequest": build()}}, RUNS),
-    ]
-    for answer in answers:
-        assert (answer.status_code, answer.json()["error"]["code"]) == (400, "TasksOperationsNotAllowed")
-        assert "are not permitted. Please file an Azure support request" in answer.json()["error"]["message"]
-
-
-def test_the_address_of_a_task_run_is_broken(rough: InProcessAzure) -> None:
-    path = registry(rough, new_group(rough))
-    begun = rough.put(f"{path}/taskRuns/build-x", {"properties": {"runRequest": build()}}, RUNS)
-    address = begun.headers["azure-asyncoperation"]
-    assert address.count("/operationStatuses/") == 2
-    told = rough.client.get(address)
-    assert (told.status_code, told.json()) == (404, {"status": "Creating"})
-    rough.fault("calm", name="task-run-address")
-    begun = rough.put(f"{path}/taskRuns/build-y", {"properties": {"runRequest": build()}}, RUNS)
-    assert rough.client.get(begun.headers["azure-asyncoperation"]).status_code == 200
 
 
 def test_a_build_from_docker_hub_meets_the_limit_of_pulls(arm: ArmHarness, tmp_path: Path) -> None:
@@ -142,23 +101,6 @@ def test_a_registry_with_conditions_for_repositories_takes_another_role(arm: Arm
     for each in (ordinary, other):
         give(roles.REPOSITORY_READER, each.id.text)
     assert (may(ordinary), may(other)) == (True, True)
-
-
-def test_newer_versions_alone_tell_the_mode_of_a_registry(calm: InProcessAzure) -> None:
-    path = registry(calm, new_group(calm))
-
-    def told() -> list[str | None]:
-        return [calm.get(path, version).json()["properties"].get("roleAssignmentMode") for version in (REGISTRIES, "2025-04-01")]
-
-    assert told() == [None, "LegacyRegistryPermissions"]
-    calm.fault("weather", name="abac-registries")
-    assert told() == [None, "AbacRepositoryPermissions"]
-
-
-def test_a_build_says_whose_rights_it_has_in_newer_versions_alone(calm: InProcessAzure) -> None:
-    path = registry(calm, new_group(calm))
-    request = {**build(), "credentials": {"sourceRegistry": {"identity": "[caller]"}}}
-    assert [calm.post(f"{path}/scheduleRun", each, request).status_code for each in (RUNS, "2025-03-01-preview")] == [400, 200]
 
 
 def container_group(image: str, **properties: Any) -> dict[str, Any]:
