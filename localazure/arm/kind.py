@@ -330,7 +330,8 @@ class Kind:
 
         Runs inside the request, or after it where `long_running`. ArmError refuses the request, or ends the operation as Failed.
         """
-        return self._filled("done", change.stored, change.services)
+        made = self._filled("made", change.stored, change.services) if change.creating else {}
+        return merged(made, self._filled("done", change.stored, change.services))
 
     async def resume(self, change: Change) -> Body:
         """Resumes a `provision` that a restart interrupted; `change.previous` is None. Default: provisions again."""

@@ -60,6 +60,9 @@ def _meaning(word: str, resource: Resource, services: Services) -> Any:
     meant = {
         "name": resource.id.name,
         "NAME": resource.id.name.upper(),
+        "host": resource.id.name.lower(),
+        "sku": (resource.body.get("sku") or {}).get("name"),
+        "digest": hashlib.sha256(resource.key.encode()).hexdigest()[:32],
         "subscription": resource.id.subscription,
         "location": resource.location,
         "tenant": services.settings.tenant_id,

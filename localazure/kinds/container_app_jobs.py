@@ -58,22 +58,14 @@ class Jobs(Kind):
 
     def defaults(self, change: Change) -> Body:
         trigger = job_rules.TRIGGERS[change.properties["configuration"]["triggerType"]]
-        return {
-            "identity": {"type": "None"},
-            "properties": {
-                "configuration": {
-                    "identitySettings": [],
-                    "replicaRetryLimit": 0,
-                    trigger: {"parallelism": 1, "replicaCompletionCount": 1},
-                },
-                "workloadProfileName": "Consumption",
-            },
-        }
+        amounts = {trigger: {"parallelism": 1, "replicaCompletionCount": 1}}
+        return merged(super().defaults(change), {"properties": {"configuration": amounts}})
 
     def begun(self, change: Change) -> Body:
         scope = f"/subscriptions/{change.id.subscription}/resourceGroups/{change.id.resource_group}"
         stream = f"{change.services.settings.url}/{EVENTS}{scope}/jobs/{change.id.name}/eventstream"
-        return {"properties": {"eventStreamEndpoint": stream, "outboundIpAddresses": list(OUTBOUND), "runningState": "Ready"}}
+        own = {"eventStreamEndpoint": stream, "outboundIpAddresses": list(OUTBOUND)}
+        return merged(super().begun(change), {"properties": own})
 
     async def remove(self, resource: Resource, services: Services) -> None:
         await self._executions.forget(resource.key)

@@ -6,7 +6,7 @@ The address of a group is this machine's: `127.0.0.1`, and a name that no name s
 import hashlib
 from collections.abc import Mapping
 
-from azure_gpu.catalog.services.container_instances import CONFIDENTIAL, GPU_SKUS, IN_CONFIDENTIAL, IN_SPOT, STANDARD, WITHOUT_GPU
+from azure_gpu.catalog.services.container_instances import CONFIDENTIAL, GPU_SKUS, IN_CONFIDENTIAL, IN_SPOT, WITHOUT_GPU
 from azure_gpu.formats import azure_types
 from localazure.arm import refusals
 from localazure.arm.errors import not_implemented, refused
@@ -15,8 +15,6 @@ from localazure.arm.store import Body, Resource
 from localazure.kinds import container_group_capacity as capacity, container_group_volumes as volumes
 from localazure.kinds.container_group_specs import all_containers
 
-DEFAULT_RESTART_POLICY = "Always"
-DEFAULT_SKU = STANDARD
 ADDRESS = "127.0.0.1"
 SUFFIX = "azurecontainer.local"
 UNSECURE = "Unsecure"
@@ -24,7 +22,7 @@ Port = tuple[int, str]
 
 
 def check(change: Change, arm_type: str) -> None:
-    group = {"restartPolicy": DEFAULT_RESTART_POLICY, **change.properties}
+    group = {"restartPolicy": "Always", **change.properties}
     before = change.previous.body if change.previous else None
     judged = {**change.body, "properties": group}
     refusals.judge(arm_type, judged, change.as_of, before=before, facts=_facts(change, before))

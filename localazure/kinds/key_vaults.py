@@ -5,13 +5,12 @@ A deleted vault keeps its name in all of Azure until it is purged, by hand or by
 """
 
 from azure_gpu.formats import azure_types
-from localazure.arm.kind import Change, Kind, merged
+from localazure.arm.kind import Change, Kind
 from localazure.arm.store import Body, Resource
 from localazure.kinds.soft_deleted import Bin
 from localazure.services import Services
 
 DELETED = Bin("vaults")
-_SUFFIX = "vault.azure.net"
 
 
 class KeyVaults(Kind):
@@ -46,11 +45,7 @@ class KeyVaults(Kind):
             with change.services.store.together():
                 change.services.store.put(change.resource)
                 DELETED.forget(change.id.name, change.services)
-        return {"properties": {"vaultUri": f"https://{change.id.name.lower()}.{_SUFFIX}/"}}
+        return {}
 
     async def remove(self, resource: Resource, services: Services) -> None:
         DELETED.keep(resource.id.name, resource, resource.properties["softDeleteRetentionInDays"], services)
-
-    def view(self, resource: Resource, services: Services) -> Body:
-        connections: Body = {"properties": {"privateEndpointConnections": []}} if not resource.private.get("connections") else {}
-        return merged(super().view(resource, services), connections)

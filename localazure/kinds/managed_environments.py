@@ -2,7 +2,7 @@
 
 Created in the background; the minutes that the service takes aren't imitated. There is no network around it and no ingress.
 Statuses, headers, states and what is filled in: Azure Service Operator's session Test_App_ManagedEnvironment_20250101_CRUD
-(2025-08-18), versions of KEDA and Dapr those of Test_App_v1api20250101_CreationAndDeletion (2026-04-02).
+(2025-08-18).
 """
 
 import hashlib
@@ -20,7 +20,6 @@ from localazure.weather import granted_quotas
 
 DOMAIN_SUFFIX = "azurecontainerapps.local"
 EVENTS = "container-apps"  # first part of the paths that event streams and logs are read at
-KEDA_VERSION, DAPR_VERSION = "2.17.2", "1.13.6-msft.6"
 
 
 class ManagedEnvironments(Kind):
@@ -57,14 +56,10 @@ class ManagedEnvironments(Kind):
         proof = hashlib.sha256(change.id.subscription.encode()).hexdigest().upper()  # one for a whole subscription
         made: Body = {
             "customDomainConfiguration": {"customDomainVerificationId": proof},
-            "daprConfiguration": {"version": DAPR_VERSION},
             "defaultDomain": domain,
             "eventStreamEndpoint": f"{settings.url}/{EVENTS}{path}/managedEnvironments/{change.id.name}/eventstream",
-            "kedaConfiguration": {"version": KEDA_VERSION},
-            "privateEndpointConnections": [],
-            "staticIp": "127.0.0.1",
         }
-        return {"properties": merged(made, resource.service.get("properties", {}))}
+        return merged(merged(super().begun(change), {"properties": made}), {"properties": resource.service.get("properties", {})})
 
     def view(self, resource: Resource, services: Services) -> Body:
         return {**super().view(resource, services), "location": shown_location(resource)}

@@ -18,13 +18,6 @@ from localazure.services import Services
 from localazure.weather import reserved_interfaces
 
 _FIRST = 4  # the first address of a subnet that Azure gives out
-_ALWAYS: Body = {
-    "allowPort25Out": True,  # this and the next: Test_Networking_PrivateEndpoint_20240301_CRUD (2024-11-08)
-    "auxiliaryMode": "None",
-    "hostedWorkloads": [],
-    "tapConfigurations": [],
-    "vnetEncryptionSupported": False,
-}
 
 
 class NetworkInterfaces(Kind):
@@ -101,7 +94,7 @@ class NetworkInterfaces(Kind):
         machine = machine_of(resource, services)
         more: Body = {"virtualMachine": {"id": machine.id.text}, "primary": True} if machine else {}
         configurations = named(shown, resource.id, "ipConfigurations")
-        return {"properties": {**_ALWAYS, "ipConfigurations": configurations, **more}}
+        return {"properties": {"ipConfigurations": configurations, **more}}
 
     def view(self, resource: Resource, services: Services) -> Body:
         body = super().view(resource, services)

@@ -65,8 +65,6 @@ class PrivateEndpoints(Kind):
                 **connections,
                 "networkInterfaces": interfaces,
                 "customDnsConfigs": names,
-                "ipVersionType": "IPv4",
-                "isIPv6EnabledPrivateEndpoint": False,
             }
         }
 

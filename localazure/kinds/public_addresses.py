@@ -20,14 +20,8 @@ class PublicAddresses(Kind):
 
     def defaults(self, change: Change) -> Body:
         name = (change.body.get("sku") or {}).get("name", "Basic")
-        method = "Dynamic" if name == "Basic" else "Static"
-        properties = {
-            "publicIPAddressVersion": "IPv4",
-            "publicIPAllocationMethod": method,
-            "idleTimeoutInMinutes": 4,
-            "ipTags": [],
-        }
-        return {"sku": {"name": "Basic", "tier": "Regional"}, "properties": properties}
+        method = {"publicIPAllocationMethod": "Dynamic" if name == "Basic" else "Static"}
+        return merged(super().defaults(change), {"properties": method})
 
     async def provision(self, change: Change) -> Body:
         """An address of those kept for documentation (RFC 5737): it leads nowhere."""
@@ -39,10 +33,7 @@ class PublicAddresses(Kind):
 
     def live(self, resource: Resource, services: Services) -> Body:
         used = users_of(resource.key, "publicIPAddress", services)
-        shown: Body = {"ddosSettings": {"protectionMode": "VirtualNetworkInherited"}, **_own(resource, "ddosSettings")}
-        if used:
-            shown["ipConfiguration"] = {"id": _configuration_of(used[0], resource.key)}
-        return {"properties": shown}
+        return {"properties": {"ipConfiguration": {"id": _configuration_of(used[0], resource.key)}} if used else {}}
 
     def check_removal(self, resource: Resource, services: Services) -> None:
         used = users_of(resource.key, "publicIPAddress", services)
@@ -66,11 +57,6 @@ class BastionHosts(Kind):
         given = resource.properties.get("ipConfigurations") or []
         parts = [merged({"properties": {"privateIPAllocationMethod": "Dynamic"}}, each) for each in given]
         return {"properties": {"ipConfigurations": named(parts, resource.id, "bastionHostIpConfigurations")} if parts else {}}
-
-
-def _own(resource: Resource, name: str) -> Body:
-    """What the body says of a property, to be laid over what the service would."""
-    return {name: resource.properties[name]} if name in resource.properties else {}
 
 
 def _configuration_of(user: Resource, key: str) -> str:

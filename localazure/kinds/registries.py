@@ -58,18 +58,9 @@ class Registries(Kind):
         return {"key": key, "key_identity": identity, "key_usable": usable}
 
     async def provision(self, change: Change) -> Body:
-        now = change.services.clock.stamp()
-        policies = {name: {"lastUpdatedTime": now} for name in ("retentionPolicy", "softDeletePolicy")}
-        service: Body = {"sku": {"tier": change.body["sku"]["name"]}, "properties": {"policies": policies}}
-        if change.previous is None and change.resource is not None:
-            change.resource.private["passwords"] = {name: secrets.token_urlsafe(PASSWORD_BYTES) for name in _PASSWORDS}
-            service["properties"] |= {
-                "loginServer": login_server(change.id.name),
-                "creationDate": now,
-                "dataEndpointHostNames": [],
-                "privateEndpointConnections": [],
-            }
-        return service
+        if change.creating:
+            change.stored.private["passwords"] = {name: secrets.token_urlsafe(PASSWORD_BYTES) for name in _PASSWORDS}
+        return {}
 
     def view(self, resource: Resource, services: Services) -> Body:
         shown = super().view(resource, services)

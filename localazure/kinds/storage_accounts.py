@@ -22,9 +22,6 @@ from localazure.services import Services, Settings
 
 KEY_BYTES = 64
 _KEY_NAMES = ("key1", "key2")
-_SERVICES = ("blob", "dfs", "file", "queue", "table", "web")
-_ENCRYPTED = ("blob", "file")
-_SUFFIX = "core.windows.net"
 # Microsoft Learn, rest/api/storageservices/naming-and-referencing-shares--directories--files--and-metadata
 SHARE_NAME = re.compile(r"(?=.{3,63}$)[a-z0-9]+(?:-[a-z0-9]+)*")
 SHARE_RULE = "3 to 63 lowercase letters, digits and hyphens, no hyphen at either end and no two in a row"
@@ -43,22 +40,11 @@ class StorageAccounts(Kind):
 
     async def provision(self, change: Change) -> Body:
         sku = {"tier": "Premium" if str(change.body["sku"]["name"]).startswith("Premium") else "Standard"}
-        if change.previous is not None or change.resource is None:
-            return {"sku": sku}
-        await self._drop_blobs(change.id.name)  # a request may have left some while an account of this name went
-        made = change.services.clock.stamp()
-        change.resource.private["keys"] = {name: _new_key(made) for name in _KEY_NAMES}
-        return {
-            "sku": sku,
-            "properties": {
-                "creationTime": made,
-                "encryption": {"services": {name: {"lastEnabledTime": made} for name in _ENCRYPTED}},
-                "keyCreationTime": dict.fromkeys(_KEY_NAMES, made),
-                "primaryEndpoints": {name: f"https://{change.id.name}.{name}.{_SUFFIX}/" for name in _SERVICES},
-                "primaryLocation": change.body["location"],
-                "statusOfPrimary": "available",
-            },
-        }
+        if change.creating:
+            await self._drop_blobs(change.id.name)  # a request may have left some while an account of this name went
+            made = change.services.clock.stamp()
+            change.stored.private["keys"] = {name: _new_key(made) for name in _KEY_NAMES}
+        return {**await super().provision(change), "sku": sku}
 
     async def remove(self, resource: Resource, services: Services) -> None:
         await self._drop_blobs(resource.id.name)

@@ -4,11 +4,11 @@ A PUT is answered with 201 and ends when the machine runs; cloud-init goes on af
 Microsoft Learn, REST reference of Microsoft.Compute/virtualMachines 2024-11-01.
 """
 
-import hashlib
-import uuid
 from collections.abc import Awaitable, Callable
 
 from azure_gpu.formats import azure_types
+from azure_gpu.formats.conditions import value_at
+from localazure.arm import words
 from localazure.arm.errors import ArmError, not_implemented, refused
 from localazure.arm.kind import Answer, Call, Change, Kind, action, merged, reading
 from localazure.arm.store import Body, Resource
@@ -24,21 +24,6 @@ from localazure.weather import reserved_interfaces
 SHELL, POWERSHELL = "RunShellScript", "RunPowerShellScript"
 _RUN_COMMAND = "runCommand"
 _POWER = ("deallocate", "powerOff", "restart")
-# What of a machine never changes: Azure/azure-sdk-for-net issue 37285 and others like it; Microsoft Learn as above.
-_FIXED = (
-    ("priority",),
-    ("osProfile", "adminUsername"),
-    ("osProfile", "adminPassword"),
-    ("osProfile", "computerName"),
-    ("osProfile", "customData"),
-    ("osProfile", "linuxConfiguration", "disablePasswordAuthentication"),
-    ("osProfile", "linuxConfiguration", "ssh"),
-    ("storageProfile", "imageReference"),
-    ("storageProfile", "osDisk", "createOption"),
-    ("storageProfile", "osDisk", "name"),
-    ("storageProfile", "osDisk", "osType"),
-    ("securityProfile", "securityType"),
-)
 
 
 class VirtualMachines(Kind):
@@ -56,51 +41,42 @@ class VirtualMachines(Kind):
     def check(self, change: Change) -> None:
         if change.previous is not None:
             change.body = merged(_kept(change.previous), change.body)  # what a body leaves out stays as it is
-            _check_unchanged(change.previous, change)
+            self._check_unchanged(change.previous, change)
         vm_rules.check(change, self.arm_type)
+
+    def _check_unchanged(self, previous: Resource, change: Change) -> None:
+        for path, what in self.row["unchangeable"]:
+            given = value_at(change.body, path)
+            if given is not None and not _like(value_at(previous.body, path), given):
+                raise refused("vm: unchangeable", what=what)
+        if _luns(change.properties) != _luns(previous.properties):
+            raise not_implemented("attaching data disks to an existing virtual machine, or detaching them")
+        zones = change.body.get("zones")
+        if zones is not None and zones != (previous.body.get("zones") or []):
+            raise refused("vm: zones")
 
     def defaults(self, change: Change) -> Body:
         if change.previous is not None:
             return {}
-        properties = change.properties
+        properties, new = change.properties, self.row["new"]
         system = model.system_of(properties, model.image_of(properties))
-        tail = hashlib.sha256(change.id.key.encode()).hexdigest()[:32]
-        disk: Body = {
-            "caching": "ReadWrite",
-            "createOption": "FromImage",
-            "deleteOption": "Detach",
-            "diskSizeGB": vm_disks.DEFAULT_GB.get(system, 4),
-            "managedDisk": {"storageAccountType": vm_disks.default_sku(properties)},
-            "name": f"{change.id.name}_OsDisk_1_{tail}",
-            "osType": system,
-        }
-        profile: Body = {
-            "computerName": change.id.name,
-            "allowExtensionOperations": True,
-            "secrets": [],
-            "requireGuestProvisionSignal": True,
-        }
-        patches = {"patchMode": "ImageDefault" if system == "Linux" else "AutomaticByOS", "assessmentMode": "ImageDefault"}
+        spot = new["Spot"] if properties.get("priority") == "Spot" else {}
+        rows = merged(merged(new["any"], new[system]), spot)
+        found: Body = words.filled(rows, Resource(id=change.id, body=change.body), change.services)
+        if model.reference_of(properties):
+            found["properties"]["storageProfile"]["imageReference"]["version"] = "latest"
         if system == "Linux":
             password = bool((properties.get("osProfile") or {}).get("adminPassword"))
-            own = {"disablePasswordAuthentication": not password, "provisionVMAgent": True, "patchSettings": patches}
-            profile["linuxConfiguration"] = own
-        else:
-            profile["windowsConfiguration"] = {"provisionVMAgent": True, "enableAutomaticUpdates": True, "patchSettings": patches}
-        spot: Body = (
-            {"evictionPolicy": "Deallocate", "billingProfile": {"maxPrice": -1}} if properties.get("priority") == "Spot" else {}
-        )
-        image = {"version": "latest"} if model.reference_of(properties) else {}
-        storage = {"imageReference": image, "osDisk": disk, "dataDisks": []}
-        return {"properties": {**spot, "osProfile": profile, "storageProfile": storage}}
+            found["properties"]["osProfile"]["linuxConfiguration"]["disablePasswordAuthentication"] = not password
+        found["properties"]["storageProfile"]["osDisk"]["managedDisk"] = {"storageAccountType": vm_disks.default_sku(properties)}
+        return found
 
     def begun(self, change: Change) -> Body:
-        """Test_Compute_VM_20220301_CRUD (2024-12-13)."""
         if change.previous is not None:
             return {}
         version = model.exact_version(change.properties)
         exact = {"storageProfile": {"imageReference": {"exactVersion": version}}} if version else {}
-        return {"properties": {"vmId": str(uuid.uuid4()), "timeCreated": change.stored.created_at, **exact}}
+        return merged(super().begun(change), {"properties": exact})
 
     async def provision(self, change: Change) -> Body:
         resource = change.stored
@@ -265,21 +241,6 @@ def _remove_interface(nic_id: str, services: Services) -> None:
             services.store.delete(str(address["id"]))
 
 
-def _check_unchanged(previous: Resource, change: Change) -> None:
-    before = merged(previous.body, {})
-    for path in _FIXED:
-        given = _at(change.properties, path)
-        had = _at(before["properties"], path)
-        if given is not None and not _like(had, given):
-            what = path[-1] if path[-1] in ("imageReference", "customData", "adminUsername", "priority") else ".".join(path[-2:])
-            raise refused("vm: unchangeable", what=what)
-    if _luns(change.properties) != _luns(before["properties"]):
-        raise not_implemented("attaching data disks to an existing virtual machine, or detaching them")
-    zones = change.body.get("zones")
-    if zones is not None and zones != (previous.body.get("zones") or []):
-        raise refused("vm: zones")
-
-
 def _luns(properties: Body) -> list[object]:
     return [one.get("lun") for one in (properties.get("storageProfile") or {}).get("dataDisks") or ()]
 
@@ -293,15 +254,6 @@ def _like(had: object, given: object) -> bool:
     if isinstance(given, str) and isinstance(had, str):
         return had.strip().lower() == given.strip().lower()
     return had == given
-
-
-def _at(body: Body, path: tuple[str, ...]) -> object:
-    found: object = body
-    for name in path:
-        if not isinstance(found, dict):
-            return None
-        found = found.get(name)
-    return found
 
 
 def _kept(previous: Resource) -> Body:

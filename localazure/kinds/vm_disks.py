@@ -13,7 +13,6 @@ from azure_gpu.formats.arm_ids import ArmId, parse
 from localazure.arm.errors import not_implemented, refused
 from localazure.arm.kind import Change, Kind, merged
 from localazure.arm.store import Body, Resource
-from localazure.arm.words import guid
 from localazure.machines.machines import Machines
 from localazure.services import Services
 
@@ -47,8 +46,6 @@ class Disks(Kind):
             **_performance(str((resource.body.get("sku") or {}).get("name")), size),
             "diskSizeBytes": size * 2**30,
             "diskState": _state(machine, self._machines),
-            "timeCreated": resource.created_at,
-            "uniqueId": guid(resource.key + resource.created_at),
         }
         return {**({"managedBy": machine.id.text} if machine else {}), "properties": properties}
 

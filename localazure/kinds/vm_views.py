@@ -9,14 +9,6 @@ from localazure.machines.machine import UP, Machine
 from localazure.machines.machines import Machines
 from localazure.services import Services
 
-_SHOWN = {
-    "starting": "VM starting",
-    "running": "VM running",
-    "stopping": "VM stopping",
-    "stopped": "VM stopped",
-    "deallocating": "VM deallocating",
-    "deallocated": "VM deallocated",
-}
 AGENT_VERSION = "2.14.0.1"
 
 
@@ -30,7 +22,7 @@ def instance_view(resource: Resource, machines: Machines, services: Services) ->
         "displayStatus": f"Provisioning {resource.state.lower()}",
         "time": resource.changed_at,
     }
-    shown = {"code": f"PowerState/{power}", "level": "Info", "displayStatus": _SHOWN[power], "time": since}
+    shown = {"code": f"PowerState/{power}", "level": "Info", "displayStatus": f"VM {power}", "time": since}
     view: Body = {"statuses": [provisioning, shown], "hyperVGeneration": _generation(machine)}
     if machine is None:
         return view
