@@ -60,6 +60,7 @@ def _meaning(word: str, resource: Resource, services: Services) -> Any:
     meant = {
         "name": resource.id.name,
         "NAME": resource.id.name.upper(),
+        "progress": "Completed" if resource.state == "Succeeded" else "InProgress",
         "host": resource.id.name.lower(),
         "sku": (resource.body.get("sku") or {}).get("name"),
         "digest": hashlib.sha256(resource.key.encode()).hexdigest()[:32],

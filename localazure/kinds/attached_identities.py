@@ -36,7 +36,10 @@ def shown(body: Body, services: Services) -> Body:
     attached = identity.get("userAssignedIdentities")
     if not attached:
         return body
-    ids = {identity_id: _ids(identity_id, services) for identity_id in attached}
+    found = {identity_id: ids_of(identity_id, services) for identity_id in attached}
+    ids = {
+        each: {"principalId": principal, "clientId": client} if principal else {} for each, (principal, client) in found.items()
+    }
     return {**body, "identity": {**body["identity"], "userAssignedIdentities": ids}}
 
 
@@ -47,23 +50,11 @@ def is_attached(body: Body, identity_id: str) -> bool:
 
 def principal_of(identity_id: str, services: Services) -> str | None:
     """The principal of a user-assigned identity; None where there is none of this id."""
-    identity = _identity(identity_id, services)
-    return None if identity is None else str(identity.service["properties"]["principalId"])
+    return ids_of(identity_id, services)[0] or None
 
 
 def ids_of(identity_id: str, services: Services) -> tuple[str, str]:
     """(principal, client id) of a user-assigned identity; empty where there is none of this id."""
-    found = _ids(identity_id, services)
-    return str(found.get("principalId") or ""), str(found.get("clientId") or "")
-
-
-def _ids(identity_id: str, services: Services) -> Body:
-    identity = _identity(identity_id, services)
-    if identity is None:
-        return {}
-    properties = identity.service["properties"]
-    return {"principalId": properties["principalId"], "clientId": properties["clientId"]}
-
-
-def _identity(identity_id: str, services: Services) -> Resource | None:
-    return services.store.at(identity_id, azure_types.USER_ASSIGNED_IDENTITY)
+    identity = services.store.at(identity_id, azure_types.USER_ASSIGNED_IDENTITY)
+    properties = identity.service["properties"] if identity is not None else {"principalId": "", "clientId": ""}
+    return properties["principalId"], properties["clientId"]

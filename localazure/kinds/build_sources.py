@@ -15,7 +15,6 @@ import subprocess
 import tarfile
 import zlib
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 from urllib.parse import quote
@@ -160,38 +159,25 @@ def _file(state: Path, registry: str, location: str) -> Path:
     return state / "sources" / registry.lower() / location.replace("/", "-")
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
-    """`url#ref:folder`, each but the first may be ""."""
-
-    url: str
-    ref: str
-    folder: str
-
-
-def parse(location: str) -> Source:
-    url, _, rest = location.partition("#")
-    ref, _, folder = rest.partition(":")
-    return Source(url.rstrip("/"), ref, folder.strip("/"))
-
-
 def context_of(location: str, settings: Settings) -> Path:
     """The folder that a source location means. BuildFailedError, as the run would fail, where this machine can't reach it."""
-    source = parse(location)
-    if source.url not in (settings.checkout_url, settings.checkout_url.replace("//localhost:", "//127.0.0.1:")):
+    url, _, rest = location.partition("#")
+    ref, _, folder = rest.partition(":")
+    url, folder = url.rstrip("/"), folder.strip("/")
+    if url not in (settings.checkout_url, settings.checkout_url.replace("//localhost:", "//127.0.0.1:")):
         raise BuildFailedError(
             _DOWNLOAD,
-            f"{source.url} can't be reached: the embedded Azure reads the checkout that it was started in, "
+            f"{url} can't be reached: the embedded Azure reads the checkout that it was started in, "
             f"at {settings.checkout_url}#HEAD:<folder>, and no other source",
         )
-    if source.ref not in ("", "HEAD") and not _is_head(settings.checkout, source.ref):
-        raise BuildFailedError(_DOWNLOAD, f"{source.ref} isn't checked out; write {source.url}#HEAD:{source.folder}")
+    if ref not in ("", "HEAD") and not _is_head(settings.checkout, ref):
+        raise BuildFailedError(_DOWNLOAD, f"{ref} isn't checked out; write {url}#HEAD:{folder}")
     checkout = settings.checkout.resolve()
-    context = (checkout / source.folder).resolve()
+    context = (checkout / folder).resolve()
     if not context.is_relative_to(checkout):
-        raise BuildFailedError(_DOWNLOAD, f"the folder {source.folder} lies outside of the checkout")
+        raise BuildFailedError(_DOWNLOAD, f"the folder {folder} lies outside of the checkout")
     if not context.is_dir():
-        raise BuildFailedError(_DOWNLOAD, f"the checkout has no folder {source.folder}")
+        raise BuildFailedError(_DOWNLOAD, f"the checkout has no folder {folder}")
     return context
 
 

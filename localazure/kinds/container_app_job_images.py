@@ -6,7 +6,7 @@ from localazure.arm.errors import ArmError, refused
 from localazure.arm.store import Body, Resource
 from localazure.kinds import images
 from localazure.kinds.images import Credential, UnavailableError
-from localazure.kinds.registry_builds import login_server
+from localazure.kinds.registry_runs import login_server
 from localazure.services import Services
 
 

@@ -228,7 +228,8 @@ def _without_quota(job_key: str, record: Body, executions: Executions, services:
     environment = granted_quotas.environment_of(job, services) if job is not None else None
     if environment is None:
         return ""
-    used = executions.gpus(record["profile"], record["location"], granted_quotas.jobs_of(environment, services))
+    jobs = [each.key for each in granted_quotas.jobs_of(environment, services)]
+    used = executions.gpus(record["profile"], record["location"], jobs)
     return granted_quotas.shortage(environment, record["profile"], record["gpus"], used, services)
 
 

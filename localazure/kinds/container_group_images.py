@@ -6,7 +6,7 @@ from localazure.arm.store import Body, Resource
 from localazure.containers.images import Image
 from localazure.kinds import images, public_images
 from localazure.kinds.images import Credential, UnavailableError
-from localazure.kinds.registry_builds import login_server
+from localazure.kinds.registry_runs import login_server
 from localazure.services import Services
 from localazure.weather import reach, registry_limits
 

@@ -16,6 +16,11 @@ from localazure.services import Services
 CONNECTIONS = ("privateLinkServiceConnections", "manualPrivateLinkServiceConnections")
 
 
+def links_of(endpoint: Resource) -> list[Body]:
+    """What an endpoint leads to: the properties of each of its connections."""
+    return [each.get("properties") or {} for kind in CONNECTIONS for each in endpoint.properties.get(kind) or ()]
+
+
 def id_of(endpoint: Resource) -> str:
     """The id of the interface: of a name that the client chose, or of one that the service makes up."""
     made_up = f"{endpoint.id.name}.nic.{guid(endpoint.key + endpoint.created_at)}"
@@ -70,8 +75,7 @@ def names_of(endpoint: Resource, services: Services) -> list[Body]:
 
 
 def _configuration(endpoint: Resource, subnet: Resource, name: str, member: str, *, first: bool) -> Body:
-    connections = [each for kind in CONNECTIONS for each in endpoint.properties.get(kind) or ()]
-    groups: list[str] = (connections[0].get("properties") or {}).get("groupIds") or [] if connections else []
+    groups: list[str] = [group for link in links_of(endpoint)[:1] for group in link.get("groupIds") or ()]
     linked: Body = {"groupId": groups[0] if groups else "", "requiredMemberName": member, "fqdns": [name] if name else []}
     return {
         "name": f"privateEndpointIpConfig.{guid(endpoint.key + endpoint.created_at + name)}",
@@ -86,8 +90,7 @@ def _configuration(endpoint: Resource, subnet: Resource, name: str, member: str,
 
 def _names(endpoint: Resource, services: Services) -> list[tuple[str, str]]:
     """Names of what the endpoint leads to, each with the member of the group that it stands for."""
-    connections = [each for kind in CONNECTIONS for each in endpoint.properties.get(kind) or ()]
-    given: Body = (connections[0].get("properties") or {}) if connections else {}
+    given = next(iter(links_of(endpoint)), {})
     target = services.store.get(str(given.get("privateLinkServiceId")))
     group = str((given.get("groupIds") or [""])[0])
     if target is None or not group:

@@ -13,7 +13,7 @@ from localazure.arm.store import Body, Resource
 from localazure.containers.build_log import BuildFailedError
 from localazure.containers.images import Image
 from localazure.kinds import attached_identities, public_images, registry_access
-from localazure.kinds.registry_builds import LOGIN_SUFFIX
+from localazure.kinds.registry_runs import LOGIN_SUFFIX
 from localazure.services import Services
 
 CODE = "InvalidParameterValueInContainerTemplate"

@@ -15,7 +15,6 @@ from localazure.services import Services
 from localazure.weather import deleted_logs
 
 KEY_BYTES = 64
-RETENTION_DAYS = 30
 SKU = "PerGB2018"
 _OLD_SKUS = ("Standalone",)  # given in the session below, and answered as the one above
 

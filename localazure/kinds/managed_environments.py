@@ -37,7 +37,7 @@ class ManagedEnvironments(Kind):
         return body
 
     def check_removal(self, resource: Resource, services: Services) -> None:
-        jobs = _jobs_of(resource, services)
+        jobs = granted_quotas.jobs_of(resource, services)
         if jobs:
             names = ", ".join(job.id.name for job in jobs)
             raise refused("environment: has jobs", name=resource.id.name, count=len(jobs), jobs=names)
@@ -67,7 +67,7 @@ class ManagedEnvironments(Kind):
     @reading("usages")
     async def usages(self, resource: Resource, call: Call) -> Answer:
         """The environment's quotas of GPUs, where it has some of its own, as `az containerapp env list-usages` requests them."""
-        jobs = granted_quotas.jobs_of(resource, call.services)
+        jobs = [job.key for job in granted_quotas.jobs_of(resource, call.services)]
         used = {one: self._executions.gpus(one, resource.location, jobs) for one in granted_quotas.QUOTAS}
         return Answer(body={"value": granted_quotas.usages(resource, used, call.services)})
 
@@ -96,17 +96,12 @@ def shown_location(resource: Resource) -> str:
     return region.display_name if region else resource.location
 
 
-def _jobs_of(environment: Resource, services: Services) -> list[Resource]:
-    jobs = services.store.of_type(azure_types.JOB.arm_type)
-    return [job for job in jobs if str(job.properties.get("environmentId")).lower() == environment.key]
-
-
 def _check_profiles_in_use(change: Change) -> None:
     """A profile that jobs run on can't be taken away."""
     if change.previous is None:
         return
     kept = {one["name"] for one in change.properties.get("workloadProfiles") or []}
-    for job in _jobs_of(change.previous, change.services):
+    for job in granted_quotas.jobs_of(change.previous, change.services):
         used = job.properties.get("workloadProfileName")
         if used and used not in kept and used != environment_profiles.CONSUMPTION:
             raise refused("environment: profile in use", profile=used, job=job.id.name)

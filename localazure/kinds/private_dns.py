@@ -8,7 +8,7 @@ from azure_gpu.formats.arm_ids import parse
 from localazure.arm.kind import Kind
 from localazure.arm.store import Body, Resource
 from localazure.kinds import endpoint_interfaces
-from localazure.kinds.network_common import etag, ids_in
+from localazure.kinds.network_common import etag
 from localazure.services import Services
 
 
@@ -19,20 +19,13 @@ class PrivateZones(Kind):
         links = services.store.of_type(azure_types.PRIVATE_ZONE_LINK.arm_type, resource.key)
         registering = [one for one in links if one.properties.get("registrationEnabled")]
         groups = services.store.of_type(azure_types.PRIVATE_DNS_ZONE_GROUP.arm_type)
-        records = sum(resource.key in set(ids_in(_named(one), "privateDnsZoneId")) for one in groups)
+        records = sum(resource.key in map(_zone_of, one.properties.get("privateDnsZoneConfigs") or ()) for one in groups)
         counts = {
             "numberOfRecordSets": 1 + records,
             "numberOfVirtualNetworkLinks": len(links),
             "numberOfVirtualNetworkLinksWithRegistration": len(registering),
         }
         return {"properties": counts}
-
-
-class PrivateZoneLinks(Kind):
-    azure_type = azure_types.PRIVATE_ZONE_LINK
-
-    def live(self, resource: Resource, services: Services) -> Body:  # noqa: ARG002
-        return {"properties": {"virtualNetworkLinkState": "Completed" if resource.state == "Succeeded" else "InProgress"}}
 
 
 class PrivateZoneGroups(Kind):
@@ -73,7 +66,5 @@ def _records(config: Body, told: list[Body], state: str) -> list[Body]:
     ]
 
 
-def _named(group: Resource) -> list[Body]:
-    """The zones of a group, each as a reference."""
-    configs = group.properties.get("privateDnsZoneConfigs") or ()
-    return [{"privateDnsZoneId": {"id": (each.get("properties") or {}).get("privateDnsZoneId")}} for each in configs]
+def _zone_of(config: Body) -> str:
+    return str((config.get("properties") or {}).get("privateDnsZoneId")).lower()

@@ -22,7 +22,7 @@ from localazure.arm.errors import not_implemented, refused
 from localazure.arm.kind import Answer, Call, Change, Kind, action, reading
 from localazure.arm.store import Body, Resource
 from localazure.kinds import build_sources, registry_builds, registry_runs, vault_keys
-from localazure.kinds.registry_builds import login_server
+from localazure.kinds.registry_runs import login_server
 from localazure.services import Services
 from localazure.shapes import ObjectShape
 from localazure.weather import registry_limits
@@ -42,7 +42,7 @@ class Registries(Kind):
     def routes(self, services: Services) -> list[BaseRoute]:
         async def run_log(request: Request) -> Response:
             login, run = request.path_params["login"], request.path_params["run"]
-            record = registry_runs.find(services.store, login, run)
+            record = registry_runs.find(login, run, services)
             given = request.query_params.get("sig", "")
             if record is None or not hmac.compare_digest(record["signature"].encode(), given.encode()):
                 return PlainTextResponse("The log was not found, or its address is incomplete.", 404)
@@ -74,7 +74,7 @@ class Registries(Kind):
         await self._stop([task for key, task in self._builds.items() if key.startswith(f"{login_server(resource.id.name)}/")])
         build_sources.forget(resource.id.name, services)
         services.images.forget(login_server(resource.id.name))
-        registry_runs.forget(services.store, login_server(resource.id.name))
+        registry_runs.forget(resource.id.name, services)
 
     @action("listCredentials")
     async def list_credentials(self, resource: Resource, call: Call) -> Answer:  # noqa: ARG002
@@ -86,11 +86,10 @@ class Registries(Kind):
     async def started(self, services: Services) -> None:
         """A build doesn't outlive the server that ran it."""
         for registry in services.store.of_type(self.arm_type):
-            login = login_server(registry.id.name)
-            for record in registry_runs.all_of(services.store, login):
+            for record in registry_runs.all_of(registry.id.name, services):
                 if record["status"] == "Running":
-                    _end(record, "Failed", "The embedded Azure was ended while it built.", services)
-                    registry_runs.keep(services.store, login, record)
+                    message = "The embedded Azure was ended while it built."
+                    registry_runs.end(registry.id.name, record, "Failed", message, services)
 
     async def stopping(self, services: Services) -> None:  # noqa: ARG002
         await self._stop(list(self._builds.values()))
@@ -117,11 +116,11 @@ class Registries(Kind):
             raise refused("run: request", problems=told, path=problems[0].path.removeprefix("runRequest."))
         registry_limits.check_tasks(resource.id.name, resource.id.subscription, call.services)
         registry_builds.check(request, resource.id.name, "")
-        services, login = call.services, login_server(resource.id.name)
-        record = registry_runs.begin(services.store, login, services.settings.state / "logs", services.clock.stamp())
+        services = call.services
+        record = registry_runs.begin(resource.id.name, services)
         record["platform"] = dict(request["platform"])
-        registry_runs.keep(services.store, login, record)
-        key = f"{login}/{record['runId']}"
+        registry_runs.keep(resource.id.name, record, services)
+        key = f"{login_server(resource.id.name)}/{record['runId']}"
         self._builds[key] = asyncio.create_task(_build(request, resource.id.name, record, services), name=key)
         self._builds[key].add_done_callback(lambda _: self._builds.pop(key, None))
         return Answer(body=registry_runs.document(resource.id.text, record))
@@ -129,19 +128,17 @@ class Registries(Kind):
     @action("runs/{run}/cancel")
     async def cancel_run(self, resource: Resource, call: Call) -> Answer:
         record = self._run(resource, call)
-        login = login_server(resource.id.name)
-        task = self._builds.get(f"{login}/{record['runId']}")
+        task = self._builds.get(f"{login_server(resource.id.name)}/{record['runId']}")
         if task is not None:
             await self._stop([task])
-            _end(record, "Canceled", "The run was canceled.", call.services)
-            registry_runs.keep(call.services.store, login, record)
+            registry_runs.end(resource.id.name, record, "Canceled", "The run was canceled.", call.services)
         return Answer(status=200)
 
     @reading("runs")
     async def list_runs(self, resource: Resource, call: Call) -> Answer:
         if call.query.get("$filter"):
             raise not_implemented("$filter on the runs of a registry")
-        records = registry_runs.all_of(call.services.store, login_server(resource.id.name))
+        records = registry_runs.all_of(resource.id.name, call.services)
         chosen = records[: filters.top(call.query.get("$top", ""))]
         return Answer(body={"value": [registry_runs.document(resource.id.text, record) for record in chosen]})
 
@@ -157,7 +154,7 @@ class Registries(Kind):
         return Answer(body={"logLink": f"{address}?sig={record['signature']}"})
 
     def _run(self, resource: Resource, call: Call) -> Body:
-        record = registry_runs.find(call.services.store, login_server(resource.id.name), call.path["run"])
+        record = registry_runs.find(login_server(resource.id.name), call.path["run"], call.services)
         if record is None:
             raise refused("run: none", registry=resource.id.name, run=call.path["run"])
         return record
@@ -169,19 +166,14 @@ async def _build(request: Body, registry: str, record: Body, services: Services)
         await registry_builds.run(request, registry, record, services)
     except Exception:
         log.exception("run %s of registry %s failed", record["runId"], registry)
-        _end(record, "Error", "The embedded Azure failed with an internal error; see its log.", services)
-        registry_runs.keep(services.store, login_server(registry), record)
+        message = "The embedded Azure failed with an internal error; see its log."
+        registry_runs.end(registry, record, "Error", message, services)
 
 
 def _without_caller(request: Body) -> Body:
     credentials = request.get("credentials") or {}
     source = {name: value for name, value in (credentials.get("sourceRegistry") or {}).items() if name != "identity"}
     return {**request, "credentials": {**credentials, "sourceRegistry": source}} if credentials else request
-
-
-def _end(record: Body, status: str, message: str, services: Services) -> None:
-    record["finishTime"] = record["lastUpdatedTime"] = services.clock.stamp()
-    record |= {"provisioningState": "Failed", "status": status, "runErrorMessage": message}
 
 
 def _request_shape() -> ObjectShape:

@@ -3,7 +3,7 @@
 from azure_gpu.catalog import roles
 from azure_gpu.formats import azure_types
 from localazure.arm.store import Body, Resource
-from localazure.kinds.registry_builds import LOGIN_SUFFIX, login_server
+from localazure.kinds.registry_runs import LOGIN_SUFFIX, login_server
 from localazure.kinds.roles import has_role
 from localazure.services import Services
 from localazure.weather import registry_limits

@@ -14,16 +14,12 @@ from localazure.arm.store import Body
 from localazure.containers.build_log import BuildFailedError
 from localazure.containers.images import Image
 from localazure.kinds import build_sources, registry_runs
+from localazure.kinds.registry_runs import login_server
 from localazure.services import Services
 from localazure.weather import registry_limits
 
 TIMEOUT_SECONDS = 3600  # the service's default; `timeout` changes it
 RUN_ID = "{{.Run.ID}}"  # in an image's name, the run's id
-LOGIN_SUFFIX = ".azurecr.local"
-
-
-def login_server(registry: str) -> str:
-    return registry.lower() + LOGIN_SUFFIX
 
 
 def check(request: Body, registry: str, where: str) -> None:
@@ -50,7 +46,7 @@ async def run(request: Body, registry: str, record: Body, services: Services) ->
     record["status"] = status
     if failure:
         record["runErrorMessage"] = failure
-    registry_runs.keep(services.store, login_server(registry), record)
+    registry_runs.keep(registry, record, services)
     return failure
 
 

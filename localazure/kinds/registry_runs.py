@@ -12,9 +12,11 @@ from pathlib import Path
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
-from localazure.arm.store import Body, Store
+from localazure.arm.store import Body
 from localazure.folder import random_secret
+from localazure.services import Services
 
+LOGIN_SUFFIX = ".azurecr.local"
 _OURS = frozenset({"log", "signature"})
 _RANGE = re.compile(r"bytes=(\d{1,18})-(\d{0,18})", re.ASCII)
 # The run's status -> what the blob calls it. The names of what isn't a success are those that the client knows.
@@ -27,9 +29,13 @@ _COMPLETE = {
 }
 
 
-def begin(store: Store, login: str, logs: Path, now: str) -> Body:
+def login_server(registry: str) -> str:
+    return registry.lower() + LOGIN_SUFFIX
+
+
+def begin(registry: str, services: Services) -> Body:
     """A new run: numbered, queued, with a log. Kept by `keep`."""
-    counter = _counter(login)
+    store, counter, now = services.store, _counter(registry), services.clock.stamp()
     number = int((store.document(counter) or {"last": 0})["last"]) + 1
     store.put_document(counter, {"last": number})
     run = f"ca{number}"
@@ -42,30 +48,37 @@ def begin(store: Store, login: str, logs: Path, now: str) -> Body:
         "lastUpdatedTime": now,
         "isArchiveEnabled": False,
         "provisioningState": "Creating",
-        "log": str(logs / f"build-{login.partition('.')[0]}-{run}-{secrets.token_hex(3)}.log"),
+        "log": str(services.settings.state / "logs" / f"build-{registry.lower()}-{run}-{secrets.token_hex(3)}.log"),
         "signature": random_secret(),
     }
 
 
-def keep(store: Store, login: str, record: Body) -> None:
-    store.put_document(_name(login, record["runId"]), record)
+def keep(registry: str, record: Body, services: Services) -> None:
+    services.store.put_document(_name(login_server(registry), record["runId"]), record)
 
 
-def find(store: Store, login: str, run: str) -> Body | None:
-    return store.document(_name(login, run))
+def end(registry: str, record: Body, status: str, message: str, services: Services) -> None:
+    """A run that doesn't come to its own end."""
+    record["finishTime"] = record["lastUpdatedTime"] = services.clock.stamp()
+    record |= {"provisioningState": "Failed", "status": status, "runErrorMessage": message}
+    keep(registry, record, services)
 
 
-def all_of(store: Store, login: str) -> list[Body]:
+def find(login: str, run: str, services: Services) -> Body | None:
+    return services.store.document(_name(login, run))
+
+
+def all_of(registry: str, services: Services) -> list[Body]:
     """The newest first."""
-    records = store.documents(f"runs/{login}/").values()
+    records = services.store.documents(_name(login_server(registry), "")).values()
     return sorted(records, key=lambda record: record["createTime"], reverse=True)
 
 
-def forget(store: Store, login: str) -> None:
+def forget(registry: str, services: Services) -> None:
     """When the registry is deleted. The logs stay among the state folder's."""
-    for name in store.documents(f"runs/{login}/"):
-        store.delete_document(name)
-    store.delete_document(_counter(login))
+    for name in services.store.documents(_name(login_server(registry), "")):
+        services.store.delete_document(name)
+    services.store.delete_document(_counter(registry))
 
 
 def document(registry_id: str, record: Body) -> Body:
@@ -100,5 +113,5 @@ def _name(login: str, run: str) -> str:
     return f"runs/{login}/{run}"
 
 
-def _counter(login: str) -> str:
-    return f"run-counters/{login}"
+def _counter(registry: str) -> str:
+    return f"run-counters/{login_server(registry)}"

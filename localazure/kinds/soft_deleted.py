@@ -5,13 +5,11 @@ They are documents of the store. Days count by the server's date, so that a cloc
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import timedelta
 
 from azure_gpu.formats.arm_ids import parse
 from localazure.arm.store import Body, Resource
 from localazure.services import Services
-
-_DAY = "T00:00:00Z"
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +23,7 @@ class DeletedResource:
     service: Body
     private: Body
     deleted_at: str
-    purged_on: date  # from this day on the name is free
+    purged_on: str  # from this day on the name is free
 
     @property
     def name(self) -> str:
@@ -56,8 +54,8 @@ class Bin:
         """None where nothing of this key was deleted, or its time is over."""
         name = self._prefix + key.lower()
         kept = services.store.document(name)
-        found = _remains(kept) if kept else None
-        if found is not None and found.purged_on <= services.clock.as_of:
+        found = DeletedResource(**kept) if kept else None
+        if found is not None and found.purged_on <= services.clock.as_of.isoformat():
             self.forget(key, services)
             return None
         return found
@@ -90,12 +88,3 @@ class Bin:
 
     def _parts(self, key: str) -> str:
         return f"parts-of-{self._prefix}{key.lower()}"
-
-
-def _remains(kept: Body) -> DeletedResource:
-    whole: Body = {**kept, "purged_on": date.fromisoformat(kept["purged_on"])}
-    return DeletedResource(**whole)
-
-
-def as_instant(day: date) -> str:
-    return f"{day.isoformat()}{_DAY}"

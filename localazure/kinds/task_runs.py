@@ -10,7 +10,6 @@ from localazure.arm.errors import refused
 from localazure.arm.kind import Answer, Call, Change, Kind, action, merged, reading
 from localazure.arm.store import Body, Resource
 from localazure.kinds import registry_builds, registry_runs
-from localazure.kinds.registry_builds import login_server
 from localazure.weather import registry_limits
 
 
@@ -34,9 +33,7 @@ class TaskRuns(Kind):
         resource.service.clear()  # of an earlier run: a message of it would stay beside the result of this one
         services = change.services
         registry = change.id.scope.rsplit("/", 1)[-1]
-        record = registry_runs.begin(
-            services.store, login_server(registry), services.settings.state / "logs", services.clock.stamp()
-        )
+        record = registry_runs.begin(registry, services)
         failure = await registry_builds.run(change.properties["runRequest"], registry, record, services)
         result: Body = {"properties": {"runResult": registry_runs.document(change.id.scope, record)}}
         if failure:

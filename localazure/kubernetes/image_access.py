@@ -17,7 +17,7 @@ from localazure.arm.errors import ArmError
 from localazure.arm.store import Body, Resource
 from localazure.containers.images import MACHINE
 from localazure.kinds import images, public_images, registry_access
-from localazure.kinds.registry_builds import LOGIN_SUFFIX
+from localazure.kinds.registry_runs import LOGIN_SUFFIX
 from localazure.kubernetes.agent import process_spec
 from localazure.kubernetes.agent.images import PATH
 from localazure.kubernetes.clusters import Clusters

@@ -13,7 +13,7 @@ from localazure.arm import answers
 from localazure.arm.errors import ArmError
 from localazure.arm.store import Body, Operation
 from localazure.kinds.key_vaults import DELETED
-from localazure.kinds.soft_deleted import DeletedResource, as_instant
+from localazure.kinds.soft_deleted import DeletedResource
 from localazure.services import Services
 from localazure.subscriptions import SUBSCRIPTION
 
@@ -72,7 +72,7 @@ def _document(remains: DeletedResource) -> Body:
         "location": remains.location,
         "tags": remains.tags,
         "deletionDate": remains.deleted_at,
-        "scheduledPurgeDate": as_instant(remains.purged_on),
+        "scheduledPurgeDate": f"{remains.purged_on}T00:00:00Z",
     }
     if properties.get("enablePurgeProtection"):
         shown["purgeProtectionEnabled"] = True

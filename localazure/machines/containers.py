@@ -16,7 +16,7 @@ from localazure.containers.images import Image
 from localazure.containers.runtime import Runtime
 from localazure.kinds import images, registry_access
 from localazure.kinds.images import UnavailableError
-from localazure.kinds.registry_builds import LOGIN_SUFFIX, login_server
+from localazure.kinds.registry_runs import LOGIN_SUFFIX, login_server
 from localazure.kubernetes.node_gpus import Visible, gpus, seen
 from localazure.machines import identity_tokens, paths
 from localazure.machines.machine import Machine

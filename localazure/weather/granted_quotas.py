@@ -3,7 +3,7 @@
 A grant holds for the resource that it was made for: one of the same name that is made later begins at zero again.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from functools import cache
 
 from azure_gpu.catalog.services.container_apps import QUOTAS
@@ -61,10 +61,10 @@ def environment_of(job: Resource, services: Services) -> Resource | None:
     return services.store.get(str(job.properties.get("environmentId") or ""))
 
 
-def jobs_of(environment: Resource, services: Services) -> Collection[str]:
-    """Keys of the jobs that share an environment's quota."""
+def jobs_of(environment: Resource, services: Services) -> list[Resource]:
+    """The jobs of an environment, which share its quota."""
     jobs = services.store.of_type(azure_types.JOB.arm_type)
-    return {job.key for job in jobs if str(job.properties.get("environmentId") or "").lower() == environment.key}
+    return [job for job in jobs if str(job.properties.get("environmentId") or "").lower() == environment.key]
 
 
 def _of_environment(environment: Resource, name: str, services: Services) -> int:

@@ -43,10 +43,7 @@ def by_endpoint(key: str, services: Services) -> bool:
 
 
 def _leads_to(endpoint: Resource, key: str) -> bool:
-    links = [
-        each.get("properties") or {} for kind in endpoint_interfaces.CONNECTIONS for each in endpoint.properties.get(kind) or ()
-    ]
-    return any(str(each.get("privateLinkServiceId")).lower() == key for each in links)
+    return any(str(each.get("privateLinkServiceId")).lower() == key for each in endpoint_interfaces.links_of(endpoint))
 
 
 def _is_named(endpoint: Resource, network: str, services: Services) -> bool:

@@ -40,10 +40,6 @@ def one(name: str, services: Services) -> Body:
     return _document(kept, services)
 
 
-def created(name: str, body: Body, services: Services) -> Body:
-    return _document(_created(name, body, services), services)
-
-
 def granted(resource: Resource, delay: float, services: Services) -> list[tuple[str, int]]:
     """Quotas of a resource that were requested and are granted by now: name and limit, the last at the end."""
     tickets = sorted(services.store.documents(_DOCUMENTS).values(), key=lambda one: one["created"])
@@ -56,7 +52,7 @@ def granted(resource: Resource, delay: float, services: Services) -> list[tuple[
     ]
 
 
-def _created(name: str, body: Body, services: Services) -> Body:
+def created(name: str, body: Body, services: Services) -> Body:
     if services.store.document(_DOCUMENTS + name.lower()) is not None:
         raise refused("ticket: twice", name=name)
     properties: Body = body.get("properties") or {}
@@ -68,7 +64,7 @@ def _created(name: str, body: Body, services: Services) -> Body:
     grants = [grant for each in details.get("quotaChangeRequests") or [] for grant in _grants(each, services)]
     kept = {"name": name, "properties": properties, "grants": grants, "created": services.clock.stamp()}
     services.store.put_document(_DOCUMENTS + name.lower(), kept)
-    return kept
+    return _document(kept, services)
 
 
 def _grants(request: Body, services: Services) -> Iterator[Body]:

@@ -21,7 +21,7 @@ import yaml
 
 from azure_gpu.formats import image_reference
 from localazure.kinds import public_images
-from localazure.kinds.registry_builds import LOGIN_SUFFIX
+from localazure.kinds.registry_runs import LOGIN_SUFFIX
 from tests.components.recorded_bodies import CASES, has_most
 from tests.components.settings_of import TODAY
 from tests.support.embedded import SUBSCRIPTION, ServedAzure, until

@@ -45,11 +45,8 @@ def _check_reach(account: str, services: Services) -> None:
 
 
 def _leads_to(endpoint: Resource, account: Resource) -> bool:
-    linked = [
-        each.get("properties") or {} for kind in endpoint_interfaces.CONNECTIONS for each in endpoint.properties.get(kind) or ()
-    ]
     return any(
         str(each.get("privateLinkServiceId")).lower() == account.key
         and _GROUP in {str(group).lower() for group in each.get("groupIds") or ()}
-        for each in linked
+        for each in endpoint_interfaces.links_of(endpoint)
     )

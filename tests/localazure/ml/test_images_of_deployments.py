@@ -9,7 +9,7 @@ import pytest
 from azure_gpu.catalog.services.machine_learning.compute import KUBERNETES
 from localazure.arm.errors import ArmError
 from localazure.arm.store import Resource
-from localazure.kinds.registry_builds import LOGIN_SUFFIX
+from localazure.kinds.registry_runs import LOGIN_SUFFIX
 from localazure.ml.service import OnlineEndpoints
 from localazure.services import Services
 from tests.localazure.parts import arm_id, services_in
