@@ -44,17 +44,10 @@ class ArmError(Exception):
         return {"error": self.content()}
 
 
-def refusal_of(service: str, code: str, *, target: str = "", **words: object) -> ArmError:
-    """A refusal that has one sentence, that of its row in `localazure/evidence/codes.tsv`."""
-    row = evidence.codes()[service, code]
-    return ArmError(int(row.status), code, row.message.format(**words), target=target)
-
-
 def arm_error(code: str, *, target: str = "", details: Sequence[ArmError] = (), **words: object) -> ArmError:
-    """The same of Azure Resource Manager itself."""
-    error = refusal_of("Azure Resource Manager", code, target=target, **words)
-    error.details = tuple(details)
-    return error
+    """A refusal of Azure Resource Manager that has one sentence, that of its row in `localazure/evidence/codes.tsv`."""
+    row = evidence.codes()["Azure Resource Manager", code]
+    return ArmError(int(row.status), code, row.message.format(**words), target=target, details=details)
 
 
 def refused(name: str, /, *, details: Sequence[ArmError] = (), **words: object) -> ArmError:

@@ -14,7 +14,7 @@ from localazure.arm.kind import Answer, Call, Change, Kind, action, merged
 from localazure.arm.store import Body, Resource
 from localazure.batch.work import Work
 from localazure.kinds import batch_account_rules, batch_quotas, batch_refusals
-from localazure.kinds.batch_refusals import invalid_value, refused
+from localazure.kinds.batch_refusals import batch_error, invalid_value
 from localazure.services import Services
 
 KEY_BYTES = 64
@@ -81,7 +81,7 @@ class BatchAccounts(Kind):
     @action("syncAutoStorageKeys")
     async def synchronise_storage_keys(self, resource: Resource, call: Call) -> Answer:
         if not resource.properties.get("autoStorage"):
-            raise refused("OperationInvalidForCurrentState", "No storage account is linked to this Batch account.")
+            raise batch_error("OperationInvalidForCurrentState", "No storage account is linked to this Batch account.")
         resource.private["storage_keys_read"] = call.services.clock.stamp()
         call.services.store.put(resource)
         return Answer(status=204)
@@ -102,7 +102,7 @@ def _refuse_without_keys(account: Resource) -> None:
     """`azure-mgmt-batch` 19.0.0, get_keys: fails for an account that doesn't allow SharedKey. Its own code isn't known."""
     if not batch_account_rules.allows_shared_key(account):
         reason = "SharedKey isn't among the allowed authentication modes of this account; it has no keys."
-        raise refused("OperationInvalidForCurrentState", reason)
+        raise batch_error("OperationInvalidForCurrentState", reason)
 
 
 def _new_key() -> str:

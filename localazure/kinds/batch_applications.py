@@ -23,7 +23,7 @@ from localazure.blobs.service import Blobs
 from localazure.kinds import batch_refusals
 from localazure.kinds.batch_account_rules import BY_IDENTITY, storage_of
 from localazure.kinds.batch_packages import ACTIVE, FORMAT, PENDING
-from localazure.kinds.batch_refusals import invalid_value, refused
+from localazure.kinds.batch_refusals import batch_error, invalid_value
 from localazure.kinds.blob_containers import as_arm
 from localazure.services import Services
 
@@ -98,7 +98,7 @@ class BatchApplicationPackages(Kind):
     async def activate(self, resource: Resource, call: Call) -> Answer:
         given = call.body.get("format")
         if not given:
-            raise refused("MissingRequiredProperty", path="format")
+            raise batch_error("MissingRequiredProperty", path="format")
         if given != FORMAT:
             raise invalid_value("format", f"The format of a package is {FORMAT}.", given)
         storage, lies = _storage(resource, call.services), resource.private["blob"]
@@ -123,7 +123,7 @@ def _of_storage() -> Iterator[None]:
 
 
 def _not_now(reason: str) -> ArmError:
-    return refused("OperationInvalidForCurrentState", reason)
+    return batch_error("OperationInvalidForCurrentState", reason)
 
 
 def _account(package: ArmId, services: Services) -> tuple[Resource | None, Resource | None]:

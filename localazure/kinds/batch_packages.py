@@ -12,7 +12,7 @@ from azure_gpu.formats.arm_ids import parse
 from localazure.arm.errors import ArmError
 from localazure.arm.store import Body, Resource
 from localazure.kinds.batch_account_rules import storage_of
-from localazure.kinds.batch_refusals import refused
+from localazure.kinds.batch_refusals import batch_error
 from localazure.services import Services
 
 ACTIVE, PENDING = "Active", "Pending"
@@ -86,4 +86,4 @@ def _why(account: Resource, application: str, version: str, services: Services) 
 
 
 def _unsatisfied(index: int, reason: str) -> ArmError:
-    return refused("InvalidApplicationPackageReferences", reason, f"properties.applicationPackages[{index}]")
+    return batch_error("InvalidApplicationPackageReferences", reason, f"properties.applicationPackages[{index}]")

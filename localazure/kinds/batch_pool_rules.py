@@ -20,7 +20,7 @@ from localazure.arm.errors import not_implemented
 from localazure.arm.kind import Change, merged
 from localazure.arm.store import Body, Resource
 from localazure.kinds import attached_identities, batch_packages, batch_pool_changes, batch_quotas
-from localazure.kinds.batch_refusals import invalid_value, refused
+from localazure.kinds.batch_refusals import batch_error, invalid_value
 from localazure.kinds.gallery_images import image_at
 from localazure.subscriptions import SUBSCRIPTION
 from localazure.weather.parts import WHOLE_POOLS
@@ -52,7 +52,7 @@ def check(change: Change, defaults: Body, judge: Callable[[Change, Body, Body], 
         _check_image(change)
         quota = batch_quotas.pool_quota(account, change.services)
         if len(batch_quotas.pools_of(account.key, change.services)) >= quota:
-            raise refused("PoolQuotaReached")
+            raise batch_error("PoolQuotaReached")
 
 
 def refuse_cloud_services(body: Body) -> None:

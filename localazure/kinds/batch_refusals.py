@@ -15,7 +15,7 @@ _SERVICE = "Microsoft.Batch"
 _OF_PROPERTIES = ("InvalidPropertyValue", "MissingRequiredProperty", "PropertyCannotBeUpdated")
 
 
-def refused(code: str, reason: str = "", path: str = "", value: object = None) -> ArmError:
+def batch_error(code: str, reason: str = "", path: str = "", value: object = None) -> ArmError:
     """`path`: that of the property, `value`: what was given there; what a code about properties tells in its details."""
     row = evidence.codes()[_SERVICE, code]
     name = path.rsplit(".", 1)[-1] if code in _OF_PROPERTIES else ""
@@ -27,11 +27,11 @@ def refused(code: str, reason: str = "", path: str = "", value: object = None) -
 
 def cannot_be_updated(path: str) -> ArmError:
     code = "PropertyCannotBeUpdated"
-    return refused(code, evidence.codes()[_SERVICE, code].message, path)
+    return batch_error(code, evidence.codes()[_SERVICE, code].message, path)
 
 
 def invalid_value(path: str, reason: str, value: object = None) -> ArmError:
-    return refused("InvalidPropertyValue", reason, path, value)
+    return batch_error("InvalidPropertyValue", reason, path, value)
 
 
 def form(row: Refusal, message: str, target: str, value: object) -> ArmError:
@@ -40,4 +40,4 @@ def form(row: Refusal, message: str, target: str, value: object) -> ArmError:
     if known is None or not known.message:
         return refusals.plain(row, message, target, value)
     shown = value if row.code == "InvalidPropertyValue" and isinstance(value, str | int | float) else None
-    return refused(row.code, message, target, shown)
+    return batch_error(row.code, message, target, shown)

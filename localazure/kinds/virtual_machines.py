@@ -62,7 +62,7 @@ class VirtualMachines(Kind):
         system = model.system_of(properties, model.image_of(properties))
         spot = new["Spot"] if properties.get("priority") == "Spot" else {}
         rows = merged(merged(new["any"], new[system]), spot)
-        found: Body = words.filled(rows, Resource(id=change.id, body=change.body), change.services)
+        found: Body = words.filled(rows, words.of(Resource(id=change.id, body=change.body), change.services))
         if model.reference_of(properties):
             found["properties"]["storageProfile"]["imageReference"]["version"] = "latest"
         if system == "Linux":

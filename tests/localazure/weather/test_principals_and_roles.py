@@ -39,13 +39,13 @@ def storage(server: InProcessAzure, group: str, **properties: str) -> tuple[str,
 @pytest.fixture
 def no_blobs(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever may ask is told so before anything is kept: these tests need no Azurite."""
-    from localazure.blobs import front
     from localazure.blobs.errors import BlobError
+    from localazure.blobs.upstream import Upstream
 
-    async def answered(*_: object) -> None:
+    def answered(*_: object) -> None:
         raise BlobError(418, "Permitted", "Azurite would be asked now.")
 
-    monkeypatch.setattr(front.Front, "_forward", answered)
+    monkeypatch.setattr(Upstream, "answer", answered)
 
 
 @pytest.mark.usefixtures("no_blobs")
