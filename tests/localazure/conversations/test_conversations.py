@@ -1,21 +1,24 @@
 """What clients see of resources and deployments while they live, by conversations: files of requests and what is answered.
 
-A file has `version`, that of its requests, `words`, `bodies` by their names, and `conversations` by theirs: lists of steps. A
-step sends a request (`send`, with `body`, `headers_sent`, another `version`, or `as: nobody`, with a `form`), injects a `fault`,
-or restarts the server. It succeeds unless `answer` has another status, or a status and a code; `none` is a connection that ends
-without an answer. And it says what is answered:
+A file has `version`, that of its requests, or `versions` of those to each provider, `words`, `bodies` by their names, and
+`conversations` by theirs: lists of steps. A step sends a request (`send`, with `body`, what it has `with` it, by paths,
+`headers_sent`, another `version`, or `as: nobody`, with a `form`), injects a `fault`, or clears them (`clear`), restarts the
+server, has the `weather` be rough, or lets seconds pass (`move`). It succeeds unless `answer` has another status, or a status and
+a code; `none` is a connection that ends without an answer. In a file that `waits`, so does what it begins, unless it only
+`begins`. And it says what is answered:
 
 - `is`: the whole body. `has`: what lies at paths, ~ for nothing; in `value.*.name` the star stands for each of a list.
 - `differs`: what there is at paths, and isn't this. `says` and `lacks`: texts that are part of it, and that aren't.
-- `headers`: by their names. `takes`: so many seconds at least.
+- `shows`: what a GET has afterwards, at paths. `headers`: by their names. `takes`: so many seconds at least.
 - `finished`: how the long operation ends that the request begins, and `ended`, paths of its document.
-- `keep`: words for the steps behind it, from their paths.
+- `keep`: words for the steps behind it, from their paths, in what GET shows where that is told.
 
 `{word}` stands for one of those words, or of `words`. `{group}` and what begins so are resource groups of the conversation's own,
 and `{name}` likewise names; `{subscription}`, `{url}`, `{client_id}` and `{admin}`, a token, are the server's; `{ago}` and
 `{soon}` are an hour from now. Text that begins with ~ is an expression that the whole value fits.
 """
 
+import copy
 import re
 import uuid
 from collections.abc import Iterator
@@ -28,6 +31,7 @@ import pytest
 import yaml
 
 from localazure.kubernetes import control_plane
+from localazure.weather.state import CALM
 from tests.localazure.conftest import new_group
 from tests.support.embedded import SUBSCRIPTION
 from tests.support.in_process import InProcessAzure
@@ -60,6 +64,13 @@ class Conversation:
     def play(self, step: Step) -> None:
         if "fault" in step:
             self._azure.fault(**self._filled(step["fault"]))
+        elif "weather" in step:
+            self._azure.weather.kind = step["weather"]
+            self._azure.clear_faults()  # which has it look at its weather anew
+        elif "clear" in step:
+            self._azure.clear_faults()
+        elif "move" in step:
+            self._azure.move(step["move"])
         elif "restart" in step:
             self._azure.restart()
         elif step.get("answer") == "none":
@@ -74,11 +85,19 @@ class Conversation:
     def _send(self, step: Step) -> httpx.Response:
         method, target = self._filled(step["send"]).split(" ", 1)
         path, _, query = target.partition("?")
-        asked = dict(each.split("=", 1) for each in query.split("&") if each)
-        if version := step.get("version", self._file.get("version")):
-            asked["api-version"] = str(version)
+        provider = path.rpartition("/providers/")[2].split("/")[0] if "/providers/" in path else ""
+        version = step.get("version", self._file.get("versions", {}).get(provider, self._file.get("version")))
+        asked = {"api-version": str(version)} if version else {}
+        asked |= dict(each.split("=", 1) for each in query.split("&") if each)
         given = step.get("body")
-        body = self._filled(self._file["bodies"][given] if isinstance(given, str) else given)
+        body: Any = copy.deepcopy(self._file["bodies"][given] if isinstance(given, str) else given)
+        for place, value in step.get("with", {}).items():
+            *above, last = place.split(".")
+            below: Any = body
+            for name in above:
+                below = below.setdefault(name, {})
+            below[last] = value
+        body = self._filled(body)
         headers = self._filled(step.get("headers_sent", {}))
         if step.get("as") == "nobody":
             with self._azure.http() as client:
@@ -104,11 +123,15 @@ class Conversation:
         self._compare_at(found, step.get("has", {}))
         for path, value in step.get("differs", {}).items():
             assert at(found, path) not in (None, self._filled(value)), path
-        self._words |= {word: at(found, path) for word, path in step.get("keep", {}).items()}
-        if "finished" in step:
+        begun = answer.is_success and ("azure-asyncoperation" in answer.headers or answer.status_code == 202)
+        if "finished" in step or (begun and "waits" in self._file and "begins" not in step):
             ended = self._azure.finished(answer)
-            assert ended["status"] == step["finished"], ended
+            assert ended["status"] == step.get("finished", "Succeeded"), ended
             self._compare_at(ended, step.get("ended", {}))
+        if "shows" in step:
+            found = self._send({**step, "send": f"GET {step['send'].split(' ', 1)[1]}"}).json()
+            self._compare_at(found, step["shows"])
+        self._words |= {word: at(found, path) for word, path in step.get("keep", {}).items()}
 
     def _compare_at(self, found: Any, expected: Step) -> None:
         for path, value in expected.items():
@@ -162,6 +185,8 @@ def _compare(found: Any, expected: Any, what: str) -> None:
 def server(azure: InProcessAzure, monkeypatch: pytest.MonkeyPatch) -> Iterator[InProcessAzure]:
     monkeypatch.setattr(control_plane, "is_free", lambda _: True)  # of ports of clusters, which don't run
     yield azure
+    azure.weather.kind = CALM
+    azure.weather.refusals.clear()
     azure.clear_faults()
 
 

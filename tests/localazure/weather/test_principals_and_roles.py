@@ -1,4 +1,4 @@
-"""Role assignments that take a while, and what permits nothing at all. New principals: `lives/weather.yaml`."""
+"""Role assignments that take a while, and what permits nothing at all. New principals: `conversations/weather.yaml`."""
 
 import uuid
 

@@ -1,4 +1,4 @@
-"""The subscription: a policy that denies a part of a template, and throttling. What else it meets: `lives/weather.yaml`."""
+"""The subscription: a policy that denies a part of a template, and throttling. The rest: `conversations/weather.yaml`."""
 
 from types import SimpleNamespace
 from typing import Any
