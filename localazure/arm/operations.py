@@ -19,7 +19,6 @@ from localazure.arm.locks import Locks
 from localazure.arm.store import Body, Operation, Resource
 from localazure.services import Services
 from localazure.weather import slow_operations
-from localazure.weather.parts import TASK_RUN_ADDRESS
 from localazure.weather.task_runs import is_task_run, twice
 
 RETRY_AFTER_SECONDS = 1  # the smallest that clients honour: 0 counts as none, and then they wait 30 s
@@ -156,7 +155,7 @@ class Operations:
         base = f"{self._services.settings.url}/subscriptions/{resource[2]}/providers/{namespace}"
         place, named = self._named(operation)
         statuses = f"{base}/{place}{named}Statuses/{operation.id}?api-version={API_VERSION}"
-        if self._services.weather.holds(TASK_RUN_ADDRESS) and is_task_run(operation.resource_id):
+        if self._services.weather.holds("task-run-address") and is_task_run(operation.resource_id):
             statuses = f"{self._services.settings.url}{operation.resource_id}{twice(operation.id)}"
         results = f"{base}/{place}{named}Results/{operation.id}?api-version={API_VERSION}"
         chosen = {"async": {"Azure-AsyncOperation": statuses}, "location": {"Location": results}}

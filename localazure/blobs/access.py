@@ -22,7 +22,6 @@ from localazure.blobs.operations import GRANTING, RBAC, Operation
 from localazure.kinds.roles import has_role
 from localazure.services import Services
 from localazure.weather import reach
-from localazure.weather.parts import OWNER_WITHOUT_DATA
 
 AUDIENCE = "https://storage.azure.com"
 _OLDEST_WITH_TOKENS = "2017-11-09"
@@ -104,7 +103,7 @@ class Access:
         """Whether a role lets the principal do it; in calm weather our service principal may all but what faults forbid."""
         if principal == self._services.settings.principal_id:
             forbidden = {name.lower() for name in self._services.deviations.forbidden()}
-            if f"{RBAC}{action}".lower() in forbidden or not self._services.weather.holds(OWNER_WITHOUT_DATA):
+            if f"{RBAC}{action}".lower() in forbidden or not self._services.weather.holds("owner-without-data"):
                 return f"{RBAC}{action}".lower() not in forbidden
         scope = container_key(account, container) if container else account.key
         return has_role(self._services, principal, GRANTING.get(action, ()), scope)

@@ -23,7 +23,6 @@ from localazure.kinds import attached_identities, batch_packages, batch_pool_cha
 from localazure.kinds.batch_refusals import batch_error, invalid_value
 from localazure.kinds.gallery_images import image_at
 from localazure.subscriptions import SUBSCRIPTION
-from localazure.weather.parts import WHOLE_POOLS
 
 MACHINE = "properties.deploymentConfiguration.virtualMachineConfiguration"
 AUTO = "properties.scaleSettings.autoScale"
@@ -40,7 +39,7 @@ def check(change: Change, defaults: Body, judge: Callable[[Change, Body, Body], 
     if properties.get("startTask") == {}:
         del properties["startTask"]
     if change.previous is not None:
-        if not change.patched and change.services.weather.holds(WHOLE_POOLS):
+        if not change.patched and change.services.weather.holds("whole-pools"):
             batch_pool_changes.refuse_whole(properties)
         whole = merged(defaults, change.body)["properties"]
         batch_pool_changes.check(change.previous.properties, whole)

@@ -22,7 +22,6 @@ from localazure.kubernetes.clusters import Clusters
 from localazure.kubernetes.model import PoolShape
 from localazure.kubernetes.pools import ClusterPools
 from localazure.services import Services
-from localazure.weather.parts import POOL_COUNT
 
 MOST_POOLS = 100  # Microsoft Learn, articles/aks/quotas-skus-regions.md
 _NEW = (
@@ -94,7 +93,7 @@ def planned(
 def completed(given: Body, before: Resource | None, cluster: Body, as_of: date, runtime: AksRuntime, services: Services) -> Body:
     """A pool's whole properties. An autoscaled pool keeps the nodes that it has, as far as its new limits allow; ArmError for a
     request of another number."""
-    one = services.weather.holds(POOL_COUNT)
+    one = services.weather.holds("pool-count")
     whole = agent_pool_defaults.completed(given, before.properties if before else None, cluster, as_of, starts_with_one=one)
     keeps = before is not None and (before.properties.get("enableAutoScaling") or given.get("count") is None)
     if before is not None and keeps and whole.get("enableAutoScaling"):

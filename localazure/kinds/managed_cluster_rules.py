@@ -14,7 +14,6 @@ from localazure.kinds import managed_cluster_node_group, managed_cluster_version
 from localazure.kinds.managed_cluster_node_group import KUBELET
 from localazure.kinds.virtual_networks import prefixes
 from localazure.services import Services
-from localazure.weather.parts import NO_POLICY_MANAGER
 
 
 def facts(change: Change, whole: Body, pools: Sequence[Body], running: str) -> Body:
@@ -27,7 +26,7 @@ def facts(change: Change, whole: Body, pools: Sequence[Body], running: str) -> B
         "version": versions.facts(properties["kubernetesVersion"], running, change.as_of, str(properties["supportPlan"])),
         "subnet": _overlapped(str(properties["networkProfile"].get("serviceCidr") or ""), subnets),
         "own_network": any(given),
-        "no_policy_manager": change.creating and services.weather.holds(NO_POLICY_MANAGER),
+        "no_policy_manager": change.creating and services.weather.holds("no-policy-manager"),
         "api_server": _unfit(str((properties.get("apiServerAccessProfile") or {}).get("subnetId") or ""), given, services),
         "group_taken": group is not None and str(group.body.get("managedBy") or "").lower() != change.id.key,
         "own_group": properties["nodeResourceGroup"].lower() == change.id.resource_group.lower(),

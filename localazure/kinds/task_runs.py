@@ -27,7 +27,7 @@ class TaskRuns(Kind):
 
     async def provision(self, change: Change) -> Body:
         previous = change.previous
-        if previous is not None and previous.state == "Succeeded" and _asked(previous) == _asked_by(change.properties):
+        if previous is not None and previous.state == "Succeeded" and _asked(previous.properties) == _asked(change.properties):
             return {}
         resource = change.stored
         resource.service.clear()  # of an earlier run: a message of it would stay beside the result of this one
@@ -67,9 +67,5 @@ class TaskRuns(Kind):
         )
 
 
-def _asked(resource: Resource) -> tuple[object, object]:
-    return _asked_by(resource.properties)
-
-
-def _asked_by(properties: Body) -> tuple[object, object]:
+def _asked(properties: Body) -> tuple[object, object]:
     return properties.get("runRequest"), properties.get("forceUpdateTag")

@@ -16,12 +16,8 @@ def instance_view(resource: Resource, machines: Machines, services: Services) ->
     machine = machines.find(resource.key)
     power = machine.power if machine else "starting"
     since = machine.record["since"] if machine else resource.created_at
-    provisioning = {
-        "code": f"ProvisioningState/{'succeeded' if resource.state == 'Succeeded' else resource.state.lower()}",
-        "level": "Error" if resource.state == "Failed" else "Info",
-        "displayStatus": f"Provisioning {resource.state.lower()}",
-        "time": resource.changed_at,
-    }
+    state = resource.state.lower()
+    provisioning = _status(state, f"Provisioning {state}", resource.changed_at)
     shown = {"code": f"PowerState/{power}", "level": "Info", "displayStatus": f"VM {power}", "time": since}
     view: Body = {"statuses": [provisioning, shown], "hyperVGeneration": _generation(machine)}
     if machine is None:
@@ -48,51 +44,40 @@ def extensions_of(resource: Resource, services: Services) -> list[Resource]:
 
 
 def extension_view(extension: Resource) -> Body:
+    code, shown = {"Succeeded": ("succeeded", "succeeded"), "Failed": ("failed/1", "failed")}.get(
+        extension.state, ("transitioning", "in progress")
+    )
+    message = str(extension.private.get("message") or "")
+    status = {**_status(code, f"Provisioning {shown}", extension.changed_at), "message": message}
+    return {"name": extension.id.name, **_handler(extension), "statuses": [status]}
+
+
+def _status(state: str, shown: str, time: str) -> Body:
+    level = "Error" if state.startswith("failed") else "Info"
+    return {"code": f"ProvisioningState/{state}", "level": level, "displayStatus": shown, "time": time}
+
+
+def _handler(extension: Resource) -> Body:
     properties = extension.properties
-    state = {"Succeeded": "succeeded", "Failed": "failed/1"}.get(extension.state, "transitioning")
-    shown = {"Succeeded": "succeeded", "Failed": "failed"}.get(extension.state, "in progress")
-    status = {
-        "code": f"ProvisioningState/{state}",
-        "level": "Error" if extension.state == "Failed" else "Info",
-        "displayStatus": f"Provisioning {shown}",
-        "message": str(extension.private.get("message") or ""),
-        "time": extension.changed_at,
-    }
-    return {
-        "name": extension.id.name,
-        "type": f"{properties.get('publisher')}.{properties.get('type')}",
-        "typeHandlerVersion": str(properties.get("typeHandlerVersion") or ""),
-        "statuses": [status],
-    }
+    kind = f"{properties.get('publisher')}.{properties.get('type')}"
+    return {"type": kind, "typeHandlerVersion": str(properties.get("typeHandlerVersion") or "")}
 
 
 def _agent(resource: Resource, machine: Machine, services: Services) -> Body:
-    ready = {
-        "code": "ProvisioningState/succeeded",
-        "level": "Info",
-        "displayStatus": "Ready",
-        "message": "Guest Agent is running",
-    }
-    handlers = [
-        {
-            "type": f"{one.properties.get('publisher')}.{one.properties.get('type')}",
-            "typeHandlerVersion": str(one.properties.get("typeHandlerVersion") or ""),
-            "status": {"code": "ProvisioningState/succeeded", "level": "Info", "displayStatus": "Ready"},
-        }
-        for one in extensions_of(resource, services)
-    ]
+    ready = _status("succeeded", "Ready", machine.record["since"])
+    without_time = {name: each for name, each in ready.items() if name != "time"}
     return {
         "vmAgentVersion": AGENT_VERSION,
-        "statuses": [{**ready, "time": machine.record["since"]}],
-        "extensionHandlers": handlers,
+        "statuses": [{**ready, "message": "Guest Agent is running"}],
+        "extensionHandlers": [{**_handler(one), "status": without_time} for one in extensions_of(resource, services)],
     }
 
 
 def _disks(resource: Resource) -> list[Body]:
     storage: Body = resource.properties.get("storageProfile") or {}
-    status = {"code": "ProvisioningState/succeeded", "level": "Info", "displayStatus": "Provisioning succeeded"}
-    names = [str(one.get("name")) for one in (storage.get("osDisk") or {}, *(storage.get("dataDisks") or ())) if one.get("name")]
-    return [{"name": name, "statuses": [{**status, "time": resource.created_at}]} for name in names]
+    status = _status("succeeded", "Provisioning succeeded", resource.created_at)
+    disks = (storage.get("osDisk") or {}, *(storage.get("dataDisks") or ()))
+    return [{"name": str(each["name"]), "statuses": [status]} for each in disks if each.get("name")]
 
 
 def _generation(machine: Machine | None) -> str:

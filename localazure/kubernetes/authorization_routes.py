@@ -27,7 +27,6 @@ from localazure.kubernetes.control_plane_folder import ClusterFolder
 from localazure.kubernetes.pki import Pki
 from localazure.kubernetes.workload_identity import WebhookError
 from localazure.services import Services
-from localazure.weather.parts import WILDCARD_REVIEWS
 
 # AKS's own words, which kubectl prints behind "is forbidden".
 _REFUSED = "User does not have access to the resource in Azure. Update role assignment to allow access."
@@ -66,7 +65,7 @@ class ClusterRoutes:
 
     def _allowed(self, cluster: str, requested: authorization.RequestedAction) -> bool:
         scope = f"{cluster}/namespaces/{requested.namespace}" if requested.namespace else cluster
-        if self._services.weather.holds(WILDCARD_REVIEWS) and "*" in requested.action:
+        if self._services.weather.holds("wildcard-reviews") and "*" in requested.action:
             return False
         granting = authorization.granting(requested.action)
         return any(

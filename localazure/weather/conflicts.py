@@ -9,7 +9,6 @@ from localazure.arm.errors import ArmError, refused
 from localazure.arm.store import Body, Resource
 from localazure.kinds.network_common import ids_in
 from localazure.services import Services
-from localazure.weather.parts import ENDPOINT_CONFLICTS, NETWORK_CONFLICTS, POOL_CONFLICTS
 
 _CLUSTER, _POOL = azure_types.MANAGED_CLUSTER.arm_type, azure_types.AGENT_POOL.arm_type
 _ENDPOINT, _DEPLOYMENT = azure_types.ML_ONLINE_ENDPOINT.arm_type, azure_types.ML_ONLINE_DEPLOYMENT.arm_type
@@ -21,15 +20,15 @@ _OPERATIONS = {arm_type.lower(): row["operation"] for arm_type, row in evidence.
 def check(resource_id: ArmId, body: Body | None, services: Services) -> None:
     """ArmError for a change of the resource, or its removal where there is no `body`, while something beside it is at work."""
     weather = services.weather
-    if weather.holds(POOL_CONFLICTS) and (resource_id.is_type(_POOL) or resource_id.is_type(_CLUSTER)):
+    if weather.holds("pool-conflicts") and (resource_id.is_type(_POOL) or resource_id.is_type(_CLUSTER)):
         cluster = resource_id.scope if resource_id.is_type(_POOL) else resource_id.key
         _check_pools(cluster, resource_id.key, services)
-    elif weather.holds(ENDPOINT_CONFLICTS) and (resource_id.is_type(_DEPLOYMENT) or resource_id.is_type(_ENDPOINT)):
+    elif weather.holds("endpoint-conflicts") and (resource_id.is_type(_DEPLOYMENT) or resource_id.is_type(_ENDPOINT)):
         endpoint = resource_id.scope if resource_id.is_type(_DEPLOYMENT) else resource_id.key
         _check_endpoint(endpoint, resource_id, services)
-    elif weather.holds(NETWORK_CONFLICTS) and resource_id.is_type(_INTERFACE) and body is not None:
+    elif weather.holds("network-conflicts") and resource_id.is_type(_INTERFACE) and body is not None:
         _check_references(resource_id, body, services)
-    elif weather.holds(NETWORK_CONFLICTS) and resource_id.is_type(_SUBNET):
+    elif weather.holds("network-conflicts") and resource_id.is_type(_SUBNET):
         _check_subnets(resource_id, services)
 
 

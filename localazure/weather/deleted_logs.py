@@ -11,7 +11,6 @@ from localazure.arm.kind import Change
 from localazure.arm.store import Body, Resource
 from localazure.kinds.soft_deleted import Bin
 from localazure.services import Services
-from localazure.weather.parts import DELETED_LOGS
 
 DAYS = 14
 DELETED = Bin("log-workspaces")
@@ -28,7 +27,7 @@ def before_delete(resource_id: ArmId, query: Mapping[str, str], services: Servic
 
 def keep(workspace: Resource, services: Services) -> None:
     """A workspace goes."""
-    if services.weather.holds(DELETED_LOGS) and not workspace.private.get(_FORCE):
+    if services.weather.holds("deleted-logs") and not workspace.private.get(_FORCE):
         DELETED.keep(workspace.key, workspace, DAYS, services)
 
 

@@ -7,7 +7,6 @@ from azure_gpu.formats import azure_types
 from azure_gpu.formats.arm_ids import parse
 from localazure.arm.store import Body, Resource
 from localazure.services import Services
-from localazure.weather.parts import ENDPOINT_ROLES
 
 _NAMES = uuid.UUID("0b1f9e5e-6c52-5d39-9d5e-3a4b8f6f2c70")  # of the assignments; chosen once
 
@@ -15,7 +14,7 @@ _NAMES = uuid.UUID("0b1f9e5e-6c52-5d39-9d5e-3a4b8f6f2c70")  # of the assignments
 def assign(identity: Body, workspace: Resource, services: Services) -> None:
     """`identity`: what the service set of an endpoint's identity."""
     principal = (identity.get("identity") or {}).get("principalId")
-    if not principal or not services.weather.holds(ENDPOINT_ROLES):
+    if not principal or not services.weather.holds("endpoint-roles"):
         return
     properties = workspace.properties
     requested = (

@@ -13,14 +13,13 @@ from azure_gpu.formats import azure_types
 from localazure.arm.store import Body, Resource
 from localazure.services import Services
 from localazure.weather import support_tickets
-from localazure.weather.parts import BATCH_QUOTA, ENVIRONMENT_QUOTA
 
 
 def of_account(account: Resource, name: str, default: int, services: Services) -> int:
     """The limit of a Batch account: of a family, or of what the service calls otherwise."""
-    if not services.weather.holds(BATCH_QUOTA):
+    if not services.weather.holds("batch-quota"):
         return default
-    granted = support_tickets.granted(account, services.weather.seconds(BATCH_QUOTA), services)
+    granted = support_tickets.granted(account, services.weather.seconds("batch-quota"), services)
     found = [limit for quota, limit in granted if quota == name or same_family(quota, name)]
     if found:
         return found[-1]
@@ -30,7 +29,7 @@ def of_account(account: Resource, name: str, default: int, services: Services) -
 def shortage(environment: Resource | None, profile: str, gpus: int, used: int, services: Services) -> str:
     """Why an environment of Container Apps has no GPU for a further replica, or ""."""
     name = QUOTAS.get(profile)
-    if environment is None or name is None or not gpus or not services.weather.holds(ENVIRONMENT_QUOTA):
+    if environment is None or name is None or not gpus or not services.weather.holds("environment-quota"):
         return ""
     limit = _of_environment(environment, name, services)
     if used + gpus <= limit:
@@ -53,7 +52,7 @@ def usages(environment: Resource, used: Mapping[str, int], services: Services) -
             "limit": _of_environment(environment, name, services),
         }
         for profile, name in QUOTAS.items()
-        if services.weather.holds(ENVIRONMENT_QUOTA)
+        if services.weather.holds("environment-quota")
     ]
 
 
@@ -68,7 +67,7 @@ def jobs_of(environment: Resource, services: Services) -> list[Resource]:
 
 
 def _of_environment(environment: Resource, name: str, services: Services) -> int:
-    granted = support_tickets.granted(environment, services.weather.seconds(ENVIRONMENT_QUOTA), services)
+    granted = support_tickets.granted(environment, services.weather.seconds("environment-quota"), services)
     return next((limit for quota, limit in reversed(granted) if quota.lower() == name.lower()), 0)
 
 

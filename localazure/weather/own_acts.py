@@ -18,7 +18,6 @@ from localazure.arm.errors import ArmError
 from localazure.arm.store import Resource
 from localazure.kinds.stored import type_of
 from localazure.services import Services
-from localazure.weather.parts import OWN_ACTS
 
 _ACTION_GROUP = type_of("microsoft.insights/actionGroups")
 _ALERT_RULE = type_of("microsoft.alertsManagement/smartDetectorAlertRules")
@@ -48,7 +47,7 @@ def after_autoscale(setting: str, services: Services) -> None:
                 return await _scale(setting, services)
             except ArmError as error:
                 log.info("autoscale %s: %s", setting, error)
-                await services.clock.sleep(services.weather.seconds(OWN_ACTS))
+                await services.clock.sleep(services.weather.seconds("own-acts"))
         return None
 
     _later(act, services)
@@ -66,11 +65,11 @@ def after_component(component: str, services: Services) -> None:
 
 
 def _later(act: Callable[[], Awaitable[None]], services: Services) -> None:
-    if not services.weather.holds(OWN_ACTS):
+    if not services.weather.holds("own-acts"):
         return
 
     async def wait() -> None:
-        await services.clock.sleep(services.weather.seconds(OWN_ACTS))
+        await services.clock.sleep(services.weather.seconds("own-acts"))
         await act()
 
     task = asyncio.create_task(wait())

@@ -33,36 +33,6 @@ class Part(NamedTuple):
     seconds: float = 0.0  # how long it lasts here; 0: for as long as it holds
 
 
-NEW_PRINCIPALS = "new-principals"
-ROLE_DELAY = "role-delay"
-WILDCARD_REVIEWS = "wildcard-reviews"
-OWNER_WITHOUT_DATA = "owner-without-data"
-ENDPOINT_ROLES = "endpoint-roles"
-SLOW_OPERATIONS = "slow-operations"
-POOL_CONFLICTS = "pool-conflicts"
-ENDPOINT_CONFLICTS = "endpoint-conflicts"
-NETWORK_CONFLICTS = "network-conflicts"
-RESERVED_INTERFACES = "reserved-interfaces"
-BATCH_QUOTA = "batch-quota"
-WHOLE_POOLS = "whole-pools"
-ENVIRONMENT_QUOTA = "environment-quota"
-POOL_COUNT = "pool-count"
-PRIVATE_CLUSTERS = "private-clusters"
-PRIVATE_ENDPOINTS = "private-endpoints"
-NO_WAY_OUT = "no-way-out"
-TASK_RUN_ADDRESS = "task-run-address"
-UNREGISTERED_INSIGHTS = "unregistered-insights"
-DELETED_LOGS = "deleted-logs"
-THROTTLING = "throttling"
-OWN_ACTS = "own-acts"
-TASKS_NOT_ALLOWED = "tasks-not-allowed"
-DOCKER_HUB_LIMIT = "docker-hub-limit"
-REGISTRY_ERROR = "registry-error"
-NO_POLICY_MANAGER = "no-policy-manager"
-ABAC_REGISTRIES = "abac-registries"
-LANDING_ZONE = "landing-zone"
-
-
 def _read() -> Iterator[Part]:
     rows = tomllib.loads(Path(__file__).with_name("parts.toml").read_text(encoding="utf-8"))
     for name, row in rows.items():

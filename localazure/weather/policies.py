@@ -26,7 +26,6 @@ from localazure.arm.errors import ArmError, refused
 from localazure.arm.store import Body
 from localazure.services import Services
 from localazure.subscriptions import SUBSCRIPTION
-from localazure.weather.parts import LANDING_ZONE
 
 LIST_VERSIONS = frozenset({"2022-06-01", "2022-07-01-preview", "2023-04-01"})
 _SUBSCRIPTION = f"/subscriptions/{SUBSCRIPTION}"
@@ -92,7 +91,7 @@ def restrictions(request: Body, services: Services) -> Body:
 
 def assignments(services: Services) -> list[Body]:
     """With those of management groups; there are no exemptions."""
-    of_zone = sorted(_initiatives()) if services.weather.holds(LANDING_ZONE) else []
+    of_zone = sorted(_initiatives()) if services.weather.holds("landing-zone") else []
     return [_assigned(each) for each in of_zone] + [
         _shown(
             f"{_SUBSCRIPTION}/{_PROVIDER}/policyAssignments/{each.name}",
@@ -106,7 +105,7 @@ def assignments(services: Services) -> list[Body]:
 def initiative(segments: list[str], services: Services) -> Body | None:
     """An initiative of the landing zone's management group; None where it has none of that name."""
     name = segments[-1]
-    members = _initiatives().get(name, ()) if services.weather.holds(LANDING_ZONE) else ()
+    members = _initiatives().get(name, ()) if services.weather.holds("landing-zone") else ()
     if f"/{'/'.join(segments[:-1])}".lower() != f"{_GROUP}/{_PROVIDER}/policySetDefinitions".lower() or not members:
         return None
     effects = {f"effect{number}": {"type": "String", "defaultValue": "Deny"} for number in range(len(members))}
@@ -152,7 +151,7 @@ def _custom(definition: str) -> str:
 
 def _denials(arm_type: str, name: str, key: str, body: Body, services: Services) -> Iterator[_Denial]:
     """What denies a body, of the landing zone and of the faults."""
-    if services.weather.holds(LANDING_ZONE):
+    if services.weather.holds("landing-zone"):
         for each in denied(arm_type, name, body):
             yield _of_row(each.row.assignment, each, _GROUP)
     yield from _of_faults(arm_type, name, key, body, services)

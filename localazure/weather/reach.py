@@ -8,7 +8,6 @@ from azure_gpu.formats import azure_types
 from localazure.arm.store import Body, Resource
 from localazure.kinds import endpoint_interfaces
 from localazure.services import Services
-from localazure.weather.parts import LANDING_ZONE, NO_WAY_OUT, PRIVATE_CLUSTERS, PRIVATE_ENDPOINTS
 
 NOWHERE = "http://192.0.2.1:9"  # of a range that nothing has: RFC 5737
 
@@ -16,7 +15,7 @@ NOWHERE = "http://192.0.2.1:9"  # of a range that nothing has: RFC 5737
 def kubeconfig(cluster: Resource, text: str, server: str, services: Services) -> str:
     """The kubeconfig of a private cluster as AKS hands it out: with the name that its network knows. `server`: where it is."""
     private = (cluster.service.get("properties") or {}).get("privateFQDN")
-    if not private or not services.weather.holds(PRIVATE_CLUSTERS):
+    if not private or not services.weather.holds("private-clusters"):
         return text
     pools = services.store.of_type(azure_types.AGENT_POOL.arm_type, cluster.key)
     if {_network(str(pool.properties.get("vnetSubnetID"))) for pool in pools} & services.deviations.networks():
@@ -31,7 +30,7 @@ def is_shut(resource: Resource, services: Services) -> bool:
 
 def by_endpoint(key: str, services: Services) -> bool:
     """Whether the private endpoints of a resource are reached, as all are without the weather's part."""
-    if not services.weather.holds(PRIVATE_ENDPOINTS):
+    if not services.weather.holds("private-endpoints"):
         return True
     networks = services.deviations.networks()
     endpoints = services.store.of_type(azure_types.PRIVATE_ENDPOINT.arm_type) if networks else ()
@@ -50,7 +49,7 @@ def _is_named(endpoint: Resource, network: str, services: Services) -> bool:
     """Whether the network resolves its names: by a linked zone, or one of the company, where a policy registers names."""
     groups = services.store.of_type(azure_types.PRIVATE_DNS_ZONE_GROUP.arm_type, endpoint.key)
     if not groups:
-        return services.weather.holds(LANDING_ZONE)
+        return services.weather.holds("landing-zone")
     zones = [
         str((each.get("properties") or each).get("privateDnsZoneId"))
         for group in groups
@@ -66,7 +65,7 @@ def _network(subnet_id: str) -> str:
 
 def leads_nowhere(subnets: list[Body], services: Services) -> str:
     """The subnet without a way out among those of a container group, or "". One that isn't here is taken to have one."""
-    for subnet in subnets if services.weather.holds(NO_WAY_OUT) else ():
+    for subnet in subnets if services.weather.holds("no-way-out") else ():
         found = services.store.at(str(subnet.get("id") or ""), azure_types.SUBNET)
         if found is not None and not (found.properties.get("natGateway") or {}).get("id"):
             return found.id.name

@@ -5,7 +5,6 @@ from typing import Any
 from localazure.arm.errors import ArmError
 from localazure.services import Services
 from localazure.subscriptions import SUBSCRIPTION
-from localazure.weather.parts import UNREGISTERED_INSIGHTS
 
 INSIGHTS = "microsoft.insights"
 _DOCUMENT = "registrations"
@@ -32,11 +31,11 @@ def state(namespace: str, services: Services) -> str:
     kept = (services.store.document(_DOCUMENT) or {}).get(namespace.lower())
     if kept is not None:
         return str(kept)
-    missing = namespace.lower() == INSIGHTS and services.weather.holds(UNREGISTERED_INSIGHTS)
+    missing = namespace.lower() == INSIGHTS and services.weather.holds("unregistered-insights")
     return _NOT_REGISTERED if missing else _REGISTERED
 
 
 def check_insights(services: Services) -> None:
     """For a diagnostic setting. Other types of the provider are ARM's to refuse, and clients register for them."""
-    if services.weather.holds(UNREGISTERED_INSIGHTS) and state(INSIGHTS, services) != _REGISTERED:
+    if services.weather.holds("unregistered-insights") and state(INSIGHTS, services) != _REGISTERED:
         raise NotRegisteredError(409, "Conflict", f"The subscription '{SUBSCRIPTION}' is not registered to use {INSIGHTS}.")

@@ -10,7 +10,6 @@ from localazure.arm.errors import refused
 from localazure.arm.store import Resource
 from localazure.containers.build_log import BuildFailedError
 from localazure.services import Services
-from localazure.weather.parts import ABAC_REGISTRIES, DOCKER_HUB_LIMIT, PRIVATE_ENDPOINTS, REGISTRY_ERROR, TASKS_NOT_ALLOWED
 
 DOCKER_HUB = "docker.io"
 # Roles that may pull in the mode AbacRepositoryPermissions.
@@ -19,14 +18,14 @@ REPOSITORY_ROLES = frozenset({roles.REPOSITORY_READER, roles.REPOSITORY_WRITER, 
 
 def check_tasks(registry: str, subscription: str, services: Services) -> None:
     """ArmError 400 where the registry isn't permitted to build."""
-    if services.weather.holds(TASKS_NOT_ALLOWED):
+    if services.weather.holds("tasks-not-allowed"):
         raise refused("TasksOperationsNotAllowed", registry=registry, subscription=subscription)
 
 
 def check_network(registry: str, services: Services) -> None:
     """BuildFailedError where the registry takes no public networks: the service's agents are in none of its own."""
     found = services.store.named(azure_types.REGISTRY.arm_type, registry)
-    if services.weather.holds(PRIVATE_ENDPOINTS) and found and found[0].properties.get("publicNetworkAccess") == "Disabled":
+    if services.weather.holds("private-endpoints") and found and found[0].properties.get("publicNetworkAccess") == "Disabled":
         # Azure/azure-cli issue 27253 (2023-08-24); the inner message: docker/build-push-action issue 1214 (2024-08-19)
         raise BuildFailedError(
             f"Logging in to registry: {registry}",
@@ -37,7 +36,7 @@ def check_network(registry: str, services: Services) -> None:
 
 def check_bases(context: Path, dockerfile: str, arguments: dict[str, str], services: Services) -> None:
     """BuildFailedError where a stage starts from an image of Docker Hub, whose limit is reached."""
-    if not services.weather.holds(DOCKER_HUB_LIMIT):
+    if not services.weather.holds("docker-hub-limit"):
         return
     file = context / dockerfile
     parsed, problems = dockerfiles.parse(file.read_text(encoding="utf-8") if file.is_file() else "", dockerfile)
@@ -58,13 +57,13 @@ def check_bases(context: Path, dockerfile: str, arguments: dict[str, str], servi
 
 def check_pull(registry: str, services: Services) -> None:
     """ArmError 409 for a container group whose image is in Docker Hub."""
-    if registry == DOCKER_HUB and services.weather.holds(REGISTRY_ERROR):
+    if registry == DOCKER_HUB and services.weather.holds("registry-error"):
         raise refused("RegistryErrorResponse")
 
 
 def mode_of(registry: Resource, services: Services) -> str:
     """Which roles the registry honours, as it shows it."""
-    if services.weather.holds(ABAC_REGISTRIES):
+    if services.weather.holds("abac-registries"):
         return roles.ABAC
     return str(registry.properties.get(roles.REGISTRY_MODE) or roles.LEGACY)
 

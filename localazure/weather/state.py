@@ -20,7 +20,7 @@ class Weather:
 
     kind: str = CALM
     _seconds: dict[str, float] = field(default_factory=dict[str, float])
-    _policies: "tuple[Fault, ...]" = ()
+    policies: "tuple[Fault, ...]" = ()  # the assignments of Azure Policy
     refusals: dict[object, datetime] = field(default_factory=dict[object, datetime])  # until when a refusal is kept
     tasks: set[asyncio.Task[None]] = field(default_factory=set[asyncio.Task[None]])  # what services will do by themselves
     allowances: dict[object, tuple[float, datetime]] = field(default_factory=dict[object, tuple[float, datetime]])
@@ -29,16 +29,12 @@ class Weather:
         self.change(())
 
     def holds(self, part: str) -> bool:
-        return part in self._seconds
+        """KeyError for a part that there isn't."""
+        return PARTS[part].name in self._seconds
 
     def seconds(self, part: str) -> float:
         """How long a part lasts; 0 where it doesn't hold, or lasts until it is turned off."""
         return self._seconds.get(part, 0.0)
-
-    @property
-    def policies(self) -> "tuple[Fault, ...]":
-        """The assignments of Azure Policy, as faults."""
-        return self._policies
 
     def change(self, faults: "Iterable[Fault]") -> None:
         """Takes the faults that hold; of two about the same part the later one counts."""
@@ -49,7 +45,7 @@ class Weather:
                 self._seconds[fault.name] = fault.seconds
             elif fault.kind == OFF:
                 self._seconds.pop(fault.name, None)
-        self._policies = tuple(fault for fault in faults if fault.kind.startswith("policy-"))
+        self.policies = tuple(fault for fault in faults if fault.kind.startswith("policy-"))
 
 
 def kept(path: Path) -> str:

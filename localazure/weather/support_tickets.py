@@ -20,7 +20,6 @@ from localazure.kinds import batch_families
 from localazure.services import Services
 from localazure.subscriptions import SUBSCRIPTION
 from localazure.weather import times
-from localazure.weather.parts import BATCH_QUOTA, ENVIRONMENT_QUOTA
 
 _TYPE = "Microsoft.Support/supportTickets"
 _DOCUMENTS = "support-tickets/"
@@ -102,7 +101,7 @@ def _resources(payload: Body, region: str, services: Services) -> list[Resource]
 
 def _document(kept: Body, services: Services) -> Body:
     weather = services.weather
-    over = times.age(kept["created"], services) >= max(weather.seconds(BATCH_QUOTA), weather.seconds(ENVIRONMENT_QUOTA))
+    over = times.age(kept["created"], services) >= max(weather.seconds("batch-quota"), weather.seconds("environment-quota"))
     properties = {
         **kept["properties"],
         "supportTicketId": kept["created"].replace("-", "")[:8] + "0010001",

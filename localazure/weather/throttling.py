@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 from localazure.arm.errors import refused
 from localazure.services import Services
-from localazure.weather.parts import THROTTLING
 
 
 class _Bucket(NamedTuple):
@@ -23,7 +22,7 @@ _BUCKETS = {"GET": ("reads", _READS), "HEAD": ("reads", _READS), "DELETE": ("del
 def check(method: str, subscription: str, services: Services) -> None:
     """Takes one request out of its bucket. ArmError 429 where that is empty."""
     weather = services.weather
-    if not weather.holds(THROTTLING):
+    if not weather.holds("throttling"):
         return
     what, bucket = _BUCKETS.get(method, ("writes", _WRITES))
     now, key = services.clock.now(), (subscription, what)

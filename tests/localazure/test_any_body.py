@@ -13,7 +13,7 @@ from azure_gpu.formats.azure_types import AzureType
 from localazure.arm.kind import merged
 from localazure.kubernetes import control_plane
 from localazure.shapes import default_api_version, to_arm
-from localazure.weather.parts import PARTS, THROTTLING, UNREGISTERED_INSIGHTS
+from localazure.weather.parts import PARTS
 from localazure.wiring import without_backends
 from tests.localazure.any_body import is_answer, json_of, many
 from tests.support.batch_bodies import fixed, pool
@@ -90,7 +90,7 @@ def path_of(azure: EmbeddedAzure, group: str, azure_type: AzureType, above: str)
 def in_rough_weather_without_clusters(azure: EmbeddedAzure) -> Iterator[None]:
     """With ports for a control plane, which never listens there, and the authority that its address would be signed by; without
     the parts of the weather that refuse all bodies."""
-    parts = [part.name for part in PARTS.values() if part.rough and part.name not in (THROTTLING, UNREGISTERED_INSIGHTS)]
+    parts = [part.name for part in PARTS.values() if part.rough and part.name not in ("throttling", "unregistered-insights")]
     for part in parts:
         azure.command("fault", "weather", part)
     authority = azure.state / "ca" / "ca.pem"

@@ -37,7 +37,6 @@ import httpx
 
 from azure_gpu.formats.arm_ids import parse
 from localazure.batch.service.app import API_VERSIONS
-from localazure.weather.parts import NETWORK_CONFLICTS, NEW_PRINCIPALS, SLOW_OPERATIONS
 from tests.recorded import sessions
 from tests.recorded.members import GUID, HOST, comparable, flat, lowered, same
 from tests.recorded.sessions import CHANGES, Exchange, Session, error_code
@@ -61,13 +60,13 @@ _NODE = re.compile(r"^tvm[\w-]+$")  # Batch invents the names of nodes
 _GROUP = re.compile(r"/subscriptions/[^/]+/resourcegroups/[^/]+", re.IGNORECASE)
 # Refusals that pass by themselves, and the part of the weather in which they are met here.
 _PASSING = {
-    "PrincipalNotFound": NEW_PRINCIPALS,
-    "ManagedEnvironmentNotProvisioned": SLOW_OPERATIONS,
-    "CannotDeleteResource": SLOW_OPERATIONS,
-    "ResourceGroupBeingDeleted": SLOW_OPERATIONS,
-    "AnotherOperationInProgress": NETWORK_CONFLICTS,
+    "PrincipalNotFound": "new-principals",
+    "ManagedEnvironmentNotProvisioned": "slow-operations",
+    "CannotDeleteResource": "slow-operations",
+    "ResourceGroupBeingDeleted": "slow-operations",
+    "AnotherOperationInProgress": "network-conflicts",
 }
-_LASTING = {SLOW_OPERATIONS, NETWORK_CONFLICTS}
+_LASTING = {"slow-operations", "network-conflicts"}
 _OF_GONE_GROUPS = {"ResourceGroupNotFound", "ResourceNotFound", "ParentResourceNotFound"}
 _PASSWORD = re.compile(r'("\w*[pP]assword": )"\{\w+\}"')  # taken out of the recording
 _MADE_UP_NAME = re.compile(r"^(.*[./])([0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12})$", re.IGNORECASE)
@@ -118,7 +117,7 @@ class Replay:
         # Changes that name what the session makes after them, with the paths that aren't there yet.
         self._early: list[tuple[set[str], httpx.Response]] = []
         passing = [(part, each.number) for each in session.exchanges if (part := _PASSING.get(each.error_code or ""))]
-        passing += [(SLOW_OPERATIONS, number) for number in _lingering(session)]
+        passing += [("slow-operations", number) for number in _lingering(session)]
         # Parts that hold, and the last answer that shows them: a refusal, or what is still there in a group that is leaving.
         self._weather = dict(sorted(passing, key=itemgetter(1)))
         self._batch_token = ""
