@@ -5,7 +5,7 @@ each request, so that its shares are approximate.
 """
 
 import random
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from localazure.ml.slots import LiveDeployment
@@ -30,13 +30,6 @@ class Deck:
         return self._left.pop()
 
 
-def shares(given: Mapping[str, int] | None, names: Iterable[str]) -> dict[str, int]:
-    """An endpoint's percentages that are above 0, with each deployment's name spelt as in `names`."""
-    spelt = {name.lower(): name for name in names}
-    found = {spelt.get(name.lower(), name): weight for name, weight in (given or {}).items()}
-    return {name: weight for name, weight in found.items() if weight > 0}
-
-
 @dataclass(slots=True, eq=False)
 class LiveEndpoint:
     """One endpoint. `apply` takes what ARM has stored."""
@@ -55,8 +48,9 @@ class LiveEndpoint:
 
     def share(self, traffic: Mapping[str, int] | None, mirror: Mapping[str, int] | None) -> None:
         """From now on requests are shared so. Requests that are under way stay where they are."""
-        names = [each.name for each in self.deployments.values()]
-        new_traffic, new_mirror = shares(traffic, names), shares(mirror, names)
+        new_traffic, new_mirror = (
+            {name: weight for name, weight in (given or {}).items() if weight > 0} for given in (traffic, mirror)
+        )
         if (new_traffic, new_mirror) == (self._traffic, self._mirror):
             return
         chance = random.SystemRandom()

@@ -11,9 +11,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from azure_gpu.formats.arm_ids import parse
+from azure_gpu.formats import azure_types
 from localazure.arm.errors import ArmError
-from localazure.arm.store import Resource
 from localazure.folder import read_json
 from localazure.kinds import ml_compute_rules, ml_computes
 from localazure.kubernetes.client import KubeApi, KubeError
@@ -53,7 +52,10 @@ def cluster_of(key: str, clusters: Clusters, services: Services) -> Cluster:
     endpoint = services.store.get(deployment.id.scope) if deployment is not None else None
     if deployment is None or endpoint is None:
         raise failures.of("InferencingClientCallFailed", "The deployment has gone.")
-    compute = _compute(endpoint, services)
+    compute = services.store.at(str(endpoint.properties["compute"]).removeprefix("azureml:"), azure_types.ML_COMPUTE)
+    if compute is None:
+        message = f"The compute of the endpoint '{endpoint.id.name}' was detached."
+        raise failures.of("InferencingClientCallFailed", message)
     cluster = ml_computes.cluster_of(compute, services)
     if cluster is None or not clusters.exists(cluster.key):
         raise failures.of("InferencingClientCallFailed", f"The cluster of the compute '{compute.id.name}' isn't there.")
@@ -72,19 +74,6 @@ def cluster_of(key: str, clusters: Clusters, services: Services) -> Cluster:
         folder=clusters.folder(cluster.key),
         shape=pod_forms.shape_of(deployment.properties, ml_computes.instance_types(compute), default),
     )
-
-
-def _compute(endpoint: Resource, services: Services) -> Resource:
-    parsed = parse(str(endpoint.properties["compute"]).removeprefix("azureml:"))
-    compute = services.store.get(parsed.key) if parsed is not None else None
-    if compute is None:
-        raise failures.of("InferencingClientCallFailed", f"The compute of the endpoint '{endpoint.id.name}' was detached.")
-    return compute
-
-
-class _Unschedulable(NamedTuple):
-    text: str
-    refused: bool  # the autoscaler adds no node for it
 
 
 class RunningOnCluster(Watched):
@@ -188,16 +177,17 @@ class RunningOnCluster(Watched):
             try:
                 status, requested = await self._status(cluster)
                 pods = await self._pods(cluster, generation)
-                if _is_whole(status, requested) and len([each for each in self.live.instances if each.ready]) >= requested:
+                there = {int(status.get(name) or 0) for name in ("updatedReplicas", "replicas", "availableReplicas")}
+                if there == {requested} and sum(each.ready for each in self.live.instances) >= requested:
                     return
                 for pod in pods:
-                    reason = await self._waiting_for_a_node(cluster, pod)
-                    if reason is None or not reason.refused:
+                    reason, final = await self._waiting_for_a_node(cluster, pod)
+                    if not final:
                         refused.pop(pod["metadata"]["uid"], None)
                     elif loop.time() < refused.setdefault(pod["metadata"]["uid"], loop.time()) + _SETTLING_SECONDS:
                         continue
-                    if reason and (reason.refused or loop.time() >= deadline):
-                        raise failures.of("OutOfQuota", f"OutOfQuota: {reason.text}")
+                    if reason and (final or loop.time() >= deadline):
+                        raise failures.of("OutOfQuota", f"OutOfQuota: {reason}")
                     await self._check(cluster, pod)
             except KubeError as error:
                 raise _refused(error) from error
@@ -205,15 +195,15 @@ class RunningOnCluster(Watched):
                 raise failures.never_ready("readiness", "the pods didn't get ready in time", "")
             await asyncio.sleep(POLL_SECONDS)
 
-    async def _waiting_for_a_node(self, cluster: Cluster, pod: Body) -> "_Unschedulable | None":
-        """Why a pod is on no node; None where it is, or hasn't been looked at."""
+    async def _waiting_for_a_node(self, cluster: Cluster, pod: Body) -> tuple[str, bool]:
+        """Why a pod is on no node, "" where it is or hasn't been looked at; and whether the autoscaler adds no node for it."""
         conditions = pod["status"].get("conditions") or ()
         scheduled: Body = next((each for each in conditions if each["type"] == "PodScheduled"), {})
         if scheduled.get("status") != "False" or scheduled.get("reason") != "Unschedulable":
-            return None
+            return "", False
         refused = await self._event(cluster, pod, "NotTriggerScaleUp")
         text = f"Kubernetes unschedulable. Details:{scheduled.get('message', '')} {refused}".rstrip()
-        return _Unschedulable(text, bool(refused))
+        return text, bool(refused)
 
     async def _check(self, cluster: Cluster, pod: Body) -> None:
         """ArmError where a pod won't run."""
@@ -306,10 +296,6 @@ class RunningOnCluster(Watched):
 
 def _path(cluster: Cluster) -> str:
     return f"/apis/apps/v1/namespaces/{cluster.namespace}/deployments"
-
-
-def _is_whole(status: Body, requested: int) -> bool:
-    return all(int(status.get(name) or 0) == requested for name in ("updatedReplicas", "replicas", "availableReplicas"))
 
 
 def _refused(error: KubeError) -> ArmError:

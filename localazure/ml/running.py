@@ -83,8 +83,9 @@ class Running(Watched):
         await asyncio.to_thread(shutil.rmtree, self.folder(generation), ignore_errors=True)
 
     async def log(self, generation: Generation, tail: int | None) -> str:
+        """By instance: its state, and the lines that are requested."""
         states = self._runtime.states(generation.group)
-        return of_instances({name: (states.get(name), self._log(generation, name, tail)) for name in generation.ports})
+        return "\n".join(_instance(name, states.get(name), self._log(generation, name, tail)) for name in generation.ports)
 
     # A generation that takes the place of another
 
@@ -201,12 +202,8 @@ def of_file(path: Path, tail: int | None) -> str:
     return "".join(lines if tail is None else lines[max(len(lines) - tail, 0) :])
 
 
-def of_instances(instances: Mapping[str, tuple[State | None, str]]) -> str:
-    """By instance: its state, and the lines that are requested. In the order that clients of the service know."""
-    return "\n".join(_instance(name, state, printed) for name, (state, printed) in instances.items())
-
-
 def _instance(name: str, state: State | None, printed: str) -> str:
+    """In the order that clients of the service know."""
     current = (state or {}).get("current") or {}
     ended = current.get("state") == "Terminated" or "CrashLoopBackOff" in str(current.get("detailStatus"))
     start = "Failed" if ended else "Succeeded" if current.get("state") == "Running" else "InProgress"
