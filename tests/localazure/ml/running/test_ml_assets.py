@@ -2,14 +2,14 @@
 
 from pathlib import Path
 
+from tests.localazure.answers.test_answers import live_all
 from tests.localazure.conftest import new_group
-from tests.localazure.ml.lives import live
 from tests.support.embedded import EmbeddedAzure
 from tests.support.ml_resources import ML, done, put_workspace
 
 
 def test_datastores_and_models_name_what_is_there(azure: EmbeddedAzure) -> None:
-    live(azure, Path(__file__).with_name("datastores.yaml"))
+    live_all(azure, Path(__file__).with_name("datastores.yaml"))
 
 
 def test_files_of_code_go_to_the_address_that_the_workspace_gives(azure: EmbeddedAzure) -> None:

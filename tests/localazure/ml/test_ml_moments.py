@@ -1,4 +1,4 @@
-"""Workspaces of Azure Machine Learning and what lies in them, in ARM: by the lives in the files beside this one."""
+"""Workspaces and endpoints of Azure ML at moments that no request shows; their lives are in `tests/localazure/answers`."""
 
 from datetime import date
 from pathlib import Path
@@ -13,20 +13,7 @@ from localazure.arm.store import Resource, Store
 from localazure.kinds import ml_online_endpoints, ml_workspaces
 from localazure.kinds.ml_kind import DELETED
 from localazure.kinds.ml_workspace_rules import RECOVER
-from localazure.kubernetes import control_plane
-from tests.localazure.ml.lives import live
 from tests.localazure.parts import arm_id
-from tests.support.in_process import InProcessAzure
-
-FILES = sorted(Path(__file__).parent.glob("*.yaml"))
-
-
-@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
-def test_what_machine_learning_has_lives_as_at_azure(
-    own_azure: InProcessAzure, file: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(control_plane, "is_free", lambda _: True)  # of ports of clusters, which don't run
-    live(own_azure, file)
 
 
 def test_what_is_kept_of_a_workspace_goes_as_the_one_that_comes_back_is_written(tmp_path: Path) -> None:
