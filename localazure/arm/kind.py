@@ -82,11 +82,11 @@ class Answer:
 
 
 Action = Callable[[Resource, Call], Awaitable[Answer]]
-_Below = Literal["action", "reading", "question", "offer"]
+Below = Literal["action", "reading", "question", "offer"]
 _Method = TypeVar("_Method", bound=Callable[..., Awaitable[Answer]])
 
 
-def _answers(what: _Below) -> Callable[..., Callable[[_Method], _Method]]:
+def _answers(what: Below) -> Callable[..., Callable[[_Method], _Method]]:
     def at(*patterns: str) -> Callable[[_Method], _Method]:
         def marked(method: _Method) -> _Method:
             vars(method).setdefault("at", {})[what] = patterns
@@ -171,7 +171,7 @@ class Kind:
     def arm_type(self) -> str:
         return self.azure_type.arm_type
 
-    def below(self, *what: "_Below") -> Mapping[str, Action]:
+    def below(self, *what: Below) -> Mapping[str, Action]:
         """What a type answers below its resources, by pattern. Patterns are matched without regard to letter case."""
         found = (pair for each in what for pair in _below(type(self), each).items())
         return {pattern: getattr(self, name) for pattern, name in found}

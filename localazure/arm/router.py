@@ -11,10 +11,10 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from azure_gpu.formats.arm_ids import ArmId, parse
+from azure_gpu.formats.arm_ids import parse
 from localazure import activity_log
 from localazure.arm import answers, checks, paths, requested_version, role_definitions
-from localazure.arm.actions import Calls
+from localazure.arm.actions import Calls, found
 from localazure.arm.caller import Caller
 from localazure.arm.changes import Changes
 from localazure.arm.errors import ArmError, arm_error, not_implemented
@@ -186,14 +186,17 @@ class Arm:
         target = paths.target_of(arrived.segments, self._kinds)
         kind = target.kind
         if target.tail:
-            self._calls.refuse_unknown(kind, arrived.method, target.tail)
+            found(kind, arrived.method, target.tail)
         checks.api_version(kind, arrived.query("api-version"))
         requested_version.remember(arrived.query("api-version"))
         if target.id is None:
             return self._list(arrived, kind, target.scope)
         self._services.deviations.check_change(arrived.method, kind.arm_type, target.id.scope, arrived.caller)
         if target.tail:
-            return await self._below(arrived, kind, target.id, target.tail)
+            query, body = dict(arrived.request.query_params), {}
+            if arrived.method == "POST":
+                body = await body_of(arrived.request)
+            return await self._calls.answer(kind, target.id, arrived.method, target.tail, query, body, arrived.caller)
         match arrived.method:
             case "GET":
                 resource = checks.stored(kind, target.id, self._services.store)
@@ -222,16 +225,6 @@ class Arm:
         expand = arrived.query("$expand").lower()
         more = kind.expanded(resource, expand, self._services) if expand else {}
         return merged(answers.document(kind, resource, self._services), more)
-
-    async def _below(self, arrived: CheckedRequest, kind: Kind, resource_id: ArmId, tail: str) -> Response:
-        query = dict(arrived.request.query_params)
-        match arrived.method:
-            case "GET":
-                return await self._calls.read(kind, resource_id, tail, query, arrived.caller)
-            case "POST":
-                return await self._calls.act(kind, resource_id, tail, query, await body_of(arrived.request), arrived.caller)
-            case _:
-                raise not_implemented(f"{arrived.method} of '{tail}' on '{kind.arm_type}'")
 
     def _operation(self, arrived: CheckedRequest, what: str) -> Response:
         operation = self.operations.find(arrived.segments[-1])

@@ -8,7 +8,9 @@ import asyncio
 import uuid
 from collections.abc import Awaitable, Callable
 from datetime import datetime
+from functools import partial
 from http import HTTPStatus
+from typing import Any
 
 from azure_gpu.formats.arm_template import Expanded, Nested, ScopeOf, TemplateResource, expand_nested, finish, finish_outputs
 from localazure.arm.caller import Caller
@@ -122,13 +124,8 @@ class Run:
 
     async def _finished(self, resource: TemplateResource) -> tuple[Body, Nested | None]:
         """The resource's body, with everything in it that others answer."""
-        answers = RuntimeFunctions(self._arm, self._store, self._caller)
-        while True:
-            finished = finish(resource, answers)
-            if finished.problems:
-                raise refusals.unprocessed(finished.problems, resource.id)
-            if not await answers.fetch():
-                return finished.body, finished.nested
+        finished = await self._evaluated(partial(finish, resource), resource.id)
+        return finished.body, finished.nested
 
     async def _deploy_nested(self, resource: TemplateResource, nested: Nested) -> int:
         """A deployment in this one: its record, and everything in its template."""
@@ -167,14 +164,19 @@ class Run:
             raise refusals.failed(self._record.id.text, [error])
 
     async def _evaluate_outputs(self) -> int:
+        finished = await self._evaluated(partial(finish_outputs, self._expanded), self._record.id.text)
+        self._record.service["properties"]["outputs"] = view.outputs(finished.outputs)
+        return HTTPStatus.OK
+
+    async def _evaluated(self, evaluate: Callable[[RuntimeFunctions], Any], where: str) -> Any:
+        """Expressions with everything in them that others answer, which takes as long as there are more requests."""
         answers = RuntimeFunctions(self._arm, self._store, self._caller)
         while True:
-            finished = finish_outputs(self._expanded, answers)
+            finished = evaluate(answers)
             if finished.problems:
-                raise refusals.unprocessed(finished.problems, self._record.id.text)
+                raise refusals.unprocessed(finished.problems, where)
             if not await answers.fetch():
-                self._record.service["properties"]["outputs"] = view.outputs(finished.outputs)
-                return HTTPStatus.OK
+                return finished
 
     def _save(self) -> None:
         self._record.changed_at = self._now()
