@@ -5,6 +5,7 @@ import io
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -14,13 +15,16 @@ from localazure.kubernetes.nvidia_smi import Process
 from tests.localazure.kubernetes.gpu_world import World, pool
 from tests.support.embedded import until
 from tests.support.patience import SECONDS
-
-MEMORY = "--query-gpu=index,uuid,name,utilization.gpu,memory.used,memory.total"
+from tests.support.tables import of_table
 
 
 @pytest.fixture
 def world(tmp_path: Path) -> World:
-    found = World(tmp_path, pool(name="two", size="Standard_NC48ads_A100_v4"))
+    return of_two(tmp_path)
+
+
+def of_two(folder: Path) -> World:
+    found = World(folder, pool(name="two", size="Standard_NC48ads_A100_v4"))
     found.devices.environment("a", "main", {"NVIDIA_VISIBLE_DEVICES": "0"})
     found.devices.environment("b", "main", {"NVIDIA_VISIBLE_DEVICES": "0,1"})
     found.devices.environment("c", "main", {"NVIDIA_VISIBLE_DEVICES": "1"}, host_pid=True)
@@ -39,28 +43,16 @@ def process(pid: int, container: str, memory: int, share: float) -> Process:
     return one
 
 
-def test_a_container_lists_the_gpus_that_it_sees_counting_from_0(world: World) -> None:
-    first, second = world.devices.gpus
-    assert asked(world, "b", "-L").splitlines() == [
-        f"GPU 0: NVIDIA A100 80GB PCIe (UUID: {first.uuid})",
-        f"GPU 1: NVIDIA A100 80GB PCIe (UUID: {second.uuid})",
-    ]
-    assert asked(world, "c", "-L") == f"GPU 0: NVIDIA A100 80GB PCIe (UUID: {second.uuid})"
-
-
-def test_instances_are_listed_below_their_gpu(tmp_path: Path) -> None:
-    world = World(tmp_path, pool(name="mig", size="Standard_NC24ads_A100_v4", mig_profile="MIG3g"))
-    (gpu,) = world.devices.gpus
-    world.devices.environment("a", "main", {"NVIDIA_VISIBLE_DEVICES": gpu.instances[1].uuid})
-    assert asked(world, "a", "-L").splitlines()[1:] == [f"  MIG 3g.40gb     Device  0: (UUID: {gpu.instances[1].uuid})"]
-
-
-def test_queries_are_csv_with_or_without_head_and_units(world: World) -> None:
-    rows = asked(world, "a", MEMORY, "--format=csv").splitlines()
-    assert rows[0] == "index, uuid, name, utilization.gpu [%], memory.used [MiB], memory.total [MiB]"
-    assert rows[1] == f"0, {world.devices.gpus[0].uuid}, NVIDIA A100 80GB PCIe, 0 %, 0 MiB, 81920 MiB"
-    assert asked(world, "a", "--query-gpu=memory.total", "--format=csv,noheader,nounits") == "81920"
-    assert asked(world, "a", "-i", "0", "--query-gpu", "name", "--format", "csv,noheader") == "NVIDIA A100 80GB PCIe"
+@of_table("arguments", "container", "told")
+def test_what_it_answers(arguments: str, container: str, told: str) -> None:
+    """In braces: the ids of the node's GPUs, and those of the instances of `mig`'s."""
+    with tempfile.TemporaryDirectory() as folder:
+        world = of_two(Path(folder) / "two")
+        mig = World(Path(folder) / "mig", pool(name="mig", size="Standard_NC24ads_A100_v4", mig_profile="MIG3g"))
+        (gpu,) = mig.devices.gpus
+        mig.devices.environment("mig", "main", {"NVIDIA_VISIBLE_DEVICES": gpu.instances[1].uuid})
+        ids = {"gpus": [one.uuid for one in world.devices.gpus], "mig": [gpu.uuid, *(one.uuid for one in gpu.instances)]}
+        assert asked(mig if container == "mig" else world, container, *arguments.split()) == told.format(**ids)
 
 
 def test_what_processes_use_is_what_their_gpus_show(world: World) -> None:
