@@ -9,7 +9,7 @@ import secrets
 from collections.abc import Mapping
 from typing import Any
 
-from localazure.plugin.naming import Autonaming, Mode
+from localazure.plugin.naming import Autonaming
 from localazure.plugin.wire import is_unknown
 
 Object = dict[str, Any]
@@ -85,15 +85,15 @@ def namespace_and_name(engine_id: str) -> tuple[str, str]:
 _DIGITS = 8
 
 
-def named(inputs: Object, old_inputs: Object, logical_name: str, seed: bytes, autonaming: Autonaming) -> Object:
+def named(inputs: Object, old_inputs: Object, logical_name: str, seed: bytes, autonaming: Autonaming | None) -> Object:
     """`inputs` with a name. ValueError where naming is disabled and there is none."""
     if is_unknown(inputs.get("metadata")) or name(inputs) or metadata(inputs).get("generateName"):
         return inputs
     if old_inputs:
         return _with_name(inputs, name(old_inputs)) if annotated(old_inputs, AUTONAMED) else inputs
-    if autonaming.mode is Mode.DISABLE:
+    if autonaming and autonaming.mode == Autonaming.DISABLE:
         raise ValueError("autonaming is disabled, resource requires the .metadata.name field to be set")
-    if autonaming.mode in (Mode.PROPOSE, Mode.ENFORCE):
+    if autonaming:
         return _with_name(inputs, autonaming.proposed_name)
     # The same seed gives the same name, so that an update plan and its execution agree.
     digits = hashlib.sha256(seed).hexdigest() if seed else secrets.token_hex(_DIGITS)

@@ -11,18 +11,9 @@ from typing import Any, TypeVar
 import grpc
 from pulumi.runtime.proto import provider_pb2, status_pb2
 
-from localazure.plugin.diff import Diff, Kind
+from localazure.plugin.diff import Change, Diff
 from localazure.plugin.errors import PartialError
 from localazure.plugin.wire import to_struct
-
-_KINDS = {
-    (Kind.ADD, False): provider_pb2.PropertyDiff.ADD,
-    (Kind.ADD, True): provider_pb2.PropertyDiff.ADD_REPLACE,
-    (Kind.DELETE, False): provider_pb2.PropertyDiff.DELETE,
-    (Kind.DELETE, True): provider_pb2.PropertyDiff.DELETE_REPLACE,
-    (Kind.UPDATE, False): provider_pb2.PropertyDiff.UPDATE,
-    (Kind.UPDATE, True): provider_pb2.PropertyDiff.UPDATE_REPLACE,
-}
 
 Answer = TypeVar("Answer")
 Method = Callable[[Any, Any, grpc.ServicerContext], Answer]
@@ -58,11 +49,12 @@ def diff_response(found: Diff) -> provider_pb2.DiffResponse:
         diffs=sorted({change.top_level for change in found.changes}),
         deleteBeforeReplace=found.delete_before_replace,
         hasDetailedDiff=True,
-        detailedDiff={
-            change.path: provider_pb2.PropertyDiff(kind=_KINDS[change.kind, change.replaces], inputDiff=True)
-            for change in found.changes
-        },
+        detailedDiff={change.path: provider_pb2.PropertyDiff(kind=_kind_of(change), inputDiff=True) for change in found.changes},
     )
+
+
+def _kind_of(change: Change) -> "provider_pb2.PropertyDiff.Kind.ValueType":
+    return provider_pb2.PropertyDiff.Kind.Value(change.kind.name + ("_REPLACE" if change.replaces else ""))
 
 
 def _partial_status(error: PartialError) -> bytes:

@@ -27,7 +27,7 @@ from azure.mgmt.core.policies import ARMChallengeAuthenticationPolicy
 from azure.mgmt.core.polling.arm_polling import ARMPolling
 
 from localazure.plugin.errors import AcceptedError, AzureError, LostError, StoppedError, azure_error
-from localazure.plugin.settings import Settings
+from localazure.plugin.settings import Settings, is_true
 
 METADATA_API_VERSION = "2022-09-01"
 POLLING_INTERVAL_S = 1.0  # where the service doesn't say
@@ -118,7 +118,9 @@ class ArmClient:
         except HttpResponseError as error:
             raise azure_error(error.status_code or 0, None, error.message) from error
         except ClientError as error:
-            raise AzureError(0, "ConnectionFailed", f"{self._settings.metadata_host} doesn't answer: {_reason(error)}") from error
+            raise AzureError(
+                0, "ConnectionFailed", f"{self._settings['metadataHost']} doesn't answer: {_reason(error)}"
+            ) from error
 
     def _content(self, response: HttpResponse) -> Json:
         if response.status_code >= 400:
@@ -165,7 +167,7 @@ class ArmClient:
     @cached_property
     def _metadata(self) -> Json:
         """Where this cloud is: its ARM endpoint, its login endpoint and the audience of its tokens."""
-        host = self._settings.metadata_host
+        host = self._settings["metadataHost"]
         url = host if "://" in host else f"https://{host}"
         address = f"{url.rstrip('/')}/metadata/endpoints"
         try:
@@ -203,11 +205,11 @@ class _Credential:
                 from azure.identity import ClientSecretCredential
 
                 self._inner = ClientSecretCredential(
-                    self._settings.tenant_id,
-                    self._settings.client_id,
-                    self._settings.client_secret,
+                    self._settings["tenantId"],
+                    self._settings["clientId"],
+                    self._settings["clientSecret"],
                     authority=self._authority,
-                    disable_instance_discovery=self._settings.disable_instance_discovery,
+                    disable_instance_discovery=is_true(self._settings["disableInstanceDiscovery"]),
                     transport=self._transport(),
                 )
             return self._inner.get_token(*scopes, **options)

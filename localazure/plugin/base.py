@@ -13,11 +13,8 @@ import grpc
 from google.protobuf.empty_pb2 import Empty
 from pulumi.runtime.proto import plugin_pb2, provider_pb2, provider_pb2_grpc
 
-from localazure.plugin.naming import Autonaming, Mode
+from localazure.plugin.naming import Autonaming
 from localazure.plugin.wire import Properties, from_struct
-
-_Options = provider_pb2.CheckRequest.AutonamingOptions
-_MODES = {_Options.PROPOSE: Mode.PROPOSE, _Options.ENFORCE: Mode.ENFORCE, _Options.DISABLE: Mode.DISABLE}
 
 
 class Plugin(provider_pb2_grpc.ResourceProviderServicer):
@@ -53,7 +50,6 @@ def texts(configuration: Properties) -> dict[str, str]:
     return {key: value if isinstance(value, str) else str(value) for key, value in configuration.items()}
 
 
-def autonaming(request: provider_pb2.CheckRequest) -> Autonaming:
-    if not request.HasField("autonaming"):
-        return Autonaming()
-    return Autonaming(_MODES[request.autonaming.mode], request.autonaming.proposed_name)
+def autonaming(request: provider_pb2.CheckRequest) -> Autonaming | None:
+    """None: names are as the provider makes them."""
+    return request.autonaming if request.HasField("autonaming") else None

@@ -36,7 +36,7 @@ def with_defaults(
     old_inputs: Mapping[str, Any],
     *,
     seed: bytes,
-    autonaming: Autonaming,
+    autonaming: Autonaming | None,
     default_location: str,
     group_location: Callable[[str], str | None],
 ) -> Properties:
@@ -115,28 +115,18 @@ def _union_problems(shape: UnionShape, value: Mapping[str, Any], path: str) -> I
 
 
 def _name_of(shape: Shape) -> str:
-    match shape:
-        case ObjectShape() | MapShape() | UnionShape():
-            return "object"
-        case ArrayShape():
-            return "array"
-        case BooleanShape():
-            return "boolean"
-        case NumberShape(integer):
-            return "integer" if integer else "number"
-        case _:
-            return "string"
+    if isinstance(shape, NumberShape):
+        return "integer" if shape.integer else "number"
+    return _SHAPES.get(type(shape), "string")
 
 
 def _name_of_value(value: Any) -> str:
-    match value:
-        case bool():
-            return "boolean"
-        case int() | float():
-            return "number"
-        case str():
-            return "string"
-        case list():
-            return "array"
-        case _:
-            return "object"
+    return next((name for kind, name in _VALUES.items() if isinstance(value, kind)), "object")
+
+
+_SHAPES: dict[type, str] = {
+    **dict.fromkeys((ObjectShape, MapShape, UnionShape), "object"),
+    ArrayShape: "array",
+    BooleanShape: "boolean",
+}
+_VALUES = {bool: "boolean", int: "number", float: "number", str: "string", list: "array"}  # a bool is an int

@@ -52,10 +52,10 @@ def _client_config(arm: ArmClient, settings: Settings) -> Properties:
     # The token is our own and came over TLS: its claims are read, not validated.
     claims = jwt.decode(arm.token(), options={"verify_signature": False})
     return {
-        "clientId": settings.client_id,
+        "clientId": settings["clientId"],
         "objectId": str(claims.get("oid", "")),
-        "subscriptionId": settings.subscription_id,
-        "tenantId": settings.tenant_id,
+        "subscriptionId": settings["subscriptionId"],
+        "tenantId": settings["tenantId"],
     }
 
 
@@ -73,4 +73,4 @@ def _path(token: str, azure_type: AzureType, arguments: Mapping[str, Any], setti
     missing = [name for name in azure_type.path_parameters if not arguments.get(name)]
     if missing:
         raise ValueError(f"{token}: missing required property '{missing[0]}'")
-    return azure_type.id_of(settings.subscription_id, arguments)
+    return azure_type.id_of(settings["subscriptionId"], arguments)

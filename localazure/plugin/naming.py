@@ -8,9 +8,10 @@ import hashlib
 import secrets
 import uuid
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
+
+from pulumi.runtime.proto import provider_pb2
 
 from azure_gpu.formats.azure_types import AzureType
 
@@ -28,19 +29,7 @@ class Strategy(StrEnum):
     UUID = "uuid"
 
 
-class Mode(StrEnum):
-    """`pulumi:autonaming` as the engine hands it on."""
-
-    DEFAULT = "default"
-    PROPOSE = "propose"
-    ENFORCE = "enforce"
-    DISABLE = "disable"
-
-
-@dataclass(frozen=True, slots=True)
-class Autonaming:
-    mode: Mode = Mode.DEFAULT
-    proposed_name: str = ""
+Autonaming = provider_pb2.CheckRequest.AutonamingOptions  # `pulumi:autonaming` as the engine hands it on
 
 
 def strategy_of(azure_type: AzureType) -> Strategy:
@@ -59,7 +48,7 @@ def with_name(
     inputs: Mapping[str, Any],
     old_inputs: Mapping[str, Any],
     seed: bytes,
-    autonaming: Autonaming,
+    autonaming: Autonaming | None,
 ) -> dict[str, Any]:
     """`inputs` with a physical name.
 
@@ -71,11 +60,10 @@ def with_name(
     if old_inputs.get(parameter) is not None:
         kept = {key: old_inputs[key] for key in (parameter, CREATE_BEFORE_DELETE) if key in old_inputs}
         return {**inputs, **kept}
-    if autonaming.mode is Mode.DISABLE:
+    if autonaming and autonaming.mode == Autonaming.DISABLE:
         return dict(inputs)
     strategy = strategy_of(azure_type)
-    proposed = autonaming.mode is Mode.ENFORCE or (autonaming.mode is Mode.PROPOSE and strategy is not Strategy.UUID)
-    if proposed:
+    if autonaming and (autonaming.mode == Autonaming.ENFORCE or strategy is not Strategy.UUID):
         return {**inputs, parameter: autonaming.proposed_name, CREATE_BEFORE_DELETE: True}
     if strategy is Strategy.COPY:
         return {**inputs, parameter: logical_name}

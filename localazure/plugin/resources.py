@@ -1,16 +1,22 @@
-"""Create, read, update and delete one resource, in the form of Pulumi's SDK.
+"""Creates, reads, updates and deletes resources and calls functions, in the form of Pulumi's SDK.
 
 A resource that Azure may hold although the operation failed raises `PartialError` with its id and what is known of it: the engine
 keeps it, and the next `up` puts the whole body again.
 """
 
-from collections.abc import Mapping
+import threading
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import requests
 
 from azure_gpu.formats import azure_types
 from azure_gpu.formats.azure_types import AzureType
+from localazure.plugin import invokes
 from localazure.plugin.arm_client import ArmClient, Json
 from localazure.plugin.errors import AcceptedError, AzureError, LostError, PartialError, State
 from localazure.plugin.projection import inputs_of, path_inputs, refreshed_inputs
+from localazure.plugin.settings import Settings, is_true
 from localazure.plugin.wire import Properties
 from localazure.shapes import default_api_version, from_arm, to_arm
 
@@ -23,12 +29,31 @@ THERE_WITH_PARENT = (azure_types.BLOB_SERVICE,)
 
 
 class Resources:
-    """The four operations, for one provider configuration."""
+    """What is done over one configured connection to ARM; `stopping` ends what waits for Azure."""
 
-    def __init__(self, arm: ArmClient, subscription: str, *, skip_read_on_update: bool) -> None:
-        self._arm = arm
-        self._subscription = subscription
-        self._skip_read = skip_read_on_update
+    def __init__(
+        self, settings: Settings, stopping: threading.Event, session: Callable[[], requests.Session] | None = None
+    ) -> None:
+        self._settings = settings
+        self._arm = ArmClient(settings, stopping, session)
+        self._locations: dict[str, str] = {}
+        self._subscription = settings["subscriptionId"]
+
+    def group_location(self, group: str) -> str | None:
+        """The location of a resource group, looked up once; None where it isn't available."""
+        if group not in self._locations:
+            path = azure_types.RESOURCE_GROUP.id_of(self._subscription, {"resourceGroupName": group})
+            try:
+                found = self._arm.get(path, default_api_version(azure_types.RESOURCE_GROUP))
+            except AzureError:
+                return None
+            if found is None:
+                return None
+            self._locations[group] = str(found["location"])
+        return self._locations[group]
+
+    def invoke(self, token: str, arguments: Mapping[str, Any]) -> Properties:
+        return invokes.invoke(token, arguments, self._arm, self._settings)
 
     def create(self, azure_type: AzureType, inputs: Properties, timeout_s: float = DEFAULT_TIMEOUT_S) -> State:
         """Creates what doesn't exist. AzureError where it is: adopting it takes an import."""
@@ -81,7 +106,9 @@ class Resources:
         except AcceptedError as error:
             raise self._settled(azure_type, resource_id, inputs, error) from error
         try:
-            resource = resource if self._skip_read else self._arm.get(resource_id, version) or resource
+            resource = (
+                resource if is_true(self._settings["skipReadOnUpdate"]) else self._arm.get(resource_id, version) or resource
+            )
         except AzureError as error:
             state = State(resource_id, _outputs(azure_type, resource), inputs)
             raise PartialError(state, f"'{resource_id}' was put, but reading it back failed: {error}") from error

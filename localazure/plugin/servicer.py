@@ -25,7 +25,7 @@ from localazure.plugin.wire import from_struct, has_unknown, to_struct
 if TYPE_CHECKING:
     import requests
 
-    from localazure.plugin.connection import Connection
+    from localazure.plugin.resources import Resources
 
 _STABLE_OUTPUTS = ("name", "location")  # can't change by an update, so a preview may show them
 
@@ -47,7 +47,7 @@ class Provider(Plugin):
         self._session = session
         self._settings: Settings | None = None
         self._connecting = threading.Lock()
-        self._connected: Connection | None = None
+        self._connected: Resources | None = None
 
     # The plugin and its configuration
 
@@ -80,7 +80,7 @@ class Provider(Plugin):
             from_struct(request.olds),
             seed=request.randomSeed,
             autonaming=autonaming(request),
-            default_location=self._configured.location,
+            default_location=self._configured["location"],
             group_location=lambda group: self._connection.group_location(group),
         )
         failures = [provider_pb2.CheckFailure(reason=problem) for problem in input_problems(azure_type, inputs)]
@@ -98,13 +98,13 @@ class Provider(Plugin):
         azure_type, inputs = _type_of(request.urn), from_struct(request.properties)
         if request.preview:
             return provider_pb2.CreateResponse(properties=to_struct(preview_outputs(azure_type, inputs)))
-        state = self._connection.resources.create(azure_type, inputs, **_timeout(request.timeout))
+        state = self._connection.create(azure_type, inputs, **_timeout(request.timeout))
         return provider_pb2.CreateResponse(id=state.id, properties=to_struct(state.outputs))
 
     @_answers_errors
     def Read(self, request: provider_pb2.ReadRequest, context: grpc.ServicerContext) -> provider_pb2.ReadResponse:  # noqa: N802, ARG002
         olds = from_struct(request.properties)
-        state = self._connection.resources.read(_type_of(request.urn), request.id, from_struct(request.inputs), olds)
+        state = self._connection.read(_type_of(request.urn), request.id, from_struct(request.inputs), olds)
         if state is None:
             return provider_pb2.ReadResponse(id="")
         return provider_pb2.ReadResponse(id=state.id, properties=to_struct(state.outputs), inputs=to_struct(state.inputs))
@@ -116,12 +116,12 @@ class Provider(Plugin):
             olds = from_struct(request.olds)
             stable = {name: olds[name] for name in _STABLE_OUTPUTS if name in olds}
             return provider_pb2.UpdateResponse(properties=to_struct({**preview_outputs(azure_type, news), **stable}))
-        state = self._connection.resources.update(azure_type, request.id, news, **_timeout(request.timeout))
+        state = self._connection.update(azure_type, request.id, news, **_timeout(request.timeout))
         return provider_pb2.UpdateResponse(properties=to_struct(state.outputs))
 
     @_answers_errors
     def Delete(self, request: provider_pb2.DeleteRequest, context: grpc.ServicerContext) -> Empty:  # noqa: N802, ARG002
-        self._connection.resources.delete(_type_of(request.urn), request.id, **_timeout(request.timeout))
+        self._connection.delete(_type_of(request.urn), request.id, **_timeout(request.timeout))
         return Empty()
 
     @_answers_errors
@@ -140,13 +140,13 @@ class Provider(Plugin):
         return self._settings
 
     @property
-    def _connection(self) -> "Connection":
+    def _connection(self) -> "Resources":
         """The connection to ARM, made when the first request needs it: a preview may need none, and the import takes its time."""
         with self._connecting:
             if self._connected is None:
-                from localazure.plugin.connection import Connection
+                from localazure.plugin.resources import Resources
 
-                self._connected = Connection(self._configured, self._stopping, self._session)
+                self._connected = Resources(self._configured, self._stopping, self._session)
             return self._connected
 
 

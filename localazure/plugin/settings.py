@@ -5,7 +5,6 @@ Values arrive as strings. Any subscription but the embedded Azure's is refused h
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from localazure.subscriptions import SECOND_SUBSCRIPTION, SUBSCRIPTION, SUBSCRIPTIONS
 
@@ -24,18 +23,7 @@ ENVIRONMENT = {
 _OTHER_LOGINS = ("useMsi", "useOidc")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
-    """A configuration that can be worked with."""
-
-    subscription_id: str
-    tenant_id: str
-    client_id: str
-    client_secret: str
-    metadata_host: str  # host with port, or a URL
-    disable_instance_discovery: bool
-    location: str  # "" where there is no default
-    skip_read_on_update: bool
+Settings = Mapping[str, str]  # by the keys of ENVIRONMENT; "" where a key isn't set
 
 
 def read_settings(configuration: Mapping[str, str], environment: Mapping[str, str]) -> Settings:
@@ -43,20 +31,7 @@ def read_settings(configuration: Mapping[str, str], environment: Mapping[str, st
     problems = configuration_problems(configuration, environment)
     if problems:
         raise ValueError("; ".join(problems))
-
-    def value(key: str) -> str:
-        return _value(key, configuration, environment)
-
-    return Settings(
-        subscription_id=value("subscriptionId"),
-        tenant_id=value("tenantId"),
-        client_id=value("clientId"),
-        client_secret=value("clientSecret"),
-        metadata_host=value("metadataHost"),
-        disable_instance_discovery=_true(value("disableInstanceDiscovery")),
-        location=value("location"),
-        skip_read_on_update=_true(value("skipReadOnUpdate")),
-    )
+    return {key: _value(key, configuration, environment) for key in ENVIRONMENT}
 
 
 def configuration_problems(configuration: Mapping[str, str], environment: Mapping[str, str]) -> list[str]:
@@ -75,7 +50,7 @@ def configuration_problems(configuration: Mapping[str, str], environment: Mappin
             "(environment: ARM_METADATA_HOSTNAME)"
         )
     for key in _OTHER_LOGINS:
-        if _true(_value(key, configuration, environment)):
+        if is_true(_value(key, configuration, environment)):
             problems.append(f"azure-native:{key} is true, but the embedded Azure only signs in with clientId and clientSecret")
     for key in ("tenantId", "clientId", "clientSecret"):
         if not _value(key, configuration, environment):
@@ -87,5 +62,5 @@ def _value(key: str, configuration: Mapping[str, str], environment: Mapping[str,
     return configuration.get(key) or environment.get(ENVIRONMENT[key]) or ""
 
 
-def _true(text: str) -> bool:
+def is_true(text: str) -> bool:
     return text.strip().lower() in ("true", "1")

@@ -55,9 +55,9 @@ def test_the_provider_finds_this_server_without_a_stacks_configuration(tmp_path:
     identity = identities.load(folder)
     found = environment.variables(folder, identity, URL, {})
     settings = read_settings({}, found)
-    assert (settings.metadata_host, settings.disable_instance_discovery) == ("localhost:40404", True)
-    assert settings.subscription_id == "00000000-0000-0000-0000-000000000000"
-    assert (settings.tenant_id, settings.client_id) == (identity.tenant_id, identity.client_id)
+    assert (settings["metadataHost"], settings["disableInstanceDiscovery"]) == ("localhost:40404", "true")
+    assert settings["subscriptionId"] == "00000000-0000-0000-0000-000000000000"
+    assert (settings["tenantId"], settings["clientId"]) == (identity.tenant_id, identity.client_id)
 
 
 def test_what_a_folder_is_given_stays_and_differs_from_the_next(tmp_path: Path) -> None:

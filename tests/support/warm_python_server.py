@@ -52,7 +52,7 @@ OTHERS = (
     "grpc._server",
     "kubernetes",
     "localazure.kubernetes_plugin.__main__",
-    "localazure.plugin.connection",
+    "localazure.plugin.resources",
     "localazure.plugin.servicer",
     "msal_extensions",
     "tests.upgrades.program",

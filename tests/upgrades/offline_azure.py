@@ -20,7 +20,6 @@ from localazure.plugin.invokes import READS
 from localazure.plugin.resources import preserved_outputs
 from localazure.plugin.server import serve
 from localazure.plugin.servicer import Provider
-from localazure.plugin.settings import Settings
 from localazure.plugin.wire import Properties
 from tests.components.recording import COMPUTED
 from tests.upgrades import answers
@@ -33,7 +32,6 @@ class NoAzure:
         self._subscription = subscription
         self._prepared = answers.given()
         self._created: dict[str, Properties] = {}
-        self.resources = self
 
     def create(self, azure_type: Any, inputs: Properties, timeout_s: float = 0) -> State:
         own_id = azure_type.id_of(self._subscription, inputs)
@@ -80,17 +78,7 @@ class OfflineAzure(Provider):
         return provider_pb2.CheckResponse(inputs=request.news)
 
     def Configure(self, request: provider_pb2.ConfigureRequest, context: grpc.ServicerContext) -> provider_pb2.ConfigureResponse:  # noqa: N802
-        given = configured(request)
-        self._settings = Settings(
-            subscription_id=given["subscriptionId"],
-            tenant_id="",
-            client_id="",
-            client_secret="",
-            metadata_host="",
-            disable_instance_discovery=True,
-            location=given.get("location", ""),
-            skip_read_on_update=True,
-        )
+        self._settings = {"location": "", **configured(request)}
         return provider_pb2.ConfigureResponse(supportsPreview=True, supports_autonaming_configuration=True, acceptSecrets=False)
 
     def Check(self, request: provider_pb2.CheckRequest, context: grpc.ServicerContext) -> provider_pb2.CheckResponse:  # noqa: N802
@@ -99,7 +87,7 @@ class OfflineAzure(Provider):
 
     @cached_property
     def _connection(self) -> Any:
-        return NoAzure(self._configured.subscription_id)
+        return NoAzure(self._configured["subscriptionId"])
 
 
 if __name__ == "__main__":

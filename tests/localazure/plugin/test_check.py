@@ -5,17 +5,15 @@ from typing import Any
 
 import pytest
 from hypothesis import given, strategies as st
-from pulumi.runtime.proto import provider_pb2
 
 from azure_gpu.formats.azure_types import ALL, BY_TOKEN, AzureType
-from localazure.plugin.naming import Autonaming, Mode, with_name
+from localazure.plugin.naming import Autonaming, with_name
 from tests.localazure.plugin.conftest import AzureEngine, Engine
 from tests.support.tables import of_table, rows_of
 
 STORAGE = "azure-native:storage:StorageAccount"
 TASKS = "azure-native:containerregistry:TaskRun"
 UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"
-AutonamingOptions = provider_pb2.CheckRequest.AutonamingOptions
 ACCOUNT: dict[str, Any] = {
     "resourceGroupName": "rg",
     "kind": "StorageV2",
@@ -24,39 +22,42 @@ ACCOUNT: dict[str, Any] = {
 }
 
 
-@given(st.sampled_from(ALL), st.sampled_from(Mode), st.sampled_from([{}, {"__createBeforeDelete": True}]))
+AUTONAMINGS = [None, *(Autonaming(mode=mode, proposed_name="proposed") for mode in Autonaming.Mode.values())]
+
+
+@given(st.sampled_from(ALL), st.sampled_from(AUTONAMINGS), st.sampled_from([{}, {"__createBeforeDelete": True}]))
 def test_a_name_that_the_program_gives_is_kept_and_one_that_was_given_stays(
-    azure_type: AzureType, mode: Mode, flag: dict[str, bool]
+    azure_type: AzureType, autonaming: Autonaming | None, flag: dict[str, bool]
 ) -> None:
     mine, old = {azure_type.name_parameter: "mine"}, {azure_type.name_parameter: "older", **flag}
-    assert with_name(azure_type, "logical", mine, old, b"seed", Autonaming(mode, "proposed")) == mine
-    assert with_name(azure_type, "logical", {}, old, b"seed", Autonaming(mode, "proposed")) == old
+    assert with_name(azure_type, "logical", mine, old, b"seed", autonaming) == mine
+    assert with_name(azure_type, "logical", {}, old, b"seed", autonaming) == old
 
 
 # The table of pulumi-azure-native's AutoNamer for the declared types. `name`: what follows from the logical name and the seed.
 @of_table("token", "name")
 def test_the_name_is_made_as_the_real_provider_makes_it(token: str, name: str) -> None:
-    made = with_name(BY_TOKEN[token], "thing", {}, {}, b"seed", Autonaming())
+    made = with_name(BY_TOKEN[token], "thing", {}, {}, b"seed", None)
     assert made == {BY_TOKEN[token].name_parameter: name} | ({} if name == "thing" else {"__createBeforeDelete": True})
 
 
 @pytest.mark.parametrize(
     ("token", "mode", "name"),
     [
-        (STORAGE, AutonamingOptions.PROPOSE, "proposed"),
-        (STORAGE, AutonamingOptions.ENFORCE, "proposed"),
-        (TASKS, AutonamingOptions.PROPOSE, "proposed"),
-        ("azure-native:authorization:RoleAssignment", AutonamingOptions.ENFORCE, "proposed"),
+        (STORAGE, Autonaming.PROPOSE, "proposed"),
+        (STORAGE, Autonaming.ENFORCE, "proposed"),
+        (TASKS, Autonaming.PROPOSE, "proposed"),
+        ("azure-native:authorization:RoleAssignment", Autonaming.ENFORCE, "proposed"),
     ],
 )
 def test_a_project_may_propose_and_enforce_names(offline: Engine, token: str, mode: Any, name: str) -> None:
-    inputs, _ = offline.check(token, ACCOUNT, autonaming=AutonamingOptions(mode=mode, proposed_name="proposed"))
+    inputs, _ = offline.check(token, ACCOUNT, autonaming=Autonaming(mode=mode, proposed_name="proposed"))
     assert inputs[BY_TOKEN[token].name_parameter] == name
     assert inputs["__createBeforeDelete"] is True
 
 
 def test_a_project_without_autonaming_has_to_name_everything(offline: Engine) -> None:
-    _, failures = offline.check(STORAGE, ACCOUNT, autonaming=AutonamingOptions(mode=AutonamingOptions.DISABLE))
+    _, failures = offline.check(STORAGE, ACCOUNT, autonaming=Autonaming(mode=Autonaming.DISABLE))
     assert failures == ["missing required property 'accountName'"]
 
 

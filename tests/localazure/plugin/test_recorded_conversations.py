@@ -15,7 +15,7 @@ import yaml
 
 from azure_gpu.formats.azure_types import BY_TOKEN, AzureType
 from localazure.kubernetes import control_plane
-from localazure.plugin.naming import Autonaming, with_name
+from localazure.plugin.naming import with_name
 from localazure.plugin.wire import from_struct
 from tests.localazure.plugin.conftest import SUBSCRIPTION, AzureEngine, connection
 from tests.support.in_process import InProcessAzure
@@ -50,7 +50,7 @@ def _played(engine: AzureEngine, call: Any) -> Iterator[str]:
     azure_type = BY_TOKEN.get(token)
     if azure_type is None:  # its name is all that the stand-in could fill in
         other = AzureType(token, "", f"{BY_TOKEN['azure-native:resources:ResourceGroup'].path}/providers/{call['path']}")
-        made = with_name(other, call["name"], call["news"], {}, b"seed", Autonaming())
+        made = with_name(other, call["name"], call["news"], {}, b"seed", None)
         recorded = {name: each for name, each in recorded.items() if name != "location" or name in made}
         yield from (f"name {each}" for each in _differences(_named(recorded, made), made))
         return

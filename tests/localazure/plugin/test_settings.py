@@ -26,13 +26,15 @@ def test_every_key_can_come_from_the_environment_by_the_real_providers_names() -
             "ARM_DISABLE_INSTANCE_DISCOVERY": "true",
         },
     )
-    assert (settings.tenant_id, settings.client_id, settings.client_secret) == ("t", "c", "s")
-    assert (settings.metadata_host, settings.disable_instance_discovery) == ("localhost:1", True)
+    assert (settings["tenantId"], settings["clientId"], settings["clientSecret"]) == ("t", "c", "s")
+    assert (settings["metadataHost"], settings["disableInstanceDiscovery"]) == ("localhost:1", "true")
 
 
 def test_configuration_goes_before_the_environment() -> None:
-    assert read_settings(GOOD, {"ARM_METADATA_HOSTNAME": "elsewhere", "ARM_LOCATION": "eastus"}).metadata_host == "localhost:8443"
-    assert read_settings(GOOD, {"ARM_LOCATION": "eastus"}).location == "eastus"
+    assert (
+        read_settings(GOOD, {"ARM_METADATA_HOSTNAME": "elsewhere", "ARM_LOCATION": "eastus"})["metadataHost"] == "localhost:8443"
+    )
+    assert read_settings(GOOD, {"ARM_LOCATION": "eastus"})["location"] == "eastus"
 
 
 @pytest.mark.parametrize(
