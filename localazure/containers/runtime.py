@@ -26,22 +26,16 @@ _SHIM_TRIES = 5
 _GRACE_SECONDS = 3.0  # on top of what the container itself may take to end
 
 
-_shims: set["asyncio.Task[int]"] = set()  # so that ended ones are collected
-
-
 async def stand_over(folder: Path) -> None:
     """Starts a shim, and another where it gave up on its lock: whoever looks whether a shim lives holds it for an instant,
     and on a busy machine a process that is forked meanwhile for longer. Without a shim the container would never begin."""
     for _ in range(_SHIM_TRIES):
         process = await supervision.spawn(shim.__file__, folder, "shim.log")
-        ended = asyncio.create_task(process.wait())
-        _shims.add(ended)
-        ended.add_done_callback(_shims.discard)
         wait = _POLL_SECONDS
-        while not ended.done() and (read_json(folder / "state.json") or {}).get("shim") != process.pid:
+        while process.returncode is None and (read_json(folder / "state.json") or {}).get("shim") != process.pid:
             await asyncio.sleep(wait)  # until the container has begun, so that nobody meets one without a state
             wait = min(wait * 1.3, _LONGEST_POLL_SECONDS)  # many that start at once leave each other the machine
-        gave_up = ended.done() and ended.result() == shim.LOCKED and (folder / "spec.json").exists()
+        gave_up = process.returncode == shim.LOCKED and (folder / "spec.json").exists()
         other = supervision.holder(folder)
         if not gave_up or (other and start_time(other)):  # another shim stands over it
             return
@@ -173,14 +167,7 @@ async def _end(folder: Path, number: signal.Signals = signal.SIGTERM) -> None:
     spec = read_json(folder / "spec.json")
     if spec is None:
         return
-    loop = asyncio.get_running_loop()
-    deadline = loop.time() + spec["stop_seconds"] + _GRACE_SECONDS
-    told = 0
-    while (pid := supervision.holder(folder)) is not None and loop.time() < deadline:
-        if pid and pid != told:
-            supervision.signal_leader(pid, number)
-            told = pid
-        await asyncio.sleep(_POLL_SECONDS)
+    pid = await supervision.ended(folder, number, spec["stop_seconds"] + _GRACE_SECONDS, _POLL_SECONDS)
     if pid:
         state = json.loads((folder / "state.json").read_text(encoding="utf-8")) if (folder / "state.json").exists() else {}
         supervision.signal_leader(pid, signal.SIGKILL)

@@ -35,10 +35,26 @@ def signal_leader(pid: int, number: signal.Signals) -> None:
         return
 
 
+async def ended(folder: Path, number: signal.Signals, seconds: float, poll: float) -> int | None:
+    """Asks the process over a folder to end, and whoever takes its place meanwhile. Its id where it is still there in the end."""
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + seconds
+    told = 0
+    while (pid := holder(folder)) is not None and loop.time() < deadline:
+        if pid and pid != told:
+            signal_leader(pid, number)
+            told = pid
+        await asyncio.sleep(poll)
+    return pid
+
+
+_children: set["asyncio.Task[int]"] = set()  # so that ended ones are collected
+
+
 async def spawn(program: str, folder: Path, complaints: str) -> asyncio.subprocess.Process:
     """Starts one of them in its folder, with only the standard library. `complaints`: the file for its own error output."""
     with (folder / complaints).open("ab") as output:
-        return await asyncio.create_subprocess_exec(
+        process = await asyncio.create_subprocess_exec(
             sys.executable,
             "-I",
             "-S",
@@ -51,3 +67,7 @@ async def spawn(program: str, folder: Path, complaints: str) -> asyncio.subproce
             stderr=output,
             start_new_session=True,
         )
+    collecting = asyncio.create_task(process.wait())
+    _children.add(collecting)
+    collecting.add_done_callback(_children.discard)
+    return process

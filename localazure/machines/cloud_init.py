@@ -7,6 +7,7 @@ and runcmd of `#cloud-config`, and scripts (`#!`). Source: cloudinit.readthedocs
 import base64
 import binascii
 import shlex
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from azure_gpu.formats import bounded_yaml
@@ -26,13 +27,14 @@ class File(NamedTuple):
     append: bool
 
 
-class Plan(NamedTuple):
+@dataclass(slots=True)
+class Plan:
     """What is done, in order."""
 
-    files: tuple[File, ...] = ()
-    scripts: tuple[str, ...] = ()  # of the first start
-    notes: tuple[str, ...] = ()  # what isn't emulated and does no harm
-    errors: tuple[str, ...] = ()  # what makes the status an error
+    files: list[File] = field(default_factory=list)
+    scripts: list[str] = field(default_factory=list)  # of the first start
+    notes: list[str] = field(default_factory=list)  # what isn't emulated and does no harm
+    errors: list[str] = field(default_factory=list)  # what makes the status an error
 
 
 class CustomDataError(Exception):
@@ -52,88 +54,62 @@ def decoded(custom_data: str) -> bytes:
 
 def plan(custom_data: str) -> Plan:
     """Of what can't be read the errors tell."""
-    if not custom_data:
-        return Plan()
+    found = Plan()
     try:
-        content = decoded(custom_data)
+        _read(decoded(custom_data).decode("utf-8"), found)
     except CustomDataError as error:
-        return Plan(errors=(f"customData: {error}",))
-    try:
-        return _part(content.decode("utf-8"))
+        found.errors.append(f"customData: {error}")
     except UnicodeDecodeError:
-        return Plan(errors=("customData isn't UTF-8 text",))
+        found.errors.append("customData isn't UTF-8 text")
+    return found
 
 
-def _part(text: str) -> Plan:
+def _read(text: str, found: Plan) -> None:
     first = text.split("\n", 1)[0].strip()
     if first.startswith("#!"):
-        return Plan(scripts=(text,))
-    if first.split()[:1] == [HEADER]:
-        return _config(text)
-    if first.startswith("#") or first.lower().startswith(("content-type:", "mime-version:")):
-        return Plan(errors=(f"the embedded Azure doesn't act out customData that begins with '{first[:40]}'",))
-    return Plan(notes=("customData is neither cloud-config nor a script; it isn't run",))
+        found.scripts.append(text)
+    elif first.split()[:1] == [HEADER]:
+        _config(text, found)
+    elif first.startswith("#") or first.lower().startswith(("content-type:", "mime-version:")):
+        found.errors.append(f"the embedded Azure doesn't act out customData that begins with '{first[:40]}'")
+    elif text:
+        found.notes.append("customData is neither cloud-config nor a script; it isn't run")
 
 
-def _config(text: str) -> Plan:
+def _config(text: str, found: Plan) -> None:
     try:
-        config = bounded_yaml.load(text)
+        config = bounded_yaml.load(text) or {}
     except bounded_yaml.BoundedYamlError as error:
-        return Plan(errors=(f"the cloud-config can't be read: {error}",))
-    if config is None:
-        return Plan()
+        found.errors.append(f"the cloud-config can't be read: {error}")
+        return
     if not isinstance(config, dict):
-        return Plan(errors=("the cloud-config isn't a mapping",))
-    errors: list[str] = []
-    files = _files(config.get("write_files"), errors)
-    runcmd = _script(config.get("runcmd"), "runcmd", errors)
-    return Plan(
-        files=files,
-        scripts=(runcmd,) if runcmd else (),
-        notes=tuple(
-            f"the embedded Azure doesn't act out the module of '{key}'"
-            for key in config
-            if key not in _DONE and key not in _WITHOUT_MEANING
-        ),
-        errors=tuple(errors),
-    )
-
-
-def _script(commands: Any, name: str, errors: list[str]) -> str:
-    """As cloud-init makes one of a list: a list's words each quoted, a text as it is, for `sh`."""
-    if not commands:
-        return ""
-    if not isinstance(commands, list):
-        errors.append(f"{name} takes a list")
-        return ""
-    lines: list[str] = []
-    for command in commands:
-        if isinstance(command, list):
-            lines.append(" ".join(shlex.quote(str(word)) for word in command))
-        elif isinstance(command, str):
-            lines.append(command)
-        elif command is not None:
-            errors.append(f"{name} takes lists and texts, and not {str(command)[:40]!r}")
-    return "#!/bin/sh\n" + "\n".join(lines) + "\n"
-
-
-def _files(given: Any, errors: list[str]) -> tuple[File, ...]:
-    if not given:
-        return ()
-    if not isinstance(given, list):
-        errors.append("write_files takes a list")
-        return ()
-    found: list[File] = []
-    for each in given:
+        found.errors.append("the cloud-config isn't a mapping")
+        return
+    for each in _listed(config, "write_files", found):
         path = each.get("path") if isinstance(each, dict) else None
         if not isinstance(path, str) or not path.startswith("/"):
-            errors.append("a file of write_files needs an absolute path")
+            found.errors.append("a file of write_files needs an absolute path")
             continue
         try:
-            found.append(_file(each, path))
+            found.files.append(_file(each, path))
         except ValueError:
-            errors.append(f"the content or the permissions of {path} can't be read")
-    return tuple(found)
+            found.errors.append(f"the content or the permissions of {path} can't be read")
+    commands = _listed(config, "runcmd", found)
+    if commands:  # as cloud-init makes a script of them: a list's words each quoted, a text as it is, for `sh`
+        lines = [" ".join(shlex.quote(str(word)) for word in one) if isinstance(one, list) else one for one in commands]
+        wrong = [one for one in lines if one is not None and not isinstance(one, str)]
+        found.errors += [f"runcmd takes lists and texts, and not {str(one)[:40]!r}" for one in wrong]
+        found.scripts.append("\n".join(["#!/bin/sh", *(one for one in lines if isinstance(one, str)), ""]))
+    left = [key for key in config if key not in _DONE and key not in _WITHOUT_MEANING]
+    found.notes += [f"the embedded Azure doesn't act out the module of '{key}'" for key in left]
+
+
+def _listed(config: dict[Any, Any], name: str, found: Plan) -> list[Any]:
+    given = config.get(name) or []
+    if isinstance(given, list):
+        return given
+    found.errors.append(f"{name} takes a list")
+    return []
 
 
 def _file(each: dict[str, Any], path: str) -> File:

@@ -156,7 +156,7 @@ def test_cloud_init_tells_what_it_doesnt_do() -> None:
 
     found = plan("#cloud-config\nruncmd: [echo 2]\nntp: {}\n")
     assert [script.splitlines()[-1] for script in found.scripts] == ["echo 2"]
-    assert found.notes == ("the embedded Azure doesn't act out the module of 'ntp'",)
+    assert found.notes == ["the embedded Azure doesn't act out the module of 'ntp'"]
     (error,) = plan('Content-Type: multipart/mixed; boundary="b"\nMIME-Version: 1.0\n').errors
     assert error.startswith("the embedded Azure doesn't act out customData that begins with 'Content-Type")
     assert plan("#cloud-config\n- a\n- b: [").errors[0].startswith("the cloud-config can't be read: line 3: this is not YAML")
