@@ -10,7 +10,9 @@ import importlib.metadata
 import json
 import re
 import shutil
+import subprocess
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -65,7 +67,7 @@ class Environments:
 
     async def _create(self, folder: Path, python: str, step: str, log: BuildLog) -> None:
         environment = {**machine.fetching_environment(), "UV_PYTHON_DOWNLOADS": "never"}
-        interpreter = await asyncio.to_thread(machine.interpreter, python, environment["PATH"])
+        interpreter = await asyncio.to_thread(_interpreter, python, environment)
         if interpreter is None:
             log.say(
                 f"this machine has no Python {python}; the image gets Python {sys.version_info.major}.{sys.version_info.minor}"
@@ -76,6 +78,15 @@ class Environments:
             self._folder,
             environment,
         )
+
+
+def _interpreter(version: str, environment: Mapping[str, str]) -> str | None:
+    """The Python of a version ("3.12") that this machine has, by uv, which asks what it finds; None where there is none."""
+    if version == f"{sys.version_info.major}.{sys.version_info.minor}":
+        return sys.executable
+    find = [uv.find_uv_bin(), "python", "find", "--system", "--no-project", version]
+    done = subprocess.run(find, capture_output=True, text=True, check=False, env=environment)
+    return done.stdout.strip() if done.returncode == 0 else None
 
 
 def add_pip(folder: Path, log: BuildLog) -> None:

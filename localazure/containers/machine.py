@@ -2,8 +2,6 @@
 
 import os
 import shutil
-import subprocess
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -19,27 +17,6 @@ def has_nvidia_driver() -> bool:
     return gpu_count() > 0 or shutil.which("nvidia-smi") is not None
 
 
-def interpreter(version: str, path: str) -> str | None:
-    """The Python of a version ("3.12") that is on `path`; None where there is none.
-
-    It is asked: a version manager such as pyenv has a program of that name on PATH too for a version that isn't the chosen one,
-    which only prints that it can't be run.
-    """
-    if version == f"{sys.version_info.major}.{sys.version_info.minor}":
-        return sys.executable
-    found = shutil.which(f"python{version}", path=path)
-    if found is None:
-        return None
-    requested = [found, "-I", "-c", "import sys; print(sys.executable, '%d.%d' % sys.version_info[:2])"]
-    try:
-        done = subprocess.run(requested, capture_output=True, text=True, timeout=_ASKED_SECONDS, check=False)
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    executable, _, answered = done.stdout.strip().rpartition(" ")
-    return executable if done.returncode == 0 and answered == version else None
-
-
-_ASKED_SECONDS = 20
 # Of uv's: from where and how packages come. Others say which ones, or where to, and belong to what the user does elsewhere.
 _FETCHING = (
     *(
