@@ -35,7 +35,7 @@ from localazure.kinds.ml_assets import version_at
 from localazure.kinds.ml_datastores import ARTIFACTS_CONTAINER, BLOB_STORE
 from localazure.kinds.roles import has_role
 from localazure.kubernetes.gpu_programs import Programs
-from localazure.kubernetes.node_gpus import Visible, gpus
+from localazure.kubernetes.node_gpus import NodeGpu, Visible, gpus
 from localazure.machines import identity_tokens, ml_job_files as files, paths
 from localazure.machines.model import DRIVER_OF_IMAGES, gpu_node
 from localazure.ml import conda, downloads
@@ -124,8 +124,11 @@ class Run:
         specs: list[ContainerSpec] = []
         volumes: list[Volume] = []
         puts: list[Put] = []
+        size = SIZES.find(str((self.compute.properties.get("properties") or {}).get("vmSize") or ""))
         for index, node in enumerate(nodes):
             folder = self.folder / str(index)
+            record = gpu_node(size, node, self.compute.created_at, DRIVER_OF_IMAGES)
+            seen = tuple(gpus(record))
             laid = await self._laid_out(folder, log, puts)
             own = [Volume(name=f"v{index}-{number}", shared=path) for number, path in enumerate(laid.mounts.values())]
             line = files.command(str(self.job.properties.get("command") or ""), laid.words)
@@ -136,10 +139,10 @@ class Run:
                     command=("/bin/sh", "-c", paths.in_image(line, image.root, image.workdir)),
                     env=self._variables(laid, index, addresses),
                     machines_env=identity_tokens.metadata_variables(secret, self._services),
-                    programs=self._gpu_programs(node, folder),
+                    programs=self._gpu_programs(seen, record, folder / "gpu"),
                     restart_policy="Never",
-                    gpu_count=self._gpus(),
-                    gpus_visible="all" if self._gpus() else "",
+                    gpu_count=len(seen),
+                    gpus_visible="all" if seen else "",
                     run=run,
                     mounts=tuple(Mount(one.name, path) for one, path in zip(own, laid.mounts, strict=True)),
                 )
@@ -317,24 +320,13 @@ class Run:
         found = identity_tokens.held_by(self.identity.holder, self._services)
         return [one for one in found if one.resource_id != self.workspace.id.text]
 
-    def _gpus(self) -> int:
-        size = SIZES.find(self._size())
-        has = size is not None and size.gpu is not None and size.gpu.vendor == "NVIDIA"
-        return -(-size.gpu_count.numerator // size.gpu_count.denominator) if has and size and size.gpu_count else 0
-
-    def _size(self) -> str:
-        return str(((self.compute.properties.get("properties") or {}).get("vmSize")) or "")
-
-    def _gpu_programs(self, node: str, folder: Path) -> Path | None:
+    def _gpu_programs(self, seen: tuple[NodeGpu, ...], record: Body, home: Path) -> Path | None:
         """The folder with `nvidia-smi`; None for a node without a GPU of NVIDIA."""
-        record = gpu_node(SIZES.find(self._size()), node, self.compute.created_at, DRIVER_OF_IMAGES)
-        found = tuple(gpus(record))
-        if not found:
+        if not seen:
             return None
-        home = folder / "gpu"
         home.mkdir(mode=0o700, exist_ok=True)
         programs = Programs(home, lambda: record)
-        programs.note(_NODES, CONTAINER, Visible("all", found), host_pid=True, pod="")
+        programs.note(_NODES, CONTAINER, Visible("all", seen), host_pid=True, pod="")
         return programs.folder_of(_NODES, CONTAINER)
 
     async def _image(self, log: Path) -> Image:

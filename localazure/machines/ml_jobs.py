@@ -83,7 +83,6 @@ class JobRunner:
             "secret": random_secret(),
             "nodes": [],
             "sent": [],
-            "tries": 0,
             "started": "",
             "ended": "",
             "code": "",
@@ -203,8 +202,7 @@ class JobRunner:
         return ml_job_files.count(job.properties) if job else 1
 
     def _assign(self, job_key: str, nodes: list[Body]) -> None:
-        kept = self._jobs[job_key]
-        kept.update(status="Preparing", nodes=[node["id"] for node in nodes], tries=kept["tries"] + 1)
+        self._jobs[job_key].update(status="Preparing", nodes=[node["id"] for node in nodes])
         self._save_job(job_key)
         self._go(job_key, taken_up=False)
 
@@ -237,15 +235,12 @@ class JobRunner:
             return
         if not taken_up:
             specs, volumes, puts = await run.prepared(kept["secret"], kept["nodes"])
-            if kept["status"] == "CancelRequested":
-                await self._end(job_key, "Canceled", "", "")
-                return
-            await run.start(specs, volumes)
+            if kept["status"] != "CancelRequested":
+                await run.start(specs, volumes)
             if kept["status"] == "CancelRequested":  # meanwhile
                 await self._end(job_key, "Canceled", "", "")
                 return
-            kept.update(status="Running", started=self._now())
-            kept.update(puts=puts, sent=[0] * len(specs))
+            kept.update(status="Running", started=self._now(), puts=puts, sent=[0] * len(specs))
             self._save_job(job_key)
 
         def told(worker: int, sent: int) -> None:
@@ -280,8 +275,7 @@ class JobRunner:
             self._save_job(job_key)
             self.clusters.free(self._jobs[job_key]["compute"], job_key)
             return
-        kept["exit"], kept["worker"] = ended.code, ended.worker
-        kept["status"] = "Finalizing"
+        kept.update(status="Finalizing", exit=ended.code, worker=ended.worker)
         self._save_job(job_key)
         await self._finalised(job_key, run)
 

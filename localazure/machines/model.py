@@ -41,10 +41,6 @@ class MachineSettings(NamedTuple):
         return self.size is not None and self.size.gpu is not None and self.size.gpu.vendor == "NVIDIA"
 
     @property
-    def gpus(self) -> int:
-        return math.ceil(self.size.gpu_count or 0) if self.size else 0
-
-    @property
     def image_driver(self) -> str:
         """The version of the NVIDIA driver that the image brings; "" where it brings none."""
         return DRIVER_OF_IMAGES if self.image is not None and "NVIDIA driver" in self.image.has else ""

@@ -17,7 +17,7 @@ from localazure.machines.ml_jobs import JobRunner
 from tests.localazure.conftest import new_group
 from tests.localazure.coroutines import in_a_loop
 from tests.support import ml_resources as ml
-from tests.support.embedded import ServedAzure, until
+from tests.support.embedded import SECONDS, ServedAzure, until
 
 ENDED = ("Completed", "Failed", "Canceled")
 
@@ -117,14 +117,14 @@ def group_of(nodes: int) -> dict[str, Any]:
 def test_an_evicted_node_takes_the_jobs_other_nodes_along(world: World) -> None:
     cluster = world.cluster(vmPriority="LowPriority", scaleSettings={"minNodeCount": 0, "maxNodeCount": 2})
     job = world.job(cluster, "echo began $NODE_RANK; sleep 600", **group_of(2))
-    world.until(job, "Running")
+    began = world.until(job, "Running")["properties"]["StartTimeUtc"]
     node = world.azure.post(f"{cluster}/listNodes", ml.ML).json()["nodes"][1]["nodeId"]
     name = cluster.rsplit("/", 1)[1]
     for one in (f"{name}/{node}", name):  # a node, and then all of them
         evicted = world.azure.command("fault", "evict", one)
         assert evicted.returncode == 0, evicted.stderr
-        world.until(job, "Queued", "Preparing")
-        world.until(job, "Running")
+        until(lambda before=began: world.until(job, "Running")["properties"]["StartTimeUtc"] > before, "it runs again")
+        began = world.until(job, "Running")["properties"]["StartTimeUtc"]
     until(lambda: world.log(job, "std_log_process_1.txt") == "began 1\n", "both began anew")
     world.azure.post(f"{job}/cancel", ml.ML)
     world.until(job, "Canceled")
@@ -329,6 +329,23 @@ def test_quota_lets_a_job_wait_and_is_told(world: World, own_served_azure: Serve
     own_served_azure.start()
     assert other.until(lasting, *ENDED)["status"] == "Completed", "a killed server's job goes on for the next"
     assert other.log(lasting) == "before\nafter\n"
+
+
+@in_a_loop
+async def test_a_worker_that_fails_ends_the_others_and_is_the_end() -> None:
+    run, stopped = Run.__new__(Run), asyncio.Event()
+
+    async def one(worker: int, *_: Any) -> Ended:
+        if worker == 1:
+            return Ended(3, stopped=False, worker=1)
+        await stopped.wait()
+        return Ended(143, stopped=True, worker=0)
+
+    async def stop() -> None:
+        stopped.set()
+
+    run._followed, run.stop = one, stop
+    assert await asyncio.wait_for(run.followed([0, 0], lambda *_: None), SECONDS) == Ended(3, stopped=False, worker=1)
 
 
 def test_a_program_of_a_job_gets_a_token_of_its_computes_identity(tmp_path: Path) -> None:
