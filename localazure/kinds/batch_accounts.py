@@ -56,7 +56,6 @@ class BatchAccounts(Kind):
         answered: Body = {
             "accountEndpoint": f"{host}/batch/{name}",
             "nodeManagementEndpoint": f"{name}.{resource.location}.service.batch.local",
-            "privateEndpointConnections": [],
             **batch_quotas.shown(resource, services),
         }
         if resource.properties.get("autoStorage"):

@@ -16,8 +16,6 @@ from localazure.kinds import batch_pool_rules, batch_refusals
 from localazure.kinds.batch_accounts import replaced
 from localazure.services import Services
 
-_STILL: Body = {"allocationState": "Steady", "currentDedicatedNodes": 0, "currentLowPriorityNodes": 0}
-
 
 class BatchPools(Kind):
     azure_type = azure_types.BATCH_POOL
@@ -51,20 +49,15 @@ class BatchPools(Kind):
         targets = {name: live.pop(name) for name in ("targetDedicatedNodes", "targetLowPriorityNodes") if name in live}
         properties = {
             **body["properties"],
-            "creationTime": resource.created_at,
             "currentNodeCommunicationMode": _communication(body["properties"]),
-            "lastModified": resource.changed_at,
             "provisioningState": "Deleting" if resource.state == "Deleting" else "Succeeded",
-            "provisioningStateTransitionTime": resource.created_at,
-            "allocationStateTransitionTime": resource.created_at,
-            **_STILL,
             **{name: value for name, value in live.items() if value is not None},
         }
         scale: Any = properties["scaleSettings"]
         fixed = scale.get("fixedScale")
         if fixed:  # nodes that were removed one by one lower what is wanted
             properties["scaleSettings"] = {"fixedScale": {**fixed, **targets}}
-        return {**body, "etag": f'W/"{resource.changed_at}"', "properties": properties}
+        return {**body, "properties": properties}
 
     @action("disableAutoScale")
     async def disable_autoscale(self, resource: Resource, call: Call) -> Answer:

@@ -11,30 +11,14 @@ _TYPE = azure_types.MANAGED_CLUSTER.arm_type
 
 async def upgrades(resource: Resource, call: Call) -> Answer:
     pools = managed_cluster_pools.of(resource.key, call.services)
-    control_plane = version_of(resource, call.as_of)
-    body: Body = {
-        "id": f"{resource.id.text}/upgradeprofiles/default",
-        "name": "default",
-        "type": f"{_TYPE}/upgradeprofiles",
-        "properties": {
-            "controlPlaneProfile": _row(control_plane, "Linux", call),
-            "agentPoolProfiles": [
-                {"name": pool.id.name, **_row(version_of(pool, call.as_of), pool.properties["osType"], call)} for pool in pools
-            ],
-        },
-    }
-    return Answer(body=body)
+    shown = [{"name": pool.id.name, **_row(version_of(pool, call.as_of), pool.properties["osType"], call)} for pool in pools]
+    properties = {"controlPlaneProfile": _row(version_of(resource, call.as_of), "Linux", call), "agentPoolProfiles": shown}
+    return _answer(resource, "upgradeprofiles/default", "upgradeprofiles", properties)
 
 
 async def pool_versions(resource: Resource, call: Call) -> Answer:
-    rows = versions.pool_rows(version_of(resource, call.as_of), call.as_of)
-    body: Body = {
-        "id": f"{resource.id.text}/availableagentpoolversions",
-        "name": "default",
-        "type": f"{_TYPE}/availableAgentpoolVersions",
-        "properties": {"agentPoolVersions": rows},
-    }
-    return Answer(body=body)
+    properties = {"agentPoolVersions": versions.pool_rows(version_of(resource, call.as_of), call.as_of)}
+    return _answer(resource, "availableagentpoolversions", "availableAgentpoolVersions", properties)
 
 
 async def pool_upgrades(resource: Resource, call: Call) -> Answer:
@@ -42,20 +26,19 @@ async def pool_upgrades(resource: Resource, call: Call) -> Answer:
     cluster = call.services.store.get(resource.id.scope)
     if cluster is None:
         raise ValueError("a pool is stored below its cluster")
-    control_plane = version_of(cluster, call.as_of)
+    most = versions.numbers(version_of(cluster, call.as_of))
     row = _row(version_of(resource, call.as_of), resource.properties["osType"], call)
-    row["upgrades"] = [
-        each for each in row["upgrades"] if versions.numbers(each["kubernetesVersion"]) <= versions.numbers(control_plane)
-    ]
+    row["upgrades"] = [each for each in row["upgrades"] if versions.numbers(each["kubernetesVersion"]) <= most]
     shape = managed_cluster_pools.pool_shape(resource, call.as_of)
-    body: Body = {
-        "id": f"{resource.id.text}/upgradeProfiles/default",
-        "name": "default",
-        "type": f"{_TYPE}/agentPools/upgradeProfiles",
-        "properties": {**row, "latestNodeImageVersion": managed_cluster_pools.node_image(shape, call.as_of)},
-    }
-    return Answer(body=body)
+    row["latestNodeImageVersion"] = managed_cluster_pools.node_image(shape, call.as_of)
+    return _answer(resource, "upgradeProfiles/default", "agentPools/upgradeProfiles", row)
+
+
+def _answer(resource: Resource, path: str, type_name: str, properties: Body) -> Answer:
+    head = {"id": f"{resource.id.text}/{path}", "name": "default", "type": f"{_TYPE}/{type_name}"}
+    return Answer(body={**head, "properties": properties})
 
 
 def _row(version: str, system: str, call: Call) -> Body:
-    return {"kubernetesVersion": version, "osType": system, "upgrades": versions.upgrade_rows(version, call.as_of)}
+    rows = [{"kubernetesVersion": each, "isPreview": None} for each in versions.upgrades(version, call.as_of)]
+    return {"kubernetesVersion": version, "osType": system, "upgrades": rows}

@@ -133,11 +133,6 @@ def _listed(version: str, standard: str, as_of: date) -> Body:
     }
 
 
-def upgrade_rows(version: str, as_of: date) -> list[Body]:
-    """What an upgrade profile lists."""
-    return [{"kubernetesVersion": each, "isPreview": None} for each in upgrades(version, as_of)]
-
-
 def pool_rows(control_plane: str, as_of: date) -> list[Body]:
     """The versions that a new pool below such a control plane may have."""
     standard = minor_of(control_plane)

@@ -129,7 +129,6 @@ class ManagedClusters(ClusterAccess):
         properties[_POOLS] = managed_cluster_pools.shown_of(
             resource, body["properties"].get(_POOLS) or [], self._runtime, services
         )
-        properties["hostedSystemProfile"] = {"enabled": False}  # Test_AKS_ManagedCluster_20260301_CRUD (2026-09-10)
         properties["maxAgentPools"] = managed_cluster_pools.MOST_POOLS
         properties["powerState"] = {"code": power(resource)}
         version = resource.private.get("version") or resource.private.get("planned")

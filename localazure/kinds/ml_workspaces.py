@@ -56,19 +56,13 @@ class MlWorkspaces(MlKind):
         workspace.private.setdefault("notebook_keys", [secrets.token_hex(32) for _ in range(2)])
         host = f"ml-{workspace.id.name[:18]}-{workspace.location}-{made}.{workspace.location}.notebooks.azure.local"
         properties: Body = {
-            "EnableSoftwareBillOfMaterials": False,
-            "creationTime": workspace.created_at,
-            "ipAllowlist": [],
-            "softDeleteEnabled": False,
             "discoveryUrl": f"{services.settings.url}/discovery/workspaces/{made}",
             "mlFlowTrackingUri": f"azureml://{workspace.location}.api.azureml.ms/mlflow/v1.0{workspace.id.text}",
             "notebookInfo": {"fqdn": host, "isPrivateLinkEnabled": False, "resourceId": uuid.UUID(made).hex},
-            "sasGetterUri": "",
             "sdkTelemetryAppInsightsKey": str(uuid.uuid5(uuid.UUID(made), "telemetry")),
-            "tenantId": services.settings.tenant_id,
             "workspaceId": made,
         }
-        return {"properties": properties}
+        return merged(super().begun(change), {"properties": properties})
 
     async def provision(self, change: Change) -> Body:
         workspace, services = change.stored, change.services
@@ -102,20 +96,14 @@ class MlWorkspaces(MlKind):
         else:
             DELETED.keep(resource.key, resource, KEPT_DAYS, services)
 
-    def view(self, resource: Resource, services: Services) -> Body:
+    def live(self, resource: Resource, services: Services) -> Body:
         account = services.store.get(str(resource.properties.get("storageAccount")))
-        live: Body = {
-            "privateEndpointConnections": [],
-            "privateLinkCount": 0,
-            "storageHnsEnabled": bool(account and account.properties.get("isHnsEnabled")),
-        }
+        live: Body = {"storageHnsEnabled": bool(account and account.properties.get("isHnsEnabled"))}
         mode = resource.properties["managedNetwork"].get("isolationMode") or ISOLATION[0]
-        live["managedNetwork"] = {"changeableIsolationModes": list(ISOLATION[max(ISOLATION.index(mode), 1) :])}
-        network = {"status": {"status": "Inactive", "sparkReady": False}}
-        if mode != ISOLATION[0]:
-            live["managedNetwork"] |= network  # it is made with the first machine, and no network is imitated
-        # Whatever sku was sent, this is the one that is answered.
-        return {**merged(super().view(resource, services), {"properties": live}), "sku": {"name": "Basic", "tier": "Basic"}}
+        network: Body = {"changeableIsolationModes": list(ISOLATION[max(ISOLATION.index(mode), 1) :])}
+        if mode != ISOLATION[0]:  # it is made with the first machine, and no network is imitated
+            network["status"] = {"status": "Inactive", "sparkReady": False}
+        return {"properties": {**live, "managedNetwork": network}}
 
     @action("listKeys")
     async def list_keys(self, resource: Resource, call: Call) -> Answer:
