@@ -23,7 +23,7 @@ from localazure.entra import federation
 from localazure.entra.federation import EntraError, Federated, KeySet
 from localazure.entra.identity import Identity
 from localazure.entra.tokens import LIFETIME_SECONDS, Tokens
-from localazure.lists import vm_images
+from localazure.lists import vm_publishers
 
 CLOUD_NAME = "AzureLocal"
 IMAGE_ALIASES = "/vm-image-aliases"
@@ -68,7 +68,7 @@ class Endpoints:
         return JSONResponse([cloud] if request.query_params.get("api-version") == _LIST_VERSION else cloud)
 
     async def image_aliases(self, request: Request) -> JSONResponse:  # noqa: ARG002
-        return JSONResponse(vm_images.aliases())
+        return JSONResponse(vm_publishers.aliases())
 
     async def discovery(self, request: Request) -> JSONResponse:
         return self._refused_tenant(request) or JSONResponse(self._documents["discovery"])

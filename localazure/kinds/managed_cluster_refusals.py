@@ -2,7 +2,6 @@
 
 AKS answers errors without ARM's envelope (`{"code", "message", "details", "subcode"}`); here they have it. Codes and sentences as
 users quote them:
-  - PropertyChangeNotAllowed: kubernetes/autoscaler issue 1051, hashicorp/terraform-provider-azurerm issue 10951
   - InvalidParameter, "The value of parameter … is invalid": Azure/AKS issue 3300; with details Azure/bicep issue 14517;
     "Required parameter … is missing (null)": Azure/ARO-HCP pull request 629; of a pool's count pulumi/pulumi-azure-native issue
     2943, where the pool has no `type`; Azure/ARO-HCP pull request 3659 has pools with a type and without a count
@@ -12,15 +11,9 @@ users quote them:
   - BadRequest, "A new agent pool was introduced": pulumi/pulumi-azure-nextgen issue 168
   - BadRequest, "The VM size of …": hashicorp-education/learn-terraform-provision-aks-cluster issue 15
   - BadRequest, "Getting static credential is not allowed …": Azure/caf-terraform-landingzones issue 416
-  - "disableLocalAccounts can only be set on Azure AD integration enabled cluster": cilium/cilium pull request 48265
-  - AgentPoolK8sVersionNotSupported: dspace-group/simphera-reference-architecture-azure issue 29
-  - NodePoolMcVersionIncompatible: rancher/rancher issue 33426; OperationNotAllowed for versions: issue 33561 there
-  - "Upgrade agent pool version from … is not allowed": Azure/AKS issue 1697
   - OperationNotAllowed while another operation runs: cilium/cilium issue 25944, Azure/terraform-azurerm-avm-ptn-aks-production
     pull request 25
   - "managed cluster is in Provisioning State(…) and Power State(…)": MicrosoftDocs/azure-docs issue 85161
-  - SystemPoolHasRestrictedTaint and its target: test_aks_create_cluster_with_taints, 2025-04-10; its sentence is assumed
-  - configuration names: Azure/ARO-HCP pull request 3260; weekly schedules: Azure/AgentBaker pull request 6529
 Where none of them fits, InvalidParameter is assumed, with the reason in words of ours.
 """
 

@@ -23,12 +23,10 @@ from localazure.lists import (
     compute,
     container_apps,
     container_instances,
-    deleted_vaults,
-    deleted_workspaces,
+    deleted,
     features,
     machine_learning,
-    vm_extensions,
-    vm_images,
+    vm_publishers,
 )
 from localazure.lists.query import ListQuery
 from localazure.services import Services
@@ -154,12 +152,11 @@ _ANSWERS: Mapping[str, Answer] = {
     **{f"{each.__module__.rpartition('.')[2]}.{each.__name__}": _queried(each) for each in _LISTS},
     "names of Batch accounts": _name_availability,
     "feature": _feature,
-    "images of machines": lambda asked: answers.respond(200, vm_images.answered(asked.segments)),
-    "extensions of machines": lambda asked: answers.respond(200, vm_extensions.answered(asked.segments)),
-    "deleted vaults": lambda asked: deleted_vaults.listed(asked.services),
-    "a deleted vault": lambda asked: deleted_vaults.one(asked.path, asked.services),
-    "purge of a vault": lambda asked: deleted_vaults.purge(asked.path, asked.query("api-version"), asked.services),
-    "deleted workspaces of logs": lambda asked: list(deleted_workspaces.answered(asked.services)),
+    "publishers of machines": lambda asked: answers.respond(200, vm_publishers.answered(asked.segments)),
+    "deleted vaults": lambda asked: deleted.vaults(asked.services),
+    "a deleted vault": lambda asked: deleted.vault(asked.path, asked.services),
+    "purge of a vault": lambda asked: deleted.purge(asked.path, asked.query("api-version"), asked.services),
+    "deleted workspaces of logs": lambda asked: deleted.workspaces(asked.services),
     "activity log": lambda asked: list(activity_log.listed(asked.query("$filter"), asked.query("$select"), asked.services)),
     "assignments of policies": lambda asked: policies.assignments(asked.services),
     "exemptions of policies": lambda asked: [],  # noqa: ARG005

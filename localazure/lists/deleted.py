@@ -1,6 +1,7 @@
-"""Deleted key vaults of the subscription: their list, each by its region and name, and the purge of one.
+"""What is deleted and still has its name: key vaults, which can be purged, and workspaces of logs.
 
-Form: REST reference of Microsoft.KeyVault 2024-11-01, "Vaults - List Deleted", "Get Deleted" and "Purge Deleted".
+Form: REST reference of Microsoft.KeyVault 2024-11-01, "Vaults - List Deleted", "Get Deleted" and "Purge Deleted", and of
+Microsoft.OperationalInsights 2023-09-01, "Deleted Workspaces - List". That a workspace has the id that it had is assumed.
 """
 
 import uuid
@@ -9,6 +10,7 @@ from collections.abc import Mapping
 from starlette.responses import Response
 
 from azure_gpu.catalog import regions
+from azure_gpu.formats import azure_types
 from localazure.arm import answers
 from localazure.arm.errors import ArmError
 from localazure.arm.store import Body, Operation
@@ -16,6 +18,7 @@ from localazure.kinds.key_vaults import DELETED
 from localazure.kinds.soft_deleted import DeletedResource
 from localazure.services import Services
 from localazure.subscriptions import SUBSCRIPTION
+from localazure.weather import deleted_logs
 
 _NAMESPACE = "Microsoft.KeyVault"
 # This and the 202 of a purge: Test_KeyVault_WhenPurgeSpecified_PurgesSuccessfully (2023-11)
@@ -26,11 +29,11 @@ _MISSING = (
 )
 
 
-def listed(services: Services) -> list[Body]:
+def vaults(services: Services) -> list[Body]:
     return [_document(each) for each in DELETED.all(services)]
 
 
-def one(path: Mapping[str, str], services: Services) -> Body:
+def vault(path: Mapping[str, str], services: Services) -> Body:
     return _document(_found(path, services))
 
 
@@ -56,6 +59,20 @@ def purge(path: Mapping[str, str], version: str, services: Services) -> Response
     address = f"{services.settings.url}/subscriptions/{SUBSCRIPTION}/providers/{_NAMESPACE}/operationResults/{purge.id}"
     headers = {"Location": f"{address}?api-version={version}", "Retry-After": "1"}
     return answers.respond(202, headers=headers)
+
+
+def workspaces(services: Services) -> list[Body]:
+    return [
+        {
+            "id": each.id,
+            "name": each.name,
+            "type": azure_types.LOG_WORKSPACE.arm_type,
+            "location": each.location,
+            "tags": each.tags,
+            "properties": {**each.body.get("properties", {}), **each.service.get("properties", {})},
+        }
+        for each in deleted_logs.DELETED.all(services)
+    ]
 
 
 def _found(path: Mapping[str, str], services: Services) -> DeletedResource:
