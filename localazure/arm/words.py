@@ -4,6 +4,7 @@ A text that is one word alone becomes the word's value, whatever its type. GUIDs
 Among defaults `{@path}` is a fact, and `{was.path}` what stood there.
 """
 
+import copy
 import hashlib
 import re
 import uuid
@@ -50,7 +51,7 @@ def of(resource: Resource, services: Services) -> Meaning:
 def of_defaults(judged: Judged, otherwise: Meaning) -> Meaning:
     def meant(word: str) -> Any:
         if word.startswith("@"):
-            return value_at(judged.facts, word[1:])
+            return copy.deepcopy(value_at(judged.facts, word[1:]))
         return value_at(judged.before, word[4:]) if word.startswith("was.") else otherwise(word)
 
     return meant

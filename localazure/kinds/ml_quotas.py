@@ -7,7 +7,7 @@ MicrosoftDocs/mslearn-aml-labs issue 8.
 from azure_gpu.catalog.sizes import SIZES
 from localazure.arm.errors import ArmError
 from localazure.kinds.ml_kind import bad_request
-from localazure.lists.machine_learning import FAMILY_VCPUS, SPOT_VCPUS, TOTAL_VCPUS
+from localazure.lists.compute import FAMILY_VCPUS, SPOT_VCPUS, TOTAL_VCPUS
 from localazure.services import Services
 
 _MORE = (
@@ -22,12 +22,13 @@ def shortage(vm_size: str, least_nodes: int, region: str, services: Services, *,
     if size is None or size.quota_vcpus is None:
         return None
     family = size.series.quota_family
-    limits = [("low priority vCPU", _left("lowPriorityCores", SPOT_VCPUS, region, services))] if low_priority else []
-    if not low_priority and family:
-        limits.append((f"{family} vCPU", _left(family, FAMILY_VCPUS, region, services)))
-    if not low_priority:
-        limits.append(("total vCPU", _left("cores", TOTAL_VCPUS, region, services)))
-    for what, left in limits:
+    if low_priority:
+        quotas = [("low priority vCPU", "lowPriorityCores", SPOT_VCPUS)]
+    else:
+        quotas = [*([(f"{family} vCPU", family, FAMILY_VCPUS)] if family else []), ("total vCPU", "cores", TOTAL_VCPUS)]
+    for what, name, default in quotas:
+        limit, used = services.deviations.quota("ml", region, name, default)
+        left = max(limit - used, 0)
         if left < size.quota_vcpus:
             return bad_request(
                 f"The specified subscription has a {what} quota of {left} and cannot accomodate for at least 1 requested managed "
@@ -41,8 +42,3 @@ def shortage(vm_size: str, least_nodes: int, region: str, services: Services, *,
                 f"{_MORE.format(what=what)}"
             )
     return None
-
-
-def _left(name: str, default: int, region: str, services: Services) -> int:
-    limit, used = services.deviations.quota("ml", region, name, default)
-    return max(limit - used, 0)

@@ -5,28 +5,19 @@ ListQuotas and VirtualMachineSizeGet. A family at low priority has no limit of i
 """
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 from azure_gpu.catalog.providers import MACHINE_LEARNING
 from azure_gpu.catalog.size_use import Service
+from localazure.lists.compute import FAMILY_VCPUS, SPOT_VCPUS, TOTAL_VCPUS
 from localazure.lists.query import ListQuery, gpus_as_told
 
-FAMILY_VCPUS = 1000
-TOTAL_VCPUS = 10_000
-SPOT_VCPUS = 1000
-
-
-class _Row(NamedTuple):
-    path: str  # below the subscription; empty for a total
-    type: str
-    name: str
-    shown: str
-    limit: int
-    used: int
+# What is below the subscription ("" for a total), the row's type, its name and title, limit and use.
+_Row = tuple[str, str, str, str, int, int]
 
 
 def usages(query: ListQuery) -> list[dict[str, Any]]:
-    return [_document(row, query, "usages") | {"currentValue": row.used} for row in _rows(query)]
+    return [_document(row, query, "usages") | {"currentValue": row[-1]} for row in _rows(query)]
 
 
 def quotas(query: ListQuery) -> list[dict[str, Any]]:
@@ -54,24 +45,25 @@ def sizes(query: ListQuery) -> dict[str, Any]:
 def _rows(query: ListQuery) -> Iterator[_Row]:
     quota = query.deviations.quota
     total, used = quota("ml", query.region, "cores", TOTAL_VCPUS)
-    yield _Row("", "totalDedicatedCores", "TotalDedicatedCores", "Total Cluster Dedicated Regional vCPUs", total, used)
+    yield ("", "totalDedicatedCores", "TotalDedicatedCores", "Total Cluster Dedicated Regional vCPUs", total, used)
     spot, spot_used = quota("ml", query.region, "lowPriorityCores", SPOT_VCPUS)
-    yield _Row("", "totalLowPriorityCores", "TotalLowPriorityCores", "Total Cluster LowPriority Regional vCPUs", spot, spot_used)
+    yield ("", "totalLowPriorityCores", "TotalLowPriorityCores", "Total Cluster LowPriority Regional vCPUs", spot, spot_used)
     for family in query.families():
         name = _spelt(family)
         limit, used = quota("ml", query.region, family, FAMILY_VCPUS)
-        yield _Row(name, "vmFamily/dedicatedCores", name, f"{family} Cluster Dedicated vCPUs", limit, used)
-        yield _Row(name, "vmFamily/lowPriorityCores", name, f"{family} Cluster LowPriority vCPUs", -1, 0)
+        yield (name, "vmFamily/dedicatedCores", name, f"{family} Cluster Dedicated vCPUs", limit, used)
+        yield (name, "vmFamily/lowPriorityCores", name, f"{family} Cluster LowPriority vCPUs", -1, 0)
 
 
 def _document(row: _Row, query: ListQuery, what: str) -> dict[str, Any]:
+    path, kind, name, shown, limit, _ = row
     scope = f"providers/{MACHINE_LEARNING}/locations/{query.region}"
     return {
-        "id": query.resource(f"{scope}/{what}/{row.path}" if row.path else scope),
-        "type": f"{MACHINE_LEARNING}/{row.type}/{what}",
-        "limit": row.limit,
+        "id": query.resource(f"{scope}/{what}/{path}" if path else scope),
+        "type": f"{MACHINE_LEARNING}/{kind}/{what}",
+        "limit": limit,
         "unit": "Count",
-        "name": {"value": row.name, "localizedValue": row.shown},
+        "name": {"value": name, "localizedValue": shown},
     }
 
 
