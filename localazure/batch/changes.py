@@ -1,4 +1,4 @@
-"""Records a change of a job or task: its times and entity tag, and notifies listeners."""
+"""Records a change of a job or task: its times and entity tag, and tells of them."""
 
 import logging
 from collections.abc import Callable, Iterator
@@ -22,8 +22,8 @@ class Changed:
         self._pools: dict[PoolKey, None] = {}
         self._jobs: dict[tuple[str, str], None] = {}
         self._depth = 0
-        self.pool_listeners: list[Callable[[PoolKey], None]] = []
-        self.job_listeners: list[Callable[[str, str], None]] = []
+        self.pool_changed: Callable[[PoolKey], None] = lambda _: None
+        self.job_changed: Callable[[str, str], None] = lambda *_: None
 
     def now(self) -> datetime:
         return self._now()
@@ -52,11 +52,9 @@ class Changed:
         self._pools.clear()
         self._jobs.clear()
         for pool in pools:
-            for listener in self.pool_listeners:
-                _tell(listener, pool)
+            _tell(self.pool_changed, pool)
         for account, job in jobs:
-            for other in self.job_listeners:
-                _tell(other, account, job)
+            _tell(self.job_changed, account, job)
 
     def pool(self, key: PoolKey) -> None:
         """There is something for a pool's nodes to look at."""

@@ -2,17 +2,15 @@
 
 import shlex
 
-
-class CommandLineError(Exception):
-    """A command line that names no program. The message has the reason."""
+from localazure.batch.failures import TaskError
 
 
-def words(command_line: str) -> list[str]:
-    """Split at spaces, with the quotes of a POSIX shell."""
+def words(command_line: str, code: str = "CommandLaunchFailed", of: str = "") -> list[str]:
+    """Split at spaces, with the quotes of a POSIX shell. TaskError, with this code, where it can't be, or names no program."""
     try:
         found = shlex.split(command_line)
     except ValueError as error:
-        raise CommandLineError(f"{str(error)[:1].lower()}{str(error)[1:]}") from error
+        raise TaskError(code, Message=f"{of}{str(error)[:1].lower()}{str(error)[1:]}") from error
     if not found:
-        raise CommandLineError("it is empty")
+        raise TaskError(code, Message=f"{of}it is empty")
     return found

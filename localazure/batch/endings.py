@@ -8,12 +8,11 @@ import logging
 from datetime import datetime
 from typing import Protocol
 
-from localazure.arm.store import Body
 from localazure.batch.changes import MOVING
 from localazure.batch.errors import BatchError
-from localazure.batch.model import TaskKey, TaskNode
+from localazure.batch.model import TaskKey
 from localazure.batch.work import Work
-from localazure.batch.work_tables import Job
+from localazure.batch.work_tables import RUNNING, Job
 from localazure.waiting import canceled
 
 log = logging.getLogger(__name__)
@@ -25,10 +24,8 @@ class Nodes(Protocol):
     """What of the pools is needed here."""
 
     async def end_task(self, key: TaskKey) -> None: ...
-    async def forget_task(self, key: TaskKey, node: TaskNode | None) -> None: ...
     async def end_job(self, account: str, job: str) -> None: ...
     async def forget_job(self, account: str, job: str) -> None: ...
-    def preparations(self, account: str, job: str) -> list[Body]: ...
 
 
 class Endings:
@@ -47,7 +44,7 @@ class Endings:
     async def started(self) -> None:
         """Resumes what an earlier server left on its way."""
         self._open = True
-        for job in self._work.jobs.moving(MOVING):
+        for job in self._work.tables.jobs_in(*MOVING):
             self._look(job.account, job.name)
         self._clock = asyncio.create_task(self._watch(), name="batch deadlines")
 
@@ -93,9 +90,10 @@ class Endings:
 
     async def _step(self, job: Job, *, give_up: bool) -> None:
         state = job.state
+        tasks = self._work.tables.of(job.account, job.name)
         if not give_up:
-            await asyncio.gather(*(self._nodes.end_task(task.key) for task in self._work.tasks.running_of(job)))
-        if not give_up and state == "terminating" and self._work.tasks.running_of(job):
+            await asyncio.gather(*(self._nodes.end_task(task.key) for task in tasks.in_states(*RUNNING)))
+        if not give_up and state == "terminating" and tasks.in_states(*RUNNING):
             await self._changed[(job.account, job.name)].wait()  # a task has ended, or the job goes another way
             return
         if not give_up and state == "terminating":

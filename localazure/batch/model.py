@@ -60,5 +60,3 @@ class TaskCounts(NamedTuple):
 
     active: int  # ready to run; a multi-instance task is one
     running: int
-    active_slots: int
-    running_slots: int

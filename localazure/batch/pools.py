@@ -7,7 +7,6 @@ happens on the server's event loop.
 import asyncio
 import logging
 import shutil
-from datetime import date
 from pathlib import Path
 
 from azure_gpu.formats import azure_types
@@ -47,15 +46,13 @@ class Pools:
 
     # Pools, for ARM
 
-    async def apply(self, key: PoolKey, body: Body, as_of: date, name: str = "") -> None:  # noqa: ARG002 - rules are the kind's
+    def apply(self, key: PoolKey, body: Body, name: str) -> None:
         """A new pool, or another body of one that is there. Returns at once; nodes come and go in the background."""
         pool = self._pools.get(key)
         if pool is None:
             account = self._services.store.get(key.account)
             location = account.location if account else ""
-            stored = self._services.store.get(f"{key.account}/pools/{key.pool}")
-            spelt = name or (stored.id.name if stored else key.pool)
-            record = one_pool.new_record(spelt, location, self._services.clock.stamp())
+            record = one_pool.new_record(name, location, self._services.clock.stamp())
             record["body"] = body
             pool = self._pools[key] = self.pool(key, record, self._context_of(key))
             pool.begin()
@@ -70,9 +67,6 @@ class Pools:
         await pool.remove()
         self._pools.pop(key, None)
         self._services.store.delete_document(_document(key))
-
-    async def resize(self, key: PoolKey, dedicated: int, spot: int, deallocation_option: str, timeout: str) -> None:
-        self._pool(key).resize(dedicated, spot, deallocation_option or "Requeue", timeout or "PT15M")
 
     async def stop_resize(self, key: PoolKey) -> None:
         await self._pool(key).stop_resize()
@@ -204,7 +198,7 @@ class Pools:
         await asyncio.gather(*(pool.adopt() for pool in self._pools.values()))
         for key, resource in requested.items():
             if key not in self._pools and resource.state != "Deleting":
-                await self.apply(key, resource.body, self._services.clock.as_of, resource.id.name)
+                self.apply(key, resource.body, resource.id.name)
         for pool in self._pools.values():
             self._runs.adopt(pool.key, pool.nodes)
             pool.resume()

@@ -34,9 +34,6 @@ class TaskRuns:
         self._running: dict[TaskKey, RunningTask] = {}
         self.subtasks: dict[TaskKey, list[Body]] = {}  # of multi-instance tasks, for as long as this server runs
 
-    def find(self, key: TaskKey) -> RunningTask | None:
-        return self._running.get(key)
-
     def on(self, node: Node) -> list[RunningTask]:
         return [one for one in self._running.values() if node in one.nodes]
 
@@ -54,7 +51,7 @@ class TaskRuns:
         Tasks that no node knows any more wait for a node again; what no task asked for is ended.
         """
         work = self._work
-        left = set(work.running(pool))
+        left = set(work.tables.running_keys(pool))
         for node in nodes:
             for name, context in list(node.agent.adopted.items()) if node.agent else ():
                 key = TaskKey(context["account"], context["job"], context["task"]) if "task" in context else None

@@ -20,28 +20,28 @@ from localazure.batch.work_tasks import Tasks
 
 
 class Work:
-    """Opened once. `jobs` and `tasks` are what clients change; the rest is for the nodes."""
+    """Opened once. `jobs` and `tasks` are what clients change, `tables` all that there is; the rest is for the nodes."""
 
     def __init__(self, path: Path, now: Callable[[], datetime]) -> None:
-        self._tables = Tables(path)
-        self._changed = Changed(self._tables, now)
-        self.jobs = Jobs(self._tables, self._changed)
-        self.tasks = Tasks(self._tables, self._changed, self.jobs)
+        self.tables = Tables(path)
+        self._changed = Changed(self.tables, now)
+        self.jobs = Jobs(self.tables, self._changed)
+        self.tasks = Tasks(self.tables, self._changed, self.jobs)
 
     def close(self) -> None:
-        self._tables.close()
+        self.tables.close()
 
     def sync(self) -> None:
         """To be called before a client is told something."""
-        self._tables.sync()
+        self.tables.sync()
 
     def listen(self, callback: Callable[[PoolKey], None]) -> None:
         """Calls back with a pool that has new work to take, or whose work was ended by a user."""
-        self._changed.pool_listeners.append(callback)
+        self._changed.pool_changed = callback
 
     def listen_to_jobs(self, callback: Callable[[str, str], None]) -> None:
         """Calls back with account and job when a job is on its way to another state, and when a task of such a job has ended."""
-        self._changed.job_listeners.append(callback)
+        self._changed.job_changed = callback
 
     def add_job(self, account: str, body: Body, *, quota: int | None = None) -> Job:
         """A new job. `quota`: how many jobs the account may have that haven't completed."""
@@ -52,15 +52,15 @@ class Work:
 
     async def forget_account(self, account: str) -> None:
         """Everything of an account that is deleted: its pools, and what ran on them, have gone before."""
-        for job in list(self.jobs.all_of(account)):
+        for job in self.tables.jobs(account):
             self.jobs.gone(job)
 
     # For those who give tasks to nodes
 
     def ready(self, pool: PoolKey) -> Iterator[TaskRun]:
         """What may start now, by its job's priority, then by age. Who takes a task says so by `begun` before asking for more."""
-        for job in self._tables.jobs_of(pool):
-            tasks = self._tables.of(job.account, job.name)
+        for job in self.tables.jobs_of(pool):
+            tasks = self.tables.of(job.account, job.name)
             for task in tasks.in_states("active") if job.state == "active" else ():
                 if job.parallel != -1 and len(tasks.in_states(*RUNNING)) >= job.parallel:
                     break
@@ -68,56 +68,51 @@ class Work:
                     yield _run(job, task)
 
     def counts(self, pool: PoolKey) -> TaskCounts:
-        waits: list[int] = []  # the slots of each
-        runs: list[int] = []
-        for job in self._tables.jobs_of(pool):
-            tasks = self._tables.of(job.account, job.name)
-            waits += [each.slots for each in tasks.in_states("active") if job.state == "active" and not each.held]
-            runs += [each.slots for each in tasks.in_states(*RUNNING)]
-        return TaskCounts(len(waits), len(runs), sum(waits), sum(runs))
-
-    def running(self, pool: PoolKey) -> list[TaskKey]:
-        """What nodes have: after a restart too, so that those who run nodes can adopt it."""
-        return self._tables.running_keys(pool)
+        active = running = 0
+        for job in self.tables.jobs_of(pool):
+            tasks = self.tables.of(job.account, job.name)
+            active += sum(job.state == "active" and not each.held for each in tasks.in_states("active"))
+            running += len(tasks.in_states(*RUNNING))
+        return TaskCounts(active, running)
 
     def run_of(self, key: TaskKey) -> TaskRun | None:
         """A task with its job, whatever its state."""
-        task, job = self._tables.task(key), self._tables.job(key.account, key.job)
+        task, job = self.tables.task(key), self.tables.job(key.account, key.job)
         return _run(job, task) if job and task else None
 
     def node_of(self, key: TaskKey) -> TaskNode | None:
         """Where a task runs or ran last."""
-        task = self._tables.task(key)
+        task = self.tables.task(key)
         return self.tasks.node_of(task) if task else None
 
     # What nodes tell
 
     def begun(self, key: TaskKey, node: TaskNode, *, preparing: bool = False) -> None:
         """A node has taken the task. `preparing`: its job's preparation comes first, and `started` follows."""
-        task = self._tables.task(key)
-        job = self._tables.job(key.account, key.job)
+        task = self.tables.task(key)
+        job = self.tables.job(key.account, key.job)
         if task is None or job is None or task.state == "completed":
             return
         task.record |= {"node": list(node), "pool": job.body["poolInfo"]["poolId"]}
         task.record["execution"] = rules.counters(task.record["execution"]) | {"startTime": self._changed.stamp()}
         with self._changed.told(loosely=True):
             self._changed.task_state(task, "preparing" if preparing else "running")
-            self._tables.put_task(task)
+            self.tables.put_task(task)
 
     def started(self, key: TaskKey) -> None:
         """What had to be prepared is there: the task's own command runs."""
-        task = self._tables.task(key)
+        task = self.tables.task(key)
         if task is None or task.state != "preparing":
             return
         task.record["execution"]["startTime"] = self._changed.stamp()
         with self._changed.told(loosely=True):
             self._changed.task_state(task, "running")
-            self._tables.put_task(task)
+            self.tables.put_task(task)
 
     def ended(self, key: TaskKey, outcome: Outcome) -> None:
         """A run is over: the task is tried again, or it has completed, with what that means for others and for its job."""
-        task = self._tables.task(key)
-        job = self._tables.job(key.account, key.job)
+        task = self.tables.task(key)
+        job = self.tables.job(key.account, key.job)
         if task is None or job is None or task.state == "completed":
             return
         with self._changed.told(loosely=True):
@@ -130,8 +125,8 @@ class Work:
 
     def requeued(self, key: TaskKey, reason: str) -> None:
         """The task's node was lost, or taken away: it waits for another, and no retry is used up."""
-        task = self._tables.task(key)
-        job = self._tables.job(key.account, key.job)
+        task = self.tables.task(key)
+        job = self.tables.job(key.account, key.job)
         if task is None or job is None or not task.running:
             return
         with self._changed.told(loosely=True):

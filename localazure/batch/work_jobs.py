@@ -51,10 +51,6 @@ class Jobs:
             raise BatchError("JobNotFound")
         return job
 
-    def all_of(self, account: str, after: str = "") -> list[Job]:
-        """By id; those whose id, in lower case, comes after `after`."""
-        return self._tables.jobs(account, after)
-
     def counts(self, job: Job) -> Body:
         """Tasks and slots by state, as the operation `taskcounts` answers them."""
         names = ("active", "running", "completed", "succeeded", "failed")
@@ -72,9 +68,6 @@ class Jobs:
     def now(self) -> datetime:
         return self._changed.now()
 
-    def moving(self, states: tuple[str, ...]) -> list[Job]:
-        return self._tables.jobs_in(states)
-
     # Changing
 
     def add(self, account: str, body: Body, *, quota: int | None = None) -> Job:
@@ -82,7 +75,7 @@ class Jobs:
         name = body["id"].lower()
         if self._tables.job(account, name):
             raise BatchError("JobExists")
-        if quota is not None and sum(each.state != "completed" for each in self.all_of(account)) >= quota:
+        if quota is not None and sum(each.state != "completed" for each in self._tables.jobs(account)) >= quota:
             raise BatchError("ActiveJobAndScheduleQuotaReached")
         body = _DEFAULTS | {key: value for key, value in body.items() if value is not None}
         job = Job(account=account, name=name, pool="", state="active", priority=0, parallel=-1, deadline="", body=body)

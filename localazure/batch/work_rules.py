@@ -16,15 +16,6 @@ _ACTIONS: dict[str, Body] = {
     "success": {"jobAction": "none", "dependencyAction": "satisfy"},
     "failure": {"jobAction": "terminate", "dependencyAction": "block"},
 }
-FAILED_EXIT: Body = {
-    "category": USER_ERROR,
-    "code": "FailureExitCode",
-    "message": "The task exited with an exit code representing a failure",
-    "details": [
-        {"name": "Message", "value": "The task process exited with an unexpected exit code"},
-        {"name": "AdditionalErrorCode", "value": "FailureExitCode"},
-    ],
-}
 ENDED: Body = {"category": USER_ERROR, "code": "TaskEnded", "message": "Task was ended by user request"}
 
 
@@ -66,13 +57,12 @@ def _condition(conditions: Body, outcome: Outcome) -> Body | None:
 
 def execution_of(previous: Body, outcome: Outcome) -> Body:
     """executionInfo of a task that has completed."""
-    failure = outcome.failure or (FAILED_EXIT if outcome.exit_code not in (None, 0) else None)
     execution = {
         "startTime": outcome.started_at or None,
         "endTime": outcome.ended_at,
         "exitCode": outcome.exit_code,
         "containerInfo": outcome.container,
-        "failureInfo": _failure(failure) if failure else None,
+        "failureInfo": _failure(outcome.failure) if outcome.failure else None,
         "result": result_of(outcome),
         **counters(previous),
     }

@@ -8,7 +8,7 @@ says about it. Keys are in lower case.
 
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -206,11 +206,11 @@ class Tables:
         return self._jobs.get((account, name.lower()))
 
     def jobs(self, account: str, after: str = "") -> list[Job]:
-        """All jobs of an account, by id."""
+        """The jobs of an account by id, those whose id, in lower case, comes after `after`."""
         found = (each for each in self._jobs.values() if each.account == account and each.name > after)
         return sorted(found, key=lambda each: each.name)
 
-    def jobs_in(self, states: Iterable[str]) -> list[Job]:
+    def jobs_in(self, *states: str) -> list[Job]:
         """Jobs of all accounts in one of these states."""
         return [each for each in self._jobs.values() if each.state in states]
 

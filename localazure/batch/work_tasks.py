@@ -12,7 +12,7 @@ from localazure.batch.changes import Changed
 from localazure.batch.errors import BatchError, not_imitated
 from localazure.batch.model import Outcome, TaskKey, TaskNode
 from localazure.batch.work_jobs import Jobs, refuse_tasks
-from localazure.batch.work_tables import RUNNING, Job, Tables, Task
+from localazure.batch.work_tables import Job, Tables, Task
 
 _CONSTRAINTS: Body = {"maxWallClockTime": rules.UNLIMITED, "retentionTime": "P7D"}
 
@@ -34,13 +34,6 @@ class Tasks:
             self._jobs.get(key.account, key.job)
             raise BatchError("TaskNotFound")
         return task
-
-    def all_of(self, job: Job, after: str = "") -> list[Task]:
-        """By id; those whose id, in lower case, comes after `after`."""
-        return self._tables.tasks(job.account, job.name, after)
-
-    def running_of(self, job: Job) -> list[Task]:
-        return self._tables.of(job.account, job.name).in_states(*RUNNING)
 
     @staticmethod
     def node_of(task: Task) -> TaskNode | None:

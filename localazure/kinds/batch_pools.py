@@ -37,7 +37,7 @@ class BatchPools(Kind):
         batch_pool_rules.check(change, self.defaults(change), self.judge)
 
     async def provision(self, change: Change) -> Body:
-        await self._pools.apply(key_of(change.id), change.body, change.as_of, change.id.name)
+        self._pools.apply(key_of(change.id), change.body, change.id.name)
         return {}
 
     async def remove(self, resource: Resource, services: Services) -> None:  # noqa: ARG002
@@ -67,7 +67,7 @@ class BatchPools(Kind):
             scale["fixedScale"] = _as_it_is(self._pools.status(key_of(resource.id)))
             resource.changed_at = call.services.clock.stamp()
             call.services.store.put(resource)
-            await self._pools.apply(key_of(resource.id), resource.body, call.as_of, resource.id.name)
+            self._pools.apply(key_of(resource.id), resource.body, resource.id.name)
         return Answer(body=answers.document(self, resource, call.services))
 
     @action("stopResize")

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from azure_gpu.catalog import durations
 from localazure.arm.store import Body
 from localazure.batch import failures
-from localazure.batch.command_lines import CommandLineError, words
+from localazure.batch.command_lines import words
 from localazure.batch.failures import TaskError
 from localazure.batch.model import UNLIMITED_DAYS
 from localazure.batch.nodes import containers, runner
@@ -53,7 +53,7 @@ async def execute(node: Node, job: Job) -> Ended:
             raise
         argv, env, cwd = inside.argv, inside.env, inside.cwd
     else:
-        argv, env, cwd = _words(job.command_line), job.env, str(job.folder / "wd")
+        argv, env, cwd = words(job.command_line), job.env, str(job.folder / "wd")
     command = Command(
         argv=argv,
         env=env,
@@ -72,13 +72,6 @@ async def execute(node: Node, job: Job) -> Ended:
     if contained and not job.container:
         await containers.remove(node, job.run)
     return ended
-
-
-def _words(command_line: str) -> list[str]:
-    try:
-        return words(command_line)
-    except CommandLineError as error:
-        raise TaskError("CommandLaunchFailed", Message=str(error)) from error
 
 
 def failure_of(ended: Ended, command_line: str) -> Body | None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from localazure.arm.store import Body
-from localazure.batch.command_lines import CommandLineError, words
+from localazure.batch.command_lines import words
 from localazure.batch.failures import TaskError
 from localazure.batch.nodes import container_images, node_programs
 from localazure.batch.nodes.node import Node
@@ -50,10 +50,7 @@ async def prepared(node: Node, settings: Body, command_line: str, folder: Path, 
     if node.settings.containers is None:
         raise TaskError("ContainerInvalidSettings", Message="The pool has no containerConfiguration")
     options = _options(str(settings.get("containerRunOptions") or ""))
-    try:
-        line = words(command_line) if command_line.strip() else []
-    except CommandLineError as error:
-        raise TaskError("CommandLaunchFailed", Message=str(error)) from error
+    line = words(command_line) if command_line.strip() else []
     name, registry = str(settings.get("imageName") or ""), settings.get("registry")
     image = await container_images.pull(name, registry, node.settings, node.context.services)
     entrypoint = image.entrypoint if options.entrypoint is None else tuple(part for part in (options.entrypoint,) if part)
@@ -115,10 +112,7 @@ def _options(text: str) -> _Options:
     Its details: epi2me-labs/wf-basecalling issue 6, 2023-05-01.
     """
     found = _Options()
-    try:
-        rest = iter(words(text) if text.strip() else [])
-    except CommandLineError as error:
-        raise TaskError("ContainerInvalidSettings", Message=f"containerRunOptions: {error}") from error
+    rest = iter(words(text, "ContainerInvalidSettings", "containerRunOptions: ") if text.strip() else [])
     for word in rest:
         name, equals, value = word.partition("=")
         name = _NAMES.get(name, name)

@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 from starlette.responses import JSONResponse, Response
 
 from localazure.arm.store import Body
-from localazure.batch.errors import BatchError
+from localazure.batch.errors import BatchError, not_imitated
 from localazure.batch.service import odata
 from localazure.batch.service.request import DataPlaneRequest
 
@@ -112,6 +112,4 @@ def without_secrets(value: Any) -> Any:
 
 def no_expand(request: DataPlaneRequest) -> None:
     if request.query.get("$expand"):
-        raise BatchError(
-            "NotImplemented", f"The embedded Azure does not implement $expand={request.query['$expand'][:100]}.", status=501
-        )
+        raise not_imitated(f"$expand={request.query['$expand'][:100]}")

@@ -7,8 +7,6 @@ lives: Microsoft Learn, rest/api/batchservice/authenticate-requests-to-the-azure
 
 import base64
 import binascii
-import hashlib
-import hmac
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
@@ -20,7 +18,7 @@ from localazure.arm.caller import Caller
 from localazure.arm.errors import ArmError
 from localazure.arm.store import Resource
 from localazure.batch.errors import BatchError
-from localazure.blobs.shared_key import SIGNED_HEADERS
+from localazure.blobs.shared_key import SIGNED_HEADERS, is_signed_by
 from localazure.kinds.batch_account_rules import AUTHENTICATION_MODES
 from localazure.services import Services
 from localazure.weather import reach
@@ -69,10 +67,6 @@ def string_to_sign(method: str, raw_path: str, raw_query: str, headers: Iterable
     return "\n".join(lines)
 
 
-def signature(key: str, text: str) -> str:
-    return base64.b64encode(hmac.new(base64.b64decode(key), text.encode(), hashlib.sha256).digest()).decode()
-
-
 def _check_shared_key(request: Request, credential: str, account: Resource | None, services: Services) -> None:
     name, colon, given = credential.rpartition(":")
     if not colon or not name or not given:
@@ -88,7 +82,7 @@ def _check_shared_key(request: Request, credential: str, account: Resource | Non
     text = string_to_sign(
         request.method, raw_path, request.scope["query_string"].decode("latin-1"), request.headers.items(), name
     )
-    if not any(hmac.compare_digest(signature(key, text).encode(), given.encode()) for key in _keys(account)):
+    if not is_signed_by(_keys(account), text, given):
         raise _failed("The MAC signature found in the HTTP request is not the same as any computed signature")
 
 

@@ -29,7 +29,7 @@ class Jobs:
 
     async def listed(self, request: DataPlaneRequest) -> Response:
         answers.no_expand(request)
-        jobs = self._work.jobs.all_of(request.account_key, request.after)
+        jobs = self._work.tables.jobs(request.account_key, request.after)
         return await answers.listed(request, "jobs", (view(job, request) for job in jobs))
 
     async def get(self, request: DataPlaneRequest) -> Response:

@@ -51,7 +51,7 @@ class Tasks:
     async def listed(self, request: DataPlaneRequest) -> Response:
         answers.no_expand(request)
         job = self._work.jobs.get(request.account_key, request.segments[1])
-        tasks = self._work.tasks.all_of(job, request.after)
+        tasks = self._work.tables.tasks(job.account, job.name, request.after)
         return await answers.listed(request, "tasks", (view(task, request) for task in tasks))
 
     async def get(self, request: DataPlaneRequest) -> Response:

@@ -92,7 +92,7 @@ class Life:
 
     async def resize(self, to: list[Any], step: Step) -> None:
         dedicated, spot, option, timeout = (*to, *[0, 0, "requeue", "PT15M"][len(to) :])
-        await self.world.pools.resize(self.pools["pool"], dedicated, spot, option, timeout)
+        self.world.pools._pools[self.pools["pool"]].resize(dedicated, spot, option, timeout)
 
     async def apply(self, given: dict[str, Any], step: Step) -> None:
         scale = {"scaleSettings": fixed(given.pop("nodes"))} if "nodes" in given else {}

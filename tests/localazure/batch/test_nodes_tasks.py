@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from localazure.batch.command_lines import CommandLineError, words
+from localazure.batch.command_lines import words
+from localazure.batch.failures import TaskError
 from tests.localazure.batch.world import World, run
 
 
@@ -55,5 +56,5 @@ def test_a_task_has_the_documented_variables_none_of_the_servers_and_changes_non
 
 @pytest.mark.parametrize("line", ["", "   ", "echo 'open"])
 def test_a_command_line_that_names_no_program_is_refused(line: str) -> None:
-    with pytest.raises(CommandLineError):
+    with pytest.raises(TaskError, match="CommandLaunchFailed"):
         words(line)

@@ -83,7 +83,7 @@ ASKED: dict[str, Any] = {
     "reason": lambda work, _: work.jobs.get(ACCOUNT, "job").record["execution"]["terminateReason"],
     "body": lambda work, asked: parts(work.jobs.get(ACCOUNT, "job").body, asked),
     "counts": lambda work, _: list(work.counts(POOL)),
-    "running": lambda work, _: [each.task for each in work.running(POOL)],
+    "running": lambda work, _: [each.task for each in work.tables.running_keys(POOL)],
 }
 
 
@@ -146,7 +146,7 @@ def test_a_run_says_how_many_nodes_and_slots_it_takes(work: Work) -> None:
     wide, heavy = work.ready(POOL)
     assert (wide.instances, wide.slots) == (3, 1)
     assert (heavy.instances, heavy.slots) == (1, 4)
-    assert work.counts(POOL) == TaskCounts(2, 0, 5, 0)
+    assert work.counts(POOL) == TaskCounts(2, 0)
 
 
 def test_counts_by_state_come_with_their_slots(work: Work) -> None:
@@ -166,7 +166,7 @@ def test_everything_outlives_the_server(work: Work, tmp_path: Path, clock: Clock
     work.begun(key("runs"), NODE)
     work.close()
     following = Work(tmp_path / "batch.sqlite", clock)
-    assert following.running(POOL) == [key("runs")]
+    assert following.tables.running_keys(POOL) == [key("runs")]
     assert following.node_of(key("runs")) == NODE
     assert [run.task["id"] for run in following.ready(POOL)] == ["waits"]
     again = following.run_of(key("runs"))
@@ -218,8 +218,8 @@ def test_an_account_that_goes_takes_its_jobs_along(work: Work) -> None:
     add(work, "a")
     work.add_job("another", {"id": "job", "poolInfo": {"poolId": "pool"}})
     asyncio.run(work.forget_account(ACCOUNT))
-    assert [job.id for job in work.jobs.all_of(ACCOUNT)] == []
-    assert [job.id for job in work.jobs.all_of("another")] == ["job"]
+    assert [job.id for job in work.tables.jobs(ACCOUNT)] == []
+    assert [job.id for job in work.tables.jobs("another")] == ["job"]
 
 
 def test_a_pool_hears_of_new_work_after_it_is_durable(work: Work) -> None:

@@ -36,17 +36,11 @@ class Nodes:
         failure = {"category": "UserError", "code": "TaskEnded", "message": "Task was ended by user request"}
         self.work.ended(key, Outcome(BEGAN, ENDED, None, failure, retried=False))
 
-    async def forget_task(self, key: TaskKey, node: TaskNode | None) -> None:
-        self.calls.append(("forget_task", key.task))
-
     async def end_job(self, account: str, job: str) -> None:
         self.calls.append(("end_job", job))
 
     async def forget_job(self, account: str, job: str) -> None:
         self.calls.append(("forget_job", job))
-
-    def preparations(self, account: str, job: str) -> list[dict[str, Any]]:
-        return []
 
 
 class World:

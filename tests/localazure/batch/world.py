@@ -112,7 +112,7 @@ class World:
 
     async def put_pool(self, name: str, body: dict[str, Any]) -> None:
         """As ARM does it: the pool's kind first, then its record."""
-        await self.pools.apply(PoolKey(ACCOUNT, name.lower()), body, AS_OF, name)
+        self.pools.apply(PoolKey(ACCOUNT, name.lower()), body, name)
         self.store.put(Resource(id=arm_id(f"{ACCOUNT_ID}/pools/{name}"), body=body))
 
     def states(self, key: PoolKey) -> list[str]:
