@@ -21,7 +21,6 @@ class Changed:
         self._tag = 0
         self._pools: dict[PoolKey, None] = {}
         self._jobs: dict[tuple[str, str], None] = {}
-        self._depth = 0
         self.pool_changed: Callable[[PoolKey], None] = lambda _: None
         self.job_changed: Callable[[str, str], None] = lambda *_: None
 
@@ -35,18 +34,15 @@ class Changed:
     @contextmanager
     def told(self, *, loosely: bool = False) -> Iterator[None]:
         """Writes inside are one; after them the listeners are told. May be nested. `loosely` as the tables have it."""
-        self._depth += 1
         try:
             with self._tables.together(loosely=loosely):
                 yield
         except BaseException:
-            self._depth -= 1
-            if not self._depth:
+            if not self._tables.depth:
                 self._pools.clear()
                 self._jobs.clear()
             raise
-        self._depth -= 1
-        if self._depth:
+        if self._tables.depth:
             return
         pools, jobs = list(self._pools), list(self._jobs)
         self._pools.clear()

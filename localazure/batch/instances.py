@@ -1,4 +1,4 @@
-"""Runs a multi-instance task: the coordination command on each of its nodes, then the task's own command on the first.
+"""Runs a task. One on several nodes runs its coordination command on each, then its own on the first.
 
 Where a coordination command fails the whole task does. What the coordination commands leave running goes on until the primary's
 command has ended, and no longer. On a pool with containers each node has one for the task, in which both commands run: what the
@@ -12,7 +12,7 @@ from typing import Any
 
 from localazure.arm.store import Body
 from localazure.batch import task_environment as variables
-from localazure.batch.model import TaskKey, TaskRun
+from localazure.batch.model import TaskKey, TaskNode, TaskRun
 from localazure.batch.nodes import commands, containers, mpi, node_files, packages, runner
 from localazure.batch.nodes.agent import Ended
 from localazure.batch.nodes.node import Node
@@ -51,34 +51,57 @@ Environment = Callable[[RunningTask, Node], dict[str, str]]
 
 
 async def run(running: RunningTask, environment: Environment, kept: dict[TaskKey, list[Body]]) -> Ended:
-    """Runs the task on its nodes. `kept` gets its subtasks. AgentLostError where one of the nodes is lost."""
-    task, key = running.run.task, running.run.key
+    """Runs the task on its nodes, with what it needs there. `kept` gets the subtasks of one on several nodes.
+
+    AgentLostError where one of the nodes is lost, TaskError where it can't run.
+    """
+    task, primary = running.run.task, running.node
     envs = [environment(running, node) for node in running.nodes]
     for node, env in zip(running.nodes, envs, strict=True):
         if task.get("applicationPackageReferences"):
             env |= await packages.of_task(task["applicationPackageReferences"], node)
-        env |= await mpi.offered(node, running.nodes, env)
-    subtasks = kept[key] = [_subtask(number, node, running) for number, node in enumerate(running.nodes)]
-    primary = running.node
-    common = task["multiInstanceSettings"].get("commonResourceFiles")
-    await node_files.fetch(common, running.folder, primary)
-    running.commanded = True
+    several = bool(task.get("multiInstanceSettings"))
     try:
-        await _together(running, [_coordinate(running, number, env, subtasks[number]) for number, env in enumerate(envs)])
-        await node_files.fetch(task.get("resourceFiles"), running.folder / "wd", primary)
+        subtasks = await _coordinated(running, envs, kept) if several else []
+        if task.get("resourceFiles"):
+            await node_files.fetch(task["resourceFiles"], running.folder / "wd", primary)
         line = str(task.get("commandLine") or "")
         if running.fate:  # its end was requested before the primary's command was there to hear it
             return Ended(primary.context.now(), primary.context.now(), None, runner.ASKED, "")
-        job = commands.Job(
-            running.name, task, line, running.folder, envs[0], running.context, append=True, container=_part(running, 0)
+        ended = await commands.execute(
+            primary,
+            commands.Job(
+                run=running.name,
+                task=task,
+                command_line=line,
+                folder=running.folder,
+                env=envs[0],
+                context=running.context,
+                append=several,
+                container=_part(running, 0) if several else "",
+                sent=running.is_commanded,
+            ),
         )
-        ended = await commands.execute(primary, job)
-        _note(subtasks[0], ended, commands.failure_of(ended, line))
+        if several:
+            _note(subtasks[0], ended, commands.failure_of(ended, line))
         return ended
     except _CoordinationFailedError as error:
         return error.ended
     finally:
-        await clear(running)
+        if several:
+            await clear(running)
+
+
+async def _coordinated(running: RunningTask, envs: list[dict[str, str]], kept: dict[TaskKey, list[Body]]) -> list[Body]:
+    """The coordination command has run on each node. The subtasks."""
+    for node, env in zip(running.nodes, envs, strict=True):
+        env |= await mpi.offered(node, running.nodes, env)
+    subtasks = kept[running.run.key] = [_subtask(number, node, running) for number, node in enumerate(running.nodes)]
+    common = running.run.task["multiInstanceSettings"].get("commonResourceFiles")
+    await node_files.fetch(common, running.folder, running.node)
+    running.commanded = True
+    await _together(running, [_coordinate(running, number, env, subtasks[number]) for number, env in enumerate(envs)])
+    return subtasks
 
 
 async def clear(running: RunningTask) -> None:
@@ -153,27 +176,10 @@ async def _coordinate(running: RunningTask, number: int, env: dict[str, str], su
 
 def _subtask(number: int, node: Node, running: RunningTask) -> Body:
     root = variables.job_folder(node.root, running.run.job).relative_to(node.root) / str(running.run.task["id"])
-    url = f"{node.context.account_url}/pools/{node.settings.name}/nodes/{node.id}"
-    info = {
-        "affinityId": node.affinity,
-        "nodeUrl": url,
-        "poolId": node.settings.name,
-        "nodeId": node.id,
-        "taskRootDirectory": root.as_posix(),
-        "taskRootDirectoryUrl": f"{url}/files/{root.as_posix()}",
-    }
+    info = TaskNode(node.id, node.affinity, root.as_posix()).info(node.context.account_url, node.settings.name)
     return {"id": number, "nodeInfo": info, "state": "preparing", "stateTransitionTime": node.context.now()}
 
 
 def _note(subtask: Body, ended: Ended, failure: Body | None) -> None:
-    subtask.update(
-        state="completed",
-        previousState="running",
-        stateTransitionTime=ended.ended_at,
-        endTime=ended.ended_at,
-        result="failure" if failure else "success",
-    )
-    if ended.code is not None:
-        subtask["exitCode"] = ended.code
-    if failure:
-        subtask["failureInfo"] = failure
+    subtask.update(state="completed", previousState="running", stateTransitionTime=ended.ended_at)
+    subtask.update(commands.told(ended.ended_at, ended.code, failure))

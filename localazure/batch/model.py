@@ -43,6 +43,18 @@ class TaskNode(NamedTuple):
     affinity_id: str
     root: str  # the task's folder relative to the node's: workitems/job/job-1/task
 
+    def info(self, account_url: str, pool: str) -> Body:
+        """nodeInfo."""
+        address = f"{account_url}/pools/{pool}/nodes/{self.node_id}"
+        return {
+            "affinityId": self.affinity_id,
+            "nodeUrl": address,
+            "poolId": pool,
+            "nodeId": self.node_id,
+            "taskRootDirectory": self.root,
+            "taskRootDirectoryUrl": f"{address}/files/{self.root}",
+        }
+
 
 class Outcome(NamedTuple):
     """How a run of a task ended."""

@@ -234,6 +234,9 @@ class Pool:
         self.context.runs.node_lost(node)
         await self.context.runs.give_up(node, PREEMPTED)
         await node.preempt()
+        self._begin_restoring(node)
+
+    def _begin_restoring(self, node: Node) -> None:
         restoring = asyncio.create_task(self._restore(node))
         self._restoring.add(restoring)
         restoring.add_done_callback(self._restoring.discard)
@@ -249,9 +252,7 @@ class Pool:
         """What was under way at the restart continues."""
         for node in self.nodes:
             if node.state == "preempted":
-                task = asyncio.create_task(self._restore(node))
-                self._restoring.add(task)
-                task.add_done_callback(self._restoring.discard)
+                self._begin_restoring(node)
         last = self.record["resize"]
         if last and (self._leaving or self.record["allocation"] != STEADY):
             option, timeout = last["nodeDeallocationOption"], last["resizeTimeout"]

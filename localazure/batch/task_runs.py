@@ -14,7 +14,7 @@ from localazure.batch import failures, instances, task_environment as variables
 from localazure.batch.failures import TaskError
 from localazure.batch.instances import RunningTask
 from localazure.batch.model import Outcome, PoolKey, TaskKey, TaskNode, TaskRun
-from localazure.batch.nodes import commands, containers, node_files, packages, service_tasks
+from localazure.batch.nodes import commands, containers, node_files, service_tasks
 from localazure.batch.nodes.agent import AgentLostError, Ended
 from localazure.batch.nodes.node import Node
 from localazure.batch.work import Work
@@ -162,26 +162,11 @@ class TaskRuns:
                     return
                 work.started(run.key)
                 started = running.node.context.now()
-            if run.task.get("multiInstanceSettings"):
-                ended = await instances.run(running, self._env, self.subtasks)
-            else:
-                ended = await self._command(running)
+            ended = await instances.run(running, self._env, self.subtasks)
         except TaskError as error:
             self._tell(running, Outcome(started, running.node.context.now(), None, error.body, retried=False))
             return
         await self._finish(running, ended)
-
-    async def _command(self, running: RunningTask) -> Ended:
-        """The task's own command, with the files that it needs."""
-        run, node = running.run, running.node
-        env = self._env(running, node)
-        if run.task.get("applicationPackageReferences"):
-            env |= await packages.of_task(run.task["applicationPackageReferences"], node)
-        if run.task.get("resourceFiles"):
-            await node_files.fetch(run.task["resourceFiles"], running.folder / "wd", node)
-        line = str(run.task.get("commandLine") or "")
-        job = commands.Job(running.name, run.task, line, running.folder, env, running.context, sent=running.is_commanded)
-        return await commands.execute(node, job)
 
     async def _adopted(self, running: RunningTask) -> None:
         agent = running.node.agent
@@ -225,7 +210,7 @@ class TaskRuns:
         if running.fate == _END:
             outcome = outcome._replace(failure=failures.task("TaskEnded"), retried=False)
         running.succeeded = succeeded = outcome.failure is None and outcome.exit_code == 0
-        node.remember(_recent(run, outcome, succeeded=succeeded, url=node.context.account_url), succeeded=succeeded)
+        node.remember(_recent(run, outcome, node.context.account_url), succeeded=succeeded)
         self._work.ended(run.key, outcome)
 
     async def _end(self, key: TaskKey, fate: str, reason: str) -> None:
@@ -257,18 +242,14 @@ class TaskRuns:
         return env
 
 
-def _recent(run: TaskRun, outcome: Outcome, *, succeeded: bool, url: str) -> Body:
+def _recent(run: TaskRun, outcome: Outcome, url: str) -> Body:
     """As a node shows the tasks that it ran last."""
-    info: Body = {"startTime": outcome.started_at, "endTime": outcome.ended_at, "result": "success" if succeeded else "failure"}
-    if outcome.exit_code is not None:
-        info["exitCode"] = outcome.exit_code
-    if outcome.failure:
-        info["failureInfo"] = outcome.failure
+    info = commands.told(outcome.ended_at, outcome.exit_code, outcome.failure)
     job, task = str(run.job["id"]), str(run.task["id"])
     return {
         "taskUrl": f"{url}/jobs/{job}/tasks/{task}",
         "jobId": job,
         "taskId": task,
         "taskState": "completed",
-        "executionInfo": {**info, "retryCount": 0, "requeueCount": 0},
+        "executionInfo": {"startTime": outcome.started_at, **info, "retryCount": 0, "requeueCount": 0},
     }

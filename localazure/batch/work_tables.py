@@ -141,7 +141,7 @@ class Tables:
         self._db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
         self._db.execute("PRAGMA journal_mode=WAL")
         self._db.executescript(_SCHEMA)
-        self._depth = 0
+        self.depth = 0  # of what is written together
         self._unsynced = False
         self._load()
 
@@ -177,20 +177,20 @@ class Tables:
     @contextmanager
     def together(self, *, loosely: bool = False) -> Iterator[None]:
         """Writes inside are committed as one, or not at all. May be nested, and the outermost counts; holds no await."""
-        if not self._depth:
+        if not self.depth:
             self._db.execute(f"PRAGMA synchronous={'NORMAL' if loosely else 'FULL'}")
             self._db.execute("BEGIN IMMEDIATE")
-        self._depth += 1
+        self.depth += 1
         try:
             yield
         except BaseException:
-            self._depth -= 1
-            if not self._depth:
+            self.depth -= 1
+            if not self.depth:
                 self._db.execute("ROLLBACK")
                 self._load()
             raise
-        self._depth -= 1
-        if not self._depth:
+        self.depth -= 1
+        if not self.depth:
             self._db.execute("COMMIT")
             self._unsynced = loosely
 

@@ -176,8 +176,9 @@ class Machine:
         self.early.clear()
 
     async def _open(self, *, resume: bool = False) -> None:
-        self.agent = Agent(self.folder, self._lost)
-        await self.agent.open(resume=resume)
+        opened = Agent(self.folder, self._lost)
+        await opened.open(resume=resume)
+        self.agent = opened
 
     def _lost(self) -> None:
         log.warning("a process that stands over a command of %s was killed; the machine is started again", self.settings.name)

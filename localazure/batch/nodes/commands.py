@@ -91,6 +91,13 @@ def failure_of(ended: Ended, command_line: str) -> Body | None:
             return None if ended.code == 0 else failures.task("FailureExitCode")
 
 
+def told(ended_at: str, code: int | None, failure: Body | None) -> Body:
+    """The end of a command, as the bodies of tasks tell it."""
+    result = "failure" if failure else "success"
+    parts = {"endTime": ended_at, "exitCode": code, "failureInfo": failure, "result": result}
+    return {name: value for name, value in parts.items() if value is not None}
+
+
 def limit(length: str | None) -> float | None:
     """How many seconds a duration allows; None where it doesn't limit."""
     found = durations.length(str(length or ""))

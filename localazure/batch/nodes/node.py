@@ -258,8 +258,9 @@ class Node:
         self.enter(READY if await self.context.start_task(self) else "starttaskfailed")
 
     async def _open(self, *, resume: bool = False) -> None:
-        self.agent = Agent(self.folder, self._lost)
-        await self.agent.open(resume=resume)
+        opened = Agent(self.folder, self._lost)
+        await opened.open(resume=resume)
+        self.agent = opened
 
     async def _stop_agent(self) -> None:
         before, self.agent = self.agent, None

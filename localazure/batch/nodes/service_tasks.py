@@ -155,13 +155,8 @@ async def _attempt(node: Node, kind: str, task: Body, folder: Path, env: dict[st
         await node_files.fetch(task.get("resourceFiles"), folder / "wd", node)
         ended = await commands.execute(node, commands.Job(run, task, line, folder, env, keep=kind == "start"))
     except TaskError as error:
-        return {"endTime": node.context.now(), "failureInfo": error.body, "result": "failure"}, False
+        return commands.told(node.context.now(), None, error.body), False
     if node.agent is not None:
         node.agent.forget(run)
     failure = commands.failure_of(ended, line)
-    info: Body = {"endTime": ended.ended_at, "result": "failure" if failure else "success"}
-    if ended.code is not None:
-        info["exitCode"] = ended.code
-    if failure:
-        info["failureInfo"] = failure
-    return info, ended.code not in (None, 0) and not ended.why
+    return commands.told(ended.ended_at, ended.code, failure), ended.code not in (None, 0) and not ended.why

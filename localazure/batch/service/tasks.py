@@ -96,20 +96,8 @@ def view(task: Task, request: DataPlaneRequest) -> Body:
     record.pop("requeued", None)
     entry = {"id": task.id, "url": _url(task, request), "state": task.state, **record, **task.body, "executionInfo": execution}
     if node is not None and task.state != "active":
-        entry["nodeInfo"] = _node_info(TaskNode(*node), pool, request)
+        entry["nodeInfo"] = TaskNode(*node).info(request.address, pool)
     return entry
-
-
-def _node_info(node: TaskNode, pool: str, request: DataPlaneRequest) -> Body:
-    address = request.url("pools", pool, "nodes", node.node_id)
-    return {
-        "affinityId": node.affinity_id,
-        "nodeUrl": address,
-        "poolId": pool,
-        "nodeId": node.node_id,
-        "taskRootDirectory": node.root,
-        "taskRootDirectoryUrl": f"{address}/files/{node.root}",
-    }
 
 
 def _url(task: Task, request: DataPlaneRequest) -> str:
