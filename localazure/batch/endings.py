@@ -53,12 +53,6 @@ class Endings:
         self._open = False
         await canceled(*self._on_way.values(), self._clock)
 
-    async def arrived(self, account: str, job: str) -> None:
-        """Waits until a job isn't on its way any more."""
-        task = self._on_way.get((account, job))
-        if task is not None:
-            await asyncio.wait([task])
-
     def _look(self, account: str, name: str) -> None:
         self._deadlines.set()
         job = self._job(account, name)

@@ -68,16 +68,12 @@ class Pools:
         self._pools.pop(key, None)
         self._services.store.delete_document(_document(key))
 
-    async def stop_resize(self, key: PoolKey) -> None:
-        await self._pool(key).stop_resize()
-
-    def set_autoscale(self, key: PoolKey, formula: str, interval: str) -> None:
-        """Under this formula from now on, evaluated at once; "" ends it."""
-        self._pool(key).set_autoscale(formula, interval)
-
-    async def evaluate(self, key: PoolKey, formula: str) -> Body:
-        """What a formula would ask for now, as an AutoScaleRun. Nothing changes."""
-        return self._pool(key).evaluate(formula, act=False)
+    def get(self, key: PoolKey) -> Pool:
+        """BatchError 404 where there is none."""
+        pool = self._pools.get(key)
+        if pool is None:
+            raise BatchError("PoolNotFound")
+        return pool
 
     def status(self, key: PoolKey) -> Body:
         """What ARM shows of a pool beside what was requested; {} for one that doesn't exist."""
@@ -88,13 +84,13 @@ class Pools:
     # Nodes, for the data plane
 
     def nodes(self, key: PoolKey) -> list[Body]:
-        pool = self._pool(key)
+        pool = self.get(key)
         self._write_now(key)
         return [node.view() for node in pool.nodes]
 
     async def reboot(self, key: PoolKey, node_id: str, option: str = "requeue") -> None:
         """`option`: what becomes of the tasks on the node: requeue (default), terminate, taskcompletion or retaineddata."""
-        node = self._pool(key).node(node_id)
+        node = self.get(key).node(node_id)
         if node is None:
             raise BatchError("NodeNotFound")
         if node.state not in ("idle", "running", "starttaskfailed", "unusable"):
@@ -312,12 +308,6 @@ class Pools:
         if pool is not None:
             pool.record["nodes"] = [node.record for node in pool.nodes]
             self._services.store.put_document(_document(key), {"key": list(key), **pool.record})
-
-    def _pool(self, key: PoolKey) -> Pool:
-        pool = self._pools.get(key)
-        if pool is None:
-            raise BatchError("PoolNotFound")
-        return pool
 
     def _nodes_of(self, account: str) -> list[Node]:
         return [node for pool in self._pools.values() if pool.key.account == account for node in pool.nodes]

@@ -73,7 +73,7 @@ class BatchPools(Kind):
     @action("stopResize")
     async def stop_resize(self, resource: Resource, call: Call) -> Answer:
         """The pool stays as it is now. What it was to become is told on, beside the error ResizeStopped."""
-        await self._pools.stop_resize(key_of(resource.id))
+        await self._pools.get(key_of(resource.id)).stop_resize()
         return Answer(body=answers.document(self, resource, call.services))
 
 

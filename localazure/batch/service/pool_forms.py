@@ -58,8 +58,12 @@ def to_arm(body: Body, account_id: str) -> Body:
         ]
     if any(name in body for name in _SCALE):
         properties["scaleSettings"] = scale_to_arm(body)
-    shape = shapes.arm_shape(azure_types.BATCH_POOL).properties["properties"].shape
-    return models.respelled(shape, properties, keep=True)
+    return spelled(properties)
+
+
+def spelled(properties: Body) -> Body:
+    """As ARM's shape of a pool spells them."""
+    return models.respelled(shapes.arm_shape(azure_types.BATCH_POOL).properties["properties"].shape, properties, keep=True)
 
 
 def scale_to_arm(body: Body) -> Body:
@@ -128,7 +132,7 @@ def refusal(error: ArmError) -> BatchError:
         name = detail.code
         while name in values:
             name += "_"
-        values[name.rstrip("_") if name.rstrip("_") not in values else name] = detail.message
+        values[name] = detail.message
     codes = {"ResourceNotFound": "PoolNotFound", "NotFound": "PoolNotFound", "InvalidRequestContent": "InvalidRequestBody"}
     return BatchError(codes.get(error.code, error.code), error.message, status=error.status, values=values)
 

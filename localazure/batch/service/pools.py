@@ -1,4 +1,4 @@
-"""Pools over HTTP. Changes and reads go through ARM, with all its checks.
+"""Pools over HTTP. Changes and reads go through ARM, with all its checks; `app` answers its refusals in the data plane's form.
 
 Sources of the refusals: the documentation of resize, enable_pool_auto_scale and evaluate_pool_auto_scale in azure-batch 15.1.
 """
@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from starlette.responses import Response
 
 from azure_gpu.formats.azure_types import BATCH_POOL
-from localazure.arm.errors import ArmError
 from localazure.arm.store import Body, Resource
 from localazure.batch.errors import BatchError, not_imitated
 from localazure.batch.pools import Pools as LivePools
@@ -72,10 +71,7 @@ class Pools:
 
     async def delete(self, request: DataPlaneRequest) -> Response:
         pool = self._changing(request)
-        try:
-            await self._services.arm.delete(pool.id.text, wait=False)
-        except ArmError as error:
-            raise pool_forms.refusal(error) from error
+        await self._services.arm.delete(pool.id.text, wait=False)
         return answers.done(request, 202)
 
     async def resize(self, request: DataPlaneRequest) -> Response:
@@ -90,13 +86,11 @@ class Pools:
         if not any(name in body for name in names):
             raise BatchError("MissingRequiredProperty", values={"PropertyName": names[0]})
         # Documentation of the operation: a target that isn't given stays as it is.
-        given = pool_forms.scale_to_arm({name: each for name, each in body.items() if name != "nodeDeallocationOption"})
-        fixed = (scale.get("fixedScale") or {}) | given["fixedScale"]
+        fixed = (scale.get("fixedScale") or {}) | pool_forms.scale_to_arm(body)["fixedScale"]
         fixed.pop("nodeDeallocationOption", None)
         if body.get("nodeDeallocationOption"):
             fixed["nodeDeallocationOption"] = body["nodeDeallocationOption"]
-        settings = pool_forms.to_arm({}, request.account.id.text) | {"scaleSettings": {"fixedScale": _spelled(fixed)}}
-        await self._change(request, pool, settings)
+        await self._change(request, pool, pool_forms.spelled({"scaleSettings": {"fixedScale": fixed}}))
         return answers.done(request, 202, self._view(request, pool.id.name))
 
     async def stop_resize(self, request: DataPlaneRequest) -> Response:
@@ -119,7 +113,7 @@ class Pools:
         interval = body.get("autoScaleEvaluationInterval") or before.get("evaluationInterval") or "PT15M"
         auto = {"formula": formula, "evaluationInterval": interval}
         await self._change(request, pool, {"scaleSettings": {"autoScale": auto}})
-        self._live.set_autoscale(request.pool_key(pool.id.name), formula, interval)
+        self._live.get(request.pool_key(pool.id.name)).set_autoscale(formula, interval)
         return answers.done(request, 200, self._view(request, pool.id.name))
 
     async def disable_autoscale(self, request: DataPlaneRequest) -> Response:
@@ -132,7 +126,7 @@ class Pools:
         pool = self._found(request)
         if not (pool.properties.get("scaleSettings") or {}).get("autoScale"):
             raise _not_now("The pool has no automatic scaling; a formula is evaluated only where there is some")
-        run = await self._live.evaluate(request.pool_key(pool.id.name), body["autoScaleFormula"])
+        run = self._live.get(request.pool_key(pool.id.name)).evaluate(body["autoScaleFormula"], act=False)
         return answers.plain(request, "autoscalerun", pool_forms.run_of(run))
 
     def all_of(self, request: DataPlaneRequest) -> Iterator[Body]:
@@ -176,23 +170,10 @@ class Pools:
         await self._put(request, pool.id.name, body)
 
     async def _put(self, request: DataPlaneRequest, pool_id: str, body: Body) -> None:
-        try:
-            await self._services.arm.put(self._id(request, pool_id), API_VERSION, body, request.caller)
-        except ArmError as error:
-            raise pool_forms.refusal(error) from error
+        await self._services.arm.put(self._id(request, pool_id), API_VERSION, body, request.caller)
 
     async def _act(self, pool: Resource, action: str, request: DataPlaneRequest) -> None:
-        try:
-            await self._services.arm.act(pool.id.text, action, API_VERSION, {}, request.caller)
-        except ArmError as error:
-            raise pool_forms.refusal(error) from error
-
-
-def _spelled(fixed: Body) -> Body:
-    """ARM's spelling of what becomes of tasks on nodes that go."""
-    options = {each.lower(): each for each in ("Requeue", "Terminate", "TaskCompletion", "RetainedData")}
-    option = fixed.get("nodeDeallocationOption")
-    return fixed | ({"nodeDeallocationOption": options.get(option.lower(), option)} if option else {})
+        await self._services.arm.act(pool.id.text, action, API_VERSION, {}, request.caller)
 
 
 def _not_now(reason: str) -> BatchError:

@@ -92,14 +92,14 @@ class Life:
 
     async def resize(self, to: list[Any], step: Step) -> None:
         dedicated, spot, option, timeout = (*to, *[0, 0, "requeue", "PT15M"][len(to) :])
-        self.world.pools._pools[self.pools["pool"]].resize(dedicated, spot, option, timeout)
+        self.world.pools.get(self.pools["pool"]).resize(dedicated, spot, option, timeout)
 
     async def apply(self, given: dict[str, Any], step: Step) -> None:
         scale = {"scaleSettings": fixed(given.pop("nodes"))} if "nodes" in given else {}
         await self.world.put_pool("pool", pool_body(**scale, **given))
 
     async def stop(self, name: str, step: Step) -> None:
-        await self.world.pools.stop_resize(self.pools[name])
+        await self.world.pools.get(self.pools[name]).stop_resize()
 
     async def remove(self, name: str, step: Step) -> None:
         await self.world.pools.remove(self.pools[name])
@@ -111,7 +111,7 @@ class Life:
         assert len(await self.world.pools.evict(name)) == step["count"]
 
     async def formula(self, text: str, step: Step) -> None:
-        self.world.pools.set_autoscale(self.pools["pool"], text, "PT15M" if text else "")
+        self.world.pools.get(self.pools["pool"]).set_autoscale(text, "PT15M" if text else "")
 
     async def minutes(self, count: int, step: Step) -> None:
         self.world.moved += timedelta(minutes=count)

@@ -171,7 +171,7 @@ async def test_nodes_that_were_leaving_go_on_leaving_after_a_restart(first: Worl
     affinity = {"affinityId": leaving["affinityId"]}
     task = first.task(job, "task", "/bin/sh -c 'while [ ! -e $GO ]; do sleep 0.02; done'", affinityInfo=affinity)
     await first.until(lambda: first.state_of(task) == "running", lambda: "it runs")
-    first.pools._pools[pool].resize(0, 0, "taskcompletion", "PT15M")
+    first.pools.get(pool).resize(0, 0, "taskcompletion", "PT15M")
     await first.until(lambda: first.states(pool) == ["leavingpool"], lambda: "the node waits for its task")
     await left_alone(first)
     second = World(first.state)

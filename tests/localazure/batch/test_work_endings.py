@@ -74,7 +74,8 @@ class World:
             if then is not None:
                 await asyncio.sleep(0)
                 then()
-            await asyncio.wait_for(self.endings.arrived(ACCOUNT, "job"), SECONDS)
+            for way in list(self.endings._on_way.values()):
+                await asyncio.wait([way], timeout=SECONDS)
             await self.endings.stopping()
 
         asyncio.run(whole())
