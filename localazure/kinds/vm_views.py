@@ -48,7 +48,7 @@ def extension_view(extension: Resource) -> Body:
         extension.state, ("transitioning", "in progress")
     )
     message = str(extension.private.get("message") or "")
-    status = {**_status(code, f"Provisioning {shown}", extension.changed_at), "message": message}
+    status = {**_status(state, f"Provisioning {shown}", extension.changed_at), "message": message}
     return {"name": extension.id.name, **_handler(extension), "statuses": [status]}
 
 
