@@ -44,7 +44,7 @@ def extensions_of(resource: Resource, services: Services) -> list[Resource]:
 
 
 def extension_view(extension: Resource) -> Body:
-    code, shown = {"Succeeded": ("succeeded", "succeeded"), "Failed": ("failed/1", "failed")}.get(
+    state, shown = {"Succeeded": ("succeeded", "succeeded"), "Failed": ("failed/1", "failed")}.get(
         extension.state, ("transitioning", "in progress")
     )
     message = str(extension.private.get("message") or "")
