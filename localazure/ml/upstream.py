@@ -65,7 +65,9 @@ class Answer(asyncio.Protocol):
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserError:
-            self._fail()
+            self._lost = True
+            if self._transport is not None:
+                self._transport.abort()
         self._wake()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -176,11 +178,6 @@ class Answer(asyncio.Protocol):
 
     def drop(self) -> None:
         self._complete = True
-        if self._transport is not None:
-            self._transport.abort()
-
-    def _fail(self) -> None:
-        self._lost = True
         if self._transport is not None:
             self._transport.abort()
 
